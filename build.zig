@@ -1,0 +1,151 @@
+//! The whole build on one page (Zig 0.17). `zig build -h` lists the verbs: install (default), test, run.
+const std = @import("std");
+
+// Strict from day one; -Wconversion because offsets and row counts cross u32/u64 everywhere.
+// gnu23, not c23: uv.h needs pthread_rwlock_t, which strict c23 hides.
+// -ffp-contract=off: the same digits on every CPU.
+const cflags: []const []const u8 = &.{
+    "-std=gnu23",             "-Wall",          "-Wextra",             "-Wpedantic",
+    "-Wshadow",               "-Wconversion",   "-Wstrict-prototypes", "-Wmissing-prototypes",
+    "-Wimplicit-fallthrough", "-Werror=switch", "-fvisibility=hidden", "-ffp-contract=off",
+    "-Wno-gnu-statement-expression", "-Wno-bit-int-extension", "-gdwarf-4",
+};
+
+// Every C file, bottom layer first. tests/tidy.c checks that a folder includes only from
+// folders above it in this list (and codegen only runtime/abi.h of the runtime).
+const ir: []const []const u8 = &.{
+    "arena.c",
+    "text.c",
+    "type.c",
+};
+const frontend: []const []const u8 = &.{
+};
+const codegen_reference: []const []const u8 = &.{
+};
+// Behind dlopen, with LLVM: loaded for code generation only.
+const codegen: []const []const u8 = &.{
+    "codegen.c",
+};
+const runtime: []const []const u8 = &.{
+    "scratch.c",
+};
+// Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
+// stdlib_hot, to bitcode that stages inline.
+const stdlib: []const []const u8 = &.{
+    "hash.c",
+};
+const stdlib_hot: []const []const u8 = &.{ // without .c
+    "hash",
+};
+const stdlib_headers: []const []const u8 = &.{
+    "hash.h",
+};
+const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
+    "type_test",
+};
+
+const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };
+
+pub fn build(b: *std.Build) void {
+    // Not the build machine's own CPU: jobs travel, and valgrind 3.19 knows no AVX-512.
+    const target = b.standardTargetOptions(.{ .default_target = .{
+        .cpu_model = .{ .explicit = &std.Target.x86.cpu.x86_64_v3 },
+    } });
+    const optimize = b.standardOptimizeOption(.{});
+    const llvm = b.option([]const u8, "llvm", "LLVM 22 prefix") orelse "/usr/lib/llvm-22";
+
+    // libsbrt.a: what every compiled pipeline links. It knows nothing of the compiler.
+    const sbrt = b.addLibrary(.{ .name = "sbrt", .linkage = .static, .root_module = module(b, target, .ReleaseFast) });
+    sources(b, sbrt.root_module, "runtime", runtime);
+    sources(b, sbrt.root_module, "stdlib", stdlib);
+    sbrt.bundle_compiler_rt = false; // jobs are linked by lld against libgcc
+    b.installArtifact(sbrt);
+
+    // Everything but main and LLVM: the tests link it too.
+    const core = module(b, target, optimize);
+    sources(b, core, "ir", ir);
+    sources(b, core, "frontend", frontend);
+    sources(b, core, "codegen/reference", codegen_reference);
+    sources(b, core, "stdlib", stdlib);
+    core.addEmbedPath(b.path("stdlib")); // #embed <functions.decl>
+    const libsbc = b.addLibrary(.{ .name = "sbc", .linkage = .static, .root_module = core });
+
+    const gen = module(b, target, optimize);
+    sources(b, gen, "ir", ir);
+    sources(b, gen, "codegen", codegen);
+    gen.addEmbedPath(stdlib_bitcode(b)); // #embed <csv.bc>
+    gen.addSystemIncludePath(.{ .cwd_relative = b.fmt("{s}/include", .{llvm}) });
+    gen.addLibraryPath(.{ .cwd_relative = b.fmt("{s}/lib", .{llvm}) });
+    gen.linkSystemLibrary("LLVM-22", .{ .use_pkg_config = .no });
+    const libgen = b.addLibrary(.{ .name = "sbc-codegen", .linkage = .dynamic, .root_module = gen });
+    b.installArtifact(libgen);
+
+    const sbc = program(b, "sbc", target, optimize, libsbc);
+    sources(b, sbc.root_module, ".", &.{"sbc.c"});
+    b.installArtifact(sbc);
+
+    const run = b.addRunArtifact(sbc);
+    run.addPassthruArgs();
+    b.step("run", "Run sbc: zig build run -- pipeline.sbd").dependOn(&run.step);
+
+    const all = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
+    all.has_side_effects = true;
+    all.step.dependOn(b.getInstallStep());
+    for (unit) |name| {
+        const t = program(b, name, target, optimize, libsbc);
+        sources(b, t.root_module, "tests/unit", &.{b.fmt("{s}.c", .{name})});
+        t.root_module.linkLibrary(sbrt);
+        sbrt_link(t.root_module);
+        all.addArtifactArg(t);
+    }
+    b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
+}
+
+/// stdlib/X.c -> X.bc by zig's own clang 22, which LLVM 22 reads. All in one directory for #embed.
+fn stdlib_bitcode(b: *std.Build) std.Build.LazyPath {
+    const dir = b.addWriteFiles();
+    for (stdlib_hot) |name| {
+        const cc = b.addSystemCommand(&.{ b.graph.zig_exe, "cc", "-std=gnu23", "-O2", "-c", "-emit-llvm", "-I." });
+        // The stage decides the CPU: bitcode must carry no features of this machine.
+        cc.addArgs(&.{ "-target", "x86_64-linux-gnu", "-mcpu=x86_64", "-fno-sanitize=undefined", "-fno-stack-protector", "-ffp-contract=off" });
+        cc.addFileArg(b.path(b.fmt("stdlib/{s}.c", .{name})));
+        cc.addArg("-o");
+        _ = dir.addCopyFile(cc.addOutputFileArg(b.fmt("{s}.bc", .{name})), b.fmt("{s}.bc", .{name}));
+        // Not -MMD: zig cc 0.17.0 -emit-llvm with -MMD exits 0 and writes no .bc.
+        for (stdlib_headers) |h| cc.addFileInput(b.path(b.fmt("stdlib/{s}", .{h})));
+        cc.addFileInput(b.path("runtime/abi.h"));
+        cc.addFileInput(b.path("runtime/faults.def"));
+    }
+    return dir.getDirectory();
+}
+
+fn program(
+    b: *std.Build,
+    name: []const u8,
+    target: std.Build.ResolvedTarget,
+    optimize: std.builtin.OptimizeMode,
+    libsbc: *std.Build.Step.Compile,
+) *std.Build.Step.Compile {
+    const m = module(b, target, optimize);
+    m.linkLibrary(libsbc);
+    sbrt_link(m);
+    const exe = b.addExecutable(.{ .name = name, .root_module = m });
+    exe.rdynamic = true; // The reference interpreter finds library functions by name.
+    return exe;
+}
+
+fn sbrt_link(m: *std.Build.Module) void {
+    for (sbrt_libraries) |library| m.linkSystemLibrary(library, .{ .use_pkg_config = .no, .preferred_link_mode = .static });
+    m.linkSystemLibrary("ffi", .{ .use_pkg_config = .no, .preferred_link_mode = .static });
+}
+
+fn module(b: *std.Build, target: std.Build.ResolvedTarget, optimize: std.builtin.OptimizeMode) *std.Build.Module {
+    // .trap: no ubsan runtime (saves 20 s of a cold build; jobs are not linked by zig anyway).
+    const m = b.createModule(.{ .target = target, .optimize = optimize, .link_libc = true, .sanitize_c = .trap });
+    m.addIncludePath(b.path(".")); // so that every include names its folder: "ir/arena.h"
+    return m;
+}
+
+fn sources(b: *std.Build, m: *std.Build.Module, folder: []const u8, files: []const []const u8) void {
+    m.addCSourceFiles(.{ .root = b.path(folder), .files = files, .flags = cflags });
+}

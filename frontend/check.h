@@ -1,0 +1,54 @@
+// Check: AST to graph. Names, types, traits, schemas; what passes has a meaning, all of it.
+#ifndef SBC_FRONTEND_CHECK_H
+#define SBC_FRONTEND_CHECK_H
+
+#include "frontend/ast.h"
+#include "frontend/declare.h"
+#include "frontend/diag.h"
+
+// Infers the type of a source without `as` from its first file: a struct type, or null after
+// filling `error`. The driver supplies it; the checker itself opens no data file.
+typedef const Type *InferFn(void *self, const SourceOp *source, Text path, TypeTable *types,
+                            TextBuf *error);
+
+typedef struct TestRows {    // `given` or `expect` of a test block.
+    bool   expect;
+    OpId   flow;             // The operator whose output rows these replace, or are compared with.
+    Const *rows;             // Structs, items in the order of the flow's visible columns.
+    uint32_t row_count;
+    Span   span;
+    Text   name;
+} TestRows;
+
+typedef struct TestBlock {
+    Text      title;
+    TestRows *rows;
+    uint32_t  row_count;
+    Span      span;
+} TestBlock;
+
+typedef struct CheckInput {
+    Arena      *arena;
+    TypeTable  *types;
+    SourceSet  *sources;
+    Diags      *diags;
+    const DeclTable *decls;
+    InferFn    *infer;        // Null: a source without `as` is an error.
+    void       *infer_self;
+    bool        want_tests;   // Build the graph of every `let`, used or not, and the tests.
+    bool        table_sink;   // `run -e`: a flow without `write` gets a CSV sink to "-".
+} CheckInput;
+
+typedef struct Program {
+    AstFile  **files;         // The main file first, then what `use` brought, in order.
+    size_t     file_count;
+    Graph     *graph;         // Null when there are errors.
+    TestBlock *tests;
+    size_t     test_count;
+} Program;
+
+// Checks the program whose main file is `file`; files named by `use` are loaded and parsed too.
+// Problems go to input->diags; the graph is null if one of them is an error.
+Program *check_program(const CheckInput *input, uint32_t file);
+
+#endif

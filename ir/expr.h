@@ -1,0 +1,78 @@
+// Expr: the scalar work of an operator, a DAG of nodes in SSA form over the columns of its inputs.
+//
+// Nodes are pure. Evaluation is by demand: `and`, `or`, `??`, `if` and `else` judge only the
+// arguments that they need, left to right; a fault in an argument that is not needed does not exist.
+#ifndef SBC_IR_EXPR_H
+#define SBC_IR_EXPR_H
+
+#include "ir/type.h"
+
+typedef struct ExprId { uint32_t i; } ExprId;  // Index into Graph.exprs; EXPR_NONE.
+
+#define EXPR_NONE ((ExprId){UINT32_MAX})
+static inline bool expr_is_none(ExprId id) { return id.i == UINT32_MAX; }
+static inline bool expr_same(ExprId a, ExprId b) { return a.i == b.i; }
+
+typedef enum ExprOp {
+#define EXPR(name, text, arity, faults, doc) EXPR_##name,
+#include "ir/ops.def"
+} ExprOp;
+
+// What a constant holds; which member counts follows from the node's base type.
+typedef struct Const {
+    bool     is_null;
+    int64_t  i;         // bool, signed integers, date, timestamp, duration.
+    uint64_t u;         // Unsigned integers.
+    double   f;         // f32 (exactly representable there), f64.
+    __int128 decimal;   // Unscaled.
+    Text     text;      // str, bytes, json.
+    struct Const *items;  // list elements, struct fields.
+    uint32_t item_count;
+} Const;
+
+typedef enum ElseKind { ELSE_VALUE, ELSE_REJECT, ELSE_FAIL } ElseKind;
+
+typedef enum PlaceKind {
+    PLACE_SOURCE,  // str: path as given after globbing
+    PLACE_LINE,    // i64, from 1: the line of the row's first byte
+    PLACE_OFFSET,  // i64, from 0: byte offset of the row, after decompression
+} PlaceKind;
+
+// Traits of a function; they also fix how C and generated code call it (stdlib/README.md):
+//   [SbCall *call,] [const SbType *type,] arguments in order [, R *out]  ->  R, or int32_t status
+typedef enum FnTrait : uint32_t {
+    FN_FALLIBLE = 1u << 0,  // Returns a status; the result through `out`.
+    FN_MAYBE    = 1u << 1,  // The result is T? : returns a status (SB_NULL), result through `out`.
+    FN_CALL     = 1u << 2,  // Takes SbCall * first: it allocates or needs the job.
+    FN_TYPED    = 1u << 3,  // Takes the SbType of its first argument; values of type T by pointer.
+    FN_IMPURE   = 1u << 4,  // extern only: not folded, not shared, not dropped when used.
+    FN_EXTERN   = 1u << 5,  // Comes from a user's C file.
+    FN_RANDOM   = 1u << 6,  // Takes the row's identity (u64) before its own arguments.
+    FN_COSTLY   = 1u << 7,  // Not worth computing twice.
+} FnTrait;
+
+typedef struct FnRef {
+    Text     name;    // As users write it, for messages.
+    Text     symbol;  // The C function: sb_...
+    uint32_t traits;  // FnTrait bits.
+    Text     file;    // extern: the C file, as the driver resolved it.
+} FnRef;
+
+typedef struct Expr {
+    ExprOp      op;
+    const Type *type;
+    Span        span;
+    uint32_t    arg_count;
+    ExprId     *args;
+    // Payload, by op.
+    Const        value;    // CONST; REGEX and ZONE: value.text.
+    uint32_t     index;    // PARAM, COLUMN, RAW, FIELD; PLACE: PlaceKind.
+    uint32_t     input;    // COLUMN, RAW: 0 or 1 (the right side of a join).
+    ElseKind     handler;  // ELSE.
+    const FnRef *fn;       // CALL.
+} Expr;
+
+const char *expr_op_name(ExprOp op);
+int         expr_op_arity(ExprOp op);  // -1: any.
+
+#endif

@@ -1,0 +1,47 @@
+// Passes: each turns a graph into a better graph of the same meaning. A pass is a file.
+#ifndef SBC_IR_PASS_H
+#define SBC_IR_PASS_H
+
+#include "ir/graph.h"
+
+// Evaluates a node whose arguments are constants, as the job would. False: it faults or cannot be
+// known before the run; the node stays. The driver supplies it (the scalar library is not below ir/).
+typedef bool ConstEvalFn(void *self, const Graph *graph, ExprId expr, Const *result);
+
+typedef struct PassContext {
+    Graph       *graph;
+    ConstEvalFn *eval;       // May be null: nothing is folded but what ir/ itself knows.
+    void        *eval_self;
+} PassContext;
+
+typedef struct Pass {
+    const char *name;    // As in --after=NAME.
+    const char *doc;     // One line.
+    void (*run)(PassContext *context);
+} Pass;
+
+extern const Pass passes[];
+extern const size_t pass_count;
+
+// Runs all passes, or those up to and with `after` (null: all). In debug builds the verifier runs
+// behind each. False: `after` names no pass.
+bool passes_run(PassContext *context, const char *after);
+
+// Each is one file in ir/passes/.
+void pass_reads(PassContext *context);    // Which source columns count as read (SourceColumn.read).
+void pass_spell(PassContext *context);    // Carries spellings from text sources to text sinks.
+void pass_fold(PassContext *context);     // Constants, identities, widening, needless casts.
+void pass_cse(PassContext *context);      // One node for equal work, across steps of one flow.
+void pass_prune(PassContext *context);    // Drops columns and operators nobody reads.
+void pass_push(PassContext *context);     // Filters towards the source where rejects stay the same.
+void pass_ranges(PassContext *context);   // Proves ranges; a proven range drops the overflow check.
+
+// Is the graph well-formed? Prints each violation into `errors`; true when there is none.
+bool graph_verify(const Graph *graph, TextBuf *errors);
+
+void   graph_print(TextBuf *buf, const Graph *graph);
+void   graph_print_expr(TextBuf *buf, const Graph *graph, ExprId expr);  // One line, nested form.
+// Reads what graph_print wrote. Null: `error` says what and in which line.
+Graph *graph_read(Arena *arena, TypeTable *types, Text text, TextBuf *error);
+
+#endif

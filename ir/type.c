@@ -1,0 +1,236 @@
+#include "ir/type.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+#define X(kind, name, bytes) [TYPE_##kind] = name,
+    TYPE_KINDS(X)
+#undef X
+};
+
+static const uint8_t kind_bytes[] = {
+#define X(kind, name, bytes) [TYPE_##kind] = bytes,
+    TYPE_KINDS(X)
+#undef X
+};
+
+static const char *const unit_names[] = {"s", "ms", "us", "ns"};
+
+enum { BUCKETS = 256 };
+
+typedef struct Node {
+    struct Node *next;
+    Type         type;
+} Node;
+
+struct TypeTable {
+    Arena *arena;
+    Node  *buckets[BUCKETS];
+};
+
+TypeTable *type_table_new(Arena *arena) {
+    TypeTable *types = arena_new_of(arena, TypeTable);
+    types->arena = arena;
+    return types;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    return (hash ^ value) * 0x9e3779b97f4a7c15 ^ hash >> 29;
+}
+
+static uint64_t type_hash(const Type *type) {
+    uint64_t hash = mix((uint64_t)type->kind, (uint64_t)type->unit);
+    hash = mix(hash, (uint64_t)type->precision << 8 | type->scale);
+    hash = mix(hash, (uintptr_t)type->elem);
+    hash = mix(hash, text_hash(type->dims));
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        hash = mix(hash, text_hash(type->fields[i].name));
+        hash = mix(hash, (uintptr_t)type->fields[i].type);
+    }
+    return hash;
+}
+
+static bool same(const Type *a, const Type *b) {
+    if (a->kind != b->kind || a->unit != b->unit || a->precision != b->precision ||
+        a->scale != b->scale || a->elem != b->elem || a->field_count != b->field_count ||
+        !text_eq(a->dims, b->dims))
+        return false;
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (a->fields[i].type != b->fields[i].type ||
+            !text_eq(a->fields[i].name, b->fields[i].name))
+            return false;
+    return true;
+}
+
+// The one type equal to `wanted`, which is not nullable; made at the first asking, T? with it.
+static const Type *intern(TypeTable *types, Type wanted) {
+    Node **bucket = &types->buckets[type_hash(&wanted) >> 40 & (BUCKETS - 1)];
+    for (Node *node = *bucket; node; node = node->next)
+        if (same(&node->type, &wanted)) return &node->type;
+    Field *fields = arena_copy(types->arena, wanted.fields, sizeof(Field) * wanted.field_count,
+                               alignof(Field));
+    for (uint32_t i = 0; i < wanted.field_count; i++)
+        fields[i].name = text_copy(types->arena, fields[i].name);
+    wanted.fields = fields;
+    wanted.dims = text_copy(types->arena, wanted.dims);
+    Node *node = arena_new_of(types->arena, Node);
+    Type *nullable = arena_new_of(types->arena, Type);
+    *node = (Node){*bucket, wanted};
+    *nullable = wanted;
+    nullable->nullable = true;
+    nullable->flip = &node->type;
+    node->type.flip = nullable;
+    *bucket = node;
+    return &node->type;
+}
+
+const Type *type_of(TypeTable *types, TypeKind kind) {
+    assert(kind != TYPE_DECIMAL && kind != TYPE_LIST && kind != TYPE_STRUCT && kind != TYPE_TENSOR);
+    return intern(types, (Type){.kind = kind, .unit = kind == TYPE_TIMESTAMP ? UNIT_US : UNIT_S});
+}
+
+const Type *type_decimal(TypeTable *types, unsigned precision, unsigned scale) {
+    assert(precision >= 1 && precision <= DECIMAL_PRECISION_MAX && scale <= precision);
+    return intern(types, (Type){.kind = TYPE_DECIMAL,
+                                .precision = (uint8_t)precision, .scale = (uint8_t)scale});
+}
+
+const Type *type_timestamp(TypeTable *types, TimeUnit unit) {
+    return intern(types, (Type){.kind = TYPE_TIMESTAMP, .unit = unit});
+}
+
+const Type *type_list(TypeTable *types, const Type *elem) {
+    return intern(types, (Type){.kind = TYPE_LIST, .elem = elem});
+}
+
+const Type *type_struct(TypeTable *types, const Field *fields, uint32_t count) {
+    return intern(types, (Type){.kind = TYPE_STRUCT, .fields = fields, .field_count = count});
+}
+
+const Type *type_tensor(TypeTable *types, const Type *elem, Text dims) {
+    return intern(types, (Type){.kind = TYPE_TENSOR, .elem = elem, .dims = dims});
+}
+
+const Type *type_nullable(const Type *type) {
+    bool none = type->nullable || type->kind == TYPE_ERROR || type->kind == TYPE_NULL;
+    return none ? type : type->flip;
+}
+
+const Type *type_base(const Type *type) { return type->nullable ? type->flip : type; }
+
+const char *type_kind_name(TypeKind kind) { return kind_names[kind]; }
+
+bool type_kind_find(Text name, TypeKind *kind) {
+    for (unsigned i = TYPE_BOOL; i < TYPE_LIST; i++) {
+        if (i == TYPE_DECIMAL || !text_is(name, kind_names[i])) continue;
+        *kind = (TypeKind)i;
+        return true;
+    }
+    return false;
+}
+
+bool type_is_integer(const Type *type) { return type->kind >= TYPE_I8 && type->kind <= TYPE_U64; }
+bool type_is_signed(const Type *type) { return type->kind >= TYPE_I8 && type->kind <= TYPE_I64; }
+bool type_is_float(const Type *type) { return type->kind >= TYPE_F16 && type->kind <= TYPE_F64; }
+bool type_is_numeric(const Type *type) {
+    return type_is_integer(type) || type_is_float(type) || type->kind == TYPE_DECIMAL;
+}
+bool type_is_bytes(const Type *type) {
+    return type->kind == TYPE_STR || type->kind == TYPE_BYTES || type->kind == TYPE_JSON;
+}
+bool type_is_nested(const Type *type) {
+    return type->kind == TYPE_LIST || type->kind == TYPE_STRUCT;
+}
+unsigned type_bits(const Type *type) { return kind_bytes[type->kind] * 8u; }
+
+static size_t round_up(size_t size, size_t align) { return (size + align - 1) & ~(align - 1); }
+
+static size_t base_align(const Type *type) {
+    if (type->kind == TYPE_DECIMAL) return type->precision <= DECIMAL_PRECISION_I64 ? 8 : 16;
+    if (type->kind == TYPE_LIST || type_is_bytes(type)) return 8;
+    if (type->kind != TYPE_STRUCT) return kind_bytes[type->kind] ? kind_bytes[type->kind] : 1;
+    size_t align = 1;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        size_t field = type_align(type->fields[i].type);
+        if (field > align) align = field;
+    }
+    return align;
+}
+
+static size_t base_size(const Type *type) {
+    if (type->kind == TYPE_DECIMAL) return type->precision <= DECIMAL_PRECISION_I64 ? 8 : 16;
+    if (type->kind != TYPE_STRUCT) return kind_bytes[type->kind] ? kind_bytes[type->kind] : 1;
+    if (!type->field_count) return 1;
+    uint32_t last = type->field_count - 1;
+    size_t end = type_field_offset(type, last) + type_size(type->fields[last].type);
+    return round_up(end, base_align(type));
+}
+
+size_t type_align(const Type *type) { return base_align(type); }
+
+size_t type_size(const Type *type) {
+    size_t size = base_size(type);
+    return type->nullable ? round_up(size + 1, base_align(type)) : size;
+}
+
+size_t type_field_offset(const Type *type, uint32_t index) {
+    assert(type->kind == TYPE_STRUCT && index < type->field_count);
+    size_t offset = 0;
+    for (uint32_t i = 0;; i++) {
+        offset = round_up(offset, type_align(type->fields[i].type));
+        if (i == index) return offset;
+        offset += type_size(type->fields[i].type);
+    }
+}
+
+int type_field_find(const Type *type, Text name) {
+    for (uint32_t i = 0; i < type->field_count; i++)
+        if (text_eq(type->fields[i].name, name)) return (int)i;
+    return -1;
+}
+
+static void print_struct(TextBuf *buf, const Type *type) {
+    text_buf_char(buf, '{');
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        text_buf_format(buf, i ? ", %.*s: " : "%.*s: ", TEXT_ARG(type->fields[i].name));
+        type_print(buf, type->fields[i].type);
+    }
+    text_buf_char(buf, '}');
+}
+
+void type_print(TextBuf *buf, const Type *type) {
+    switch (type->kind) {
+    case TYPE_DECIMAL:
+        text_buf_format(buf, "decimal(%u,%u)", type->precision, type->scale);
+        break;
+    case TYPE_TIMESTAMP:
+        text_buf_add(buf, TEXT("timestamp"));
+        if (type->unit != UNIT_US) text_buf_format(buf, "[%s]", unit_names[type->unit]);
+        break;
+    case TYPE_LIST:
+        text_buf_char(buf, '[');
+        type_print(buf, type->elem);
+        text_buf_char(buf, ']');
+        break;
+    case TYPE_STRUCT: print_struct(buf, type); break;
+    case TYPE_TENSOR:
+        type_print(buf, type->elem);
+        text_buf_format(buf, "[%.*s]", TEXT_ARG(type->dims));
+        break;
+    case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
+    case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
+    case TYPE_STR: case TYPE_BYTES: case TYPE_DATE: case TYPE_DURATION: case TYPE_JSON:
+    case TYPE_NULL: case TYPE_ERROR:
+        text_buf_add(buf, text_of(kind_names[type->kind]));
+        break;
+    }
+    if (type->nullable) text_buf_char(buf, '?');
+}
+
+Text type_text(Arena *arena, const Type *type) {
+    TextBuf buf = {0};
+    type_print(&buf, type);
+    return text_buf_take(&buf, arena);
+}

@@ -1,0 +1,94 @@
+// Type: the types of values, interned, so that equal types are equal pointers.
+//
+// In memory (hash-table entries, list elements, struct fields) a value has the C layout that
+// runtime/abi.h names; a nullable T is {T value; uint8_t valid}. See type_size.
+#ifndef SBC_IR_TYPE_H
+#define SBC_IR_TYPE_H
+
+#include "ir/arena.h"
+#include "ir/text.h"
+
+// Kind, name, bytes in memory (0: depends on parameters, or has none).
+#define TYPE_KINDS(X)                                                                             \
+    X(BOOL, "bool", 1)                                                                            \
+    X(I8, "i8", 1) X(I16, "i16", 2) X(I32, "i32", 4) X(I64, "i64", 8)                             \
+    X(U8, "u8", 1) X(U16, "u16", 2) X(U32, "u32", 4) X(U64, "u64", 8)                             \
+    X(F16, "f16", 2) X(BF16, "bf16", 2) X(F32, "f32", 4) X(F64, "f64", 8)                         \
+    X(DECIMAL, "decimal", 0)       /* i64 while precision <= 18, else i128; value * 10^scale */   \
+    X(STR, "str", 16)              /* SbStr: UTF-8 */                                             \
+    X(BYTES, "bytes", 16)          /* SbStr */                                                    \
+    X(DATE, "date", 4)             /* i32 days since 1970-01-01, proleptic Gregorian */           \
+    X(TIMESTAMP, "timestamp", 8)   /* i64 units since the epoch, UTC */                           \
+    X(DURATION, "duration", 8)     /* i64 microseconds */                                         \
+    X(JSON, "json", 16)            /* SbStr: one JSON value as text */                            \
+    X(LIST, "list", 16)            /* SbList: elements in memory layout */                        \
+    X(STRUCT, "struct", 0)                                                                        \
+    X(TENSOR, "tensor", 0)         /* parsed; "not in this version" */                            \
+    X(NULL, "null", 0)             /* of the literal `null` before it meets a T? */               \
+    X(ERROR, "error", 0)           /* of what was already diagnosed; fits everywhere */
+
+typedef enum TypeKind {
+#define X(kind, name, bytes) TYPE_##kind,
+    TYPE_KINDS(X)
+#undef X
+} TypeKind;
+
+typedef enum TimeUnit { UNIT_S, UNIT_MS, UNIT_US, UNIT_NS } TimeUnit;
+
+typedef struct Type Type;
+
+typedef struct Field {
+    Text        name;
+    const Type *type;
+} Field;
+
+struct Type {
+    TypeKind    kind;
+    bool        nullable;          // T?
+    uint8_t     precision, scale;  // DECIMAL: 1..38, 0..precision.
+    TimeUnit    unit;              // TIMESTAMP.
+    const Type *elem;              // LIST, TENSOR.
+    const Field *fields;           // STRUCT, in declared order.
+    uint32_t    field_count;
+    Text        dims;              // TENSOR: the text between the brackets.
+    const Type *flip;              // The same type with `nullable` turned round. Private to type.c.
+};
+
+enum { DECIMAL_PRECISION_MAX = 38, DECIMAL_PRECISION_I64 = 18 };
+
+typedef struct TypeTable TypeTable;
+
+TypeTable  *type_table_new(Arena *arena);
+const Type *type_of(TypeTable *types, TypeKind kind);  // A kind without parameters, not null.
+const Type *type_decimal(TypeTable *types, unsigned precision, unsigned scale);
+const Type *type_timestamp(TypeTable *types, TimeUnit unit);
+const Type *type_list(TypeTable *types, const Type *elem);
+const Type *type_struct(TypeTable *types, const Field *fields, uint32_t count);
+const Type *type_tensor(TypeTable *types, const Type *elem, Text dims);
+const Type *type_nullable(const Type *type);  // T -> T?; T? -> T?
+const Type *type_base(const Type *type);      // T? -> T; T -> T
+
+const char *type_kind_name(TypeKind kind);
+bool type_kind_find(Text name, TypeKind *kind);  // By the name of a kind without parameters.
+bool type_is_integer(const Type *type);          // i8..u64
+bool type_is_signed(const Type *type);           // i8..i64
+bool type_is_float(const Type *type);            // f16 bf16 f32 f64
+bool type_is_numeric(const Type *type);          // Integer, float or decimal.
+bool type_is_bytes(const Type *type);            // Carried as SbStr: str, bytes, json.
+bool type_is_nested(const Type *type);           // list or struct.
+unsigned type_bits(const Type *type);            // Integers, floats: the width.
+
+// Bytes and alignment in memory, nullable included: what C gives {T value; uint8_t valid}.
+size_t type_size(const Type *type);
+size_t type_align(const Type *type);
+// Byte offset of struct field `index`.
+size_t type_field_offset(const Type *type, uint32_t index);
+
+// Index of a field by name, or -1.
+int type_field_find(const Type *type, Text name);
+
+// As users write it: `decimal(15,2)?`, `[str]`, `{a: i64, b: str?}`, `timestamp[ms]`.
+void type_print(TextBuf *buf, const Type *type);
+Text type_text(Arena *arena, const Type *type);
+
+#endif

@@ -1,0 +1,375 @@
+// abi.h: everything that generated code, the standard library and the runtime share.
+//
+// Generated code calls the runtime through the functions at the end of this file only. The layouts
+// are mirrored in codegen/abi_types.c; tests/unit/abi_test.c compares every offset. Rules:
+//   - Every SbStr may be read up to SB_SLACK bytes past its end (the bytes there mean nothing).
+//   - A value in memory has the C layout of its type; a nullable T is {T value; uint8_t valid}.
+//   - Order keys are unique within a stage's input and grow in output order.
+#ifndef SBC_RUNTIME_ABI_H
+#define SBC_RUNTIME_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SB_ABI_VERSION = 1, SB_SLACK = 64 };
+
+// ---- values -------------------------------------------------------------------------------
+
+typedef struct SbStr {   // str, bytes, json: a view
+    const char *ptr;
+    int64_t     len;
+} SbStr;
+
+typedef struct SbList {  // len elements in memory layout
+    const void *ptr;
+    int64_t     len;
+} SbList;
+
+typedef __int128 SbDecimal;  // decimal of precision > 18; others are int64_t
+
+// Mirrors TypeKind of ir/type.h, in its order.
+typedef enum SbKind {
+    SB_BOOL, SB_I8, SB_I16, SB_I32, SB_I64, SB_U8, SB_U16, SB_U32, SB_U64, SB_F16, SB_BF16,
+    SB_F32, SB_F64, SB_DECIMAL, SB_STR, SB_BYTES, SB_DATE, SB_TIMESTAMP, SB_DURATION, SB_JSON,
+    SB_LIST, SB_STRUCT,
+} SbKind;
+
+typedef struct SbType SbType;
+
+typedef struct SbField {
+    SbStr         name;
+    const SbType *type;
+    int64_t       offset;  // In the struct, bytes.
+} SbField;
+
+// What a value of unknown type is: for nested values, generic functions and rows as JSON.
+struct SbType {
+    uint8_t kind;              // SbKind
+    uint8_t nullable;          // {T value; uint8_t valid} in memory
+    uint8_t precision, scale;  // SB_DECIMAL
+    uint8_t unit;              // SB_TIMESTAMP: 0 s, 1 ms, 2 us, 3 ns
+    uint32_t size, align;      // In memory, nullable included.
+    uint32_t valid_offset;     // Of the byte `valid` when nullable.
+    const SbType  *elem;       // SB_LIST
+    const SbField *fields;     // SB_STRUCT
+    uint32_t       field_count;
+};
+
+// ---- status -------------------------------------------------------------------------------
+
+typedef enum SbStatus : int32_t {
+    SB_OK = 0,
+    SB_NULL = 1,         // A T? function: no value.
+    SB_FAULT_BEFORE = 15,
+#define FAULT(name, code, message, fix) SB_FAULT_##name,
+#include "runtime/faults.def"
+#undef FAULT
+    SB_FAULT_END,
+    SB_FAULT_FIRST = SB_FAULT_BEFORE + 1,
+} SbStatus;
+
+// What a stage returns.
+typedef enum SbStageStatus : int32_t {
+    SB_STAGE_DONE,   // The input is used up, or nobody wants more of it (task->stopped).
+    SB_STAGE_FULL,   // An output reached its quota: take it and call again.
+    SB_STAGE_NEED,   // task->need bytes more are wanted; call again when granted.
+    SB_STAGE_FAULT,  // The job fails; task->failure says why.
+} SbStageStatus;
+
+// ---- context of a function call -------------------------------------------------------------
+
+// Scratch memory of a task. What is allocated lives until generated code winds `at` back, once
+// a row or a batch. Terminals copy what they keep.
+typedef struct SbCall {
+    char *at, *end;     // The free part of the current block.
+    char *begin;        // Where winding back goes: the start of the first block.
+    SbStr detail;       // A failing function may name the offending text here.
+    struct SbScratch *scratch;  // Runtime's.
+} SbCall;
+
+// `bytes` of memory aligned to 16 with SB_SLACK readable bytes behind; nullptr: out of memory
+// (return SB_FAULT_TOO_LARGE).
+void *sb_alloc_slow(SbCall *call, int64_t bytes);
+
+static inline void *sb_alloc(SbCall *call, int64_t bytes) {
+    char *at = call->at;
+    if (__builtin_expect(bytes > call->end - at - SB_SLACK - 16, 0)) return sb_alloc_slow(call, bytes);
+    call->at = at + ((bytes + 15) & ~(int64_t)15);
+    return at;
+}
+
+// ---- rows kept by breakers and borders ------------------------------------------------------
+
+// Begins every row that is kept in memory; the columns follow at offsets that the plan fixed.
+typedef struct SbEntry {
+    uint64_t hash;   // Of the key; 0 where there is none.
+    uint64_t order;  // Order key of the row (of a group: its first row).
+} SbEntry;
+
+// A str that is a hash key, inside an entry. len <= 16: the bytes, zero-padded. Longer: bytes
+// 0..7 of the text in `head`, and a counted copy at `ptr`.
+typedef struct SbKeyStr {
+    int64_t len;
+    union {
+        char bytes[16];
+        struct { uint64_t head; const char *ptr; } far;
+    };
+} SbKeyStr;
+
+enum { SB_KEY_INLINE = 16 };
+
+// Hash table of groups of one thread. A slot holds the entry's address in its low 48 bits and the
+// top 16 bits of its hash above; 0 is empty. Linear probing from hash & mask.
+typedef struct SbGroups {
+    uint64_t *slots;
+    uint64_t  mask;
+    int64_t   count;     // Entries.
+    int64_t   count_max; // Grow beyond.
+    struct SbGroupsState *state;  // Runtime's: entries, arena, memory account.
+} SbGroups;
+
+// Rows that a sort, a join's build side or a stage border keeps.
+typedef struct SbRows {
+    char   *at, *end;    // Room for entries in the current block.
+    int64_t count;
+    struct SbRowsState *state;
+} SbRows;
+
+// The build side of a join: slots as in SbGroups; entries of equal key are chained in right order
+// through the pointer at SbBreaker.next_offset.
+typedef struct SbTable {
+    const uint64_t *slots;
+    uint64_t        mask;
+    int64_t         count;
+} SbTable;
+
+// Bytes on their way to a text sink, of one unit.
+typedef struct SbOut {
+    char   *at, *end;   // Free room.
+    int64_t rows;
+    struct SbOutState *state;
+} SbOut;
+
+// ---- text input -------------------------------------------------------------------------------
+
+// The field ends of a block of rows; see stdlib/csv.h.
+typedef struct SbIndex {
+    uint32_t *ends;      // Row r, field f: ends[r * field_count + f], relative to SbInput.text.
+    uint32_t *starts;    // Row r begins here.
+    uint32_t  ends_max, rows_max;  // Capacity.
+    uint32_t  rows;      // Complete good rows found.
+    int32_t   fault;     // The row behind them is bad: SbStatus, else SB_OK.
+    int64_t   fault_begin, fault_end;  // Its bytes.
+    int64_t   fault_lines;             // Lines it covers.
+    int64_t   next;      // Where to go on.
+    int64_t   lines;     // Line ends passed by this call.
+} SbIndex;
+
+typedef struct SbInput {
+    // Text: rows that start in [begin, end); the last row ends at `end`. Rows are whole.
+    const char *text;
+    int64_t     begin, end;
+    int64_t     offset;          // Of text[0] in the source, after decompression.
+    int64_t     line;            // Line number of `begin`, when the stage asked for lines; else 0.
+    const uint32_t *fields;      // CSV: the field number of each source column.
+    uint32_t    field_count;     // CSV: fields a row.
+    uint32_t    source_file;     // Number of the file within the source.
+    SbStr       source_name;
+    SbIndex    *index;
+    // Rows: entries[begin..end). Range: the numbers begin..end-1.
+    const SbEntry *const *entries;
+} SbInput;
+
+// ---- a task -----------------------------------------------------------------------------------
+
+typedef struct SbFailure {
+    uint32_t site;
+    int32_t  fault;
+    uint64_t order;
+} SbFailure;
+
+// One stage on one unit of input. The runtime owns it; generated code keeps its cursor here.
+typedef struct SbTask {
+    SbCall   call;
+    SbInput  input;
+    int64_t  cursor;           // Text: next byte relative to input.text. Others: next row number.
+    uint64_t order;            // Order key of the next row this unit delivers.
+    const void *const *params; // Value of each parameter, in memory layout.
+    void   **terminals;        // By SbStage.terminals: SbGroups *, SbRows * or SbOut *.
+    int64_t *limits;           // By terminal: rows it still takes; INT64_MAX for all.
+    const SbTable *const *tables;  // By breaker number: finished join tables.
+    int64_t *counts;           // [step][SbCount]
+    int64_t  need;
+    int32_t  stopped;          // No terminal wants more rows.
+    int32_t  cancel;           // Set by others; polled once a block.
+    SbFailure failure;
+    struct SbTaskState *state; // Runtime's.
+} SbTask;
+
+typedef enum SbCount { SB_IN, SB_MADE, SB_ON, SB_FILTERED, SB_REJECTED, SB_MERGED, SB_COUNTS } SbCount;
+
+typedef int32_t SbStageFn(SbTask *task);
+
+// ---- what a job is: constant data emitted by the compiler -------------------------------------
+
+typedef struct SbSource {
+    SbStr    label;         // "read csv(input)"
+    uint8_t  format;        // SbFormat
+    uint32_t step;
+    // CSV
+    char     delimiter, quote, decimal;
+    uint8_t  header;
+    SbStr    comment;
+    const SbStr *nulls;
+    uint32_t null_count;
+    SbStr    type_name;
+    const SbField *columns; // Declared columns, in type order.
+    uint32_t column_count;
+    uint8_t  wants_lines;   // line() is used: number lines before the stage runs.
+    // Range: the row count is in setup's `count`. Inline: constant rows.
+    const SbEntry *const *rows;
+    int64_t  row_count;
+} SbSource;
+
+typedef enum SbFormat { SB_CSV, SB_JSONL, SB_TEXT, SB_FILES, SB_RANGE, SB_INLINE } SbFormat;
+
+typedef struct SbSink {
+    SbStr    label;
+    uint8_t  format;        // SB_CSV, SB_JSONL, SB_TEXT
+    uint32_t step;
+    SbStr    header;        // CSV: the header line with its line end; empty for none.
+} SbSink;
+
+typedef enum SbBreakerKind {
+    SB_BREAK_GROUP,  // Groups and distinct.
+    SB_BREAK_SORT,   // Sort and shuffle.
+    SB_BREAK_JOIN,   // The build side.
+    SB_BREAK_EDGE,   // No order to make: rows wait for limit, union, zip, a spool.
+} SbBreakerKind;
+
+typedef struct SbBreaker {
+    uint8_t  kind;
+    uint32_t step;
+    uint32_t entry_bytes;
+    uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
+    uint32_t matched_offset;   // JOIN right, full: a byte in the entry, set by probes.
+    const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
+    uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
+    // GROUP: adds `from` (of another thread's table) to `into`. A status; nonzero fails the job.
+    int32_t (*merge)(SbCall *call, SbGroups *into, SbEntry *from);
+    // SORT: the first eight bytes of the key as a number that orders the same way, or 0; and the
+    // whole comparison without the order key. < 0, 0, > 0.
+    uint64_t (*prefix)(const SbEntry *entry);
+    int32_t (*compare)(const SbEntry *a, const SbEntry *b);
+    // JOIN: are the keys equal?
+    int32_t (*equal)(const SbEntry *a, const SbEntry *b);
+} SbBreaker;
+
+typedef enum SbInputKind { SB_INPUT_TEXT, SB_INPUT_ROWS, SB_INPUT_RANGE, SB_INPUT_UNMATCHED } SbInputKind;
+
+typedef struct SbStage {
+    SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.
+    SbStageFn *run_level[2];   // x86-64-v3, x86-64-v4 (either may be null).
+    SbStr      label;
+    uint8_t    input;          // SbInputKind
+    uint32_t   input_index;    // Source number, or breaker number.
+    // Breakers that must be finished before the stage starts (join tables).
+    const uint32_t *needs;
+    uint32_t   need_count;
+    // Terminals: sinks come as SB_TERMINAL_SINK | number, breakers as the number.
+    const uint32_t *terminals;
+    uint32_t   terminal_count;
+    uint8_t    keeps_order;    // A terminal is a sink or an edge: outputs are taken in unit order.
+    uint32_t   rank;           // Of the stage among those that feed one terminal (union).
+} SbStage;
+
+enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
+
+typedef struct SbSite {        // A place in the program that can fault.
+    uint32_t step;
+    uint32_t line, column;     // In the .sbd file.
+    SbStr    file;
+    SbStr    what;             // "column 'fare'", or the expression's text.
+    uint8_t  fails;            // `else fail`, or upstream of a zip.
+} SbSite;
+
+typedef struct SbStepInfo {
+    SbStr    label;
+    uint32_t line;
+    uint8_t  kind;             // OpKind of ir/graph.h, for the summary's wording.
+    uint32_t from;             // Step before it; UINT32_MAX for none.
+} SbStepInfo;
+
+typedef struct SbParam {
+    SbStr         name, doc;
+    const SbType *type;
+    uint8_t       required;
+    SbStr         value_text;  // The default as the help shows it.
+    const void   *value;       // The default, in memory layout.
+} SbParam;
+
+// Values that setup computes from the parameters, before anything is opened.
+typedef struct SbSetup {
+    SbCall  *call;
+    const void *const *params;
+    SbList  *source_paths;     // By source: [str]
+    int64_t *source_counts;    // By source: range's rows.
+    int64_t *source_row_max;   // By source: bytes.
+    SbStr   *sink_paths;       // By sink.
+    int64_t *sink_bytes;       // By sink: bytes a part.
+    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept; INT64_MAX.
+    int64_t *skip_rows;        // By breaker: rows skipped first; 0.
+    SbStr    rejects_path;     // Empty: none.
+    int64_t  reject_rows;      // -1: no such limit.
+    double   reject_share;     // -1: no such limit.
+} SbSetup;
+
+typedef struct SbJob {
+    uint32_t abi_version;
+    SbStr    name;             // Of the pipeline file.
+    SbStr    plan;             // Text of `--plan`.
+    SbStr    source_hash;      // Identifies program and compiler.
+    int32_t (*setup)(SbSetup *setup);  // A status; `call->detail` names the culprit.
+    const SbParam   *params;   uint32_t param_count;
+    const SbStepInfo *steps;   uint32_t step_count;
+    const SbSource  *sources;  uint32_t source_count;
+    const SbSink    *sinks;    uint32_t sink_count;
+    const SbBreaker *breakers; uint32_t breaker_count;
+    SbStage         *stages;   uint32_t stage_count;  // In an order in which needs come first.
+    const SbSite    *sites;    uint32_t site_count;
+    uint8_t  rejects_format;   // SbFormat
+    int64_t  memory_floor;     // Bytes: the least that the plan needs.
+} SbJob;
+
+extern const SbJob sb_job;     // Defined by generated code.
+
+// ---- what generated code calls ----------------------------------------------------------------
+
+int sb_main(int argc, char **argv, const SbJob *job);
+
+// The row [begin, end) of the input text (for other inputs: `entry`) is rejected at `site`.
+// Records it; the caller goes on with the next row. Nonzero: stop the unit (SB_STAGE_FAULT).
+int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
+                       const char *detail, int64_t detail_len);
+int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
+                      const char *detail, int64_t detail_len);
+
+// Makes room for `bytes` more in `out`. Nonzero: out of memory.
+int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
+
+// A new, zeroed entry with `hash` and `order` for a key that is not in the table; grows the table
+// when it is full. nullptr: over the memory limit (the task's failure is set).
+SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order);
+// Fills a key string in an entry of the table from `ptr`, copying when it is long.
+int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
+// The call context whose memory lives as long as the table: for aggregate states.
+SbCall *sb_groups_call(SbGroups *groups);
+
+// A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the limit.
+SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes);
+// A copy of bytes that lives as long as the rows. nullptr: over the limit.
+const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len);
+// A deep copy of a nested value (in place): lists and strings inside are copied. A status.
+int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *value);
+
+#endif

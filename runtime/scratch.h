@@ -1,0 +1,15 @@
+// Scratch: the blocks behind SbCall. A task winds back to the first block once a row or a batch.
+#ifndef SBC_RUNTIME_SCRATCH_H
+#define SBC_RUNTIME_SCRATCH_H
+
+#include "runtime/abi.h"
+
+// Makes `call` ready with a first block of `bytes`. Nonzero: out of memory.
+int32_t sb_scratch_open(SbCall *call, int64_t bytes);
+
+// Frees everything allocated since sb_scratch_open; keeps the first block.
+void sb_scratch_rewind(SbCall *call);
+
+void sb_scratch_close(SbCall *call);
+
+#endif
