@@ -32,15 +32,19 @@ const runtime: []const []const u8 = &.{
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
 const stdlib: []const []const u8 = &.{
+    "generic.c",
     "hash.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "hash",
 };
 const stdlib_headers: []const []const u8 = &.{
+    "generic.h",
     "hash.h",
+    "regex.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
+    "generic_test",
     "type_test",
 };
 

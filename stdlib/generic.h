@@ -1,0 +1,29 @@
+// Generic: compare, hash and copy a value of which only the SbType is known.
+//
+// The rules are those of keys (docs/reference.md, Equality): null is equal to null and greatest,
+// then NaN, equal to itself; -0.0 is 0.0; str, bytes and json compare by bytes; lists element by
+// element, the shorter first; structs field by field.
+#ifndef SBC_STDLIB_GENERIC_H
+#define SBC_STDLIB_GENERIC_H
+
+#include "runtime/abi.h"
+
+// < 0, 0 or > 0. `a` and `b` point to values in memory layout, nullable ones with their flag.
+int32_t sb_compare(const SbType *type, const void *a, const void *b);
+
+// Equal values under sb_compare give equal hashes. Not visible in outputs: see stdlib/digest.h.
+uint64_t sb_hash_value(uint64_t hash, const SbType *type, const void *value);
+
+// Bytes of the value without the flag of a nullable one.
+static inline int64_t sb_base_size(const SbType *type) {
+    return type->nullable ? type->valid_offset : type->size;
+}
+
+static inline int sb_is_valid(const SbType *type, const void *value) {
+    return !type->nullable || ((const uint8_t *)value)[type->valid_offset];
+}
+
+// Order of two texts by bytes.
+int32_t sb_compare_bytes(SbStr a, SbStr b);
+
+#endif
