@@ -27,7 +27,13 @@ const codegen: []const []const u8 = &.{
     "codegen.c",
 };
 const runtime: []const []const u8 = &.{
+    "breaker.c",
+    "groups.c",
+    "memory.c",
+    "rows.c",
     "scratch.c",
+    "slab.c",
+    "sort.c",
 };
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
@@ -45,6 +51,7 @@ const stdlib_headers: []const []const u8 = &.{
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
+    "breaker_test",
     "type_test",
 };
 

@@ -252,7 +252,8 @@ typedef struct SbBreaker {
     uint32_t step;
     uint32_t entry_bytes;
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
-    uint32_t matched_offset;   // JOIN right, full: a byte in the entry, set by probes.
+    uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
+                               // join matched it, 2 when its key is null (never in the table).
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
     uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
     // GROUP: adds `from` (of another thread's table) to `into`. A status; nonzero fails the job.
@@ -360,6 +361,9 @@ int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
 // A new, zeroed entry with `hash` and `order` for a key that is not in the table; grows the table
 // when it is full. nullptr: over the memory limit (the task's failure is set).
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order);
+// Puts an entry of another table, whose key is not in this one, into it. It is not copied: its
+// table must outlive this one. Nonzero: over the memory limit.
+int32_t sb_groups_adopt(SbGroups *groups, SbEntry *entry);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
 // The call context whose memory lives as long as the table: for aggregate states.

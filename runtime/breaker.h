@@ -1,0 +1,53 @@
+// Breaker: where rows are kept until all of them are there: groups, sorts, the build side of
+// joins; and the row batches that pass a stage border.
+//
+// Life of a breaker: open; while stages run, each thread fills its own part (sb_breaker_part is a
+// task's terminal); finish, once, when all producers are done; then its rows stand in order
+// (sb_breaker_entries) or can be probed (sb_breaker_table); close.
+// An edge has no part for a thread: each task gets its own batch (sb_rows_open).
+#ifndef SBC_RUNTIME_BREAKER_H
+#define SBC_RUNTIME_BREAKER_H
+
+#include "runtime/abi.h"
+#include "runtime/memory.h"
+
+typedef struct SbBreakerState SbBreakerState;
+
+// Runs fn(arg, i, thread) for i = 0..count-1 on all threads and returns when all are done.
+// `thread` < the number that the breaker was opened with; one thread runs one call at a time.
+typedef void SbEachFn(void *arg, uint32_t index, uint32_t thread);
+typedef struct SbParallel {
+    void (*each)(struct SbParallel *self, uint32_t count, SbEachFn *fn, void *arg);
+    uint32_t threads;
+} SbParallel;
+
+// nullptr: over the limit. `what` must outlive the breaker.
+SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory);
+void sb_breaker_close(SbBreakerState *breaker);
+
+// What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.
+void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread);
+
+// Merges the parts and brings the rows into order. SB_OK, SB_FAULT_TOO_LARGE when the account is
+// exhausted, or a fault of an aggregate's merge.
+int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel);
+
+// After finish: the rows in output order. A group without keys has exactly one.
+const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t *count);
+// After finish of SB_BREAK_JOIN.
+const SbTable *sb_breaker_table(const SbBreakerState *breaker);
+// After finish: rows that came in, and bytes held.
+int64_t sb_breaker_rows_in(const SbBreakerState *breaker);
+int64_t sb_breaker_bytes(const SbBreakerState *breaker);
+
+// ---- row batches -------------------------------------------------------------------------------
+
+// An empty batch. nullptr: over the limit.
+SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes);
+void    sb_rows_close(SbRows *rows);
+int64_t sb_rows_bytes(const SbRows *rows);
+// The entries in the order in which they came, as an array that lives as long as the batch.
+// nullptr: over the limit (and when there are none).
+const SbEntry *const *sb_rows_entries(SbRows *rows);
+
+#endif

@@ -1,0 +1,138 @@
+#include "runtime/rows.h"
+
+#include "runtime/breaker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes) {
+    *rows = (SbRows){.state = calloc(1, sizeof *rows->state)};
+    if (!rows->state) return SB_FAULT_TOO_LARGE;
+    sb_slab_open(&rows->state->entries, memory);
+    sb_slab_open(&rows->state->texts, memory);
+    rows->state->entry_bytes = entry_bytes;
+    return SB_OK;
+}
+
+void sb_rows_fini(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    if (!state) return;
+    sb_memory_release(state->entries.memory, state->order_bytes);
+    sb_slab_close(&state->entries);
+    sb_slab_close(&state->texts);
+    free(state->blocks);
+    free(state->order);
+    free(state);
+    *rows = (SbRows){0};
+}
+
+SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes) {
+    SbRows *rows = malloc(sizeof *rows);
+    if (rows && sb_rows_init(rows, memory, entry_bytes) == SB_OK) return rows;
+    free(rows);
+    return nullptr;
+}
+
+void sb_rows_close(SbRows *rows) {
+    if (!rows) return;
+    sb_rows_fini(rows);
+    free(rows);
+}
+
+int64_t sb_rows_bytes(const SbRows *rows) {
+    const struct SbRowsState *state = rows->state;
+    return state->entries.bytes + state->texts.bytes + state->order_bytes;
+}
+
+// Generated code takes entries from [at, end); here the next block begins.
+SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
+    (void)task;
+    struct SbRowsState *state = rows->state;
+    if (state->block_count == state->blocks_max) {
+        int64_t max = state->blocks_max ? state->blocks_max * 2 : 8;
+        RowBlock *moved = realloc(state->blocks, (size_t)max * sizeof *moved);
+        if (!moved) return nullptr;
+        state->blocks = moved;
+        state->blocks_max = max;
+    }
+    if (!sb_slab_grow(&state->entries, entry_bytes)) return nullptr;
+    int64_t fit = (state->entries.end - state->entries.at) / entry_bytes;
+    state->blocks[state->block_count++] = (RowBlock){state->entries.at, fit};
+    rows->at = state->entries.at + entry_bytes;
+    rows->end = state->entries.at + fit * entry_bytes;
+    return (SbEntry *)(void *)state->entries.at;
+}
+
+const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len) {
+    (void)task;
+    char *copy = sb_slab_alloc(&rows->state->texts, len);
+    if (copy && len) memcpy(copy, ptr, (size_t)len);
+    return copy;
+}
+
+static int32_t nested_copy(SbSlab *slab, const SbType *type, char *value);
+
+static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
+    int64_t bytes = list->len * (int64_t)elem->size;
+    char *copy = sb_slab_alloc(slab, bytes);
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    if (bytes) memcpy(copy, list->ptr, (size_t)bytes);
+    list->ptr = copy;
+    bool flat = elem->kind != SB_STR && elem->kind != SB_BYTES && elem->kind != SB_JSON &&
+                elem->kind != SB_LIST && elem->kind != SB_STRUCT;
+    for (int64_t i = 0; i < list->len && !flat; i++) {
+        int32_t status = nested_copy(slab, elem, copy + i * (int64_t)elem->size);
+        if (status) return status;
+    }
+    return SB_OK;
+}
+
+// Recursion follows the type, whose depth the compiler limits.
+static int32_t nested_copy(SbSlab *slab, const SbType *type, char *value) {
+    if (type->nullable && !value[type->valid_offset]) return SB_OK;
+    if (type->kind == SB_LIST) return list_copy(slab, type->elem, (SbList *)(void *)value);
+    if (type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON) {
+        SbStr *text = (SbStr *)(void *)value;
+        char *copy = sb_slab_alloc(slab, text->len);
+        if (!copy) return SB_FAULT_TOO_LARGE;
+        if (text->len) memcpy(copy, text->ptr, (size_t)text->len);
+        text->ptr = copy;
+        return SB_OK;
+    }
+    for (uint32_t i = 0; type->kind == SB_STRUCT && i < type->field_count; i++) {
+        int32_t status = nested_copy(slab, type->fields[i].type, value + type->fields[i].offset);
+        if (status) return status;
+    }
+    return SB_OK;
+}
+
+int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *value) {
+    (void)task;
+    return nested_copy(&rows->state->texts, type, value);
+}
+
+void sb_rows_list(const SbRows *rows, const SbEntry **out) {
+    const struct SbRowsState *state = rows->state;
+    for (int64_t b = 0; b < state->block_count; b++) {
+        bool last = b == state->block_count - 1;
+        const RowBlock *block = &state->blocks[b];
+        int64_t count = last ? (rows->at - block->begin) / state->entry_bytes : block->count;
+        for (int64_t i = 0; i < count; i++)
+            *out++ = (const SbEntry *)(const void *)(block->begin + i * state->entry_bytes);
+    }
+}
+
+const SbEntry *const *sb_rows_entries(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    if (state->order || !rows->count) return state->order;
+    int64_t bytes = rows->count * (int64_t)sizeof *state->order;
+    if (!sb_memory_charge(state->entries.memory, bytes)) return nullptr;
+    state->order = malloc((size_t)bytes);
+    if (!state->order) {
+        sb_memory_release(state->entries.memory, bytes);
+        return nullptr;
+    }
+    state->order_bytes = bytes;
+    sb_rows_list(rows, state->order);
+    return state->order;
+}

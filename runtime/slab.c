@@ -1,0 +1,61 @@
+#include "runtime/slab.h"
+
+#include "runtime/abi.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+typedef struct SbSlabBlock {
+    struct SbSlabBlock *next;
+    int64_t             bytes;  // All of it.
+    alignas(16) char    room[];
+} SbSlabBlock;
+
+enum : int64_t { BLOCK_BYTES_MIN = 64 * 1024, BLOCK_BYTES_HUGE = 2 * 1024 * 1024 };
+
+void sb_slab_open(SbSlab *slab, SbMemory *memory) { *slab = (SbSlab){.memory = memory}; }
+
+bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
+    int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_MIN;
+    if (size > BLOCK_BYTES_HUGE) size = BLOCK_BYTES_HUGE;
+    int64_t least = bytes + (int64_t)sizeof(SbSlabBlock) + SB_SLACK;
+    if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
+    if (!sb_memory_charge(slab->memory, size)) return false;
+    bool huge = size >= BLOCK_BYTES_HUGE;
+    size_t align = huge ? (size_t)BLOCK_BYTES_HUGE : 4096;
+    SbSlabBlock *block = aligned_alloc(align, ((size_t)size + align - 1) & ~(align - 1));
+    if (!block) {
+        sb_memory_release(slab->memory, size);
+        return false;
+    }
+    if (huge) madvise(block, (size_t)size, MADV_HUGEPAGE);
+    *block = (SbSlabBlock){slab->blocks, size};
+    slab->blocks = block;
+    slab->at = block->room;
+    slab->end = (char *)block + size - SB_SLACK;
+    slab->bytes += size;
+    return true;
+}
+
+void sb_slab_close(SbSlab *slab) {
+    for (SbSlabBlock *block = slab->blocks, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    sb_memory_release(slab->memory, slab->bytes);
+    *slab = (SbSlab){.memory = slab->memory};
+}
+
+void sb_slab_join(SbSlab *slab, SbSlab *from) {
+    assert(slab->memory == from->memory);
+    SbSlabBlock *last = from->blocks;
+    if (!last) return;
+    while (last->next) last = last->next;
+    last->next = slab->blocks;
+    slab->blocks = from->blocks;
+    slab->bytes += from->bytes;
+    slab->at = from->at;
+    slab->end = from->end;
+    *from = (SbSlab){.memory = from->memory};
+}

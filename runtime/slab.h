@@ -1,0 +1,33 @@
+// Slab: charged blocks of memory that die together; entries and texts of a breaker are cut from them.
+#ifndef SBC_RUNTIME_SLAB_H
+#define SBC_RUNTIME_SLAB_H
+
+#include "runtime/memory.h"
+
+typedef struct SbSlab {
+    SbMemory *memory;
+    struct SbSlabBlock *blocks;  // Newest first.
+    char    *at, *end;           // Free room in the newest block.
+    int64_t  bytes;              // Charged.
+} SbSlab;
+
+void sb_slab_open(SbSlab *slab, SbMemory *memory);
+void sb_slab_close(SbSlab *slab);
+
+// Begins a new block with room for at least `bytes`; blocks grow from 64 KiB to 2 MiB (huge
+// pages). False: the account does not hold it.
+bool sb_slab_grow(SbSlab *slab, int64_t bytes);
+
+// `bytes` aligned to 16, not zeroed, with SB_SLACK readable bytes behind. nullptr: over the limit.
+static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
+    int64_t rounded = (bytes + 15) & ~INT64_C(15);
+    if (rounded > slab->end - slab->at && !sb_slab_grow(slab, rounded)) return nullptr;
+    char *at = slab->at;
+    slab->at += rounded;
+    return at;
+}
+
+// Moves all blocks of `from` into `slab`; both have one account.
+void sb_slab_join(SbSlab *slab, SbSlab *from);
+
+#endif

@@ -1,0 +1,200 @@
+#include "runtime/breaker.h"
+#include "runtime/sort.h"
+#include "stdlib/hash.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+enum { THREADS = 3 };
+
+// Runs everything on the calling thread, in turn as each thread.
+static void each_in_turn(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
+    for (uint32_t i = 0; i < count; i++) fn(arg, i, i % self->threads);
+}
+
+static SbParallel in_turn = {each_in_turn, THREADS};
+
+typedef struct Group {  // What generated code keeps for `group by k { n = count() }`.
+    SbEntry entry;
+    int64_t key, rows;
+} Group;
+
+static Group *find(SbGroups *groups, uint64_t hash, int64_t key) {
+    for (uint64_t at = hash & groups->mask; groups->slots[at]; at = (at + 1) & groups->mask) {
+        Group *group = (Group *)(uintptr_t)(groups->slots[at] & ((UINT64_C(1) << 48) - 1));
+        if (group->key == key) return group;
+    }
+    return nullptr;
+}
+
+static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
+    (void)call;
+    Group *from = (Group *)entry, *to = find(into, entry->hash, from->key);
+    if (!to) return sb_groups_adopt(into, entry);
+    to->rows += from->rows;
+    if (entry->order < to->entry.order) to->entry.order = entry->order;
+    return SB_OK;
+}
+
+static void add(SbGroups *groups, int64_t key, uint64_t order) {
+    uint64_t hash = sb_hash_word(1, (uint64_t)key);
+    Group *group = find(groups, hash, key);
+    if (!group) {
+        group = (Group *)sb_groups_insert(nullptr, groups, hash, order);
+        group->key = key;
+    }
+    group->rows++;
+}
+
+static void check_groups(int64_t keys, int64_t rows) {
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 32);
+    SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .has_keys = true,
+                      .merge = merge_group};
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    for (int64_t i = 0; i < rows; i++)
+        add(sb_breaker_part(breaker, (uint32_t)(i / 100 % THREADS)), i * 7 % keys, (uint64_t)i);
+    CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
+    int64_t count, sum = 0;
+    const SbEntry *const *entries = sb_breaker_entries(breaker, &count);
+    CHECK_SAYS(count == keys, "%ld", count);
+    for (int64_t i = 0; i < count; i++) {
+        const Group *group = (const Group *)entries[i];
+        CHECK(group->key == i * 7 % keys && group->entry.order == (uint64_t)i);
+        sum += group->rows;
+    }
+    CHECK(sum == rows);
+    sb_breaker_close(breaker);
+    CHECK(memory.used == 0);
+}
+
+static void groups_merge_in_order(void) {
+    check_groups(11, 5000);
+    check_groups(100003, 400000);
+}
+
+static void no_keys_make_one_row(void) {
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 32);
+    SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .merge = merge_group};
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    int64_t count;
+    CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
+    sb_breaker_entries(breaker, &count);
+    CHECK(count == 1);
+    sb_breaker_close(breaker);
+}
+
+static void limit_is_kept(void) {
+    SbMemory memory;
+    sb_memory_open(&memory, 1 << 20);
+    SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .merge = merge_group};
+    SbBreakerState *breaker = sb_breaker_open(&what, 1, &memory);
+    SbGroups *groups = sb_breaker_part(breaker, 0);
+    int64_t i = 0;
+    while (i < 1000000 && sb_groups_insert(nullptr, groups, (uint64_t)i * 1000003, 0)) i++;
+    CHECK_SAYS(i > 1000 && i < 100000, "%ld", i);
+    CHECK(memory.peak <= 1 << 20);
+    sb_breaker_close(breaker);
+    CHECK(memory.used == 0);
+}
+
+typedef struct Row {
+    SbEntry entry;
+    int64_t a, b;
+} Row;
+
+static int32_t compare_rows(const SbEntry *x, const SbEntry *y) {
+    const Row *a = (const Row *)x, *b = (const Row *)y;
+    if (a->a != b->a) return a->a < b->a ? -1 : 1;
+    return (a->b > b->b) - (a->b < b->b);
+}
+
+static uint64_t coarse_prefix(const SbEntry *x) { return (uint64_t)((const Row *)x)->a >> 3; }
+
+static void check_sort(int64_t rows, bool with_prefix) {
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 32);
+    SbBreaker what = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(Row), .compare = compare_rows,
+                      .prefix = with_prefix ? coarse_prefix : nullptr};
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    srand(7);
+    for (int64_t i = 0; i < rows; i++) {
+        SbRows *part = sb_breaker_part(breaker, (uint32_t)(i % THREADS));
+        Row *row = (Row *)(void *)part->at;
+        if (part->at == part->end) row = (Row *)sb_rows_grow(nullptr, part, sizeof *row);
+        else part->at += sizeof *row;
+        part->count++;
+        *row = (Row){{0, (uint64_t)i}, rand() % 1000, rand() % 10};
+    }
+    CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
+    int64_t count;
+    const SbEntry *const *entries = sb_breaker_entries(breaker, &count);
+    CHECK(count == rows && sb_breaker_rows_in(breaker) == rows);
+    for (int64_t i = 1; i < count; i++) {
+        int32_t order = compare_rows(entries[i - 1], entries[i]);
+        CHECK(order < 0 || (order == 0 && entries[i - 1]->order < entries[i]->order));
+    }
+    sb_breaker_close(breaker);
+    CHECK(memory.used == 0);
+}
+
+static void sort_is_stable(void) {
+    check_sort(0, true);
+    check_sort(1, false);
+    check_sort(300, true);
+    check_sort(100000, true);
+    check_sort(100000, false);
+}
+
+typedef struct Build {
+    SbEntry        entry;
+    int64_t        key;
+    const SbEntry *next;
+    char           matched;
+} Build;
+
+static int32_t equal_builds(const SbEntry *a, const SbEntry *b) {
+    return ((const Build *)a)->key == ((const Build *)b)->key;
+}
+
+static void join_chains_are_in_right_order(void) {
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 32);
+    SbBreaker what = {.kind = SB_BREAK_JOIN, .entry_bytes = sizeof(Build), .equal = equal_builds,
+                      .next_offset = offsetof(Build, next), .matched_offset = offsetof(Build, matched)};
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    for (int64_t i = 0; i < 9000; i++) {
+        SbRows *part = sb_breaker_part(breaker, (uint32_t)(i / 10 % THREADS));
+        Build *row = (Build *)(void *)part->at;
+        if (part->at == part->end) row = (Build *)sb_rows_grow(nullptr, part, sizeof *row);
+        else part->at += sizeof *row;
+        part->count++;
+        int64_t key = i % 3000;
+        *row = (Build){{sb_hash_word(1, (uint64_t)key), (uint64_t)i}, key, nullptr, i == 5 ? 2 : 0};
+    }
+    CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
+    const SbTable *table = sb_breaker_table(breaker);
+    int64_t found = 0;
+    for (uint64_t at = 0; at <= table->mask; at++) {
+        if (!table->slots[at]) continue;
+        const Build *row = (const Build *)(uintptr_t)(table->slots[at] & ((UINT64_C(1) << 48) - 1));
+        for (uint64_t before = 0; row; before = row->entry.order, row = (const Build *)row->next) {
+            CHECK(found == 0 || row->entry.order >= before);
+            found++;
+        }
+    }
+    CHECK_SAYS(found == 8999, "%ld", found);  // All but the one with a null key.
+    sb_breaker_close(breaker);
+    CHECK(memory.used == 0);
+}
+
+static const UnitTest tests[] = {
+    {"groups_merge_in_order", groups_merge_in_order},
+    {"no_keys_make_one_row", no_keys_make_one_row},
+    {"limit_is_kept", limit_is_kept},
+    {"sort_is_stable", sort_is_stable},
+    {"join_chains_are_in_right_order", join_chains_are_in_right_order},
+};
+
+UNIT_MAIN("breaker", tests)
