@@ -17,6 +17,8 @@ const ir: []const []const u8 = &.{
     "arena.c",
     "text.c",
     "type.c",
+    "expr.c",
+    "graph.c",
 };
 const frontend: []const []const u8 = &.{
 };
@@ -53,6 +55,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "breaker_test",
     "type_test",
+    "graph_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };

@@ -70,9 +70,13 @@ typedef struct Expr {
     uint32_t     input;    // COLUMN, RAW: 0 or 1 (the right side of a join).
     ElseKind     handler;  // ELSE.
     const FnRef *fn;       // CALL.
+    bool         proven;   // A pass proved that the node itself cannot fault: no check is needed.
+    bool         faults;   // Filled by graph_expr: see graph_faults.
 } Expr;
 
 const char *expr_op_name(ExprOp op);
 int         expr_op_arity(ExprOp op);  // -1: any.
+bool        expr_op_faults(ExprOp op); // Of some type, some function.
+bool        expr_op_find(Text name, ExprOp *op);
 
 #endif

@@ -215,19 +215,25 @@ typedef struct Graph {
     Param     *params;   size_t param_count, param_cap;
     Text      *files;    size_t file_count, file_cap;  // Source file names, by Span.file.
     RejectsSink rejects;
+    // Hash index over exprs that graph_expr shares nodes by: number + 1, 0 is free. Private.
+    uint32_t  *index;    size_t index_count, index_cap;
 } Graph;
 
 Graph *graph_new(Arena *arena, TypeTable *types);
 
-// Adds a node, sharing an equal one if there is one (impure calls are never shared). `args` are
-// copied. The payload is given by `payload`, whose op, type, span and payload members count.
+// Adds a node, sharing an equal one if there is one. Impure calls are never shared; nodes that can
+// fault themselves only if their spans agree, so that a fault is reported where it stands. `args`
+// are copied. The payload is given by `payload`, whose op, type, span and payload members count;
+// members that its op does not use are zero. Arguments always have smaller numbers than the node.
+// Nodes do not change afterwards: passes make new ones.
 ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_count);
 ExprId graph_column(Graph *graph, uint32_t input, uint32_t index, const Type *type, Span span);
 ExprId graph_const(Graph *graph, const Type *type, Const value, Span span);
 ExprId graph_const_i64(Graph *graph, int64_t value);
 ExprId graph_const_text(Graph *graph, Text value, Span span);
 
-// Adds an operator whose `columns` the caller fills; its id is its index.
+// Adds an operator whose inputs, columns and payload the caller fills; its id is its index. The
+// pointer is good until the next operator is added. Every ExprId that may be none must be set so.
 Op    *graph_op(Graph *graph, OpKind kind, StepId step, Span span);
 StepId graph_step(Graph *graph, Text label, Span span);
 
@@ -235,6 +241,7 @@ static inline Expr *graph_at(const Graph *graph, ExprId id) { return &graph->exp
 static inline Op *graph_op_at(const Graph *graph, OpId id) { return &graph->ops[id.i]; }
 
 const char *op_kind_name(OpKind kind);
+uint32_t    op_kind_inputs(OpKind kind);
 const char *format_name(Format format);
 const char *join_kind_name(JoinKind kind);
 

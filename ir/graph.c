@@ -1,0 +1,235 @@
+// Building a graph: operators in order, and expression nodes of which equal ones are one.
+#include "ir/graph.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { INDEX_CAP_MIN = 64 };
+
+static const char *const op_names[] = {
+#define OP(name, text, inputs, doc) [OP_##name] = text,
+#include "ir/ops.def"
+};
+
+static const uint8_t op_inputs[] = {
+#define OP(name, text, inputs, doc) [OP_##name] = inputs,
+#include "ir/ops.def"
+};
+
+static const char *const format_names[] = {
+    [FORMAT_CSV] = "csv", [FORMAT_JSONL] = "jsonl", [FORMAT_TEXT] = "text",
+    [FORMAT_FILES] = "files", [FORMAT_RANGE] = "range", [FORMAT_INLINE] = "inline",
+};
+
+static const char *const join_names[] = {
+    [JOIN_INNER] = "inner", [JOIN_LEFT] = "left", [JOIN_RIGHT] = "right",
+    [JOIN_FULL] = "full", [JOIN_SEMI] = "semi", [JOIN_ANTI] = "anti",
+};
+
+const char *op_kind_name(OpKind kind) { return op_names[kind]; }
+uint32_t op_kind_inputs(OpKind kind) { return op_inputs[kind]; }
+const char *format_name(Format format) { return format_names[format]; }
+const char *join_kind_name(JoinKind kind) { return join_names[kind]; }
+
+Graph *graph_new(Arena *arena, TypeTable *types) {
+    Graph *graph = arena_new_of(arena, Graph);
+    graph->arena = arena;
+    graph->types = types;
+    graph->rejects.path = graph->rejects.limit_rows = graph->rejects.limit_share = EXPR_NONE;
+    return graph;
+}
+
+// ---- constants ----
+
+static bool items_same(const Type *type, const Const *a, const Const *b) {
+    if (a->item_count != b->item_count) return false;
+    for (uint32_t i = 0; i < a->item_count; i++) {
+        const Type *item = type->kind == TYPE_LIST ? type->elem : type->fields[i].type;
+        if (!const_same(item, &a->items[i], &b->items[i])) return false;
+    }
+    return true;
+}
+
+// Sameness is identity of bits: NaN is the same as NaN, and 0.0 is not -0.0.
+bool const_same(const Type *type, const Const *a, const Const *b) {
+    if (a->is_null || b->is_null) return a->is_null == b->is_null;
+    switch (type->kind) {
+    case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
+    case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
+        return a->i == b->i;
+    case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
+        return a->u == b->u;
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
+        return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+    case TYPE_DECIMAL:
+        return a->decimal == b->decimal;
+    case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
+        return text_eq(a->text, b->text);
+    case TYPE_LIST: case TYPE_STRUCT:
+        return items_same(type, a, b);
+    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+        return false;
+    }
+    return false;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    return (hash ^ value) * 0x9e3779b97f4a7c15 ^ hash >> 29;
+}
+
+static uint64_t const_hash(const Type *type, const Const *value) {
+    if (value->is_null) return 1;
+    uint64_t bits;
+    switch (type->kind) {
+    case TYPE_BOOL: case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
+    case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION:
+        return (uint64_t)value->i;
+    case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
+        return value->u;
+    case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
+        memcpy(&bits, &value->f, sizeof bits);
+        return bits;
+    case TYPE_DECIMAL:
+        return mix((uint64_t)value->decimal, (uint64_t)(value->decimal >> 64));
+    case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
+        return text_hash(value->text);
+    case TYPE_LIST: case TYPE_STRUCT:
+        return value->item_count;
+    case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR:
+        return 0;
+    }
+    return 0;
+}
+
+// ---- faults ----
+
+// Can judging the node itself fault, whatever its arguments do?
+static bool faults_alone(const Graph *graph, const Expr *node) {
+    if (node->proven) return false;
+    if (node->op == EXPR_CALL) return node->fn->traits & FN_FALLIBLE;
+    if (!expr_op_faults(node->op)) return false;
+    bool arithmetic = node->op >= EXPR_NEG && node->op <= EXPR_MOD;
+    return !arithmetic || !type_is_float(graph_at(graph, node->args[0])->type);
+}
+
+static bool faults_at_all(const Graph *graph, const Expr *node) {
+    if (faults_alone(graph, node)) return true;
+    bool covered = node->op == EXPR_ELSE && node->handler == ELSE_VALUE;
+    for (uint32_t i = covered; i < node->arg_count; i++)
+        if (graph_at(graph, node->args[i])->faults) return true;
+    return false;
+}
+
+bool graph_faults(const Graph *graph, ExprId id) {
+    return !expr_is_none(id) && graph_at(graph, id)->faults;
+}
+
+// ---- nodes ----
+
+static bool has_value(ExprOp op) {
+    return op == EXPR_CONST || op == EXPR_REGEX || op == EXPR_ZONE;
+}
+
+static bool fn_same(const FnRef *a, const FnRef *b) {
+    if (a == b) return true;
+    return a && b && a->traits == b->traits && text_eq(a->symbol, b->symbol) &&
+           text_eq(a->name, b->name) && text_eq(a->file, b->file);
+}
+
+static const Type *value_type(const Expr *node) { return type_base(node->type); }
+
+static uint64_t node_hash(const Expr *node) {
+    uint64_t hash = mix((uint64_t)node->op << 32 | node->index, (uintptr_t)node->type);
+    hash = mix(hash, (uint64_t)node->input << 8 | (uint64_t)node->handler << 1 | node->proven);
+    for (uint32_t i = 0; i < node->arg_count; i++) hash = mix(hash, node->args[i].i);
+    if (node->fn) hash = mix(hash, text_hash(node->fn->symbol));
+    if (has_value(node->op)) hash = mix(hash, const_hash(value_type(node), &node->value));
+    return hash;
+}
+
+static bool span_same(Span a, Span b) {
+    return a.file == b.file && a.start == b.start && a.end == b.end;
+}
+
+static bool node_same(const Graph *graph, const Expr *a, const Expr *b) {
+    if (a->op != b->op || a->type != b->type || a->index != b->index || a->input != b->input ||
+        a->handler != b->handler || a->proven != b->proven || a->arg_count != b->arg_count ||
+        !fn_same(a->fn, b->fn))
+        return false;
+    for (uint32_t i = 0; i < a->arg_count; i++)
+        if (!expr_same(a->args[i], b->args[i])) return false;
+    if (has_value(a->op) && !const_same(value_type(a), &a->value, &b->value)) return false;
+    return !faults_alone(graph, a) || span_same(a->span, b->span);
+}
+
+// Looks for a node equal to `node`. Returns its place in the index, or the free place for it.
+static size_t index_find(const Graph *graph, const Expr *node) {
+    size_t mask = graph->index_cap - 1;
+    size_t at = node_hash(node) >> 20 & mask;
+    while (graph->index[at] && !node_same(graph, &graph->exprs[graph->index[at] - 1], node))
+        at = (at + 1) & mask;
+    return at;
+}
+
+static void index_grow(Graph *graph) {
+    size_t old_cap = graph->index_cap;
+    uint32_t *old = graph->index;
+    graph->index_cap = old_cap ? old_cap * 2 : INDEX_CAP_MIN;
+    graph->index = arena_new_array(graph->arena, uint32_t, graph->index_cap);
+    for (size_t i = 0; i < old_cap; i++)
+        if (old[i]) graph->index[index_find(graph, &graph->exprs[old[i] - 1])] = old[i];
+}
+
+ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_count) {
+    payload.args = arena_copy(graph->arena, args, sizeof *args * arg_count, alignof(ExprId));
+    payload.arg_count = arg_count;
+    for (uint32_t i = 0; i < arg_count; i++) assert(args[i].i < graph->expr_count);
+    payload.faults = faults_at_all(graph, &payload);
+    bool impure = payload.op == EXPR_CALL && (payload.fn->traits & FN_IMPURE);
+    size_t place = 0;
+    if (!impure) {
+        if (graph->index_count * 2 >= graph->index_cap) index_grow(graph);
+        place = index_find(graph, &payload);
+        if (graph->index[place]) return (ExprId){graph->index[place] - 1};
+    }
+    arena_push(graph->arena, graph->exprs, graph->expr_count, graph->expr_cap, payload);
+    if (!impure) {
+        graph->index[place] = (uint32_t)graph->expr_count;
+        graph->index_count++;
+    }
+    return (ExprId){(uint32_t)graph->expr_count - 1};
+}
+
+ExprId graph_column(Graph *graph, uint32_t input, uint32_t index, const Type *type, Span span) {
+    Expr column = {.op = EXPR_COLUMN, .type = type, .span = span, .index = index, .input = input};
+    return graph_expr(graph, column, nullptr, 0);
+}
+
+ExprId graph_const(Graph *graph, const Type *type, Const value, Span span) {
+    Expr constant = {.op = EXPR_CONST, .type = type, .span = span, .value = value};
+    return graph_expr(graph, constant, nullptr, 0);
+}
+
+ExprId graph_const_i64(Graph *graph, int64_t value) {
+    return graph_const(graph, type_of(graph->types, TYPE_I64), (Const){.i = value},
+                       (Span){.file = SPAN_NONE});
+}
+
+ExprId graph_const_text(Graph *graph, Text value, Span span) {
+    return graph_const(graph, type_of(graph->types, TYPE_STR), (Const){.text = value}, span);
+}
+
+// ---- operators ----
+
+Op *graph_op(Graph *graph, OpKind kind, StepId step, Span span) {
+    Op op = {.kind = kind, .id = {(uint32_t)graph->op_count}, .step = step, .span = span,
+             .inputs = {OP_NONE, OP_NONE}, .input_count = op_inputs[kind]};
+    arena_push(graph->arena, graph->ops, graph->op_count, graph->op_cap, op);
+    return &graph->ops[graph->op_count - 1];
+}
+
+StepId graph_step(Graph *graph, Text label, Span span) {
+    Step step = {label, span};
+    arena_push(graph->arena, graph->steps, graph->step_count, graph->step_cap, step);
+    return (StepId){(uint32_t)graph->step_count - 1};
+}
