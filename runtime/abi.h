@@ -238,6 +238,7 @@ typedef struct SbSink {
     uint8_t  format;        // SB_CSV, SB_JSONL, SB_TEXT
     uint32_t step;
     SbStr    header;        // CSV: the header line with its line end; empty for none.
+    char     quote;         // CSV: 0 for none. Parts of a folder are cut at row ends.
 } SbSink;
 
 typedef enum SbBreakerKind {
@@ -266,7 +267,13 @@ typedef struct SbBreaker {
     int32_t (*equal)(const SbEntry *a, const SbEntry *b);
 } SbBreaker;
 
-typedef enum SbInputKind { SB_INPUT_TEXT, SB_INPUT_ROWS, SB_INPUT_RANGE, SB_INPUT_UNMATCHED } SbInputKind;
+typedef enum SbInputKind {
+    SB_INPUT_TEXT,       // A source of CSV, JSON lines or text.
+    SB_INPUT_ROWS,       // The finished rows of a breaker.
+    SB_INPUT_RANGE,      // A source `range`.
+    SB_INPUT_UNMATCHED,  // A join's build side: the rows that nothing matched, and only those.
+    SB_INPUT_RECORDS,    // A source of entries: files, inline rows. Read as SB_INPUT_ROWS.
+} SbInputKind;
 
 typedef struct SbStage {
     SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.
@@ -349,7 +356,8 @@ extern const SbJob sb_job;     // Defined by generated code.
 int sb_main(int argc, char **argv, const SbJob *job);
 
 // The row [begin, end) of the input text (for other inputs: `entry`) is rejected at `site`.
-// Records it; the caller goes on with the next row. Nonzero: stop the unit (SB_STAGE_FAULT).
+// Records it and counts it as SB_REJECTED at the site's step; the caller goes on with the next
+// row. Nonzero: stop the unit (SB_STAGE_FAULT). Counts of the steps of a limit are the runtime's.
 int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
                        const char *detail, int64_t detail_len);
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,

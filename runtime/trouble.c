@@ -1,0 +1,46 @@
+#include "runtime/trouble.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+typedef struct TroubleInfo {
+    const char *code;
+    int         exit_code;
+    const char *fix;
+} TroubleInfo;
+
+static const TroubleInfo infos[TROUBLE_END] = {
+    [TROUBLE_NONE] = {"", 0, ""},
+#define TROUBLE(name, code, exit, fix) [TROUBLE_##name] = {code, exit, fix},
+#include "runtime/troubles.def"
+#undef TROUBLE
+};
+
+bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...) {
+    if (trouble->kind != TROUBLE_NONE) return false;
+    trouble->kind = kind;
+    trouble->fix[0] = '\0';
+    va_list args;
+    va_start(args, format);
+    vsnprintf(trouble->text, sizeof trouble->text, format, args);
+    va_end(args);
+    return false;
+}
+
+void trouble_fix(Trouble *trouble, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(trouble->fix, sizeof trouble->fix, format, args);
+    va_end(args);
+}
+
+int trouble_exit_code(const Trouble *trouble) {
+    return infos[trouble->kind].exit_code;
+}
+
+void trouble_print(const Trouble *trouble, FILE *file) {
+    const TroubleInfo *info = &infos[trouble->kind];
+    fprintf(file, "error[%s]: %s\n", info->code, trouble->text);
+    const char *fix = trouble->fix[0] != '\0' ? trouble->fix : info->fix;
+    if (fix[0] != '\0') fprintf(file, "  = fix: %s\n", fix);
+}

@@ -1,0 +1,33 @@
+// Trouble: why a job ends early: a code, an exit code and a message. The first one counts.
+#ifndef SBC_RUNTIME_TROUBLE_H
+#define SBC_RUNTIME_TROUBLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum TroubleKind {
+    TROUBLE_NONE,
+#define TROUBLE(name, code, exit, fix) TROUBLE_##name,
+#include "runtime/troubles.def"
+#undef TROUBLE
+    TROUBLE_END,
+} TroubleKind;
+
+enum { TROUBLE_TEXT_MAX = 2048 };
+
+typedef struct Trouble {
+    TroubleKind kind;
+    char text[TROUBLE_TEXT_MAX];  // May hold several lines; the first is the message.
+    char fix[256];                // Replaces the table's fix when it is not empty.
+} Trouble;
+
+// Records a trouble unless there is one; returns false, so that callers can return it.
+bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// Replaces the fix of the trouble just set.
+void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+int  trouble_exit_code(const Trouble *trouble);
+void trouble_print(const Trouble *trouble, FILE *file);
+
+#endif
