@@ -21,6 +21,10 @@ const ir: []const []const u8 = &.{
     "graph.c",
 };
 const frontend: []const []const u8 = &.{
+    "source.c",
+    "diag.c",
+    "diag_print.c",
+    "diag_json.c",
 };
 const codegen_reference: []const []const u8 = &.{
 };
@@ -54,6 +58,7 @@ const stdlib_headers: []const []const u8 = &.{
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "breaker_test",
+    "diag_test",
     "type_test",
     "graph_test",
 };

@@ -20,7 +20,11 @@ typedef struct Label {
     Text text;
 } Label;
 
-enum { LABELS_MAX = 4, NOTES_MAX = 4 };
+enum {
+    LABELS_MAX = 4,
+    NOTES_MAX = 4,
+    DIAGS_MAX = 1000,  // Kept in a list; further ones are only counted.
+};
 
 typedef struct Diag {
     DiagCode code;
@@ -30,6 +34,7 @@ typedef struct Diag {
     Text     notes[NOTES_MAX];    // Printed as "= ...".
     uint32_t note_count;
     Text     fix;                 // Printed as "= fix: ..."; empty: none.
+    uint32_t order;               // Private to printing: keeps the sort by place stable.
 } Diag;
 
 typedef struct Diags {
@@ -38,13 +43,12 @@ typedef struct Diags {
     Diag     **items;
     size_t     count, cap;
     uint32_t   errors, warnings;
-    // A span that was already blamed is not blamed again for what follows from it.
 } Diags;
 
 Diags *diags_new(Arena *arena, SourceSet *sources);
 
 // Starts a diagnostic at `span` with a headline (printf). The result may be given more; it is
-// already in the list.
+// already in the list. The same code, place and message are listed once.
 Diag *diag_add(Diags *diags, DiagCode code, Span span, const char *message, ...)
     __attribute__((format(printf, 4, 5)));
 void diag_label(Diags *diags, Diag *diag, Span span, const char *text, ...)
@@ -54,6 +58,9 @@ void diag_fix(Diags *diags, Diag *diag, const char *text, ...) __attribute__((fo
 
 // The closest of `names` to `wrong`, or an empty text when none is close.
 Text diag_did_you_mean(Text wrong, const Text *names, size_t count);
+
+// The diagnostics sorted by file and offset, in the arena.
+Diag **diags_by_place(const Diags *diags);
 
 // Sorted by place, as text (with or without colour) or as JSON lines, one object a diagnostic.
 void diags_print(TextBuf *buf, const Diags *diags, bool colour);

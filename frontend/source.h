@@ -4,6 +4,8 @@
 
 #include "ir/text.h"
 
+enum { SOURCE_BYTES_MAX = 16 * 1024 * 1024 };
+
 typedef struct SourceFile {
     Text      path;    // As the user gave it.
     Text      text;
@@ -24,7 +26,8 @@ typedef struct Position {
 SourceSet *source_set_new(Arena *arena);
 // Adds a text under a name; returns its file number (Span.file). The text is copied.
 uint32_t source_add(SourceSet *set, Text path, Text text);
-// Reads a file (at most 16 MiB). False: errno says why.
+// Reads a file of at most SOURCE_BYTES_MAX; "-" is standard input, named <stdin>. False: errno
+// says why (EFBIG: too big).
 bool source_load(SourceSet *set, Text path, uint32_t *file);
 Position source_position(const SourceSet *set, uint32_t file, uint32_t offset);
 Text source_line(const SourceSet *set, uint32_t file, uint32_t line);  // Without its line end.
