@@ -49,12 +49,14 @@ typedef enum FnTrait : uint32_t {
     FN_EXTERN   = 1u << 5,  // Comes from a user's C file.
     FN_RANDOM   = 1u << 6,  // Takes the row's identity (u64) before its own arguments.
     FN_COSTLY   = 1u << 7,  // Not worth computing twice.
+    FN_OUT      = 1u << 8,  // The result is of type T: returned through `out` with SB_OK.
 } FnTrait;
 
 typedef struct FnRef {
     Text     name;    // As users write it, for messages.
     Text     symbol;  // The C function: sb_...
     uint32_t traits;  // FnTrait bits.
+    uint32_t pointers;  // Bit i: argument i goes by pointer to memory: type T, T? or a struct.
     Text     file;    // extern: the C file, as the driver resolved it.
 } FnRef;
 

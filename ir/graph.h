@@ -104,6 +104,7 @@ typedef struct AggRef {
     Text     name;
     Text     symbol;       // Prefix: sb_sum_f64 -> sb_sum_f64_add, _merge, _end.
     uint32_t traits;
+    uint32_t pointers;     // Bit i: argument i of add goes by pointer (type T, T? or a struct).
     uint32_t state_bytes, state_align;  // All zero bytes are the empty state.
 } AggRef;
 
