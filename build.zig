@@ -46,9 +46,14 @@ const runtime: []const []const u8 = &.{
 const stdlib: []const []const u8 = &.{
     "generic.c",
     "hash.c",
+    "number.c",
+    "number_powers.c",
+    "number_put.c",
+    "number_read.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "hash",
+    "number",
 };
 const stdlib_headers: []const []const u8 = &.{
     "generic.h",
@@ -59,6 +64,10 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "breaker_test",
     "diag_test",
+    "number.h",
+};
+const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
+    "number_test",
     "type_test",
     "graph_test",
 };
