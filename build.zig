@@ -58,15 +58,13 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
 const stdlib_headers: []const []const u8 = &.{
     "generic.h",
     "hash.h",
+    "number.h",
     "regex.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "breaker_test",
     "diag_test",
-    "number.h",
-};
-const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "number_test",
     "type_test",
     "graph_test",

@@ -60,7 +60,8 @@ int32_t sb_read_u64(const char *ptr, int64_t len, uint64_t *out) {
 // one division rounds correctly (Clinger 1990). Of these at most 7 digits stand behind the point;
 // then rounding to double first and to float next gives the same float as rounding once, since no
 // quotient that is not a midpoint of floats itself lies within 2^-48 of one, relatively.
-static inline bool read_short_float(const char *ptr, int64_t len, char point, double *value) {
+[[gnu::always_inline]] static inline bool read_short_float(const char *ptr, int64_t len, char point,
+                                                           double *value) {
     static const double tens[8] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
     uint64_t minus = *ptr == '-';
     uint64_t count = (uint64_t)len - minus;
@@ -83,16 +84,22 @@ static inline bool read_short_float(const char *ptr, int64_t len, char point, do
     return true;
 }
 
-int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out) {
+[[gnu::always_inline]] static inline int32_t read_f64(const char *ptr, int64_t len, char point,
+                                                       double *out) {
     if (LIKELY(read_short_float(ptr, len, point, out))) return SB_OK;
     return sb_read_f64_any(ptr, len, point, out);
 }
 
 int32_t sb_read_f64(const char *ptr, int64_t len, double *out) {
-    return sb_read_f64_point(ptr, len, '.', out);
+    return read_f64(ptr, len, '.', out);
 }
 
-int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out) {
+int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out) {
+    return read_f64(ptr, len, point, out);
+}
+
+[[gnu::always_inline]] static inline int32_t read_f32(const char *ptr, int64_t len, char point,
+                                                       float *out) {
     double value;
     if (!LIKELY(read_short_float(ptr, len, point, &value))) {
         return sb_read_f32_any(ptr, len, point, out);
@@ -102,7 +109,11 @@ int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out) 
 }
 
 int32_t sb_read_f32(const char *ptr, int64_t len, float *out) {
-    return sb_read_f32_point(ptr, len, '.', out);
+    return read_f32(ptr, len, '.', out);
+}
+
+int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out) {
+    return read_f32(ptr, len, point, out);
 }
 
 int32_t sb_read_bool(const char *ptr, int64_t len, uint8_t *out) {
