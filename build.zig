@@ -19,6 +19,11 @@ const ir: []const []const u8 = &.{
     "type.c",
     "expr.c",
     "graph.c",
+    "walk.c",
+    "plan.c",
+    "plan_stages.c",
+    "plan_layout.c",
+    "plan_print.c",
 };
 const frontend: []const []const u8 = &.{
     "source.c",
@@ -68,6 +73,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "number_test",
     "type_test",
     "graph_test",
+    "plan_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };

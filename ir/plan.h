@@ -2,10 +2,14 @@
 //
 // A stage takes rows from one input and pushes each through its operators, depth first, into one
 // or more terminals. Code generation decides nothing that changes a result: it follows the plan.
+//
+// An operator's rows are made by one stage, or, behind a right or full join, by several: the stages
+// that probe, then one for the right rows that nothing matched. Such operators are members of
+// several stages, whose ranks give the order of their rows.
 #ifndef SBC_IR_PLAN_H
 #define SBC_IR_PLAN_H
 
-#include "ir/graph.h"
+#include "ir/walk.h"
 
 typedef enum StageInputKind {
     STAGE_SCAN,       // A SOURCE operator: text, files, range or inline rows.
@@ -15,57 +19,73 @@ typedef enum StageInputKind {
 
 typedef enum BreakerKind { BREAK_GROUP, BREAK_SORT, BREAK_JOIN, BREAK_EDGE } BreakerKind;
 
+enum : uint32_t { SLOT_NONE = UINT32_MAX, BREAKER_NONE = UINT32_MAX, STAGE_NONE = UINT32_MAX };
+enum { PLACE_BYTES = 40 };
+
 // A value that a breaker keeps for each row.
 typedef struct Slot {
     Text        name;
     const Type *type;
     size_t      offset;   // In the entry; entries begin with SbEntry (16 bytes).
-    bool        key_str;  // A key of type str or bytes: laid out as SbKeyStr.
+    bool        key_str;  // A GROUP key of type str, bytes or json: laid out as SbKeyStr.
 } Slot;
 
 typedef struct Breaker {
     BreakerKind kind;
-    OpId        op;          // GROUP, DISTINCT, SORT, SHUFFLE, JOIN, LIMIT, UNION, ZIP; or the fork.
+    OpId        op;          // GROUP, DISTINCT, SORT, SHUFFLE, JOIN, LIMIT, UNION, ZIP; or any
+                             // operator whose rows an edge keeps for a later stage.
+    uint32_t    input;       // Which input of `op` it keeps (JOIN: 1; ZIP: 0 and 1), else 0.
+    bool        keeps_op;    // An EDGE of `op`'s own output rows: root of its readers is `op`.
     Text        label;
-    // Entry layout. GROUP: keys, then states (offset by aggregate). Others: one slot for each kept
-    // column. slot_of[c] is the slot that holds input column c, or SLOT_NONE.
+    // The first key_count slots hold the keys, expressions over the columns of that input (not for
+    // EDGE and SHUFFLE); then come the columns that somebody reads behind the breaker (not for
+    // GROUP, whose states follow). slot_of[c] is the slot of column c, or SLOT_NONE: of the
+    // input's columns (UNION and kept rows: of `op`'s). A column that is a key shares its slot.
+    ExprId     *keys;
+    uint32_t    key_count;
     Slot       *slots;
     uint32_t    slot_count;
-    uint32_t   *slot_of;
-    size_t     *state_offsets;
-    size_t      next_offset, matched_offset;  // JOIN.
+    uint32_t   *slot_of;        // Null for GROUP.
+    size_t     *state_offsets;  // GROUP: by aggregate; SIZE_MAX for one that nobody reads.
+    size_t      next_offset, matched_offset;  // JOIN: a pointer; a byte (RIGHT and FULL).
+    // EDGE: where the source row was read, for rejects and PLACE behind it; SIZE_MAX: not needed.
+    // {SbStr raw; int64_t offset, line; uint32_t source, file}, PLACE_BYTES.
+    size_t      place_offset;
     size_t      entry_bytes, entry_align;
     uint32_t    producers;   // Stages that feed it; all must end before it is finished.
     bool        limited;     // EDGE of a LIMIT: row and skip counts come from setup.
 } Breaker;
 
-enum : uint32_t { SLOT_NONE = UINT32_MAX };
-
 typedef struct Terminal {
     bool     is_sink;
-    uint32_t index;     // Of the sink (in order of SINK operators) or of the breaker.
-    OpId     op;        // The operator whose rows arrive; the consumer is the sink or breaker's op.
-    OpId     consumer;
+    uint32_t index;     // Of the sink (Plan.sinks) or of the breaker.
+    OpId     op;        // The operator whose rows arrive.
+    OpId     consumer;  // SINK, or the breaker's op (`op` itself where the edge keeps its rows).
     uint32_t input;     // Which input of the consumer.
 } Terminal;
 
 typedef struct Stage {
     StageInputKind kind;
     OpId      root;        // The operator whose output rows the stage begins with.
-    uint32_t  breaker;     // STAGE_ROWS, STAGE_UNMATCHED: index.
+    uint32_t  breaker;     // STAGE_ROWS, STAGE_UNMATCHED: index. ZIP: the left edge.
+    uint32_t  zip_breaker; // ZIP: the right edge, whose row i belongs to row i; else BREAKER_NONE.
     uint32_t  source;      // STAGE_SCAN: index of the source.
-    OpId     *ops;         // Members in push order, root first.
+    bool      counts_root; // The root's rows are accounted for here, not in another stage.
+    OpId     *ops;         // Members in push order, root first. All but the root take their rows
+                           // from input 0, which is a member too.
     uint32_t  op_count;
-    Terminal *terminals;
+    Terminal *terminals;   // In push order.
     uint32_t  terminal_count;
-    uint32_t *needs;       // Breakers (join tables) that its probes use.
+    uint32_t *needs;       // Breakers that must be finished before it starts, its input left out:
+                           // tables that its probes use, the right edge of a zip. A
+                           // STAGE_UNMATCHED also waits for all stages that probe its table.
     uint32_t  need_count;
-    uint32_t  rank;        // Among stages that feed one breaker in order (union: 0, 1, ...).
+    uint32_t  rank;        // Rows of lower ranks come first in what several stages feed.
     size_t    row_bytes;   // Estimated width of a row; --explain and the memory estimate.
     Text      label;
 } Stage;
 
-// Why two operators do not run in one stage, or why a fork is kept in memory.
+// Why two operators do not run in one stage, or why rows are kept in memory.
 typedef struct Remark {
     OpId producer, consumer;
     Text reason;
@@ -73,21 +93,28 @@ typedef struct Remark {
 
 typedef struct Plan {
     Graph    *graph;
-    Stage    *stages;   size_t stage_count, stage_cap;
+    Stage    *stages;   size_t stage_count, stage_cap;  // Whatever a stage waits for comes first.
     Breaker  *breakers; size_t breaker_count, breaker_cap;
     OpId     *sources;  size_t source_count, source_cap;  // SOURCE operators, in graph order.
     OpId     *sinks;    size_t sink_count, sink_cap;
     Remark   *remarks;  size_t remark_count, remark_cap;
-    uint32_t *fused;    // By operator: the stage that computes it.
-    size_t    memory_floor;
+    uint32_t *fused;    // By operator: the first stage that computes it (of breakers: that begins
+                        // with its rows; of sinks: that feeds it), or STAGE_NONE: no sink needs it.
+    bool     *fails;    // By operator: upstream of a zip, where every reject is a fail.
+    Usage     usage;    // Columns that nobody reads are not computed.
+    size_t    memory_floor;  // Bytes; see plan_layout.c.
 } Plan;
 
 typedef struct PlanOptions {
     bool no_fuse;  // A border behind every step: same bytes, for tests.
 } PlanOptions;
 
+// Adds key expressions to the graph, nothing else. Sources that no sink needs are left out.
 Plan *plan_make(Graph *graph, PlanOptions options);
 void  plan_print(TextBuf *buf, const Plan *plan);     // --dump=plan
 void  plan_explain(TextBuf *buf, const Plan *plan);   // --explain
+
+// Private to plan*.c: entry layouts, widths and the memory estimate of a plan of finished stages.
+void plan_layout(Plan *plan);
 
 #endif

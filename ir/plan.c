@@ -1,0 +1,166 @@
+// The driver of planning: which operator's rows are pushed on, and where a border stands.
+//
+//   graph -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
+#include "ir/plan_stages.h"
+
+static const char because_group[] = "grouping needs every row before its first result";
+static const char because_distinct[] = "the first row of each key is known only at the end";
+static const char because_sort[] = "sorting needs every row before its first result";
+static const char because_join[] = "the right side of a join is kept as a table";
+static const char because_limit[] = "rows are counted in order";
+static const char because_union[] = "the rows of one flow come before those of the other";
+static const char because_zip[] = "rows are paired by position";
+static const char because_off[] = "fusion is off";
+static const char because_wait[] =
+    "the join waits for a table that the same rows fill, so they are kept in memory";
+static const char because_order[] = "the same rows are wanted at two places of one order";
+
+// Puts a border behind `op`: its rows wait in an edge, from which a new stage goes on. Rows that a
+// breaker keeps anyway are read from there once more.
+static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
+    Maker *maker = &planner->makers[op.i];
+    Stage reader = planner->plan->stages[maker->stages[0]];
+    bool kept = maker->count == 1 && reader.kind == STAGE_ROWS && reader.root.i == op.i;
+    if (!kept && planner->edges[op.i] == BREAKER_NONE) {
+        Breaker edge = {.kind = BREAK_EDGE, .op = op, .keeps_op = true};
+        planner->edges[op.i] = stages_breaker(planner, edge);
+        stages_feed(planner, op, op, 0, planner->edges[op.i]);
+    }
+    Stage stage = {.kind = STAGE_ROWS, .breaker = planner->edges[op.i], .zip_breaker = BREAKER_NONE};
+    if (kept) stage.breaker = reader.breaker, stage.zip_breaker = reader.zip_breaker;
+    *maker = (Maker){0};
+    uint32_t made = stages_make(planner, op, stage);
+    if (stage.zip_breaker != BREAKER_NONE) stages_need(planner, made, stage.zip_breaker);
+    stages_remark(planner, op, consumer, reason);
+}
+
+static void make_reader(Planner *planner, const Op *op, StageInputKind kind, uint32_t breaker) {
+    Stage stage = {.kind = kind, .breaker = breaker, .zip_breaker = BREAKER_NONE,
+                   .counts_root = true};
+    stages_make(planner, op->id, stage);
+}
+
+// A breaker that takes all rows of the operator's first input and from which a stage goes on.
+static void break_at(Planner *planner, const Op *op, BreakerKind kind, const char *reason) {
+    Breaker breaker = {.kind = kind, .op = op->id, .limited = op->kind == OP_LIMIT};
+    uint32_t index = stages_breaker(planner, breaker);
+    stages_feed(planner, op->inputs[0], op->id, 0, index);
+    make_reader(planner, op, STAGE_ROWS, index);
+    stages_remark(planner, op->inputs[0], op->id, reason);
+}
+
+static void plan_union(Planner *planner, const Op *op) {
+    uint32_t index = stages_breaker(planner, (Breaker){.kind = BREAK_EDGE, .op = op->id});
+    stages_feed(planner, op->inputs[0], op->id, 0, index);
+    Maker *right = &planner->makers[op->inputs[1].i];
+    Maker left = planner->makers[op->inputs[0].i], shared = *right;
+    if (!stages_order(planner, &left, right)) {
+        cut(planner, op->inputs[1], op->id, because_order);
+        stages_order(planner, &left, right);
+    }
+    stages_feed(planner, op->inputs[1], op->id, 1, index);
+    *right = shared;
+    make_reader(planner, op, STAGE_ROWS, index);
+    for (uint32_t i = 0; i < 2; i++) stages_remark(planner, op->inputs[i], op->id, because_union);
+}
+
+static void plan_zip(Planner *planner, const Op *op) {
+    uint32_t edges[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        Breaker edge = {.kind = BREAK_EDGE, .op = op->id, .input = i};
+        edges[i] = stages_breaker(planner, edge);
+        stages_feed(planner, op->inputs[i], op->id, i, edges[i]);
+        stages_remark(planner, op->inputs[i], op->id, because_zip);
+    }
+    Stage stage = {.kind = STAGE_ROWS, .breaker = edges[0], .zip_breaker = edges[1],
+                   .counts_root = true};
+    uint32_t made = stages_make(planner, op->id, stage);
+    stages_need(planner, made, edges[1]);
+}
+
+static void plan_join(Planner *planner, const Op *op) {
+    Breaker table = {.kind = BREAK_JOIN, .op = op->id, .input = 1};
+    uint32_t index = stages_breaker(planner, table);
+    stages_feed(planner, op->inputs[1], op->id, 1, index);
+    stages_remark(planner, op->inputs[1], op->id, because_join);
+    Maker shared = planner->makers[op->inputs[0].i];
+    if (stages_would_wait(planner, op->inputs[0], index))
+        cut(planner, op->inputs[0], op->id, because_wait);
+    stages_extend(planner, op->inputs[0], op->id);
+    planner->makers[op->inputs[0].i] = shared;
+    const Maker *probing = &planner->makers[op->id.i];
+    for (uint32_t i = 0; i < probing->count; i++) stages_need(planner, probing->stages[i], index);
+    if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL)
+        make_reader(planner, op, STAGE_UNMATCHED, index);
+}
+
+static void plan_source(Planner *planner, const Op *op) {
+    Plan *plan = planner->plan;
+    uint32_t index = (uint32_t)plan->source_count;
+    arena_push(planner->arena, plan->sources, plan->source_count, plan->source_cap, op->id);
+    Stage stage = {.kind = STAGE_SCAN, .source = index, .zip_breaker = BREAKER_NONE,
+                   .counts_root = true};
+    stages_make(planner, op->id, stage);
+}
+
+static void plan_sink(Planner *planner, const Op *op) {
+    Plan *plan = planner->plan;
+    uint32_t index = (uint32_t)plan->sink_count;
+    arena_push(planner->arena, plan->sinks, plan->sink_count, plan->sink_cap, op->id);
+    stages_feed_sink(planner, op->inputs[0], op->id, index);
+}
+
+static void plan_op(Planner *planner, const Op *op) {
+    switch (op->kind) {
+    case OP_SOURCE: plan_source(planner, op); break;
+    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
+        stages_extend(planner, op->inputs[0], op->id);
+        break;
+    case OP_GROUP: break_at(planner, op, BREAK_GROUP, because_group); break;
+    case OP_DISTINCT: break_at(planner, op, BREAK_GROUP, because_distinct); break;
+    case OP_SORT: case OP_SHUFFLE: break_at(planner, op, BREAK_SORT, because_sort); break;
+    case OP_LIMIT: break_at(planner, op, BREAK_EDGE, because_limit); break;
+    case OP_JOIN: plan_join(planner, op); break;
+    case OP_UNION: plan_union(planner, op); break;
+    case OP_ZIP: plan_zip(planner, op); break;
+    case OP_SINK: plan_sink(planner, op); break;
+    }
+}
+
+// Does the operator push its rows on without a border of its own?
+static bool streams(OpKind kind) {
+    switch (kind) {
+    case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE:
+    case OP_HINT: case OP_JOIN:
+        return true;
+    case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP:
+    case OP_SHUFFLE: case OP_SINK:
+        return false;
+    }
+    return false;
+}
+
+static bool *find_fails(const Graph *graph) {
+    bool *fails = arena_new_array(graph->arena, bool, graph->op_count);
+    for (size_t i = graph->op_count; i-- > 0;) {
+        const Op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++)
+            if (op->kind == OP_ZIP || fails[i]) fails[op->inputs[k].i] = true;
+    }
+    return fails;
+}
+
+Plan *plan_make(Graph *graph, PlanOptions options) {
+    Plan *plan = arena_new_of(graph->arena, Plan);
+    *plan = (Plan){.graph = graph, .usage = graph_usage(graph), .fails = find_fails(graph)};
+    Planner planner = stages_begin(plan);
+    for (size_t i = 0; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        if (!plan->usage.ops[i]) continue;
+        plan_op(&planner, op);
+        if (options.no_fuse && streams(op->kind)) cut(&planner, op->id, op->id, because_off);
+    }
+    stages_finish(&planner);
+    plan_layout(plan);
+    return plan;
+}

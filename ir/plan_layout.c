@@ -1,0 +1,306 @@
+// What breakers keep of each row and where, how wide rows are, and how much memory that needs.
+#include "ir/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    ENTRY_BYTES = 16,      // SbEntry of runtime/abi.h.
+    KEY_STR_BYTES = 24,    // SbKeyStr.
+    KEY_STR_NULL_BYTES = 32,
+    POINTER_BYTES = 8,
+    COUNT_BYTES = 8,       // The state of a count of rows.
+    TEXT_ESTIMATE = 24,    // Bytes of a text, elements of a list: nothing better is known.
+    LIST_ESTIMATE = 8,
+};
+
+// The memory estimate: what the least run, of one thread, holds at once.
+enum {
+    FLOOR_BYTES = 16 << 20,         // The program, its stacks, tables of files and rejects.
+    FLOOR_SCAN_BYTES = 4 << 20,     // A unit of text, the rest of the one before, its index.
+    FLOOR_BREAKER_BYTES = 2 << 20,  // One slab.
+    FLOOR_SINK_BYTES = 2 << 20,     // A unit's output, and one waiting for its turn.
+};
+
+typedef struct Layout {
+    Plan    *plan;
+    Arena   *arena;
+    Breaker *breaker;
+    size_t   slot_cap;
+} Layout;
+
+static size_t round_up(size_t size, size_t align) { return (size + align - 1) & ~(align - 1); }
+
+// Room in the entry behind what is there.
+static size_t take(Breaker *breaker, size_t size, size_t align) {
+    size_t offset = round_up(breaker->entry_bytes, align);
+    breaker->entry_bytes = offset + size;
+    if (align > breaker->entry_align) breaker->entry_align = align;
+    return offset;
+}
+
+static uint32_t add_slot(Layout *layout, Text name, const Type *type, bool group_key) {
+    Breaker *breaker = layout->breaker;
+    Slot slot = {.name = name, .type = type, .key_str = group_key && type_is_bytes(type)};
+    size_t size = type_size(type), align = type_align(type);
+    if (slot.key_str) size = type->nullable ? KEY_STR_NULL_BYTES : KEY_STR_BYTES, align = 8;
+    slot.offset = take(breaker, size, align);
+    size_t count = breaker->slot_count;
+    breaker->slots = arena_grow(layout->arena, breaker->slots, sizeof slot, alignof(Slot),
+                                &layout->slot_cap, count + 1);
+    breaker->slots[breaker->slot_count++] = slot;
+    return breaker->slot_count - 1;
+}
+
+static Text key_name(const Graph *graph, const Op *from, ExprId key) {
+    const Expr *node = graph_at(graph, key);
+    return node->op == EXPR_COLUMN ? from->columns[node->index].name : TEXT("key");
+}
+
+// Slots for keys; the columns that are keys as they are share them.
+static void add_keys(Layout *layout, const Op *from, ExprId *keys, uint32_t count) {
+    const Graph *graph = layout->plan->graph;
+    Breaker *breaker = layout->breaker;
+    breaker->keys = keys;
+    breaker->key_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        const Expr *node = graph_at(graph, keys[i]);
+        bool group = breaker->kind == BREAK_GROUP;
+        uint32_t slot = add_slot(layout, key_name(graph, from, keys[i]), node->type, group);
+        bool column = node->op == EXPR_COLUMN && breaker->slot_of;
+        if (column && breaker->slot_of[node->index] == SLOT_NONE)
+            breaker->slot_of[node->index] = slot;
+    }
+}
+
+// Begins a map from columns of `from` to slots.
+static void map_columns(Layout *layout, const Op *from) {
+    uint32_t *slot_of = arena_new_array(layout->arena, uint32_t, from->column_count);
+    for (uint32_t i = 0; i < from->column_count; i++) slot_of[i] = SLOT_NONE;
+    layout->breaker->slot_of = slot_of;
+}
+
+static void keep_column(Layout *layout, const Op *from, uint32_t column) {
+    uint32_t *slot = &layout->breaker->slot_of[column];
+    if (*slot == SLOT_NONE)
+        *slot = add_slot(layout, from->columns[column].name, from->columns[column].type, false);
+}
+
+static void keep_used(Layout *layout, const Op *from, const bool *used) {
+    for (uint32_t i = 0; i < from->column_count; i++)
+        if (used[i]) keep_column(layout, from, i);
+}
+
+// ---- each kind ----
+
+static void lay_group(Layout *layout, const Op *op, const Op *input) {
+    Breaker *breaker = layout->breaker;
+    const bool *used = layout->plan->usage.columns[op->id.i];
+    ExprId *keys = arena_new_array(layout->arena, ExprId, op->group.key_count);
+    for (uint32_t i = 0; i < op->group.key_count; i++) keys[i] = op->group.keys[i].expr;
+    add_keys(layout, input, keys, op->group.key_count);
+    for (uint32_t i = 0; i < op->group.key_count; i++) breaker->slots[i].name = op->columns[i].name;
+    breaker->state_offsets = arena_new_array(layout->arena, size_t, op->group.agg_count);
+    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+        const AggRef *fn = op->group.aggs[i].fn;
+        size_t bytes = fn ? fn->state_bytes : COUNT_BYTES, align = fn ? fn->state_align : COUNT_BYTES;
+        bool read = used[op->group.key_count + i];
+        breaker->state_offsets[i] = read ? take(breaker, bytes, align) : SIZE_MAX;
+    }
+}
+
+static void lay_distinct(Layout *layout, const Op *op, const Op *input) {
+    ExprId *keys = op->distinct.keys;
+    uint32_t count = op->distinct.count;
+    if (!count) {
+        keys = arena_new_array(layout->arena, ExprId, input->column_count);
+        for (uint32_t i = 0; i < input->column_count; i++)
+            if (!input->columns[i].hidden)
+                keys[count++] = graph_column(layout->plan->graph, 0, i, input->columns[i].type,
+                                             op->span);
+    }
+    map_columns(layout, input);
+    add_keys(layout, input, keys, count);
+    keep_used(layout, input, layout->plan->usage.columns[op->id.i]);
+}
+
+static void lay_sort(Layout *layout, const Op *op, const Op *input) {
+    uint32_t count = op->kind == OP_SORT ? op->sort.count : 0;
+    ExprId *keys = arena_new_array(layout->arena, ExprId, count);
+    for (uint32_t i = 0; i < count; i++) keys[i] = op->sort.keys[i].key;
+    map_columns(layout, input);
+    add_keys(layout, input, keys, count);
+    keep_used(layout, input, layout->plan->usage.columns[op->id.i]);
+}
+
+static void lay_join(Layout *layout, const Op *op, const Op *right) {
+    const bool *used = layout->plan->usage.columns[op->id.i];
+    bool unmatched = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
+    map_columns(layout, right);
+    add_keys(layout, right, op->join.right, op->join.key_count);
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        JoinColumn column = op->join.columns[i];
+        if (used[i] && column.side == 1) keep_column(layout, right, column.index);
+        if (used[i] && column.merged && unmatched) keep_column(layout, right, column.merged_index);
+    }
+    layout->breaker->next_offset = take(layout->breaker, POINTER_BYTES, POINTER_BYTES);
+    if (unmatched) layout->breaker->matched_offset = take(layout->breaker, 1, 1);
+}
+
+static void lay_zip(Layout *layout, const Op *op, const Op *input) {
+    const Graph *graph = layout->plan->graph;
+    const bool *used = layout->plan->usage.columns[op->id.i];
+    if (layout->breaker->input) used += graph_op_at(graph, op->inputs[0])->column_count;
+    map_columns(layout, input);
+    keep_used(layout, input, used);
+}
+
+// What the stages that begin with the kept rows of `op` read of them.
+static void lay_kept(Layout *layout, const Op *op) {
+    const Plan *plan = layout->plan;
+    size_t count = plan->graph->op_count;
+    Usage usage = plan->usage;
+    usage.columns = arena_copy(layout->arena, usage.columns, sizeof(bool *) * count, alignof(bool *));
+    usage.columns[op->id.i] = arena_new_array(layout->arena, bool, op->column_count);
+    uint32_t index = (uint32_t)(layout->breaker - plan->breakers);
+    for (size_t s = 0; s < plan->stage_count; s++) {
+        const Stage *stage = &plan->stages[s];
+        if (stage->kind != STAGE_ROWS || stage->breaker != index) continue;
+        for (uint32_t i = 1; i < stage->op_count; i++)
+            if (graph_op_at(plan->graph, stage->ops[i])->inputs[0].i == op->id.i)
+                usage_mark(plan->graph, usage, stage->ops[i]);
+        for (uint32_t i = 0; i < stage->terminal_count; i++)
+            if (stage->terminals[i].op.i == op->id.i)
+                usage_mark(plan->graph, usage, stage->terminals[i].consumer);
+    }
+    map_columns(layout, op);
+    keep_used(layout, op, usage.columns[op->id.i]);
+}
+
+static void lay_edge(Layout *layout, const Op *op, const bool *wants_place) {
+    if (layout->breaker->keeps_op) {
+        lay_kept(layout, op);
+    } else if (op->kind == OP_ZIP) {
+        lay_zip(layout, op, graph_op_at(layout->plan->graph, op->inputs[layout->breaker->input]));
+    } else {
+        map_columns(layout, op);
+        keep_used(layout, op, layout->plan->usage.columns[op->id.i]);
+    }
+    if (wants_place[op->id.i] && (layout->breaker->keeps_op || op->kind != OP_ZIP))
+        layout->breaker->place_offset = take(layout->breaker, PLACE_BYTES, 8);
+}
+
+static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place) {
+    Layout layout = {.plan = plan, .arena = plan->graph->arena, .breaker = breaker};
+    const Op *op = graph_op_at(plan->graph, breaker->op);
+    const Op *input = op->input_count ? graph_op_at(plan->graph, op->inputs[0]) : op;
+    breaker->entry_bytes = ENTRY_BYTES;
+    breaker->entry_align = alignof(uint64_t);
+    breaker->next_offset = breaker->matched_offset = breaker->place_offset = SIZE_MAX;
+    switch (breaker->kind) {
+    case BREAK_GROUP:
+        if (op->kind == OP_GROUP) lay_group(&layout, op, input);
+        else lay_distinct(&layout, op, input);
+        break;
+    case BREAK_SORT: lay_sort(&layout, op, input); break;
+    case BREAK_JOIN: lay_join(&layout, op, graph_op_at(plan->graph, op->inputs[1])); break;
+    case BREAK_EDGE: lay_edge(&layout, op, wants_place); break;
+    }
+    breaker->entry_bytes = round_up(breaker->entry_bytes, breaker->entry_align);
+}
+
+// ---- places of source rows ----
+
+static bool reads_text(const Op *op) {
+    return op->source.format == FORMAT_CSV || op->source.format == FORMAT_JSONL ||
+           op->source.format == FORMAT_TEXT || op->source.format == FORMAT_FILES;
+}
+
+// Is a row of the operator one row of a source, whose text a reject shows? `left` and `right` say
+// so of its inputs.
+static bool traced_row(const Op *op, bool left, bool right) {
+    switch (op->kind) {
+    case OP_SOURCE: return reads_text(op);
+    case OP_UNION: return left || right;
+    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_LIMIT: case OP_SAMPLE: case OP_HINT:
+        return left;
+    case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_ZIP: case OP_SHUFFLE:
+    case OP_SINK:
+        return false;
+    }
+    return false;
+}
+
+typedef struct PlaceSearch {
+    const Graph *graph;
+    Walk         walk;
+    bool         found;
+} PlaceSearch;
+
+static void search_place(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)wanted;
+    PlaceSearch *search = self;
+    if (scope == SCOPE_PARAMS || scope == SCOPE_OWN) return;
+    search->found |= graph_faults(search->graph, *slot);
+    walk_start(&search->walk);
+    walk_add(&search->walk, *slot);
+    for (ExprId id; !search->found && walk_next(&search->walk, &id);)
+        search->found = graph_at(search->graph, id)->op == EXPR_PLACE;
+}
+
+// By operator: does something behind it ask for the place of the source's row?
+static bool *find_places(const Plan *plan) {
+    const Graph *graph = plan->graph;
+    bool *traced = arena_new_array(graph->arena, bool, graph->op_count);
+    bool *wanted = arena_new_array(graph->arena, bool, graph->op_count);
+    for (size_t i = 0; i < graph->op_count; i++) {
+        Op *op = &graph->ops[i];
+        bool left = op->input_count > 0 && traced[op->inputs[0].i];
+        bool right = op->input_count > 1 && traced[op->inputs[1].i];
+        traced[i] = traced_row(op, left, right);
+    }
+    for (size_t i = graph->op_count; i-- > 0;) {
+        Op *op = &graph->ops[i];
+        PlaceSearch search = {.graph = graph, .walk = walk_make(graph)};
+        search.found = wanted[i] && traced[i];
+        if (!search.found && plan->usage.ops[i]) op_each_expr(op, &search, search_place);
+        for (uint32_t k = 0; k < op->input_count; k++)
+            wanted[op->inputs[k].i] |= search.found && traced[op->inputs[k].i];
+    }
+    return wanted;
+}
+
+// ---- estimates ----
+
+static size_t width(const Type *type) {
+    if (type_is_bytes(type)) return type_size(type) + TEXT_ESTIMATE;
+    if (type->kind == TYPE_LIST) return type_size(type) + LIST_ESTIMATE * width(type->elem);
+    if (type->kind != TYPE_STRUCT) return type_size(type);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) bytes += width(type->fields[i].type);
+    return bytes;
+}
+
+// The widest row that the stage pushes: values in memory, texts by estimate.
+static size_t row_bytes(const Plan *plan, const Stage *stage) {
+    size_t widest = 0;
+    for (uint32_t i = 0; i < stage->op_count; i++) {
+        const Op *op = graph_op_at(plan->graph, stage->ops[i]);
+        size_t bytes = 0;
+        for (uint32_t c = 0; c < op->column_count; c++)
+            if (plan->usage.columns[op->id.i][c]) bytes += width(op->columns[c].type);
+        if (bytes > widest) widest = bytes;
+    }
+    return widest;
+}
+
+void plan_layout(Plan *plan) {
+    const bool *wants_place = find_places(plan);
+    for (size_t i = 0; i < plan->breaker_count; i++)
+        lay_breaker(plan, &plan->breakers[i], wants_place);
+    for (size_t i = 0; i < plan->stage_count; i++)
+        plan->stages[i].row_bytes = row_bytes(plan, &plan->stages[i]);
+    plan->memory_floor = FLOOR_BYTES + plan->source_count * FLOOR_SCAN_BYTES +
+                         plan->breaker_count * FLOOR_BREAKER_BYTES +
+                         plan->sink_count * FLOOR_SINK_BYTES;
+}

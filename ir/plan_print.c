@@ -1,0 +1,156 @@
+// The plan as text: all of it for --dump=plan, and what users ask about for --explain.
+#include "ir/plan.h"
+
+static const char *const breaker_names[] = {
+    [BREAK_GROUP] = "group", [BREAK_SORT] = "sort", [BREAK_JOIN] = "table", [BREAK_EDGE] = "edge",
+};
+
+static const Op *op_of(const Plan *plan, OpId id) { return graph_op_at(plan->graph, id); }
+
+// "%3 filter 'where fare > 0.0'"
+static void print_op(TextBuf *buf, const Plan *plan, OpId id) {
+    const Op *op = op_of(plan, id);
+    text_buf_format(buf, "%%%u %s", id.i, op_kind_name(op->kind));
+    if (op->step.i < plan->graph->step_count)
+        text_buf_format(buf, " '%.*s'", TEXT_ARG(plan->graph->steps[op->step.i].label));
+}
+
+static void print_input(TextBuf *buf, const Stage *stage) {
+    switch (stage->kind) {
+    case STAGE_SCAN: text_buf_format(buf, "scan of source %u", stage->source); break;
+    case STAGE_ROWS: text_buf_format(buf, "rows of breaker %u", stage->breaker); break;
+    case STAGE_UNMATCHED: text_buf_format(buf, "unmatched rows of breaker %u", stage->breaker); break;
+    }
+    if (stage->zip_breaker != BREAKER_NONE)
+        text_buf_format(buf, " zipped with breaker %u", stage->zip_breaker);
+}
+
+static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
+    const Stage *stage = &plan->stages[index];
+    text_buf_format(buf, "stage %zu: ", index);
+    print_input(buf, stage);
+    text_buf_format(buf, ", rank %u, row %zu bytes", stage->rank, stage->row_bytes);
+    for (uint32_t i = 0; i < stage->need_count; i++)
+        text_buf_format(buf, i ? ", %u" : ", needs breaker %u", stage->needs[i]);
+    text_buf_char(buf, '\n');
+    for (uint32_t i = 0; i < stage->op_count; i++) {
+        text_buf_pad(buf, 4);
+        print_op(buf, plan, stage->ops[i]);
+        text_buf_add(buf, i == 0 && !stage->counts_root ? TEXT(", counted before\n") : TEXT("\n"));
+    }
+    for (uint32_t i = 0; i < stage->terminal_count; i++) {
+        const Terminal *end = &stage->terminals[i];
+        text_buf_format(buf, "    %%%u -> %s %u input %u\n", end->op.i,
+                        end->is_sink ? "sink" : "breaker", end->index, end->input);
+    }
+}
+
+static void print_states(TextBuf *buf, const Breaker *breaker, const Op *op) {
+    if (breaker->kind != BREAK_GROUP || op->kind != OP_GROUP) return;
+    for (uint32_t i = 0; i < op->group.agg_count; i++)
+        if (breaker->state_offsets[i] != SIZE_MAX)
+            text_buf_format(buf, "    at %zu state of %.*s\n", breaker->state_offsets[i],
+                            TEXT_ARG(op->group.aggs[i].name));
+}
+
+static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
+    const Breaker *breaker = &plan->breakers[index];
+    text_buf_format(buf, "breaker %zu: %s of ", index, breaker_names[breaker->kind]);
+    print_op(buf, plan, breaker->op);
+    text_buf_format(buf, " input %u, %u producers, entry %zu bytes align %zu%s%s\n", breaker->input,
+                    breaker->producers, breaker->entry_bytes, breaker->entry_align,
+                    breaker->limited ? ", limited" : "", breaker->keeps_op ? ", keeps it" : "");
+    for (uint32_t i = 0; i < breaker->slot_count; i++) {
+        const Slot *slot = &breaker->slots[i];
+        text_buf_format(buf, "    at %zu %s%.*s: ", slot->offset,
+                        i < breaker->key_count ? "key " : "", TEXT_ARG(slot->name));
+        type_print(buf, slot->type);
+        text_buf_add(buf, slot->key_str ? TEXT(" as key\n") : TEXT("\n"));
+    }
+    print_states(buf, breaker, op_of(plan, breaker->op));
+    if (breaker->next_offset != SIZE_MAX)
+        text_buf_format(buf, "    at %zu next\n", breaker->next_offset);
+    if (breaker->matched_offset != SIZE_MAX)
+        text_buf_format(buf, "    at %zu matched\n", breaker->matched_offset);
+    if (breaker->place_offset != SIZE_MAX)
+        text_buf_format(buf, "    at %zu place\n", breaker->place_offset);
+}
+
+void plan_print(TextBuf *buf, const Plan *plan) {
+    for (size_t i = 0; i < plan->stage_count; i++) print_stage(buf, plan, i);
+    for (size_t i = 0; i < plan->breaker_count; i++) print_breaker(buf, plan, i);
+    text_buf_format(buf, "memory: %zu bytes at least\n", plan->memory_floor);
+}
+
+// ---- explain ----
+
+// "`where x` (line of the step)": the step as users wrote it, else the operator's name.
+static void say_op(TextBuf *buf, const Plan *plan, OpId id) {
+    const Op *op = op_of(plan, id);
+    if (op->step.i < plan->graph->step_count)
+        text_buf_format(buf, "`%.*s`", TEXT_ARG(plan->graph->steps[op->step.i].label));
+    else text_buf_add(buf, text_of(op_kind_name(op->kind)));
+}
+
+static void say_bytes(TextBuf *buf, size_t bytes) {
+    if (bytes >= (size_t)1 << 20 && bytes % ((size_t)1 << 20) == 0)
+        text_buf_format(buf, "%zu MiB", bytes >> 20);
+    else text_buf_format(buf, "%zu bytes", bytes);
+}
+
+static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
+    const Stage *stage = &plan->stages[index];
+    text_buf_format(buf, "stage %zu runs on the CPU, about %zu bytes a row: ", index,
+                    stage->row_bytes);
+    switch (stage->kind) {
+    case STAGE_SCAN: text_buf_add(buf, TEXT("reads its source\n")); break;
+    case STAGE_ROWS: text_buf_add(buf, TEXT("goes on with finished rows\n")); break;
+    case STAGE_UNMATCHED: text_buf_add(buf, TEXT("goes on with rows that nothing matched\n")); break;
+    }
+    for (uint32_t i = 0; i < stage->op_count; i++) {
+        text_buf_add(buf, i ? TEXT("    fused with ") : TEXT("    begins with "));
+        say_op(buf, plan, stage->ops[i]);
+        text_buf_char(buf, '\n');
+    }
+    for (uint32_t i = 0; i < stage->terminal_count; i++) {
+        const Terminal *end = &stage->terminals[i];
+        text_buf_add(buf, end->is_sink ? TEXT("    writes ") : TEXT("    feeds "));
+        if (end->consumer.i == end->op.i) text_buf_add(buf, TEXT("rows kept of "));
+        say_op(buf, plan, end->consumer);
+        if (!end->is_sink)
+            text_buf_format(buf, ", %zu bytes a row there", plan->breakers[end->index].entry_bytes);
+        text_buf_char(buf, '\n');
+    }
+}
+
+static void explain_source(TextBuf *buf, const Plan *plan, OpId id) {
+    const SourceOp *source = &op_of(plan, id)->source;
+    uint32_t unread = 0;
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        if (source->columns[i].read) continue;
+        if (!unread++) {
+            text_buf_add(buf, TEXT("never parsed by "));
+            say_op(buf, plan, id);
+        }
+        text_buf_format(buf, unread > 1 ? ", %.*s" : ": %.*s", TEXT_ARG(source->columns[i].name));
+    }
+    if (unread) text_buf_char(buf, '\n');
+}
+
+void plan_explain(TextBuf *buf, const Plan *plan) {
+    for (size_t i = 0; i < plan->stage_count; i++) explain_stage(buf, plan, i);
+    for (size_t i = 0; i < plan->remark_count; i++) {
+        const Remark *remark = &plan->remarks[i];
+        text_buf_add(buf, TEXT("border behind "));
+        say_op(buf, plan, remark->producer);
+        if (remark->consumer.i != remark->producer.i) {
+            text_buf_add(buf, TEXT(", before "));
+            say_op(buf, plan, remark->consumer);
+        }
+        text_buf_format(buf, ": %.*s\n", TEXT_ARG(remark->reason));
+    }
+    for (size_t i = 0; i < plan->source_count; i++) explain_source(buf, plan, plan->sources[i]);
+    text_buf_add(buf, TEXT("memory: at least "));
+    say_bytes(buf, plan->memory_floor);
+    text_buf_char(buf, '\n');
+}

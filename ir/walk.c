@@ -1,0 +1,263 @@
+// Walk: over the expressions of operators, each node once, and which columns somebody reads.
+#include "ir/walk.h"
+
+// ---- expressions of operators ----
+
+typedef struct Visit {
+    void    *self;
+    ExprSee *see;
+} Visit;
+
+static void visit(const Visit *visit, ExprId *slot, Scope scope, TypeKind wanted) {
+    if (!expr_is_none(*slot)) visit->see(visit->self, slot, scope, wanted);
+}
+
+static void visit_options(const Visit *to, FileOptions *options) {
+    visit(to, &options->row_max, SCOPE_PARAMS, TYPE_I64);
+    visit(to, &options->bytes, SCOPE_PARAMS, TYPE_I64);
+}
+
+static void visit_group(const Visit *to, Op *op) {
+    for (uint32_t i = 0; i < op->group.key_count; i++)
+        visit(to, &op->group.keys[i].expr, SCOPE_INPUT, TYPE_ERROR);
+    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+        Agg *agg = &op->group.aggs[i];
+        for (uint32_t a = 0; a < agg->arg_count; a++)
+            visit(to, &agg->args[a], SCOPE_INPUT, TYPE_ERROR);
+        visit(to, &agg->where, SCOPE_INPUT, TYPE_BOOL);
+        visit(to, &agg->option, SCOPE_PARAMS, TYPE_ERROR);
+    }
+}
+
+static void visit_sink(const Visit *to, SinkOp *sink) {
+    visit(to, &sink->path, SCOPE_PARAMS, TYPE_STR);
+    visit_options(to, &sink->options);
+    for (uint32_t i = 0; i < sink->column_count; i++) {
+        visit(to, &sink->columns[i].value, SCOPE_INPUT, TYPE_ERROR);
+        visit(to, &sink->columns[i].spelling, SCOPE_INPUT, TYPE_ERROR);
+    }
+}
+
+static void visit_source(const Visit *to, SourceOp *source) {
+    visit(to, &source->path, SCOPE_PARAMS, TYPE_ERROR);
+    visit_options(to, &source->options);
+    for (uint32_t i = 0; i < source->filter_count; i++)
+        visit(to, &source->filters[i].pred, SCOPE_OWN, TYPE_BOOL);
+}
+
+void op_each_expr(Op *op, void *self, ExprSee *see) {
+    Visit to = {self, see};
+    switch (op->kind) {
+    case OP_SOURCE: visit_source(&to, &op->source); break;
+    case OP_FILTER: visit(&to, &op->filter.pred, SCOPE_INPUT, TYPE_BOOL); break;
+    case OP_PROJECT:
+        for (uint32_t i = 0; i < op->project.count; i++)
+            visit(&to, &op->project.items[i].expr, SCOPE_INPUT, TYPE_ERROR);
+        break;
+    case OP_EXPLODE: break;
+    case OP_GROUP: visit_group(&to, op); break;
+    case OP_SORT:
+        for (uint32_t i = 0; i < op->sort.count; i++)
+            visit(&to, &op->sort.keys[i].key, SCOPE_INPUT, TYPE_ERROR);
+        break;
+    case OP_LIMIT:
+        visit(&to, &op->limit.count, SCOPE_PARAMS, TYPE_I64);
+        visit(&to, &op->limit.skip, SCOPE_PARAMS, TYPE_I64);
+        break;
+    case OP_DISTINCT:
+        for (uint32_t i = 0; i < op->distinct.count; i++)
+            visit(&to, &op->distinct.keys[i], SCOPE_INPUT, TYPE_ERROR);
+        break;
+    case OP_JOIN:
+        for (uint32_t i = 0; i < op->join.key_count; i++) {
+            visit(&to, &op->join.left[i], SCOPE_INPUT, TYPE_ERROR);
+            visit(&to, &op->join.right[i], SCOPE_RIGHT, TYPE_ERROR);
+        }
+        break;
+    case OP_UNION: case OP_ZIP: break;
+    case OP_SHUFFLE: visit(&to, &op->shuffle.seed, SCOPE_PARAMS, TYPE_I64); break;
+    case OP_SAMPLE:
+        visit(&to, &op->sample.fraction, SCOPE_PARAMS, TYPE_F64);
+        visit(&to, &op->sample.seed, SCOPE_PARAMS, TYPE_I64);
+        break;
+    case OP_HINT:
+        for (uint32_t i = 0; i < op->hint.partition_key_count; i++)
+            visit(&to, &op->hint.partition_key[i], SCOPE_INPUT, TYPE_ERROR);
+        break;
+    case OP_SINK: visit_sink(&to, &op->sink); break;
+    }
+}
+
+void graph_each_expr(Graph *graph, void *self, ExprSee *see) {
+    Visit to = {self, see};
+    for (size_t i = 0; i < graph->param_count; i++)
+        visit(&to, &graph->params[i].value, SCOPE_PARAMS, TYPE_ERROR);
+    visit(&to, &graph->rejects.path, SCOPE_PARAMS, TYPE_STR);
+    visit(&to, &graph->rejects.limit_rows, SCOPE_PARAMS, TYPE_I64);
+    visit(&to, &graph->rejects.limit_share, SCOPE_PARAMS, TYPE_F64);
+}
+
+// ---- nodes ----
+
+Walk walk_make(const Graph *graph) {
+    return (Walk){.graph = graph, .stamp_count = graph->expr_count,
+                  .stamps = arena_new_array(graph->arena, uint32_t, graph->expr_count)};
+}
+
+void walk_start(Walk *walk) {
+    walk->stamp++;
+    walk->count = 0;
+    if (walk->stamp_count >= walk->graph->expr_count) return;
+    size_t cap = walk->stamp_count;
+    walk->stamps = arena_grow(walk->graph->arena, walk->stamps, sizeof *walk->stamps,
+                              alignof(uint32_t), &cap, walk->graph->expr_count);
+    walk->stamp_count = cap;
+}
+
+void walk_add(Walk *walk, ExprId root) {
+    if (expr_is_none(root) || walk->stamps[root.i] == walk->stamp) return;
+    walk->stamps[root.i] = walk->stamp;
+    arena_push(walk->graph->arena, walk->stack, walk->count, walk->cap, root.i);
+}
+
+bool walk_next(Walk *walk, ExprId *id) {
+    if (!walk->count) return false;
+    *id = (ExprId){walk->stack[--walk->count]};
+    const Expr *node = graph_at(walk->graph, *id);
+    for (uint32_t i = node->arg_count; i-- > 0;) walk_add(walk, node->args[i]);
+    return true;
+}
+
+// ---- which columns are read ----
+
+typedef struct Marker {
+    const Graph *graph;
+    Walk         walk;
+    Usage        usage;
+} Marker;
+
+// Marks the columns of `from` that stand below `root` as columns of input `input`.
+static void mark(Marker *marker, ExprId root, OpId from, uint32_t input) {
+    walk_start(&marker->walk);
+    walk_add(&marker->walk, root);
+    for (ExprId id; walk_next(&marker->walk, &id);) {
+        const Expr *node = graph_at(marker->graph, id);
+        bool column = node->op == EXPR_COLUMN || node->op == EXPR_RAW;
+        if (column && node->input == input) marker->usage.columns[from.i][node->index] = true;
+    }
+}
+
+// Columns that pass through by number.
+static void mark_same(Marker *marker, const Op *op) {
+    for (uint32_t i = 0; i < op->column_count; i++)
+        if (marker->usage.columns[op->id.i][i])
+            marker->usage.columns[op->inputs[0].i][i] = true;
+}
+
+static void mark_group(Marker *marker, const Op *op) {
+    const bool *used = marker->usage.columns[op->id.i];
+    for (uint32_t i = 0; i < op->group.key_count; i++)
+        mark(marker, op->group.keys[i].expr, op->inputs[0], 0);
+    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+        const Agg *agg = &op->group.aggs[i];
+        if (!used[op->group.key_count + i]) continue;
+        for (uint32_t a = 0; a < agg->arg_count; a++) mark(marker, agg->args[a], op->inputs[0], 0);
+        mark(marker, agg->where, op->inputs[0], 0);
+    }
+}
+
+static void mark_join(Marker *marker, const Op *op) {
+    const bool *used = marker->usage.columns[op->id.i];
+    for (uint32_t i = 0; i < op->join.key_count; i++) {
+        mark(marker, op->join.left[i], op->inputs[0], 0);
+        mark(marker, op->join.right[i], op->inputs[1], 1);
+    }
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        JoinColumn column = op->join.columns[i];
+        if (!used[i]) continue;
+        marker->usage.columns[op->inputs[column.side].i][column.index] = true;
+        bool right = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
+        if (column.merged && right)
+            marker->usage.columns[op->inputs[1].i][column.merged_index] = true;
+    }
+}
+
+// The key of a distinct without keys: all columns that users see.
+static void mark_distinct(Marker *marker, const Op *op) {
+    for (uint32_t i = 0; i < op->distinct.count; i++)
+        mark(marker, op->distinct.keys[i], op->inputs[0], 0);
+    for (uint32_t i = 0; i < op->column_count && !op->distinct.count; i++)
+        if (!op->columns[i].hidden) marker->usage.columns[op->inputs[0].i][i] = true;
+}
+
+static void mark_pair(Marker *marker, const Op *op) {
+    const bool *used = marker->usage.columns[op->id.i];
+    uint32_t left = graph_op_at(marker->graph, op->inputs[0])->column_count;
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        if (!used[i]) continue;
+        bool first = op->kind == OP_UNION || i < left;
+        if (first) marker->usage.columns[op->inputs[0].i][i] = true;
+        if (op->kind == OP_UNION)
+            marker->usage.columns[op->inputs[1].i][op->union_.right_columns[i]] = true;
+        else if (!first) marker->usage.columns[op->inputs[1].i][i - left] = true;
+    }
+}
+
+static void mark_inputs(Marker *marker, const Op *op) {
+    const bool *used = marker->usage.columns[op->id.i];
+    switch (op->kind) {
+    case OP_SOURCE: break;
+    case OP_FILTER:
+        mark(marker, op->filter.pred, op->inputs[0], 0);
+        mark_same(marker, op);
+        break;
+    case OP_PROJECT:
+        for (uint32_t i = 0; i < op->project.count; i++)
+            if (used[i]) mark(marker, op->project.items[i].expr, op->inputs[0], 0);
+        break;
+    case OP_EXPLODE:
+        marker->usage.columns[op->inputs[0].i][op->explode.column] = true;
+        mark_same(marker, op);
+        break;
+    case OP_GROUP: mark_group(marker, op); break;
+    case OP_SORT:
+        for (uint32_t i = 0; i < op->sort.count; i++)
+            mark(marker, op->sort.keys[i].key, op->inputs[0], 0);
+        mark_same(marker, op);
+        break;
+    case OP_DISTINCT:
+        mark_distinct(marker, op);
+        mark_same(marker, op);
+        break;
+    case OP_JOIN: mark_join(marker, op); break;
+    case OP_UNION: case OP_ZIP: mark_pair(marker, op); break;
+    case OP_LIMIT: case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT: mark_same(marker, op); break;
+    case OP_SINK:
+        for (uint32_t i = 0; i < op->sink.column_count; i++) {
+            mark(marker, op->sink.columns[i].value, op->inputs[0], 0);
+            mark(marker, op->sink.columns[i].spelling, op->inputs[0], 0);
+        }
+        break;
+    }
+}
+
+Usage graph_usage(const Graph *graph) {
+    Marker marker = {.graph = graph, .walk = walk_make(graph)};
+    marker.usage.columns = arena_new_array(graph->arena, bool *, graph->op_count);
+    marker.usage.ops = arena_new_array(graph->arena, bool, graph->op_count);
+    for (size_t i = 0; i < graph->op_count; i++)
+        marker.usage.columns[i] = arena_new_array(graph->arena, bool, graph->ops[i].column_count);
+    for (size_t i = graph->op_count; i-- > 0;) {
+        const Op *op = &graph->ops[i];
+        if (op->kind == OP_SINK) marker.usage.ops[i] = true;
+        if (!marker.usage.ops[i]) continue;
+        for (uint32_t k = 0; k < op->input_count; k++) marker.usage.ops[op->inputs[k].i] = true;
+        mark_inputs(&marker, op);
+    }
+    return marker.usage;
+}
+
+void usage_mark(const Graph *graph, Usage usage, OpId op) {
+    Marker marker = {graph, walk_make(graph), usage};
+    mark_inputs(&marker, graph_op_at(graph, op));
+}

@@ -1,0 +1,53 @@
+// Walk: over the expressions of operators, each node once, and which columns somebody reads.
+#ifndef SBC_IR_WALK_H
+#define SBC_IR_WALK_H
+
+#include "ir/graph.h"
+
+// What the columns in an operator's expression are.
+typedef enum Scope {
+    SCOPE_PARAMS,  // None: parameters and constants only.
+    SCOPE_OWN,     // Input 0: the operator's own output columns (filters of a source).
+    SCOPE_INPUT,   // Input 0: those of the operator's first input.
+    SCOPE_RIGHT,   // Input 1: those of its second input (right keys of a join).
+} Scope;
+
+// Calls `see` with every expression of `op`, EXPR_NONE left out, in the order of its text form.
+// `see` may replace *slot. `wanted` is the type that the place asks for, where it is one of the
+// few fixed ones, else TYPE_ERROR.
+typedef void ExprSee(void *self, ExprId *slot, Scope scope, TypeKind wanted);
+void op_each_expr(Op *op, void *self, ExprSee *see);
+
+// The same for what belongs to the graph: parameters' defaults and the rejects statement.
+void graph_each_expr(Graph *graph, void *self, ExprSee *see);
+
+// Visits each node below some roots once:
+//     walk_start(&walk); walk_add(&walk, root); while (walk_next(&walk, &id)) ...
+typedef struct Walk {
+    const Graph *graph;
+    uint32_t    *stamps;  // By node: the walk that saw it last.
+    size_t       stamp_count;
+    uint32_t     stamp;
+    uint32_t    *stack;
+    size_t       count, cap;
+} Walk;
+
+Walk walk_make(const Graph *graph);
+void walk_start(Walk *walk);
+void walk_add(Walk *walk, ExprId root);   // EXPR_NONE adds nothing.
+bool walk_next(Walk *walk, ExprId *id);   // Parents before what only they have.
+
+// By operator and output column: can the value reach a sink, a predicate or a key? False for all
+// columns of operators that no sink needs. An item of a project or an aggregate that nobody reads
+// is not computed and cannot fault.
+typedef struct Usage {
+    bool **columns;  // columns[op][column]
+    bool  *ops;      // Does a sink need the operator?
+} Usage;
+
+Usage graph_usage(const Graph *graph);
+
+// Marks in `usage` what `op` alone reads of its inputs, by what is marked of its own columns.
+void usage_mark(const Graph *graph, Usage usage, OpId op);
+
+#endif

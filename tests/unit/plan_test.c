@@ -1,0 +1,430 @@
+#include "ir/plan.h"
+#include "tests/unit/unit.h"
+
+// Pipelines over sources of columns k: i64, v: f64, s: str; built by hand, one operator a call.
+
+static const Span nowhere = {.file = SPAN_NONE};
+
+static Graph *graph_empty(void) {
+    Arena *arena = arena_new();
+    return graph_new(arena, type_table_new(arena));
+}
+
+static ExprId column_of(Graph *graph, OpId op, uint32_t input, uint32_t index) {
+    return graph_column(graph, input, index, graph_op_at(graph, op)->columns[index].type, nowhere);
+}
+
+static OpId source(Graph *graph) {
+    static const struct { Text name; TypeKind kind; } wanted[] = {
+        {TEXT("k"), TYPE_I64}, {TEXT("v"), TYPE_F64}, {TEXT("s"), TYPE_STR}};
+    Op *op = graph_op(graph, OP_SOURCE, STEP_NONE, nowhere);
+    op->source.path = graph_const_text(graph, TEXT("in.csv"), nowhere);
+    op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
+    op->column_count = op->source.column_count = countof(wanted);
+    op->columns = arena_new_array(graph->arena, Column, countof(wanted));
+    op->source.columns = arena_new_array(graph->arena, SourceColumn, countof(wanted));
+    for (size_t i = 0; i < countof(wanted); i++) {
+        const Type *type = type_of(graph->types, wanted[i].kind);
+        op->columns[i] = (Column){.name = wanted[i].name, .type = type};
+        op->source.columns[i] = (SourceColumn){wanted[i].name, type, nowhere, true};
+    }
+    return op->id;
+}
+
+// An operator whose columns are its first input's.
+static Op *over(Graph *graph, OpKind kind, OpId input) {
+    Op *op = graph_op(graph, kind, STEP_NONE, nowhere);
+    const Op *from = graph_op_at(graph, input);
+    op->inputs[0] = input;
+    op->columns = from->columns;
+    op->column_count = from->column_count;
+    return op;
+}
+
+static OpId filter(Graph *graph, OpId input) {
+    ExprId v = column_of(graph, input, 0, 1);
+    Expr node = {.op = EXPR_GT, .type = type_of(graph->types, TYPE_BOOL), .span = nowhere};
+    ExprId pred = graph_expr(graph, node, (ExprId[]){v, v}, 2);
+    Op *op = over(graph, OP_FILTER, input);
+    op->filter.pred = pred;
+    return op->id;
+}
+
+// group by KEY { n = count(), total = sum(v) }
+static OpId group_by(Graph *graph, OpId input, uint32_t key) {
+    static const AggRef sum = {.name = TEXT("sum"), .symbol = TEXT("sb_sum_f64"),
+                               .state_bytes = 64, .state_align = 16};
+    ExprId k = column_of(graph, input, 0, key), v = column_of(graph, input, 0, 1);
+    const Type *i64 = type_of(graph->types, TYPE_I64), *f64 = type_of(graph->types, TYPE_F64);
+    Op *op = over(graph, OP_GROUP, input);
+    op->group.keys = arena_new_of(graph->arena, NamedExpr);
+    op->group.keys[0] = (NamedExpr){.name = TEXT("key"), .expr = k};
+    op->group.key_count = 1;
+    op->group.aggs = arena_new_array(graph->arena, Agg, 2);
+    op->group.aggs[0] = (Agg){.name = TEXT("n"), .where = EXPR_NONE, .option = EXPR_NONE, .type = i64};
+    op->group.aggs[1] = (Agg){.name = TEXT("total"), .fn = &sum, .args = {v}, .arg_count = 1,
+                              .where = EXPR_NONE, .option = EXPR_NONE, .type = f64};
+    op->group.agg_count = 2;
+    op->columns = arena_new_array(graph->arena, Column, 3);
+    op->columns[0] = (Column){.name = TEXT("key"), .type = graph_at(graph, k)->type};
+    op->columns[1] = (Column){.name = TEXT("n"), .type = i64};
+    op->columns[2] = (Column){.name = TEXT("total"), .type = f64};
+    op->column_count = 3;
+    return op->id;
+}
+
+// Joins on the first columns; the output is the left columns and the right ones behind the key.
+static OpId join(Graph *graph, OpId left, OpId right, JoinKind kind) {
+    ExprId keys[] = {column_of(graph, left, 0, 0), column_of(graph, right, 1, 0)};
+    Op *op = over(graph, OP_JOIN, left);
+    const Op *other = graph_op_at(graph, right);
+    uint32_t lefts = op->column_count, count = lefts + other->column_count - 1;
+    Column *columns = arena_new_array(graph->arena, Column, count);
+    op->join.columns = arena_new_array(graph->arena, JoinColumn, count);
+    for (uint32_t i = 0; i < count; i++) {
+        bool from_left = i < lefts;
+        uint32_t index = from_left ? i : i - lefts + 1;
+        columns[i] = from_left ? op->columns[i] : other->columns[index];
+        op->join.columns[i] = (JoinColumn){.side = !from_left, .index = index, .merged = i == 0};
+    }
+    op->inputs[1] = right;
+    op->columns = columns;
+    op->column_count = count;
+    op->join.kind = kind;
+    op->join.left = arena_copy(graph->arena, &keys[0], sizeof keys[0], alignof(ExprId));
+    op->join.right = arena_copy(graph->arena, &keys[1], sizeof keys[1], alignof(ExprId));
+    op->join.key_count = 1;
+    return op->id;
+}
+
+static OpId pair(Graph *graph, OpKind kind, OpId left, OpId right) {
+    Op *op = over(graph, kind, left);
+    op->inputs[1] = right;
+    const Op *other = graph_op_at(graph, right);
+    if (kind == OP_UNION) {
+        op->union_.right_columns = arena_new_array(graph->arena, uint32_t, op->column_count);
+        for (uint32_t i = 0; i < op->column_count; i++) op->union_.right_columns[i] = i;
+        return op->id;
+    }
+    uint32_t count = op->column_count + other->column_count;
+    Column *columns = arena_new_array(graph->arena, Column, count);
+    for (uint32_t i = 0; i < count; i++)
+        columns[i] = i < op->column_count ? op->columns[i] : other->columns[i - op->column_count];
+    op->columns = columns;
+    op->column_count = count;
+    return op->id;
+}
+
+static OpId limit(Graph *graph, OpId input) {
+    ExprId count = graph_const_i64(graph, 10);
+    Op *op = over(graph, OP_LIMIT, input);
+    op->limit.count = count;
+    op->limit.skip = EXPR_NONE;
+    return op->id;
+}
+
+// Writes the given column, or all of them.
+static void sink(Graph *graph, OpId input, uint32_t only) {
+    const Op *from = graph_op_at(graph, input);
+    SinkColumn *columns = arena_new_array(graph->arena, SinkColumn, from->column_count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < from->column_count; i++)
+        if (only == UINT32_MAX || only == i)
+            columns[count++] = (SinkColumn){from->columns[i].name, column_of(graph, input, 0, i),
+                                            EXPR_NONE, false};
+    ExprId path = graph_const_text(graph, TEXT("out.csv"), nowhere);
+    Op *op = graph_op(graph, OP_SINK, STEP_NONE, nowhere);
+    op->inputs[0] = input;
+    op->sink.path = path;
+    op->sink.options.row_max = op->sink.options.bytes = EXPR_NONE;
+    op->sink.columns = columns;
+    op->sink.column_count = count;
+}
+
+enum : uint32_t { ALL = UINT32_MAX };
+
+// ---- properties every plan has ----
+
+static bool fed_by(const Stage *stage, uint32_t breaker) {
+    for (uint32_t i = 0; i < stage->terminal_count; i++)
+        if (!stage->terminals[i].is_sink && stage->terminals[i].index == breaker) return true;
+    return false;
+}
+
+// Nothing that feeds `breaker` comes at or behind stage `index`.
+static bool finished_before(const Plan *plan, uint32_t breaker, size_t index) {
+    for (size_t i = index; i < plan->stage_count; i++)
+        if (fed_by(&plan->stages[i], breaker)) return false;
+    return true;
+}
+
+static void check_stage(const Plan *plan, size_t index) {
+    const Stage *stage = &plan->stages[index];
+    CHECK(stage->ops[0].i == stage->root.i && stage->terminal_count > 0);
+    if (stage->kind != STAGE_SCAN) CHECK(finished_before(plan, stage->breaker, index));
+    for (uint32_t i = 0; i < stage->need_count; i++)
+        CHECK(finished_before(plan, stage->needs[i], index));
+    for (uint32_t i = 1; i < stage->op_count; i++) {
+        bool found = false;
+        OpId from = graph_op_at(plan->graph, stage->ops[i])->inputs[0];
+        for (uint32_t k = 0; k < i; k++) found |= stage->ops[k].i == from.i;
+        CHECK(found);
+    }
+}
+
+static void check_breaker(const Plan *plan, uint32_t index) {
+    const Breaker *breaker = &plan->breakers[index];
+    uint32_t producers = 0;
+    for (size_t i = 0; i < plan->stage_count; i++) producers += fed_by(&plan->stages[i], index);
+    CHECK(producers == breaker->producers && producers > 0);
+    size_t end = 16;
+    for (uint32_t i = 0; i < breaker->slot_count; i++) {
+        const Slot *slot = &breaker->slots[i];
+        CHECK(slot->offset >= end && slot->offset % type_align(slot->type) == 0);
+        end = slot->offset + (slot->key_str ? 24 : type_size(slot->type));
+    }
+    CHECK(breaker->entry_bytes >= end && breaker->entry_bytes % breaker->entry_align == 0);
+}
+
+static Plan *planned(Graph *graph, bool no_fuse) {
+    Plan *plan = plan_make(graph, (PlanOptions){.no_fuse = no_fuse});
+    for (size_t i = 0; i < plan->stage_count; i++) check_stage(plan, i);
+    for (uint32_t i = 0; i < plan->breaker_count; i++) check_breaker(plan, i);
+    TextBuf text = {0};
+    plan_print(&text, plan);
+    plan_explain(&text, plan);
+    CHECK(text.len > 0);
+    text_buf_free(&text);
+    return plan;
+}
+
+// ---- tests ----
+
+static void a_chain_is_one_stage(void) {
+    Graph *graph = graph_empty();
+    sink(graph, filter(graph, filter(graph, source(graph))), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 1 && plan->breaker_count == 0);
+    CHECK(plan->stages[0].op_count == 3 && plan->stages[0].terminals[0].is_sink);
+    arena_free(graph->arena);
+}
+
+static void without_fusion_each_step_is_a_stage(void) {
+    Graph *graph = graph_empty();
+    sink(graph, filter(graph, filter(graph, source(graph))), ALL);
+    Plan *plan = planned(graph, true);
+    CHECK(plan->stage_count == 4 && plan->breaker_count == 3);
+    CHECK(plan->breakers[0].keeps_op && !plan->stages[1].counts_root);
+    arena_free(graph->arena);
+}
+
+static void a_group_keeps_keys_and_states(void) {
+    Graph *graph = graph_empty();
+    sink(graph, group_by(graph, filter(graph, source(graph)), 2), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 2 && plan->breaker_count == 1);
+    const Breaker *group = &plan->breakers[0];
+    CHECK(group->slot_count == 1 && group->slots[0].key_str && group->slots[0].offset == 16);
+    CHECK(group->state_offsets[0] == 40 && group->state_offsets[1] == 48);
+    CHECK(group->entry_bytes == 112 && group->entry_align == 16);
+    CHECK(plan->fused[0] == 0 && plan->fused[1] == 0 && plan->fused[2] == 1);
+    arena_free(graph->arena);
+}
+
+static void an_aggregate_nobody_reads_has_no_state(void) {
+    Graph *graph = graph_empty();
+    sink(graph, group_by(graph, source(graph), 0), 1);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->breakers[0].state_offsets[1] == SIZE_MAX && plan->breakers[0].entry_bytes == 32);
+    arena_free(graph->arena);
+}
+
+static void a_fork_is_one_stage_with_two_ends(void) {
+    Graph *graph = graph_empty();
+    OpId from = source(graph);
+    sink(graph, filter(graph, from), ALL);
+    sink(graph, group_by(graph, from, 0), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 2 && plan->stages[0].terminal_count == 2);
+    arena_free(graph->arena);
+}
+
+static void a_sort_keeps_what_is_read_behind_it(void) {
+    Graph *graph = graph_empty();
+    OpId from = source(graph);
+    ExprId *key = arena_new_of(graph->arena, ExprId);
+    *key = column_of(graph, from, 0, 1);
+    Op *op = over(graph, OP_SORT, from);
+    op->sort.keys = arena_new_of(graph->arena, SortKey);
+    op->sort.keys[0].key = *key;
+    op->sort.count = 1;
+    sink(graph, op->id, 2);
+    Plan *plan = planned(graph, false);
+    const Breaker *sort = &plan->breakers[0];
+    CHECK(sort->kind == BREAK_SORT && sort->slot_count == 2 && sort->key_count == 1);
+    CHECK(sort->slot_of[0] == SLOT_NONE && sort->slot_of[1] == 0 && sort->slot_of[2] == 1);
+    arena_free(graph->arena);
+}
+
+static void a_join_probes_in_the_stage_of_its_left_input(void) {
+    Graph *graph = graph_empty();
+    OpId left = source(graph), right = source(graph);
+    sink(graph, join(graph, left, right, JOIN_INNER), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 2 && plan->breaker_count == 1);
+    CHECK(plan->stages[0].root.i == right.i && plan->stages[1].root.i == left.i);
+    CHECK(plan->stages[1].need_count == 1 && plan->stages[1].op_count == 2);
+    CHECK(plan->breakers[0].next_offset != SIZE_MAX);
+    CHECK(plan->breakers[0].matched_offset == SIZE_MAX);
+    arena_free(graph->arena);
+}
+
+static void a_flow_joined_with_its_own_group_is_kept(void) {
+    Graph *graph = graph_empty();
+    OpId from = source(graph);
+    sink(graph, join(graph, from, group_by(graph, from, 0), JOIN_LEFT), 2);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 3 && plan->breaker_count == 3);
+    const Stage *probe = &plan->stages[2];
+    const Breaker *kept = &plan->breakers[probe->breaker];
+    CHECK(kept->keeps_op && kept->op.i == from.i && !probe->counts_root);
+    // The key and the column that is written, not the one that only the group reads.
+    CHECK(kept->slot_count == 2 && kept->slot_of[1] == SLOT_NONE);
+    arena_free(graph->arena);
+}
+
+static void crossed_joins_do_not_wait_for_each_other(void) {
+    Graph *graph = graph_empty();
+    OpId a = source(graph), b = source(graph);
+    sink(graph, join(graph, a, b, JOIN_INNER), ALL);
+    sink(graph, join(graph, b, a, JOIN_INNER), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 3);
+    arena_free(graph->arena);
+}
+
+static void a_full_join_goes_on_with_unmatched_rows(void) {
+    Graph *graph = graph_empty();
+    OpId left = source(graph), right = source(graph);
+    OpId joined = join(graph, left, right, JOIN_FULL);
+    sink(graph, filter(graph, joined), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 3);
+    const Stage *unmatched = &plan->stages[2];
+    CHECK(unmatched->kind == STAGE_UNMATCHED && unmatched->root.i == joined.i);
+    CHECK(unmatched->op_count == 2 && unmatched->rank > plan->stages[1].rank);
+    CHECK(plan->breakers[0].matched_offset != SIZE_MAX);
+    arena_free(graph->arena);
+}
+
+static void a_union_is_fed_in_order(void) {
+    Graph *graph = graph_empty();
+    OpId a = source(graph), b = source(graph), c = source(graph);
+    OpId nested = pair(graph, OP_UNION, pair(graph, OP_UNION, a, b), c);
+    sink(graph, nested, ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 5 && plan->breaker_count == 2);
+    CHECK(plan->stages[plan->fused[a.i]].rank < plan->stages[plan->fused[b.i]].rank);
+    arena_free(graph->arena);
+}
+
+static void a_union_with_itself_keeps_the_rows(void) {
+    Graph *graph = graph_empty();
+    OpId from = source(graph);
+    sink(graph, pair(graph, OP_UNION, from, from), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 3 && plan->breaker_count == 2);
+    CHECK(plan->stages[1].rank > plan->stages[0].rank && plan->stages[1].root.i == from.i);
+    arena_free(graph->arena);
+}
+
+static void crossed_unions_have_an_order(void) {
+    Graph *graph = graph_empty();
+    OpId a = source(graph), b = source(graph);
+    sink(graph, pair(graph, OP_UNION, a, b), ALL);
+    sink(graph, pair(graph, OP_UNION, b, a), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 5);
+    for (uint32_t i = 0; i < plan->breaker_count; i++) {
+        uint32_t ranks[2] = {0};
+        for (size_t s = 0; s < plan->stage_count; s++)
+            for (uint32_t t = 0; t < plan->stages[s].terminal_count; t++)
+                if (!plan->stages[s].terminals[t].is_sink && plan->stages[s].terminals[t].index == i)
+                    ranks[plan->stages[s].terminals[t].input] = plan->stages[s].rank;
+        if (plan->breakers[i].producers == 2) CHECK(ranks[0] < ranks[1]);
+    }
+    arena_free(graph->arena);
+}
+
+static void a_zip_has_two_edges(void) {
+    Graph *graph = graph_empty();
+    OpId a = source(graph), b = source(graph);
+    sink(graph, pair(graph, OP_ZIP, a, filter(graph, b)), 3);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 3 && plan->breaker_count == 2);
+    CHECK(plan->breakers[0].slot_count == 0 && plan->breakers[1].slot_count == 1);
+    const Stage *zip = &plan->stages[2];
+    CHECK(zip->breaker == 0 && zip->zip_breaker == 1 && zip->needs[0] == 1);
+    CHECK(plan->fails[a.i] && plan->fails[b.i] && !plan->fails[zip->root.i]);
+    arena_free(graph->arena);
+}
+
+static void a_limit_is_a_limited_edge(void) {
+    Graph *graph = graph_empty();
+    OpId end = limit(graph, filter(graph, source(graph)));
+    sink(graph, end, ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 2 && plan->breakers[0].limited);
+    CHECK(plan->stages[1].root.i == end.i && plan->stages[1].counts_root);
+    CHECK(plan->breakers[0].place_offset == SIZE_MAX);
+    arena_free(graph->arena);
+}
+
+static void places_travel_where_a_reject_may_follow(void) {
+    Graph *graph = graph_empty();
+    OpId end = limit(graph, source(graph));
+    ExprId k = column_of(graph, end, 0, 0);
+    Expr sum = {.op = EXPR_ADD, .type = graph_at(graph, k)->type, .span = nowhere};
+    NamedExpr *item = arena_new_of(graph->arena, NamedExpr);
+    *item = (NamedExpr){TEXT("k"), graph_expr(graph, sum, (ExprId[]){k, k}, 2), false};
+    Op *op = over(graph, OP_PROJECT, end);
+    op->column_count = 1;
+    op->project.items = item;
+    op->project.count = 1;
+    sink(graph, op->id, ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->breakers[0].place_offset == 24 && plan->breakers[0].entry_bytes == 64);
+    arena_free(graph->arena);
+}
+
+static void what_no_sink_needs_is_left_out(void) {
+    Graph *graph = graph_empty();
+    OpId dead = filter(graph, source(graph));
+    sink(graph, source(graph), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 1 && plan->source_count == 1);
+    CHECK(plan->fused[dead.i] == STAGE_NONE);
+    arena_free(graph->arena);
+}
+
+static const UnitTest tests[] = {
+    {"a_chain_is_one_stage", a_chain_is_one_stage},
+    {"without_fusion_each_step_is_a_stage", without_fusion_each_step_is_a_stage},
+    {"a_group_keeps_keys_and_states", a_group_keeps_keys_and_states},
+    {"an_aggregate_nobody_reads_has_no_state", an_aggregate_nobody_reads_has_no_state},
+    {"a_fork_is_one_stage_with_two_ends", a_fork_is_one_stage_with_two_ends},
+    {"a_sort_keeps_what_is_read_behind_it", a_sort_keeps_what_is_read_behind_it},
+    {"a_join_probes_in_the_stage_of_its_left_input", a_join_probes_in_the_stage_of_its_left_input},
+    {"a_flow_joined_with_its_own_group_is_kept", a_flow_joined_with_its_own_group_is_kept},
+    {"crossed_joins_do_not_wait_for_each_other", crossed_joins_do_not_wait_for_each_other},
+    {"a_full_join_goes_on_with_unmatched_rows", a_full_join_goes_on_with_unmatched_rows},
+    {"a_union_is_fed_in_order", a_union_is_fed_in_order},
+    {"a_union_with_itself_keeps_the_rows", a_union_with_itself_keeps_the_rows},
+    {"crossed_unions_have_an_order", crossed_unions_have_an_order},
+    {"a_zip_has_two_edges", a_zip_has_two_edges},
+    {"a_limit_is_a_limited_edge", a_limit_is_a_limited_edge},
+    {"places_travel_where_a_reject_may_follow", places_travel_where_a_reject_may_follow},
+    {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
+};
+
+UNIT_MAIN("plan", tests)
