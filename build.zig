@@ -50,11 +50,15 @@ const runtime: []const []const u8 = &.{
 // stdlib_hot, to bitcode that stages inline.
 const stdlib: []const []const u8 = &.{
     "generic.c",
+    "csv_index.c",
+    "csv_row.c",
     "hash.c",
+    "lines.c",
     "number.c",
     "number_powers.c",
     "number_put.c",
     "number_read.c",
+    "utf8.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "hash",
@@ -62,9 +66,12 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
 };
 const stdlib_headers: []const []const u8 = &.{
     "generic.h",
+    "csv.h",
     "hash.h",
+    "lines.h",
     "number.h",
     "regex.h",
+    "utf8.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
@@ -74,6 +81,8 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "type_test",
     "graph_test",
     "plan_test",
+    "csv_test",
+    "lines_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };

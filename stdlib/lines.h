@@ -1,0 +1,17 @@
+// Lines: finds the rows of text files and of JSON lines.
+#ifndef SBC_STDLIB_LINES_H
+#define SBC_STDLIB_LINES_H
+
+#include "runtime/abi.h"
+
+// Indexes lines of text[pos, end), pos a line start, until index->rows_max or ends_max (at least
+// rows_max + 64 for full speed) is reached, a line is not UTF-8 (fault SB_FAULT_BAD_UTF8), or the
+// text ends. Line r lies in [starts[r], ends[r]): LF, and a CR right before it, are not part of it.
+// The last line may lack its LF. With `skip_blank`, lines of spaces, tabs and CRs alone are no rows.
+// Sets rows, next, lines and the fault as sb_csv_index does.
+void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, bool skip_blank);
+
+// The end, behind the LF, of the first line that ends at or after `from`; -1 when there is none.
+int64_t sb_lines_end(const char *text, int64_t pos, int64_t from, int64_t end);
+
+#endif
