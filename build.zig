@@ -49,6 +49,11 @@ const runtime: []const []const u8 = &.{
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
 const stdlib: []const []const u8 = &.{
+    "date.c",
+    "date_format.c",
+    "date_math.c",
+    "date_parts.c",
+    "date_text.c",
     "generic.c",
     "csv_index.c",
     "csv_row.c",
@@ -59,12 +64,19 @@ const stdlib: []const []const u8 = &.{
     "number_put.c",
     "number_read.c",
     "utf8.c",
+    "zone.c",
+    "zone_data.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
+    "date",
+    "date_parts",
     "hash",
     "number",
 };
 const stdlib_headers: []const []const u8 = &.{
+    "date.h",
+    "date_parts.h",
+    "zone.h",
     "generic.h",
     "csv.h",
     "hash.h",
@@ -77,6 +89,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "breaker_test",
     "diag_test",
+    "date_test",
     "number_test",
     "type_test",
     "graph_test",

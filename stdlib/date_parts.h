@@ -1,0 +1,66 @@
+// Date functions of the language: parts, truncation, calendar arithmetic, zones, epochs.
+//
+// Functions of timestamps are typed: the unit is in the SbType. Zones give local parts.
+#ifndef SBC_STDLIB_DATE_PARTS_H
+#define SBC_STDLIB_DATE_PARTS_H
+
+#include "stdlib/date.h"
+
+// NAME(date), NAME(timestamp), NAME(timestamp, zone): each an i64.
+#define DATE_PARTS(X)                                                                             \
+    X(year) X(quarter) X(month) X(day) X(weekday) X(day_of_year) X(iso_week) X(iso_year)
+#define TIME_PARTS(X)                                                                             \
+    X(hour) X(minute) X(second) X(microsecond)
+
+#define DECLARE_DATE(name) int64_t sb_##name##_date(int32_t date);
+#define DECLARE_TIMESTAMP(name)                                                                   \
+    int64_t sb_##name##_timestamp(const SbType *type, int64_t timestamp);                         \
+    int64_t sb_##name##_zone(const SbType *type, int64_t timestamp, const SbZone *zone);
+DATE_PARTS(DECLARE_DATE)
+DATE_PARTS(DECLARE_TIMESTAMP)
+TIME_PARTS(DECLARE_TIMESTAMP)
+#undef DECLARE_DATE
+#undef DECLARE_TIMESTAMP
+
+int32_t sb_truncate_date(int32_t date, SbStr unit, int32_t *out);
+int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit, int64_t *out);
+int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, const SbZone *zone,
+                         int64_t *out);
+
+int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out);
+int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out);
+int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out);
+int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months, int64_t *out);
+int64_t sb_days_between(int32_t from, int32_t to);
+int32_t sb_last_day_date(int32_t date, int32_t *out);
+int64_t sb_days_in_month_date(int32_t date);
+bool sb_is_leap_year(int64_t year);
+
+int32_t sb_date_zone(const SbType *type, int64_t timestamp, const SbZone *zone, int32_t *out);
+int32_t sb_in_zone(const SbType *type, int64_t timestamp, const SbZone *zone, int64_t *out);
+int32_t sb_to_utc(const SbType *type, int64_t local, const SbZone *zone, int64_t *out);
+int64_t sb_zone_offset_at(const SbType *type, int64_t timestamp, const SbZone *zone);
+
+double sb_seconds(int64_t duration);
+double sb_minutes(int64_t duration);
+double sb_hours(int64_t duration);
+double sb_days(int64_t duration);
+int64_t sb_microseconds(int64_t duration);
+int32_t sb_from_seconds(double seconds, int64_t *out);
+int64_t sb_epoch(const SbType *type, int64_t timestamp);
+int32_t sb_epoch_us(const SbType *type, int64_t timestamp, int64_t *out);
+int32_t sb_from_epoch(int64_t seconds, int64_t *out);
+int64_t sb_from_epoch_us(int64_t micros);
+
+// ---- by format (stdlib/date_format.c) -----------------------------------------------------------
+
+int32_t sb_format_date(SbCall *call, int32_t date, SbStr format, SbStr *out);
+int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
+                            SbStr *out);
+int32_t sb_format_zone(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
+                       const SbZone *zone, SbStr *out);
+int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out);
+int32_t sb_parse_timestamp(SbStr text, SbStr format, int64_t *out);
+int32_t sb_parse_timestamp_zone(SbStr text, SbStr format, const SbZone *zone, int64_t *out);
+
+#endif
