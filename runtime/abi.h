@@ -206,6 +206,12 @@ typedef struct SbTask {
     struct SbTaskState *state; // Runtime's.
 } SbTask;
 
+// Accounting: in + made = on + filtered + rejected + merged, for each step. Generated code counts
+// MADE (the rows of a source, good and bad, that were judged; elements of an explode and matches of a join
+// beyond the first) and FILTERED (of filters, also those of a source; samples; empty explodes; left
+// rows that a join drops). sb_reject_* count REJECTED. The runtime fills in the rest: IN of a step is the sum of ON of
+// the steps in `from`; a group or distinct has as many ON as groups, the others are MERGED; a join MERGES its
+// right rows but those that come out unmatched; a zip its right rows; a limit FILTERS what it skips.
 typedef enum SbCount { SB_IN, SB_MADE, SB_ON, SB_FILTERED, SB_REJECTED, SB_MERGED, SB_COUNTS } SbCount;
 
 typedef int32_t SbStageFn(SbTask *task);
@@ -305,7 +311,7 @@ typedef struct SbStepInfo {
     SbStr    label;
     uint32_t line;
     uint8_t  kind;             // OpKind of ir/graph.h, for the summary's wording.
-    uint32_t from;             // Step before it; UINT32_MAX for none.
+    uint32_t from[2];          // Steps before it: left and right; UINT32_MAX for none.
 } SbStepInfo;
 
 typedef struct SbParam {
@@ -363,6 +369,17 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
                       const char *detail, int64_t detail_len);
 
+// At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an output
+// reached its quota; the stage then returns SB_STAGE_FULL.
+int32_t sb_task_border(SbTask *task);
+
+// Frees what was allocated in the task's scratch memory; called between rows when a first block
+// did not suffice.
+void sb_scratch_rewind(SbCall *call);
+
+// `bytes` of scratch memory: sb_alloc as a call.
+void *sb_take(SbCall *call, int64_t bytes);
+
 // Makes room for `bytes` more in `out`. Nonzero: out of memory.
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
 
@@ -372,6 +389,8 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
 // Puts an entry of another table, whose key is not in this one, into it. It is not copied: its
 // table must outlive this one. Nonzero: over the memory limit.
 int32_t sb_groups_adopt(SbGroups *groups, SbEntry *entry);
+// A deep copy of a nested key (in place) into the table's memory. A status.
+int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
 // The call context whose memory lives as long as the table: for aggregate states.

@@ -121,3 +121,7 @@ int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t 
     key->far.ptr = copy;
     return SB_OK;
 }
+
+int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value) {
+    return sb_slab_nested(&groups->state->slab, type, value);
+}

@@ -70,45 +70,9 @@ const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t le
     return copy;
 }
 
-static int32_t nested_copy(SbSlab *slab, const SbType *type, char *value);
-
-static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
-    int64_t bytes = list->len * (int64_t)elem->size;
-    char *copy = sb_slab_alloc(slab, bytes);
-    if (!copy) return SB_FAULT_TOO_LARGE;
-    if (bytes) memcpy(copy, list->ptr, (size_t)bytes);
-    list->ptr = copy;
-    bool flat = elem->kind != SB_STR && elem->kind != SB_BYTES && elem->kind != SB_JSON &&
-                elem->kind != SB_LIST && elem->kind != SB_STRUCT;
-    for (int64_t i = 0; i < list->len && !flat; i++) {
-        int32_t status = nested_copy(slab, elem, copy + i * (int64_t)elem->size);
-        if (status) return status;
-    }
-    return SB_OK;
-}
-
-// Recursion follows the type, whose depth the compiler limits.
-static int32_t nested_copy(SbSlab *slab, const SbType *type, char *value) {
-    if (type->nullable && !value[type->valid_offset]) return SB_OK;
-    if (type->kind == SB_LIST) return list_copy(slab, type->elem, (SbList *)(void *)value);
-    if (type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON) {
-        SbStr *text = (SbStr *)(void *)value;
-        char *copy = sb_slab_alloc(slab, text->len);
-        if (!copy) return SB_FAULT_TOO_LARGE;
-        if (text->len) memcpy(copy, text->ptr, (size_t)text->len);
-        text->ptr = copy;
-        return SB_OK;
-    }
-    for (uint32_t i = 0; type->kind == SB_STRUCT && i < type->field_count; i++) {
-        int32_t status = nested_copy(slab, type->fields[i].type, value + type->fields[i].offset);
-        if (status) return status;
-    }
-    return SB_OK;
-}
-
 int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *value) {
     (void)task;
-    return nested_copy(&rows->state->texts, type, value);
+    return sb_slab_nested(&rows->state->texts, type, value);
 }
 
 void sb_rows_list(const SbRows *rows, const SbEntry **out) {

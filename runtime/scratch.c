@@ -46,6 +46,8 @@ void *sb_alloc_slow(SbCall *call, int64_t bytes) {
     return block->bytes;
 }
 
+void *sb_take(SbCall *call, int64_t bytes) { return sb_alloc(call, bytes); }
+
 void sb_scratch_rewind(SbCall *call) {
     Block *block = call->scratch->blocks;
     while (block->next) {

@@ -7,9 +7,6 @@
 // Makes `call` ready with a first block of `bytes`. Nonzero: out of memory.
 int32_t sb_scratch_open(SbCall *call, int64_t bytes);
 
-// Frees everything allocated since sb_scratch_open; keeps the first block.
-void sb_scratch_rewind(SbCall *call);
-
 void sb_scratch_close(SbCall *call);
 
 #endif

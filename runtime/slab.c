@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 typedef struct SbSlabBlock {
@@ -58,4 +59,39 @@ void sb_slab_join(SbSlab *slab, SbSlab *from) {
     slab->at = from->at;
     slab->end = from->end;
     *from = (SbSlab){.memory = from->memory};
+}
+
+static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {
+    int64_t bytes = list->len * (int64_t)elem->size;
+    char *copy = sb_slab_alloc(slab, bytes);
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    if (bytes) memcpy(copy, list->ptr, (size_t)bytes);
+    list->ptr = copy;
+    bool flat = elem->kind != SB_STR && elem->kind != SB_BYTES && elem->kind != SB_JSON &&
+                elem->kind != SB_LIST && elem->kind != SB_STRUCT;
+    for (int64_t i = 0; i < list->len && !flat; i++) {
+        int32_t status = sb_slab_nested(slab, elem, copy + i * (int64_t)elem->size);
+        if (status) return status;
+    }
+    return SB_OK;
+}
+
+// Recursion follows the type, whose depth the compiler limits.
+int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *memory) {
+    char *value = memory;
+    if (type->nullable && !value[type->valid_offset]) return SB_OK;
+    if (type->kind == SB_LIST) return list_copy(slab, type->elem, (SbList *)(void *)value);
+    if (type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON) {
+        SbStr *text = (SbStr *)(void *)value;
+        char *copy = sb_slab_alloc(slab, text->len);
+        if (!copy) return SB_FAULT_TOO_LARGE;
+        if (text->len) memcpy(copy, text->ptr, (size_t)text->len);
+        text->ptr = copy;
+        return SB_OK;
+    }
+    for (uint32_t i = 0; type->kind == SB_STRUCT && i < type->field_count; i++) {
+        int32_t status = sb_slab_nested(slab, type->fields[i].type, value + type->fields[i].offset);
+        if (status) return status;
+    }
+    return SB_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef SBC_RUNTIME_SLAB_H
 #define SBC_RUNTIME_SLAB_H
 
+#include "runtime/abi.h"
 #include "runtime/memory.h"
 
 typedef struct SbSlab {
@@ -26,6 +27,9 @@ static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
     slab->at += rounded;
     return at;
 }
+
+// Copies into the slab what a nested value (of memory layout, at `value`) points to. A status.
+int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *value);
 
 // Moves all blocks of `from` into `slab`; both have one account.
 void sb_slab_join(SbSlab *slab, SbSlab *from);
