@@ -66,6 +66,14 @@ const stdlib: []const []const u8 = &.{
     "utf8.c",
     "zone.c",
     "zone_data.c",
+    "regex.c",
+    "regex_automaton.c",
+    "regex_backtrack.c",
+    "regex_compile.c",
+    "regex_functions.c",
+    "regex_program.c",
+    "regex_sets.c",
+    "regex_syntax.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "date",
@@ -81,8 +89,10 @@ const stdlib_headers: []const []const u8 = &.{
     "csv.h",
     "hash.h",
     "lines.h",
+    "list_build.h",
     "number.h",
     "regex.h",
+    "regex_match.h",
     "utf8.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
@@ -91,6 +101,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "diag_test",
     "date_test",
     "number_test",
+    "regex_test",
     "type_test",
     "graph_test",
     "plan_test",

@@ -2,9 +2,11 @@
 //
 // sb_regex_compile runs in the compiler. Its result has no pointers inside, only offsets from its
 // start, so the code generator emits the `bytes` bytes as one constant, aligned to 16, and the
-// interpreter uses them as they are. While the pattern's automata stay within REGEX_STATES_MAX
-// states, finding bounds is a table walk of linear time per match; a larger pattern, and groups,
-// run PCRE2 with a match limit (stdlib/regex_pcre.c), whose overrun is SB_FAULT_REGEX_LIMIT.
+// interpreter uses them as they are. While the automaton stays within REGEX_STATES_MAX states,
+// finding the bounds of a match is a walk through its table. Larger patterns, groups and the rare
+// texts on which repeated walks would not be linear run the program itself, which visits each
+// (instruction, position) once; where those are more than REGEX_VISITS_MAX, the result is
+// SB_FAULT_REGEX_LIMIT. No pattern and no text takes more than linear time.
 //
 // The text is UTF-8. Matches are leftmost-first, as in RE2 and Perl: of the matches that begin
 // leftmost, the one that the pattern prefers. docs: stdlib/README.md, Regular expressions.
@@ -15,48 +17,81 @@
 
 enum {
     REGEX_VERSION = 1,
-    REGEX_STATES_MAX = 2000,    // Of both automata together.
+    REGEX_STATES_MAX = 2000,
+    REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
+    REGEX_INSTS_MAX = 20000,
+    REGEX_VISITS_MAX = 1 << 28,
     REGEX_PATTERN_MAX = 10000,  // Bytes of a pattern.
     REGEX_REPEAT_MAX = 1000,    // In x{n,m}, as in RE2.
     REGEX_GROUPS_MAX = 99,
 };
 
 enum : uint32_t {
-    REGEX_HAS_TABLES = 1u << 0,  // The automata are there; else only the pattern's text.
-    REGEX_RUNS = 1u << 1,        // The pattern is [set]+ over ASCII: `set` holds its bytes.
-    REGEX_ANCHORED = 1u << 2,    // A match can begin only at the start of the text.
+    REGEX_HAS_TABLE = 1u << 0,  // The automaton is there; else only the program.
+    REGEX_RUNS = 1u << 1,       // The pattern is [set]+ and a character is in the set by each byte.
+    REGEX_CAN_BE_EMPTY = 1u << 2,
 };
 
-// One automaton: next state = table[state * columns + class_of[byte]], column `columns - 1` being
-// the end of the text. State 0 is dead. A state >= match_first says that a match ended just before
-// the byte that led to it (of a reversed automaton: begins behind that byte).
+typedef enum SbRegexBefore {  // What stands before the next byte.
+    REGEX_BEFORE_NOTHING,     // The edge of the text.
+    REGEX_BEFORE_LINE,        // "\n"
+    REGEX_BEFORE_WORD,        // [0-9A-Za-z_]
+    REGEX_BEFORE_OTHER,
+    REGEX_BEFORES,
+} SbRegexBefore;
+
+// The automaton. A state is the index of its row in `next`; the state after `byte` is
+// next[state + class_of[byte]], after the end of the text next[state + columns - 1]. States from
+// `dead` on are special: `dead` itself, then those that say that a match ended just before the
+// byte that led to them; from the last one, `dead_match`, there is no way on.
 typedef struct SbRegexTable {
-    uint32_t classes;      // Offset of 256 bytes.
-    uint32_t next;         // Offset of uint16_t[state_count * columns].
-    uint32_t columns;
-    uint32_t state_count;
-    uint32_t match_first;
-    uint16_t start[5];     // By what stands before the first byte: SbRegexBefore.
-    uint16_t find[5];      // Forward only: the same with any prefix allowed.
+    uint32_t classes;      // Offset of uint8_t[256].
+    uint32_t next;         // Offset of uint32_t[state_count * columns].
+    uint32_t columns, state_count;
+    uint32_t dead, dead_match;
+    uint32_t begin[REGEX_BEFORES];  // First states: the match begins here,
+    uint32_t find[REGEX_BEFORES];   // or here or later.
 } SbRegexTable;
 
-typedef enum SbRegexBefore {
-    REGEX_BEFORE_NOTHING,  // The edge of the text.
-    REGEX_BEFORE_LINE,     // "\n"
-    REGEX_BEFORE_WORD,     // [0-9A-Za-z_]
-    REGEX_BEFORE_OTHER,
-} SbRegexBefore;
+// The program that the automaton came from; also run directly (stdlib/regex_backtrack.c).
+typedef enum SbRegexOp : uint32_t {
+    REGEX_OP_RANGES,  // The next byte selects one of ranges[a .. a + b), sorted; none: fail.
+    REGEX_OP_SPLIT,   // Go on at a; if that fails, at b.
+    REGEX_OP_SAVE,    // Note the position in slot b, go on at a.
+    REGEX_OP_ASSERT,  // Go on at a if assertion b holds.
+    REGEX_OP_MATCH,
+} SbRegexOp;
+
+typedef enum SbRegexAssert {
+    REGEX_TEXT_BEGIN,
+    REGEX_TEXT_END,
+    REGEX_LINE_BEGIN,
+    REGEX_LINE_END,
+    REGEX_WORD_EDGE,
+    REGEX_NO_WORD_EDGE,
+} SbRegexAssert;
+
+typedef struct SbRegexInst {
+    SbRegexOp op;
+    uint32_t  a, b;
+} SbRegexInst;
+
+typedef struct SbRegexByteRange {
+    uint8_t  first, last;
+    uint32_t target;
+} SbRegexByteRange;
 
 typedef struct SbRegex {
     uint32_t version;
-    uint32_t bytes;          // Of the whole block.
+    uint32_t bytes;           // Of the whole block.
     uint32_t flags;
-    uint32_t group_count;    // Without group 0.
-    uint32_t pattern;        // Offset of the text for PCRE2.
-    uint32_t pattern_bytes;
-    uint8_t  first[32];      // Bit set of bytes that can begin a match; all ones if one can be empty.
-    uint8_t  set[32];        // REGEX_RUNS.
-    SbRegexTable forward, reverse;
+    uint32_t group_count;     // Without group 0, the whole match.
+    uint32_t insts, inst_count, inst_begin;  // Offset of SbRegexInst[]; where a match begins.
+    uint32_t ranges, range_count;            // Offset of SbRegexByteRange[].
+    uint32_t run_ranges;      // REGEX_RUNS: how many of run_first, run_span are used.
+    uint8_t  run_first[8], run_span[8];  // Bytes c with (uint8_t)(c - first) <= span.
+    uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
+    SbRegexTable table;
 } SbRegex;
 
 typedef struct SbRegexError {
@@ -84,6 +119,7 @@ int32_t sb_regex_full_match(SbCall *call, SbStr text, const SbRegex *regex, bool
 int32_t sb_regex_extract(SbCall *call, SbStr text, const SbRegex *regex, SbStr *out);
 int32_t sb_regex_extract_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
                                SbStr *out);
+int32_t sb_regex_groups(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
 int32_t sb_regex_find_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
 int32_t sb_regex_find_all_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
                                 SbList *out);
