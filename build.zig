@@ -74,12 +74,17 @@ const stdlib: []const []const u8 = &.{
     "regex_program.c",
     "regex_sets.c",
     "regex_syntax.c",
+    "json_put.c",
+    "json_read.c",
+    "json_row.c",
+    "text_out.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "date",
     "date_parts",
     "hash",
     "number",
+    "text_out",
 };
 const stdlib_headers: []const []const u8 = &.{
     "date.h",
@@ -94,6 +99,9 @@ const stdlib_headers: []const []const u8 = &.{
     "regex.h",
     "regex_match.h",
     "utf8.h",
+    "json.h",
+    "json_text.h",
+    "text_out.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
@@ -107,6 +115,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "plan_test",
     "csv_test",
     "lines_test",
+    "json_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };

@@ -13,7 +13,7 @@ typedef struct Scan {
     const char *text;
     int64_t     end;
     int64_t     pos;         // The first line that is not taken starts here.
-    bool        skip_blank;
+    uint32_t    rules;
 } Scan;
 
 static inline __m256i load(const char *ptr) {
@@ -37,7 +37,10 @@ static inline void take(Scan *scan, int64_t feed) {
     int64_t start = scan->pos;
     scan->pos = feed + (feed < scan->end);
     index->lines += feed < scan->end;
-    if (scan->skip_blank && (uint8_t)text[start] <= ' ' && is_blank(text + start, text + feed)) return;
+    if ((scan->rules & SB_LINES_SKIP_BLANK) && (uint8_t)text[start] <= ' ' &&
+        is_blank(text + start, text + feed)) {
+        return;
+    }
     bool carriage = feed > start && feed < scan->end && text[feed - 1] == '\r';
     index->starts[index->rows] = (uint32_t)start;
     index->ends[index->rows++] = (uint32_t)(feed - carriage);
@@ -47,6 +50,7 @@ static inline void take(Scan *scan, int64_t feed) {
 static void check_utf8(Scan *scan, uint32_t first, int64_t begin) {
     SbIndex *index = scan->index;
     const char *text = scan->text;
+    if (scan->rules & SB_LINES_ANY_BYTES) return;
     if (sb_utf8_valid(text + begin, scan->pos - begin)) return;
     for (uint32_t row = first; row < index->rows; row++) {
         uint32_t start = index->starts[row], end = index->ends[row];
@@ -91,10 +95,10 @@ static void take_blocks(Scan *scan, uint32_t rows_max) {
     if (_mm256_movemask_epi8(high)) check_utf8(scan, first, begin);
 }
 
-void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, bool skip_blank) {
+void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, uint32_t rules) {
     assert(end <= UINT32_MAX);
     const uint32_t rows_max = index->rows_max < index->ends_max ? index->rows_max : index->ends_max;
-    Scan scan = {index, text, end, pos, skip_blank};
+    Scan scan = {index, text, end, pos, rules};
     index->rows = 0;
     index->fault = SB_OK;
     index->fault_begin = index->fault_end = index->fault_lines = 0;

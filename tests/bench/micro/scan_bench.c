@@ -41,7 +41,7 @@ static int64_t index_lines(void) {
     int64_t rows = 0;
     for (int64_t pos = 0; pos < text_len;) {
         SbIndex index = {.ends = ends, .starts = starts, .ends_max = ROWS_MAX, .rows_max = ROWS_MAX};
-        sb_lines_index(&index, text, pos, text_len, false);
+        sb_lines_index(&index, text, pos, text_len, 0);
         rows += index.rows;
         pos = index.next;
     }

@@ -1,0 +1,73 @@
+// JSON (RFC 8259): checks the grammar of lines and values, finds the keys of an object that somebody
+// wants, and reads values into memory layout, as LANGUAGE.md "JSON lines" and docs/text_forms.md say.
+//
+// Nothing here recurses by the depth of the data, only by the depth of types. The text is UTF-8 and
+// readable SB_SLACK past its end.
+#ifndef SBC_STDLIB_JSON_H
+#define SBC_STDLIB_JSON_H
+
+#include "runtime/abi.h"
+
+enum { SB_JSON_DEPTH_MAX = 512 };  // Of values that are read; what is skipped has no limit.
+
+typedef enum SbJsonKind : uint8_t {
+    SB_JSON_MISSING, SB_JSON_NULL, SB_JSON_FALSE, SB_JSON_TRUE, SB_JSON_NUMBER, SB_JSON_STRING,
+    SB_JSON_ARRAY, SB_JSON_OBJECT,
+} SbJsonKind;
+
+// Where a value stands in the line.
+typedef struct SbJsonSlot {
+    const char *ptr;      // With the quotes of a string.
+    int64_t     len;
+    uint8_t     kind;     // SbJsonKind
+    uint8_t     escapes;  // STRING: there is a backslash in it.
+    uint8_t     whole;    // NUMBER: no point and no exponent.
+    uint8_t     twice;    // The key stands in the object again.
+} SbJsonSlot;
+
+typedef struct SbJsonKey {
+    SbStr    name;
+    uint64_t head;  // The first eight bytes of name, those behind its end zero: sb_json_head.
+} SbJsonKey;
+
+// The keys that are wanted, different from each other.
+typedef struct SbJsonShape {
+    const SbJsonKey *keys;
+    uint32_t         count;
+    uint64_t         lengths;  // Bit min(len, 63) of each key.
+} SbJsonShape;
+
+static inline uint64_t sb_json_head(SbStr name) {
+    uint64_t head = 0;
+    __builtin_memcpy(&head, name.ptr, name.len < 8 ? (size_t)name.len : 8);
+    return head;
+}
+
+// One row: text[begin, end) must be one object, with white space around it at most. Checks all of its
+// grammar and fills slots[0, count). SB_OK, SB_FAULT_BAD_JSON, or SB_FAULT_TOO_LARGE when there is
+// no memory for a bit per level beyond 1024.
+int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonShape *shape,
+                    SbJsonSlot *slots);
+
+// ---- reading values whose grammar was checked ----------------------------------------------------
+
+// A whole field of CSV, or an argument, as one value with white space around it at most: fills the
+// slot, or SB_FAULT_JSON_TYPE, SB_FAULT_TOO_LARGE.
+int32_t sb_json_slot(SbCall *call, const char *ptr, int64_t len, SbJsonSlot *slot);
+
+// What is wrong with a slot that some column reads, whatever its type: SB_FAULT_DUPLICATE_KEY,
+// SB_FAULT_LONE_SURROGATE anywhere in it, SB_FAULT_NESTED_TOO_DEEP, or SB_OK.
+int32_t sb_json_check(const SbJsonSlot *slot);
+
+// The text of a string, escapes undone: a view when there are none. SB_FAULT_LONE_SURROGATE,
+// SB_FAULT_JSON_TYPE for another kind, SB_FAULT_TOO_LARGE.
+int32_t sb_json_string(SbCall *call, const SbJsonSlot *slot, SbStr *out);
+
+// The value as `json` keeps it: without white space between tokens. A view when there is none.
+int32_t sb_json_compact(SbCall *call, const SbJsonSlot *slot, SbStr *out);
+
+// A value of any type into memory layout, `out` aligned and type->size long. A missing slot or null
+// is null for a nullable type, else SB_FAULT_MISSING. On a fault call->detail is the inner value.
+int32_t sb_json_value(SbCall *call, const SbType *type, const SbJsonSlot *slot, void *out);
+
+#endif
