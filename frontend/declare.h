@@ -23,7 +23,7 @@ typedef struct DeclParam {
     const Type   *type;      // Null: the type variable T (see `list_of`).
     bool          list_of;   // [T]
     bool          nullable;  // T?
-    bool          lambda_free;
+    bool          decimal;   // Any decimal, widened to decimal(38, s).
 } DeclParam;
 
 typedef struct Decl {
@@ -33,6 +33,7 @@ typedef struct Decl {
     uint32_t    param_count;
     const Type *result;        // Null: T, [T] or T? by the flags.
     bool        result_list, result_nullable;
+    bool        result_decimal;  // decimal(38, s) of the first argument.
     FnRef       fn;            // Functions.
     AggRef      agg;           // Aggregates.
     Text        signature, doc, group;
@@ -47,6 +48,9 @@ typedef struct DeclTable {
 
 // Reads the embedded declarations. Errors in them are a defect of sbc: diagnosed like a program's.
 DeclTable *declare_stdlib(Arena *arena, TypeTable *types, Diags *diags);
+
+// As declare_stdlib, of any text.
+DeclTable *declare_text(Arena *arena, TypeTable *types, Diags *diags, Text text);
 
 // The overloads of `name`: count and the first one, or null.
 const Decl *declare_find(const DeclTable *table, Text name, size_t *count);

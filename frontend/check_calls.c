@@ -1,0 +1,198 @@
+// Calls: of a fn, a cast, the library, an aggregate, or source(), line() and offset().
+#include "frontend/checker.h"
+
+// ---- places --------------------------------------------------------------------------------------
+
+static bool is_place(const AstExpr *call, PlaceKind *place) {
+    static const char *const names[] = {"source", "line", "offset"};
+    for (unsigned i = 0; i < countof(names) && call->arg_count == 0; i++) {
+        if (!text_is(call->name.text, names[i])) continue;
+        *place = (PlaceKind)i;
+        return true;
+    }
+    return false;
+}
+
+static Value check_place(Checker *checker, Scope *scope, const AstExpr *call, PlaceKind place) {
+    if (scope->unknown) return error_value(checker);
+    if (!scope->has_place) {
+        Diag *diag = report(checker, DIAG_PLACE_LOST, call->span, "'%.*s()' means nothing here",
+                            TEXT_ARG(call->name.text));
+        if (scope->lost_place)
+            report_label(checker, diag, call->span, "behind %s a row has no place in a file",
+                         scope->lost_place);
+        else report_label(checker, diag, call->span, "no row of a file is at hand");
+        report_fix(checker, diag, "keep it in a column: derive it directly behind the `read`");
+        return error_value(checker);
+    }
+    const Type *type = kind_type(checker, place == PLACE_SOURCE ? TYPE_STR : TYPE_I64);
+    Expr payload = {.op = EXPR_PLACE, .type = type, .span = call->span, .index = place};
+    return (Value){graph_expr(checker->graph, payload, nullptr, 0), type};
+}
+
+// ---- the library -----------------------------------------------------------------------------------
+
+// The declarations of a name: of functions, or of aggregates.
+static const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *count) {
+    size_t all;
+    const Decl *first = declare_find(checker->input->decls, name, &all);
+    const Decl **decls = arena_new_array(checker->arena, const Decl *, all + 1);
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (first[i].aggregate == aggregates) decls[(*count)++] = &first[i];
+    return decls;
+}
+
+static Value call_library(Checker *checker, Scope *scope, const AstExpr *call,
+                          const Decl *const *decls, size_t count) {
+    Arguments args;
+    Choice choice;
+    gather_arguments(checker, scope, call, &args);
+    if (!choose_overload(checker, scope, &args, decls, count, &choice)) return error_value(checker);
+    if ((choice.decl->fn.traits & FN_RANDOM) && scope->no_row) {
+        Diag *diag = report(checker, DIAG_NO_ROW, call->span, "'%.*s' needs a row",
+                            TEXT_ARG(call->name.text));
+        report_label(checker, diag, call->span, "evaluated once, not for each row");
+        report_fix(checker, diag, "use it in a `derive` step");
+        return error_value(checker);
+    }
+    ExprId ids[DECL_PARAMS_MAX];
+    for (uint32_t i = 0; i < args.count; i++) ids[i] = args.values[i].id;
+    Expr payload = {.op = EXPR_CALL, .type = choice.result, .span = call->span,
+                    .fn = &choice.decl->fn};
+    return (Value){graph_expr(checker->graph, payload, ids, args.count), choice.result};
+}
+
+// ---- aggregates ------------------------------------------------------------------------------------
+
+static Value add_aggregate(Checker *checker, GroupBuild *group, Agg agg) {
+    for (uint32_t i = 0; i < group->agg_count; i++) {  // count() twice is one state.
+        const Agg *old = &group->aggs[i];
+        bool same = old->fn == agg.fn && old->type == agg.type && old->arg_count == agg.arg_count &&
+                    expr_same(old->where, agg.where) && expr_same(old->option, agg.option) &&
+                    expr_same(old->args[0], agg.args[0]) && expr_same(old->args[1], agg.args[1]);
+        if (!same) continue;
+        uint32_t index = group->key_count + i;
+        return (Value){graph_column(checker->graph, 0, index, agg.type, agg.span), agg.type};
+    }
+    uint32_t index = group->key_count + group->agg_count;
+    size_t cap = group->agg_cap;
+    arena_push(checker->arena, group->aggs, group->agg_count, cap, agg);
+    group->agg_cap = (uint32_t)cap;
+    return (Value){graph_column(checker->graph, 0, index, agg.type, agg.span), agg.type};
+}
+
+// The aggregate's own arguments: constants go to `option`, the others to `args`.
+static bool aggregate_arguments(Checker *checker, GroupBuild *group, const AstExpr *call, Agg *agg) {
+    size_t count;
+    const Decl **decls = declarations(checker, call->name.text, true, &count);
+    Arguments args;
+    Choice choice;
+    gather_arguments(checker, group->input, call, &args);
+    if (!choose_overload(checker, group->input, &args, decls, count, &choice)) return false;
+    agg->fn = &choice.decl->agg;
+    agg->type = choice.result;
+    for (uint32_t i = 0; i < args.count; i++) {
+        if (choice.decl->params[i].kind == DECL_CONST) agg->option = args.values[i].id;
+        else if (agg->arg_count < countof(agg->args))
+            agg->args[agg->arg_count++] = args.values[i].id;
+    }
+    return true;
+}
+
+Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call) {
+    GroupBuild *group = scope->group;
+    Agg agg = {.args = {EXPR_NONE, EXPR_NONE}, .where = EXPR_NONE, .option = EXPR_NONE,
+               .span = call->span, .type = kind_type(checker, TYPE_I64)};
+    bool rows = text_is(call->name.text, "count") && call->arg_count == 0;
+    bool good = rows || aggregate_arguments(checker, group, call, &agg);
+    if (call->where) {
+        Value where = check_condition(checker, group->input, call->where);
+        good &= !is_error(where.type);
+        agg.where = where.id;
+    }
+    return good ? add_aggregate(checker, group, agg) : error_value(checker);
+}
+
+static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
+    Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
+                        "'%.*s' is an aggregate; it means something only in `group` and `aggregate`",
+                        TEXT_ARG(call->name.text));
+    report_label(checker, diag, call->span, "one row is at hand here");
+    report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }",
+               TEXT_ARG(source_text(checker, call->span)));
+    return error_value(checker);
+}
+
+// ---- dispatch --------------------------------------------------------------------------------------
+
+// What the language plans but this version does not have.
+static bool is_later(const AstExpr *call, const char **what, DiagCode *code) {
+    static const struct { const char *name, *what; DiagCode code; } later[] = {
+        {"model", "models", DIAG_MODELS},          {"decode_image", "images", DIAG_IMAGES},
+        {"encode_image", "images", DIAG_IMAGES},   {"resize", "images", DIAG_IMAGES},
+        {"transpose", "tensors", DIAG_TENSORS},    {"matmul", "tensors", DIAG_TENSORS},
+        {"softmax", "tensors", DIAG_TENSORS},      {"argmax", "tensors", DIAG_TENSORS},
+    };
+    for (size_t i = 0; i < countof(later); i++) {
+        if (!text_is(call->name.text, later[i].name)) continue;
+        *what = later[i].what;
+        *code = later[i].code;
+        return true;
+    }
+    return false;
+}
+
+static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *call) {
+    const char *what;
+    DiagCode code;
+    for (uint32_t i = 0; i < call->arg_count; i++)
+        check_expr(checker, scope, call->args[i].value, nullptr);
+    if (is_later(call, &what, &code)) {
+        Diag *diag = report(checker, code, call->span, "%s are not in this version", what);
+        report_label(checker, diag, call->name.span, "'%.*s'", TEXT_ARG(call->name.text));
+        report_fix(checker, diag, "do this part in an `extern fn`, or in another program");
+        return error_value(checker);
+    }
+    const DeclTable *decls = checker->input->decls;
+    Text *names = arena_new_array(checker->arena, Text, decls->count + checker->fn_count + 40);
+    size_t count = 0;
+    for (size_t i = 0; i < checker->fn_count; i++) names[count++] = checker->fns[i].stmt->name.text;
+    for (size_t i = 0; i < decls->count; i++) names[count++] = decls->items[i].name;
+    for (unsigned kind = TYPE_BOOL; kind < TYPE_LIST; kind++)
+        names[count++] = text_of(type_kind_name((TypeKind)kind));
+    Diag *diag = report(checker, DIAG_UNKNOWN_FUNCTION, call->name.span, "unknown function '%.*s'",
+                        TEXT_ARG(call->name.text));
+    report_label(checker, diag, call->name.span, "neither in the library nor declared with `fn`");
+    Text near = diag_did_you_mean(call->name.text, names, count);
+    if (near.len) report_fix(checker, diag, "did you mean '%.*s'?", TEXT_ARG(near));
+    else report_fix(checker, diag, "`sbc doc` lists all functions");
+    return error_value(checker);
+}
+
+static bool takes_count(const Decl *const *decls, size_t count, uint32_t args) {
+    for (size_t i = 0; i < count; i++)
+        if (decls[i]->param_count == args) return true;
+    return false;
+}
+
+Value check_call(Checker *checker, Scope *scope, const AstExpr *call, const Type *want) {
+    (void)want;
+    PlaceKind place;
+    const Type *target;
+    FnDecl *fn = find_fn(checker, call->name.text);
+    if (fn) return call_fn(checker, scope, fn, call);
+    if (is_place(call, &place)) return check_place(checker, scope, call, place);
+    size_t fn_count, agg_count;
+    const Decl **fns = declarations(checker, call->name.text, false, &fn_count);
+    const Decl **aggs = declarations(checker, call->name.text, true, &agg_count);
+    bool counts = text_is(call->name.text, "count") && call->arg_count == 0;
+    bool aggregate = counts || takes_count(aggs, agg_count, call->arg_count) || call->where ||
+                     !fn_count;
+    if (agg_count == 0 && !counts) aggregate = false;
+    if (scope->kind == SCOPE_RESULT && aggregate) return check_aggregate(checker, scope, call);
+    if (is_cast(checker, call, &target)) return check_cast(checker, scope, call, target);
+    if (fn_count) return call_library(checker, scope, call, fns, fn_count);
+    if (agg_count || counts) return misplaced_aggregate(checker, call);
+    return unknown_function(checker, scope, call);
+}

@@ -1,0 +1,190 @@
+// fn and extern fn. A fn is inlined at its calls: arguments are bound once, as nodes of the graph.
+#include "frontend/checker.h"
+
+#include <string.h>
+
+// ---- instances -----------------------------------------------------------------------------------
+
+// The body over the given arguments. Equal arguments give the same node as before.
+static Value instantiate(Checker *checker, const Scope *outer, FnDecl *fn, const Value *args) {
+    uint32_t count = fn->stmt->param_count;
+    for (FnInstance *old = fn->instances; old; old = old->next) {
+        bool same = old->graph == checker->graph;
+        for (uint32_t i = 0; i < count && same; i++) same = expr_same(old->args[i], args[i].id);
+        if (same) return old->result;
+    }
+    Scope scope = {.kind = SCOPE_FN, .no_row = outer->no_row, .has_place = outer->has_place,
+                   .lost_place = outer->lost_place};
+    FnInstance *instance = arena_new_of(checker->arena, FnInstance);
+    instance->graph = checker->graph;
+    instance->args = arena_new_array(checker->arena, ExprId, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        scope_bind(checker, &scope, fn->stmt->params[i].name.text, args[i]);
+        instance->args[i] = args[i].id;
+    }
+    checker->quiet++;
+    Value result = check_expr(checker, &scope, fn->stmt->value, fn->result);
+    result = coerce(checker, result, fn->result, fn->stmt->value->span);
+    checker->quiet--;
+    instance->result = result;
+    instance->next = fn->instances;
+    fn->instances = instance;
+    return result;
+}
+
+static void recursion(Checker *checker, FnDecl *fn, Span span) {
+    Diag *diag = report(checker, DIAG_RECURSIVE_FN, span, "fn '%.*s' calls itself",
+                        TEXT_ARG(fn->stmt->name.text));
+    report_label(checker, diag, span, "functions are inlined, so this would never end");
+    report_fix(checker, diag, "write it without recursion, or as an `extern fn`");
+}
+
+static bool fn_arguments(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call,
+                         Value *args) {
+    uint32_t count = fn->stmt->param_count;
+    bool good = true;
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        const AstArg *arg = &call->args[i];
+        const Type *want = i < count ? fn->params[i] : nullptr;
+        Value value = want ? check_as(checker, scope, arg->value, want)
+                           : check_expr(checker, scope, arg->value, nullptr);
+        good &= !is_error(value.type);
+        if (want) args[i] = value;
+        if (!arg->name.text.len) continue;
+        Diag *diag = report(checker, DIAG_NAMED_ARGUMENT, arg->name.span,
+                            "'%.*s' takes no named arguments", TEXT_ARG(call->name.text));
+        report_label(checker, diag, arg->name.span, "a name");
+        report_fix(checker, diag, "drop '%.*s ='; arguments go by place", TEXT_ARG(arg->name.text));
+        good = false;
+    }
+    if (call->arg_count == count) return good;
+    Diag *diag = report(checker, DIAG_ARGUMENT_COUNT, call->span, "'%.*s' takes %u argument%s, not %u",
+                        TEXT_ARG(call->name.text), count, count == 1 ? "" : "s", call->arg_count);
+    report_label(checker, diag, call->span, "%u here", call->arg_count);
+    report_label(checker, diag, fn->stmt->name.span, "declared here");
+    report_fix(checker, diag, "pass %u argument%s", count, count == 1 ? "" : "s");
+    return false;
+}
+
+Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call) {
+    fn->used = true;
+    Value *args = arena_new_array(checker->arena, Value, fn->stmt->param_count + 1);
+    bool good = fn_arguments(checker, scope, fn, call, args);
+    if (fn->state == STATE_BUSY) {
+        recursion(checker, fn, call->span);
+        return error_value(checker);
+    }
+    check_fn(checker, fn);
+    if (!good || !fn->result || is_error(fn->result)) return error_value(checker);
+    if (fn->ref) {
+        ExprId *ids = arena_new_array(checker->arena, ExprId, fn->stmt->param_count + 1);
+        for (uint32_t i = 0; i < fn->stmt->param_count; i++) ids[i] = args[i].id;
+        Expr payload = {.op = EXPR_CALL, .type = fn->result, .span = call->span, .fn = fn->ref};
+        return (Value){graph_expr(checker->graph, payload, ids, fn->stmt->param_count), fn->result};
+    }
+    Value result = instantiate(checker, scope, fn, args);
+    if (!is_error(result.type)) return result;
+    Diag *diag = report(checker, DIAG_NO_ROW, call->span, "'%.*s' needs a row of a file",
+                        TEXT_ARG(call->name.text));
+    report_label(checker, diag, call->span, "it asks for the row's place or for a random number");
+    report_fix(checker, diag, "call it in a `derive` step directly behind the `read`");
+    return error_value(checker);
+}
+
+// ---- declarations ----------------------------------------------------------------------------------
+
+static void resolve_params(Checker *checker, FnDecl *fn) {
+    const AstStmt *stmt = fn->stmt;
+    fn->params = arena_new_array(checker->arena, const Type *, stmt->param_count + 1);
+    for (uint32_t i = 0; i < stmt->param_count; i++) {
+        const AstParam *param = &stmt->params[i];
+        fn->params[i] = resolve_type(checker, param->type);
+        for (uint32_t j = 0; j < i; j++) {
+            if (!text_eq(stmt->params[j].name.text, param->name.text)) continue;
+            Diag *diag = report(checker, DIAG_DUPLICATE_NAME, param->name.span,
+                                "parameter '%.*s' stands twice", TEXT_ARG(param->name.text));
+            report_label(checker, diag, param->name.span, "the second one");
+            report_fix(checker, diag, "rename one of them");
+        }
+    }
+}
+
+// Checks the body once, over stand-ins for the arguments, in a graph that nobody keeps.
+static void check_body(Checker *checker, FnDecl *fn) {
+    const AstStmt *stmt = fn->stmt;
+    Graph *graph = checker->graph;
+    checker->graph = graph_new(checker->arena, checker->types);
+    Scope scope = {.kind = SCOPE_FN, .has_place = true};
+    for (uint32_t i = 0; i < stmt->param_count; i++) {
+        const Type *type = fn->params[i];
+        Value value = error_value(checker);
+        if (!is_error(type))
+            value = (Value){graph_column(checker->graph, 0, i, type, stmt->params[i].name.span), type};
+        scope_bind(checker, &scope, stmt->params[i].name.text, value);
+    }
+    const Type *want = stmt->type ? resolve_type(checker, stmt->type) : nullptr;
+    Value body = check_expr(checker, &scope, stmt->value, want);
+    if (want) body = coerce(checker, body, want, stmt->value ? stmt->value->span : stmt->span);
+    if (is_null(body.type)) {
+        Diag *diag = report(checker, DIAG_NULL_TYPE, stmt->value->span, "null of which type?");
+        report_label(checker, diag, stmt->value->span, "nothing says the type of this fn");
+        report_fix(checker, diag, "write the type: fn %.*s(...) -> i64? = null",
+                   TEXT_ARG(stmt->name.text));
+        body = error_value(checker);
+    }
+    fn->result = is_error(body.type) && want && !is_error(want) ? error_type(checker) : body.type;
+    checker->graph = graph;
+}
+
+// What the C interface carries by value: no decimals, lists, structs.
+static bool extern_type(Checker *checker, const Type *type, const AstType *written) {
+    const Type *base = type_base(type);
+    bool fine = is_error(base) || (base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL);
+    if (fine || !written) return fine;
+    Diag *diag = report(checker, DIAG_EXTERN_TYPE, written->span, "an extern fn cannot take or give %s",
+                        type_say(checker, type));
+    report_label(checker, diag, written->span, "%s", type_say(checker, type));
+    report_fix(checker, diag, "pass a scalar, or text: str");
+    return false;
+}
+
+static void check_extern(Checker *checker, FnDecl *fn) {
+    const AstStmt *stmt = fn->stmt;
+    fn->result = resolve_type(checker, stmt->type);
+    bool good = extern_type(checker, fn->result, stmt->type);
+    for (uint32_t i = 0; i < stmt->param_count; i++)
+        good &= extern_type(checker, fn->params[i], stmt->params[i].type);
+    if (stmt->per_batch) {
+        Diag *diag = report(checker, DIAG_EXTERN_BATCH, stmt->span,
+                            "extern functions over batches are not in this version");
+        report_label(checker, diag, stmt->name.span, "per batch");
+        report_fix(checker, diag, "declare it per row");
+        good = false;
+    }
+    FnRef *ref = arena_new_of(checker->arena, FnRef);
+    *ref = (FnRef){.name = stmt->name.text, .symbol = stmt->name.text, .traits = FN_EXTERN};
+    if (stmt->impure) ref->traits |= FN_IMPURE;
+    if (stmt->fallible) ref->traits |= FN_FALLIBLE;
+    if (fn->result->nullable) ref->traits |= FN_MAYBE;
+    ref->file = path_beside(checker, stmt->span.file, stmt->from);
+    fn->ref = ref;
+    if (!good) fn->result = error_type(checker);
+}
+
+void check_fn(Checker *checker, FnDecl *fn) {
+    if (fn->state != STATE_NEW) return;
+    fn->state = STATE_BUSY;
+    resolve_params(checker, fn);
+    uint32_t quiet = checker->quiet, depth = checker->depth;
+    checker->quiet = 0;  // The body is judged once, whoever asks first.
+    checker->depth = 0;
+    if (fn->stmt->kind == AST_EXTERN) check_extern(checker, fn);
+    else check_body(checker, fn);
+    checker->quiet = quiet;
+    checker->depth = depth;
+    fn->state = STATE_DONE;
+}
+
+void declare_fns(Checker *checker) {
+    for (size_t i = 0; i < checker->fn_count; i++) check_fn(checker, &checker->fns[i]);
+}

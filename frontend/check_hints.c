@@ -1,0 +1,141 @@
+// Steps that say how to run and change no row: with, on, repartition.
+#include "frontend/checker.h"
+
+static const struct {
+    const char *name;
+    TypeKind    type;
+} hints[] = {
+    {"cpus", TYPE_F64}, {"gpus", TYPE_F64},         {"memory", TYPE_I64},
+    {"batch", TYPE_I64}, {"timeout", TYPE_DURATION}, {"concurrency", TYPE_I64},
+};
+
+static bool hint_type(Text name, TypeKind *type) {
+    for (size_t i = 0; i < countof(hints); i++) {
+        if (!text_is(name, hints[i].name)) continue;
+        *type = hints[i].type;
+        return true;
+    }
+    *type = TYPE_F64;  // A custom resource: any amount.
+    return false;
+}
+
+static void near_hint(Checker *checker, Name name) {
+    Text names[countof(hints)];
+    for (size_t i = 0; i < countof(hints); i++) names[i] = text_of(hints[i].name);
+    Text near = diag_did_you_mean(name.text, names, countof(names));
+    if (!near.len) return;
+    Diag *diag = report(checker, DIAG_CUSTOM_RESOURCE, name.span,
+                        "'%.*s' is taken as a resource of your own", TEXT_ARG(name.text));
+    report_label(checker, diag, name.span, "not a resource of ours");
+    report_fix(checker, diag, "did you mean '%.*s'?", TEXT_ARG(near));
+}
+
+static bool positive(const Type *type, const Const *value) {
+    return type->kind == TYPE_F64 ? value->f > 0 : value->i > 0;
+}
+
+static void check_hint(Checker *checker, const AstArg *hint) {
+    Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
+    if (!hint->name.text.len) {
+        Diag *diag = report(checker, DIAG_HINT_VALUE, hint->value ? hint->value->span : hint->name.span,
+                            "a resource needs a name");
+        report_label(checker, diag, hint->value ? hint->value->span : hint->name.span, "of what?");
+        report_fix(checker, diag, "with (cpus = 2)");
+        return;
+    }
+    TypeKind kind;
+    if (!hint_type(hint->name.text, &kind)) near_hint(checker, hint->name);
+    bool gpus = text_is(hint->name.text, "gpus"), timeout = text_is(hint->name.text, "timeout");
+    if (gpus || timeout) {
+        Diag *diag = report(checker, gpus ? DIAG_GPU : DIAG_TIMEOUT, hint->name.span,
+                            "'%.*s' is not in this version", TEXT_ARG(hint->name.text));
+        report_label(checker, diag, hint->name.span, gpus ? "nothing runs on a GPU yet"
+                                                          : "steps have no time limit yet");
+        report_fix(checker, diag, "drop it");
+    }
+    Value value = check_as(checker, &scope, hint->value, kind_type(checker, kind));
+    Const constant;
+    if (is_error(value.type)) return;
+    if (const_of(checker, value.id, &constant) && positive(value.type, &constant)) return;
+    Diag *diag = report(checker, DIAG_HINT_VALUE, hint->value->span,
+                        "'%.*s' takes a constant above zero", TEXT_ARG(hint->name.text));
+    report_label(checker, diag, hint->value->span, "not above zero");
+    report_fix(checker, diag, "with (%.*s = 1)", TEXT_ARG(hint->name.text));
+}
+
+static Op *hint_op(Checker *checker, Flow *flow, const AstStep *step, Span span) {
+    const Op *input = graph_op_at(checker->graph, flow->op);
+    Column *columns = input->columns;
+    uint32_t count = input->column_count;
+    StepId id = make_step(checker, span);
+    Op *op = add_op(checker, OP_HINT, flow, id, step->span);
+    copy_columns(checker, op, columns, count);
+    op->hint.text = checker->graph->steps[id.i].label;
+    return op;
+}
+
+Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
+    if (step->kind == AST_ON && text_is(step->device.text, "gpu")) {
+        Diag *diag = report(checker, DIAG_GPU, step->device.span, "`on gpu` is not in this version");
+        report_label(checker, diag, step->device.span, "nothing runs on a GPU yet");
+        report_fix(checker, diag, "write `on cpu`, or drop the block's head");
+    } else if (step->kind == AST_ON && !text_is(step->device.text, "cpu")) {
+        Diag *diag = report(checker, DIAG_DEVICE, step->device.span, "no device '%.*s'",
+                            TEXT_ARG(step->device.text));
+        report_label(checker, diag, step->device.span, "expected cpu or gpu");
+        report_fix(checker, diag, "on cpu { ... }");
+    }
+    for (uint32_t i = 0; i < step->option_count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (!text_eq(step->options[i].name.text, step->options[j].name.text)) continue;
+            Diag *diag = report(checker, DIAG_OPTION_TWICE, step->options[i].name.span,
+                                "'%.*s' stands twice", TEXT_ARG(step->options[i].name.text));
+            report_label(checker, diag, step->options[i].name.span, "the second one");
+            report_fix(checker, diag, "keep one of them");
+        }
+        check_hint(checker, &step->options[i]);
+    }
+    if (!flow.broken) {
+        Span head = step->span;
+        if (step->block && step->step_count) head.end = step->steps[0].span.start;
+        Op *op = hint_op(checker, &flow, step, head);
+        Text text = op->hint.text;
+        while (text.len && (text.at[text.len - 1] == '{' || text.at[text.len - 1] == ' ')) text.len--;
+        op->hint.text = text;
+        checker->graph->steps[op->step.i].label = text;
+    }
+    return check_steps(checker, flow, step->steps, step->step_count);
+}
+
+static void repartition_size(Checker *checker, const AstStep *step) {
+    Scope scope = {.kind = SCOPE_JOB, .no_row = true};
+    Value size = check_as(checker, &scope, step->items[0].value, kind_type(checker, TYPE_I64));
+    Const constant;
+    if (!const_of(checker, size.id, &constant) || constant.i > 0) return;
+    Diag *diag = report(checker, DIAG_HINT_VALUE, step->items[0].span, "a partition of nothing");
+    report_label(checker, diag, step->items[0].span, "not above zero");
+    report_fix(checker, diag, "repartition rows 10000");
+}
+
+Flow step_repartition(Checker *checker, Flow flow, const AstStep *step) {
+    Scope scope = scope_of_flow(checker, flow);
+    ExprId keys[countof(((HintOp *)nullptr)->partition_key)];
+    uint32_t count = 0;
+    bool good = step->item_count > 0;
+    for (uint32_t i = 0; i < step->item_count && step->repartition == AST_BY; i++) {
+        Value value = check_item(checker, &scope, &step->items[i]);
+        good &= !is_error(value.type);
+        if (i < countof(keys)) keys[count++] = value.id;
+        if (is_error(value.type) || type_is_key(value.type)) continue;
+        Diag *diag = report(checker, DIAG_KEY_TYPE, step->items[i].span,
+                            "%s cannot be a key of `repartition`", type_say(checker, value.type));
+        report_label(checker, diag, step->items[i].span, "%s", type_say(checker, value.type));
+        report_fix(checker, diag, "use a part of it, or its text: str(...)");
+    }
+    if (good && step->repartition != AST_BY) repartition_size(checker, step);
+    if (flow.broken || !good) return flow;
+    Op *op = hint_op(checker, &flow, step, step->span);
+    for (uint32_t i = 0; i < count; i++) op->hint.partition_key[i] = keys[i];
+    op->hint.partition_key_count = count;
+    return flow;
+}

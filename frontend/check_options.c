@@ -1,0 +1,300 @@
+// What stands in the parentheses of read and write: the path and the options of a format.
+#include "frontend/checker.h"
+
+// ---- formats -------------------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    Format      format;
+    bool        tabs, read, write;
+} formats[] = {
+    {"csv", FORMAT_CSV, false, true, true},       {"tsv", FORMAT_CSV, true, true, true},
+    {"jsonl", FORMAT_JSONL, false, true, true},   {"text", FORMAT_TEXT, false, true, true},
+    {"files", FORMAT_FILES, false, true, false},
+};
+
+static const char *const later_formats[] = {"parquet", "npy", "npz", "arrow", "orc", "avro",
+                                            "webdataset", "tar", "kafka", "sql"};
+
+bool find_format(Checker *checker, Name name, OptionSide side, Format *format, bool *tabs) {
+    Text names[countof(formats)];
+    size_t count = 0;
+    for (size_t i = 0; i < countof(formats); i++) {
+        bool there = side == SIDE_READ ? formats[i].read : formats[i].write;
+        if (there) names[count++] = text_of(formats[i].name);
+        if (!there || !text_is(name.text, formats[i].name)) continue;
+        *format = formats[i].format;
+        *tabs = formats[i].tabs;
+        return true;
+    }
+    for (size_t i = 0; i < countof(later_formats); i++) {
+        if (!text_is(name.text, later_formats[i])) continue;
+        Diag *diag = report(checker, DIAG_LATER_FORMAT, name.span, "%s is not in this version",
+                            later_formats[i]);
+        report_label(checker, diag, name.span, "this format");
+        report_fix(checker, diag, "use csv or jsonl");
+        return false;
+    }
+    if (!name.text.len) return false;
+    Diag *diag = report(checker, DIAG_UNKNOWN_FORMAT, name.span, "no format '%.*s' to %s",
+                        TEXT_ARG(name.text), side == SIDE_READ ? "read" : "write");
+    report_label(checker, diag, name.span, "unknown");
+    if (text_is(name.text, "json") || text_is(name.text, "ndjson"))
+        report_fix(checker, diag, "one object a line is jsonl");
+    else fix_names(checker, diag, name.text, names, count);
+    return false;
+}
+
+// ---- options -----------------------------------------------------------------------------------------
+
+typedef enum OptionId {
+    OPTION_DELIMITER, OPTION_QUOTE, OPTION_HEADER, OPTION_COMMENT, OPTION_NULL, OPTION_DECIMAL,
+    OPTION_ZONE, OPTION_ROW_MAX, OPTION_BYTES,
+} OptionId;
+
+enum { ON_CSV_READ = 1, ON_CSV_WRITE = 2, ON_READ = 4, ON_WRITE = 8, ON_JSONL_READ = 16 };
+
+static const struct {
+    const char *name;
+    OptionId    id;
+    unsigned    where;
+} options[] = {
+    {"delimiter", OPTION_DELIMITER, ON_CSV_READ | ON_CSV_WRITE},
+    {"quote", OPTION_QUOTE, ON_CSV_READ | ON_CSV_WRITE},
+    {"header", OPTION_HEADER, ON_CSV_READ | ON_CSV_WRITE},
+    {"comment", OPTION_COMMENT, ON_CSV_READ},
+    {"null", OPTION_NULL, ON_CSV_READ | ON_CSV_WRITE},
+    {"decimal", OPTION_DECIMAL, ON_CSV_READ | ON_CSV_WRITE},
+    {"zone", OPTION_ZONE, ON_CSV_READ | ON_JSONL_READ},
+    {"row_max", OPTION_ROW_MAX, ON_READ},
+    {"bytes", OPTION_BYTES, ON_WRITE},
+};
+
+typedef struct OptionCheck {
+    Checker     *checker;
+    FileOptions *options;
+    unsigned     where;
+    bool         good;
+} OptionCheck;
+
+static void bad_value(OptionCheck *check, const AstArg *arg, const char *expected, const char *fix) {
+    Diag *diag = report(check->checker, DIAG_OPTION_VALUE, arg->value->span, "'%.*s' takes %s",
+                        TEXT_ARG(arg->name.text), expected);
+    report_label(check->checker, diag, arg->value->span, "expected %s", expected);
+    report_fix(check->checker, diag, "%.*s = %s", TEXT_ARG(arg->name.text), fix);
+    check->good = false;
+}
+
+static bool constant_option(OptionCheck *check, const AstArg *arg, const Type *type, Const *value) {
+    Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
+    Value checked = check_as(check->checker, &scope, arg->value, type);
+    if (!is_error(checked.type) && const_of(check->checker, checked.id, value)) return true;
+    if (!is_error(checked.type)) bad_value(check, arg, "a constant", "a value written out");
+    check->good = false;
+    return false;
+}
+
+static Text text_option(OptionCheck *check, const AstArg *arg) {
+    Const value = {0};
+    constant_option(check, arg, kind_type(check->checker, TYPE_STR), &value);
+    return value.text;
+}
+
+// One byte of ASCII that ends no line; `none`: may be empty.
+static char char_option(OptionCheck *check, const AstArg *arg, bool none, const char *fix) {
+    bool good = check->good;
+    check->good = true;
+    Text text = text_option(check, arg);
+    bool read = check->good;
+    check->good = good && read;
+    if (!read || (none && !text.len)) return 0;
+    bool fine = text.len == 1 && (unsigned char)text.at[0] < 0x80 && text.at[0] != '\n' &&
+                text.at[0] != '\r' && text.at[0] != '\0';
+    if (!fine) bad_value(check, arg, none ? "one ASCII character, or \"\" for none"
+                                          : "one ASCII character", fix);
+    return fine ? text.at[0] : 0;
+}
+
+static void null_option(OptionCheck *check, const AstArg *arg) {
+    Checker *checker = check->checker;
+    CsvOptions *csv = &check->options->csv;
+    const Type *str = kind_type(checker, TYPE_STR);
+    Const value = {0};
+    if (arg->value->kind == AST_STR) {  // null = "NA" is a list of one.
+        if (!constant_option(check, arg, str, &value)) return;
+        csv->nulls = arena_new_array(checker->arena, Text, 1);
+        csv->nulls[0] = value.text;
+        csv->null_count = 1;
+    } else {
+        if (!constant_option(check, arg, type_list(checker->types, str), &value)) return;
+        csv->nulls = arena_new_array(checker->arena, Text, value.item_count + 1);
+        csv->null_count = value.item_count;
+        for (uint32_t i = 0; i < value.item_count; i++) csv->nulls[i] = value.items[i].text;
+    }
+    csv->strict_nulls = true;
+}
+
+// Bytes: an i64 over params, above zero when it is known.
+static ExprId bytes_option(OptionCheck *check, const AstArg *arg) {
+    Scope scope = {.kind = SCOPE_JOB, .no_row = true};
+    Value value = check_as(check->checker, &scope, arg->value, kind_type(check->checker, TYPE_I64));
+    Const constant;
+    check->good &= !is_error(value.type);
+    if (const_of(check->checker, value.id, &constant) && constant.i <= 0)
+        bad_value(check, arg, "a number of bytes above zero", "16MiB");
+    return value.id;
+}
+
+static void decimal_option(OptionCheck *check, const AstArg *arg) {
+    char c = char_option(check, arg, false, "\",\"");
+    if (c && c != '.' && c != ',') bad_value(check, arg, "\".\" or \",\"", "\",\"");
+    else check->options->csv.decimal = c;
+}
+
+static void set_option(OptionCheck *check, OptionId id, const AstArg *arg) {
+    FileOptions *file = check->options;
+    Const value = {0};
+    switch (id) {
+    case OPTION_DELIMITER: file->csv.delimiter = char_option(check, arg, false, "\";\""); break;
+    case OPTION_QUOTE: file->csv.quote = char_option(check, arg, true, "\"'\""); break;
+    case OPTION_HEADER:
+        if (constant_option(check, arg, kind_type(check->checker, TYPE_BOOL), &value))
+            file->csv.header = value.i != 0;
+        break;
+    case OPTION_COMMENT: file->csv.comment = text_option(check, arg); break;
+    case OPTION_NULL: null_option(check, arg); break;
+    case OPTION_DECIMAL: decimal_option(check, arg); break;
+    case OPTION_ZONE: file->zone = text_option(check, arg); break;
+    case OPTION_ROW_MAX: file->row_max = bytes_option(check, arg); break;
+    case OPTION_BYTES: file->bytes = bytes_option(check, arg); break;
+    }
+}
+
+static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
+    Text names[countof(options)];
+    size_t count = 0;
+    for (size_t i = 0; i < countof(options); i++) {
+        bool there = options[i].where & check->where;
+        if (there) names[count++] = text_of(options[i].name);
+        if (!there || !text_is(arg->name.text, options[i].name)) continue;
+        if (arg->value) set_option(check, options[i].id, arg);
+        return;
+    }
+    Diag *diag = report(check->checker, DIAG_UNKNOWN_OPTION, arg->name.span,
+                        "%.*s has no option '%.*s'", TEXT_ARG(format.text), TEXT_ARG(arg->name.text));
+    report_label(check->checker, diag, arg->name.span, "unknown");
+    fix_names(check->checker, diag, arg->name.text, names, count);
+    check->good = false;
+}
+
+void default_options(Checker *checker, Format format, bool tabs, OptionSide side,
+                     FileOptions *file) {
+    *file = (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
+    if (format == FORMAT_CSV) {
+        file->csv = (CsvOptions){.delimiter = tabs ? '\t' : ',', .quote = '"', .header = true,
+                                 .decimal = '.', .null_count = 1};
+        file->csv.nulls = arena_new_array(checker->arena, Text, 1);
+        file->csv.nulls[0] = TEXT("");
+    }
+    if (side == SIDE_READ) file->row_max = graph_const_i64(checker->graph, 16 << 20);
+    else file->bytes = graph_const_i64(checker->graph, 256 << 20);
+}
+
+// ---- paths -------------------------------------------------------------------------------------------
+
+static bool is_url(Text text) {
+    static const char *const schemes[] = {"http://", "https://", "s3://", "gs://", "az://", "ftp://"};
+    for (size_t i = 0; i < countof(schemes); i++)
+        if (text_starts(text, text_of(schemes[i]))) return true;
+    return false;
+}
+
+static bool check_url(Checker *checker, Value path, Span span) {
+    Const value;
+    if (!const_of(checker, path.id, &value)) return true;
+    bool list = path.type->kind == TYPE_LIST;
+    uint32_t count = list ? value.item_count : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        Text text = list ? value.items[i].text : value.text;
+        if (!is_url(text)) continue;
+        Diag *diag = report(checker, DIAG_URL, span, "URLs are not in this version");
+        report_label(checker, diag, span, "a URL");
+        report_fix(checker, diag, "download the file, or read \"-\" from a pipe: curl ... | JOB");
+        return false;
+    }
+    return true;
+}
+
+static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, ExprId *path) {
+    Scope scope = {.kind = SCOPE_JOB, .no_row = true};
+    const Type *str = kind_type(checker, TYPE_STR), *list = type_list(checker->types, str);
+    Value value = check_expr(checker, &scope, arg->value,
+                             arg->value->kind == AST_LIST ? list : str);
+    if (is_error(value.type)) return false;
+    bool fits = value.type == str || (side == SIDE_READ && value.type == list);
+    if (!fits) {
+        Diag *diag = report(checker, DIAG_PATH_TYPE, arg->value->span, "a path is text, not %s",
+                            type_say(checker, value.type));
+        report_label(checker, diag, arg->value->span, "%s", type_say(checker, value.type));
+        report_fix(checker, diag, "write it in quotes, or name a param of type str");
+        return false;
+    }
+    *path = value.id;
+    return check_url(checker, value, arg->value->span);
+}
+
+static unsigned option_places(Format format, OptionSide side) {
+    unsigned where = side == SIDE_READ ? ON_READ : ON_WRITE;
+    if (format == FORMAT_CSV) where |= side == SIDE_READ ? ON_CSV_READ : ON_CSV_WRITE;
+    if (format == FORMAT_JSONL && side == SIDE_READ) where |= ON_JSONL_READ;
+    return where;
+}
+
+static void clash(OptionCheck *check, Span span) {
+    const CsvOptions *csv = &check->options->csv;
+    bool same = csv->quote == csv->delimiter || csv->decimal == csv->delimiter;
+    if (!check->good || !same) return;
+    bool point = csv->decimal == csv->delimiter;
+    Diag *diag = report(check->checker, DIAG_OPTION_CLASH, span,
+                        "the delimiter and the %s are the same character",
+                        point ? "decimal point" : "quote");
+    report_label(check->checker, diag, span, "'%c' means both", csv->delimiter);
+    report_fix(check->checker, diag, point ? "set delimiter = \";\"" : "set quote = \"\"");
+    check->good = false;
+}
+
+bool check_options(Checker *checker, Name format_name, OptionSide side, const AstArg *args,
+                   uint32_t count, Span span, ExprId *path, FileOptions *file) {
+    Format format;
+    bool tabs;
+    *path = EXPR_NONE;
+    if (!find_format(checker, format_name, side, &format, &tabs)) return false;
+    default_options(checker, format, tabs, side, file);
+    OptionCheck check = {checker, file, option_places(format, side), true};
+    bool has_path = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const AstArg *arg = &args[i];
+        if (!arg->name.text.len && !has_path && arg->value) {
+            has_path = true;
+            check.good &= check_path(checker, arg, side, path);
+            continue;
+        }
+        for (uint32_t j = 0; j < i && arg->name.text.len; j++) {
+            if (!text_eq(args[j].name.text, arg->name.text)) continue;
+            Diag *diag = report(checker, DIAG_OPTION_TWICE, arg->name.span, "'%.*s' stands twice",
+                                TEXT_ARG(arg->name.text));
+            report_label(checker, diag, arg->name.span, "the second one");
+            report_fix(checker, diag, "keep one of them");
+            check.good = false;
+        }
+        named_option(&check, arg, format_name);
+    }
+    if (format == FORMAT_CSV) clash(&check, span);
+    if (has_path) return check.good;
+    Diag *diag = report(checker, DIAG_NO_PATH, span, "%.*s of which file?",
+                        TEXT_ARG(format_name.text));
+    report_label(checker, diag, span, "no path");
+    report_fix(checker, diag, "%.*s(\"-\") is standard %s", TEXT_ARG(format_name.text),
+               side == SIDE_READ ? "input" : "output");
+    return false;
+}

@@ -1,0 +1,105 @@
+// write FORMAT(...): where rows go; and that no file is written twice, or read and written.
+#include "frontend/checker.h"
+
+void note_sink_path(Checker *checker, ExprId path, Span span) {
+    Const value;
+    typeof(*checker->sinks) sink = {.span = span, .id = path};
+    if (const_of(checker, path, &value)) sink.path = value.text;
+    arena_push(checker->arena, checker->sinks, checker->sink_count, checker->sink_cap, sink);
+}
+
+void write_sink(Checker *checker, Flow flow, Format format, ExprId path, const FileOptions *options,
+                StepId step, Span span) {
+    const Op *input = graph_op_at(checker->graph, flow.op);
+    uint32_t count = input->column_count;
+    Column *columns = input->columns;
+    Op *op = add_op(checker, OP_SINK, &flow, step, span);
+    op->sink = (SinkOp){.format = format, .path = path, .options = *options};
+    op->sink.columns = arena_new_array(checker->arena, SinkColumn, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        if (columns[i].hidden) continue;
+        ExprId value = graph_column(checker->graph, 0, i, columns[i].type, span);
+        op->sink.columns[op->sink.column_count++] =
+            (SinkColumn){.name = columns[i].name, .value = value, .spelling = EXPR_NONE};
+    }
+    note_sink_path(checker, path, span);
+}
+
+// A text sink writes one str a line.
+static bool writable(Checker *checker, Flow flow, Format format, Span span) {
+    if (format != FORMAT_TEXT || flow.broken) return true;
+    const Op *op = graph_op_at(checker->graph, flow.op);
+    if (op->column_count == 1 && op->columns[0].type->kind == TYPE_STR &&
+        !op->columns[0].type->nullable)
+        return true;
+    Diag *diag = report(checker, DIAG_TEXT_COLUMNS, span, "text takes one column of type str");
+    if (op->column_count == 1)
+        report_label(checker, diag, span, "the column '%.*s' is %s", TEXT_ARG(op->columns[0].name),
+                     type_say(checker, op->columns[0].type));
+    else report_label(checker, diag, span, "the flow has %u columns", op->column_count);
+    report_fix(checker, diag, "make the line first: | select line = f\"...\"");
+    return false;
+}
+
+Flow step_write(Checker *checker, Flow flow, const AstStep *step) {
+    FileOptions options;
+    ExprId path;
+    Format format = FORMAT_CSV;
+    bool tabs;
+    bool good = check_options(checker, step->format, SIDE_WRITE, step->options, step->option_count,
+                              step->span, &path, &options);
+    if (good) {
+        find_format(checker, step->format, SIDE_WRITE, &format, &tabs);
+        good = writable(checker, flow, format, step->span);
+    }
+    if (good && !flow.broken)
+        write_sink(checker, flow, format, path, &options, make_step(checker, step->span), step->span);
+    flow.written = true;
+    return flow;
+}
+
+// ---- paths -----------------------------------------------------------------------------------------
+
+static Text plain_path(Text path) {
+    while (text_starts(path, TEXT("./"))) path = (Text){path.at + 2, path.len - 2};
+    return path;
+}
+
+static void same_path(Checker *checker, Text path, Span span, Span first, const char *before) {
+    Diag *diag = report(checker, DIAG_SAME_PATH, span, "'%.*s' is %s", TEXT_ARG(path), before);
+    report_label(checker, diag, span, "and here");
+    report_label(checker, diag, first, "here");
+    report_fix(checker, diag, "write to another path");
+}
+
+static bool source_reads(Checker *checker, const Op *op, Text path) {
+    Const value;
+    if (op->kind != OP_SOURCE || op->source.format >= FORMAT_RANGE) return false;
+    if (!const_of(checker, op->source.path, &value)) return false;
+    if (graph_at(checker->graph, op->source.path)->type->kind != TYPE_LIST)
+        return text_eq(plain_path(value.text), path);
+    for (uint32_t i = 0; i < value.item_count; i++)
+        if (text_eq(plain_path(value.items[i].text), path)) return true;
+    return false;
+}
+
+void check_paths(Checker *checker) {
+    for (size_t i = 0; i < checker->sink_count; i++) {
+        bool known = checker->sinks[i].path.len > 0;
+        Text path = plain_path(checker->sinks[i].path);
+        for (size_t j = 0; j < i; j++) {
+            bool same = known ? text_eq(plain_path(checker->sinks[j].path), path)
+                              : expr_same(checker->sinks[i].id, checker->sinks[j].id);
+            if (!same) continue;
+            Text say = known ? path : source_text(checker, graph_at(checker->graph,
+                                                                     checker->sinks[i].id)->span);
+            same_path(checker, say, checker->sinks[i].span, checker->sinks[j].span, "written twice");
+            break;
+        }
+        for (size_t j = 0; j < checker->graph->op_count && known && !text_is(path, "-"); j++) {
+            const Op *op = &checker->graph->ops[j];
+            if (source_reads(checker, op, path))
+                same_path(checker, path, checker->sinks[i].span, op->span, "read and written");
+        }
+    }
+}

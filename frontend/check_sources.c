@@ -1,0 +1,173 @@
+// read FORMAT(...) [as TYPE] and range(n): where rows come from.
+#include "frontend/checker.h"
+
+// ---- the type of the rows ------------------------------------------------------------------------
+
+static const Type *fixed_type(Checker *checker, Format format) {
+    const Type *str = kind_type(checker, TYPE_STR);
+    Field line[] = {{TEXT("line"), str}};
+    Field file[] = {{TEXT("path"), str}, {TEXT("bytes"), kind_type(checker, TYPE_BYTES)}};
+    return format == FORMAT_TEXT ? type_struct(checker->types, line, 1)
+                                 : type_struct(checker->types, file, 2);
+}
+
+// The first path that is known at compile time: written out, or a param's default.
+static bool known_path(Checker *checker, ExprId id, Text *path) {
+    const Expr *expr = graph_at(checker->graph, id);
+    if (expr->op == EXPR_PARAM) {
+        id = checker->graph->params[expr->index].value;
+        if (expr_is_none(id)) return false;
+    }
+    Const value;
+    if (!const_of(checker, id, &value)) return false;
+    bool list = expr->type->kind == TYPE_LIST;
+    if (list && !value.item_count) return false;
+    *path = list ? value.items[0].text : value.text;
+    return true;
+}
+
+static const Type *infer_type(Checker *checker, const AstFlow *flow, const SourceOp *source) {
+    Text path = TEXT("");
+    bool known = known_path(checker, source->path, &path);
+    if (!known || !checker->input->infer || text_is(path, "-")) {
+        Diag *diag = report(checker, DIAG_SCHEMA_NEEDED, flow->head_span,
+                            "the columns of this source are not known");
+        report_label(checker, diag, flow->head_span, known ? "nothing is read before the job runs"
+                                                           : "its path is known only to the job");
+        report_fix(checker, diag, "declare them: read ... as {name: str, ...}; "
+                                  "`sbc schema FILE` prints the type");
+        return error_type(checker);
+    }
+    TextBuf error = {0};
+    const Type *type = checker->input->infer(checker->input->infer_self, source, path,
+                                             checker->types, &error);
+    if (type) {
+        Diag *diag = report(checker, DIAG_INFERRED, flow->head_span, "'%.*s' has the type %s",
+                            TEXT_ARG(path), type_say(checker, type));
+        report_label(checker, diag, flow->head_span, "inferred from the first file");
+        report_fix(checker, diag, "to fix it, write: as %s", type_say(checker, type));
+    } else {
+        Diag *diag = report(checker, DIAG_SCHEMA_FAILED, flow->head_span,
+                            "the columns of '%.*s' cannot be inferred", TEXT_ARG(path));
+        report_label(checker, diag, flow->head_span, "%.*s", (int)error.len,
+                     error.at ? error.at : "");
+        report_fix(checker, diag, "declare them: read ... as {name: str, ...}");
+        type = error_type(checker);
+    }
+    text_buf_free(&error);
+    return type;
+}
+
+static bool readable(Checker *checker, const AstFlow *flow, const Type *type, Format format) {
+    bool good = true;
+    for (uint32_t i = 0; i < type->field_count && format == FORMAT_CSV; i++) {
+        const Type *field = type_base(type->fields[i].type);
+        if (!type_is_nested(field)) continue;
+        Span span = flow->as->kind == AST_TYPE_STRUCT ? flow->as->fields[i].type->span : flow->as->span;
+        Diag *diag = report(checker, DIAG_COLUMN_TYPE, span, "a CSV field cannot be read as %s",
+                            type_say(checker, field));
+        report_label(checker, diag, span, "column '%.*s'", TEXT_ARG(type->fields[i].name));
+        report_fix(checker, diag, "declare it as json, or as str and split it");
+        good = false;
+    }
+    return good;
+}
+
+static const Type *row_type(Checker *checker, const AstFlow *flow, const SourceOp *source) {
+    if (source->format == FORMAT_TEXT || source->format == FORMAT_FILES) {
+        const Type *type = fixed_type(checker, source->format);
+        if (!flow->as) return type;
+        const Type *written = resolve_type(checker, flow->as);
+        if (written == type || is_error(written)) return written;
+        Diag *diag = report(checker, DIAG_SOURCE_TYPE, flow->as->span, "%.*s has the type %s",
+                            TEXT_ARG(flow->name.text), type_say(checker, type));
+        report_label(checker, diag, flow->as->span, "another type");
+        report_fix(checker, diag, "drop `as`, and rename or derive columns behind it");
+        return error_type(checker);
+    }
+    if (!flow->as) return infer_type(checker, flow, source);
+    const Type *type = resolve_type(checker, flow->as);
+    if (is_error(type)) return type;
+    if (type->kind == TYPE_STRUCT && !type->nullable && type->field_count)
+        return readable(checker, flow, type, source->format) ? type : error_type(checker);
+    Diag *diag = report(checker, DIAG_SOURCE_TYPE, flow->as->span, "a row is a struct, not %s",
+                        type_say(checker, type));
+    report_label(checker, diag, flow->as->span, "%s", type_say(checker, type));
+    report_fix(checker, diag, "name the columns: as {name: %s}",
+               type->kind == TYPE_STRUCT ? "str" : type_say(checker, type));
+    return error_type(checker);
+}
+
+// ---- read ------------------------------------------------------------------------------------------
+
+static void source_columns(Checker *checker, const AstFlow *flow, Op *op, const Type *type) {
+    uint32_t count = type->field_count;
+    op->columns = arena_new_array(checker->arena, Column, count + 1);
+    op->source.columns = arena_new_array(checker->arena, SourceColumn, count + 1);
+    op->column_count = op->source.column_count = count;
+    const AstType *written = flow->as;
+    if (written && written->kind == AST_TYPE_NAME) {
+        const TypeDecl *decl = find_type_decl(checker, written->name.text);
+        if (decl) op->source.type_name = written->name.text;
+        written = decl ? decl->stmt->type : nullptr;
+    }
+    bool spans = written && written->kind == AST_TYPE_STRUCT && written->field_count == count;
+    for (uint32_t i = 0; i < count; i++) {
+        const Field *field = &type->fields[i];
+        Span span = spans ? written->fields[i].name.span : flow->head_span;
+        op->columns[i] = (Column){.name = field->name, .type = field->type};
+        op->source.columns[i] = (SourceColumn){.name = field->name, .type = field->type,
+                                               .span = span};
+    }
+}
+
+Flow check_read(Checker *checker, const AstFlow *ast) {
+    SourceOp source = {.path = EXPR_NONE};
+    bool tabs;
+    bool good = check_options(checker, ast->name, SIDE_READ, ast->options, ast->option_count,
+                              ast->head_span, &source.path, &source.options);
+    if (!good) {
+        if (ast->as) resolve_type(checker, ast->as);
+        return broken_flow();
+    }
+    find_format(checker, ast->name, SIDE_READ, &source.format, &tabs);
+    const Type *type = row_type(checker, ast, &source);
+    if (is_error(type)) return broken_flow();
+    Flow flow = {.op = OP_NONE, .has_place = true};
+    Op *op = add_op(checker, OP_SOURCE, &flow, make_step(checker, ast->head_span), ast->head_span);
+    op->source = source;
+    source_columns(checker, ast, op, type);
+    flow.fresh = true;
+    return flow;
+}
+
+// ---- range -----------------------------------------------------------------------------------------
+
+Flow check_range(Checker *checker, const AstFlow *ast) {
+    Scope scope = {.kind = SCOPE_JOB, .no_row = true};
+    if (ast->option_count != 1 || !ast->options[0].value) {
+        Diag *diag = report(checker, DIAG_ARGUMENT_COUNT, ast->head_span,
+                            "'range' takes 1 argument, not %u", ast->option_count);
+        report_label(checker, diag, ast->head_span, "%u here", ast->option_count);
+        report_fix(checker, diag, "range(10): the rows i = 0 to 9");
+        return broken_flow();
+    }
+    Value count = check_as(checker, &scope, ast->options[0].value, kind_type(checker, TYPE_I64));
+    Const constant;
+    if (const_of(checker, count.id, &constant) && constant.i < 0) {
+        Diag *diag = report(checker, DIAG_NEGATIVE_COUNT, ast->options[0].value->span,
+                            "a range of fewer than no rows");
+        report_label(checker, diag, ast->options[0].value->span, "negative");
+        report_fix(checker, diag, "give a number from 0 on");
+        return broken_flow();
+    }
+    if (is_error(count.type)) return broken_flow();
+    Flow flow = {.op = OP_NONE, .lost_place = "`range`"};
+    Op *op = add_op(checker, OP_SOURCE, &flow, make_step(checker, ast->head_span), ast->head_span);
+    Field field = {TEXT("i"), kind_type(checker, TYPE_I64)};
+    op->source = (SourceOp){.format = FORMAT_RANGE, .path = count.id};
+    op->source.options.zone = TEXT("UTC");
+    op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
+    source_columns(checker, ast, op, type_struct(checker->types, &field, 1));
+    return flow;
+}

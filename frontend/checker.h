@@ -1,0 +1,325 @@
+// Checker: what the files of the checker (check.c, check_*.c) share; nobody else includes it.
+//
+//   check.c            the program: what is declared, in which order it is checked, what is unused
+//   check_params.c     params, `rejects`
+//   check_fns.c        `fn` and `extern fn`: declaration, inlining
+//   check_scope.c      what a name means; reports
+//   check_types.c      written types; which type holds which
+//   check_literals.c   literals and constants; check_time.c: dates and timestamps in constants
+//   check_exprs.c      expressions; check_operators.c: arithmetic and comparisons;
+//   check_branches.c   if, case, `??`, `else`; check_calls.c: calls; check_casts.c: casts
+//   check_flows.c      heads and steps; check_columns.c, check_groups.c, check_joins.c, check_hints.c
+//   check_sources.c    read; check_sinks.c: write; check_options.c: what stands in parentheses
+//   check_tables.c     inline tables, tests
+//
+// The walk makes graph nodes as it goes. An error gives a value or flow of unknown type, which fits
+// everywhere, so that nothing is reported that only follows from it.
+#ifndef SBC_FRONTEND_CHECKER_H
+#define SBC_FRONTEND_CHECKER_H
+
+#include "frontend/check.h"
+
+// ---- values and scopes -------------------------------------------------------------------------
+
+typedef struct Value {
+    ExprId      id;    // EXPR_NONE when the type is TYPE_ERROR.
+    const Type *type;
+} Value;
+
+// A name that an expression may use: a column, or a parameter of a fn.
+typedef struct Binding {
+    Text  name;
+    Value value;
+} Binding;
+
+typedef enum ScopeKind {
+    SCOPE_ROW,       // Columns of a flow and params.
+    SCOPE_CONSTANT,  // Neither: a default, a test's row.
+    SCOPE_JOB,       // Params only: paths, limits.
+    SCOPE_FN,        // The parameters of a fn, and params.
+    SCOPE_RESULT,    // Of a group: keys and aggregate calls.
+} ScopeKind;
+
+typedef struct GroupBuild GroupBuild;
+
+typedef struct Scope {
+    ScopeKind   kind;
+    Binding    *names;
+    uint32_t    count, cap;
+    bool        has_place;     // source(), line() and offset() mean something here.
+    bool        no_row;        // Not evaluated once a row: random functions mean nothing.
+    bool        unknown;       // The columns are not known (an error upstream): any name fits.
+    const char *lost_place;    // The step behind which places are lost; for the message.
+    GroupBuild *group;         // SCOPE_RESULT.
+} Scope;
+
+// ---- declarations ------------------------------------------------------------------------------
+
+typedef enum DeclState { STATE_NEW, STATE_BUSY, STATE_DONE } DeclState;
+
+typedef struct TypeDecl {
+    const AstStmt *stmt;
+    DeclState      state;
+    const Type    *type;
+} TypeDecl;
+
+// One instance of a fn: equal arguments give the node that was made before. Without this, calls
+// nested through n functions would cost 2^n.
+typedef struct FnInstance {
+    const Graph *graph;
+    ExprId      *args;
+    Value        result;
+    struct FnInstance *next;
+} FnInstance;
+
+typedef struct FnDecl {
+    const AstStmt *stmt;
+    DeclState      state;
+    const Type   **params;
+    const Type    *result;     // TYPE_ERROR when the body is wrong.
+    const FnRef   *ref;        // extern.
+    FnInstance    *instances;
+    bool           used;
+} FnDecl;
+
+typedef struct Flow {
+    OpId        op;            // OP_NONE when it is broken.
+    bool        broken;        // An error was reported; the columns are unknown.
+    bool        fresh;         // Only `where` steps since a `read` of this very flow.
+    bool        written;       // A `write` ended it.
+    bool        has_place;
+    const char *lost_place;
+} Flow;
+
+typedef struct LetDecl {
+    const AstStmt *stmt;
+    DeclState      state;
+    Flow           flow;
+    bool           used;
+} LetDecl;
+
+typedef struct ParamDecl {
+    const AstStmt *stmt;
+    const Type    *type;
+    bool           used;
+} ParamDecl;
+
+typedef struct Checker {
+    const CheckInput *input;
+    Arena     *arena;
+    TypeTable *types;
+    Diags     *diags;
+    Graph     *graph;
+    Program   *program;
+    uint32_t   quiet;          // > 0: reports go nowhere.
+    uint32_t   depth;          // Of the expression being checked.
+    Diag       unheard;        // Where quiet reports go.
+
+    TypeDecl  *type_decls; size_t type_count, type_cap;
+    FnDecl    *fns;        size_t fn_count, fn_cap;
+    LetDecl   *lets;       size_t let_count, let_cap;
+    ParamDecl *params;     size_t param_count, param_cap;
+
+    struct { Text path; Span span; ExprId id; } *sinks;
+    size_t sink_count, sink_cap;
+} Checker;
+
+enum { DEPTH_MAX = 400, LABEL_BYTES_MAX = 60 };
+
+// ---- check_scope.c -----------------------------------------------------------------------------
+
+// As diag_add, but silent while the checker is quiet.
+Diag *report(Checker *checker, DiagCode code, Span span, const char *message, ...)
+    __attribute__((format(printf, 4, 5)));
+// The label, note and fix of a report; printf.
+void report_label(Checker *checker, Diag *diag, Span span, const char *text, ...)
+    __attribute__((format(printf, 4, 5)));
+void report_note(Checker *checker, Diag *diag, const char *text, ...)
+    __attribute__((format(printf, 3, 4)));
+void report_fix(Checker *checker, Diag *diag, const char *text, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// The type as text, for messages.
+const char *type_say(Checker *checker, const Type *type);
+Text source_text(const Checker *checker, Span span);
+
+void    scope_bind(Checker *checker, Scope *scope, Text name, Value value);
+Binding *scope_find(const Scope *scope, Text name);
+Scope   scope_of_flow(Checker *checker, Flow flow);
+Value   scope_name(Checker *checker, Scope *scope, Name name, Span span);  // A bare name's value.
+// "did you mean 'x'?", or the names there are, as the fix.
+void    fix_names(Checker *checker, Diag *diag, Text wrong, const Text *names, size_t count);
+Text   *scope_names(Checker *checker, const Scope *scope, size_t *count);
+
+TypeDecl  *find_type_decl(Checker *checker, Text name);
+FnDecl    *find_fn(Checker *checker, Text name);
+LetDecl   *find_let(Checker *checker, Text name);
+ParamDecl *find_param(Checker *checker, Text name);
+
+// ---- check_types.c -----------------------------------------------------------------------------
+
+const Type *error_type(Checker *checker);
+Value       error_value(Checker *checker);
+static inline bool is_error(const Type *type) { return type->kind == TYPE_ERROR; }
+static inline bool is_null(const Type *type) { return type->kind == TYPE_NULL; }
+const Type *kind_type(Checker *checker, TypeKind kind);
+
+const Type *resolve_type(Checker *checker, const AstType *type);
+bool        resolve_named(Checker *checker, Text name, const Type **type);  // Declared or built in.
+// Does `wide` hold every value of `narrow`? Both not nullable. Equal types do.
+bool        type_holds(const Type *wide, const Type *narrow);
+// The smallest type that holds the values of both, or null. Nullable if one is.
+const Type *common_type(Checker *checker, const Type *a, const Type *b);
+// `value` as `want`: widened, or put into T?. Otherwise an error at `span`.
+Value       coerce(Checker *checker, Value value, const Type *want, Span span);
+Value       widen(Checker *checker, Value value, const Type *want, Span span);  // They fit.
+bool        type_comparable(const Type *type, bool ordered);  // With == or, ordered, <.
+bool        type_is_key(const Type *type);                    // Of a group, join, distinct.
+const char *article(const char *word);                        // "a" or "an".
+
+// ---- check_literals.c, check_time.c ---------------------------------------------------------------
+
+bool  is_flexible(const AstExpr *expr);  // A number written out, or arithmetic over such.
+Value check_literal(Checker *checker, const AstExpr *expr, bool negative, const Type *want);
+Value const_value(Checker *checker, const Type *type, Const value, Span span);
+Value null_value(Checker *checker, const Type *type, Span span);
+Value str_value(Checker *checker, Text text, Span span);
+// The smallest decimal type that holds a written number; false: none does.
+bool  decimal_of_literal(Checker *checker, const AstExpr *expr, const Type **type);
+bool  decimal_parse(Text text, unsigned precision, unsigned scale, __int128 *value);
+// The constant that a value is, through lists, structs and widening; false: it is none.
+bool  const_of(Checker *checker, ExprId id, Const *value);
+bool  const_text(Checker *checker, Value value, Text *text);  // A constant str.
+bool  date_parse(Text text, int64_t *days);
+bool  timestamp_parse(Text text, TimeUnit unit, int64_t *value);
+
+// ---- expressions ---------------------------------------------------------------------------------
+
+// The value of `expr`. Literals take `want` (may be null); the result need not be of that type.
+Value check_expr(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+// The value of `expr` as `want`, or an error.
+Value check_as(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value check_condition(Checker *checker, Scope *scope, const AstExpr *expr);  // A bool.
+Value node(Checker *checker, ExprOp op, const Type *type, Span span, const ExprId *args,
+           uint32_t count);
+Value node1(Checker *checker, ExprOp op, const Type *type, Span span, Value a);
+Value node2(Checker *checker, ExprOp op, const Type *type, Span span, Value a, Value b);
+
+Value check_unary(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value check_binary(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value check_in(Checker *checker, Scope *scope, const AstExpr *expr);
+Value compare(Checker *checker, ExprOp op, Value a, Value b, Span span);
+// Both operands; a literal takes the type of the other one.
+void  check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr *b,
+                 const Type *want, Value out[2]);
+
+Value check_if(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value check_coalesce(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value check_else(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+Value to_text(Checker *checker, Value value, Span span);  // As str, canonical.
+
+Value check_call(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
+bool  is_cast(Checker *checker, const AstExpr *call, const Type **type);
+Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type *target);
+
+void  declare_fns(Checker *checker);
+Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call);
+void  check_fn(Checker *checker, FnDecl *fn);
+
+// ---- overloads (check_overloads.c) ---------------------------------------------------------------
+
+typedef struct Arguments {
+    const AstExpr *call;
+    const AstExpr *exprs[DECL_PARAMS_MAX];
+    Value          values[DECL_PARAMS_MAX];
+    bool           flexible[DECL_PARAMS_MAX];
+    uint32_t       count;
+    bool           broken;
+} Arguments;
+
+typedef struct Choice {
+    const Decl *decl;
+    const Type *variable;   // T.
+    const Type *result;
+} Choice;
+
+// Chooses among the overloads of `call` and turns the arguments into what they take. False: reported.
+bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
+                     size_t count, Choice *choice);
+void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);
+
+// ---- groups --------------------------------------------------------------------------------------
+
+struct GroupBuild {
+    Scope     *input;       // Of the rows that go in.
+    NamedExpr *keys;
+    uint32_t   key_count;
+    const Type **key_types;
+    Agg       *aggs;
+    uint32_t   agg_count, agg_cap;
+};
+
+Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call);
+
+// ---- flows ---------------------------------------------------------------------------------------
+
+Flow check_flow(Checker *checker, const AstFlow *flow);
+Flow check_let(Checker *checker, LetDecl *let);
+Flow check_step(Checker *checker, Flow flow, const AstStep *step);
+Flow check_steps(Checker *checker, Flow flow, const AstStep *steps, uint32_t count);
+StepId make_step(Checker *checker, Span span);
+Op  *add_op(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span);
+Flow broken_flow(void);
+void copy_columns(Checker *checker, Op *op, const Column *columns, uint32_t count);
+Flow lose_place(Flow flow, const char *step);
+
+Flow step_where(Checker *checker, Flow flow, const AstStep *step);
+Flow step_derive(Checker *checker, Flow flow, const AstStep *step);
+Flow step_select(Checker *checker, Flow flow, const AstStep *step);
+Flow step_drop(Checker *checker, Flow flow, const AstStep *step);
+Flow step_rename(Checker *checker, Flow flow, const AstStep *step);
+Flow step_explode(Checker *checker, Flow flow, const AstStep *step);
+Flow step_group(Checker *checker, Flow flow, const AstStep *step);
+Flow step_sort(Checker *checker, Flow flow, const AstStep *step);
+Flow step_distinct(Checker *checker, Flow flow, const AstStep *step);
+Flow step_limit(Checker *checker, Flow flow, const AstStep *step);
+Flow step_shuffle(Checker *checker, Flow flow, const AstStep *step);
+Flow step_sample(Checker *checker, Flow flow, const AstStep *step);
+Flow step_join(Checker *checker, Flow flow, const AstStep *step);
+Flow step_union(Checker *checker, Flow flow, const AstStep *step);
+Flow step_zip(Checker *checker, Flow flow, const AstStep *step);
+Flow step_repartition(Checker *checker, Flow flow, const AstStep *step);
+Flow step_with(Checker *checker, Flow flow, const AstStep *step);
+Flow step_write(Checker *checker, Flow flow, const AstStep *step);
+// Fills a project operator from `scope`'s bindings and moves the flow onto it.
+Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span span);
+bool item_name(Checker *checker, const AstItem *item, Name *name);  // Written, or the bare column's.
+Value check_item(Checker *checker, Scope *scope, const AstItem *item);
+
+// ---- sources, sinks, tables ------------------------------------------------------------------------
+
+typedef enum OptionSide { SIDE_READ, SIDE_WRITE } OptionSide;
+
+bool find_format(Checker *checker, Name name, OptionSide side, Format *format, bool *tabs);
+// The path and the options of `FORMAT(...)`.
+bool check_options(Checker *checker, Name format, OptionSide side, const AstArg *args,
+                   uint32_t count, Span span, ExprId *path, FileOptions *options);
+Flow check_read(Checker *checker, const AstFlow *flow);
+void write_sink(Checker *checker, Flow flow, Format format, ExprId path, const FileOptions *options,
+                StepId step, Span span);
+void default_options(Checker *checker, Format format, bool tabs, OptionSide side,
+                     FileOptions *options);
+void note_sink_path(Checker *checker, ExprId path, Span span);
+void check_paths(Checker *checker);
+Flow check_range(Checker *checker, const AstFlow *flow);
+Flow check_table(Checker *checker, const AstFlow *flow);
+void check_tests(Checker *checker, const AstFile *file);
+
+// ---- the program -----------------------------------------------------------------------------------
+
+void declare_params(Checker *checker);
+void check_rejects(Checker *checker, const AstStmt *stmt);
+Text path_beside(Checker *checker, uint32_t file, Text path);  // Relative to a source file's folder.
+
+#endif

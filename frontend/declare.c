@@ -1,0 +1,319 @@
+// Declare: reads stdlib/functions.decl, which is embedded here. A line reader; the form is fixed.
+#include "frontend/declare.h"
+
+static const char declarations[] = {
+#embed <functions.decl>
+};
+
+typedef struct Reader {
+    Arena     *arena;
+    TypeTable *types;
+    Diags     *diags;
+    Text       text;
+    size_t     at;         // The next character.
+    uint32_t   file;
+    size_t     line_start, line_end, next_line;
+    Text       group;
+    bool       failed;     // The current line is already blamed.
+} Reader;
+
+static Span here(const Reader *reader) {
+    return (Span){(uint32_t)reader->at, (uint32_t)reader->line_end, reader->file};
+}
+
+static void fail(Reader *reader, const char *expected) {
+    if (!reader->failed)
+        diag_add(reader->diags, DIAG_DECLARATION, here(reader), "expected %s", expected);
+    reader->failed = true;
+    reader->at = reader->line_end;
+}
+
+static void skip_spaces(Reader *reader) {
+    while (reader->at < reader->line_end && reader->text.at[reader->at] == ' ') reader->at++;
+}
+
+static bool next_line(Reader *reader) {
+    if (reader->next_line >= reader->text.len) return false;
+    size_t end = reader->next_line;
+    while (end < reader->text.len && reader->text.at[end] != '\n') end++;
+    reader->line_start = reader->at = reader->next_line;
+    reader->line_end = end;
+    reader->next_line = end + 1;
+    reader->failed = false;
+    skip_spaces(reader);
+    return true;
+}
+
+static bool is_word_char(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static Text word(Reader *reader) {
+    skip_spaces(reader);
+    size_t start = reader->at;
+    while (reader->at < reader->line_end && is_word_char(reader->text.at[reader->at])) reader->at++;
+    return (Text){reader->text.at + start, reader->at - start};
+}
+
+static bool take(Reader *reader, char c) {
+    skip_spaces(reader);
+    if (reader->at >= reader->line_end || reader->text.at[reader->at] != c) return false;
+    reader->at++;
+    return true;
+}
+
+static void expect(Reader *reader, char c, const char *expected) {
+    if (!take(reader, c)) fail(reader, expected);
+}
+
+static Text rest(Reader *reader) {
+    skip_spaces(reader);
+    size_t end = reader->line_end;
+    while (end > reader->at && reader->text.at[end - 1] == ' ') end--;
+    Text text = {reader->text.at + reader->at, end - reader->at};
+    reader->at = reader->line_end;
+    return text;
+}
+
+static uint32_t number(Reader *reader) {
+    Text digits = word(reader);
+    uint32_t value = 0;
+    for (size_t i = 0; i < digits.len && i < 9; i++) {
+        if (digits.at[i] < '0' || digits.at[i] > '9') fail(reader, "a number");
+        else value = value * 10 + (uint32_t)(digits.at[i] - '0');
+    }
+    if (!digits.len) fail(reader, "a number");
+    return value;
+}
+
+// ---- types ---------------------------------------------------------------------------------------
+
+// What a declared type is; `type` is null for the variable T.
+typedef struct DeclType {
+    const Type   *type;
+    DeclParamKind kind;
+    bool          list_of, nullable, decimal;
+} DeclType;
+
+static DeclType read_type(Reader *reader);
+
+static const Type *read_struct(Reader *reader) {
+    Field fields[8];
+    uint32_t count = 0;
+    do {
+        Text name = word(reader);
+        expect(reader, ':', "':' behind the field's name");
+        DeclType type = read_type(reader);
+        if (reader->failed || count == countof(fields) || !type.type) {
+            fail(reader, "at most eight fields of fixed types");
+            break;
+        }
+        fields[count++] = (Field){name, type.type};
+    } while (take(reader, ','));
+    expect(reader, '}', "'}'");
+    return type_struct(reader->types, fields, count);
+}
+
+static const Type *read_unit(Reader *reader) {
+    static const char *const names[] = {"s", "ms", "us", "ns"};
+    Text unit = word(reader);
+    expect(reader, ']', "']'");
+    for (unsigned i = 0; i < countof(names); i++)
+        if (text_is(unit, names[i])) return type_timestamp(reader->types, (TimeUnit)i);
+    fail(reader, "a unit: s, ms, us or ns");
+    return type_of(reader->types, TYPE_TIMESTAMP);
+}
+
+// Type -> '[' Type ']' | '{' fields '}' | 'T' | 'decimal' | kind, each with '?' behind it.
+static DeclType read_bare_type(Reader *reader) {
+    DeclType type = {0};
+    if (take(reader, '[')) {
+        DeclType elem = read_type(reader);
+        expect(reader, ']', "']'");
+        if (elem.nullable || elem.list_of || elem.decimal) fail(reader, "a list of T or of one type");
+        else if (elem.type) type.type = type_list(reader->types, elem.type);
+        else type.list_of = true;
+        return type;
+    }
+    if (take(reader, '{')) {
+        type.type = read_struct(reader);
+        return type;
+    }
+    Text name = word(reader);
+    TypeKind kind;
+    if (text_is(name, "T")) return type;
+    if (text_is(name, "decimal")) {
+        type.decimal = true;
+        type.type = type_decimal(reader->types, DECIMAL_PRECISION_MAX, 0);
+    } else if (text_is(name, "timestamp") && take(reader, '[')) {
+        type.type = read_unit(reader);
+    } else if (type_kind_find(name, &kind)) {
+        type.type = type_of(reader->types, kind);
+    } else {
+        fail(reader, "a type");
+        type.type = type_of(reader->types, TYPE_ERROR);
+    }
+    return type;
+}
+
+static DeclType read_type(Reader *reader) {
+    DeclType type = read_bare_type(reader);
+    if (!take(reader, '?')) return type;
+    type.nullable = true;
+    if (type.type && !type.decimal) type.type = type_nullable(type.type);
+    return type;
+}
+
+static DeclType read_param_type(Reader *reader) {
+    size_t start = reader->at;
+    Text name = word(reader);
+    if (text_is(name, "regex") || text_is(name, "zone"))
+        return (DeclType){.type = type_of(reader->types, TYPE_STR),
+                          .kind = text_is(name, "zone") ? DECL_ZONE : DECL_REGEX};
+    bool constant = text_is(name, "const");
+    if (!constant) reader->at = start;
+    DeclType type = read_type(reader);
+    if (constant) type.kind = DECL_CONST;
+    return type;
+}
+
+// ---- paragraphs ------------------------------------------------------------------------------------
+
+static void read_params(Reader *reader, Decl *decl) {
+    expect(reader, '(', "'(' behind the name");
+    if (take(reader, ')')) return;
+    do {
+        if (decl->param_count == DECL_PARAMS_MAX) {
+            fail(reader, "at most six parameters");
+            return;
+        }
+        DeclParam *param = &decl->params[decl->param_count++];
+        param->name = word(reader);
+        expect(reader, ':', "':' behind the parameter's name");
+        DeclType type = read_param_type(reader);
+        param->kind = type.kind;
+        param->type = type.type;
+        param->list_of = type.list_of;
+        param->nullable = type.nullable;
+        param->decimal = type.decimal;
+    } while (!reader->failed && take(reader, ','));
+    expect(reader, ')', "')' or ','");
+}
+
+// fn NAME(PARAMS) -> TYPE = SYMBOL
+static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
+    Decl decl = {.aggregate = aggregate, .group = reader->group};
+    skip_spaces(reader);
+    size_t start = reader->at;
+    decl.name = word(reader);
+    read_params(reader, &decl);
+    skip_spaces(reader);
+    if (!take(reader, '-') || !take(reader, '>')) fail(reader, "'->' and the type of the result");
+    DeclType result = read_type(reader);
+    decl.signature = (Text){reader->text.at + start, reader->at - start};
+    while (decl.signature.len && decl.signature.at[decl.signature.len - 1] == ' ')
+        decl.signature.len--;
+    decl.result = result.type;
+    decl.result_list = result.list_of;
+    decl.result_nullable = result.nullable;
+    decl.result_decimal = result.decimal;
+    expect(reader, '=', "'=' and the C function");
+    Text symbol = word(reader);
+    if (!symbol.len) fail(reader, "the C function");
+    decl.fn = (FnRef){.name = decl.name, .symbol = symbol};
+    decl.agg = (AggRef){.name = decl.name, .symbol = symbol, .state_align = 8};
+    if (result.nullable) {
+        decl.fn.traits |= FN_MAYBE;
+        decl.agg.traits |= AGG_MAYBE;
+    }
+    if (!reader->failed) arena_push(reader->arena, table->items, table->count, table->cap, decl);
+}
+
+static void read_traits(Reader *reader, Decl *decl) {
+    static const struct { const char *name; uint32_t fn, agg; } traits[] = {
+        {"fallible", FN_FALLIBLE, AGG_FALLIBLE}, {"call", FN_CALL, AGG_CALL},
+        {"typed", FN_TYPED, AGG_TYPED},          {"random", FN_RANDOM, 0},
+        {"costly", FN_COSTLY, 0},                {"order", 0, AGG_ORDER},
+        {"nulls", 0, AGG_NULLS},
+    };
+    skip_spaces(reader);
+    while (reader->at < reader->line_end && !reader->failed) {
+        Text name = word(reader);
+        take(reader, ',');
+        bool found = false;
+        for (size_t i = 0; i < countof(traits); i++) {
+            uint32_t bit = decl->aggregate ? traits[i].agg : traits[i].fn;
+            if (!bit || !text_is(name, traits[i].name)) continue;
+            found = true;
+            if (decl->aggregate) decl->agg.traits |= bit;
+            else decl->fn.traits |= bit;
+        }
+        if (!found) fail(reader, decl->aggregate ? "call, typed, order, nulls or fallible"
+                                                 : "fallible, call, typed, random or costly");
+        skip_spaces(reader);
+    }
+}
+
+static void read_example(Reader *reader, Decl *decl) {
+    Text *examples = arena_new_array(reader->arena, Text, decl->example_count + 1);
+    for (uint32_t i = 0; i < decl->example_count; i++) examples[i] = decl->examples[i];
+    examples[decl->example_count++] = rest(reader);
+    decl->examples = examples;
+}
+
+static void read_doc(Reader *reader, Decl *decl) {
+    Text more = rest(reader);
+    decl->doc = decl->doc.len ? text_format(reader->arena, "%.*s %.*s", TEXT_ARG(decl->doc),
+                                            TEXT_ARG(more))
+                              : more;
+}
+
+static void read_line(Reader *reader, DeclTable *table) {
+    if (reader->at == reader->line_end || reader->text.at[reader->at] == '#') return;
+    bool indented = reader->at > reader->line_start;
+    Decl *decl = table->count ? &table->items[table->count - 1] : nullptr;
+    Text keyword = word(reader);
+    if (!indented && text_is(keyword, "group")) reader->group = rest(reader);
+    else if (!indented && text_is(keyword, "fn")) read_head(reader, table, false);
+    else if (!indented && text_is(keyword, "agg")) read_head(reader, table, true);
+    else if (!indented || !decl) fail(reader, "group, fn or agg");
+    else if (text_is(keyword, "doc")) read_doc(reader, decl);
+    else if (text_is(keyword, "example")) read_example(reader, decl);
+    else if (text_is(keyword, "traits")) read_traits(reader, decl);
+    else if (text_is(keyword, "state") && decl->aggregate) {
+        decl->agg.state_bytes = number(reader);
+        decl->agg.state_align = number(reader);
+    } else fail(reader, "doc, example, traits or state");
+}
+
+DeclTable *declare_stdlib(Arena *arena, TypeTable *types, Diags *diags) {
+    Text text = {declarations, sizeof declarations};
+    return declare_text(arena, types, diags, text);
+}
+
+DeclTable *declare_text(Arena *arena, TypeTable *types, Diags *diags, Text text) {
+    DeclTable *table = arena_new_of(arena, DeclTable);
+    Reader reader = {.arena = arena, .types = types, .diags = diags, .text = text};
+    reader.file = source_add(diags->sources, TEXT("stdlib/functions.decl"), text);
+    while (next_line(&reader)) read_line(&reader, table);
+    for (size_t i = 1; i < table->count; i++) {  // Overloads stand together.
+        Decl decl = table->items[i];
+        size_t at = i;
+        for (size_t j = 0; j < i; j++)
+            if (text_eq(table->items[j].name, decl.name)) at = j + 1;
+        for (size_t j = i; j > at; j--) table->items[j] = table->items[j - 1];
+        table->items[at] = decl;
+    }
+    return table;
+}
+
+const Decl *declare_find(const DeclTable *table, Text name, size_t *count) {
+    *count = 0;
+    const Decl *first = nullptr;
+    for (size_t i = 0; i < table->count; i++) {
+        if (!text_eq(table->items[i].name, name)) continue;
+        if (!first) first = &table->items[i];
+        ++*count;
+    }
+    return first;
+}
