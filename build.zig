@@ -53,6 +53,19 @@ const frontend: []const []const u8 = &.{
     "diag.c",
     "diag_print.c",
     "diag_json.c",
+    "lex.c",
+    "lex_value.c",
+    "parse_token.c",
+    "parse_type.c",
+    "parse_expr.c",
+    "parse_step.c",
+    "parse_flow.c",
+    "parse.c",
+    "ast_print.c",
+    "format_page.c",
+    "format_expr.c",
+    "format_flow.c",
+    "format.c",
 };
 const codegen_reference: []const []const u8 = &.{
 };
@@ -133,6 +146,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "date_test",
     "number_test",
     "regex_test",
+    "pages_test",
     "type_test",
     "graph_test",
     "plan_test",

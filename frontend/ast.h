@@ -34,7 +34,7 @@ struct AstType {
     AstType    *elem;          // LIST.
     AstField   *fields;        // STRUCT.
     uint32_t    field_count;
-    Text        params[4];     // PARAMS: "15", "2", "ms"; TENSOR: dimensions (first 4).
+    Text       *params;        // PARAMS: "15", "2", "ms"; TENSOR: dimensions.
     uint32_t    param_count;
 };
 
@@ -44,7 +44,7 @@ typedef enum AstExprKind {
     AST_NULL, AST_BOOL,
     AST_INT,        // number.text as written without `_`; a size like 8MiB is AST_INT of bytes
     AST_FLOAT,      // 1.5, 1e9
-    AST_PERCENT,    // 0.1% : number 0.1, means 0.001
+    AST_PERCENT,    // 0.1%: `number` is what it means, 0.001
     AST_DURATION,   // 90s 1500ms 2h: integer of microseconds
     AST_STR,        // Plain or raw: `text` is the decoded value.
     AST_FSTRING,    // parts: AST_STR and expressions, in turn
@@ -84,7 +84,8 @@ typedef struct AstArm {
 
 struct AstExpr {
     AstExprKind kind;
-    Span        span;
+    Span        span;        // Without the parentheses around it.
+    uint32_t    height;      // Of the tree below, at most HEIGHT_MAX of the parser.
     bool        parens;      // Written in parentheses.
     bool        boolean;     // AST_BOOL
     bool        raw;         // AST_STR written r"..."
@@ -206,6 +207,7 @@ typedef struct AstStmt {
     AstExpr    *limit;
     // TEST
     Text        title;
+    Span        title_span;
     AstGiven   *givens;
     uint32_t    given_count;
 } AstStmt;

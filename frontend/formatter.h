@@ -1,0 +1,59 @@
+// Formatter: what the files format*.c share: the page, its comments, and lists that may break.
+//
+// Everything is first tried on one line. What does not fit, or holds a comment, or was written
+// with a line end behind its opening bracket, is broken at its outermost border. Wherever a line
+// ends, the comments that stood up to there in the source are put out, so none is ever lost.
+#ifndef SBC_FRONTEND_FORMATTER_H
+#define SBC_FRONTEND_FORMATTER_H
+
+#include "frontend/format.h"
+
+enum {
+    COLUMNS_MAX = 100,
+    INDENT = 2,         // Of what stands in broken brackets.
+    INDENT_ITEMS = 4,   // Of the further items of a step, and of the steps of a block.
+};
+
+typedef struct Page {
+    TextBuf         *buf;
+    Text             source;
+    const AstFile   *file;
+    size_t           comment;  // The first one that is not printed yet.
+    size_t           indent;
+    bool             flat;     // Everything on this line; no comment is put out.
+} Page;
+
+typedef void EmitFn(Page *page, const void *item);
+typedef Span SpanFn(const void *item);
+
+// Things with commas between them, in brackets or up to the end of a step.
+typedef struct Seq {
+    const char *open, *close;  // "" and "" without brackets.
+    const void *items;
+    size_t      stride, count;
+    SpanFn     *span;
+    EmitFn     *emit;
+    Span        whole;         // From the opening bracket to the closing one.
+    bool        padded;        // { a } and not {a}.
+    bool        keeps_break;   // A line end behind the opening bracket is kept.
+} Seq;
+
+void page_put(Page *page, const char *text);
+void page_put_span(Page *page, Span span);       // As it stands in the source.
+void page_put_name(Page *page, Name name);
+void page_put_seq(Page *page, const Seq *seq);
+// Ends the line. `done` is the source offset up to which things are printed, `next` where the
+// next one begins.
+void page_break(Page *page, uint32_t done, uint32_t next);
+bool page_has_comment(const Page *page, Span span);
+// Prints by `emit` on this line if that fits and `span` holds no comment. False: nothing printed.
+bool page_try_flat(Page *page, Span span, EmitFn *emit, const void *item);
+// The offset of `sign` at or behind `from`, comments skipped.
+uint32_t page_find(const Page *page, uint32_t from, char sign);
+
+void format_type(Page *page, const AstType *type);
+void format_expr(Page *page, const AstExpr *expr);
+void format_arguments(Page *page, const AstArg *args, uint32_t count, Span whole);
+void format_flow(Page *page, const AstFlow *flow, bool may_be_one_line);
+
+#endif

@@ -1,0 +1,534 @@
+// Parses steps: one function for each form, and a table of the words they begin with.
+#include "frontend/parser.h"
+
+#include <stdlib.h>
+
+// ---- items -------------------------------------------------------------------------------------
+
+typedef struct Items {
+    AstItem *items;
+    size_t   count, cap;
+} Items;
+
+static void push_item(Parser *p, Items *items, AstItem item) {
+    arena_push(p->in.arena, items->items, items->count, items->cap, item);
+}
+
+static Name take_name(Parser *p) {
+    Token token = parser_take(p);
+    return (Name){parser_text(p, token), parser_span(p, token)};
+}
+
+static AstExpr *name_expr(Parser *p, Name name) {
+    AstExpr *e = arena_new_of(p->in.arena, AstExpr);
+    e->kind = AST_NAME;
+    e->span = name.span;
+    e->name = name;
+    e->height = 1;
+    return e;
+}
+
+// `expression as name` of SQL.
+static void blame_as(Parser *p, AstItem *item) {
+    if (p->panic || item->name.text.len || !parser_at(p, TOKEN_WORD)) return;
+    if (!parser_word_is(p, parser_token(p, 0), "as") || !(parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_QUOTED))) return;
+    Span as = parser_span(p, parser_take(p));
+    item->name = take_name(p);
+    Diag *d = parser_slip(p, DIAG_ITEM_ORDER, as, "the new name stands in front of its value");
+    diag_fix(p->in.diags, d, "write `%.*s = ...`", TEXT_ARG(item->name.text));
+}
+
+// item = [NAME [":" type] "="] handled
+static AstItem parse_item(Parser *p) {
+    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+    bool assigns = parser_ahead(p, 1, TOKEN_ASSIGN) || parser_ahead(p, 1, TOKEN_FOREIGN_ASSIGN);
+    if (parser_at_name(p) && (assigns || parser_ahead(p, 1, TOKEN_COLON))) {
+        item.name = take_name(p);
+        if (parser_skip(p, TOKEN_COLON)) item.type = parse_type(p);
+        if (!p->panic && parser_at(p, TOKEN_FOREIGN_ASSIGN)) {
+            Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, parser_span(p, parser_take(p)),
+                                  "`:=` is an operator of another language");
+            diag_fix(p->in.diags, d, "write `=`");
+        } else if (!p->panic) {
+            parser_expect(p, TOKEN_ASSIGN, "the name of the item");
+        }
+    }
+    item.value = parse_handled(p);
+    blame_as(p, &item);
+    item.span = parser_since(p, item.span);
+    return item;
+}
+
+static Diag *blame_empty(Parser *p, const AstStep *step, const char *fix) {
+    Diag *d = parser_error(p, DIAG_NOTHING_LISTED, parser_behind(p), "`%.*s` lists nothing",
+                           TEXT_ARG(step->keyword.text));
+    diag_fix(p->in.diags, d, "%s", fix);
+    return d;
+}
+
+// An item that is no bare column must say what its result is called.
+static void want_name(Parser *p, const AstItem *item, bool bare_column_is_enough) {
+    bool column = item->value->kind == AST_NAME && bare_column_is_enough;
+    if (p->panic || item->name.text.len || column || item->value->kind == AST_ERROR) return;
+    Diag *d = parser_slip(p, DIAG_ITEM_NEEDS_NAME, item->span, "the item needs a name");
+    uint32_t len = item->span.end - item->span.start;
+    enum { SHOWN_MAX = 40 };
+    Text text = {p->text.at + item->span.start, len};
+    if (len <= SHOWN_MAX) diag_fix(p->in.diags, d, "write `NAME = %.*s`", TEXT_ARG(text));
+    else diag_fix(p->in.diags, d, "write `NAME = ` in front of it");
+}
+
+// Items up to the end of the step, each with a name unless it is a bare column.
+static Items parse_items(Parser *p, AstStep *step, bool bare_column_is_enough) {
+    Items items = {0};
+    List list = parser_bare_list(p);
+    while (parser_more(p, &list)) {
+        AstItem item = parse_item(p);
+        want_name(p, &item, bare_column_is_enough);
+        push_item(p, &items, item);
+    }
+    if (!items.count && !p->panic) blame_empty(p, step, "name at least one column");
+    step->items = items.items;
+    step->item_count = (uint32_t)items.count;
+    return items;
+}
+
+static void one_item(Parser *p, AstStep *step, AstItem item) {
+    Items items = {0};
+    push_item(p, &items, item);
+    step->items = items.items;
+    step->item_count = 1;
+}
+
+// ---- columns -----------------------------------------------------------------------------------
+
+// derive = "derive" item ("," item)*
+static void parse_derive(Parser *p, AstStep *step) { parse_items(p, step, false); }
+
+// `select *` keeps everything, which is what happens without it.
+static bool blame_star(Parser *p, AstStep *step) {
+    if (!parser_at(p, TOKEN_STAR)) return false;
+    Diag *d = parser_error(p, DIAG_SQL_HABIT, parser_span(p, parser_token(p, 0)), "`*` names no column");
+    diag_fix(p->in.diags, d, "leave out `%.*s`: all columns stay", TEXT_ARG(step->keyword.text));
+    return true;
+}
+
+// select = "select" item ("," item)*
+static void parse_select(Parser *p, AstStep *step) {
+    if (!blame_star(p, step)) parse_items(p, step, true);
+}
+
+// names = NAME ("," NAME)*
+static void parse_names(Parser *p, AstStep *step) {
+    Items items = {0};
+    List list = parser_bare_list(p);
+    while (parser_more(p, &list)) {
+        Name name = parser_expect_name(p, "the name of a column");
+        push_item(p, &items, (AstItem){.value = name_expr(p, name), .span = name.span});
+    }
+    step->items = items.items;
+    step->item_count = (uint32_t)items.count;
+}
+
+// drop = "drop" names
+static void parse_drop(Parser *p, AstStep *step) {
+    parse_names(p, step);
+    if (!step->item_count && !p->panic) blame_empty(p, step, "name the columns to drop");
+}
+
+// distinct = "distinct" [names]
+static void parse_distinct(Parser *p, AstStep *step) { parse_names(p, step); }
+
+// rename = "rename" NAME "=" NAME ("," ...)*
+static void parse_rename(Parser *p, AstStep *step) {
+    Items items = {0};
+    List list = parser_bare_list(p);
+    while (parser_more(p, &list)) {
+        AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+        Name first = parser_expect_name(p, "the new name");
+        bool to = !p->panic && (parser_at(p, TOKEN_ARROW) || parser_at(p, TOKEN_COLON) ||
+                                parser_word_is(p, parser_token(p, 0), "as") || parser_at_word(p, "to"));
+        if (to) {
+            Diag *d = parser_slip(p, DIAG_ITEM_ORDER, parser_span(p, parser_take(p)),
+                                  "the new name stands in front of the old one");
+            Name second = parser_expect_name(p, "the new name");
+            diag_fix(p->in.diags, d, "write `%.*s = %.*s`", TEXT_ARG(second.text), TEXT_ARG(first.text));
+            item.name = second;
+            item.value = name_expr(p, first);
+        } else {
+            if (!p->panic) parser_expect(p, TOKEN_ASSIGN, "the new name");
+            item.name = first;
+            Name old = parser_expect_name(p, "the old name");
+            item.value = name_expr(p, old);
+        }
+        item.span = parser_since(p, item.span);
+        push_item(p, &items, item);
+    }
+    if (!items.count && !p->panic) blame_empty(p, step, "write `new = old`");
+    step->items = items.items;
+    step->item_count = (uint32_t)items.count;
+}
+
+// explode = "explode" NAME
+static void parse_explode(Parser *p, AstStep *step) {
+    Name name = parser_expect_name(p, "the name of a list column");
+    one_item(p, step, (AstItem){.value = name_expr(p, name), .span = name.span});
+}
+
+// ---- rows --------------------------------------------------------------------------------------
+
+// A step with one expression: where, limit, skip.
+static void parse_one(Parser *p, AstStep *step) {
+    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+    item.value = parse_handled(p);
+    item.span = parser_since(p, item.span);
+    one_item(p, step, item);
+}
+
+// sort = "sort" key ("," key)*;  key = expr ["desc"] ["nulls" "first"]
+static void parse_sort(Parser *p, AstStep *step) {
+    Items items = {0};
+    List list = parser_bare_list(p);
+    if (parser_at_word(p, "by") && parser_ahead(p, 1, TOKEN_WORD)) {
+        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "`sort` takes no `by`");
+        diag_fix(p->in.diags, d, "write `sort KEY`");
+    }
+    while (parser_more(p, &list)) {
+        AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+        if (parser_at(p, TOKEN_MINUS)) {
+            Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "descending is a word");
+            diag_fix(p->in.diags, d, "write `desc` behind the key");
+        }
+        item.value = parse_handled(p);
+        item.descending = !p->panic && parser_skip_word(p, "desc");
+        bool nulls = !p->panic && parser_at_word(p, "nulls") && parser_ahead(p, 1, TOKEN_WORD);
+        if (nulls) {
+            parser_take(p);
+            Token where = parser_take(p);
+            item.nulls_first = parser_word_is(p, where, "first");
+            if (!item.nulls_first) {
+                Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, where), "expected `first`, found `%.*s`",
+                                      TEXT_ARG(parser_text(p, where)));
+                diag_fix(p->in.diags, d, "leave it out: nulls are last");
+            }
+        }
+        item.span = parser_since(p, item.span);
+        push_item(p, &items, item);
+    }
+    if (!items.count && !p->panic) blame_empty(p, step, "name the columns to sort by");
+    step->items = items.items;
+    step->item_count = (uint32_t)items.count;
+}
+
+// seed = "seed" expr
+static AstItem parse_seed(Parser *p) {
+    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+    if (!p->panic) parser_expect_word(p, "seed", "it and give a number: the same seed, the same rows");
+    item.value = parse_expr(p);
+    item.span = parser_since(p, item.span);
+    return item;
+}
+
+// shuffle = "shuffle" seed
+static void parse_shuffle(Parser *p, AstStep *step) { one_item(p, step, parse_seed(p)); }
+
+// sample = "sample" expr seed
+static void parse_sample(Parser *p, AstStep *step) {
+    Items items = {0};
+    AstItem share = {.span = parser_span(p, parser_token(p, 0))};
+    share.value = parse_expr(p);
+    share.span = parser_since(p, share.span);
+    push_item(p, &items, share);
+    push_item(p, &items, parse_seed(p));
+    step->items = items.items;
+    step->item_count = (uint32_t)items.count;
+}
+
+// repartition = "repartition" ("by" expr ("," expr)* | "rows" expr | "bytes" expr)
+static void parse_repartition(Parser *p, AstStep *step) {
+    if (parser_skip_word(p, "by")) {
+        step->repartition = AST_BY;
+        parse_items(p, step, true);
+    } else if (parser_skip_word(p, "rows")) {
+        step->repartition = AST_ROWS;
+        parse_one(p, step);
+    } else if (parser_skip_word(p, "bytes")) {
+        step->repartition = AST_BYTES;
+        parse_one(p, step);
+    } else {
+        Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`by`, `rows` or `bytes`");
+        diag_fix(p->in.diags, d, "write `repartition rows 1000000`, for example");
+    }
+}
+
+// ---- groups ------------------------------------------------------------------------------------
+
+// aggs = "{" item ("," item)* [","] "}"
+static void parse_aggs(Parser *p, AstStep *step) {
+    if (p->panic) return;
+    if (!parser_at(p, TOKEN_OPEN_BRACE)) {
+        Diag *d = parser_unexpected(p, DIAG_BLOCK_FORM, "`{` and the aggregates");
+        diag_fix(p->in.diags, d, "write { NAME = count() }, for example");
+        return;
+    }
+    Items aggs = {0};
+    p->aggregates++;
+    List list = parser_open(p);
+    while (parser_more(p, &list)) {
+        AstItem item = parse_item(p);
+        want_name(p, &item, false);
+        push_item(p, &aggs, item);
+    }
+    parser_close(p, &list);
+    p->aggregates--;
+    step->aggs = aggs.items;
+    step->agg_count = (uint32_t)aggs.count;
+    if (aggs.count || p->panic) return;
+    Diag *d = parser_slip(p, DIAG_NOTHING_LISTED, parser_since(p, parser_span(p, list.opener)),
+                          "the block holds no aggregate");
+    diag_fix(p->in.diags, d, "write { NAME = count() }; for the keys alone, `distinct`");
+}
+
+// group = "group" "by" item ("," item)* aggs
+static void parse_group(Parser *p, AstStep *step) {
+    if (!parser_skip_word(p, "by")) {
+        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_token(p, 0)), "expected `by` behind `group`");
+        diag_fix(p->in.diags, d, "write `group by`");
+    }
+    Items keys = {0};
+    List list = parser_bare_list(p);
+    while (!parser_at(p, TOKEN_OPEN_BRACE) && parser_more(p, &list)) {
+        AstItem item = parse_item(p);
+        want_name(p, &item, true);
+        push_item(p, &keys, item);
+    }
+    if (!keys.count && !p->panic) blame_empty(p, step, "name the keys; for one row of all, `aggregate { ... }`");
+    step->items = keys.items;
+    step->item_count = (uint32_t)keys.count;
+    parse_aggs(p, step);
+}
+
+// aggregate = "aggregate" aggs
+static void parse_aggregate(Parser *p, AstStep *step) { parse_aggs(p, step); }
+
+// ---- two flows ---------------------------------------------------------------------------------
+
+typedef struct Pairs {
+    AstExpr **left, **right;
+    size_t    left_count, left_cap, right_count, right_cap;
+} Pairs;
+
+static void parse_using(Parser *p) {
+    Diag *d = parser_unexpected(p, DIAG_JOIN_FORM, "`on` behind the flow that is joined");
+    diag_fix(p->in.diags, d, "write `join FLOW on KEY` or `join FLOW on a == b`");
+}
+
+// key = NAME | operand "==" operand
+static void parse_key(Parser *p, Pairs *pairs, Items *items) {
+    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+    item.value = parse_operand(p);
+    bool assign = !p->panic && parser_at(p, TOKEN_ASSIGN);
+    if (assign) {
+        Diag *d = parser_slip(p, DIAG_EQUALS_COMPARES, parser_span(p, parser_token(p, 0)), "`=` does not compare");
+        diag_fix(p->in.diags, d, "write `==`");
+    }
+    if (!p->panic && (assign || parser_at(p, TOKEN_EQ))) {
+        parser_take_operator(p);
+        AstExpr *right = parse_operand(p);
+        arena_push(p->in.arena, pairs->left, pairs->left_count, pairs->left_cap, item.value);
+        arena_push(p->in.arena, pairs->right, pairs->right_count, pairs->right_cap, right);
+        return;
+    }
+    if (!p->panic && item.value->kind != AST_NAME) {
+        Diag *d = parser_error(p, DIAG_JOIN_FORM, item.value->span, "a key is a column or `a == b`");
+        diag_fix(p->in.diags, d, "write `a == b`, with a of the left and b of the right side");
+    }
+    item.span = parser_since(p, item.span);
+    push_item(p, items, item);
+}
+
+static void parse_on_keys(Parser *p, AstStep *step) {
+    Items items = {0};
+    Pairs pairs = {0};
+    List list = parser_bare_list(p);
+    bool more = parser_more(p, &list);
+    if (!more && !p->panic) parse_using(p);
+    while (more) {
+        parse_key(p, &pairs, &items);
+        bool joined = !p->panic && parser_at_word(p, "and");
+        if (joined) parser_take_operator(p);
+        more = joined || parser_more(p, &list);
+    }
+    step->items = items.items;
+    step->item_count = (uint32_t)items.count;
+    step->on_left = pairs.left;
+    step->on_right = pairs.right;
+    step->on_count = (uint32_t)pairs.left_count;
+}
+
+// join = "join" ["left" | "right" | "full" | "semi" | "anti"] head "on" key (("," | "and") key)*
+static void parse_join(Parser *p, AstStep *step) {
+    static const struct { const char *word; JoinKind kind; } kinds[] = {
+        {"left", JOIN_LEFT}, {"right", JOIN_RIGHT}, {"full", JOIN_FULL}, {"semi", JOIN_SEMI},
+        {"anti", JOIN_ANTI}, {"inner", JOIN_INNER},
+    };
+    for (size_t i = 0; i < countof(kinds); i++) {
+        if (!parser_at_word(p, kinds[i].word) || parser_ahead_word(p, 1, "on")) continue;
+        step->join = kinds[i].kind;
+        Token word = parser_take(p);
+        if (kinds[i].kind == JOIN_INNER) {
+            Diag *d = parser_slip(p, DIAG_JOIN_FORM, parser_span(p, word), "`join` alone is the inner join");
+            diag_fix(p->in.diags, d, "leave out `inner`");
+        }
+        break;
+    }
+    step->other = parse_flow_head(p);
+    if (p->panic) return;
+    if (!parser_at_word(p, "on")) {
+        parse_using(p);
+        return;
+    }
+    parser_take_operator(p);
+    parse_on_keys(p, step);
+}
+
+// union = "union" head;  zip = "zip" head
+static void parse_other(Parser *p, AstStep *step) { step->other = parse_flow_head(p); }
+
+// ---- where it runs, where it goes --------------------------------------------------------------
+
+static void parse_options(Parser *p, AstStep *step) {
+    if (parser_at(p, TOKEN_OPEN_PAREN)) {
+        step->options = parse_arguments(p, &step->option_count);
+        return;
+    }
+    Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`(`");
+    diag_fix(p->in.diags, d, "write %.*s(...)", TEXT_ARG(step->format.text.len ? step->format.text : TEXT("with ")));
+}
+
+// with = "with" arguments block
+static void parse_with(Parser *p, AstStep *step) {
+    parse_options(p, step);
+    step->block = true;
+    if (!p->panic) step->steps = parse_block(p, &step->step_count);
+}
+
+// on = "on" ("cpu" | "gpu") ["with" arguments] block
+static void parse_on(Parser *p, AstStep *step) {
+    if (!parser_at_word(p, "cpu") && !parser_at_word(p, "gpu")) {
+        Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`cpu` or `gpu`");
+        diag_fix(p->in.diags, d, "write `on cpu { ... }` or `on gpu { ... }`");
+        return;
+    }
+    step->device = take_name(p);
+    if (parser_skip_word(p, "with")) parse_options(p, step);
+    step->block = true;
+    if (!p->panic) step->steps = parse_block(p, &step->step_count);
+}
+
+// write = "write" FORMAT arguments
+static void parse_write(Parser *p, AstStep *step) {
+    step->format = parser_expect_name(p, "a format, as in write csv(...)");
+    if (!p->panic) parse_options(p, step);
+}
+
+// ---- the table ---------------------------------------------------------------------------------
+
+typedef struct StepForm {
+    const char *word;
+    AstStepKind kind;
+    void      (*parse)(Parser *p, AstStep *step);
+} StepForm;
+
+static const StepForm forms[] = {
+    {"where", AST_WHERE, parse_one},
+    {"derive", AST_DERIVE, parse_derive},
+    {"select", AST_SELECT, parse_select},
+    {"drop", AST_DROP, parse_drop},
+    {"rename", AST_RENAME, parse_rename},
+    {"explode", AST_EXPLODE, parse_explode},
+    {"group", AST_GROUP, parse_group},
+    {"aggregate", AST_AGGREGATE, parse_aggregate},
+    {"sort", AST_SORT, parse_sort},
+    {"limit", AST_LIMIT, parse_one},
+    {"skip", AST_SKIP, parse_one},
+    {"distinct", AST_DISTINCT, parse_distinct},
+    {"join", AST_JOIN, parse_join},
+    {"union", AST_UNION, parse_other},
+    {"zip", AST_ZIP, parse_other},
+    {"shuffle", AST_SHUFFLE, parse_shuffle},
+    {"sample", AST_SAMPLE, parse_sample},
+    {"repartition", AST_REPARTITION, parse_repartition},
+    {"on", AST_ON, parse_on},
+    {"with", AST_WITH, parse_with},
+    {"write", AST_WRITE, parse_write},
+};
+
+static const StepForm *find_form(Text word) {
+    for (size_t i = 0; i < countof(forms); i++) if (text_is(word, forms[i].word)) return &forms[i];
+    return nullptr;
+}
+
+bool parse_is_step_word(Text word) { return find_form(word) != nullptr; }
+
+// What other languages call a step.
+static const struct { const char *word, *ours; } foreign_steps[] = {
+    {"filter", "where"}, {"having", "where"}, {"map", "derive"}, {"mutate", "derive"},
+    {"assign", "derive"}, {"let", "derive"}, {"extend", "derive"}, {"with_columns", "derive"},
+    {"project", "select"}, {"order", "sort"}, {"order_by", "sort"}, {"orderby", "sort"},
+    {"arrange", "sort"}, {"take", "limit"}, {"head", "limit"}, {"first", "limit"},
+    {"offset", "skip"}, {"unique", "distinct"}, {"uniq", "distinct"}, {"dedup", "distinct"},
+    {"groupby", "group by"}, {"group_by", "group by"}, {"summarize", "aggregate"},
+    {"summarise", "aggregate"}, {"agg", "aggregate"}, {"flatten", "explode"}, {"unnest", "explode"},
+    {"concat", "union"}, {"append", "union"}, {"merge", "join"}, {"lookup", "join left"},
+    {"save", "write"}, {"output", "write"}, {"into", "write"}, {"to", "write"}, {"remove", "drop"},
+};
+
+static void blame_step(Parser *p, Token token) {
+    Text word = parser_text(p, token), near = {0};
+    Span span = parser_span(p, token);
+    static const char *const kinds[] = {"left", "right", "full", "inner", "outer", "cross", "semi", "anti"};
+    for (size_t i = 0; i < countof(kinds); i++) {
+        if (!parser_word_is(p, token, kinds[i])) continue;
+        Diag *d = parser_error(p, DIAG_SQL_HABIT, span, "`join` comes first");
+        diag_fix(p->in.diags, d, "write `join left FLOW on KEY`");
+        return;
+    }
+    for (size_t i = 0; i < countof(foreign_steps) && !near.len; i++) {
+        if (parser_word_is(p, token, foreign_steps[i].word)) near = text_of(foreign_steps[i].ours);
+    }
+    Text names[countof(forms)];
+    for (size_t i = 0; i < countof(forms); i++) names[i] = text_of(forms[i].word);
+    if (!near.len) near = diag_did_you_mean(word, names, countof(names));
+    Diag *d = parser_error(p, DIAG_UNKNOWN_STEP, span, "unknown step `%.*s`", TEXT_ARG(word));
+    if (near.len) diag_fix(p->in.diags, d, "did you mean `%.*s`?", TEXT_ARG(near));
+    else diag_fix(p->in.diags, d, "write one of the steps: where, derive, select, group by, ...");
+}
+
+// step = WORD and what its form says
+void parse_step(Parser *p, AstStep *step) {
+    Token token = parser_token(p, 0);
+    step->kind = AST_STEP_ERROR;
+    step->span = parser_span(p, token);
+    if (!parser_at(p, TOKEN_WORD)) {
+        Diag *d = parser_unexpected(p, DIAG_UNKNOWN_STEP, "a step behind `|`");
+        bool comment = token.kind == TOKEN_SLASHES || token.kind == TOKEN_MINUS;
+        if (comment) diag_fix(p->in.diags, d, "begin a comment with `#`");
+        else diag_fix(p->in.diags, d, "write a step, such as where, derive, select or write");
+        return;
+    }
+    step->keyword = (Name){parser_text(p, token), parser_span(p, token)};
+    const StepForm *form = find_form(step->keyword.text);
+    if (form) {
+        parser_take(p);
+        step->kind = form->kind;
+        form->parse(p, step);
+    } else if (parser_at_word(p, "window")) {
+        Diag *d = parser_error(p, DIAG_RESERVED_STEP, step->span, "`window` is not in this version");
+        diag_fix(p->in.diags, d, "use group by, or join the flow with an aggregated one");
+    } else {
+        blame_step(p, token);
+    }
+    if (p->panic) step->kind = AST_STEP_ERROR;
+    step->span = parser_since(p, step->span);
+}

@@ -1,0 +1,66 @@
+// The page of every code of this table whose mistake can be seen by the parser: its wrong example
+// gives the code, its right one does not.
+#include "frontend/format.h"
+#include "frontend/parse.h"
+#include "tests/unit/unit.h"
+
+// Takes the lines below `heading` off the page, without their indentation.
+static bool example(Arena *arena, const char *page, const char *heading, Text *program) {
+    const char *at = strstr(page, heading);
+    if (!at) return false;
+    TextBuf buf = {0};
+    for (at += strlen(heading); strncmp(at, "    ", 4) == 0;) {
+        const char *end = strchr(at, '\n');
+        text_buf_add(&buf, (Text){at + 4, (size_t)(end - at) - 4 + 1});
+        at = end + 1;
+    }
+    *program = text_buf_take(&buf, arena);
+    return program->len > 0;
+}
+
+static bool gives(Arena *arena, Text program, DiagCode code, uint32_t *errors) {
+    SourceSet *sources = source_set_new(arena);
+    Diags *diags = diags_new(arena, sources);
+    parse_file(arena, sources, source_add(sources, TEXT("page.sbd"), program), diags);
+    *errors = diags->errors;
+    for (size_t i = 0; i < diags->count; i++) if (diags->items[i]->code == code) return true;
+    return false;
+}
+
+static bool is_syntax(DiagCode code) { return strncmp(diag_code(code), "SB01", 4) == 0; }
+
+static void every_page_says_what_to_do(void) {
+    Arena *arena = arena_new();
+    for (uint32_t i = 0; i < DIAG_COUNT; i++) {
+        DiagCode code = (DiagCode)i;
+        Text wrong, right;
+        // Files and nesting: no program that is short enough to print shows them.
+        bool none = strncmp(diag_code(code), "SB00", 4) == 0 || code == DIAG_TOO_DEEP;
+        bool both = example(arena, diag_page(code), "\nwrong:\n", &wrong) &&
+                    example(arena, diag_page(code), "\nright:\n", &right);
+        CHECK_SAYS(both != none, "%s has no examples", diag_code(code));
+    }
+    arena_free(arena);
+}
+
+static void examples_of_syntax_are_true(void) {
+    Arena *arena = arena_new();
+    for (uint32_t i = 0; i < DIAG_COUNT; i++) {
+        DiagCode code = (DiagCode)i;
+        Text wrong, right;
+        uint32_t errors;
+        if (!is_syntax(code) || !example(arena, diag_page(code), "\nwrong:\n", &wrong)) continue;
+        CHECK_SAYS(gives(arena, wrong, code, &errors), "%s: the wrong example does not give it", diag_code(code));
+        if (!example(arena, diag_page(code), "\nright:\n", &right)) continue;
+        gives(arena, right, code, &errors);
+        CHECK_SAYS(errors == 0, "%s: the right example has %u errors", diag_code(code), errors);
+    }
+    arena_free(arena);
+}
+
+static const UnitTest tests[] = {
+    {"every_page_says_what_to_do", every_page_says_what_to_do},
+    {"examples_of_syntax_are_true", examples_of_syntax_are_true},
+};
+
+UNIT_MAIN("pages", tests)
