@@ -114,6 +114,9 @@ const stdlib: []const []const u8 = &.{
     "json_read.c",
     "json_row.c",
     "text_out.c",
+    "string.c",
+    "string_make.c",
+    "unicode.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "date",
@@ -121,6 +124,7 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
     "hash",
     "number",
     "text_out",
+    "string",
 };
 const stdlib_headers: []const []const u8 = &.{
     "date.h",
@@ -138,6 +142,7 @@ const stdlib_headers: []const []const u8 = &.{
     "json.h",
     "json_text.h",
     "text_out.h",
+    "string.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
@@ -153,6 +158,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "csv_test",
     "lines_test",
     "json_test",
+    "string_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };
