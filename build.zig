@@ -85,11 +85,18 @@ const runtime: []const []const u8 = &.{
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
 const stdlib: []const []const u8 = &.{
+    "aggregate_extreme.c",
+    "aggregate_sample.c",
+    "aggregate_spread.c",
+    "aggregate_sum.c",
+    "aggregate_value.c",
     "date.c",
     "date_format.c",
     "date_math.c",
     "date_parts.c",
     "date_text.c",
+    "decimal.c",
+    "exact_sum.c",
     "generic.c",
     "csv_index.c",
     "csv_row.c",
@@ -119,6 +126,8 @@ const stdlib: []const []const u8 = &.{
     "unicode.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
+    "aggregate_extreme",
+    "aggregate_sum",
     "date",
     "date_parts",
     "hash",
@@ -127,6 +136,9 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
     "string",
 };
 const stdlib_headers: []const []const u8 = &.{
+    "aggregate.h",
+    "decimal.h",
+    "exact_sum.h",
     "date.h",
     "date_parts.h",
     "zone.h",
@@ -148,6 +160,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "breaker_test",
     "diag_test",
+    "aggregate_test",
     "date_test",
     "number_test",
     "regex_test",

@@ -1,0 +1,206 @@
+// Aggregates: the states and functions behind sum, mean, min, max and the others.
+//
+// stdlib/README.md says how add, merge and end look; all-zero bytes are the empty state of each. A
+// result depends on the set of values (and on row orders, where it takes one), never on the way
+// they were spread over threads.
+#ifndef SBC_STDLIB_AGGREGATE_H
+#define SBC_STDLIB_AGGREGATE_H
+
+#include "runtime/abi.h"
+#include "stdlib/exact_sum.h"
+
+typedef struct SbIntegerSum {
+    __int128 total;
+    uint64_t count;
+} SbIntegerSum;
+
+typedef struct SbDecimalSum {
+    SbDecimal low;    // The sum modulo 2^128,
+    int64_t   carry;  // and the multiples of 2^128.
+    uint64_t  count;
+} SbDecimalSum;
+
+// What add and merge of each aggregate look like: V void, S a status.
+#define PLAIN(name, State, X)                                                                     \
+    void name##_add(State *state, X x);                                                           \
+    void name##_merge(State *into, const State *from);
+#define CALLED(name, State, X)                                                                    \
+    int32_t name##_add(SbCall *call, State *state, X x);                                          \
+    int32_t name##_merge(SbCall *call, State *into, const State *from);
+#define GENERIC(name, State)                                                                      \
+    int32_t name##_add(SbCall *call, State *state, const SbType *type, const void *x);            \
+    int32_t name##_merge(SbCall *call, State *into, const SbType *type, const State *from);
+#define ORDERED(name, State)                                                                      \
+    int32_t name##_add(SbCall *call, State *state, uint64_t order, const SbType *type,            \
+                       const void *x);                                                            \
+    int32_t name##_merge(SbCall *call, State *into, const SbType *type, const State *from);
+
+PLAIN(sb_count, int64_t, const void *)
+int64_t sb_count_end(const int64_t *state);
+
+PLAIN(sb_sum_i64, SbIntegerSum, int64_t)
+int32_t sb_sum_i64_end(const SbIntegerSum *state, int64_t *out);
+PLAIN(sb_sum_u64, SbIntegerSum, uint64_t)
+int32_t sb_sum_u64_end(const SbIntegerSum *state, uint64_t *out);
+CALLED(sb_sum_f64, SbExactSum, double)
+double sb_sum_f64_end(SbCall *call, const SbExactSum *state);
+PLAIN(sb_sum_decimal, SbDecimalSum, SbDecimal)
+int32_t sb_sum_decimal_end(const SbDecimalSum *state, SbDecimal *out);
+
+PLAIN(sb_mean_i64, SbIntegerSum, int64_t)
+int32_t sb_mean_i64_end(const SbIntegerSum *state, double *out);
+PLAIN(sb_mean_u64, SbIntegerSum, uint64_t)
+int32_t sb_mean_u64_end(const SbIntegerSum *state, double *out);
+PLAIN(sb_mean_duration, SbIntegerSum, int64_t)
+int32_t sb_mean_duration_end(const SbIntegerSum *state, int64_t *out);
+CALLED(sb_mean_f64, SbExactSum, double)
+int32_t sb_mean_f64_end(SbCall *call, const SbExactSum *state, double *out);
+void sb_mean_decimal_add(SbDecimalSum *state, const SbType *type, SbDecimal x);
+void sb_mean_decimal_merge(SbDecimalSum *into, const SbType *type, const SbDecimalSum *from);
+int32_t sb_mean_decimal_end(const SbDecimalSum *state, const SbType *type, double *out);
+
+PLAIN(sb_any, uint8_t, bool)
+int32_t sb_any_end(const uint8_t *state, bool *out);
+PLAIN(sb_all, uint8_t, bool)
+int32_t sb_all_end(const uint8_t *state, bool *out);
+
+// ---- min and max ---------------------------------------------------------------------------------
+
+#define SB_EXTREMES(X)                                                                            \
+    X(i8, int8_t) X(i16, int16_t) X(i32, int32_t) X(i64, int64_t)                                 \
+    X(u8, uint8_t) X(u16, uint16_t) X(u32, uint32_t) X(u64, uint64_t) X(f32, float) X(f64, double)
+
+#define STATE(name, T)                                                                            \
+    typedef struct SbExtreme_##name {                                                             \
+        T       value;                                                                            \
+        uint8_t seen;                                                                             \
+    } SbExtreme_##name;                                                                           \
+    PLAIN(sb_min_##name, SbExtreme_##name, T)                                                     \
+    int32_t sb_min_##name##_end(const SbExtreme_##name *state, T *out);                           \
+    PLAIN(sb_max_##name, SbExtreme_##name, T)                                                     \
+    int32_t sb_max_##name##_end(const SbExtreme_##name *state, T *out);
+SB_EXTREMES(STATE)
+#undef STATE
+
+typedef struct SbExtremeStr {
+    char   *ptr;     // A copy; null: nothing seen.
+    int64_t len, room;
+} SbExtremeStr;
+
+CALLED(sb_min_str, SbExtremeStr, SbStr)
+int32_t sb_min_str_end(SbCall *call, const SbExtremeStr *state, SbStr *out);
+CALLED(sb_max_str, SbExtremeStr, SbStr)
+int32_t sb_max_str_end(SbCall *call, const SbExtremeStr *state, SbStr *out);
+
+// ---- values of any type --------------------------------------------------------------------------
+
+// Copies a value in memory layout with all that it points to; SB_OK or SB_FAULT_TOO_LARGE.
+int32_t sb_value_copy(SbCall *call, const SbType *type, void *to, const void *from);
+
+typedef struct SbKept {
+    void    *value;  // In memory layout; null: none.
+    uint64_t order;
+} SbKept;
+
+GENERIC(sb_min, SbKept)
+int32_t sb_min_end(SbCall *call, const SbKept *state, const SbType *type, void *out);
+GENERIC(sb_max, SbKept)
+int32_t sb_max_end(SbCall *call, const SbKept *state, const SbType *type, void *out);
+ORDERED(sb_first, SbKept)
+int32_t sb_first_end(SbCall *call, const SbKept *state, const SbType *type, void *out);
+ORDERED(sb_last, SbKept)
+int32_t sb_last_end(SbCall *call, const SbKept *state, const SbType *type, void *out);
+
+// The distinct values with their counts: open addressing, at most half full.
+typedef struct SbDistinctSlot {
+    uint64_t hash, count;  // count 0: free.
+    void    *value;
+} SbDistinctSlot;
+
+typedef struct SbDistinct {
+    SbDistinctSlot *slots;
+    uint64_t        room, used;  // room is a power of two.
+} SbDistinct;
+
+GENERIC(sb_count_distinct, SbDistinct)
+int64_t sb_count_distinct_end(SbCall *call, const SbDistinct *state, const SbType *type);
+GENERIC(sb_mode, SbDistinct)
+int32_t sb_mode_end(SbCall *call, const SbDistinct *state, const SbType *type, void *out);
+
+typedef struct SbCollected {
+    SbKept  *items;
+    uint64_t count, room;
+} SbCollected;
+
+ORDERED(sb_collect, SbCollected)
+int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *type, SbList *out);
+
+// The value of the row whose `by` is least or greatest, of equal ones the first row.
+typedef struct SbArgState {
+    SbKept kept;
+    union {
+        int64_t  i64;
+        uint64_t u64;
+        double   f64;
+        SbExtremeStr str;
+    } by;
+} SbArgState;
+
+#define ARG(name, T)                                                                              \
+    int32_t name##_add(SbCall *call, SbArgState *state, uint64_t order, const SbType *type,       \
+                       const void *x, T by);                                                      \
+    int32_t name##_merge(SbCall *call, SbArgState *into, const SbType *type,                      \
+                         const SbArgState *from);                                                 \
+    int32_t name##_end(SbCall *call, const SbArgState *state, const SbType *type, void *out);
+ARG(sb_arg_min_i64, int64_t)
+ARG(sb_arg_min_date, int32_t)
+ARG(sb_arg_min_u64, uint64_t)
+ARG(sb_arg_min_f64, double)
+ARG(sb_arg_min_str, SbStr)
+ARG(sb_arg_max_i64, int64_t)
+ARG(sb_arg_max_date, int32_t)
+ARG(sb_arg_max_u64, uint64_t)
+ARG(sb_arg_max_f64, double)
+ARG(sb_arg_max_str, SbStr)
+#undef ARG
+
+// ---- distribution --------------------------------------------------------------------------------
+
+typedef struct SbSample {
+    double  *values;
+    uint64_t count, room;
+} SbSample;
+
+CALLED(sb_quantile_f64, SbSample, double)
+int32_t sb_quantile_f64_end(SbCall *call, const SbSample *state, double fraction, double *out);
+CALLED(sb_quantile_i64, SbSample, int64_t)
+int32_t sb_quantile_i64_end(SbCall *call, const SbSample *state, double fraction, double *out);
+CALLED(sb_median_f64, SbSample, double)
+int32_t sb_median_f64_end(SbCall *call, const SbSample *state, double *out);
+CALLED(sb_median_i64, SbSample, int64_t)
+int32_t sb_median_i64_end(SbCall *call, const SbSample *state, double *out);
+
+// Exact sums of x and of its squares.
+typedef struct SbSpread {
+    SbExactSum sum;
+    uint64_t   squares[4];  // 256 bits in units of 2^-160, lowest first.
+    SbWide    *wide;        // Squares that do not fit there, in units of 2^SB_SQUARE_LOWEST.
+} SbSpread;
+
+CALLED(sb_variance, SbSpread, double)
+int32_t sb_variance_end(SbCall *call, const SbSpread *state, double *out);
+CALLED(sb_stddev, SbSpread, double)
+int32_t sb_stddev_end(SbCall *call, const SbSpread *state, double *out);
+
+// The states as functions.decl gives them.
+static_assert(sizeof(SbIntegerSum) == 32 && sizeof(SbDecimalSum) == 32 && sizeof(SbExactSum) == 48);
+static_assert(sizeof(SbKept) == 16 && sizeof(SbDistinct) == 24 && sizeof(SbCollected) == 24);
+static_assert(sizeof(SbArgState) == 40 && sizeof(SbSample) == 24 && sizeof(SbExtremeStr) == 24);
+static_assert(sizeof(SbSpread) == 96 && alignof(SbSpread) == 16 && sizeof(SbExtreme_f64) == 16);
+
+#undef PLAIN
+#undef CALLED
+#undef GENERIC
+#undef ORDERED
+
+#endif

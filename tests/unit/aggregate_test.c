@@ -1,0 +1,326 @@
+// Aggregates: exact sums against other orders and wide arithmetic, the rest against plain loops.
+#include "stdlib/aggregate.h"
+#include "stdlib/decimal.h"
+#include "tests/unit/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint64_t random_state = 0x2545f4914f6cdd1d;
+
+static uint64_t random_u64(void) {
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state * 0x9e3779b97f4a7c15;
+}
+
+// A scratch context of one block of 8 MiB, empty again at each call.
+static SbCall *scratch(void) {
+    static char *block;
+    static SbCall call;
+    if (!block) block = aligned_alloc(16, 8 << 20);
+    call = (SbCall){.at = block, .end = block + (8 << 20), .begin = block};
+    return &call;
+}
+
+static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b)); }
+
+static double sum_of(const double *values, size_t count) {
+    SbCall *call = scratch();
+    SbExactSum sum = {};
+    for (size_t i = 0; i < count; i++) CHECK(sb_sum_f64_add(call, &sum, values[i]) == SB_OK);
+    return sb_sum_f64_end(call, &sum);
+}
+
+#define SUM(...) sum_of((const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+static void exact_sums(void) {
+    CHECK(same(SUM(0.1, 0.2, 0.3), 0.6) && same(SUM(1e16, 1, -1e16), 1));
+    CHECK(same(SUM(1e308, 1e308, -1e308, -1e308), 0) && same(SUM(1e308, 1e308), INFINITY));
+    CHECK(same(SUM(1e308, 1e308, -1e308), 1e308) && same(SUM(5e-324, 5e-324), 1e-323));
+    CHECK(same(SUM(1e300, 5e-324, -1e300), 5e-324) && same(SUM(-1e-300, 1e-310), -9.999999999e-301));
+    CHECK(same(SUM(0x1p53, 1, 0x1p-1074), 0x1.0000000000001p53) && same(SUM(0x1p53, 1), 0x1p53));
+    CHECK(same(SUM(0x1p53, 3), 0x1.0000000000002p53) && same(SUM(-0.0), 0) && same(SUM(INFINITY, 1), INFINITY));
+    CHECK(same(SUM(INFINITY, -INFINITY), NAN) && same(SUM(NAN, 1), NAN) && same(SUM(-INFINITY), -INFINITY));
+    CHECK(same(SUM(0x1p46, 0x1p46, 0x1p46, -0x1p-80), 0x3p46) && same(SUM(2.2250738585072014e-308, -5e-324), 0x1.ffffffffffffep-1023));
+    CHECK(same(SUM(1.7976931348623157e308, 9.9792015476735990e291), INFINITY));
+    CHECK(same(SUM(1.7976931348623157e308, 9.9792015476735972e291), 1.7976931348623157e308));
+}
+
+// A random value; kinds of magnitudes that stay in the window, and all floats.
+static double random_value(int kind) {
+    uint64_t bits = random_u64();
+    if (kind == 0) return (double)(int64_t)(bits % 2000000) / 100 - 5000;
+    if (kind == 1) return ldexp((double)(int64_t)bits, -(int)(random_u64() % 160));
+    bits &= ~(UINT64_C(1) << 62);  // No infinities, and room for a sum.
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// The same sum in other orders and spread over states; then what is left after taking it away.
+static void any_order(void) {
+    enum { COUNT = 300 };
+    for (int round = 0; round < 300; round++) {
+        double values[COUNT];
+        for (int i = 0; i < COUNT; i++) values[i] = random_value(round % 3);
+        double sum = sum_of(values, COUNT);
+        SbCall *call = scratch();
+        SbExactSum states[4] = {}, all = {};
+        for (int i = COUNT - 1; i >= 0; i--) sb_sum_f64_add(call, &states[random_u64() % 4], values[i]);
+        for (int i = 0; i < 4; i++) CHECK(sb_sum_f64_merge(call, &all, &states[i]) == SB_OK);
+        CHECK_SAYS(same(sb_sum_f64_end(call, &all), sum), "%a, not %a", sb_sum_f64_end(call, &all), sum);
+        CHECK(all.count == COUNT);
+        // The rounded sum and the rest: |rest| <= half an ulp.
+        sb_sum_f64_add(call, &all, -sum);
+        double rest = sb_sum_f64_end(call, &all), ulp = nextafter(fabs(sum), INFINITY) - fabs(sum);
+        CHECK_SAYS(fabs(rest) <= ulp / 2, "%a left of %a", rest, sum);
+        for (int i = 0; i < COUNT; i++) sb_sum_f64_add(call, &all, -values[i]);
+        sb_sum_f64_add(call, &all, sum);
+        CHECK(same(sb_sum_f64_end(call, &all), 0));
+    }
+}
+
+// Many additions to one wide chunk: carries are passed on in time.
+static void many_carries(void) {
+    SbCall *call = scratch();
+    SbWide *wide = sb_wide_new(call, SB_WIDE_CHUNKS);
+    wide->pending = (1 << 30) - 3;
+    SbExactSum sum = {.wide = wide};
+    for (int i = 0; i < 100; i++) sb_sum_f64_add(call, &sum, -0x1.fffffffffffffp200);
+    CHECK(same(sb_sum_f64_end(call, &sum), -100 * 0x1.fffffffffffffp200));
+    SbExactSum other = {};
+    for (int i = 0; i < 100; i++) sb_sum_f64_merge(call, &other, &sum);
+    CHECK(same(sb_sum_f64_end(call, &other), -1e4 * 0x1.fffffffffffffp200));
+}
+
+static void integers(void) {
+    SbIntegerSum sum = {}, other = {};
+    int64_t out = 1;
+    uint64_t unsigned_out = 1;
+    double mean = 0;
+    CHECK(sb_sum_i64_end(&sum, &out) == SB_OK && out == 0 && sb_mean_i64_end(&sum, &mean) == SB_NULL);
+    sb_sum_i64_add(&sum, INT64_MAX);
+    sb_sum_i64_add(&sum, 1);
+    CHECK(sb_sum_i64_end(&sum, &out) == SB_FAULT_OVERFLOW);
+    sb_sum_i64_add(&other, -1);
+    sb_sum_i64_merge(&sum, &other);
+    CHECK(sb_sum_i64_end(&sum, &out) == SB_OK && out == INT64_MAX && sum.count == 3);
+    CHECK(sb_mean_i64_end(&sum, &mean) == SB_OK && same(mean, 0x1p63 / 3));
+    sum = (SbIntegerSum){};
+    sb_sum_u64_add(&sum, UINT64_MAX);
+    CHECK(sb_sum_u64_end(&sum, &unsigned_out) == SB_OK && unsigned_out == UINT64_MAX);
+    sb_sum_u64_add(&sum, 1);
+    CHECK(sb_sum_u64_end(&sum, &unsigned_out) == SB_FAULT_OVERFLOW);
+    sum = (SbIntegerSum){};
+    sb_mean_duration_add(&sum, -1);
+    sb_mean_duration_add(&sum, -2);
+    CHECK(sb_mean_duration_end(&sum, &out) == SB_OK && out == -2);
+}
+
+static void decimals(void) {
+    SbDecimalSum sum = {}, other = {};
+    SbDecimal big = sb_decimal_tens(38) - 1, out = 0;
+    for (int i = 0; i < 5; i++) sb_sum_decimal_add(&sum, big);
+    CHECK(sb_sum_decimal_end(&sum, &out) == SB_FAULT_OVERFLOW);
+    for (int i = 0; i < 4; i++) sb_sum_decimal_add(&other, -big);
+    sb_sum_decimal_merge(&sum, &other);
+    CHECK(sb_sum_decimal_end(&sum, &out) == SB_OK && out == big && sum.count == 9);
+    const SbType cents = {.kind = SB_DECIMAL, .precision = 38, .scale = 2};
+    double mean = 0;
+    sum = (SbDecimalSum){};
+    CHECK(sb_mean_decimal_end(&sum, &cents, &mean) == SB_NULL);
+    sb_mean_decimal_add(&sum, &cents, 110);
+    sb_mean_decimal_add(&sum, &cents, 220);
+    CHECK(sb_mean_decimal_end(&sum, &cents, &mean) == SB_OK && same(mean, 1.65));
+}
+
+static void extremes(void) {
+    SbExtreme_f64 low = {}, high = {};
+    double out = 0;
+    CHECK(sb_min_f64_end(&low, &out) == SB_NULL);
+    sb_min_f64_add(&low, NAN);
+    CHECK(sb_min_f64_end(&low, &out) == SB_OK && isnan(out));
+    sb_min_f64_add(&low, 3);
+    sb_min_f64_add(&low, NAN);
+    sb_min_f64_add(&low, -0.0);
+    CHECK(sb_min_f64_end(&low, &out) == SB_OK && same(out, 0.0));
+    sb_max_f64_add(&high, -INFINITY);
+    sb_max_f64_add(&high, 2);
+    CHECK(sb_max_f64_end(&high, &out) == SB_OK && same(out, 2));
+    sb_max_f64_add(&high, NAN);
+    sb_max_f64_add(&high, INFINITY);
+    CHECK(sb_max_f64_end(&high, &out) == SB_OK && isnan(out));
+    SbExtreme_i8 small = {};
+    int8_t value = 0;
+    sb_min_i8_add(&small, INT8_MAX);
+    sb_min_i8_add(&small, INT8_MIN);
+    CHECK(sb_min_i8_end(&small, &value) == SB_OK && value == INT8_MIN);
+}
+
+// A view of the text with SB_SLACK bytes behind, of the last few calls.
+static SbStr str(const char *text) {
+    static char ring[16][256];
+    static unsigned next;
+    char *bytes = ring[next++ % 16];
+    snprintf(bytes, 256 - SB_SLACK, "%s", text);
+    return (SbStr){bytes, (int64_t)strlen(bytes)};
+}
+
+static void texts(void) {
+    SbCall *call = scratch();
+    SbExtremeStr low = {}, high = {}, other = {};
+    SbStr out;
+    CHECK(sb_max_str_end(call, &high, &out) == SB_NULL);
+    const char *words[] = {"pear", "apple", "", "zebra with a name that is longer than thirty-two bytes", "appl"};
+    for (size_t i = 0; i < 5; i++) {
+        sb_min_str_add(call, i & 1 ? &low : &other, str(words[i]));
+        sb_max_str_add(call, &high, str(words[i]));
+    }
+    sb_min_str_merge(call, &low, &other);
+    CHECK(sb_min_str_end(call, &low, &out) == SB_OK && out.len == 0);
+    CHECK(sb_max_str_end(call, &high, &out) == SB_OK && out.len == (int64_t)strlen(words[3]) && memcmp(out.ptr, words[3], (size_t)out.len) == 0);
+}
+
+static const SbType I64 = {.kind = SB_I64, .size = 8, .align = 8}, STR = {.kind = SB_STR, .size = 16, .align = 8};
+
+static void values(void) {
+    SbCall *call = scratch();
+    SbKept first = {}, last = {}, other = {};
+    int64_t out = 0;
+    CHECK(sb_first_end(call, &first, &I64, &out) == SB_NULL);
+    for (int64_t i = 0; i < 10; i++) {
+        int64_t x = (i * 7 + 3) % 10;  // Also its order.
+        sb_first_add(call, i & 1 ? &first : &other, (uint64_t)x + 5, &I64, &x);
+        sb_last_add(call, &last, (uint64_t)x + 5, &I64, &x);
+    }
+    sb_first_merge(call, &first, &I64, &other);
+    CHECK(sb_first_end(call, &first, &I64, &out) == SB_OK && out == 0);
+    CHECK(sb_last_end(call, &last, &I64, &out) == SB_OK && out == 9);
+    SbArgState least = {}, most = {};
+    const char *names[] = {"b", "a", "c", "a"};
+    for (int64_t i = 3; i >= 0; i--) {
+        sb_arg_min_str_add(call, &least, (uint64_t)i, &I64, &i, str(names[i]));
+        sb_arg_max_f64_add(call, &most, (uint64_t)i, &I64, &i, i == 2 ? (double)NAN : 1e9);
+    }
+    CHECK(sb_arg_min_str_end(call, &least, &I64, &out) == SB_OK && out == 1);
+    CHECK(sb_arg_max_f64_end(call, &most, &I64, &out) == SB_OK && out == 2);
+}
+
+static void distinct_and_mode(void) {
+    SbCall *call = scratch();
+    SbDistinct one = {}, two = {};
+    SbStr out;
+    CHECK(sb_count_distinct_end(call, &one, &STR) == 0 && sb_mode_end(call, &one, &STR, &out) == SB_NULL);
+    for (int i = 0; i < 5000; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", i * i % 1000);
+        SbStr x = str(text);
+        CHECK(sb_count_distinct_add(call, i & 1 ? &one : &two, &STR, &x) == SB_OK);
+    }
+    CHECK(sb_count_distinct_merge(call, &one, &STR, &two) == SB_OK);
+    CHECK(sb_count_distinct_end(call, &one, &STR) == 159);  // Squares modulo 1000.
+    SbDistinct mode = {};
+    const char *words[] = {"b", "a", "c", "b", "a"};
+    for (int i = 0; i < 5; i++) {
+        SbStr x = str(words[i]);
+        sb_mode_add(call, &mode, &STR, &x);
+    }
+    CHECK(sb_mode_end(call, &mode, &STR, &out) == SB_OK && out.len == 1 && out.ptr[0] == 'a');
+}
+
+static void collected(void) {
+    SbCall *call = scratch();
+    SbCollected one = {}, two = {};
+    SbList out = {};
+    CHECK(sb_collect_end(call, &one, &STR, &out) == SB_NULL);
+    for (uint64_t i = 0; i < 1000; i++) {
+        uint64_t order = i * 7919 % 1000;
+        char text[8];
+        snprintf(text, sizeof text, "%d", (int)order);
+        SbStr x = str(text);
+        CHECK(sb_collect_add(call, i % 3 ? &one : &two, order, &STR, &x) == SB_OK);
+    }
+    CHECK(sb_collect_merge(call, &one, &STR, &two) == SB_OK);
+    CHECK(sb_collect_end(call, &one, &STR, &out) == SB_OK && out.len == 1000);
+    int bad = 0;
+    for (int64_t i = 0; i < out.len; i++) {
+        SbStr text = ((const SbStr *)out.ptr)[i];
+        char want[8];
+        snprintf(want, sizeof want, "%d", (int)i);
+        bad += text.len != (int64_t)strlen(want) || memcmp(text.ptr, want, (size_t)text.len) != 0;
+    }
+    CHECK(bad == 0);
+}
+
+static void quantiles(void) {
+    SbCall *call = scratch();
+    SbSample sample = {}, other = {};
+    double out = 0;
+    CHECK(sb_median_f64_end(call, &sample, &out) == SB_NULL);
+    for (int i = 0; i < 101; i++) sb_quantile_f64_add(call, i % 2 ? &sample : &other, (double)(i * 37 % 101) - 50);
+    sb_quantile_f64_merge(call, &sample, &other);
+    CHECK(sb_quantile_f64_end(call, &sample, 0, &out) == SB_OK && same(out, -50));
+    CHECK(sb_quantile_f64_end(call, &sample, 1, &out) == SB_OK && same(out, 50));
+    CHECK(sb_quantile_f64_end(call, &sample, 0.25, &out) == SB_OK && same(out, -25));
+    CHECK(sb_quantile_f64_end(call, &sample, 0.255, &out) == SB_OK && same(out, -25 + 0.5));
+    CHECK(sb_median_f64_end(call, &sample, &out) == SB_OK && same(out, 0));
+    CHECK(sb_quantile_f64_end(call, &sample, 1.5, &out) == SB_FAULT_BAD_ARGUMENT);
+    SbSample two = {};
+    sb_median_i64_add(call, &two, 4);
+    sb_median_i64_add(call, &two, 1);
+    CHECK(sb_median_i64_end(call, &two, &out) == SB_OK && same(out, 2.5));
+    sb_median_f64_add(call, &two, INFINITY);
+    sb_median_f64_add(call, &two, INFINITY);
+    CHECK(sb_quantile_f64_end(call, &two, 0.9, &out) == SB_OK && same(out, INFINITY));
+}
+
+static double variance_of(const double *x, size_t count) {
+    SbCall *call = scratch();
+    SbSpread one = {}, two = {};
+    double out = -1;
+    for (size_t i = 0; i < count; i++) CHECK(sb_variance_add(call, i % 3 ? &one : &two, x[i]) == SB_OK);
+    CHECK(sb_variance_merge(call, &two, &one) == SB_OK);
+    return sb_variance_end(call, &two, &out) == SB_OK ? out : -1;
+}
+
+#define VARIANCE(...) variance_of((const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+static void spread(void) {
+    CHECK(VARIANCE(1) == -1 && same(VARIANCE(1, 2, 3, 4), 5.0 / 3) && same(VARIANCE(7, 7, 7), 0));
+    CHECK(same(VARIANCE(1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16), 30));
+    CHECK(same(VARIANCE(0.1, 0.2, 0.4), 0.023333333333333334));  // Of the floats, by exact fractions.
+    CHECK(same(VARIANCE(1e200, 0), INFINITY) && same(VARIANCE(0x1p100, 0), 0x1p199) && same(VARIANCE(0x1p-300, 0), 0x1p-601));
+    CHECK(same(VARIANCE(-0x1p100, 0x1p100, 0x1p-300), 0x1p200) && isnan(VARIANCE(INFINITY, 1)));
+    double x[64];
+    for (int i = 0; i < 64; i++) x[i] = 1e15 + (i & 1);
+    CHECK(same(variance_of(x, 64), 16.0 / 63));
+    SbCall *call = scratch();
+    SbSpread state = {};
+    double out = 0;
+    sb_stddev_add(call, &state, 1);
+    sb_stddev_add(call, &state, 5);
+    CHECK(sb_stddev_end(call, &state, &out) == SB_OK && same(out, sqrt(8)));
+}
+
+static void bools(void) {
+    uint8_t any = 0, all = 0;
+    bool out = true;
+    CHECK(sb_any_end(&any, &out) == SB_NULL && sb_all_end(&all, &out) == SB_NULL);
+    sb_any_add(&any, false);
+    sb_all_add(&all, true);
+    CHECK(sb_any_end(&any, &out) == SB_OK && !out && sb_all_end(&all, &out) == SB_OK && out);
+    sb_any_merge(&any, &all);
+    sb_all_merge(&all, &any);
+    CHECK(sb_any_end(&any, &out) == SB_OK && out && sb_all_end(&all, &out) == SB_OK && !out);
+}
+
+static const UnitTest TESTS[] = {
+    {"exact_sums", exact_sums}, {"any_order", any_order}, {"many_carries", many_carries},
+    {"integers", integers}, {"decimals", decimals}, {"extremes", extremes}, {"texts", texts},
+    {"values", values}, {"distinct_and_mode", distinct_and_mode}, {"collected", collected},
+    {"quantiles", quantiles}, {"spread", spread}, {"bools", bools},
+};
+
+UNIT_MAIN("aggregate_test", TESTS)
