@@ -24,6 +24,17 @@ const ir: []const []const u8 = &.{
     "plan_stages.c",
     "plan_layout.c",
     "plan_print.c",
+    "rewrite.c",
+    "pass.c",
+    "verify.c",
+    "verify_expr.c",
+    "print.c",
+    "passes/reads.c",
+    "passes/spell.c",
+    "passes/fold.c",
+    "passes/cse.c",
+    "passes/prune.c",
+    "passes/ranges.c",
 };
 const frontend: []const []const u8 = &.{
     "check.c",

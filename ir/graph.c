@@ -132,7 +132,8 @@ static bool has_value(ExprOp op) {
 
 static bool fn_same(const FnRef *a, const FnRef *b) {
     if (a == b) return true;
-    return a && b && a->traits == b->traits && text_eq(a->symbol, b->symbol) &&
+    return a && b && a->traits == b->traits && a->pointers == b->pointers &&
+           text_eq(a->symbol, b->symbol) &&
            text_eq(a->name, b->name) && text_eq(a->file, b->file);
 }
 
@@ -180,7 +181,21 @@ static void index_grow(Graph *graph) {
         if (old[i]) graph->index[index_find(graph, &graph->exprs[old[i] - 1])] = old[i];
 }
 
+// Clears what the operator does not use, so that it cannot tell equal nodes apart.
+static Expr used_payload(Expr node) {
+    Expr used = {.op = node.op, .type = node.type, .span = node.span, .proven = node.proven};
+    bool place = node.op == EXPR_COLUMN || node.op == EXPR_RAW;
+    if (has_value(node.op)) used.value = node.value;
+    if (place || node.op == EXPR_PARAM || node.op == EXPR_FIELD || node.op == EXPR_PLACE)
+        used.index = node.index;
+    if (place) used.input = node.input;
+    if (node.op == EXPR_ELSE) used.handler = node.handler;
+    if (node.op == EXPR_CALL) used.fn = node.fn;
+    return used;
+}
+
 ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_count) {
+    payload = used_payload(payload);
     payload.args = arena_copy(graph->arena, args, sizeof *args * arg_count, alignof(ExprId));
     payload.arg_count = arg_count;
     for (uint32_t i = 0; i < arg_count; i++) assert(args[i].i < graph->expr_count);

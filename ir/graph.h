@@ -139,7 +139,9 @@ typedef struct SinkColumn {
     Text   name;
     ExprId value;     // What is written when there is no usable spelling.
     ExprId spelling;  // A str: the source's bytes, written as they are where valid; EXPR_NONE.
-    bool   verbatim;  // CSV to CSV of one dialect: `spelling` is copied, quotes and all.
+    // CSV to CSV of one dialect: `spelling` is copied, quotes and all. The value is then needed
+    // only to tell whether a nullable one is null; usage leaves it out otherwise.
+    bool   verbatim;
 } SinkColumn;
 
 typedef struct SinkOp {
@@ -224,8 +226,8 @@ Graph *graph_new(Arena *arena, TypeTable *types);
 
 // Adds a node, sharing an equal one if there is one. Impure calls are never shared; nodes that can
 // fault themselves only if their spans agree, so that a fault is reported where it stands. `args`
-// are copied. The payload is given by `payload`, whose op, type, span and payload members count;
-// members that its op does not use are zero. Arguments always have smaller numbers than the node.
+// are copied. The payload is given by `payload`, whose op, type, span and payload members count.
+// Arguments always have smaller numbers than the node.
 // Nodes do not change afterwards: passes make new ones.
 ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_count);
 ExprId graph_column(Graph *graph, uint32_t input, uint32_t index, const Type *type, Span span);

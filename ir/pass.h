@@ -31,9 +31,8 @@ bool passes_run(PassContext *context, const char *after);
 void pass_reads(PassContext *context);    // Which source columns count as read (SourceColumn.read).
 void pass_spell(PassContext *context);    // Carries spellings from text sources to text sinks.
 void pass_fold(PassContext *context);     // Constants, identities, widening, needless casts.
-void pass_cse(PassContext *context);      // One node for equal work, across steps of one flow.
+void pass_cse(PassContext *context);      // One node for equal work within an operator.
 void pass_prune(PassContext *context);    // Drops columns and operators nobody reads.
-void pass_push(PassContext *context);     // Filters towards the source where rejects stay the same.
 void pass_ranges(PassContext *context);   // Proves ranges; a proven range drops the overflow check.
 
 // Is the graph well-formed? Prints each violation into `errors`; true when there is none.

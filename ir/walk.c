@@ -234,8 +234,10 @@ static void mark_inputs(Marker *marker, const Op *op) {
     case OP_LIMIT: case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT: mark_same(marker, op); break;
     case OP_SINK:
         for (uint32_t i = 0; i < op->sink.column_count; i++) {
-            mark(marker, op->sink.columns[i].value, op->inputs[0], 0);
-            mark(marker, op->sink.columns[i].spelling, op->inputs[0], 0);
+            const SinkColumn *column = &op->sink.columns[i];
+            bool nullable = graph_at(marker->graph, column->value)->type->nullable;
+            if (!column->verbatim || nullable) mark(marker, column->value, op->inputs[0], 0);
+            mark(marker, column->spelling, op->inputs[0], 0);
         }
         break;
     }

@@ -1,0 +1,67 @@
+// Rewrite: new expressions from old ones, arguments first, each node once.
+#include "ir/rewrite.h"
+
+#include <stdlib.h>
+
+Rewrite rewrite_make(Graph *graph, RewriteNode *node, void *self) {
+    return (Rewrite){.graph = graph, .node = node, .self = self, .walk = walk_make(graph), .round = 1};
+}
+
+void rewrite_forget(Rewrite *rewrite) { rewrite->round++; }
+
+static int compare(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void reserve(Rewrite *rewrite) {
+    Graph *graph = rewrite->graph;
+    size_t cap = rewrite->cap;
+    rewrite->memo = arena_grow(graph->arena, rewrite->memo, sizeof *rewrite->memo,
+                               alignof(ExprId), &cap, graph->expr_count);
+    rewrite->known = arena_grow(graph->arena, rewrite->known, sizeof *rewrite->known,
+                                alignof(uint32_t), &rewrite->cap, graph->expr_count);
+}
+
+ExprId rewrite_same(Graph *graph, ExprId id, const ExprId *args) {
+    const Expr *node = graph_at(graph, id);
+    bool same = true;
+    for (uint32_t i = 0; i < node->arg_count; i++) same &= expr_same(args[i], node->args[i]);
+    return same ? id : graph_expr(graph, *node, args, node->arg_count);
+}
+
+static void rewrite_node(Rewrite *rewrite, ExprId id) {
+    Graph *graph = rewrite->graph;
+    const Expr *node = graph_at(graph, id);
+    ExprId *args = arena_new_array(graph->arena, ExprId, node->arg_count);
+    for (uint32_t i = 0; i < node->arg_count; i++) args[i] = rewrite->memo[node->args[i].i];
+    rewrite->memo[id.i] = rewrite->node(rewrite->self, graph, id, args);
+    rewrite->known[id.i] = rewrite->round;
+}
+
+// Numbers grow from arguments to nodes, so their order is a good one.
+ExprId rewrite_expr(Rewrite *rewrite, ExprId root) {
+    if (expr_is_none(root)) return root;
+    reserve(rewrite);
+    size_t count = 0;
+    walk_start(&rewrite->walk);
+    walk_add(&rewrite->walk, root);
+    for (ExprId id; walk_next(&rewrite->walk, &id);)
+        if (rewrite->known[id.i] != rewrite->round)
+            arena_push(rewrite->graph->arena, rewrite->below, count, rewrite->below_cap, id.i);
+    if (count) qsort(rewrite->below, count, sizeof *rewrite->below, compare);
+    for (size_t i = 0; i < count; i++) rewrite_node(rewrite, (ExprId){rewrite->below[i]});
+    return rewrite->memo[root.i];
+}
+
+static void rewrite_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)scope, (void)wanted;
+    *slot = rewrite_expr(self, *slot);
+}
+
+void rewrite_graph(Graph *graph, RewriteNode *node, void *self) {
+    Rewrite rewrite = rewrite_make(graph, node, self);
+    graph_each_expr(graph, &rewrite, rewrite_slot);
+    for (size_t i = 0; i < graph->op_count; i++)
+        op_each_expr(&graph->ops[i], &rewrite, rewrite_slot);
+}

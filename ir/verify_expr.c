@@ -1,0 +1,213 @@
+// The verifier of expressions: the rules of ops.def, node by node.
+#include "ir/verify.h"
+
+typedef struct Check {
+    Verifier     *verifier;
+    const Expr   *node;
+    uint32_t      id;
+    const Type  **types;  // Of the arguments.
+} Check;
+
+static void want(const Check *check, bool condition, const char *rule) {
+    if (condition) return;
+    verify_say(check->verifier, "$%u %s: %s", check->id, expr_op_name(check->node->op), rule);
+}
+
+static bool is_bool(const Type *type) { return type->kind == TYPE_BOOL && !type->nullable; }
+
+static bool same_base(const Type *a, const Type *b) { return type_base(a) == type_base(b); }
+
+static bool const_fits(const Type *type, const Const *value) {
+    if (value->is_null || !type_is_nested(type)) return true;
+    if (type->kind == TYPE_STRUCT && value->item_count != type->field_count) return false;
+    for (uint32_t i = 0; i < value->item_count; i++) {
+        const Type *item = type->kind == TYPE_LIST ? type->elem : type->fields[i].type;
+        if (value->items[i].is_null && !item->nullable) return false;
+        if (!const_fits(item, &value->items[i])) return false;
+    }
+    return true;
+}
+
+static void check_leaf(const Check *check) {
+    const Expr *node = check->node;
+    const Graph *graph = check->verifier->graph;
+    if (node->op == EXPR_CONST) {
+        want(check, !node->value.is_null || node->type->nullable, "a null of a type without null");
+        want(check, const_fits(node->type, &node->value), "the value does not fit the type");
+    } else if (node->op == EXPR_PARAM) {
+        bool known = node->index < graph->param_count;
+        want(check, known && graph->params[node->index].type == node->type, "no such parameter");
+    } else if (node->op == EXPR_PLACE) {
+        TypeKind kind = node->index == PLACE_SOURCE ? TYPE_STR : TYPE_I64;
+        want(check, node->index <= PLACE_OFFSET && node->type->kind == kind, "no such place");
+    } else if (node->op == EXPR_RAW) {
+        want(check, node->type->kind == TYPE_STR, "a spelling is a str");
+    }
+}
+
+static void check_arithmetic(const Check *check) {
+    const Expr *node = check->node;
+    bool plain = type_is_integer(node->type) || type_is_float(node->type);
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        want(check, !check->types[i]->nullable, "an operand may be null");
+        bool counted = type_is_integer(check->types[i]) || type_is_float(check->types[i]);
+        if (plain && counted) want(check, check->types[i] == node->type, "operands differ in type");
+    }
+    if (node->op == EXPR_DIV)
+        want(check, type_is_float(node->type) && check->types[0] == node->type &&
+             check->types[1] == node->type, "operands are no floats of one type");
+}
+
+static void check_logic(const Check *check) {
+    want(check, is_bool(check->node->type), "the result is no bool");
+    for (uint32_t i = 0; i < check->node->arg_count; i++)
+        want(check, is_bool(check->types[i]), "an operand is no bool");
+}
+
+static void check_compare(const Check *check) {
+    want(check, is_bool(check->node->type), "the result is no bool");
+    want(check, check->node->arg_count > 0, "it has no operand");
+    for (uint32_t i = 1; i < check->node->arg_count; i++)
+        want(check, same_base(check->types[0], check->types[i]), "operands differ in type");
+}
+
+static void check_choice(const Check *check) {
+    const Expr *node = check->node;
+    if (node->op == EXPR_IF) {
+        want(check, is_bool(check->types[0]), "the condition is no bool");
+        want(check, check->types[1] == node->type && check->types[2] == node->type,
+             "a branch has another type");
+    } else if (node->op == EXPR_COALESCE) {
+        want(check, same_base(check->types[0], check->types[1]) && check->types[1] == node->type,
+             "the sides differ in type");
+    } else if (node->op == EXPR_ELSE) {
+        uint32_t count = node->handler == ELSE_VALUE ? 2 : 1;
+        want(check, node->arg_count == count, "arguments do not fit the handler");
+        for (uint32_t i = 0; i < node->arg_count; i++)
+            want(check, same_base(check->types[i], node->type), "it has another type");
+    }
+}
+
+static void check_convert(const Check *check) {
+    const Expr *node = check->node;
+    if (node->op == EXPR_SOME) {
+        want(check, node->type->nullable && type_base(node->type) == check->types[0],
+             "it is not the argument's type with null");
+        return;
+    }
+    want(check, node->type->nullable == check->types[0]->nullable, "null appears or is lost");
+    if (node->op == EXPR_TO_F64) want(check, node->type->kind == TYPE_F64, "the result is no f64");
+}
+
+static void check_struct(const Check *check) {
+    const Expr *node = check->node;
+    const Type *type = type_base(node->type);
+    bool fits = type->kind == TYPE_STRUCT && type->field_count == node->arg_count;
+    want(check, fits, "arguments are not the fields of the type");
+    for (uint32_t i = 0; fits && i < node->arg_count; i++)
+        want(check, check->types[i] == type->fields[i].type, "a field has another type");
+}
+
+static void check_nested(const Check *check) {
+    const Expr *node = check->node;
+    const Type *first = node->arg_count ? type_base(check->types[0]) : nullptr;
+    if (node->op == EXPR_STRUCT) {
+        check_struct(check);
+    } else if (node->op == EXPR_FIELD) {
+        bool known = first->kind == TYPE_STRUCT && node->index < first->field_count;
+        want(check, known, "the argument has no such field");
+        if (known)
+            want(check, same_base(first->fields[node->index].type, node->type), "it has another type");
+    } else if (node->op == EXPR_LIST) {
+        bool list = node->type->kind == TYPE_LIST;
+        want(check, list, "the type is no list");
+        for (uint32_t i = 0; list && i < node->arg_count; i++)
+            want(check, check->types[i] == node->type->elem, "an element has another type");
+    } else if (node->op == EXPR_INDEX) {
+        want(check, first->kind == TYPE_LIST && same_base(first->elem, node->type),
+             "the argument is no list of the type");
+        want(check, type_is_integer(check->types[1]), "the index is no integer");
+    }
+}
+
+static void check_texts(const Check *check) {
+    want(check, type_base(check->node->type)->kind == TYPE_STR, "the result is no str");
+    for (uint32_t i = 0; check->node->op == EXPR_CONCAT && i < check->node->arg_count; i++)
+        want(check, type_base(check->types[i])->kind == TYPE_STR, "an operand is no str");
+}
+
+static void check_types(const Check *check) {
+    switch (check->node->op) {
+    case EXPR_CONST: case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE:
+    case EXPR_REGEX: case EXPR_ZONE:
+        check_leaf(check);
+        break;
+    case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
+    case EXPR_MOD:
+        check_arithmetic(check);
+        break;
+    case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IN:
+        check_compare(check);
+        break;
+    case EXPR_NOT: case EXPR_AND: case EXPR_OR: check_logic(check); break;
+    case EXPR_IS_NULL: want(check, is_bool(check->node->type), "the result is no bool"); break;
+    case EXPR_COALESCE: case EXPR_IF: case EXPR_ELSE: check_choice(check); break;
+    case EXPR_SOME: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: check_convert(check); break;
+    case EXPR_CALL: want(check, check->node->fn != nullptr, "it calls nothing"); break;
+    case EXPR_CONCAT: case EXPR_TEXT: check_texts(check); break;
+    case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX: check_nested(check); break;
+    }
+}
+
+void verify_node(Verifier *verifier, ExprId id) {
+    const Expr *node = graph_at(verifier->graph, id);
+    Check check = {.verifier = verifier, .node = node, .id = id.i};
+    int arity = expr_op_arity(node->op);
+    bool good = (arity < 0 || (uint32_t)arity == node->arg_count) && node->type &&
+                node->type->kind != TYPE_ERROR;
+    want(&check, good, "it has no type, or not as many arguments as it takes");
+    for (uint32_t i = 0; good && i < node->arg_count; i++) {
+        good = node->args[i].i < id.i;
+        want(&check, good, "an argument does not come before it");
+    }
+    if (!good) return;
+    check.types = arena_new_array(verifier->graph->arena, const Type *, node->arg_count);
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        check.types[i] = graph_at(verifier->graph, node->args[i])->type;
+    check_types(&check);
+}
+
+// The operator whose columns an expression of the scope names, or null.
+static const Op *columns_of(const Verifier *verifier, Scope scope, uint32_t input) {
+    const Op *op = verifier->op;
+    switch (scope) {
+    case SCOPE_PARAMS: return nullptr;
+    case SCOPE_OWN: return input == 0 ? op : nullptr;
+    case SCOPE_INPUT: return input == 0 ? graph_op_at(verifier->graph, op->inputs[0]) : nullptr;
+    case SCOPE_RIGHT: return input == 1 ? graph_op_at(verifier->graph, op->inputs[1]) : nullptr;
+    }
+    return nullptr;
+}
+
+void verify_expr(Verifier *verifier, ExprId root, Scope scope) {
+    if (root.i >= verifier->graph->expr_count) {
+        verify_say(verifier, "$%u does not exist", root.i);
+        return;
+    }
+    walk_start(&verifier->walk);
+    walk_add(&verifier->walk, root);
+    for (ExprId id; walk_next(&verifier->walk, &id);) {
+        const Expr *node = graph_at(verifier->graph, id);
+        if (!verifier->checked[id.i]) verify_node(verifier, id);
+        verifier->checked[id.i] = true;
+        if (node->op == EXPR_PLACE && scope == SCOPE_PARAMS)
+            verify_say(verifier, "$%u place: there is no row here", id.i);
+        if (node->op != EXPR_COLUMN && node->op != EXPR_RAW) continue;
+        const Op *from = columns_of(verifier, scope, node->input);
+        bool good = from && node->index < from->column_count;
+        if (good && node->op == EXPR_COLUMN) good = from->columns[node->index].type == node->type;
+        if (!good)
+            verify_say(verifier, "$%u %s %u.%u: no such column of that type", id.i,
+                       expr_op_name(node->op), node->input, node->index);
+    }
+}
