@@ -54,14 +54,8 @@ static const Type *arms_type(Checker *checker, Scope *scope, const AstExpr *expr
 }
 
 static bool arms_closed(Checker *checker, const AstExpr *expr) {
-    for (uint32_t i = 0; i + 1 < expr->arm_count; i++) {
-        if (expr->arms[i].condition) continue;
-        const AstExpr *next = expr->arms[i + 1].value;
-        Diag *diag = report(checker, DIAG_CASE_ORDER, next->span, "this arm is never reached");
-        report_label(checker, diag, next->span, "`_` before it takes every row");
-        report_fix(checker, diag, "make `_` the last arm");
-        return false;
-    }
+    for (uint32_t i = 0; i + 1 < expr->arm_count; i++)
+        if (!expr->arms[i].condition) return false;  // The parser reported it.
     if (expr->arm_count && !expr->arms[expr->arm_count - 1].condition) return true;
     Diag *diag = report(checker, DIAG_CASE_OPEN, expr->span, "the case has no arm `_`");
     report_label(checker, diag, expr->span, "what if no condition holds?");

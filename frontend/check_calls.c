@@ -146,8 +146,9 @@ static bool is_later(const AstExpr *call, const char **what, DiagCode *code) {
 static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *call) {
     const char *what;
     DiagCode code;
+    Scope *rows = scope->kind == SCOPE_RESULT ? scope->group->input : scope;
     for (uint32_t i = 0; i < call->arg_count; i++)
-        check_expr(checker, scope, call->args[i].value, nullptr);
+        check_expr(checker, rows, call->args[i].value, nullptr);
     if (is_later(call, &what, &code)) {
         Diag *diag = report(checker, code, call->span, "%s are not in this version", what);
         report_label(checker, diag, call->name.span, "'%.*s'", TEXT_ARG(call->name.text));

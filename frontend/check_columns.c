@@ -3,21 +3,13 @@
 
 // ---- items ---------------------------------------------------------------------------------------
 
-bool item_name(Checker *checker, const AstItem *item, Name *name) {
+bool item_name(const AstItem *item, Name *name) {
     const AstExpr *value = item->value;
     *name = item->name;
     if (name->text.len) return true;
-    if (!value || value->kind == AST_ERROR) return false;
-    if (value->kind == AST_NAME || value->kind == AST_FIELD) {
-        *name = value->name;
-        return true;
-    }
-    Diag *diag = report(checker, DIAG_ITEM_NAME, value->span, "this column needs a name");
-    report_label(checker, diag, value->span, "computed");
-    Text text = source_text(checker, value->span);
-    if (text.len > 40) text = TEXT("...");
-    report_fix(checker, diag, "name = %.*s", TEXT_ARG(text));
-    return false;
+    if (!value || value->kind != AST_NAME) return false;  // The parser reported it.
+    *name = value->name;
+    return true;
 }
 
 Value check_item(Checker *checker, Scope *scope, const AstItem *item) {
@@ -109,7 +101,7 @@ Flow step_derive(Checker *checker, Flow flow, const AstStep *step) {
     for (uint32_t i = 0; i < step->item_count; i++) {
         Value value = check_item(checker, &scope, &step->items[i]);
         Name name;
-        if (!item_name(checker, &step->items[i], &name)) {
+        if (!item_name(&step->items[i], &name)) {
             good = false;
             continue;
         }
@@ -128,7 +120,7 @@ Flow step_select(Checker *checker, Flow flow, const AstStep *step) {
     for (uint32_t i = 0; i < step->item_count; i++) {
         Value value = check_item(checker, &scope, &step->items[i]);
         Name name;
-        bool named = item_name(checker, &step->items[i], &name);
+        bool named = item_name(&step->items[i], &name);
         good &= named;
         if (!named) continue;
         if (written_before(checker, name, names, count)) good = false;
@@ -141,17 +133,9 @@ Flow step_select(Checker *checker, Flow flow, const AstStep *step) {
 }
 
 // The column that an item of drop or rename names; null: reported, or nobody knows the columns.
-static Binding *named_column(Checker *checker, Scope *scope, const AstItem *item,
-                             const AstStep *step) {
+static Binding *named_column(Checker *checker, Scope *scope, const AstItem *item) {
     const AstExpr *value = item->value;
-    if (scope->unknown || !value || value->kind == AST_ERROR) return nullptr;
-    if (value->kind != AST_NAME) {
-        Diag *diag = report(checker, DIAG_NOT_A_COLUMN, value->span, "'%.*s' takes names of columns",
-                            TEXT_ARG(step->keyword.text));
-        report_label(checker, diag, value->span, "an expression");
-        report_fix(checker, diag, "compute columns with `derive`");
-        return nullptr;
-    }
+    if (scope->unknown || !value || value->kind != AST_NAME) return nullptr;
     Binding *binding = scope_find(scope, value->name.text);
     if (binding) return binding;
     Diag *diag = report(checker, DIAG_UNKNOWN_COLUMN, value->span, "no column '%.*s'",
@@ -168,7 +152,7 @@ Flow step_drop(Checker *checker, Flow flow, const AstStep *step) {
     bool *dropped = arena_new_array(checker->arena, bool, scope.count + 1);
     bool good = true;
     for (uint32_t i = 0; i < step->item_count; i++) {
-        Binding *binding = named_column(checker, &scope, &step->items[i], step);
+        Binding *binding = named_column(checker, &scope, &step->items[i]);
         if (binding) dropped[binding - scope.names] = true;
         else good = false;
     }
@@ -190,7 +174,7 @@ Flow step_rename(Checker *checker, Flow flow, const AstStep *step) {
     bool good = true;
     for (uint32_t i = 0; i < step->item_count; i++) {
         const AstItem *item = &step->items[i];
-        Binding *binding = named_column(checker, &scope, item, step);
+        Binding *binding = named_column(checker, &scope, item);
         if (binding) names[binding - scope.names] = item->name.text;
         else good = false;
     }
@@ -208,38 +192,28 @@ Flow step_rename(Checker *checker, Flow flow, const AstStep *step) {
     return projected(checker, flow, &out, good, step);
 }
 
-// The list is computed first, if it is no bare column, and then taken apart.
 Flow step_explode(Checker *checker, Flow flow, const AstStep *step) {
-    if (!step->item_count) return broken_flow();
-    const AstItem *item = &step->items[0];
     Scope scope = scope_of_flow(checker, flow);
-    Value value = check_item(checker, &scope, item);
-    Name name;
-    if (!item_name(checker, item, &name) || is_error(value.type) || flow.broken)
-        return broken_flow();
-    if (type_base(value.type)->kind != TYPE_LIST) {
-        Diag *diag = report(checker, DIAG_EXPLODE_LIST, item->value->span,
-                            "`explode` takes a list, not %s", type_say(checker, value.type));
-        report_label(checker, diag, item->value->span, "%s", type_say(checker, value.type));
-        if (value.type->kind == TYPE_STR)
-            report_fix(checker, diag, "make a list of it: explode %.*s = split(%.*s, \" \")",
-                       TEXT_ARG(name.text), TEXT_ARG(source_text(checker, item->value->span)));
+    Binding *list = step->item_count ? named_column(checker, &scope, &step->items[0]) : nullptr;
+    if (!list) return broken_flow();
+    const Type *type = type_base(list->value.type);
+    if (type->kind != TYPE_LIST) {
+        Span span = step->items[0].span;
+        Diag *diag = report(checker, DIAG_EXPLODE_LIST, span, "`explode` takes a list, not %s",
+                            type_say(checker, list->value.type));
+        report_label(checker, diag, span, "%s", type_say(checker, list->value.type));
+        if (type->kind == TYPE_STR)
+            report_fix(checker, diag, "make a list of it: derive %.*s = split(%.*s, \" \")",
+                       TEXT_ARG(list->name), TEXT_ARG(list->name));
         else report_fix(checker, diag, "name a column of a list type");
         return broken_flow();
-    }
-    StepId id = make_step(checker, step->span);
-    bool bare = item->value->kind == AST_NAME && text_eq(name.text, item->value->name.text);
-    if (!bare) {
-        scope_bind(checker, &scope, name.text, value);
-        flow = project(checker, flow, &scope, id, step->span);
     }
     const Op *input = graph_op_at(checker->graph, flow.op);
     Column *columns = input->columns;
     uint32_t count = input->column_count;
-    Op *op = add_op(checker, OP_EXPLODE, &flow, id, step->span);
+    Op *op = add_op(checker, OP_EXPLODE, &flow, make_step(checker, step->span), step->span);
     copy_columns(checker, op, columns, count);
-    for (uint32_t i = 0; i < count; i++)
-        if (text_eq(op->columns[i].name, name.text)) op->explode.column = i;
-    op->columns[op->explode.column].type = type_base(value.type)->elem;
+    op->explode.column = graph_at(checker->graph, list->value.id)->index;
+    op->columns[op->explode.column].type = type->elem;
     return flow;
 }

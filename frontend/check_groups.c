@@ -21,7 +21,7 @@ static bool group_keys(Checker *checker, const AstStep *step, GroupBuild *group)
         Value value = check_item(checker, group->input, item);
         Name name;
         good &= good_key(checker, value, item->span, DIAG_KEY_TYPE, "a key of a group");
-        if (!item_name(checker, item, &name)) return false;
+        if (!item_name(item, &name)) return false;
         for (uint32_t j = 0; j < group->key_count; j++) {
             if (!text_eq(group->keys[j].name, name.text)) continue;
             Diag *diag = report(checker, DIAG_DUPLICATE_COLUMN, name.span,
@@ -39,15 +39,7 @@ static bool group_keys(Checker *checker, const AstStep *step, GroupBuild *group)
 // ---- group and aggregate ---------------------------------------------------------------------------
 
 static bool result_name(Checker *checker, const AstItem *item, const Scope *out, Name *name) {
-    *name = item->name;
-    if (!name->text.len && item->value && item->value->kind == AST_CALL) {
-        Diag *diag = report(checker, DIAG_ITEM_NAME, item->value->span, "this column needs a name");
-        report_label(checker, diag, item->value->span, "an aggregate");
-        report_fix(checker, diag, "%.*s = %.*s", TEXT_ARG(item->value->name.text),
-                   TEXT_ARG(source_text(checker, item->value->span)));
-        return false;
-    }
-    if (!item_name(checker, item, name)) return false;
+    if (!item_name(item, name)) return false;
     if (!scope_find(out, name->text)) return true;
     Diag *diag = report(checker, DIAG_DUPLICATE_COLUMN, name->span,
                         "column '%.*s' stands twice in one step", TEXT_ARG(name->text));

@@ -79,11 +79,6 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
         Diag *diag = report(checker, DIAG_GPU, step->device.span, "`on gpu` is not in this version");
         report_label(checker, diag, step->device.span, "nothing runs on a GPU yet");
         report_fix(checker, diag, "write `on cpu`, or drop the block's head");
-    } else if (step->kind == AST_ON && !text_is(step->device.text, "cpu")) {
-        Diag *diag = report(checker, DIAG_DEVICE, step->device.span, "no device '%.*s'",
-                            TEXT_ARG(step->device.text));
-        report_label(checker, diag, step->device.span, "expected cpu or gpu");
-        report_fix(checker, diag, "on cpu { ... }");
     }
     for (uint32_t i = 0; i < step->option_count; i++) {
         for (uint32_t j = 0; j < i; j++) {

@@ -66,15 +66,9 @@ static bool join_keys(Checker *checker, JoinBuild *join, const AstStep *step) {
     for (uint32_t i = 0; i < join->right_scope.count; i++) join->merged[i] = -1;
     bool good = true;
     for (uint32_t i = 0; i < step->item_count; i++) {
-        const AstItem *item = &step->items[i];
-        const AstExpr *value = item->value;
-        if (value && value->kind != AST_NAME) {
-            Diag *diag = report(checker, DIAG_NOT_A_COLUMN, value->span,
-                                "`on` takes names of columns, or pairs a == b");
-            report_label(checker, diag, value->span, "an expression");
-            report_fix(checker, diag, "derive it as a column on both sides first");
-            good = false;
-        } else good &= merged_key(checker, join, value ? value->name : item->name);
+        const AstExpr *value = step->items[i].value;
+        bool named = value && value->kind == AST_NAME;
+        good &= named && merged_key(checker, join, value->name);
     }
     for (uint32_t i = 0; i < step->on_count; i++) {
         const AstExpr *a = step->on_left[i], *b = step->on_right[i];

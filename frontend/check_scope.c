@@ -25,7 +25,8 @@ void report_label(Checker *checker, Diag *diag, Span span, const char *text, ...
     if (diag == &checker->unheard) return;
     va_list args;
     va_start(args, text);
-    diag_label(checker->diags, diag, span, "%.*s", TEXT_ARG(formatted(checker, text, args)));
+    Text shown = formatted(checker, text, args);
+    diag_label(checker->diags, diag, span, "%.*s", TEXT_ARG(shown));
     va_end(args);
 }
 
@@ -33,7 +34,8 @@ void report_note(Checker *checker, Diag *diag, const char *text, ...) {
     if (diag == &checker->unheard) return;
     va_list args;
     va_start(args, text);
-    diag_note(checker->diags, diag, "%.*s", TEXT_ARG(formatted(checker, text, args)));
+    Text shown = formatted(checker, text, args);
+    diag_note(checker->diags, diag, "%.*s", TEXT_ARG(shown));
     va_end(args);
 }
 
@@ -41,7 +43,8 @@ void report_fix(Checker *checker, Diag *diag, const char *text, ...) {
     if (diag == &checker->unheard) return;
     va_list args;
     va_start(args, text);
-    diag_fix(checker->diags, diag, "%.*s", TEXT_ARG(formatted(checker, text, args)));
+    Text shown = formatted(checker, text, args);
+    diag_fix(checker->diags, diag, "%.*s", TEXT_ARG(shown));
     va_end(args);
 }
 

@@ -294,7 +294,7 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step);
 Flow step_write(Checker *checker, Flow flow, const AstStep *step);
 // Fills a project operator from `scope`'s bindings and moves the flow onto it.
 Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span span);
-bool item_name(Checker *checker, const AstItem *item, Name *name);  // Written, or the bare column's.
+bool item_name(const AstItem *item, Name *name);  // Written, or the bare column's.
 Value check_item(Checker *checker, Scope *scope, const AstItem *item);
 
 // ---- sources, sinks, tables ------------------------------------------------------------------------
