@@ -46,28 +46,32 @@ static inline uint64_t prefix_xor(uint64_t mask) {
     return mask;
 }
 
-// Appends base plus the positions of the mask's bits; writes up to 7 ends too many. Eight at a time:
-// the mask, each bit doubled, takes the positions out of constants two bits at a time, packed; these
-// are spread to bytes, and the bytes to numbers. 16 instructions for up to eight ends, where a loop
-// over the lowest bit takes four for each and mispredicts its end.
-static inline uint32_t *put_half(uint32_t *out, uint32_t mask, __m256i base) {
+// What put_half leaves of a mask of more than eight bits.
+[[gnu::noinline, gnu::cold]]
+static void put_rest(uint32_t *out, uint32_t mask, uint32_t base) {
+    for (int i = 0; mask; i++, mask &= mask - 1) {
+        if (i >= 8) out[i] = base + (uint32_t)__builtin_ctz(mask);
+    }
+}
+
+// Appends base plus the positions of the mask's bits; writes eight ends at least. The mask, each bit
+// doubled, takes all positions out of constants two bits at a time, packed; these are spread to
+// bytes, and the bytes to numbers: 16 instructions for up to eight ends, where a loop over the
+// lowest bit takes four for each and mispredicts its end.
+static inline uint32_t *put_half(uint32_t *out, uint32_t mask, uint32_t base) {
     const uint64_t pairs = _pdep_u64(mask, 0x5555555555555555) * 3;
     uint64_t low = _pext_u64(0xe4e4e4e4e4e4e4e4, pairs);     // Bits 0 and 1 of 0..31.
     uint64_t middle = _pext_u64(0xffaa5500ffaa5500, pairs);  // Bits 2 and 3.
     uint64_t high = _pext_u32(0xffff0000, mask);             // Bit 4.
-    uint32_t *stop = out + (uint32_t)__builtin_popcount(mask);
-    while (true) {
-        uint64_t bytes = _pdep_u64(high, 0x0101010101010101);
-        bytes = bytes * 4 + _pdep_u64(middle, 0x0303030303030303);
-        bytes = bytes * 4 + _pdep_u64(low, 0x0303030303030303);
-        __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bytes));
-        _mm256_storeu_si256((__m256i *)out, _mm256_add_epi32(places, base));
-        out += 8;
-        if (__builtin_expect(out >= stop, 1)) return stop;
-        low >>= 16;
-        middle >>= 16;
-        high >>= 8;
-    }
+    uint64_t bytes = _pdep_u64(high, 0x0101010101010101);
+    bytes = bytes * 4 + _pdep_u64(middle, 0x0303030303030303);
+    bytes = bytes * 4 + _pdep_u64(low, 0x0303030303030303);
+    __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bytes));
+    places = _mm256_add_epi32(places, _mm256_set1_epi32((int)base));
+    _mm256_storeu_si256((__m256i *)out, places);
+    uint32_t count = (uint32_t)__builtin_popcount(mask);
+    if (__builtin_expect(count > 8, 0)) put_rest(out, mask, base);
+    return out + count;
 }
 
 // What a batch without quotes showed.
@@ -93,8 +97,6 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
     __m256i newlines = _mm256_setzero_si256(), quotes = newlines, high = newlines;
     const char *text = scan->in.text;
     uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
-    __m256i base = _mm256_set1_epi32((int)at);
-    const __m256i half = _mm256_set1_epi32(32);
     for (int64_t stop = at + blocks * BLOCK; at < stop; at += BLOCK) {
         __m256i a = load(text + at), b = load(text + at + 32);
         __m256i a_newline = _mm256_cmpeq_epi8(a, newline), b_newline = _mm256_cmpeq_epi8(b, newline);
@@ -104,10 +106,8 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
         high = _mm256_or_si256(high, _mm256_or_si256(a, b));
         __m256i a_end = _mm256_or_si256(a_newline, _mm256_cmpeq_epi8(a, delimiter));
         __m256i b_end = _mm256_or_si256(b_newline, _mm256_cmpeq_epi8(b, delimiter));
-        out = put_half(out, (uint32_t)_mm256_movemask_epi8(a_end), base);
-        base = _mm256_add_epi32(base, half);
-        out = put_half(out, (uint32_t)_mm256_movemask_epi8(b_end), base);
-        base = _mm256_add_epi32(base, half);
+        out = put_half(out, (uint32_t)_mm256_movemask_epi8(a_end), (uint32_t)at);
+        out = put_half(out, (uint32_t)_mm256_movemask_epi8(b_end), (uint32_t)at + 32);
     }
     return (Plain){
         .count = (uint32_t)(out - ends),
@@ -150,8 +150,8 @@ static bool quoted_block(Scan *scan, Quotes *state, int64_t at) {
     scan->newlines += __builtin_popcountll(newline & ~inside);
     scan->high |= bits(a, b) != 0;
     uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
-    out = put_half(out, (uint32_t)separators, _mm256_set1_epi32((int)at));
-    out = put_half(out, (uint32_t)(separators >> 32), _mm256_set1_epi32((int)at + 32));
+    out = put_half(out, (uint32_t)separators, (uint32_t)at);
+    out = put_half(out, (uint32_t)(separators >> 32), (uint32_t)at + 32);
     scan->count = (uint32_t)(out - ends);
     return true;
 }
