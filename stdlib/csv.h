@@ -3,10 +3,12 @@
 // The rules, in one place. A row starts where the last one ended. A line that begins with the
 // comment text is skipped to its line end, whatever it holds; so is a blank line, unless
 // `blank_rows`. A field that begins with the quote character ends at the next quote that is not
-// doubled; a delimiter, a line end or the end of the text must follow. In any other field a quote is
-// a character. LF ends a row; a CR right before it belongs to the line end; a CR anywhere else is
-// a character. The delimiter is neither CR, LF nor the quote. All faults of a row in the order in which they are reported: OPEN_QUOTE (the row is
-// the rest of the text), BAD_QUOTE (it ends at the next LF), FIELD_COUNT, BAD_UTF8.
+// doubled; a delimiter, a line end or the end of the text must follow. In any other field a quote
+// is a character. LF ends a row; a CR right before it belongs to the line end; a CR anywhere else
+// is a character. The delimiter is neither CR, LF nor the quote.
+//
+// The faults of a row, in the order in which they are reported: OPEN_QUOTE (the row is the rest of
+// the text), BAD_QUOTE (it ends at the next LF), FIELD_COUNT, BAD_UTF8.
 #ifndef SBC_STDLIB_CSV_H
 #define SBC_STDLIB_CSV_H
 
@@ -56,8 +58,8 @@ typedef struct SbCsvRow {
 } SbCsvRow;
 
 // The row that starts at pos < end, read byte by byte: the rules above but UTF-8, as plainly as
-// possible. Fills ends[0, field_count); `ends` may be null when field_count is 0, and then no number
-// of fields is wrong.
+// possible. Fills ends[0, field_count); `ends` may be null when field_count is 0, and then no
+// number of fields is wrong.
 int32_t sb_csv_row(const SbCsvText *in, int64_t pos, uint32_t *ends, SbCsvRow *row);
 
 // Behind the comment lines and blank lines at the row start `pos`.

@@ -5,8 +5,8 @@
 // accept() proves the rows: every field_count-th separator must be a line end and no other may be.
 // Without quotes that is all there is. With quotes, a prefix xor over the quote bits says which
 // bytes are inside, and it is trusted only while every quote opens at a field start, closes
-// before a separator, or is doubled. What cannot be proved is left to sb_csv_row, one row at a time,
-// so that the rules stand in one place.
+// before a separator, or is doubled. What cannot be proved is left to sb_csv_row, one row at a
+// time, so that the rules stand in one place.
 #include "stdlib/csv.h"
 
 #include "stdlib/utf8.h"
@@ -54,8 +54,8 @@ static void put_rest(uint32_t *out, uint32_t mask, uint32_t base) {
     }
 }
 
-// Appends base plus the positions of the mask's bits; writes eight ends at least. The mask, each bit
-// doubled, takes all positions out of constants two bits at a time, packed; these are spread to
+// Appends base plus the positions of the mask's bits; writes eight ends at least. The mask, each
+// bit doubled, takes all positions out of constants two bits at a time, packed; these are spread to
 // bytes, and the bytes to numbers: 16 instructions for up to eight ends, where a loop over the
 // lowest bit takes four for each and mispredicts its end.
 static inline uint32_t *put_half(uint32_t *out, uint32_t mask, uint32_t base) {
@@ -99,7 +99,8 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
     uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
     for (int64_t stop = at + blocks * BLOCK; at < stop; at += BLOCK) {
         __m256i a = load(text + at), b = load(text + at + 32);
-        __m256i a_newline = _mm256_cmpeq_epi8(a, newline), b_newline = _mm256_cmpeq_epi8(b, newline);
+        __m256i a_newline = _mm256_cmpeq_epi8(a, newline);
+        __m256i b_newline = _mm256_cmpeq_epi8(b, newline);
         newlines = _mm256_sub_epi8(_mm256_sub_epi8(newlines, a_newline), b_newline);
         quotes = _mm256_or_si256(quotes, _mm256_cmpeq_epi8(a, quote));
         quotes = _mm256_or_si256(quotes, _mm256_cmpeq_epi8(b, quote));
@@ -129,7 +130,8 @@ typedef struct Quotes {
 static bool quoted_block(Scan *scan, Quotes *state, int64_t at) {
     const char *text = scan->in.text + at;
     __m256i a = load(text), b = load(text + 32);
-    const uint64_t newline = bits_equal(a, b, '\n'), quote = bits_equal(a, b, scan->in.dialect->quote);
+    const uint64_t newline = bits_equal(a, b, '\n');
+    const uint64_t quote = bits_equal(a, b, scan->in.dialect->quote);
     const uint64_t delimiter = bits_equal(a, b, scan->in.dialect->delimiter);
     const uint64_t inside = prefix_xor(quote) ^ state->inside;  // The opening quote included.
     const uint64_t separators = (newline | delimiter) & ~inside;
@@ -195,7 +197,8 @@ static void accept_eights(Scan *scan, uint32_t rows) {
     const uint32_t fields = scan->in.field_count;
     SbIndex *index = scan->index;
     const int *last = (const int *)index->ends + (uint64_t)index->rows * fields + fields - 1;
-    const int *before = (const int *)(const void *)(scan->in.text - 1);  // The byte before, then it.
+    // At an offset: the byte before it in bits 0 to 7, the byte itself in bits 8 to 15.
+    const int *before = (const int *)(const void *)(scan->in.text - 1);
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const __m256i steps = _mm256_mullo_epi32(lanes, _mm256_set1_epi32((int)fields));
     const __m256i rotate = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);

@@ -1,5 +1,5 @@
-// JSON (RFC 8259): checks the grammar of lines and values, finds the keys of an object that somebody
-// wants, and reads values into memory layout, as LANGUAGE.md "JSON lines" and docs/text_forms.md say.
+// JSON (RFC 8259): checks the grammar of lines and values, finds the keys of an object that are
+// wanted, and reads values into memory layout (docs/text_forms.md).
 //
 // Nothing here recurses by the depth of the data, only by the depth of types. The text is UTF-8 and
 // readable SB_SLACK past its end.
@@ -43,13 +43,13 @@ static inline uint64_t sb_json_head(SbStr name) {
     return head;
 }
 
-// One row: text[begin, end) must be one object, with white space around it at most. Checks all of its
-// grammar and fills slots[0, count). SB_OK, SB_FAULT_BAD_JSON, or SB_FAULT_TOO_LARGE when there is
-// no memory for a bit per level beyond 1024.
+// One row: the line must be one object, with white space around it at most. Checks all of its
+// grammar and fills slots[0, count). SB_OK, SB_FAULT_BAD_JSON, or SB_FAULT_TOO_LARGE when there
+// is no memory for a bit per level beyond 1024.
 int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonShape *shape,
                     SbJsonSlot *slots);
 
-// ---- reading values whose grammar was checked ----------------------------------------------------
+// ---- reading values whose grammar was checked --------------------------------------------------
 
 // A whole field of CSV, or an argument, as one value with white space around it at most: fills the
 // slot, or SB_FAULT_JSON_TYPE, SB_FAULT_TOO_LARGE.

@@ -117,7 +117,7 @@ int32_t sb_json_compact(SbCall *call, const SbJsonSlot *slot, SbStr *out) {
     return SB_OK;
 }
 
-// ---- values by type ------------------------------------------------------------------------------
+// ---- values by type --------------------------------------------------------------------------
 
 // What a checked value at `at` is.
 static SbJsonSlot slot_at(const char *at, const char *end) {
@@ -173,13 +173,12 @@ static int32_t read_float(SbCall *call, const SbType *type, const SbJsonSlot *sl
                                 : sb_read_f64(text.ptr, text.len, out);
 }
 
-enum { DECIMAL_DIGITS = 38 };
-
 typedef unsigned __int128 Magnitude;
 
 // number * 10 + digit while that stays below 10^38, else false.
 static bool append_digit(Magnitude *number, unsigned digit) {
-    static const Magnitude limit = (Magnitude)UINT64_C(10000000000000000000) * UINT64_C(1000000000000000000);
+    static const Magnitude limit = (Magnitude)UINT64_C(10000000000000000000) *
+                                   UINT64_C(1000000000000000000);
     if (*number >= limit) return false;
     *number = *number * 10 + digit;
     return true;
@@ -267,13 +266,16 @@ static int32_t find_field(SbCall *call, const SbType *type, SbStr quoted, int64_
     SbStr name = {quoted.ptr + 1, quoted.len - 2};
     *field = -1;
     if (memchr(name.ptr, '\\', (size_t)name.len)) {
-        SbJsonSlot slot = {.ptr = quoted.ptr, .len = quoted.len, .kind = SB_JSON_STRING, .escapes = 1};
+        SbJsonSlot slot = {quoted.ptr, quoted.len, .kind = SB_JSON_STRING, .escapes = 1};
         int32_t status = sb_json_string(call, &slot, &name);
+        // A key with half of a surrogate pair is no field's.
+        if (status == SB_FAULT_LONE_SURROGATE) return SB_OK;
         if (status) return status;
     }
     for (uint32_t i = 0; i < type->field_count; i++) {
         SbStr wanted = type->fields[i].name;
-        if (wanted.len == name.len && memcmp(wanted.ptr, name.ptr, (size_t)name.len) == 0) *field = i;
+        if (wanted.len != name.len) continue;
+        if (memcmp(wanted.ptr, name.ptr, (size_t)name.len) == 0) *field = i;
     }
     return SB_OK;
 }

@@ -1,5 +1,5 @@
-// Checks JSON grammar, and finds the wanted keys of a line. A state machine over tokens; strings are
-// searched with vectors; nesting is one bit a level.
+// Checks JSON grammar, and finds the wanted keys of a line. A state machine over tokens; strings
+// are searched with vectors; nesting is one bit a level.
 #include "stdlib/json_text.h"
 
 #include <immintrin.h>

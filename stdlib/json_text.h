@@ -22,10 +22,10 @@ const char *sb_json_value_end(const char *at, const char *end);
 static inline int32_t sb_json_hex4(const char *at) {
     int32_t value = 0;
     for (int i = 0; i < 4; i++) {
-        char c = at[i], lower = (char)(c | 0x20);
-        int32_t digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-        if (digit < 0) return -1;
-        value = value << 4 | digit;
+        const char c = at[i], lower = (char)(c | 0x20);
+        if (c >= '0' && c <= '9') value = value << 4 | (c - '0');
+        else if (lower >= 'a' && lower <= 'f') value = value << 4 | (lower - 'a' + 10);
+        else return -1;
     }
     return value;
 }

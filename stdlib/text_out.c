@@ -70,7 +70,9 @@ bool sb_csv_must_quote(const char *ptr, int64_t len, char delimiter, char quote)
 
 // One byte that JSON strings do not hold as it is.
 static char *put_escape(char *out, uint8_t byte) {
-    static const char letters[32] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    static const char letters[32] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
+    };
     static const char digits[] = "0123456789abcdef";
     *out++ = '\\';
     if (byte >= ' ') {
@@ -91,8 +93,8 @@ char *sb_json_put(char *out, const char *ptr, int64_t len) {
     for (int64_t at = 0; at < len;) {
         Bytes bytes = load(ptr + at);
         memcpy(out, &bytes, sizeof bytes);
-        uint32_t stops = bits((Bytes)(bytes == '"') | (Bytes)(bytes == '\\') | (Bytes)(bytes < ' '));
-        stops = first(stops, len - at);
+        Bytes stop = (Bytes)(bytes == '"') | (Bytes)(bytes == '\\') | (Bytes)(bytes < ' ');
+        uint32_t stops = first(bits(stop), len - at);
         int64_t clean = stops ? __builtin_ctz(stops) : STEP;
         if (clean > len - at) clean = len - at;
         at += clean;
@@ -103,7 +105,8 @@ char *sb_json_put(char *out, const char *ptr, int64_t len) {
     return out;
 }
 
-static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "abcdefghijklmnopqrstuvwxyz0123456789+/";
 
 char *sb_base64_put(char *out, const char *ptr, int64_t len) {
     for (int64_t at = 0; at < len; at += 3) {

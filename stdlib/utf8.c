@@ -71,9 +71,10 @@ static inline __m256i errors(__m256i bytes, __m256i last) {
 
 // Nonzero where a character begins in the last three bytes and does not end.
 static inline __m256i incomplete(__m256i bytes) {
-    const __m256i most = _mm256_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                          -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
-                                          (char)0xef, (char)0xdf, (char)0xbf);
+    // A byte that may be the last, the last but one, and so on.
+    const __m256i most = _mm256_setr_epi8(
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+        -1, -1, -1, -1, -1, -1, (char)0xef, (char)0xdf, (char)0xbf);
     return _mm256_subs_epu8(bytes, most);
 }
 

@@ -4,8 +4,8 @@
 
 #include "runtime/abi.h"
 
-// Is it well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF)? Reads up to
-// SB_SLACK bytes past the end. After Keiser and Lemire, "Validating UTF-8 In Less Than One
+// Is it well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong, at most U+10FFFF)? Reads up
+// to SB_SLACK bytes past the end. After Keiser and Lemire, "Validating UTF-8 In Less Than One
 // Instruction Per Byte" (arXiv 2010.03090).
 bool sb_utf8_valid(const char *ptr, int64_t len);
 

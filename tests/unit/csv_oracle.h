@@ -11,12 +11,12 @@
 enum { ORACLE_FIELDS = 16 };
 
 typedef struct OracleRow {
-    int64_t  begin, end, next;      // The row; behind its line end.
-    int64_t  field_ends[ORACLE_FIELDS];
+    int64_t begin, end, next;  // The row; behind its line end.
+    int64_t field_ends[ORACLE_FIELDS];
     uint32_t fields;
-    bool     skipped;               // A comment or a blank line.
-    bool     closed;                // A line end stands at its end.
-    int32_t  fault;
+    bool skipped;  // A comment or a blank line.
+    bool closed;   // A line end stands at its end.
+    int32_t fault;
 } OracleRow;
 
 static OracleRow oracle_row(const char *text, int64_t pos, int64_t end, uint32_t fields,
@@ -24,7 +24,8 @@ static OracleRow oracle_row(const char *text, int64_t pos, int64_t end, uint32_t
     enum { START, BARE, QUOTED, CLOSED, WRONG, COMMENT } state = START;
     OracleRow row = {.begin = pos, .end = end, .next = end};
     int64_t hash = dialect->comment.len;
-    if (hash > 0 && end - pos >= hash && memcmp(text + pos, dialect->comment.ptr, (size_t)hash) == 0)
+    if (hash > 0 && end - pos >= hash &&
+        memcmp(text + pos, dialect->comment.ptr, (size_t)hash) == 0)
         state = COMMENT;
     row.skipped = state == COMMENT;
     for (int64_t i = pos; i < end; i++) {

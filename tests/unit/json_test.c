@@ -47,7 +47,8 @@ static void keys_are_found(void) {
     SbJsonKey keys[5];
     SbJsonSlot slots[5];
     SbJsonShape shape = make_shape(keys);
-    CHECK(row(" { \"bb\" : [1, {\"a\": 2}] , \"x\": {}, \"\\u0061\": \"\\n\", \"\": 1.0} ", &shape, slots) == 0);
+    CHECK(row(" { \"bb\" : [1, {\"a\": 2}] , \"x\": {}, \"\\u0061\": \"\\n\", \"\": 1.0} ", &shape,
+              slots) == 0);
     CHECK(slots[1].kind == SB_JSON_ARRAY && slots[1].len == 13);
     CHECK(slots[0].kind == SB_JSON_STRING && slots[0].escapes && slots[0].len == 4);
     CHECK(slots[2].kind == SB_JSON_MISSING);
@@ -55,15 +56,44 @@ static void keys_are_found(void) {
     CHECK(row("{\"a\":1,\"a\":2}", &shape, slots) == SB_OK && slots[0].twice && slots[0].whole);
     CHECK(row("{\"longer_than_eighx\":1,\"longer_than_nine\":2}", &shape, slots) == SB_OK);
     CHECK(slots[2].kind == SB_JSON_MISSING && slots[3].kind == SB_JSON_NUMBER);
-    CHECK(row("{\"\\ud800\":1,\"a\":null}", &shape, slots) == SB_OK && slots[0].kind == SB_JSON_NULL);
+    CHECK(row("{\"\\ud800\":1,\"a\":null}", &shape, slots) == SB_OK &&
+          slots[0].kind == SB_JSON_NULL);
 }
 
 static void bad_lines_are_refused(void) {
     static const char *bad[] = {
-        "", "1", "[]", "{", "{}x", "{} {}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{,}", "{a:1}", "{\"a\":01}",
-        "{\"a\":1.}", "{\"a\":.5}", "{\"a\":+1}", "{\"a\":1e}", "{\"a\":-}", "{\"a\":tru}", "{\"a\":NaN}",
-        "{\"a\":\"\x01\"}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u12g4\"}", "{\"a\":\"", "{\"a\":[1,]}", "{\"a\":[1 2]}",
-        "{\"a\":[}", "{\"a\":[1}", "{\"a\":{]}", "{\"a\":'x'}", "{\"a\":1\"b\":2}", "{\"a\":\"\\\"}", "{\"a\":1]",
+        "",
+        "1",
+        "[]",
+        "{",
+        "{}x",
+        "{} {}",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{,}",
+        "{a:1}",
+        "{\"a\":01}",
+        "{\"a\":1.}",
+        "{\"a\":.5}",
+        "{\"a\":+1}",
+        "{\"a\":1e}",
+        "{\"a\":-}",
+        "{\"a\":tru}",
+        "{\"a\":NaN}",
+        "{\"a\":\"\x01\"}",
+        "{\"a\":\"\\x\"}",
+        "{\"a\":\"\\u12g4\"}",
+        "{\"a\":\"",
+        "{\"a\":[1,]}",
+        "{\"a\":[1 2]}",
+        "{\"a\":[}",
+        "{\"a\":[1}",
+        "{\"a\":{]}",
+        "{\"a\":'x'}",
+        "{\"a\":1\"b\":2}",
+        "{\"a\":\"\\\"}",
+        "{\"a\":1]",
     };
     SbJsonKey keys[5];
     SbJsonSlot slots[5];
@@ -74,9 +104,19 @@ static void bad_lines_are_refused(void) {
 }
 
 static char *put_random(char *out, int depth) {
-    static const char *scalars[] = {"1", "-0", "12.5e-3", "true", "false", "null", "\"\"", "\"text\"",
-                                    "\"a long string of more than 32 bytes, \\\"quoted\\\"\"", "\"\\u00e9\\\\\"",
-                                    "0.1", "1E+5", "123456789012345678901234567890"};
+    static const char *scalars[] = {"1",
+                                    "-0",
+                                    "12.5e-3",
+                                    "true",
+                                    "false",
+                                    "null",
+                                    "\"\"",
+                                    "\"text\"",
+                                    "\"a long string of more than 32 bytes, \\\"quoted\\\"\"",
+                                    "\"\\u00e9\\\\\"",
+                                    "0.1",
+                                    "1E+5",
+                                    "123456789012345678901234567890"};
     uint32_t kind = depth > 4 ? 0 : random_below(4);
     if (random_below(8) == 0) *out++ = " \t\r\n"[random_below(4)];
     if (kind >= 2) {
@@ -112,7 +152,8 @@ static void random_lines_agree(void) {
         }
         *end++ = '}';
         for (uint32_t bad = random_below(3); bad > 0; bad--) {
-            text[random_below((uint32_t)(end - text))] = "{}[],:\"\\ue1.- \n\x1f" "a"[random_below(17)];
+            text[random_below((uint32_t)(end - text))] = "{}[],:\"\\ue1.- \n\x1f"
+                                                         "a"[random_below(17)];
         }
         if (random_below(6) == 0) end = text + random_below((uint32_t)(end - text) + 1);
         for (int i = 0; i < SB_SLACK; i++) end[i] = "}\"]0"[random_below(4)];
@@ -182,7 +223,8 @@ static void strings_come_back(void) {
     char text[200 + SB_SLACK], room[6 * 200 + 2 + SB_SLACK];
     for (int round = 0; round < 20000 && !unit_failures; round++) {
         int64_t len = random_below(200);
-        for (int64_t i = 0; i < len + SB_SLACK; i++) text[i] = (char)(random_below(6) ? 'a' : random_below(128));
+        for (int64_t i = 0; i < len + SB_SLACK; i++)
+            text[i] = (char)(random_below(6) ? 'a' : random_below(128));
         char *end = sb_json_put(room, text, len);
         SbJsonSlot slot;
         SbStr out;
@@ -205,23 +247,28 @@ static void strings_come_back(void) {
     CHECK(sb_base64_read(&call, STR("QQ"), &out) == SB_FAULT_BAD_BASE64);
 }
 
-// ---- values by type ------------------------------------------------------------------------------
+// ---- values by type
+// ------------------------------------------------------------------------------
 
 static const SbType type_i8 = {.kind = SB_I8, .size = 1, .align = 1};
 static const SbType type_i64 = {.kind = SB_I64, .size = 8, .align = 8};
 static const SbType type_f64 = {.kind = SB_F64, .size = 8, .align = 8};
-static const SbType type_str = {.kind = SB_STR, .nullable = 1, .size = 24, .align = 8, .valid_offset = 16};
+static const SbType type_str = {
+    .kind = SB_STR, .nullable = 1, .size = 24, .align = 8, .valid_offset = 16};
 static const SbType type_json = {.kind = SB_JSON, .size = 16, .align = 8};
 static const SbType type_date = {.kind = SB_DATE, .size = 4, .align = 4};
-static const SbType type_small = {.kind = SB_DECIMAL, .precision = 5, .scale = 2, .size = 8, .align = 8};
-static const SbType type_large = {.kind = SB_DECIMAL, .precision = 38, .scale = 6, .size = 16, .align = 16};
+static const SbType type_small = {
+    .kind = SB_DECIMAL, .precision = 5, .scale = 2, .size = 8, .align = 8};
+static const SbType type_large = {
+    .kind = SB_DECIMAL, .precision = 38, .scale = 6, .size = 16, .align = 16};
 static const SbType type_list = {.kind = SB_LIST, .size = 16, .align = 8, .elem = &type_str};
 static const SbField fields[] = {
-    {STR("id"), &type_i64, 0}, {STR("x"), &type_f64, 8}, {STR("tags"), &type_list, 16},
-    {STR("raw"), &type_json, 32}, {STR("day"), &type_date, 48}, {STR("cost"), &type_small, 56},
+    {STR("id"), &type_i64, 0},       {STR("x"), &type_f64, 8},     {STR("tags"), &type_list, 16},
+    {STR("raw"), &type_json, 32},    {STR("day"), &type_date, 48}, {STR("cost"), &type_small, 56},
     {STR("total"), &type_large, 64},
 };
-static const SbType type_row = {.kind = SB_STRUCT, .size = 80, .align = 16, .fields = fields, .field_count = 7};
+static const SbType type_row = {
+    .kind = SB_STRUCT, .size = 80, .align = 16, .fields = fields, .field_count = 7};
 
 // Reads text as `type` and writes it again into `room`; the status.
 static int32_t through(const SbType *type, const char *text, char *room) {
@@ -241,14 +288,21 @@ static int32_t through(const SbType *type, const char *text, char *room) {
 
 static void structs_go_there_and_back(void) {
     char room[2048];
-    const char *text = "{\"id\":-7,\"x\":1.5,\"tags\":[\"a\\n\",null,\"\"],\"raw\":{\"k\":[1,\"a b\"]},"
-                       "\"day\":\"2026-11-21\",\"cost\":-0.50,\"total\":12345678901234567890.123456}";
+    const char *text =
+        "{\"id\":-7,\"x\":1.5,\"tags\":[\"a\\n\",null,\"\"],\"raw\":{\"k\":[1,\"a b\"]},"
+        "\"day\":\"2026-11-21\",\"cost\":-0.50,\"total\":12345678901234567890.123456}";
     CHECK(through(&type_row, text, room) == SB_OK);
     CHECK_SAYS(strcmp(room, text) == 0, "%s", room);
-    CHECK(through(&type_row, " { \"other\" : [ {} ] , \"x\": \"-inf\", \"total\":1E3, \"cost\":0, \"day\":\"1970-01-01\","
-                             "\"raw\": [ 1 , \"a b\" ], \"tags\" : [ ] , \"\\u0069d\":0 }", room) == SB_OK);
-    CHECK_SAYS(strcmp(room, "{\"id\":0,\"x\":\"-inf\",\"tags\":[],\"raw\":[1,\"a b\"],\"day\":\"1970-01-01\","
-                            "\"cost\":0.00,\"total\":1000.000000}") == 0, "%s", room);
+    CHECK(through(&type_row,
+                  " { \"other\" : [ {} ] , \"x\": \"-inf\", \"total\":1E3, \"cost\":0, "
+                  "\"day\":\"1970-01-01\","
+                  "\"raw\": [ 1 , \"a b\" ], \"tags\" : [ ] , \"\\u0069d\":0 }",
+                  room) == SB_OK);
+    CHECK_SAYS(
+        strcmp(room,
+               "{\"id\":0,\"x\":\"-inf\",\"tags\":[],\"raw\":[1,\"a b\"],\"day\":\"1970-01-01\","
+               "\"cost\":0.00,\"total\":1000.000000}") == 0,
+        "%s", room);
     CHECK(through(&type_row, "{\"id\":1}", room) == SB_FAULT_MISSING);
     CHECK(through(&type_row, "{\"id\":1,\"id\":1}", room) == SB_FAULT_DUPLICATE_KEY);
     CHECK(through(&type_list, "[\"a\",1]", room) == SB_FAULT_JSON_TYPE);
@@ -256,37 +310,67 @@ static void structs_go_there_and_back(void) {
 }
 
 static void scalars_are_strict(void) {
-    struct { const SbType *type; const char *text; int32_t status; const char *out; } cases[] = {
-        {&type_i64, "1.0", SB_FAULT_JSON_TYPE, ""}, {&type_i64, "1e2", SB_FAULT_JSON_TYPE, ""},
-        {&type_i64, "\"1\"", SB_FAULT_JSON_TYPE, ""}, {&type_i8, "128", SB_FAULT_OUT_OF_RANGE, ""},
-        {&type_i8, "-128", SB_OK, "-128"}, {&type_i64, "null", SB_FAULT_MISSING, ""},
-        {&type_f64, "3", SB_OK, "3.0"}, {&type_f64, "\"nan\"", SB_OK, "\"nan\""},
-        {&type_f64, "\"1.5\"", SB_FAULT_JSON_TYPE, ""}, {&type_f64, "1e999", SB_FAULT_OUT_OF_RANGE, ""},
-        {&type_f64, "true", SB_FAULT_JSON_TYPE, ""}, {&type_str, "null", SB_OK, "null"},
-        {&type_str, "\"\\t\"", SB_OK, "\"\\t\""}, {&type_date, "\"2026-02-30\"", SB_FAULT_BAD_DATE, ""},
-        {&type_small, "999.99", SB_OK, "999.99"}, {&type_small, "1000", SB_FAULT_BAD_DECIMAL, ""},
-        {&type_small, "1.2500", SB_OK, "1.25"}, {&type_small, "1.255", SB_FAULT_BAD_DECIMAL, ""},
-        {&type_small, "125E-2", SB_OK, "1.25"}, {&type_small, "-0.0000125e5", SB_OK, "-1.25"},
-        {&type_small, "0e999999999999", SB_OK, "0.00"}, {&type_small, "1e999999999999", SB_FAULT_BAD_DECIMAL, ""},
-        {&type_small, "1e-999999999999", SB_FAULT_BAD_DECIMAL, ""}, {&type_small, "\"1\"", SB_FAULT_JSON_TYPE, ""},
-        {&type_large, "99999999999999999999999999999999.999999", SB_OK, "99999999999999999999999999999999.999999"},
+    struct {
+        const SbType *type;
+        const char *text;
+        int32_t status;
+        const char *out;
+    } cases[] = {
+        {&type_i64, "1.0", SB_FAULT_JSON_TYPE, ""},
+        {&type_i64, "1e2", SB_FAULT_JSON_TYPE, ""},
+        {&type_i64, "\"1\"", SB_FAULT_JSON_TYPE, ""},
+        {&type_i8, "128", SB_FAULT_OUT_OF_RANGE, ""},
+        {&type_i8, "-128", SB_OK, "-128"},
+        {&type_i64, "null", SB_FAULT_MISSING, ""},
+        {&type_f64, "3", SB_OK, "3.0"},
+        {&type_f64, "\"nan\"", SB_OK, "\"nan\""},
+        {&type_f64, "\"1.5\"", SB_FAULT_JSON_TYPE, ""},
+        {&type_f64, "1e999", SB_FAULT_OUT_OF_RANGE, ""},
+        {&type_f64, "true", SB_FAULT_JSON_TYPE, ""},
+        {&type_str, "null", SB_OK, "null"},
+        {&type_str, "\"\\t\"", SB_OK, "\"\\t\""},
+        {&type_date, "\"2026-02-30\"", SB_FAULT_BAD_DATE, ""},
+        {&type_small, "999.99", SB_OK, "999.99"},
+        {&type_small, "1000", SB_FAULT_BAD_DECIMAL, ""},
+        {&type_small, "1.2500", SB_OK, "1.25"},
+        {&type_small, "1.255", SB_FAULT_BAD_DECIMAL, ""},
+        {&type_small, "125E-2", SB_OK, "1.25"},
+        {&type_small, "-0.0000125e5", SB_OK, "-1.25"},
+        {&type_small, "0e999999999999", SB_OK, "0.00"},
+        {&type_small, "1e999999999999", SB_FAULT_BAD_DECIMAL, ""},
+        {&type_small, "1e-999999999999", SB_FAULT_BAD_DECIMAL, ""},
+        {&type_small, "\"1\"", SB_FAULT_JSON_TYPE, ""},
+        {&type_large, "99999999999999999999999999999999.999999", SB_OK,
+         "99999999999999999999999999999999.999999"},
         {&type_large, "100000000000000000000000000000000", SB_FAULT_BAD_DECIMAL, ""},
-        {&type_json, "null", SB_FAULT_MISSING, ""}, {&type_json, "[ 1 , { } ]", SB_OK, "[1,{}]"},
+        {&type_json, "null", SB_FAULT_MISSING, ""},
+        {&type_json, "[ 1 , { } ]", SB_OK, "[1,{}]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char room[512] = "";
         int32_t status = through(cases[i].type, cases[i].text, room);
-        CHECK_SAYS(status == cases[i].status && strcmp(room, cases[i].out) == 0, "%s: %d, %s", cases[i].text,
-                   status, room);
+        CHECK_SAYS(status == cases[i].status && strcmp(room, cases[i].out) == 0, "%s: %d, %s",
+                   cases[i].text, status, room);
     }
 }
 
 static void csv_fields_are_quoted_when_needed(void) {
-    struct { const char *in, *out; } cases[] = {
-        {"", ""}, {"a", "a"}, {"a b", "a b"}, {"a,b", "\"a,b\""}, {"a\"b", "\"a\"\"b\""}, {"\n", "\"\n\""},
-        {"\r", "\"\r\""}, {"\"", "\"\"\"\""}, {"\xef\xbb\xbfx", "\"\xef\xbb\xbfx\""},
-        {"a long field, longer than 32 bytes, with \"quotes\"", "\"a long field, longer than 32 bytes, with \"\"quotes\"\"\""},
-        {"a long field that is longer than 32 bytes and plain", "a long field that is longer than 32 bytes and plain"},
+    struct {
+        const char *in, *out;
+    } cases[] = {
+        {"", ""},
+        {"a", "a"},
+        {"a b", "a b"},
+        {"a,b", "\"a,b\""},
+        {"a\"b", "\"a\"\"b\""},
+        {"\n", "\"\n\""},
+        {"\r", "\"\r\""},
+        {"\"", "\"\"\"\""},
+        {"\xef\xbb\xbfx", "\"\xef\xbb\xbfx\""},
+        {"a long field, longer than 32 bytes, with \"quotes\"",
+         "\"a long field, longer than 32 bytes, with \"\"quotes\"\"\""},
+        {"a long field that is longer than 32 bytes and plain",
+         "a long field that is longer than 32 bytes and plain"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char in[256], out[512];
@@ -294,7 +378,8 @@ static void csv_fields_are_quoted_when_needed(void) {
         memcpy(in, cases[i].in, strlen(cases[i].in));
         int64_t len = (int64_t)strlen(cases[i].in);
         char *end = sb_csv_put(out, in, len, ',', '"');
-        CHECK_SAYS(end - out == (int64_t)strlen(cases[i].out) && memcmp(out, cases[i].out, (size_t)(end - out)) == 0,
+        CHECK_SAYS(end - out == (int64_t)strlen(cases[i].out) &&
+                       memcmp(out, cases[i].out, (size_t)(end - out)) == 0,
                    "%s: %.*s", cases[i].in, (int)(end - out), out);
         CHECK(sb_csv_must_quote(in, len, ',', '"') == (cases[i].out[0] == '"'));
     }

@@ -22,7 +22,7 @@ static bool blank(const char *text, int64_t begin, int64_t end) {
 
 // Is `index` what a call from `pos` must give?
 static bool agrees(const SbIndex *index, const char *text, int64_t pos, int64_t end,
-                    uint32_t rules) {
+                   uint32_t rules) {
     uint32_t rows = 0;
     int64_t lines = 0;
     int32_t fault = SB_OK;
@@ -44,13 +44,15 @@ static bool agrees(const SbIndex *index, const char *text, int64_t pos, int64_t 
         if (index->fault_begin != start || index->fault_end != stop) return false;
         if (index->fault_lines != 1) return false;
     }
-    return rows == index->rows && fault == index->fault && pos == index->next && lines == index->lines;
+    return rows == index->rows && fault == index->fault && pos == index->next &&
+           lines == index->lines;
 }
 
 static void random_lines_agree(void) {
     static char text[20000 + SB_SLACK];
     static uint32_t starts[600], ends[600];
-    static const char *parts[] = {"\n", "\r\n", " ", "\t", "\r", "abc", "\xc3\xa9", "\xff", "\n\n", "{}"};
+    static const char *parts[] = {"\n",  "\r\n",     " ",    "\t",   "\r",
+                                  "abc", "\xc3\xa9", "\xff", "\n\n", "{}"};
     for (int round = 0; round < 20000 && !unit_failures; round++) {
         uint64_t seed = state;
         int64_t room = 1 + random_below(round % 50 ? 400 : 19000), len = 0;
@@ -63,7 +65,8 @@ static void random_lines_agree(void) {
         uint32_t rows_max = 1 + random_below(500);
         for (uint32_t rules = 0; rules < 4; rules++) {
             for (int64_t pos = 0; pos < len;) {
-                SbIndex index = {.starts = starts, .ends = ends, .ends_max = 600, .rows_max = rows_max};
+                SbIndex index = {
+                    .starts = starts, .ends = ends, .ends_max = 600, .rows_max = rows_max};
                 sb_lines_index(&index, text, pos, len, rules);
                 CHECK_SAYS(agrees(&index, text, pos, len, rules), "round %d, state %llx", round,
                            (unsigned long long)seed);
@@ -83,8 +86,9 @@ static void line_ends_are_found(void) {
 
 // Every sequence of up to four bytes of interest, at several places around a vector border.
 static void utf8_agrees_at_borders(void) {
-    static const unsigned char bytes[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2,
-                                          0xdf, 0xe0, 0xe1, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
+    static const unsigned char bytes[] = {0x00, 0x41, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0,
+                                          0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1, 0xed,
+                                          0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xff};
     enum { N = sizeof bytes };
     char text[160];
     for (uint32_t code = 0; code < N * N * N * N; code++) {
@@ -101,7 +105,8 @@ static void utf8_agrees_at_borders(void) {
 }
 
 static void utf8_agrees_on_random_texts(void) {
-    static const char *parts[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "abcdefgh", "\x80", "\xed\xa0\x80"};
+    static const char *parts[] = {"a",        "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                                  "abcdefgh", "\x80",     "\xed\xa0\x80"};
     char text[400];
     for (int round = 0; round < 200000 && !unit_failures; round++) {
         int64_t len = 0, room = random_below(300), chars = 0;
