@@ -79,6 +79,32 @@ const frontend: []const []const u8 = &.{
     "format.c",
 };
 const codegen_reference: []const []const u8 = &.{
+    "aggregate.c",
+    "arithmetic.c",
+    "big.c",
+    "cast.c",
+    "const_eval.c",
+    "eval.c",
+    "eval_call.c",
+    "files.c",
+    "group.c",
+    "job.c",
+    "join.c",
+    "json_value.c",
+    "library.c",
+    "lines.c",
+    "read_csv.c",
+    "read_json.c",
+    "rejects.c",
+    "relational.c",
+    "run.c",
+    "sort.c",
+    "source.c",
+    "summary.c",
+    "value.c",
+    "value_read.c",
+    "value_text.c",
+    "write.c",
 };
 // Behind dlopen, with LLVM: loaded for code generation only.
 const codegen: []const []const u8 = &.{
@@ -169,6 +195,7 @@ const stdlib_headers: []const []const u8 = &.{
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
+    "reference_csv_test",
     "breaker_test",
     "diag_test",
     "aggregate_test",
@@ -207,9 +234,15 @@ pub fn build(b: *std.Build) void {
     sources(b, core, "ir", ir);
     sources(b, core, "frontend", frontend);
     sources(b, core, "codegen/reference", codegen_reference);
-    sources(b, core, "stdlib", stdlib);
+    // Scratch memory for the library functions that the reference interpreter calls.
+    sources(b, core, "runtime", &.{"scratch.c"});
     core.addEmbedPath(b.path("stdlib")); // #embed <functions.decl>
     const libsbc = b.addLibrary(.{ .name = "sbc", .linkage = .static, .root_module = core });
+
+    // Whole, not as an archive, and with its names exported: the interpreter finds functions by name.
+    const library = module(b, target, optimize);
+    library.addCSourceFiles(.{ .root = b.path("stdlib"), .files = stdlib, .flags = cflags ++ .{"-fvisibility=default"} });
+    const libstd = b.addObject(.{ .name = "stdlib", .root_module = library });
 
     const gen = module(b, target, optimize);
     sources(b, gen, "ir", ir);
@@ -221,7 +254,7 @@ pub fn build(b: *std.Build) void {
     const libgen = b.addLibrary(.{ .name = "sbc-codegen", .linkage = .dynamic, .root_module = gen });
     b.installArtifact(libgen);
 
-    const sbc = program(b, "sbc", target, optimize, libsbc);
+    const sbc = program(b, "sbc", target, optimize, .{ .sbc = libsbc, .std = libstd });
     sources(b, sbc.root_module, ".", &.{"sbc.c"});
     b.installArtifact(sbc);
 
@@ -233,7 +266,7 @@ pub fn build(b: *std.Build) void {
     all.has_side_effects = true;
     all.step.dependOn(b.getInstallStep());
     for (unit) |name| {
-        const t = program(b, name, target, optimize, libsbc);
+        const t = program(b, name, target, optimize, .{ .sbc = libsbc, .std = libstd });
         sources(b, t.root_module, "tests/unit", &.{b.fmt("{s}.c", .{name})});
         t.root_module.linkLibrary(sbrt);
         sbrt_link(t.root_module);
@@ -265,10 +298,11 @@ fn program(
     name: []const u8,
     target: std.Build.ResolvedTarget,
     optimize: std.builtin.OptimizeMode,
-    libsbc: *std.Build.Step.Compile,
+    parts: struct { sbc: *std.Build.Step.Compile, std: *std.Build.Step.Compile },
 ) *std.Build.Step.Compile {
     const m = module(b, target, optimize);
-    m.linkLibrary(libsbc);
+    m.linkLibrary(parts.sbc);
+    m.addObject(parts.std);
     sbrt_link(m);
     const exe = b.addExecutable(.{ .name = name, .root_module = m });
     exe.rdynamic = true; // The reference interpreter finds library functions by name.

@@ -1,0 +1,244 @@
+#include "codegen/reference/aggregate.h"
+
+#include "codegen/reference/big.h"
+#include "codegen/reference/eval.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static Value value_at(const AggCall *call, size_t i) { return call->input->rows[i].x; }
+
+// ---- sums ---------------------------------------------------------------------------------------
+
+// The sum of the values and of their squares. Integers and decimals stand in their own unit,
+// floats in units of 2^BIG_HALF_UNIT and 2^BIG_UNIT.
+typedef struct Sums {
+    Big  x, xx;
+    bool nan, up, down;   // What was not finite.
+} Sums;
+
+static void add_float(Sums *sums, double f, bool squares) {
+    Big term = {0};
+    if (isnan(f)) sums->nan = true;
+    else if (isinf(f)) *(f > 0 ? &sums->up : &sums->down) = true;
+    if (!isfinite(f)) return;
+    big_add_f64(&term, f);
+    big_add(&sums->x, &term);
+    if (!squares) return;
+    Big square = big_product(&term, &term);
+    big_add(&sums->xx, &square);
+}
+
+static void add_integer(Sums *sums, __int128 number, bool squares) {
+    Big term = {0};
+    big_add_i128(&term, number, 0);
+    big_add(&sums->x, &term);
+    if (!squares) return;
+    Big square = big_product(&term, &term);
+    big_add(&sums->xx, &square);
+}
+
+static Sums sums_of(const AggCall *call, bool squares) {
+    Sums sums = {0};
+    for (size_t i = 0; i < call->input->count; i++) {
+        Value value = value_at(call, i);
+        if (type_is_float(call->type)) add_float(&sums, value.f, squares);
+        else if (call->type->kind == TYPE_DECIMAL) add_integer(&sums, value.decimal, squares);
+        else add_integer(&sums, value_integer(call->type, &value), squares);
+    }
+    return sums;
+}
+
+// The sum of floats as f64 or f32.
+static double rounded_sum(const Sums *sums, int bits) {
+    if (sums->nan || (sums->up && sums->down)) return (double)NAN;
+    if (sums->up || sums->down) return sums->up ? (double)INFINITY : -(double)INFINITY;
+    return big_round(&sums->x, BIG_HALF_UNIT, bits);
+}
+
+// The low 128 bits; false if the number has more.
+static bool big_to_i128(const Big *big, __int128 *out) {
+    unsigned __int128 low = 0;
+    for (int i = 3; i >= 0; i--) low = low << 32 | big->limb[i];
+    *out = (__int128)low;
+    uint32_t sign = *out < 0 ? UINT32_MAX : 0;
+    for (int i = 4; i < BIG_LIMBS; i++) {
+        if (big->limb[i] != sign) return false;
+    }
+    return true;
+}
+
+static int32_t sum(const AggCall *call, Value *out) {
+    const Type *type = type_base(call->agg->type);
+    Sums sums = sums_of(call, false);
+    __int128 number;
+    if (type_is_float(call->type)) {
+        *out = value_f64(rounded_sum(&sums, type->kind == TYPE_F32 ? 24 : 53));
+        return SB_OK;
+    }
+    if (!big_to_i128(&sums.x, &number)) return SB_FAULT_OVERFLOW;
+    if (type->kind == TYPE_DECIMAL) {
+        __int128 limit = (__int128)power_of_ten(type->precision);
+        *out = (Value){.decimal = number};
+        return number < limit && number > -limit ? SB_OK : SB_FAULT_OVERFLOW;
+    }
+    *out = value_of_integer(type, number);
+    return integer_fits(type, number) ? SB_OK : SB_FAULT_OVERFLOW;
+}
+
+// The sum of whole numbers * 10^-scale, rounded once to f64.
+static double rounded_integer_sum(const Sums *sums, const Type *type) {
+    __int128 number;
+    if (type->kind != TYPE_DECIMAL || !big_to_i128(&sums->x, &number)) return big_round(&sums->x, 0, 53);
+    return decimal_to_f64(number, type->scale);
+}
+
+static int32_t mean(const AggCall *call, Value *out) {
+    Sums sums = sums_of(call, false);
+    double total = type_is_float(call->type) ? rounded_sum(&sums, 53)
+                                             : rounded_integer_sum(&sums, call->type);
+    double result = total / (double)call->input->count;
+    if (type_base(call->agg->type)->kind == TYPE_DURATION) *out = value_i64((int64_t)result);
+    else *out = value_f64(result);
+    return SB_OK;
+}
+
+// f64(n Sxx - Sx Sx) / (f64(n) f64(n - 1))
+static int32_t variance(const AggCall *call, Value *out, bool root) {
+    size_t n = call->input->count;
+    *out = value_null();
+    if (n < 2) return SB_OK;
+    Sums sums = sums_of(call, true);
+    Big count = big_of(n);
+    Big numerator = big_product(&count, &sums.xx), square = big_product(&sums.x, &sums.x);
+    big_negate(&square);
+    big_add(&numerator, &square);
+    double top = big_round(&numerator, type_is_float(call->type) ? BIG_UNIT : 0, 53);
+    if (call->type->kind == TYPE_DECIMAL) {
+        __int128 number;
+        if (big_to_i128(&numerator, &number)) top = decimal_to_f64(number, 2u * call->type->scale);
+        else top /= (double)power_of_ten(call->type->scale) * (double)power_of_ten(call->type->scale);
+    }
+    if (sums.nan || sums.up || sums.down) top = (double)NAN;
+    double result = top / ((double)n * (double)(n - 1));
+    *out = value_f64(root ? sqrt(result) : result);
+    return SB_OK;
+}
+
+// ---- order ----------------------------------------------------------------------------------------
+
+// The first row whose value (or `by`) is least or greatest.
+static int32_t extreme(const AggCall *call, bool greatest, Value *out) {
+    bool by = call->by_type;
+    const AggRow *best = &call->input->rows[0];
+    for (size_t i = 1; i < call->input->count; i++) {
+        const AggRow *row = &call->input->rows[i];
+        int sign = by ? value_compare(call->by_type, &row->by, &best->by)
+                      : value_compare(call->type, &row->x, &best->x);
+        if (greatest ? sign > 0 : sign < 0) best = row;
+    }
+    *out = best->x;
+    return SB_OK;
+}
+
+// Insertion keeps it plain; merge sort is in sort.c for the rows of flows.
+static Value *sorted_values(const AggCall *call) {
+    size_t count = call->input->count;
+    Value *values = arena_new_array(call->arena, Value, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        Value value = value_at(call, i);
+        size_t low = 0, high = i;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (value_compare(call->type, &values[middle], &value) <= 0) low = middle + 1;
+            else high = middle;
+        }
+        for (size_t k = i; k > low; k--) values[k] = values[k - 1];
+        values[low] = value;
+    }
+    return values;
+}
+
+static double as_f64(const Type *type, const Value *value) {
+    if (type_is_float(type)) return value->f;
+    if (type->kind == TYPE_DECIMAL) return decimal_to_f64(value->decimal, type->scale);
+    return integer_to_f64(value_integer(type, value));
+}
+
+static int32_t quantile(const AggCall *call, double fraction, Value *out) {
+    if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
+    const Value *values = sorted_values(call);
+    double place = fraction * (double)(call->input->count - 1), whole = floor(place);
+    size_t i = (size_t)whole;
+    double low = as_f64(call->type, &values[i]);
+    *out = value_f64(low);
+    if (place > whole)
+        out->f = low + (as_f64(call->type, &values[i + 1]) - low) * (place - whole);
+    return SB_OK;
+}
+
+static int32_t mode(const AggCall *call, Value *out) {
+    const AggInput *input = call->input;
+    size_t best = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        size_t same = 0;
+        for (size_t k = 0; k < input->count; k++) {
+            if (value_same(call->type, &input->rows[i].x, &input->rows[k].x)) same++;
+        }
+        if (same > best) best = same, *out = input->rows[i].x;
+    }
+    return SB_OK;
+}
+
+static int64_t distinct_values(const AggCall *call) {
+    const Value *values = sorted_values(call);
+    int64_t count = 0;
+    for (size_t i = 0; i < call->input->count; i++)
+        count += !i || !value_same(call->type, &values[i - 1], &values[i]);
+    return count;
+}
+
+static int32_t collect(const AggCall *call, Value *out) {
+    size_t count = call->input->count;
+    *out = (Value){.items = arena_new_array(call->arena, Value, count + 1)};
+    out->item_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) out->items[i] = value_at(call, i);
+    return SB_OK;
+}
+
+static int32_t truth(const AggCall *call, bool all, Value *out) {
+    *out = value_bool(all);
+    for (size_t i = 0; i < call->input->count; i++) {
+        if (value_at(call, i).i != all) out->i = !all;
+    }
+    return SB_OK;
+}
+
+int32_t aggregate(const AggCall *call, Value *out) {
+    Text name = call->agg->fn ? call->agg->fn->name : TEXT("count");
+    size_t count = call->input->count;
+    *out = value_i64((int64_t)count);
+    if (text_is(name, "count")) return SB_OK;
+    if (text_is(name, "sum")) return sum(call, out);
+    if (text_is(name, "count_distinct")) {
+        out->i = distinct_values(call);
+        return SB_OK;
+    }
+    *out = value_null();
+    if (!count) return SB_OK;
+    if (text_is(name, "mean")) return mean(call, out);
+    if (text_is(name, "variance")) return variance(call, out, false);
+    if (text_is(name, "stddev")) return variance(call, out, true);
+    if (text_is(name, "min") || text_is(name, "arg_min")) return extreme(call, false, out);
+    if (text_is(name, "max") || text_is(name, "arg_max")) return extreme(call, true, out);
+    if (text_is(name, "quantile")) return quantile(call, call->option.f, out);
+    if (text_is(name, "median")) return quantile(call, 0.5, out);
+    if (text_is(name, "mode")) return mode(call, out);
+    if (text_is(name, "collect")) return collect(call, out);
+    if (text_is(name, "any")) return truth(call, false, out);
+    if (text_is(name, "all")) return truth(call, true, out);
+    if (text_is(name, "first")) *out = value_at(call, 0);
+    else if (text_is(name, "last")) *out = value_at(call, count - 1);
+    else return SB_FAULT_BAD_ARGUMENT;
+    return SB_OK;
+}

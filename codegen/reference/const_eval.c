@@ -1,0 +1,34 @@
+// Constants for the passes: a node whose arguments are constants, as the job would compute it.
+#include "codegen/reference/eval.h"
+#include "codegen/reference/reference.h"
+
+static bool is_known(const Graph *graph, ExprId id) {
+    const Expr *expr = graph_at(graph, id);
+    switch (expr->op) {
+    case EXPR_PARAM: case EXPR_COLUMN: case EXPR_RAW: case EXPR_PLACE: return false;
+    case EXPR_CALL:
+        if (expr->fn->traits & (FN_IMPURE | FN_EXTERN | FN_RANDOM)) return false;
+        break;
+    case EXPR_CONST: case EXPR_REGEX: case EXPR_ZONE: case EXPR_SOME: case EXPR_NEG: case EXPR_ADD:
+    case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV: case EXPR_MOD: case EXPR_EQ:
+    case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL:
+    case EXPR_NOT: case EXPR_AND: case EXPR_OR: case EXPR_COALESCE: case EXPR_IF: case EXPR_IN:
+    case EXPR_ELSE: case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: case EXPR_CONCAT:
+    case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
+        break;
+    }
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        if (!is_known(graph, expr->args[i])) return false;
+    }
+    return true;
+}
+
+bool reference_const_eval(void *self, const Graph *graph, ExprId expr, Const *result) {
+    (void)self;
+    Eval eval;
+    if (!is_known(graph, expr) || !eval_open(&eval, graph, graph->arena)) return false;
+    eval_row(&eval, nullptr, nullptr);
+    int32_t status = eval_expr(&eval, expr, result);
+    eval_close(&eval);
+    return status == SB_OK;
+}

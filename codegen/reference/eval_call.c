@@ -1,0 +1,163 @@
+// Calls of library functions, with the C signatures that stdlib/README.md fixes.
+#include "codegen/reference/eval.h"
+#include "codegen/reference/library.h"
+
+#include "runtime/scratch.h"
+
+#include <ffi.h>
+#include <string.h>
+
+enum { ARGS_MAX = 16 };
+
+// A pattern compiled once, by its node.
+typedef struct Pattern {
+    struct Pattern *next;
+    const Expr     *expr;
+    struct SbRegex      *regex;
+} Pattern;
+
+// What a call passes: values stay where they are until it returns.
+typedef struct Frame {
+    ffi_type *types[ARGS_MAX];
+    void     *values[ARGS_MAX];
+    unsigned  count;
+} Frame;
+
+static ffi_type *pair_members[] = {&ffi_type_uint64, &ffi_type_uint64, nullptr};
+static ffi_type *view_members[] = {&ffi_type_pointer, &ffi_type_sint64, nullptr};
+
+static void init_pairs(ffi_type *pair, ffi_type *view) {
+    // A 128-bit integer travels as two words do, but stands aligned to 16 in memory.
+    *pair = (ffi_type){.size = 16, .alignment = 16, .type = FFI_TYPE_STRUCT, .elements = pair_members};
+    *view = (ffi_type){.size = 16, .alignment = 8, .type = FFI_TYPE_STRUCT, .elements = view_members};
+}
+
+static ffi_type *ffi_of(const Type *type, ffi_type *pair, ffi_type *view) {
+    switch (type->kind) {
+    case TYPE_BOOL: case TYPE_U8: return &ffi_type_uint8;
+    case TYPE_I8: return &ffi_type_sint8;
+    case TYPE_I16: return &ffi_type_sint16;
+    case TYPE_I32: case TYPE_DATE: return &ffi_type_sint32;
+    case TYPE_I64: case TYPE_TIMESTAMP: case TYPE_DURATION: return &ffi_type_sint64;
+    case TYPE_U16: return &ffi_type_uint16;
+    case TYPE_U32: return &ffi_type_uint32;
+    case TYPE_U64: return &ffi_type_uint64;
+    case TYPE_F32: return &ffi_type_float;
+    case TYPE_F64: return &ffi_type_double;
+    case TYPE_DECIMAL: return type->precision > DECIMAL_PRECISION_I64 ? pair : &ffi_type_sint64;
+    case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: case TYPE_LIST: return view;
+    case TYPE_STRUCT: case TYPE_F16: case TYPE_BF16: case TYPE_TENSOR: case TYPE_NULL:
+    case TYPE_ERROR: return &ffi_type_pointer;
+    }
+    return &ffi_type_pointer;
+}
+
+static void push(Frame *frame, ffi_type *type, void *value) {
+    frame->types[frame->count] = type;
+    frame->values[frame->count++] = value;
+}
+
+static void push_pointer(Eval *eval, Frame *frame, const void *pointer) {
+    const void **cell = arena_new_of(eval->arena, const void *);
+    *cell = pointer;
+    push(frame, &ffi_type_pointer, cell);
+}
+
+static const struct SbRegex *regex_of(Eval *eval, const Expr *expr) {
+    for (Pattern *pattern = eval->library; pattern; pattern = pattern->next) {
+        if (pattern->expr == expr) return pattern->regex;
+    }
+    Pattern *pattern = arena_new_of(eval->arena, Pattern);
+    *pattern = (Pattern){eval->library, expr, library_regex(expr->value.text)};
+    eval->library = pattern;
+    return pattern->regex;
+}
+
+void eval_call_close(Eval *eval) {
+    for (Pattern *pattern = eval->library; pattern; pattern = pattern->next)
+        library_regex_free(pattern->regex);
+}
+
+// A value in memory layout, with its flag where the type has one.
+static void *in_memory(Eval *eval, const Type *type, const Value *value) {
+    void *memory = arena_alloc(eval->arena, type_size(type) + SB_SLACK, 16);
+    library_put(eval->arena, type, value, memory);
+    return memory;
+}
+
+static int32_t push_argument(Eval *eval, Frame *frame, const Expr *expr, uint32_t i,
+                             ffi_type extra[2]) {
+    const Expr *arg = graph_at(eval->graph, expr->args[i]);
+    if (arg->op == EXPR_REGEX) {
+        const struct SbRegex *regex = regex_of(eval, arg);
+        if (!regex) return SB_FAULT_BAD_ARGUMENT;
+        push_pointer(eval, frame, regex);
+        return SB_OK;
+    }
+    if (arg->op == EXPR_ZONE) {
+        push_pointer(eval, frame, library_zone(arg->value.text));
+        return SB_OK;
+    }
+    Value value;
+    int32_t status = eval_expr(eval, expr->args[i], &value);
+    if (status) return status;
+    if (expr->fn->pointers & 1u << i) {
+        push_pointer(eval, frame, value.is_null ? nullptr : in_memory(eval, arg->type, &value));
+        return SB_OK;
+    }
+    const Type *type = type_base(arg->type);
+    push(frame, ffi_of(type, &extra[0], &extra[1]), in_memory(eval, type, &value));
+    return SB_OK;
+}
+
+// Calls `function`; a status as the function gives it, and its result in `memory`.
+static int32_t call(Frame *frame, void (*function)(void), ffi_type *result, bool status_result,
+                    void *memory) {
+    ffi_cif cif;
+    ffi_arg status = 0;
+    if (ffi_prep_cif(&cif, FFI_DEFAULT_ABI, frame->count, result, frame->types) != FFI_OK)
+        return SB_FAULT_BAD_ARGUMENT;
+    ffi_call(&cif, function, status_result ? (void *)&status : memory, frame->values);
+    return status_result ? (int32_t)status : SB_OK;
+}
+
+static int32_t fault_of_call(Eval *eval, int32_t status) {
+    SbStr detail = eval->call.detail;
+    Text text = detail.ptr ? text_copy(eval->arena, (Text){detail.ptr, (size_t)detail.len})
+                           : (Text){0};
+    return eval_fault(eval, status, text);
+}
+
+int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
+    const FnRef *fn = expr->fn;
+    ffi_type extra[2];
+    init_pairs(&extra[0], &extra[1]);
+    Frame frame = {0};
+    void *symbol = library_symbol(fn->symbol);
+    if (!symbol || expr->arg_count + 4 > ARGS_MAX) return eval_fault(eval, SB_FAULT_BAD_ARGUMENT, fn->name);
+    if (fn->traits & FN_CALL) push_pointer(eval, &frame, &eval->call);
+    uint64_t identity = eval->rows[0] ? eval->rows[0]->identity : 0;
+    if (fn->traits & FN_RANDOM) push(&frame, &ffi_type_uint64, &identity);
+    if (fn->traits & FN_TYPED) {
+        const Type *first = graph_at(eval->graph, expr->args[0])->type;
+        push_pointer(eval, &frame, library_type(eval->arena, first));
+    }
+    for (uint32_t i = 0; i < expr->arg_count; i++) {
+        int32_t status = push_argument(eval, &frame, expr, i, extra);
+        if (status) return status;
+    }
+    const Type *type = type_base(expr->type);
+    bool by_out = fn->traits & (FN_FALLIBLE | FN_MAYBE | FN_OUT);
+    // libffi writes at least a register.
+    void *memory = arena_alloc(eval->arena, type_size(type) + SB_SLACK, 16);
+    if (by_out) push_pointer(eval, &frame, memory);
+    eval->call.detail = (SbStr){0};
+    ffi_type *result = by_out ? &ffi_type_sint32 : ffi_of(type, &extra[0], &extra[1]);
+    void (*function)(void);
+    memcpy(&function, &symbol, sizeof function);
+    int32_t status = call(&frame, function, result, by_out, memory);
+    if (status >= SB_FAULT_FIRST) return fault_of_call(eval, status);
+    *out = status == SB_NULL ? value_null() : library_get(eval->arena, type, memory);
+    sb_scratch_rewind(&eval->call);
+    return SB_OK;
+}

@@ -1,0 +1,38 @@
+// CSV: rows of a text, one byte after the other, as docs and LANGUAGE say and no faster.
+#ifndef SBC_CODEGEN_REFERENCE_READ_CSV_H
+#define SBC_CODEGEN_REFERENCE_READ_CSV_H
+
+#include "ir/graph.h"
+
+typedef struct CsvField {
+    Text raw;       // As it stands, quotes included.
+    Text text;      // What it holds.
+    bool quoted;
+} CsvField;
+
+typedef struct TextRow {
+    size_t  begin, end;     // Without the line end.
+    size_t  next;           // Behind the line end.
+    int64_t line;           // Of the first byte, from 1.
+    int64_t lines;          // That it covers.
+    int32_t status;         // SB_OK or what is wrong with its structure.
+    CsvField *fields;       // CSV; room for all.
+    size_t  field_count, field_cap;
+} TextRow;
+
+typedef struct TextCursor {
+    Arena  *arena;
+    Text    text;
+    size_t  at;
+    int64_t line;           // Of `at`.
+    const CsvOptions *csv;
+    size_t  field_count;    // That a row must have; 0 while the header is read.
+    int64_t row_max;
+} TextCursor;
+
+// The next row of a CSV; false at the end.
+bool csv_next(TextCursor *cursor, TextRow *row);
+// The next line: false at the end. Blank lines are skipped if `skip_blank`.
+bool line_next(TextCursor *cursor, bool skip_blank, TextRow *row);
+
+#endif

@@ -1,0 +1,177 @@
+// Runs a graph as its job would: options, params, sinks, rejects, summary, exit code.
+#include "codegen/reference/job.h"
+
+#include "codegen/reference/read_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Options that only say how fast or how loud: they change nothing here.
+static const char *const ignored[] = {"threads", "partition", "memory", "progress", "stats", "workers",
+                                      "first-rows", "trace", "spill"};
+
+static bool is_ignored(Text name) {
+    for (size_t i = 0; i < countof(ignored); i++) {
+        if (text_is(name, ignored[i])) return true;
+    }
+    return false;
+}
+
+static void set_reject_limit(Job *job, Text value) {
+    Options *options = &job->options;
+    bool share = value.len && value.at[value.len - 1] == '%';
+    const char *number = text_c(job->arena, value);
+    char *end;
+    options->has_rows = !share;
+    options->has_share = share;
+    if (share) options->share = strtod(number, &end) / 100;
+    else options->rows = strtoll(number, &end, 10);
+    if (end == number || *end != (share ? '%' : 0) || *number == '-')
+        job_fail(job, 2, "--reject-limit takes a number of rows or a share like 0.1%%, not '%s'", number);
+}
+
+static void set_param(Job *job, uint32_t index, Text text) {
+    const Param *param = &job->graph->params[index];
+    const Type *type = type_base(param->type);
+    bool list = type->kind == TYPE_LIST;
+    const Type *scalar = list ? type_base(type->elem) : type;
+    Value value;
+    int32_t status = value_read(job->arena, scalar, text, (ReadOptions){.point = '.'}, &value);
+    if (status) {
+        job_fail(job, 2, "--%.*s: '%.*s' is no %.*s", TEXT_ARG(param->name), TEXT_ARG(text),
+                 TEXT_ARG(type_text(job->arena, scalar)));
+        return;
+    }
+    if (!list) {
+        job->params[index] = value;
+        return;
+    }
+    Value *into = &job->params[index];
+    Value *items = arena_new_array(job->arena, Value, into->item_count + 1);
+    if (into->item_count) memcpy(items, into->items, into->item_count * sizeof *items);
+    items[into->item_count] = value;
+    *into = (Value){.items = items, .item_count = into->item_count + 1};
+}
+
+static void set_option(Job *job, const char *arg, bool *given) {
+    Text text = text_of(arg);
+    const char *equals = memchr(text.at, '=', text.len);
+    if (!text_starts(text, TEXT("--"))) {
+        job_fail(job, 2, "'%s' is no option: options begin with --", arg);
+        return;
+    }
+    Text name = {text.at + 2, (equals ? (size_t)(equals - text.at) : text.len) - 2};
+    Text value = equals ? text_of(equals + 1) : TEXT("true");
+    for (uint32_t i = 0; i < job->graph->param_count; i++) {
+        if (!text_eq(job->graph->params[i].name, name)) continue;
+        // The first value given replaces the default; a list grows with each one more.
+        if (!given[i]) job->params[i] = (Value){0};
+        given[i] = true;
+        set_param(job, i, value);
+        return;
+    }
+    if (text_is(name, "overwrite")) job->options.overwrite = true;
+    else if (text_is(name, "rejects")) job->options.rejects = value;
+    else if (text_is(name, "reject-limit")) set_reject_limit(job, value);
+    else if (!is_ignored(name)) job_fail(job, 2, "there is no option '%s'", arg);
+}
+
+static void set_defaults(Job *job) {
+    for (uint32_t i = 0; i < job->graph->param_count; i++) {
+        const Param *param = &job->graph->params[i];
+        if (!expr_is_none(param->value)) job_setting(job, param->value, &job->params[i]);
+    }
+}
+
+static void check_params(Job *job, const bool *given) {
+    for (uint32_t i = 0; i < job->graph->param_count; i++) {
+        const Param *param = &job->graph->params[i];
+        if (expr_is_none(param->value) && !given[i])
+            job_fail(job, 2, "the parameter '%.*s' must be given: --%.*s=VALUE", TEXT_ARG(param->name),
+                     TEXT_ARG(param->name));
+    }
+}
+
+static void run_sinks(Job *job) {
+    for (size_t i = 0; i < job->graph->op_count; i++) {
+        if (job->graph->ops[i].kind == OP_SINK) job_want(job, job->graph->ops[i].id);
+    }
+    sinks_check(job);
+    for (size_t i = 0; i < job->graph->op_count && !job->exit_code; i++) {
+        if (job->graph->ops[i].kind == OP_SINK) sink_run(job, &job->nodes[i]);
+    }
+}
+
+int reference_run(const ReferenceRun *run) {
+    Arena *arena = arena_new();
+    Job job;
+    TextBuf out = {0};
+    if (!job_open(&job, run->graph, arena)) return 3;
+    bool *given = arena_new_array(arena, bool, run->graph->param_count + 1);
+    set_defaults(&job);
+    for (size_t i = 0; i < run->arg_count; i++) set_option(&job, run->args[i], given);
+    check_params(&job, given);
+    if (!job.exit_code) run_sinks(&job);
+    // What stops a job before its first row leaves no rejects behind.
+    bool ran = job.exit_code != 2;
+    rejects_judge(&job);
+    sinks_publish(&job);
+    if (ran) rejects_publish(&job);
+    text_buf_add(&out, text_buf_view(&job.error));
+    if (ran) summary_print(&job, &out);
+    fwrite(out.at, 1, out.len, stderr);
+    text_buf_free(&out);
+    int exit_code = job.exit_code;
+    job_close(&job);
+    arena_free(arena);
+    return exit_code;
+}
+
+// ---- tables of tests ------------------------------------------------------------------------------
+
+static void give_rows(Job *job, const ReferenceTable *given) {
+    Node *node = job_node(job, given->op);
+    node->done = true;
+    for (uint32_t r = 0; r < given->row_count; r++) {
+        Row *row = row_new(job, node->op);
+        uint32_t visible = 0;
+        for (uint32_t c = 0; c < node->op->column_count; c++) {
+            if (node->op->columns[c].hidden) row->values[c] = value_null();
+            else row->values[c] = given->rows[r].items[visible++];
+        }
+        row_meet(row, node->op);
+        row->identity = r;
+        node_add(job, node, row);
+    }
+}
+
+static Value row_as_struct(Arena *arena, const Op *op, const Row *row) {
+    Value value = {.items = arena_new_array(arena, Value, op->column_count + 1)};
+    for (uint32_t c = 0; c < op->column_count; c++) {
+        if (!op->columns[c].hidden) value.items[value.item_count++] = row->values[c];
+    }
+    return value;
+}
+
+bool reference_table(const Graph *graph, Arena *arena, const ReferenceTable *given, size_t given_count,
+                     ReferenceTable *want, TextBuf *error) {
+    Job job;
+    size_t cap = 0;
+    if (!job_open(&job, graph, arena)) return false;
+    set_defaults(&job);
+    job_want(&job, want->op);
+    for (size_t i = 0; i < given_count; i++) give_rows(&job, &given[i]);
+    want->rows = nullptr;
+    want->row_count = 0;
+    for (const Row *row; (row = job_row(&job, want->op, want->row_count));) {
+        Value value = row_as_struct(arena, graph_op_at(graph, want->op), row);
+        arena_push(arena, want->rows, want->row_count, cap, value);
+    }
+    // In a test a rejected row fails it, whatever the limit of the job.
+    job.options.has_rows = true;
+    rejects_judge(&job);
+    text_buf_add(error, text_buf_view(&job.error));
+    bool good = !job.exit_code;
+    job_close(&job);
+    return good;
+}
