@@ -122,6 +122,7 @@ const runtime: []const []const u8 = &.{
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
 const stdlib: []const []const u8 = &.{
+    "cast.c",
     "aggregate_extreme.c",
     "aggregate_sample.c",
     "aggregate_spread.c",
@@ -173,6 +174,7 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
     "string",
 };
 const stdlib_headers: []const []const u8 = &.{
+    "cast.h",
     "aggregate.h",
     "decimal.h",
     "exact_sum.h",
@@ -199,6 +201,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "breaker_test",
     "diag_test",
     "aggregate_test",
+    "cast_test",
     "date_test",
     "number_test",
     "regex_test",
