@@ -140,7 +140,7 @@ typedef struct SinkColumn {
     ExprId value;     // What is written when there is no usable spelling.
     ExprId spelling;  // A str: the source's bytes, written as they are where valid; EXPR_NONE.
     // CSV to CSV of one dialect: `spelling` is copied, quotes and all. The value is then needed
-    // only to tell whether a nullable one is null; usage leaves it out otherwise.
+    // only to tell whether a nullable one is null; else prune makes it the spelling too.
     bool   verbatim;
 } SinkColumn;
 

@@ -109,6 +109,8 @@ static void print_payload(TextBuf *buf, const Expr *node) {
     switch (node->op) {
     case EXPR_CONST:
         text_buf_char(buf, ' ');
+        type_print(buf, node->type);
+        text_buf_char(buf, ' ');
         print_const(buf, type_base(node->type), &node->value);
         break;
     case EXPR_REGEX: case EXPR_ZONE:
@@ -116,7 +118,7 @@ static void print_payload(TextBuf *buf, const Expr *node) {
         text_buf_quoted(buf, node->value.text);
         break;
     case EXPR_PARAM: case EXPR_FIELD: text_buf_format(buf, " %u", node->index); break;
-    case EXPR_COLUMN: case EXPR_RAW: text_buf_format(buf, " %u.%u", node->input, node->index); break;
+    case EXPR_COLUMN: case EXPR_RAW: text_buf_format(buf, " %u:%u", node->input, node->index); break;
     case EXPR_PLACE: text_buf_format(buf, " %s", form_places[node->index]); break;
     case EXPR_ELSE: text_buf_format(buf, " %s", form_handlers[node->handler]); break;
     case EXPR_CALL:
@@ -184,8 +186,10 @@ static void print_nodes(Printer *to) {
         if (node->op == EXPR_CALL) print_fn(to->buf, node->fn);
         for (uint32_t k = 0; k < node->arg_count; k++) print_use(to, node->args[k]);
         if (node->proven) text_buf_add(to->buf, TEXT(" proven"));
-        text_buf_add(to->buf, TEXT(" : "));
-        type_print(to->buf, node->type);
+        if (node->op != EXPR_CONST) {
+            text_buf_add(to->buf, TEXT(" : "));
+            type_print(to->buf, node->type);
+        }
         print_span(to->buf, node->span);
         text_buf_char(to->buf, '\n');
     }
@@ -338,7 +342,7 @@ static void print_join(Printer *to, const Op *op) {
     }
     for (uint32_t i = 0; i < op->column_count; i++) {
         const JoinColumn *column = &op->join.columns[i];
-        text_buf_format(to->buf, "    from %u.%u", column->side, column->index);
+        text_buf_format(to->buf, "    from %u:%u", column->side, column->index);
         if (column->merged) text_buf_format(to->buf, " merged %u", column->merged_index);
         line_end(to);
     }

@@ -81,6 +81,20 @@ static void read_string(Reader *reader) {
     if (!reader->failed) reader->token = (Token){TOKEN_STRING, text};
 }
 
+// A name of a field in backticks, a backtick in it twice.
+static void read_backticks(Reader *reader) {
+    TextBuf buf = {0};
+    for (reader->at++; reader->at < reader->text.len; reader->at++) {
+        if (peek(reader, 0) == '`' && peek(reader, 1) != '`') break;
+        if (peek(reader, 0) == '`') reader->at++;
+        text_buf_char(&buf, peek(reader, 0));
+    }
+    if (reader->at >= reader->text.len) reader_fail(reader, "a closing backtick");
+    reader->at++;
+    Text text = text_buf_take(&buf, reader->arena);
+    if (!reader->failed) reader->token = (Token){TOKEN_STRING, text};
+}
+
 static bool starts_number(const Reader *reader) {
     if (isdigit((unsigned char)peek(reader, 0))) return true;
     if (peek(reader, 0) != '-') return false;
@@ -110,6 +124,8 @@ void reader_next(Reader *reader) {
         reader->token = (Token){.kind = TOKEN_END};
     } else if (peek(reader, 0) == '"') {
         read_string(reader);
+    } else if (peek(reader, 0) == '`') {
+        read_backticks(reader);
     } else if (starts_number(reader)) {
         read_number(reader);
     } else if (is_word(peek(reader, 0))) {
@@ -321,7 +337,7 @@ static Const read_const(Reader *reader, const Type *base, int depth) {
     if (reader->failed) return (Const){0};
     if (reader_accept(reader, "null")) return (Const){.is_null = true};
     unsigned bits = type_bits(base);
-    __int128 half = bits ? (__int128)1 << (bits - 1) : 0;
+    __int128 half = bits && bits <= 64 ? (__int128)1 << (bits - 1) : 0;
     static const unsigned __int128 decimal_max = ~(unsigned __int128)0 >> 1;
     switch (base->kind) {
     case TYPE_BOOL:

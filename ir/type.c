@@ -190,10 +190,27 @@ int type_field_find(const Type *type, Text name) {
     return -1;
 }
 
+// A name that is no word stands in backticks, a backtick in it twice.
+static void print_field_name(TextBuf *buf, Text name) {
+    bool word = name.len && !(name.at[0] >= '0' && name.at[0] <= '9');
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        word &= c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    }
+    if (!word) text_buf_char(buf, '`');
+    for (size_t i = 0; i < name.len; i++) {
+        if (!word && name.at[i] == '`') text_buf_char(buf, '`');
+        text_buf_char(buf, name.at[i]);
+    }
+    if (!word) text_buf_char(buf, '`');
+}
+
 static void print_struct(TextBuf *buf, const Type *type) {
     text_buf_char(buf, '{');
     for (uint32_t i = 0; i < type->field_count; i++) {
-        text_buf_format(buf, i ? ", %.*s: " : "%.*s: ", TEXT_ARG(type->fields[i].name));
+        if (i) text_buf_add(buf, TEXT(", "));
+        print_field_name(buf, type->fields[i].name);
+        text_buf_add(buf, TEXT(": "));
         type_print(buf, type->fields[i].type);
     }
     text_buf_char(buf, '}');

@@ -70,6 +70,15 @@ static void prune_join(const Pruner *pruner, const bool *used, Op *op) {
     }
 }
 
+// What is copied as it is spelled needs no value; usage left its column out.
+static void prune_sink(const Graph *graph, Op *op) {
+    for (uint32_t i = 0; i < op->sink.column_count; i++) {
+        SinkColumn *column = &op->sink.columns[i];
+        if (column->verbatim && !graph_at(graph, column->value)->type->nullable)
+            column->value = column->spelling;
+    }
+}
+
 // Which output columns stay: computed ones that are used, and what passes through with its input.
 static bool stays(const Pruner *pruner, const Op *op, uint32_t column) {
     switch (op->kind) {
@@ -112,8 +121,9 @@ static void prune_body(const Pruner *pruner, Op *op) {
         }
         break;
     case OP_HINT: op->hint.partition_key_count = 0; break;  // Its text says what was asked for.
+    case OP_SINK: prune_sink(pruner->graph, op); break;
     case OP_SOURCE: case OP_FILTER: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_ZIP:
-    case OP_SHUFFLE: case OP_SAMPLE: case OP_SINK:
+    case OP_SHUFFLE: case OP_SAMPLE:
         break;
     }
 }

@@ -1,0 +1,242 @@
+// Reads every tests/ir/*.ir, which holds what it expects in lines `# WHAT before: ...` or
+// `# WHAT after PASS: NAME COUNT ...`, and prints, reads and prints each again.
+#include "ir/form.h"
+#include "ir/pass.h"
+#include "ir/plan.h"
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+
+static const char folder[] = "tests/ir";
+
+static Text file_text(Arena *arena, const char *path) {
+    FILE *file = fopen(path, "rb");
+    TextBuf buf = {0};
+    for (int c; file && (c = getc(file)) != EOF;) text_buf_char(&buf, (char)c);
+    if (file) fclose(file);
+    return text_buf_take(&buf, arena);
+}
+
+static Graph *read_text(Arena *arena, Text text) {
+    TextBuf error = {0};
+    Graph *graph = graph_read(arena, type_table_new(arena), text, &error);
+    CHECK_SAYS(graph, "%.*s", (int)error.len, error.at);
+    if (graph) CHECK_SAYS(graph_verify(graph, &error), "%.*s", (int)error.len, error.at);
+    text_buf_free(&error);
+    return graph;
+}
+
+static Text print_text(Arena *arena, const Graph *graph) {
+    TextBuf buf = {0};
+    graph_print(&buf, graph);
+    return text_buf_take(&buf, arena);
+}
+
+// ---- counting ----
+
+typedef struct Counter {
+    const Graph *graph;
+    Walk         walk;
+    Text         name;
+    bool         proven;
+    size_t       found;
+} Counter;
+
+static void add_root(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)scope, (void)wanted;
+    walk_add(&((Counter *)self)->walk, *slot);
+}
+
+static size_t count_exprs(const Graph *graph, Text name, bool proven) {
+    Counter counter = {.graph = graph, .walk = walk_make(graph)};
+    size_t found = 0;
+    walk_start(&counter.walk);
+    for (size_t i = 0; i < graph->op_count; i++) op_each_expr(&graph->ops[i], &counter, add_root);
+    for (ExprId id; walk_next(&counter.walk, &id);) {
+        const Expr *node = graph_at(graph, id);
+        found += text_is(name, expr_op_name(node->op)) && (!proven || node->proven);
+    }
+    return found;
+}
+
+static size_t count_in_op(const Op *op, Text what) {
+    size_t found = 0;
+    if (text_is(what, "items") && op->kind == OP_PROJECT) found = op->project.count;
+    if (text_is(what, "items") && op->kind == OP_GROUP) found = op->group.key_count + op->group.agg_count;
+    for (uint32_t i = 0; text_is(what, "hidden") && i < op->column_count; i++)
+        found += op->columns[i].hidden;
+    for (uint32_t i = 0; text_is(what, "read") && op->kind == OP_SOURCE && i < op->source.column_count; i++)
+        found += op->source.columns[i].read;
+    for (uint32_t i = 0; op->kind == OP_SINK && i < op->sink.column_count; i++) {
+        if (text_is(what, "spellings")) found += !expr_is_none(op->sink.columns[i].spelling);
+        if (text_is(what, "verbatim")) found += op->sink.columns[i].verbatim;
+    }
+    return found;
+}
+
+// `name` is empty where the count is of all operators.
+static size_t count(const Graph *graph, Text what, Text name) {
+    if (text_is(what, "exprs")) return count_exprs(graph, name, false);
+    if (text_is(what, "proven")) return count_exprs(graph, name, true);
+    size_t found = 0;
+    for (size_t i = 0; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        if (name.len && !text_is(name, op_kind_name(op->kind))) continue;
+        found += text_is(what, "ops") ? 1 : count_in_op(op, what);
+    }
+    return found;
+}
+
+// ---- expectations ----
+
+static Text next_word(Text *line) {
+    while (line->len && (line->at[0] == ' ' || line->at[0] == ':')) line->at++, line->len--;
+    size_t len = 0;
+    while (len < line->len && line->at[len] != ' ' && line->at[len] != ':') len++;
+    Text word = {line->at, len};
+    line->at += len;
+    line->len -= len;
+    return word;
+}
+
+static void check_counts(const char *path, const Graph *graph, Text what, Text line) {
+    for (Text word; (word = next_word(&line)).len;) {
+        bool number = word.at[0] >= '0' && word.at[0] <= '9';
+        Text name = number ? TEXT("") : word;
+        Text digits = number ? word : next_word(&line);
+        size_t wanted = digits.len ? strtoul(digits.at, nullptr, 10) : 0;
+        size_t found = count(graph, what, name);
+        CHECK_SAYS(digits.len && found == wanted, "%s: %.*s %.*s is %zu, not %zu\n", path,
+                   TEXT_ARG(what), TEXT_ARG(name), found, wanted);
+    }
+}
+
+// A line behind "# ". Returns true if it is an expectation, and checks it.
+static bool check_line(const char *path, Text text, Text line) {
+    Text what = next_word(&line), when = next_word(&line);
+    bool before = text_is(when, "before"), after = text_is(when, "after");
+    bool heading = memchr(line.at, ':', line.len) != nullptr;
+    if ((!before && !after) || !(heading || before)) return false;
+    Arena *arena = arena_new();
+    Graph *graph = read_text(arena, text);
+    PassContext context = {.graph = graph};
+    if (after && graph) CHECK(passes_run(&context, text_c(arena, next_word(&line))));
+    if (graph) check_counts(path, graph, what, line);
+    arena_free(arena);
+    return true;
+}
+
+static size_t check_expectations(const char *path, Text text) {
+    size_t found = 0;
+    for (size_t at = 0; at < text.len;) {
+        const char *end = memchr(text.at + at, '\n', text.len - at);
+        size_t len = end ? (size_t)(end - text.at) - at : text.len - at;
+        Text line = {text.at + at, len};
+        if (text_starts(line, TEXT("# "))) found += check_line(path, text, (Text){line.at + 2, len - 2});
+        at += len + 1;
+    }
+    return found;
+}
+
+static void check_round_trip(Arena *arena, Text text) {
+    Graph *graph = read_text(arena, text);
+    if (!graph) return;
+    Text once = print_text(arena, graph);
+    Graph *again = read_text(arena, once);
+    if (!again) return;
+    Text twice = print_text(arena, again);
+    CHECK_SAYS(text_eq(once, twice), "\n%.*s\nis not\n%.*s", TEXT_ARG(once), TEXT_ARG(twice));
+}
+
+// ---- tests ----
+
+static void each_file(void (*see)(const char *path, Arena *arena, Text text)) {
+    DIR *dir = opendir(folder);
+    CHECK_SAYS(dir, "run it from the root of the repository\n");
+    size_t seen = 0;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        size_t len = strlen(entry->d_name);
+        if (len < 3 || strcmp(entry->d_name + len - 3, ".ir") != 0) continue;
+        Arena *arena = arena_new();
+        Text path = text_format(arena, "%s/%s", folder, entry->d_name);
+        see(text_c(arena, path), arena, file_text(arena, text_c(arena, path)));
+        arena_free(arena);
+        seen++;
+    }
+    if (dir) closedir(dir);
+    CHECK(seen > 0);
+}
+
+static void see_expectations(const char *path, Arena *arena, Text text) {
+    (void)arena;
+    CHECK_SAYS(check_expectations(path, text) > 0, "%s expects nothing\n", path);
+}
+
+static void see_round_trip(const char *path, Arena *arena, Text text) {
+    (void)path;
+    check_round_trip(arena, text);
+}
+
+static void see_passes(const char *path, Arena *arena, Text text) {
+    for (size_t i = 0; i < pass_count; i++) {
+        Graph *graph = read_text(arena, text);
+        PassContext context = {.graph = graph};
+        if (!graph) return;
+        CHECK_SAYS(passes_run(&context, passes[i].name), "%s", path);
+        check_round_trip(arena, print_text(arena, graph));
+        Plan *plan = plan_make(graph, (PlanOptions){.no_fuse = i % 2});
+        CHECK(plan->stage_count > 0);
+    }
+}
+
+static void passes_do_what_the_files_say(void) { each_file(see_expectations); }
+static void what_is_printed_is_read_back(void) { each_file(see_round_trip); }
+static void every_pass_leaves_a_good_graph(void) { each_file(see_passes); }
+
+// The file of all operators is in the printed form already.
+static void the_printed_form_is_the_written_one(void) {
+    Arena *arena = arena_new();
+    Text text = file_text(arena, "tests/ir/all.ir");
+    const char *start = strstr(text_c(arena, text), "\nfile ");
+    Graph *graph = read_text(arena, text);
+    if (graph && start) {
+        Text printed = print_text(arena, graph);
+        CHECK_SAYS(text_eq(printed, text_of(start + 1)), "\n%.*s", TEXT_ARG(printed));
+    }
+    CHECK(start);
+    arena_free(arena);
+}
+
+static void errors_name_the_line(void) {
+    static const struct { const char *text, *error; } wrong[] = {
+        {"stop", "line 1: expected a statement, found 'stop'"},
+        {"\n\n%1 = zip %0 %0 {\n}", "line 3: expected operators numbered from 0"},
+        {"%0 = filter %0 {\n}", "line 1: expected an operator above"},
+        {"step \"x", "line 1: expected a closing quote"},
+        {"param p : i32 {\n    $0 = const i8 128\n}", "line 2: expected a whole number that fits"},
+        {"param p : i32 {\n    $0 = not $0 : bool\n}", "line 2: expected an expression defined above"},
+        {"param p : i32 {\n    $0 = add : i32\n}", "line 3: expected as many arguments as it takes"},
+        {"param p : decimal(39,0) {\n}", "line 1: expected a decimal of 1 to 38 digits"},
+        {"%0 = source csv {\n    out a : i64\n}\n", "line 3: expected as many columns as the payload has"},
+    };
+    for (size_t i = 0; i < countof(wrong); i++) {
+        Arena *arena = arena_new();
+        TextBuf error = {0};
+        CHECK(!graph_read(arena, type_table_new(arena), text_of(wrong[i].text), &error));
+        CHECK_SAYS(text_starts(text_buf_view(&error), text_of(wrong[i].error)), "%.*s, not %s\n",
+                   (int)error.len, error.at, wrong[i].error);
+        text_buf_free(&error);
+        arena_free(arena);
+    }
+}
+
+static const UnitTest tests[] = {
+    {"passes_do_what_the_files_say", passes_do_what_the_files_say},
+    {"what_is_printed_is_read_back", what_is_printed_is_read_back},
+    {"every_pass_leaves_a_good_graph", every_pass_leaves_a_good_graph},
+    {"the_printed_form_is_the_written_one", the_printed_form_is_the_written_one},
+    {"errors_name_the_line", errors_name_the_line},
+};
+
+UNIT_MAIN("ir", tests)
