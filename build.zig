@@ -208,6 +208,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "number_test",
     "regex_test",
     "pages_test",
+    "check_test",
     "type_test",
     "graph_test",
     "plan_test",

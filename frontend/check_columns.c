@@ -50,16 +50,11 @@ Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span 
     return flow;
 }
 
-static bool scope_broken(const Scope *scope) {
-    for (uint32_t i = 0; i < scope->count; i++)
-        if (is_error(scope->names[i].value.type)) return true;
-    return false;
-}
-
-// The flow behind a projection; broken if a column's type is not known.
+// The flow behind a projection; broken if its names are not known. A column of unknown type stays,
+// so that other mistakes in later steps are found at once.
 static Flow projected(Checker *checker, Flow flow, const Scope *scope, bool good,
                       const AstStep *step) {
-    if (flow.broken || !good || scope_broken(scope)) return broken_flow();
+    if (flow.broken || !good) return broken_flow();
     return project(checker, flow, scope, make_step(checker, step->span), step->span);
 }
 
@@ -197,6 +192,7 @@ Flow step_explode(Checker *checker, Flow flow, const AstStep *step) {
     Binding *list = step->item_count ? named_column(checker, &scope, &step->items[0]) : nullptr;
     if (!list) return broken_flow();
     const Type *type = type_base(list->value.type);
+    if (is_error(type)) return broken_flow();
     if (type->kind != TYPE_LIST) {
         Span span = step->items[0].span;
         Diag *diag = report(checker, DIAG_EXPLODE_LIST, span, "`explode` takes a list, not %s",

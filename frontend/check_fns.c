@@ -68,13 +68,13 @@ static bool fn_arguments(Checker *checker, Scope *scope, FnDecl *fn, const AstEx
 
 Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call) {
     fn->used = true;
-    Value *args = arena_new_array(checker->arena, Value, fn->stmt->param_count + 1);
-    bool good = fn_arguments(checker, scope, fn, call, args);
     if (fn->state == STATE_BUSY) {
         recursion(checker, fn, call->span);
         return error_value(checker);
     }
     check_fn(checker, fn);
+    Value *args = arena_new_array(checker->arena, Value, fn->stmt->param_count + 1);
+    bool good = fn_arguments(checker, scope, fn, call, args);
     if (!good || !fn->result || is_error(fn->result)) return error_value(checker);
     if (fn->ref) {
         ExprId *ids = arena_new_array(checker->arena, ExprId, fn->stmt->param_count + 1);

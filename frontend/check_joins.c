@@ -138,6 +138,7 @@ static Scope right_scope(Checker *checker, Flow flow) {
     Scope scope = scope_of_flow(checker, flow);
     for (uint32_t i = 0; i < scope.count; i++) {
         Value *value = &scope.names[i].value;
+        if (is_error(value->type)) continue;
         uint32_t index = graph_at(checker->graph, value->id)->index;
         value->id = graph_column(checker->graph, 1, index, value->type,
                                  graph_at(checker->graph, value->id)->span);
@@ -181,6 +182,7 @@ Flow step_join(Checker *checker, Flow flow, const AstStep *step) {
 
 static bool union_column(Checker *checker, const Binding *left, const Binding *right, Span span) {
     if (right && right->value.type == left->value.type) return true;
+    if (right && (is_error(right->value.type) || is_error(left->value.type))) return true;
     if (!right) {
         Diag *diag = report(checker, DIAG_UNION_COLUMNS, span, "the right flow has no column '%.*s'",
                             TEXT_ARG(left->name));

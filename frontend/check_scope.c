@@ -108,8 +108,11 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
     for (uint32_t i = 0; i < op->column_count; i++) {
         const Column *column = &op->columns[i];
         if (column->hidden) continue;
-        ExprId id = graph_column(checker->graph, 0, i, column->type, op->span);
-        scope_bind(checker, &scope, column->name, (Value){id, column->type});
+        Value value = {.type = column->type};
+        value.id = is_error(column->type)
+                       ? EXPR_NONE
+                       : graph_column(checker->graph, 0, i, column->type, op->span);
+        scope_bind(checker, &scope, column->name, value);
     }
     return scope;
 }

@@ -17,7 +17,7 @@ void write_sink(Checker *checker, Flow flow, Format format, ExprId path, const F
     op->sink = (SinkOp){.format = format, .path = path, .options = *options};
     op->sink.columns = arena_new_array(checker->arena, SinkColumn, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        if (columns[i].hidden) continue;
+        if (columns[i].hidden || is_error(columns[i].type)) continue;
         ExprId value = graph_column(checker->graph, 0, i, columns[i].type, span);
         op->sink.columns[op->sink.column_count++] =
             (SinkColumn){.name = columns[i].name, .value = value, .spelling = EXPR_NONE};
@@ -32,6 +32,7 @@ static bool writable(Checker *checker, Flow flow, Format format, Span span) {
     if (op->column_count == 1 && op->columns[0].type->kind == TYPE_STR &&
         !op->columns[0].type->nullable)
         return true;
+    if (op->column_count == 1 && is_error(op->columns[0].type)) return true;
     Diag *diag = report(checker, DIAG_TEXT_COLUMNS, span, "text takes one column of type str");
     if (op->column_count == 1)
         report_label(checker, diag, span, "the column '%.*s' is %s", TEXT_ARG(op->columns[0].name),

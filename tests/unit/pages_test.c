@@ -1,5 +1,6 @@
-// The page of every code of this table whose mistake can be seen by the parser: its wrong example
+// The page of every code of this table whose mistake can be seen in a program: its wrong example
 // gives the code, its right one does not.
+#include "frontend/check.h"
 #include "frontend/format.h"
 #include "frontend/parse.h"
 #include "tests/unit/unit.h"
@@ -59,7 +60,42 @@ static void examples_of_syntax_are_true(void) {
     arena_free(arena);
 }
 
+static bool checks(Arena *arena, Text program, DiagCode code, uint32_t *errors) {
+    SourceSet *sources = source_set_new(arena);
+    Diags *diags = diags_new(arena, sources);
+    TypeTable *types = type_table_new(arena);
+    CheckInput input = {.arena = arena, .types = types, .sources = sources, .diags = diags,
+                        .decls = declare_stdlib(arena, types, diags)};
+    check_program(&input, source_add(sources, TEXT("page.sbd"), program));
+    *errors = diags->errors;
+    for (size_t i = 0; i < diags->count; i++) if (diags->items[i]->code == code) return true;
+    return false;
+}
+
+// As for syntax; the wrong example gives no other error, and the right one not even a warning.
+static void examples_of_the_checker_are_true(void) {
+    for (uint32_t i = 0; i < DIAG_COUNT; i++) {
+        Arena *arena = arena_new();
+        DiagCode code = (DiagCode)i;
+        Text wrong, right;
+        uint32_t errors, own = diag_severity(code) == SEVERITY_ERROR;
+        bool shown = strncmp(diag_code(code), "SB02", 4) >= 0 &&
+                     example(arena, diag_page(code), "\nwrong:\n", &wrong) &&
+                     example(arena, diag_page(code), "\nright:\n", &right);
+        if (shown) {
+            bool found = checks(arena, wrong, code, &errors);
+            CHECK_SAYS(found, "%s: the wrong example does not give it", diag_code(code));
+            CHECK_SAYS(errors == own, "%s: the wrong example has %u errors", diag_code(code), errors);
+            found = checks(arena, right, code, &errors);
+            CHECK_SAYS(!found && !errors, "%s: the right example has %u errors", diag_code(code),
+                       errors);
+        }
+        arena_free(arena);
+    }
+}
+
 static const UnitTest tests[] = {
+    {"examples_of_the_checker_are_true", examples_of_the_checker_are_true},
     {"every_page_says_what_to_do", every_page_says_what_to_do},
     {"examples_of_syntax_are_true", examples_of_syntax_are_true},
 };
