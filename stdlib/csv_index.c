@@ -9,12 +9,12 @@
 // time, so that the rules stand in one place.
 #include "stdlib/csv.h"
 
+#include "stdlib/csv_quotes.h"
 #include "stdlib/utf8.h"
 
 #include <assert.h>
-#include <immintrin.h>
 
-enum { BLOCK = 64, BATCH_MIN = 2, BATCH_MAX = 32, QUOTED_CALM = 4 };
+enum { BLOCK = SB_CSV_BLOCK, BATCH_MIN = 2, BATCH_MAX = 32, QUOTED_CALM = 4 };
 
 typedef struct Scan {
     SbCsvText in;
@@ -24,27 +24,9 @@ typedef struct Scan {
     uint32_t  count;    // Ends written, those of rows that are not accepted included.
     int       comment;  // First byte of a comment, or -1.
     bool      high;     // Bytes beyond ASCII since `pos`.
-    bool      quoted;   // Regions expect quotes.
+    bool      quotes;   // Quotes in the batch at hand.
+    bool      quoted;   // The next region expects quotes.
 } Scan;
-
-static inline __m256i load(const char *ptr) {
-    return _mm256_loadu_si256((const __m256i *)ptr);
-}
-
-static inline uint64_t bits(__m256i low, __m256i high) {
-    return (uint32_t)_mm256_movemask_epi8(low) |
-           (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;
-}
-
-static inline uint64_t bits_equal(__m256i low, __m256i high, char byte) {
-    __m256i wanted = _mm256_set1_epi8(byte);
-    return bits(_mm256_cmpeq_epi8(low, wanted), _mm256_cmpeq_epi8(high, wanted));
-}
-
-static inline uint64_t prefix_xor(uint64_t mask) {
-    for (int shift = 1; shift < 64; shift *= 2) mask ^= mask << shift;
-    return mask;
-}
 
 // What put_half leaves of a mask of more than eight bits.
 [[gnu::noinline, gnu::cold]]
@@ -98,7 +80,7 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
     const char *text = scan->in.text;
     uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
     for (int64_t stop = at + blocks * BLOCK; at < stop; at += BLOCK) {
-        __m256i a = load(text + at), b = load(text + at + 32);
+        __m256i a = sb_csv_load(text + at), b = sb_csv_load(text + at + 32);
         __m256i a_newline = _mm256_cmpeq_epi8(a, newline);
         __m256i b_newline = _mm256_cmpeq_epi8(b, newline);
         newlines = _mm256_sub_epi8(_mm256_sub_epi8(newlines, a_newline), b_newline);
@@ -118,42 +100,16 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
     };
 }
 
-// What the blocks of a region with quotes hand on from one to the next.
-typedef struct Quotes {
-    uint64_t inside;      // All ones when the next byte is inside quotes.
-    uint64_t start;       // 1: the next byte begins a field, or follows a closing quote.
-    uint64_t closed;      // 1: the byte before was a closing quote.
-    bool     seen;        // There were quotes at all.
-} Quotes;
-
 // Appends the ends of one block; false when its quotes prove nothing, with nothing appended.
-static bool quoted_block(Scan *scan, Quotes *state, int64_t at) {
-    const char *text = scan->in.text + at;
-    __m256i a = load(text), b = load(text + 32);
-    const uint64_t newline = bits_equal(a, b, '\n');
-    const uint64_t quote = bits_equal(a, b, scan->in.dialect->quote);
-    const uint64_t delimiter = bits_equal(a, b, scan->in.dialect->delimiter);
-    const uint64_t inside = prefix_xor(quote) ^ state->inside;  // The opening quote included.
-    const uint64_t separators = (newline | delimiter) & ~inside;
-    const uint64_t opens = quote & inside, closes = quote & ~inside;
-    const uint64_t starts = separators | closes;
-    if (opens & ~(starts << 1 | state->start)) return false;
-    uint64_t after_close = closes << 1 | state->closed;
-    uint64_t stray = after_close & ~(separators | opens);
-    if (stray) {
-        uint64_t behind = at + BLOCK < scan->in.end && text[BLOCK] == '\n';
-        uint64_t feed_next = newline >> 1 | behind << 63;
-        if (stray & ~(bits_equal(a, b, '\r') & feed_next)) return false;
-    }
-    state->inside = (uint64_t)((int64_t)inside >> 63);
-    state->start = starts >> 63;
-    state->closed = closes >> 63;
-    state->seen |= quote != 0;
-    scan->newlines += __builtin_popcountll(newline & ~inside);
-    scan->high |= bits(a, b) != 0;
+static bool quoted_block(Scan *scan, SbCsvQuotes *state, int64_t at) {
+    SbCsvBlock block;
+    if (!sb_csv_block(&scan->in, state, at, &block)) return false;
+    scan->newlines += __builtin_popcountll(block.newlines);
+    scan->high |= block.high != 0;
+    scan->quotes |= block.quotes != 0;
     uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
-    out = put_half(out, (uint32_t)separators, (uint32_t)at);
-    out = put_half(out, (uint32_t)(separators >> 32), (uint32_t)at + 32);
+    out = put_half(out, (uint32_t)block.separators, (uint32_t)at);
+    out = put_half(out, (uint32_t)(block.separators >> 32), (uint32_t)at + 32);
     scan->count = (uint32_t)(out - ends);
     return true;
 }
@@ -161,7 +117,7 @@ static bool quoted_block(Scan *scan, Quotes *state, int64_t at) {
 static int64_t count_newlines(const char *text, int64_t begin, int64_t end) {
     int64_t count = 0;
     for (; begin + 32 <= end; begin += 32) {
-        __m256i equal = _mm256_cmpeq_epi8(load(text + begin), _mm256_set1_epi8('\n'));
+        __m256i equal = _mm256_cmpeq_epi8(sb_csv_load(text + begin), _mm256_set1_epi8('\n'));
         count += __builtin_popcount((unsigned)_mm256_movemask_epi8(equal));
     }
     for (; begin < end; begin++) count += text[begin] == '\n';
@@ -323,13 +279,13 @@ static void plain_region(Scan *scan) {
 
 static void quoted_region(Scan *scan) {
     start_region(scan);
-    Quotes state = {.start = 1};
+    SbCsvQuotes state = {.start = 1};
     int64_t at = scan->pos;
     int calm = 0;  // Batches without quotes, in a row.
     for (int64_t batch = BATCH_MIN; !full(scan); batch = batch < BATCH_MAX ? batch * 2 : batch) {
         int64_t blocks = batch_blocks(scan, at, batch);
         bool proved = blocks > 0, high = scan->high;
-        scan->high = state.seen = false;
+        scan->high = scan->quotes = false;
         for (; blocks > 0 && proved; blocks--) {
             proved = quoted_block(scan, &state, at);
             at += proved ? BLOCK : 0;
@@ -337,7 +293,7 @@ static void quoted_region(Scan *scan) {
         bool batch_high = scan->high;
         scan->high = high;
         if (!accept(scan, batch_high) || !proved) return;
-        calm = state.seen || state.inside ? 0 : calm + 1;
+        calm = scan->quotes || state.inside ? 0 : calm + 1;
         scan->quoted = calm < QUOTED_CALM;
         if (!scan->quoted) return;
     }

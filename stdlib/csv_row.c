@@ -1,5 +1,4 @@
-// The exact, byte-by-byte reader of CSV rows, and what is built on it alone.
-#define _GNU_SOURCE  // memrchr
+// The exact, byte-by-byte reader of CSV rows, and of quoted fields.
 #include "stdlib/csv.h"
 
 #include <string.h>
@@ -94,41 +93,4 @@ SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote) {
     memcpy(out, at, (size_t)(end - at));
     text.len = out + (end - at) - text.ptr;
     return text;
-}
-
-bool sb_csv_has_quote(const char *text, int64_t begin, int64_t end, const SbCsvDialect *dialect) {
-    return dialect->quote && find(text, begin, end, dialect->quote) >= 0;
-}
-
-int64_t sb_csv_row_end(const char *text, int64_t pos, int64_t from, int64_t end,
-                       const SbCsvDialect *dialect) {
-    // With blank_rows nothing is skipped but comments: a skipped line ends like a row.
-    SbCsvDialect rules = *dialect;
-    rules.blank_rows = true;
-    rules.comment.len = 0;
-    const SbCsvText in = {text, end, 0, &rules}, whole = {text, end, 0, dialect};
-    const char quote = dialect->quote;
-    int64_t next_quote = -1;  // The first quote at or behind pos, `end` for none; -1 not known.
-    while (pos < end) {
-        int64_t feed = find(text, from - 1 > pos ? from - 1 : pos, end, '\n');
-        int64_t until = feed < 0 ? end : feed;
-        if (next_quote < pos) {
-            next_quote = quote ? find(text, pos, until, quote) : -1;
-            if (next_quote < 0) return feed < 0 ? -1 : feed + 1;
-        }
-        // Rows before the one that holds the quote end at their line ends.
-        const char *start = memrchr(text + pos, '\n', (size_t)(next_quote - pos));
-        if (start) pos = start + 1 - text;
-        SbCsvRow row;
-        SbCsvRow *line = &row;
-        if (dialect->comment.len && sb_csv_skip(&whole, pos) != pos) {
-            end_at_line(&in, pos, line);
-        } else if (sb_csv_row(&in, pos, nullptr, line) == SB_FAULT_OPEN_QUOTE) {
-            return -1;
-        }
-        pos = row.next;
-        if (text[pos - 1] != '\n') return -1;
-        if (pos >= from) return pos;
-    }
-    return -1;
 }

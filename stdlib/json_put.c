@@ -2,16 +2,15 @@
 #include "stdlib/text_out.h"
 
 #include "stdlib/date.h"
+#include "stdlib/decimal.h"
 #include "stdlib/generic.h"
 #include "stdlib/number.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { DECIMAL_MAX = 48 };  // Sign, 38 digits, a zero and a point.
-
 int64_t sb_json_size_max(const SbType *type, const void *value) {
-    enum { NULL_SIZE = 4, SCALAR_SIZE = DECIMAL_MAX };
+    enum { NULL_SIZE = 4, SCALAR_SIZE = SB_DECIMAL_MAX };
     if (!sb_is_valid(type, value)) return NULL_SIZE;
     switch ((SbKind)type->kind) {
     case SB_STR:
@@ -58,22 +57,9 @@ static char *put_float(char *out, double value, bool single) {
     return single ? sb_put_f32(out, (float)value) : sb_put_f64(out, value);
 }
 
-// Exactly `scale` digits behind the point.
 static char *put_decimal(char *out, const SbType *type, const void *value) {
-    SbDecimal number = type->precision > 18 ? *(const SbDecimal *)value : *(const int64_t *)value;
-    unsigned __int128 left = number < 0 ? -(unsigned __int128)number : (unsigned __int128)number;
-    char digits[DECIMAL_MAX];
-    unsigned count = 0;
-    while (left || count <= type->scale) {
-        digits[count++] = (char)('0' + (unsigned)(left % 10));
-        left /= 10;
-    }
-    if (number < 0) *out++ = '-';
-    while (count) {
-        *out++ = digits[--count];
-        if (count == type->scale && count) *out++ = '.';
-    }
-    return out;
+    SbDecimal x = type->precision > 18 ? *(const SbDecimal *)value : *(const int64_t *)value;
+    return sb_put_decimal(out, x, type->scale, '.');
 }
 
 static char *put_list(char *out, const SbType *type, const SbList *list) {

@@ -2,6 +2,7 @@
 #include "stdlib/json_text.h"
 
 #include "stdlib/date.h"
+#include "stdlib/decimal.h"
 #include "stdlib/number.h"
 #include "stdlib/text_out.h"
 #include "stdlib/utf8.h"
@@ -173,55 +174,11 @@ static int32_t read_float(SbCall *call, const SbType *type, const SbJsonSlot *sl
                                 : sb_read_f64(text.ptr, text.len, out);
 }
 
-typedef unsigned __int128 Magnitude;
-
-// number * 10 + digit while that stays below 10^38, else false.
-static bool append_digit(Magnitude *number, unsigned digit) {
-    static const Magnitude limit = (Magnitude)UINT64_C(10000000000000000000) *
-                                   UINT64_C(1000000000000000000);
-    if (*number >= limit) return false;
-    *number = *number * 10 + digit;
-    return true;
-}
-
-// What stands behind the e of a number; far beyond what any decimal holds it is cut.
-static int64_t read_exponent(const char *at, const char *end) {
-    bool negative = at < end && *at == '-';
-    int64_t exponent = 0;
-    for (at += at < end && (*at == '-' || *at == '+'); at < end; at++) {
-        if (exponent < INT32_MAX) exponent = exponent * 10 + (*at - '0');
-    }
-    return negative ? -exponent : exponent;
-}
-
-// A JSON number of any form whose value the decimal type holds exactly.
 static int32_t read_decimal(const SbType *type, const SbJsonSlot *slot, void *out) {
-    const char *at = slot->ptr, *end = at + slot->len, *mark = at;
+    const SbDecimalForm form = {type->precision, type->scale, '.', true};
     if (slot->kind != SB_JSON_NUMBER) return SB_FAULT_JSON_TYPE;
-    const bool negative = *at == '-';
-    at += negative;
-    while (mark < end && (*mark | 0x20) != 'e') mark++;
-    const char *point = memchr(at, '.', (size_t)(mark - at));
-    // Digits that stand before the point of the decimal times 10^scale: the others must be 0.
-    int64_t kept = (point ? point : mark) - at + type->scale;
-    if (mark < end) kept += read_exponent(mark + 1, end);
-    Magnitude number = 0;
-    int64_t digits = 0;
-    for (; at < mark; at++) {
-        if (*at == '.') continue;
-        unsigned digit = (unsigned)(*at - '0');
-        if (digits++ < kept ? !append_digit(&number, digit) : digit) return SB_FAULT_BAD_DECIMAL;
-    }
-    for (; number && digits < kept; digits++) {
-        if (!append_digit(&number, 0)) return SB_FAULT_BAD_DECIMAL;
-    }
-    Magnitude most = 1;
-    for (unsigned i = 0; i < type->precision; i++) most *= 10;
-    if (number >= most) return SB_FAULT_BAD_DECIMAL;
-    SbDecimal value = negative ? -(SbDecimal)number : (SbDecimal)number;
-    if (type->precision > 18) *(SbDecimal *)out = value;
-    else *(int64_t *)out = (int64_t)value;
-    return SB_OK;
+    return type->precision > 18 ? sb_read_decimal(slot->ptr, slot->len, form, out)
+                                : sb_read_decimal64(slot->ptr, slot->len, form, out);
 }
 
 static int32_t read_string(SbCall *call, const SbType *type, const SbJsonSlot *slot, void *out) {
