@@ -114,6 +114,7 @@ int32_t sb_last_end(SbCall *call, const SbKept *state, const SbType *type, void 
 // The distinct values with their counts: open addressing, at most half full.
 typedef struct SbDistinctSlot {
     uint64_t hash, count;  // count 0: free.
+    uint64_t order;        // The least: of the first row with the value.
     void    *value;
 } SbDistinctSlot;
 
@@ -124,7 +125,7 @@ typedef struct SbDistinct {
 
 GENERIC(sb_count_distinct, SbDistinct)
 int64_t sb_count_distinct_end(SbCall *call, const SbDistinct *state, const SbType *type);
-GENERIC(sb_mode, SbDistinct)
+ORDERED(sb_mode, SbDistinct)
 int32_t sb_mode_end(SbCall *call, const SbDistinct *state, const SbType *type, void *out);
 
 typedef struct SbCollected {

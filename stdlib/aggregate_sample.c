@@ -1,7 +1,7 @@
 // quantile and median: all values are kept, then sorted.
 //
 // Of n values in order, fraction q stands at place q (n - 1), counted from 0; between two values
-// it is a + (b - a) t, t the part behind the point. nan is the greatest value.
+// it is a + (b - a) t, t the part behind the point. nan is the greatest value, -0.0 counts as 0.0.
 #include "stdlib/aggregate.h"
 
 #include <string.h>
@@ -81,8 +81,7 @@ int32_t sb_quantile_f64_end(SbCall *call, const SbSample *state, double fraction
     double part = place - (double)at, low = value_of(keys[at]);
     *out = low;
     if (part > 0 && at + 1 < state->count) {
-        double high = value_of(keys[at + 1]);
-        if (high != low) *out = low + (high - low) * part;
+        *out = low + (value_of(keys[at + 1]) - low) * part;
     }
     return SB_OK;
 }

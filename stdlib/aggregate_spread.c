@@ -1,14 +1,12 @@
 // Variance and standard deviation of a sample, from exact sums.
 //
-// variance = (n Sxx - Sx^2) / (n (n - 1)), rounded once to f64 from the exact Sx, Sxx and n as long as
-// both sums lie in their windows (|x| from 2^-28 to 2^40 always do), else from Sx rounded to 128 and
-// Sxx to 256 bits; stddev is its square root, rounded. Of a single value both are null.
+// variance = f64(n Sxx - Sx^2) / (f64(n) f64(n - 1)): the numerator is exact and rounded once. stddev
+// is the square root of that. Of a single value both are null.
 #include "stdlib/aggregate.h"
 
 #include <string.h>
 
 typedef unsigned _BitInt(256) U256;
-typedef unsigned _BitInt(512) U512;
 
 enum { SQUARES_LOWEST = -160, SQUARE_ROOM = 2 };  // Bits that a square must leave free at the top.
 
@@ -76,92 +74,80 @@ int32_t sb_variance_merge(SbCall *call, SbSpread *into, const SbSpread *from) {
 
 // ---- the end ---------------------------------------------------------------------------------------
 
-// value * 2^place
-typedef struct Scaled {
-    U256 value;
-    int  place;
-} Scaled;
+// A number of 32-bit digits in int64 chunks, in units of 2^SB_SQUARE_LOWEST. Products of two sums
+// and n times the squares fit.
+enum { DIGITS = SB_SQUARE_CHUNKS + 4 };
 
-// The leading `width` bits of a settled sum that is not negative.
-static Scaled leading(const SbWide *wide, int lowest, int width) {
-    int top = (int)wide->count - 1;
-    while (top > 0 && wide->chunks[top] == 0) top--;
-    int chunks = width / 32, from = top + 1 > chunks ? top + 1 - chunks : 0;
-    Scaled scaled = {0, lowest + 32 * from};
-    for (int i = top; i >= from; i--) scaled.value = scaled.value << 32 | (uint32_t)wide->chunks[i];
-    return scaled;
+typedef struct Digits {
+    int64_t chunks[DIGITS];
+} Digits;
+
+typedef union Room {  // A wide accumulator on the stack.
+    SbWide wide;
+    char   bytes[sizeof(SbWide) + SB_SQUARE_CHUNKS * sizeof(int64_t)];
+} Room;
+
+static SbWide *copy_of(Room *room, const SbWide *wide, uint32_t count) {
+    size_t bytes = sizeof(SbWide) + count * sizeof(int64_t);
+    if (wide) memcpy(room, wide, bytes);
+    else memset(room, 0, bytes);
+    room->wide.count = count;
+    sb_wide_settle(&room->wide);
+    return &room->wide;
 }
 
-// |sum of x|
-static Scaled sum_of(const SbExactSum *sum) {
+// into += scale * the number, carries passed on.
+static void add_multiple(Digits *into, const int64_t *chunks, int count, int place, uint64_t scale) {
+    unsigned __int128 carry = 0;
+    for (int i = 0; place + i < DIGITS && (i < count || carry); i++) {
+        carry += (unsigned __int128)(i < count ? (uint64_t)chunks[i] : 0) * scale;
+        carry += (uint64_t)into->chunks[place + i];
+        into->chunks[place + i] = (int64_t)((uint64_t)carry & 0xffffffff);
+        carry >>= 32;
+    }
+}
+
+// The square of the sum.
+static void square_sum(const SbExactSum *sum, Digits *square) {
+    Room room;
+    SbWide *wide = copy_of(&room, sum->wide, SB_WIDE_CHUNKS);
     bool minus = sum->window < 0;
     unsigned __int128 size = (unsigned __int128)sum->window;
-    if (minus) size = -size;
-    if (!sum->wide) return (Scaled){size, SB_WINDOW_LOWEST};
-    enum { BYTES = sizeof(SbWide) + SB_WIDE_CHUNKS * sizeof(int64_t) };
-    alignas(SbWide) char copy[BYTES];
-    SbWide *wide = (SbWide *)memcpy(copy, sum->wide, BYTES);
-    sb_wide_settle(wide);
-    sb_wide_add(wide, size, SB_WINDOW_LOWEST - SB_WIDE_LOWEST, minus);
+    sb_wide_add(wide, minus ? -size : size, SB_WINDOW_LOWEST - SB_WIDE_LOWEST, minus);
     sb_wide_settle(wide);
     if (wide->chunks[SB_WIDE_CHUNKS - 1] < 0) {
         for (uint32_t i = 0; i < SB_WIDE_CHUNKS; i++) wide->chunks[i] = -wide->chunks[i];
         sb_wide_settle(wide);
     }
-    return leading(wide, SB_WIDE_LOWEST, 128);
-}
-
-static Scaled squares_of(const SbSpread *state) {
-    if (!state->wide) return (Scaled){load(state->squares), SQUARES_LOWEST};
-    enum { BYTES = sizeof(SbWide) + SB_SQUARE_CHUNKS * sizeof(int64_t) };
-    alignas(SbWide) char copy[BYTES];
-    SbWide *wide = (SbWide *)memcpy(copy, state->wide, BYTES);
-    sb_wide_settle(wide);
-    for (int i = 0; i < 4; i++) {
-        sb_wide_add(wide, state->squares[i], (uint32_t)(SQUARES_LOWEST + 64 * i - SB_SQUARE_LOWEST), false);
+    int first = 0, end = SB_WIDE_CHUNKS;
+    while (first < end && !wide->chunks[first]) first++;
+    while (end > first && !wide->chunks[end - 1]) end--;
+    for (int i = first; i < end; i++) {
+        add_multiple(square, wide->chunks + first, end - first, i + first, (uint64_t)wide->chunks[i]);
     }
-    sb_wide_settle(wide);
-    return leading(wide, SB_SQUARE_LOWEST, 256);
-}
-
-static int bits_of(U512 value) {
-    for (int i = 448; i >= 0; i -= 64) {
-        uint64_t word = (uint64_t)(value >> i);
-        if (word) return i + 64 - __builtin_clzll(word);
-    }
-    return 0;
-}
-
-// above / below * 2^place, rounded.
-static double divide(U512 above, unsigned __int128 below, int place) {
-    enum { ENOUGH = 256 };  // Bits that leave more than 64 in the quotient.
-    int bits = bits_of(above);
-    if (bits == 0) return 0;
-    if (bits < ENOUGH) {
-        above <<= ENOUGH - bits;
-        place -= ENOUGH - bits;
-    }
-    U512 quotient = above / below;
-    bool sticky = above % below != 0;
-    int shift = bits_of(quotient) - 64;
-    uint64_t top = (uint64_t)(quotient >> shift);
-    sticky |= quotient != (U512)top << shift;
-    return __builtin_ldexp((double)(top | sticky), place + shift);
 }
 
 int32_t sb_variance_end(SbCall *, const SbSpread *state, double *out) {
     uint64_t n = state->sum.count;
     if (n < 2) return SB_NULL;
-    if (state->sum.special) {
-        *out = (double)__builtin_nanf("");
-        return SB_OK;
+    *out = (double)__builtin_nanf("");
+    if (state->sum.special) return SB_OK;
+    Digits square = {}, above = {};
+    square_sum(&state->sum, &square);
+    Room room;
+    SbWide *squares = copy_of(&room, state->wide, SB_SQUARE_CHUNKS);
+    for (uint32_t i = 0; i < 4; i++) {
+        sb_wide_add(squares, state->squares[i], SQUARES_LOWEST - SB_SQUARE_LOWEST + 64 * i, false);
     }
-    Scaled sum = sum_of(&state->sum), squares = squares_of(state);
-    U512 square = (U512)sum.value * sum.value, above = (U512)squares.value * n;
-    int shift = 2 * sum.place - squares.place;  // Cauchy and Schwarz: square is at most above.
-    square = shift >= 0 ? square << shift : shift > -512 ? square >> -shift : 0;
-    above = above > square ? above - square : 0;
-    *out = divide(above, (unsigned __int128)n * (n - 1), squares.place);
+    sb_wide_settle(squares);
+    add_multiple(&above, squares->chunks, SB_SQUARE_CHUNKS, 0, n);
+    int64_t borrow = 0;  // Cauchy and Schwarz: the square of the sum is at most n times the squares.
+    for (int i = 0; i < DIGITS; i++) {
+        int64_t digit = above.chunks[i] - square.chunks[i] + borrow;
+        borrow = digit >> 32;
+        above.chunks[i] = digit & 0xffffffff;
+    }
+    *out = sb_chunks_round(above.chunks, DIGITS, SB_SQUARE_LOWEST) / ((double)n * (double)(n - 1));
     return SB_OK;
 }
 

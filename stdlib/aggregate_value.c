@@ -144,8 +144,9 @@ static int32_t grow(SbCall *call, SbDistinct *state) {
     return SB_OK;
 }
 
-static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type, const void *x,
-                            uint64_t count) {
+// Adds the value, hash, count and order of `from`; the hash is computed here.
+static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type, SbDistinctSlot from) {
+    const void *x = from.value;
     if (2 * state->used >= state->room) {
         int32_t status = grow(call, state);
         if (status != SB_OK) return status;
@@ -157,10 +158,11 @@ static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type,
         if (!value) return SB_FAULT_TOO_LARGE;
         int32_t status = sb_value_copy(call, type, value, x);
         if (status != SB_OK) return status;
-        *slot = (SbDistinctSlot){.hash = hash, .value = value};
+        *slot = (SbDistinctSlot){.hash = hash, .order = from.order, .value = value};
         state->used++;
     }
-    slot->count += count;
+    slot->count += from.count;
+    if (from.order < slot->order) slot->order = from.order;
     return SB_OK;
 }
 
@@ -168,14 +170,14 @@ static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type
     for (uint64_t i = 0; i < from->room; i++) {
         const SbDistinctSlot *slot = &from->slots[i];
         if (!slot->count) continue;
-        int32_t status = add_distinct(call, into, type, slot->value, slot->count);
+        int32_t status = add_distinct(call, into, type, *slot);
         if (status != SB_OK) return status;
     }
     return SB_OK;
 }
 
 int32_t sb_count_distinct_add(SbCall *call, SbDistinct *state, const SbType *type, const void *x) {
-    return add_distinct(call, state, type, x, 1);
+    return add_distinct(call, state, type, (SbDistinctSlot){.count = 1, .value = (void *)(uintptr_t)x});
 }
 
 int32_t sb_count_distinct_merge(SbCall *call, SbDistinct *into, const SbType *type,
@@ -187,8 +189,10 @@ int64_t sb_count_distinct_end(SbCall *, const SbDistinct *state, const SbType *)
     return (int64_t)state->used;
 }
 
-int32_t sb_mode_add(SbCall *call, SbDistinct *state, const SbType *type, const void *x) {
-    return add_distinct(call, state, type, x, 1);
+int32_t sb_mode_add(SbCall *call, SbDistinct *state, uint64_t order, const SbType *type,
+                    const void *x) {
+    SbDistinctSlot one = {.count = 1, .order = order, .value = (void *)(uintptr_t)x};
+    return add_distinct(call, state, type, one);
 }
 
 int32_t sb_mode_merge(SbCall *call, SbDistinct *into, const SbType *type, const SbDistinct *from) {
@@ -200,7 +204,7 @@ int32_t sb_mode_end(SbCall *, const SbDistinct *state, const SbType *type, void 
     for (uint64_t i = 0; i < state->room; i++) {
         const SbDistinctSlot *slot = &state->slots[i];
         if (!slot->count || (best && slot->count < best->count)) continue;
-        if (best && slot->count == best->count && sb_compare(type, slot->value, best->value) > 0) continue;
+        if (best && slot->count == best->count && slot->order > best->order) continue;
         best = slot;
     }
     if (!best) return SB_NULL;

@@ -40,7 +40,7 @@ int32_t sb_cast_str_timestamp(SbStr x, uint32_t unit, int64_t *out) {
 // ---- decimals ------------------------------------------------------------------------------------
 
 static int32_t to_decimal(SbDecimal x, uint32_t precision, uint32_t scale, SbDecimal *out) {
-    return sb_decimal_rescale(x, 0, scale, precision, out) == SB_OK ? SB_OK : SB_FAULT_OUT_OF_RANGE;
+    return sb_decimal_rescale(x, 0, scale, precision, out) == SB_OK ? SB_OK : SB_FAULT_BAD_CAST;
 }
 
 int32_t sb_cast_i64_decimal(int64_t x, uint32_t precision, uint32_t scale, SbDecimal *out) {
@@ -69,7 +69,7 @@ int32_t sb_cast_decimal_i64(SbDecimal x, uint32_t scale, int64_t *out) {
     SbDecimal value;
     int32_t status = whole(x, scale, &value);
     if (status != SB_OK) return status;
-    if (value < INT64_MIN || value > INT64_MAX) return SB_FAULT_OUT_OF_RANGE;
+    if (value < INT64_MIN || value > INT64_MAX) return SB_FAULT_BAD_CAST;
     *out = (int64_t)value;
     return SB_OK;
 }
@@ -78,7 +78,7 @@ int32_t sb_cast_decimal_u64(SbDecimal x, uint32_t scale, uint64_t *out) {
     SbDecimal value;
     int32_t status = whole(x, scale, &value);
     if (status != SB_OK) return status;
-    if (value < 0 || value > UINT64_MAX) return SB_FAULT_OUT_OF_RANGE;
+    if (value < 0 || value > UINT64_MAX) return SB_FAULT_BAD_CAST;
     *out = (uint64_t)value;
     return SB_OK;
 }
@@ -95,13 +95,13 @@ float sb_cast_decimal_f32(SbDecimal x, uint32_t scale) {
 // ---- floats ----------------------------------------------------------------------------------------
 
 int32_t sb_cast_f64_i64(double x, int64_t *out) {
-    if (!(x >= -0x1p63 && x < 0x1p63)) return x != x ? SB_FAULT_BAD_CAST : SB_FAULT_OUT_OF_RANGE;
+    if (!(x >= -0x1p63 && x < 0x1p63)) return SB_FAULT_BAD_CAST;
     *out = (int64_t)x;
     return (double)*out == x ? SB_OK : SB_FAULT_BAD_CAST;
 }
 
 int32_t sb_cast_f64_u64(double x, uint64_t *out) {
-    if (!(x >= 0 && x < 0x1p64)) return x != x ? SB_FAULT_BAD_CAST : SB_FAULT_OUT_OF_RANGE;
+    if (!(x >= 0 && x < 0x1p64)) return SB_FAULT_BAD_CAST;
     *out = (uint64_t)x;
     return (double)*out == x ? SB_OK : SB_FAULT_BAD_CAST;
 }
@@ -109,7 +109,7 @@ int32_t sb_cast_f64_u64(double x, uint64_t *out) {
 int32_t sb_cast_f64_f32(double x, float *out) {
     *out = (float)x;
     bool over = __builtin_isinf(*out) && !__builtin_isinf(x);
-    return over ? SB_FAULT_OUT_OF_RANGE : SB_OK;
+    return over ? SB_FAULT_BAD_CAST : SB_OK;
 }
 
 // Back as 128 bits: 2^63 and 2^64 are in its range.
@@ -127,12 +127,12 @@ TO_FLOAT(u64, uint64_t, f32, float)
 // ---- dates -----------------------------------------------------------------------------------------
 
 int32_t sb_cast_date_timestamp(int32_t x, uint32_t unit, int64_t *out) {
-    return sb_timestamp_of(x, 0, 0, unit, out);
+    return sb_timestamp_of(x, 0, 0, unit, out) == SB_OK ? SB_OK : SB_FAULT_BAD_CAST;
 }
 
 int32_t sb_cast_timestamp_date(int64_t x, uint32_t unit, int32_t *out) {
     int64_t days = sb_floor_div(x, SB_DAY_S * sb_unit_scale(unit));
-    if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_OUT_OF_RANGE;
+    if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_BAD_CAST;
     *out = (int32_t)days;
     return SB_OK;
 }

@@ -1,12 +1,12 @@
 // Casts between types other than plain integers and floats: sb_cast_FROM_TO.
 //
 // SB_OK, or the fault of the target's reader for text (BAD_INTEGER, ... OUT_OF_RANGE), BAD_CAST for a
-// value that the target cannot hold exactly, OUT_OF_RANGE for one beyond its range.
+// value that the target cannot hold (docs/casts.md).
 //
 //   str -> bool i8..u64 f32 f64 decimal date timestamp duration   as a CSV field is read
 //   bool -> i64 (0, 1)      i64, u64 -> decimal      f64 -> decimal: by its shortest digits
 //   decimal -> i64 u64 (whole numbers)  f64 f32 (nearest)  decimal (sb_decimal_rescale)
-//   f64 -> i64 u64 (whole numbers)  f32 (nearest; OUT_OF_RANGE beyond)
+//   f64 -> i64 u64 (whole numbers)  f32 (nearest; BAD_CAST beyond)
 //   i64, u64 -> f64, f32 (BAD_CAST unless exact)
 //   date -> timestamp (midnight UTC)   timestamp -> date (the day that holds it)
 //   timestamp -> timestamp: sb_timestamp_rescale of stdlib/date.h

@@ -111,25 +111,24 @@ int32_t sb_exact_merge(SbCall *call, SbExactSum *into, const SbExactSum *from) {
     return SB_OK;
 }
 
-// Bit `at` of a settled number that is not negative.
-static uint64_t bit(const SbWide *wide, int at) {
-    return at < 0 ? 0 : (uint64_t)wide->chunks[at / 32] >> at % 32 & 1;
+static uint64_t bit(const int64_t *chunks, int at) {
+    return at < 0 ? 0 : (uint64_t)chunks[at / 32] >> at % 32 & 1;
 }
 
-// A settled sum that is not negative, in units of 2^-1074, rounded.
-static double round_wide(const SbWide *wide) {
-    int top = (int)wide->count - 1;
-    while (top > 0 && wide->chunks[top] == 0) top--;
-    if (wide->chunks[top] == 0) return 0;
-    int high = 32 * top + 63 - __builtin_clzll((uint64_t)wide->chunks[top]);
-    if (high >= 2098) return (double)__builtin_inff();
-    int low = high > 52 ? high - 52 : 0;  // The last bit that is kept.
+double sb_chunks_round(const int64_t *chunks, int count, int lowest) {
+    int top = count - 1, smallest = -1074 - lowest;  // The bit that is worth the least float.
+    while (top > 0 && chunks[top] == 0) top--;
+    if (chunks[top] == 0) return 0;
+    int high = 32 * top + 63 - __builtin_clzll((uint64_t)chunks[top]);
+    if (high + lowest >= 1024) return (double)__builtin_inff();
+    int low = high - 52 > smallest ? high - 52 : smallest;  // The last bit that is kept.
     uint64_t bits = 0;
-    for (int i = high; i >= low; i--) bits = bits << 1 | bit(wide, i);
+    for (int i = high; i >= low; i--) bits = bits << 1 | bit(chunks, i);
     bool sticky = false;
-    for (int i = 0; i < low - 1 && !sticky; i++) sticky = bit(wide, i);
-    if (low > 0 && bit(wide, low - 1) && (sticky || (bits & 1))) bits++;
-    bits += (uint64_t)low << 52;  // The leading bit counts as one more of the exponent.
+    for (int i = 0; i < low - 1 && !sticky; i++) sticky = bit(chunks, i);
+    bool half = low <= high + 1 && bit(chunks, low - 1);
+    bits += half && (sticky || (bits & 1));
+    bits += (uint64_t)(low - smallest) << 52;  // The leading bit counts as one more of the exponent.
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;
@@ -154,6 +153,6 @@ double sb_exact_value(const SbExactSum *sum) {
         for (uint32_t i = 0; i < SB_WIDE_CHUNKS; i++) wide->chunks[i] = -wide->chunks[i];
         sb_wide_settle(wide);
     }
-    double value = round_wide(wide);
+    double value = sb_chunks_round(wide->chunks, SB_WIDE_CHUNKS, SB_WIDE_LOWEST);
     return negative ? -value : value;
 }

@@ -77,5 +77,7 @@ void sb_wide_add(SbWide *wide, unsigned __int128 size, uint32_t place, bool minu
 void sb_wide_merge(SbWide *into, const SbWide *from);
 // Passes all carries on: chunks become 0..2^32-1, the last one carries the sign.
 void sb_wide_settle(SbWide *wide);
+// Settled chunks of a number that is not negative, in units of 2^lowest, rounded to nearest even.
+double sb_chunks_round(const int64_t *chunks, int count, int lowest);
 
 #endif
