@@ -206,6 +206,8 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "diag_test",
     "aggregate_test",
     "cast_test",
+    "format_test",
+    "golden_test",
     "date_test",
     "number_test",
     "regex_test",

@@ -1,5 +1,7 @@
 // sbc: the driver. It is the only file that knows every phase.
 #include "frontend/ast_print.h"
+#include "frontend/check.h"
+#include "frontend/declare.h"
 #include "frontend/format.h"
 #include "frontend/parse.h"
 
@@ -71,16 +73,27 @@ static int worse(int a, int b) { return a > b ? a : b; }
 
 // ---- commands ----------------------------------------------------------------------------------
 
-static int check_one(const Options *options, const char *path) {
+static int dump_one(const Options *options, const char *path) {
     Session s = session_new(options);
     uint32_t file;
     if (load(&s, path, &file)) {
-        AstFile *ast = parse_file(options->arena, s.sources, file, s.diags);
-        if (options->dump == DUMP_AST) {
-            TextBuf buf = {0};
-            ast_print(&buf, ast);
-            put(stdout, &buf);
-        }
+        TextBuf buf = {0};
+        ast_print(&buf, parse_file(options->arena, s.sources, file, s.diags));
+        put(stdout, &buf);
+    }
+    return report(&s);
+}
+
+static int check_one(const Options *options, const char *path) {
+    if (options->dump == DUMP_AST) return dump_one(options, path);
+    Session s = session_new(options);
+    uint32_t file;
+    if (load(&s, path, &file)) {
+        TypeTable *types = type_table_new(options->arena);
+        CheckInput input = {.arena = options->arena, .types = types, .sources = s.sources,
+                            .diags = s.diags, .want_tests = true,
+                            .decls = declare_stdlib(options->arena, types, s.diags)};
+        check_program(&input, file);
     }
     return report(&s);
 }
@@ -163,7 +176,8 @@ static int run_explain(const Options *options) {
 
 static const Command commands[] = {
     {"check", "FILE...", "diagnose only", run_check},
-    {"fmt", "FILE...", "rewrite in the one true layout; --check lists files, - is stdin to stdout", run_format},
+    {"fmt", "FILE...", "rewrite in the one true layout; --check lists files, - is stdin to stdout",
+     run_format},
     {"explain", "CODE...", "the page of a diagnostic", run_explain},
 };
 
@@ -172,7 +186,8 @@ static const Command commands[] = {
 static void print_usage(FILE *stream) {
     fputs("usage: sbc COMMAND [OPTIONS] FILE...\n\ncommands:\n", stream);
     for (size_t i = 0; i < countof(commands); i++) {
-        fprintf(stream, "  %-8s %-8s  %s\n", commands[i].name, commands[i].operands, commands[i].about);
+        fprintf(stream, "  %-8s %-8s  %s\n", commands[i].name, commands[i].operands,
+                commands[i].about);
     }
     fputs("\noptions:\n"
           "  --dump=ast                show the program as a tree\n"
@@ -194,8 +209,13 @@ static void set_help(Options *o) { o->help = true; }
 static void set_version(Options *o) { o->version = true; }
 
 static const Flag flags[] = {
-    {"--diagnostics=json", set_json}, {"--diagnostics=text", set_text}, {"--check", set_check},
-    {"--dump=ast", set_dump_ast}, {"--help", set_help}, {"-h", set_help}, {"--version", set_version},
+    {"--diagnostics=json", set_json},
+    {"--diagnostics=text", set_text},
+    {"--check", set_check},
+    {"--dump=ast", set_dump_ast},
+    {"--help", set_help},
+    {"-h", set_help},
+    {"--version", set_version},
 };
 
 static bool wrong_usage(const char *what, const char *text, const Text *names, size_t count) {
@@ -223,7 +243,9 @@ static bool read_options(Options *options, int argc, char **argv) {
         bool flag = !only_files && argv[i][0] == '-' && argv[i][1];
         if (flag && strcmp(argv[i], "--") == 0) only_files = true;
         else if (flag && !take_flag(options, argv[i])) return false;
-        else if (!flag) arena_push(options->arena, options->files, options->file_count, options->file_cap, argv[i]);
+        else if (!flag)
+            arena_push(options->arena, options->files, options->file_count, options->file_cap,
+                       argv[i]);
     }
     return true;
 }

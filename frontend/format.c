@@ -22,12 +22,32 @@ static void put_signature(Page *page, const AstStmt *stmt) {
     uint32_t open = stmt->name.span.end;
     uint32_t end = stmt->type ? stmt->type->span.start
                  : stmt->value ? stmt->value->span.start : stmt->from_span.start;
+    page->reserve = stmt->type ? stmt->type->span.end - stmt->type->span.start + sizeof " ->  =" : 2;
     page_put_seq(page, &(Seq){.open = "(", .close = ")", .items = stmt->params,
                               .stride = sizeof *stmt->params, .count = stmt->param_count,
                               .span = param_span, .emit = emit_param,
                               .whole = {open, end, stmt->span.file}});
+    page->reserve = 0;
     if (stmt->type) page_put(page, " -> ");
     if (stmt->type) format_type(page, stmt->type);
+}
+
+static void emit_value(Page *page, const void *item) { format_expr(page, item); }
+
+// A value that does not fit behind the signature stands below it.
+static void put_fn(Page *page, const AstStmt *stmt) {
+    page_put(page, "fn ");
+    put_signature(page, stmt);
+    page_put(page, " =");
+    size_t len = page->buf->len;
+    page_put(page, " ");
+    if (page_try_flat(page, stmt->value->span, emit_value, stmt->value)) return;
+    page->buf->len = len;
+    page->indent = INDENT_ITEMS;
+    uint32_t sign = page_find(page, stmt->type ? stmt->type->span.end : stmt->name.span.end, '=');
+    page_break(page, sign, stmt->value->span.start);
+    format_expr(page, stmt->value);
+    page->indent = 0;
 }
 
 static void put_extern(Page *page, const AstStmt *stmt) {
@@ -97,12 +117,7 @@ static void put_stmt(Page *page, const AstStmt *stmt) {
         page_put(page, " = ");
         format_type(page, stmt->type);
         break;
-    case AST_FN:
-        page_put(page, "fn ");
-        put_signature(page, stmt);
-        page_put(page, " = ");
-        format_expr(page, stmt->value);
-        break;
+    case AST_FN: put_fn(page, stmt); break;
     case AST_EXTERN: put_extern(page, stmt); break;
     case AST_LET:
         page_put(page, "let ");
@@ -138,7 +153,8 @@ static void put_comments(Page *page, uint32_t end) {
     for (; page->comment < file->comment_count; page->comment++) {
         Span span = file->comments[page->comment].span;
         if (span.start >= end) break;
-        while (span.end > span.start + 1 && strchr(" \t\r", page->source.at[span.end - 1])) span.end--;
+        while (span.end > span.start + 1 && strchr(" \t\r", page->source.at[span.end - 1]))
+            span.end--;
         begin_line(page, span.start);
         page_put_span(page, span);
         text_buf_char(page->buf, '\n');

@@ -70,7 +70,8 @@ static void put_join_keys(Page *page, const AstStep *step) {
     uint32_t item = 0, pair = 0;
     while (item < step->item_count || pair < step->on_count) {
         bool takes_item = pair == step->on_count ||
-            (item < step->item_count && step->items[item].span.start < step->on_left[pair]->span.start);
+                          (item < step->item_count &&
+                           step->items[item].span.start < step->on_left[pair]->span.start);
         if (item + pair) page_put(page, between);
         if (takes_item) {
             emit_item(page, &step->items[item++]);
@@ -176,7 +177,8 @@ static void put_head(Page *page, const AstFlow *flow) {
         page_put_name(page, flow->name);
         open = flow->name.span.end;
         end = flow->as ? flow->as->span.start : flow->head_span.end;
-        format_arguments(page, flow->options, flow->option_count, (Span){open, end, flow->span.file});
+        format_arguments(page, flow->options, flow->option_count,
+                         (Span){open, end, flow->span.file});
         if (flow->as) page_put(page, " as ");
         if (flow->as) format_type(page, flow->as);
         break;

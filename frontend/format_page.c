@@ -65,8 +65,10 @@ uint32_t page_find(const Page *page, uint32_t from, char sign) {
     for (uint32_t i = from; i < page->source.len; i++) {
         if (page->source.at[i] == sign) return i;
         if (page->source.at[i] != '#') continue;
-        while (comment < page->file->comment_count && page->file->comments[comment].span.start < i) comment++;
-        bool found = comment < page->file->comment_count && page->file->comments[comment].span.start == i;
+        while (comment < page->file->comment_count && page->file->comments[comment].span.start < i)
+            comment++;
+        bool found =
+            comment < page->file->comment_count && page->file->comments[comment].span.start == i;
         if (found) i = page->file->comments[comment].span.end - 1;
     }
     return (uint32_t)page->source.len;
@@ -85,7 +87,7 @@ bool page_try_flat(Page *page, Span span, EmitFn *emit, const void *item) {
     page->flat = true;
     emit(page, item);
     page->flat = false;
-    if (column(page) < COLUMNS_MAX) return true;
+    if (column(page) + page->reserve < COLUMNS_MAX) return true;
     page->buf->len = len;
     return false;
 }
@@ -124,7 +126,7 @@ static void emit_broken(Page *page, const Seq *seq) {
     bool bracket = *seq->open != '\0';
     size_t indent = page->indent;
     page_put(page, seq->open);
-    page->indent += bracket ? INDENT : INDENT_ITEMS;
+    page->indent += bracket ? INDENT : seq->count > 1 ? INDENT_ITEMS : 0;
     uint32_t done = bracket ? seq->whole.start + 1 : seq->whole.start;
     for (size_t i = 0; i < seq->count; i++) {
         Span span = item_span(seq, i);

@@ -20,6 +20,7 @@ typedef struct Page {
     const AstFile   *file;
     size_t           comment;  // The first one that is not printed yet.
     size_t           indent;
+    size_t           reserve;  // Columns to keep for what follows on the line.
     bool             flat;     // Everything on this line; no comment is put out.
 } Page;
 

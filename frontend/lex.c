@@ -32,7 +32,8 @@ bool lex_character(Text text, size_t at, uint32_t *character, size_t *len) {
         value = value << 6 | (s[i] & 0x3f);
     }
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (value < least[want] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) return false;
+    if (value < least[want] || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+        return false;
     *character = value;
     *len = want;
     return true;
@@ -110,8 +111,9 @@ uint32_t lex_skip_braced(Text text, uint32_t at, uint32_t end, unsigned nest) {
         if (c != '"') continue;
         char before = i > at ? text.at[i - 1] : ' ';
         bool word = i > at + 1 && (lex_is_letter(text.at[i - 2]) || lex_is_digit(text.at[i - 2]));
-        uint32_t behind = before == 'f' && !word ? lex_skip_fstring(text, i, end, nest + 1)
-                                                 : lex_skip_string(text, i, end, before == 'r' && !word);
+        uint32_t behind = before == 'f' && !word
+                              ? lex_skip_fstring(text, i, end, nest + 1)
+                              : lex_skip_string(text, i, end, before == 'r' && !word);
         if (!behind) return 0;
         i = behind - 1;
     }
@@ -210,11 +212,14 @@ static void lex_backticks(Lexer *l) {
     bool empty = close < end;
     Span span = span_of(l->input, l->at, empty ? close + 1 : l->at + 1);
     Diag *d = diag_add(l->input->diags, DIAG_BAD_BACKTICKS, span, "%s",
-                       empty ? "the name in backticks is empty" : "the name in backticks is never closed");
+                       empty ? "the name in backticks is empty"
+                             : "the name in backticks is never closed");
     diag_fix(l->input->diags, d, "%s", empty ? "write the name between the backticks"
                                              : "add the closing backtick");
     uint32_t stop = l->at + 1;
-    while (!empty && stop < end && (lex_is_letter(l->text.at[stop]) || lex_is_digit(l->text.at[stop]))) stop++;
+    while (!empty && stop < end &&
+           (lex_is_letter(l->text.at[stop]) || lex_is_digit(l->text.at[stop])))
+        stop++;
     push(l, TOKEN_QUOTED, l->at, empty ? close + 1 : stop);
 }
 
@@ -223,8 +228,9 @@ static void lex_digits(Lexer *l) {
     uint32_t i = l->at;
     while (i < l->end && (lex_is_digit(l->text.at[i]) || l->text.at[i] == '_')) i++;
     bool fraction = i + 1 < l->end && l->text.at[i] == '.' && lex_is_digit(l->text.at[i + 1]);
-    bool lone_point = i < l->end && l->text.at[i] == '.' &&
-                      (i + 1 == l->end || (l->text.at[i + 1] != '.' && !lex_is_letter(l->text.at[i + 1])));
+    bool lone_point =
+        i < l->end && l->text.at[i] == '.' &&
+        (i + 1 == l->end || (l->text.at[i + 1] != '.' && !lex_is_letter(l->text.at[i + 1])));
     if (fraction || lone_point) i++;
     while (i < l->end && (lex_is_digit(l->text.at[i]) || l->text.at[i] == '_')) i++;
     while (i < l->end) {
@@ -250,17 +256,44 @@ typedef struct Sign {
 
 // Longer signs stand before those that they begin with.
 static const Sign signs[] = {
-    {"===", TOKEN_FOREIGN_EQ}, {"!==", TOKEN_FOREIGN_NE},
-    {"==", TOKEN_EQ}, {"!=", TOKEN_NE}, {"<=", TOKEN_LE}, {">=", TOKEN_GE}, {"<>", TOKEN_FOREIGN_NE},
-    {"->", TOKEN_ARROW}, {"=>", TOKEN_FAT_ARROW}, {"..", TOKEN_RANGE}, {"//", TOKEN_SLASHES},
-    {"??", TOKEN_COALESCE}, {"&&", TOKEN_FOREIGN_AND}, {"||", TOKEN_FOREIGN_OR},
-    {"|>", TOKEN_FOREIGN_PIPE}, {"**", TOKEN_FOREIGN_POWER}, {":=", TOKEN_FOREIGN_ASSIGN},
-    {"(", TOKEN_OPEN_PAREN}, {")", TOKEN_CLOSE_PAREN}, {"[", TOKEN_OPEN_SQUARE},
-    {"]", TOKEN_CLOSE_SQUARE}, {"{", TOKEN_OPEN_BRACE}, {"}", TOKEN_CLOSE_BRACE},
-    {",", TOKEN_COMMA}, {":", TOKEN_COLON}, {".", TOKEN_DOT}, {"|", TOKEN_PIPE},
-    {"=", TOKEN_ASSIGN}, {"?", TOKEN_QUESTION}, {"<", TOKEN_LT}, {">", TOKEN_GT},
-    {"+", TOKEN_PLUS}, {"-", TOKEN_MINUS}, {"*", TOKEN_STAR}, {"/", TOKEN_SLASH},
-    {"%", TOKEN_PERCENT}, {"!", TOKEN_FOREIGN_NOT}, {";", TOKEN_SEMICOLON},
+    {"===", TOKEN_FOREIGN_EQ},
+    {"!==", TOKEN_FOREIGN_NE},
+    {"==", TOKEN_EQ},
+    {"!=", TOKEN_NE},
+    {"<=", TOKEN_LE},
+    {">=", TOKEN_GE},
+    {"<>", TOKEN_FOREIGN_NE},
+    {"->", TOKEN_ARROW},
+    {"=>", TOKEN_FAT_ARROW},
+    {"..", TOKEN_RANGE},
+    {"//", TOKEN_SLASHES},
+    {"??", TOKEN_COALESCE},
+    {"&&", TOKEN_FOREIGN_AND},
+    {"||", TOKEN_FOREIGN_OR},
+    {"|>", TOKEN_FOREIGN_PIPE},
+    {"**", TOKEN_FOREIGN_POWER},
+    {":=", TOKEN_FOREIGN_ASSIGN},
+    {"(", TOKEN_OPEN_PAREN},
+    {")", TOKEN_CLOSE_PAREN},
+    {"[", TOKEN_OPEN_SQUARE},
+    {"]", TOKEN_CLOSE_SQUARE},
+    {"{", TOKEN_OPEN_BRACE},
+    {"}", TOKEN_CLOSE_BRACE},
+    {",", TOKEN_COMMA},
+    {":", TOKEN_COLON},
+    {".", TOKEN_DOT},
+    {"|", TOKEN_PIPE},
+    {"=", TOKEN_ASSIGN},
+    {"?", TOKEN_QUESTION},
+    {"<", TOKEN_LT},
+    {">", TOKEN_GT},
+    {"+", TOKEN_PLUS},
+    {"-", TOKEN_MINUS},
+    {"*", TOKEN_STAR},
+    {"/", TOKEN_SLASH},
+    {"%", TOKEN_PERCENT},
+    {"!", TOKEN_FOREIGN_NOT},
+    {";", TOKEN_SEMICOLON},
     {"&", TOKEN_FOREIGN_AND},
 };
 
@@ -276,11 +309,29 @@ static bool lex_sign(Lexer *l) {
 }
 
 // What people and word processors write for the signs of the language.
-static const struct { const char *text, *instead; } lookalikes[] = {
-    {"“", "\""}, {"”", "\""}, {"„", "\""}, {"«", "\""}, {"»", "\""}, {"‘", "\""}, {"’", "\""},
-    {"≤", "<="}, {"≥", ">="}, {"≠", "!="}, {"×", "*"}, {"÷", "/"}, {"−", "-"}, {"–", "-"},
-    {"→", "->"}, {"…", ".."}, {"$", "the bare name: names take no `$`"},
-    {"^", "pow(x, y)"}, {"~", "not"}, {"@", "the bare name: names take no `@`"},
+static const struct {
+    const char *text, *instead;
+} lookalikes[] = {
+    {"“", "\""},
+    {"”", "\""},
+    {"„", "\""},
+    {"«", "\""},
+    {"»", "\""},
+    {"‘", "\""},
+    {"’", "\""},
+    {"≤", "<="},
+    {"≥", ">="},
+    {"≠", "!="},
+    {"×", "*"},
+    {"÷", "/"},
+    {"−", "-"},
+    {"–", "-"},
+    {"→", "->"},
+    {"…", ".."},
+    {"$", "the bare name: names take no `$`"},
+    {"^", "pow(x, y)"},
+    {"~", "not"},
+    {"@", "the bare name: names take no `@`"},
 };
 
 static void blame_word(Lexer *l, uint32_t end) {
@@ -319,7 +370,9 @@ static void lex_word(Lexer *l) {
         uint32_t c;
         size_t len;
         bool ascii = lex_is_letter(l->text.at[i]) || lex_is_digit(l->text.at[i]);
-        if (!ascii && (!lex_character(l->text, i, &c, &len) || c < 0xc0 || (c >= 0x2000 && c < 0x2c00))) break;
+        if (!ascii &&
+            (!lex_character(l->text, i, &c, &len) || c < 0xc0 || (c >= 0x2000 && c < 0x2c00)))
+            break;
         if (ascii) len = 1;
         foreign |= !ascii;
         i += (uint32_t)len;

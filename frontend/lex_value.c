@@ -74,7 +74,8 @@ static Parts take_apart(Text text) {
     }
     bool signed_next = at + 2 < text.len && (text.at[at + 1] == '+' || text.at[at + 1] == '-');
     bool digit_next = at + 1 < text.len && lex_is_digit(text.at[at + 1]);
-    if (at < text.len && (text.at[at] == 'e' || text.at[at] == 'E') && (signed_next || digit_next)) {
+    if (at < text.len && (text.at[at] == 'e' || text.at[at] == 'E') &&
+        (signed_next || digit_next)) {
         parts.exponent = true;
         text_buf_char(&parts.number, 'e');
         at++;
@@ -95,7 +96,8 @@ static void blame_number(const LexInput *input, Span span, Text text) {
     bool hex = text.len > 2 && text.at[0] == '0' && strchr("xXbBoO", text.at[1]);
     const char *c_text = text_c(input->arena, text);
     bool has_value = hex && (text.at[1] == 'x' || text.at[1] == 'X') && text.len <= 18;
-    if (has_value) diag_fix(input->diags, d, "write it in decimal: %llu", strtoull(c_text, nullptr, 16));
+    if (has_value)
+        diag_fix(input->diags, d, "write it in decimal: %llu", strtoull(c_text, nullptr, 16));
     else if (hex) diag_fix(input->diags, d, "write it in decimal");
     else if (text.at[text.len - 1] == '.') diag_fix(input->diags, d, "write `%s0`", c_text);
     else diag_fix(input->diags, d, "put one underscore between digits at most");
@@ -107,7 +109,8 @@ static void blame_unit(const LexInput *input, Span span, const Parts *parts) {
     Text unit = parts->unit, near = diag_did_you_mean(unit, names, countof(names));
     for (size_t i = 0; i < countof(units) && unit.len > 1; i++) {  // 8Mib, 8MIB: MiB.
         bool same = unit.len == names[i].len && text_distance(unit, names[i], 2) <= 2;
-        for (size_t j = 0; same && j < unit.len; j++) same = (unit.at[j] | 32) == (names[i].at[j] | 32);
+        for (size_t j = 0; same && j < unit.len; j++)
+            same = (unit.at[j] | 32) == (names[i].at[j] | 32);
         if (same) near = names[i];
     }
     if (text_is(unit, "m")) near = TEXT("min");
@@ -115,11 +118,14 @@ static void blame_unit(const LexInput *input, Span span, const Parts *parts) {
                        TEXT_ARG(unit));
     if (near.len) diag_fix(input->diags, d, "did you mean `%.*s%.*s`?", (int)parts->number.len,
                            parts->number.at, TEXT_ARG(near));
-    else diag_fix(input->diags, d, "use one of us ms s min h d, B kB MB GB TB KiB MiB GiB TiB, or %%");
+    else
+        diag_fix(input->diags, d,
+                 "use one of us ms s min h d, B kB MB GB TB KiB MiB GiB TiB, or %%");
 }
 
 // number * factor as a whole number. False: it is none, or too big for `max`.
-static bool scale(const Parts *parts, uint64_t factor, uint64_t max, uint64_t *value, bool *too_big) {
+static bool scale(const Parts *parts, uint64_t factor, uint64_t max, uint64_t *value,
+                  bool *too_big) {
     unsigned __int128 total = 0, unit = factor;
     for (size_t i = 0; i < parts->number.len; i++) {
         char c = parts->number.at[i];
@@ -141,7 +147,8 @@ static bool scale(const Parts *parts, uint64_t factor, uint64_t max, uint64_t *v
 }
 
 static void blame_big(const LexInput *input, Span span, Text text, const char *fix) {
-    Diag *d = diag_add(input->diags, DIAG_NUMBER_TOO_BIG, span, "`%.*s` is too big", TEXT_ARG(text));
+    Diag *d =
+        diag_add(input->diags, DIAG_NUMBER_TOO_BIG, span, "`%.*s` is too big", TEXT_ARG(text));
     diag_fix(input->diags, d, "%s", fix);
 }
 
@@ -150,7 +157,8 @@ static void measure(const LexInput *input, Span span, const Parts *parts, AstExp
         if (!text_is(parts->unit, units[i].name)) continue;
         expr->kind = units[i].kind;
         bool too_big = false;
-        if (!parts->exponent && scale(parts, units[i].factor, INT64_MAX, &expr->integer, &too_big)) return;
+        if (!parts->exponent && scale(parts, units[i].factor, INT64_MAX, &expr->integer, &too_big))
+            return;
         if (too_big) {
             blame_big(input, span, expr->text, units[i].kind == AST_DURATION
                 ? "a duration is at most 9223372036854775807 microseconds"

@@ -56,7 +56,8 @@ static void parse_signature(Parser *p, AstStmt *stmt) {
     stmt->name = parser_expect_name(p, "the name of the function");
     parse_params(p, stmt);
     if (!p->panic && parser_at(p, TOKEN_COLON)) {
-        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_take(p)), "expected `->`, found `:`");
+        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_take(p)),
+                              "expected `->`, found `:`");
         diag_fix(p->in.diags, d, "write `-> TYPE`");
         stmt->type = parse_type(p);
     } else if (!p->panic && parser_skip(p, TOKEN_ARROW)) {
@@ -69,7 +70,8 @@ static void parse_fn(Parser *p, AstStmt *stmt) {
     parse_signature(p, stmt);
     if (!p->panic && (parser_at(p, TOKEN_OPEN_BRACE) || parser_at(p, TOKEN_FAT_ARROW))) {
         Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`=` and the function's value");
-        diag_fix(p->in.diags, d, "write `fn %.*s(...) -> TYPE = EXPRESSION`", TEXT_ARG(stmt->name.text));
+        diag_fix(p->in.diags, d, "write `fn %.*s(...) -> TYPE = EXPRESSION`",
+                 TEXT_ARG(stmt->name.text));
     }
     if (!p->panic) parser_expect(p, TOKEN_ASSIGN, "the signature");
     if (!p->panic) stmt->value = parse_handled(p);
@@ -83,7 +85,8 @@ static void set_trait(Parser *p, AstStmt *stmt, bool *trait, Span word) {
     }
     *trait = true;
     if (!stmt->pure || !stmt->impure) return;
-    Diag *d = parser_slip(p, DIAG_REPEATED_WORD, word, "a function is `pure` or `impure`, not both");
+    Diag *d =
+        parser_slip(p, DIAG_REPEATED_WORD, word, "a function is `pure` or `impure`, not both");
     diag_fix(p->in.diags, d, "keep `impure` if it reads or changes anything but its arguments");
 }
 
@@ -106,8 +109,8 @@ static void parse_traits(Parser *p, AstStmt *stmt) {
     Text names[countof(traits)];
     for (size_t i = 0; i < countof(traits); i++) names[i] = text_of(traits[i].word);
     Text word = parser_text(p, token), near = diag_did_you_mean(word, names, countof(names));
-    Diag *d = parser_error(p, DIAG_UNEXPECTED_TEXT, parser_span(p, token), "`%.*s` is no trait of a function",
-                           TEXT_ARG(word));
+    Diag *d = parser_error(p, DIAG_UNEXPECTED_TEXT, parser_span(p, token),
+                           "`%.*s` is no trait of a function", TEXT_ARG(word));
     if (near.len) diag_fix(p->in.diags, d, "did you mean `%.*s`?", TEXT_ARG(near));
     else diag_fix(p->in.diags, d, "write pure, impure, fallible or batch");
 }
@@ -140,7 +143,8 @@ static void parse_rejects(Parser *p, AstStmt *stmt) {
     bool writes = parser_skip_word(p, "write");
     if (writes) {
         stmt->format = parser_expect_name(p, "a format, as in write jsonl(...)");
-        if (!p->panic && !parser_at(p, TOKEN_OPEN_PAREN)) parser_expect(p, TOKEN_OPEN_PAREN, "the format");
+        if (!p->panic && !parser_at(p, TOKEN_OPEN_PAREN))
+            parser_expect(p, TOKEN_OPEN_PAREN, "the format");
         if (!p->panic) stmt->options = parse_arguments(p, &stmt->option_count);
     }
     bool limits = !p->panic && parser_skip_word(p, "limit");
@@ -163,10 +167,11 @@ static AstGiven parse_given(Parser *p) {
     }
     parser_take_operator(p);
     given.name = parser_expect_name(p, "the name of a flow");
-    TokenKind right = given.expect ? TOKEN_EQ : TOKEN_ASSIGN, wrong = given.expect ? TOKEN_ASSIGN : TOKEN_EQ;
+    TokenKind right = given.expect ? TOKEN_EQ : TOKEN_ASSIGN,
+              wrong = given.expect ? TOKEN_ASSIGN : TOKEN_EQ;
     if (!p->panic && parser_at(p, wrong)) {
-        Diag *d = parser_slip(p, DIAG_TEST_FORM, parser_span(p, parser_take(p)), "expected %s, found %s",
-                              token_name(right), token_name(wrong));
+        Diag *d = parser_slip(p, DIAG_TEST_FORM, parser_span(p, parser_take(p)),
+                              "expected %s, found %s", token_name(right), token_name(wrong));
         diag_fix(p->in.diags, d, "write %s", token_name(right));
         p->continues = true;
     } else if (!p->panic) {
@@ -238,14 +243,17 @@ static const StmtForm forms[] = {
 static const StmtForm *find_form(const Parser *p) {
     Token next = parser_token(p, 1);
     if (next.kind == TOKEN_PIPE || next.kind == TOKEN_END || next.first) return nullptr;
-    for (size_t i = 0; i < countof(forms); i++) if (parser_at_word(p, forms[i].word)) return &forms[i];
+    for (size_t i = 0; i < countof(forms); i++)
+        if (parser_at_word(p, forms[i].word)) return &forms[i];
     return nullptr;
 }
 
 // Habits of other languages at the start of a statement. True: diagnosed.
 static bool blame_start(Parser *p) {
-    static const char *const sql[] = {"select", "from", "insert", "create", "with", "update", "delete"};
-    static const char *const others[] = {"const", "var", "def", "function", "import", "include", "struct"};
+    static const char *const sql[] = {"select", "from",   "insert", "create",
+                                      "with",   "update", "delete"};
+    static const char *const others[] = {"const",  "var",     "def",   "function",
+                                         "import", "include", "struct"};
     static const char *const ours[] = {"let", "let", "fn", "fn", "use", "use", "type"};
     Token token = parser_token(p, 0);
     Span span = parser_span(p, token);
@@ -254,18 +262,21 @@ static bool blame_start(Parser *p) {
     for (size_t i = 0; i < countof(sql) && followed; i++) {
         bool capitals = !text_is(word, sql[i]);
         if (!parser_word_is(p, token, sql[i]) || (!capitals && parse_is_step_word(word))) continue;
-        Diag *d = parser_error(p, DIAG_SQL_HABIT, span, "`%.*s` begins no statement", TEXT_ARG(word));
+        Diag *d =
+            parser_error(p, DIAG_SQL_HABIT, span, "`%.*s` begins no statement", TEXT_ARG(word));
         diag_note(p->in.diags, d, "a flow is written in the order in which it runs");
         diag_fix(p->in.diags, d, "begin with the source: read csv(\"PATH\") | select ...");
         return true;
     }
     for (size_t i = 0; i < countof(others) && followed; i++) {
         if (!parser_word_is(p, token, others[i])) continue;
-        Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, span, "unknown statement `%.*s`", TEXT_ARG(word));
+        Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, span, "unknown statement `%.*s`",
+                               TEXT_ARG(word));
         diag_fix(p->in.diags, d, "did you mean `%s`?", ours[i]);
         return true;
     }
-    if (token.kind == TOKEN_SLASHES || (token.kind == TOKEN_MINUS && parser_token(p, 1).kind == TOKEN_MINUS) ||
+    if (token.kind == TOKEN_SLASHES ||
+        (token.kind == TOKEN_MINUS && parser_token(p, 1).kind == TOKEN_MINUS) ||
         (token.kind == TOKEN_SLASH && parser_token(p, 1).kind == TOKEN_STAR)) {
         Diag *d = parser_error(p, DIAG_COMMENT_STYLE, span, "comments begin with `#`");
         diag_fix(p->in.diags, d, "write `#`");
@@ -281,7 +292,8 @@ static bool blame_step(Parser *p) {
     bool word = token.kind == TOKEN_WORD && parse_is_step_word(parser_text(p, token)) &&
                 next.kind != TOKEN_PIPE && !next.first;
     if (!pipe && !word) return false;
-    Diag *d = parser_error(p, DIAG_STEP_WITHOUT_FLOW, parser_span(p, token), "a step without a flow in front of it");
+    Diag *d = parser_error(p, DIAG_STEP_WITHOUT_FLOW, parser_span(p, token),
+                           "a step without a flow in front of it");
     diag_fix(p->in.diags, d, "begin with where the rows come from: read csv(\"PATH\")");
     return true;
 }
@@ -289,30 +301,36 @@ static bool blame_step(Parser *p) {
 // A line that cannot begin a statement; names with a typing error are recognised.
 static bool blame_unknown(Parser *p) {
     Token token = parser_token(p, 0), next = parser_token(p, 1);
-    bool closer = token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE || token.kind == TOKEN_CLOSE_BRACE;
+    bool closer = token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE ||
+                  token.kind == TOKEN_CLOSE_BRACE;
     if (closer) {
-        Diag *d = parser_error(p, DIAG_LONE_BRACKET, parser_span(p, token), "%s closes no bracket", token_name(token.kind));
+        Diag *d = parser_error(p, DIAG_LONE_BRACKET, parser_span(p, token), "%s closes no bracket",
+                               token_name(token.kind));
         diag_fix(p->in.diags, d, "remove it");
         parser_take(p);
         return true;
     }
-    bool two_names = token.kind == TOKEN_WORD && !next.first &&
-                     (next.kind == TOKEN_WORD || next.kind == TOKEN_STRING || next.kind == TOKEN_QUOTED);
-    bool reads = parser_at_word(p, "read") || (two_names && parse_is_step_word(parser_text(p, next)));
+    bool two_names =
+        token.kind == TOKEN_WORD && !next.first &&
+        (next.kind == TOKEN_WORD || next.kind == TOKEN_STRING || next.kind == TOKEN_QUOTED);
+    bool reads =
+        parser_at_word(p, "read") || (two_names && parse_is_step_word(parser_text(p, next)));
     if (two_names && !reads) {
         Text names[countof(forms) + 1] = {TEXT("read")};
         for (size_t i = 0; i < countof(forms); i++) names[i + 1] = text_of(forms[i].word);
         Text word = parser_text(p, token), near = diag_did_you_mean(word, names, countof(names));
-        Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, parser_span(p, token), "unknown statement `%.*s`",
-                               TEXT_ARG(word));
+        Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, parser_span(p, token),
+                               "unknown statement `%.*s`", TEXT_ARG(word));
         if (near.len) diag_fix(p->in.diags, d, "did you mean `%.*s`?", TEXT_ARG(near));
         else diag_fix(p->in.diags, d, "begin with let, param, type, fn, use, test, or with a flow");
         return true;
     }
-    bool assigns = parser_at_name(p) && (next.kind == TOKEN_ASSIGN || next.kind == TOKEN_FOREIGN_ASSIGN) && !next.first;
+    bool assigns = parser_at_name(p) &&
+                   (next.kind == TOKEN_ASSIGN || next.kind == TOKEN_FOREIGN_ASSIGN) && !next.first;
     if (!assigns) return false;
     Text name = parser_text(p, token);
-    Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, parser_span(p, token), "a flow is named by `let`");
+    Diag *d =
+        parser_error(p, DIAG_EXPECTED_STATEMENT, parser_span(p, token), "a flow is named by `let`");
     diag_fix(p->in.diags, d, "write `let %.*s = ...`", TEXT_ARG(name));
     return true;
 }
@@ -378,13 +396,15 @@ static void end_statement(Parser *p) {
     Token token = parser_token(p, 0);
     if (p->panic || parser_at_line_end(p)) return;
     Span span = parser_span(p, token);
-    bool closer = token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE || token.kind == TOKEN_CLOSE_BRACE;
+    bool closer = token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE ||
+                  token.kind == TOKEN_CLOSE_BRACE;
     if (token.kind == TOKEN_SEMICOLON) {
         Diag *d = parser_slip(p, DIAG_SEMICOLON, span, "a semicolon is not needed");
         diag_fix(p->in.diags, d, "remove it; a line end closes a statement");
         parser_take(p);
     } else if (closer) {
-        Diag *d = parser_error(p, DIAG_LONE_BRACKET, span, "%s closes no bracket", token_name(token.kind));
+        Diag *d = parser_error(p, DIAG_LONE_BRACKET, span, "%s closes no bracket",
+                               token_name(token.kind));
         diag_fix(p->in.diags, d, "remove it");
     } else {
         Diag *d = parser_unexpected(p, DIAG_UNEXPECTED_TEXT, "the end of the line");
@@ -400,11 +420,15 @@ static void recover(Parser *p) {
         Token token = parser_token(p, 0);
         bool left = token.start == 0 || p->text.at[token.start - 1] == '\n';
         if (parser_at_statement(p, 0)) break;
-        bool word = token.kind == TOKEN_WORD || token.kind == TOKEN_QUOTED || token.kind == TOKEN_OPEN_SQUARE ||
-                    token.kind == TOKEN_OPEN_PAREN;
-        if (depth == 0 && token.first && left && word && parser_at_line_end(p)) break;
-        if (token.kind == TOKEN_OPEN_PAREN || token.kind == TOKEN_OPEN_SQUARE || token.kind == TOKEN_OPEN_BRACE) depth++;
-        bool closer = token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE || token.kind == TOKEN_CLOSE_BRACE;
+        bool begins = token.kind == TOKEN_WORD || token.kind == TOKEN_QUOTED ||
+                      token.kind == TOKEN_OPEN_SQUARE || token.kind == TOKEN_OPEN_PAREN ||
+                      token.kind == TOKEN_SLASH || token.kind == TOKEN_SLASHES;
+        if (depth == 0 && token.first && left && begins) break;
+        if (token.kind == TOKEN_OPEN_PAREN || token.kind == TOKEN_OPEN_SQUARE ||
+            token.kind == TOKEN_OPEN_BRACE)
+            depth++;
+        bool closer = token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE ||
+                      token.kind == TOKEN_CLOSE_BRACE;
         if (closer && depth) depth--;
         parser_take(p);
     }

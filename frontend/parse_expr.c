@@ -135,15 +135,18 @@ static AstArm parse_arm(Parser *p) {
     if (rest || parser_at_word(p, "else")) {
         Token word = parser_take(p);
         if (!rest) {
-            Diag *d = parser_slip(p, DIAG_CASE_FORM, parser_span(p, word), "the last arm is written `_ =>`");
+            Diag *d = parser_slip(p, DIAG_CASE_FORM, parser_span(p, word),
+                                  "the last arm is written `_ =>`");
             diag_fix(p->in.diags, d, "write `_` for everything else");
         }
     } else {
         arm.condition = parse_expr(p);
     }
-    if (!p->panic && (parser_at(p, TOKEN_ARROW) || parser_at(p, TOKEN_COLON) || parser_at_word(p, "then"))) {
+    if (!p->panic &&
+        (parser_at(p, TOKEN_ARROW) || parser_at(p, TOKEN_COLON) || parser_at_word(p, "then"))) {
         Token sign = parser_take(p);
-        Diag *d = parser_slip(p, DIAG_CASE_FORM, parser_span(p, sign), "an arm is written `C => A`");
+        Diag *d =
+            parser_slip(p, DIAG_CASE_FORM, parser_span(p, sign), "an arm is written `C => A`");
         diag_fix(p->in.diags, d, "write `=>`");
         p->continues = true;
     } else if (!p->panic) {
@@ -254,7 +257,8 @@ static AstExpr *parse_word(Parser *p) {
     static const char *const words[] = {"null", "true", "false"};
     Token token = parser_token(p, 0);
     for (size_t i = 0; i < countof(words); i++) {
-        bool foreign = parser_word_is(p, token, words[i]) && !text_is(parser_text(p, token), words[i]);
+        bool foreign =
+            parser_word_is(p, token, words[i]) && !text_is(parser_text(p, token), words[i]);
         bool none = i == 0 && text_is(parser_text(p, token), "None") && token.kind == TOKEN_WORD;
         if (!parser_at_word(p, words[i]) && !foreign && !none) continue;
         AstExpr *e = new_expr(p, i == 0 ? AST_NULL : AST_BOOL, start_of(p));
@@ -311,7 +315,8 @@ static AstExpr *parse_bare_fraction(Parser *p) {
     parser_take(p);
     span.end = parser_token(p, 0).end;
     Text digits = parser_text(p, parser_token(p, 0));
-    Diag *d = parser_slip(p, DIAG_BAD_NUMBER, span, "`.%.*s` is not a well-formed number", TEXT_ARG(digits));
+    Diag *d = parser_slip(p, DIAG_BAD_NUMBER, span, "`.%.*s` is not a well-formed number",
+                          TEXT_ARG(digits));
     diag_fix(p->in.diags, d, "write 0.%.*s", TEXT_ARG(digits));
     return parse_number(p);
 }
@@ -322,7 +327,8 @@ static AstExpr *parse_primary(Parser *p) {
     bool loose = parser_at_word(p, "if") || parser_at_word(p, "not");
     if (loose && parser_begins_operand(p, 1)) return parse_loose_operand(p);
     if (parser_at(p, TOKEN_NUMBER)) return parse_number(p);
-    if (parser_at(p, TOKEN_STRING) || parser_at(p, TOKEN_RAW_STRING)) return parse_string(p, "a string");
+    if (parser_at(p, TOKEN_STRING) || parser_at(p, TOKEN_RAW_STRING))
+        return parse_string(p, "a string");
     if (parser_at(p, TOKEN_FSTRING)) return parse_fstring(p);
     if (parser_at(p, TOKEN_DOT) && parser_ahead(p, 1, TOKEN_NUMBER)) return parse_bare_fraction(p);
     if (parser_at(p, TOKEN_OPEN_PAREN)) return parse_parens(p);
@@ -383,7 +389,8 @@ static AstExpr *parse_unary(Parser *p) {
         e->a = parse_unary(p);
         e = done(p, e);
     } else if (parser_at(p, TOKEN_PLUS)) {
-        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, start_of(p), "a number has no `+` in front of it");
+        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, start_of(p),
+                              "a number has no `+` in front of it");
         diag_fix(p->in.diags, d, "leave out the `+`");
         parser_take_operator(p);
         e = parse_unary(p);
@@ -421,14 +428,15 @@ static const Infix *find_infix(const Parser *p, const Infix *table, size_t count
 }
 
 // Takes the operator and the operand on its right, which `level` parses.
-static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix, AstExpr *(*level)(Parser *)) {
+static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix,
+                            AstExpr *(*level)(Parser *)) {
     AstExpr *e = new_expr(p, AST_BINARY, left->span);
     e->op = infix->op;
     e->op_span = start_of(p);
     e->a = left;
     if (infix->instead) {
-        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span, "%s is an operator of another language",
-                              token_name(infix->kind));
+        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
+                              "%s is an operator of another language", token_name(infix->kind));
         diag_fix(p->in.diags, d, "write `%s`", infix->instead);
     }
     parser_take_operator(p);
@@ -473,6 +481,11 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
     AstExpr *e = new_expr(p, AST_IN, start);
     e->op_span = start_of(p);
     e->a = left;
+    if (!parser_at_word(p, "in")) {
+        Diag *d =
+            parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span, "`in` is written in small letters");
+        diag_fix(p->in.diags, d, "write `in`");
+    }
     parser_take_operator(p);
     if (parser_at(p, TOKEN_OPEN_SQUARE)) {
         parse_elements(p, e);
@@ -483,7 +496,8 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
     if (!p->panic && !parser_at(p, TOKEN_RANGE)) {
         Diag *d = parser_error(p, DIAG_EXPECTED_TOKEN, parser_since(p, low),
                                "`in` takes a list in brackets or a range `a..b`");
-        diag_fix(p->in.diags, d, "write `in [..]` or `in a..b`; for a list column, contains(list, x)");
+        diag_fix(p->in.diags, d,
+                 "write `in [..]` or `in a..b`; for a list column, contains(list, x)");
     }
     if (!p->panic) {
         parser_take_operator(p);
@@ -502,8 +516,10 @@ static bool blame_sql_word(Parser *p) {
     };
     Token token = parser_token(p, 0);
     if (!parser_at(p, TOKEN_WORD) || token.first) return false;
-    if (parser_word_is(p, token, "not") && parser_ahead_word(p, 1, "in")) {
-        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, token), "`not` stands in front of the comparison");
+    if (parser_word_is(p, token, "not") &&
+        parser_word_is(p, parser_token(p, 1), "in")) {
+        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, token),
+                              "`not` stands in front of the comparison");
         diag_fix(p->in.diags, d, "write `not x in ..`");
         parser_take(p);
         return false;
@@ -535,7 +551,7 @@ static AstExpr *parse_comparison(Parser *p) {
     Span start = start_of(p);
     AstExpr *e = parse_operand(p);
     if (p->panic || blame_sql_word(p)) return e;
-    if (parser_at_word(p, "in")) {
+    if (parser_at(p, TOKEN_WORD) && parser_word_is(p, parser_token(p, 0), "in")) {
         e = parse_in(p, e, start);
     } else {
         const Infix *infix = find_comparison(p);
@@ -564,7 +580,8 @@ static AstExpr *parse_not(Parser *p) {
     e->op = AST_OP_NOT;
     e->op_span = start_of(p);
     if (foreign) {
-        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span, "`%.*s` is an operator of another language",
+        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
+                              "`%.*s` is an operator of another language",
                               TEXT_ARG(parser_text(p, parser_token(p, 0))));
         diag_fix(p->in.diags, d, "write `not`");
     }
@@ -581,7 +598,8 @@ static bool take_logical(Parser *p, const char *word, TokenKind foreign, Span *s
     bool capitals = parser_at(p, TOKEN_WORD) && parser_word_is(p, token, word);
     if (!parser_at_word(p, word) && !parser_at(p, foreign) && !capitals) return false;
     if (!parser_at_word(p, word)) {
-        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, *span, "`%.*s` is an operator of another language",
+        Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, *span,
+                              "`%.*s` is an operator of another language",
                               TEXT_ARG(parser_text(p, token)));
         diag_fix(p->in.diags, d, foreign == TOKEN_FOREIGN_OR ? "write `or`; texts are joined by `+`"
                                                              : "write `and`");
@@ -643,7 +661,8 @@ static AstExpr *parse_if(Parser *p) {
     if (!p->panic) e->c = parse_expr(p);
     p->branches--;
     if (!p->panic && !p->branches && parser_at_word(p, "else")) {
-        Diag *d = parser_error(p, DIAG_HANDLER_IN_IF, start_of(p), "a handler inside `if` needs parentheses");
+        Diag *d = parser_error(p, DIAG_HANDLER_IN_IF, start_of(p),
+                               "a handler inside `if` needs parentheses");
         diag_label(p->in.diags, d, start_of(p), "the `if` has its `else` already");
         diag_fix(p->in.diags, d, "write (VALUE else OTHER) for the part that may fail");
     }

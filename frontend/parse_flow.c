@@ -30,7 +30,8 @@ AstFlow *parse_flow_head(Parser *p) {
     Span start = parser_span(p, parser_token(p, 0));
     flow->kind = AST_HEAD_ERROR;
     if (p->panic || !parser_enter(p)) return flow;
-    if (parser_at_word(p, "read") && (parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_OPEN_PAREN))) {
+    if (parser_at_word(p, "read") &&
+        (parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_OPEN_PAREN))) {
         parse_read(p, flow);
     } else if (parser_at_word(p, "range") && parser_ahead(p, 1, TOKEN_OPEN_PAREN)) {
         flow->kind = AST_HEAD_RANGE;
@@ -42,15 +43,18 @@ AstFlow *parse_flow_head(Parser *p) {
         flow->kind = AST_HEAD_TABLE;
         flow->table = parse_table(p);
     } else if (parser_at_name(p) && parser_ahead(p, 1, TOKEN_OPEN_PAREN)) {
-        Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, start, "a flow cannot begin with a call");
-        diag_fix(p->in.diags, d, "begin with read FORMAT(...), range(n), a table or the name of a flow");
+        Diag *d =
+            parser_error(p, DIAG_EXPECTED_STATEMENT, start, "a flow cannot begin with a call");
+        diag_fix(p->in.diags, d,
+                 "begin with read FORMAT(...), range(n), a table or the name of a flow");
     } else if (parser_at_name(p)) {
         flow->kind = AST_HEAD_NAME;
         Token token = parser_take(p);
         flow->name = (Name){parser_text(p, token), parser_span(p, token)};
     } else {
         Diag *d = parser_unexpected(p, DIAG_EXPECTED_STATEMENT, "a flow");
-        diag_fix(p->in.diags, d, "begin with read FORMAT(...), range(n), a table or the name of a flow");
+        diag_fix(p->in.diags, d,
+                 "begin with read FORMAT(...), range(n), a table or the name of a flow");
     }
     flow->span = flow->head_span = parser_since(p, start);
     parser_leave(p);
@@ -73,7 +77,8 @@ static void push_step(Parser *p, Steps *steps, AstStep step) {
 static bool pipe_missing(const Parser *p) {
     Token token = parser_token(p, 0), next = parser_token(p, 1);
     if (token.kind != TOKEN_WORD || !parse_is_step_word(parser_text(p, token))) return false;
-    bool alone = next.kind == TOKEN_PIPE || next.kind == TOKEN_END || next.kind == TOKEN_CLOSE_PAREN;
+    bool alone =
+        next.kind == TOKEN_PIPE || next.kind == TOKEN_END || next.kind == TOKEN_CLOSE_PAREN;
     return !alone && (!next.first || next.kind == TOKEN_OPEN_BRACE);
 }
 
@@ -81,13 +86,9 @@ static bool pipe_missing(const Parser *p) {
 static void blame_rest(Parser *p) {
     Token token = parser_token(p, 0);
     if (p->panic || parser_at_line_end(p) || token.kind == TOKEN_SEMICOLON) return;
-    Span span = parser_span(p, token);
-    if (token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE || token.kind == TOKEN_CLOSE_BRACE) return;
-    if (parser_at_word(p, "asc") || parser_at_word(p, "ascending")) {
-        Diag *d = parser_error(p, DIAG_SQL_HABIT, span, "ascending is the order without a word");
-        diag_fix(p->in.diags, d, "leave out `%.*s`", TEXT_ARG(parser_text(p, token)));
+    if (token.kind == TOKEN_CLOSE_PAREN || token.kind == TOKEN_CLOSE_SQUARE ||
+        token.kind == TOKEN_CLOSE_BRACE)
         return;
-    }
     Diag *d = parser_unexpected(p, DIAG_UNEXPECTED_TEXT, "`|` or the end of the line");
     diag_fix(p->in.diags, d, "begin the next step with `|`, or a new statement on a new line");
 }
@@ -100,7 +101,8 @@ static void recover(Parser *p) {
         parser_take(p);
     }
     TokenKind kind = parser_token(p, 0).kind;
-    bool bracket = kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE || kind == TOKEN_CLOSE_BRACE;
+    bool bracket =
+        kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE || kind == TOKEN_CLOSE_BRACE;
     if (!bracket || p->lines) p->panic = false;
 }
 
@@ -119,8 +121,8 @@ static bool take_pipe(Parser *p) {
     }
     if (!pipe_missing(p)) return false;
     Token token = parser_token(p, 0);
-    Diag *d = parser_slip(p, DIAG_MISSING_PIPE, parser_span(p, token), "a `|` is missing in front of `%.*s`",
-                          TEXT_ARG(parser_text(p, token)));
+    Diag *d = parser_slip(p, DIAG_MISSING_PIPE, parser_span(p, token),
+                          "a `|` is missing in front of `%.*s`", TEXT_ARG(parser_text(p, token)));
     diag_fix(p->in.diags, d, "write `| %.*s`", TEXT_ARG(parser_text(p, token)));
     p->continues = true;  // The step begins here, behind a line end.
     return true;
@@ -137,7 +139,8 @@ AstStep *parse_steps(Parser *p, uint32_t *count) {
         parse_step(p, &step);
         push_step(p, &steps, step);
         if (p->at == before) break;
-        if (!pipe_missing(p) && !parser_at(p, TOKEN_PIPE) && !parser_at(p, TOKEN_FOREIGN_PIPE)) blame_rest(p);
+        if (!pipe_missing(p) && !parser_at(p, TOKEN_PIPE) && !parser_at(p, TOKEN_FOREIGN_PIPE))
+            blame_rest(p);
     }
     *count = (uint32_t)steps.count;
     return steps.items;
@@ -147,7 +150,8 @@ AstStep *parse_steps(Parser *p, uint32_t *count) {
 AstFlow *parse_flow(Parser *p) {
     AstFlow *flow = parse_flow_head(p);
     Span start = flow->head_span;
-    if (!p->panic && !pipe_missing(p) && !parser_at(p, TOKEN_PIPE) && !parser_at(p, TOKEN_FOREIGN_PIPE)) {
+    if (!p->panic && !pipe_missing(p) && !parser_at(p, TOKEN_PIPE) &&
+        !parser_at(p, TOKEN_FOREIGN_PIPE)) {
         blame_rest(p);
     }
     flow->steps = parse_steps(p, &flow->step_count);

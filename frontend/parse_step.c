@@ -31,7 +31,9 @@ static AstExpr *name_expr(Parser *p, Name name) {
 // `expression as name` of SQL.
 static void blame_as(Parser *p, AstItem *item) {
     if (p->panic || item->name.text.len || !parser_at(p, TOKEN_WORD)) return;
-    if (!parser_word_is(p, parser_token(p, 0), "as") || !(parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_QUOTED))) return;
+    if (!parser_word_is(p, parser_token(p, 0), "as") ||
+        !(parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_QUOTED)))
+        return;
     Span as = parser_span(p, parser_take(p));
     item->name = take_name(p);
     Diag *d = parser_slip(p, DIAG_ITEM_ORDER, as, "the new name stands in front of its value");
@@ -108,7 +110,8 @@ static void parse_derive(Parser *p, AstStep *step) { parse_items(p, step, false)
 // `select *` keeps everything, which is what happens without it.
 static bool blame_star(Parser *p, AstStep *step) {
     if (!parser_at(p, TOKEN_STAR)) return false;
-    Diag *d = parser_error(p, DIAG_SQL_HABIT, parser_span(p, parser_token(p, 0)), "`*` names no column");
+    Diag *d =
+        parser_error(p, DIAG_SQL_HABIT, parser_span(p, parser_token(p, 0)), "`*` names no column");
     diag_fix(p->in.diags, d, "leave out `%.*s`: all columns stay", TEXT_ARG(step->keyword.text));
     return true;
 }
@@ -146,13 +149,15 @@ static void parse_rename(Parser *p, AstStep *step) {
     while (parser_more(p, &list)) {
         AstItem item = {.span = parser_span(p, parser_token(p, 0))};
         Name first = parser_expect_name(p, "the new name");
-        bool to = !p->panic && (parser_at(p, TOKEN_ARROW) || parser_at(p, TOKEN_COLON) ||
-                                parser_word_is(p, parser_token(p, 0), "as") || parser_at_word(p, "to"));
+        bool to =
+            !p->panic && (parser_at(p, TOKEN_ARROW) || parser_at(p, TOKEN_COLON) ||
+                          parser_word_is(p, parser_token(p, 0), "as") || parser_at_word(p, "to"));
         if (to) {
             Diag *d = parser_slip(p, DIAG_ITEM_ORDER, parser_span(p, parser_take(p)),
                                   "the new name stands in front of the old one");
             Name second = parser_expect_name(p, "the new name");
-            diag_fix(p->in.diags, d, "write `%.*s = %.*s`", TEXT_ARG(second.text), TEXT_ARG(first.text));
+            diag_fix(p->in.diags, d, "write `%.*s = %.*s`", TEXT_ARG(second.text),
+                     TEXT_ARG(first.text));
             item.name = second;
             item.value = name_expr(p, first);
         } else {
@@ -185,36 +190,49 @@ static void parse_one(Parser *p, AstStep *step) {
     one_item(p, step, item);
 }
 
-// sort = "sort" key ("," key)*;  key = expr ["desc"] ["nulls" "first"]
+// key = expr ["desc"] ["nulls" "first"]
+static AstItem parse_sort_key(Parser *p) {
+    AstItem item = {.span = parser_span(p, parser_token(p, 0))};
+    if (parser_at(p, TOKEN_MINUS)) {
+        Diag *d =
+            parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "descending is a word");
+        diag_fix(p->in.diags, d, "write `desc` behind the key");
+    }
+    item.value = parse_handled(p);
+    bool ascending = !p->panic && (parser_at_word(p, "asc") || parser_at_word(p, "ascending"));
+    if (ascending) {
+        Token word = parser_take(p);
+        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, word),
+                              "ascending is the order without a word");
+        diag_fix(p->in.diags, d, "leave out `%.*s`", TEXT_ARG(parser_text(p, word)));
+    }
+    item.descending = !p->panic && parser_skip_word(p, "desc");
+    bool nulls = !p->panic && parser_at_word(p, "nulls") && parser_ahead(p, 1, TOKEN_WORD);
+    if (nulls) {
+        parser_take(p);
+        Token where = parser_take(p);
+        item.nulls_first = parser_word_is(p, where, "first");
+        if (!item.nulls_first) {
+            Diag *d =
+                parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, where),
+                            "expected `first`, found `%.*s`", TEXT_ARG(parser_text(p, where)));
+            diag_fix(p->in.diags, d, "leave it out: nulls are last");
+        }
+    }
+    item.span = parser_since(p, item.span);
+    return item;
+}
+
+// sort = "sort" key ("," key)*
 static void parse_sort(Parser *p, AstStep *step) {
     Items items = {0};
     List list = parser_bare_list(p);
     if (parser_at_word(p, "by") && parser_ahead(p, 1, TOKEN_WORD)) {
-        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "`sort` takes no `by`");
+        Diag *d =
+            parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "`sort` takes no `by`");
         diag_fix(p->in.diags, d, "write `sort KEY`");
     }
-    while (parser_more(p, &list)) {
-        AstItem item = {.span = parser_span(p, parser_token(p, 0))};
-        if (parser_at(p, TOKEN_MINUS)) {
-            Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "descending is a word");
-            diag_fix(p->in.diags, d, "write `desc` behind the key");
-        }
-        item.value = parse_handled(p);
-        item.descending = !p->panic && parser_skip_word(p, "desc");
-        bool nulls = !p->panic && parser_at_word(p, "nulls") && parser_ahead(p, 1, TOKEN_WORD);
-        if (nulls) {
-            parser_take(p);
-            Token where = parser_take(p);
-            item.nulls_first = parser_word_is(p, where, "first");
-            if (!item.nulls_first) {
-                Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, where), "expected `first`, found `%.*s`",
-                                      TEXT_ARG(parser_text(p, where)));
-                diag_fix(p->in.diags, d, "leave it out: nulls are last");
-            }
-        }
-        item.span = parser_since(p, item.span);
-        push_item(p, &items, item);
-    }
+    while (parser_more(p, &list)) push_item(p, &items, parse_sort_key(p));
     if (!items.count && !p->panic) blame_empty(p, step, "name the columns to sort by");
     step->items = items.items;
     step->item_count = (uint32_t)items.count;
@@ -223,7 +241,8 @@ static void parse_sort(Parser *p, AstStep *step) {
 // seed = "seed" expr
 static AstItem parse_seed(Parser *p) {
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
-    if (!p->panic) parser_expect_word(p, "seed", "it and give a number: the same seed, the same rows");
+    if (!p->panic)
+        parser_expect_word(p, "seed", "it and give a number: the same seed, the same rows");
     item.value = parse_expr(p);
     item.span = parser_since(p, item.span);
     return item;
@@ -292,7 +311,8 @@ static void parse_aggs(Parser *p, AstStep *step) {
 // group = "group" "by" item ("," item)* aggs
 static void parse_group(Parser *p, AstStep *step) {
     if (!parser_skip_word(p, "by")) {
-        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_token(p, 0)), "expected `by` behind `group`");
+        Diag *d = parser_slip(p, DIAG_EXPECTED_TOKEN, parser_span(p, parser_token(p, 0)),
+                              "expected `by` behind `group`");
         diag_fix(p->in.diags, d, "write `group by`");
     }
     Items keys = {0};
@@ -302,7 +322,8 @@ static void parse_group(Parser *p, AstStep *step) {
         want_name(p, &item, true);
         push_item(p, &keys, item);
     }
-    if (!keys.count && !p->panic) blame_empty(p, step, "name the keys; for one row of all, `aggregate { ... }`");
+    if (!keys.count && !p->panic)
+        blame_empty(p, step, "name the keys; for one row of all, `aggregate { ... }`");
     step->items = keys.items;
     step->item_count = (uint32_t)keys.count;
     parse_aggs(p, step);
@@ -329,7 +350,8 @@ static void parse_key(Parser *p, Pairs *pairs, Items *items) {
     item.value = parse_operand(p);
     bool assign = !p->panic && parser_at(p, TOKEN_ASSIGN);
     if (assign) {
-        Diag *d = parser_slip(p, DIAG_EQUALS_COMPARES, parser_span(p, parser_token(p, 0)), "`=` does not compare");
+        Diag *d = parser_slip(p, DIAG_EQUALS_COMPARES, parser_span(p, parser_token(p, 0)),
+                              "`=` does not compare");
         diag_fix(p->in.diags, d, "write `==`");
     }
     if (!p->panic && (assign || parser_at(p, TOKEN_EQ))) {
@@ -340,7 +362,8 @@ static void parse_key(Parser *p, Pairs *pairs, Items *items) {
         return;
     }
     if (!p->panic && item.value->kind != AST_NAME) {
-        Diag *d = parser_error(p, DIAG_JOIN_FORM, item.value->span, "a key is a column or `a == b`");
+        Diag *d =
+            parser_error(p, DIAG_JOIN_FORM, item.value->span, "a key is a column or `a == b`");
         diag_fix(p->in.diags, d, "write `a == b`, with a of the left and b of the right side");
     }
     item.span = parser_since(p, item.span);
@@ -377,7 +400,8 @@ static void parse_join(Parser *p, AstStep *step) {
         step->join = kinds[i].kind;
         Token word = parser_take(p);
         if (kinds[i].kind == JOIN_INNER) {
-            Diag *d = parser_slip(p, DIAG_JOIN_FORM, parser_span(p, word), "`join` alone is the inner join");
+            Diag *d = parser_slip(p, DIAG_JOIN_FORM, parser_span(p, word),
+                                  "`join` alone is the inner join");
             diag_fix(p->in.diags, d, "leave out `inner`");
         }
         break;
@@ -403,7 +427,8 @@ static void parse_options(Parser *p, AstStep *step) {
         return;
     }
     Diag *d = parser_unexpected(p, DIAG_EXPECTED_TOKEN, "`(`");
-    diag_fix(p->in.diags, d, "write %.*s(...)", TEXT_ARG(step->format.text.len ? step->format.text : TEXT("with ")));
+    diag_fix(p->in.diags, d, "write %.*s(...)",
+             TEXT_ARG(step->format.text.len ? step->format.text : TEXT("with ")));
 }
 
 // with = "with" arguments block
@@ -487,7 +512,8 @@ static const struct { const char *word, *ours; } foreign_steps[] = {
 static void blame_step(Parser *p, Token token) {
     Text word = parser_text(p, token), near = {0};
     Span span = parser_span(p, token);
-    static const char *const kinds[] = {"left", "right", "full", "inner", "outer", "cross", "semi", "anti"};
+    static const char *const kinds[] = {"left",  "right", "full", "inner",
+                                        "outer", "cross", "semi", "anti"};
     for (size_t i = 0; i < countof(kinds); i++) {
         if (!parser_word_is(p, token, kinds[i])) continue;
         Diag *d = parser_error(p, DIAG_SQL_HABIT, span, "`join` comes first");
@@ -524,7 +550,8 @@ void parse_step(Parser *p, AstStep *step) {
         step->kind = form->kind;
         form->parse(p, step);
     } else if (parser_at_word(p, "window")) {
-        Diag *d = parser_error(p, DIAG_RESERVED_STEP, step->span, "`window` is not in this version");
+        Diag *d =
+            parser_error(p, DIAG_RESERVED_STEP, step->span, "`window` is not in this version");
         diag_fix(p->in.diags, d, "use group by, or join the flow with an aggregated one");
     } else {
         blame_step(p, token);

@@ -12,7 +12,8 @@ Token parser_token(const Parser *p, size_t ahead) {
 }
 
 static bool goes_on_behind(TokenKind kind) {
-    return kind == TOKEN_COMMA || kind == TOKEN_COLON || (kind >= TOKEN_DOT && kind <= TOKEN_FAT_ARROW) ||
+    return kind == TOKEN_COMMA || kind == TOKEN_COLON ||
+           (kind >= TOKEN_DOT && kind <= TOKEN_FAT_ARROW) ||
            (kind >= TOKEN_EQ && kind <= TOKEN_COALESCE) ||
            (kind >= TOKEN_FOREIGN_AND && kind <= TOKEN_FOREIGN_PIPE);
 }
@@ -22,7 +23,8 @@ static bool closes_before(const Parser *p, size_t ahead) {
     Token token = parser_token(p, ahead);
     if (token.kind == TOKEN_END) return true;
     size_t at = p->at + ahead;
-    if (!p->lines || !token.first || token.kind == TOKEN_PIPE || at == 0) return false;
+    bool joins = token.kind == TOKEN_PIPE || token.kind == TOKEN_FOREIGN_PIPE;
+    if (!p->lines || !token.first || joins || at == 0) return false;
     if (ahead == 0 && p->continues) return false;
     return !goes_on_behind(p->tokens.items[at - 1].kind);
 }
@@ -45,12 +47,15 @@ Text parser_text(const Parser *p, Token token) {
 }
 
 bool parser_ahead_word(const Parser *p, size_t ahead, const char *word) {
-    return parser_ahead(p, ahead, TOKEN_WORD) && text_is(parser_text(p, parser_token(p, ahead)), word);
+    return parser_ahead(p, ahead, TOKEN_WORD) &&
+           text_is(parser_text(p, parser_token(p, ahead)), word);
 }
 
 bool parser_at_word(const Parser *p, const char *word) { return parser_ahead_word(p, 0, word); }
 
-bool parser_at_name(const Parser *p) { return parser_at(p, TOKEN_WORD) || parser_at(p, TOKEN_QUOTED); }
+bool parser_at_name(const Parser *p) {
+    return parser_at(p, TOKEN_WORD) || parser_at(p, TOKEN_QUOTED);
+}
 
 bool parser_word_is(const Parser *p, Token token, const char *word) {
     Text text = parser_text(p, token);
@@ -75,11 +80,13 @@ Span parser_since(const Parser *p, Span start) {
 bool parser_begins_operand(const Parser *p, size_t ahead) {
     static const char *const infix[] = {"and", "or", "in", "else", "then"};
     if (parser_ahead(p, ahead, TOKEN_WORD)) {
-        for (size_t i = 0; i < countof(infix); i++) if (parser_ahead_word(p, ahead, infix[i])) return false;
+        for (size_t i = 0; i < countof(infix); i++)
+            if (parser_ahead_word(p, ahead, infix[i])) return false;
         return true;
     }
-    static const TokenKind kinds[] = {TOKEN_QUOTED, TOKEN_NUMBER, TOKEN_STRING, TOKEN_RAW_STRING,
-                                      TOKEN_FSTRING, TOKEN_OPEN_PAREN, TOKEN_MINUS, TOKEN_FOREIGN_NOT};
+    static const TokenKind kinds[] = {TOKEN_QUOTED,     TOKEN_NUMBER,     TOKEN_STRING,
+                                      TOKEN_RAW_STRING, TOKEN_FSTRING,    TOKEN_OPEN_PAREN,
+                                      TOKEN_MINUS,      TOKEN_FOREIGN_NOT};
     for (size_t i = 0; i < countof(kinds); i++) if (parser_ahead(p, ahead, kinds[i])) return true;
     return false;
 }
@@ -131,7 +138,8 @@ Name parser_expect_name(Parser *p, const char *what) {
         return (Name){parser_text(p, token), parser_span(p, token)};
     }
     Diag *d = parser_unexpected(p, DIAG_EXPECTED_NAME, what);
-    if (parser_at(p, TOKEN_STRING)) diag_fix(p->in.diags, d, "write the name without quotes, or in backticks");
+    if (parser_at(p, TOKEN_STRING))
+        diag_fix(p->in.diags, d, "write the name without quotes, or in backticks");
     else diag_fix(p->in.diags, d, "write %s here; backticks quote one that is not a word", what);
     return (Name){{0}, parser_behind(p)};
 }
@@ -212,7 +220,8 @@ bool parser_more(Parser *p, List *list) {
 static bool lost(const Parser *p, TokenKind close) {
     TokenKind kind = parser_token(p, 0).kind;
     if (kind == TOKEN_END || kind == TOKEN_PIPE || parser_at_statement(p, 0)) return true;
-    bool closer = kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE || kind == TOKEN_CLOSE_BRACE;
+    bool closer =
+        kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE || kind == TOKEN_CLOSE_BRACE;
     return closer && kind != close;
 }
 
@@ -274,7 +283,8 @@ static bool behind_broken_token(const Parser *p) {
     if (p->at == 0) return false;
     Token token = p->tokens.items[p->at - 1];
     char first = p->text.at[token.start], last = p->text.at[token.end - 1];
-    bool text = token.kind == TOKEN_STRING || token.kind == TOKEN_RAW_STRING || token.kind == TOKEN_FSTRING;
+    bool text =
+        token.kind == TOKEN_STRING || token.kind == TOKEN_RAW_STRING || token.kind == TOKEN_FSTRING;
     if (text) return last != '"' && last != '\'';
     return token.kind == TOKEN_BAD || (token.kind == TOKEN_QUOTED && first == '`' && last != '`');
 }
@@ -289,10 +299,19 @@ Diag *parser_error(Parser *p, DiagCode code, Span span, const char *message, ...
     return d;
 }
 
+// A line end stands in front of what is found, and the mistake is on the line above it.
+static bool ends_line(const Parser *p) {
+    Token token = parser_token(p, 0);
+    return parser_at_line_end(p) || (token.kind == TOKEN_PIPE && token.first && p->at > 0);
+}
+
 // What stands here, as a message names it: a word by itself, the rest by kind.
 static Text found_text(const Parser *p) {
-    if (parser_at_line_end(p)) return TEXT("the end of the line");
     Token token = parser_token(p, 0);
+    if (token.kind == TOKEN_END) {  // The tokens of an f-string's braces end before the file does.
+        return token.end < p->text.len ? TEXT("`}`") : TEXT("the end of the file");
+    }
+    if (ends_line(p)) return TEXT("the end of the line");
     enum { SHOWN_MAX = 40 };
     bool shown = token.kind == TOKEN_WORD || token.kind == TOKEN_NUMBER || token.kind == TOKEN_BAD;
     if (!shown || token.end - token.start > SHOWN_MAX) return text_of(token_name(token.kind));
@@ -301,8 +320,8 @@ static Text found_text(const Parser *p) {
 
 Diag *parser_unexpected(Parser *p, DiagCode code, const char *what) {
     Token token = parser_token(p, 0);
-    Text found = token.kind == TOKEN_END ? text_of(token_name(token.kind)) : found_text(p);
-    Span span = parser_at_line_end(p) ? parser_behind(p) : parser_span(p, token);
+    Text found = found_text(p);
+    Span span = ends_line(p) ? parser_behind(p) : parser_span(p, token);
     // A stray character was diagnosed by the lexer.
     if (token.kind == TOKEN_BAD) p->panic = true;
     return parser_error(p, code, span, "expected %s, found %.*s", what, TEXT_ARG(found));
@@ -328,7 +347,8 @@ bool parser_at_statement(const Parser *p, size_t ahead) {
     Token token = parser_token(p, ahead), next = parser_token(p, ahead + 1);
     if (token.kind != TOKEN_WORD || !token.first) return false;
     if (token.start > 0 && p->text.at[token.start - 1] != '\n') return false;
-    bool name_follows = next.kind == TOKEN_WORD || next.kind == TOKEN_QUOTED || next.kind == TOKEN_STRING;
+    bool name_follows =
+        next.kind == TOKEN_WORD || next.kind == TOKEN_QUOTED || next.kind == TOKEN_STRING;
     for (size_t i = 0; i < countof(words); i++) {
         if (text_is(parser_text(p, token), words[i])) return name_follows && !next.first;
     }
@@ -340,9 +360,13 @@ void parser_skip_to_border(Parser *p) {
     for (;; parser_take(p)) {
         TokenKind kind = parser_token(p, 0).kind;
         if (kind == TOKEN_END || parser_at_statement(p, 0)) return;
-        bool closer = kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE || kind == TOKEN_CLOSE_BRACE;
-        if (depth == 0 && (closer || kind == TOKEN_COMMA || kind == TOKEN_PIPE || parser_at_line_end(p))) return;
-        if (kind == TOKEN_OPEN_PAREN || kind == TOKEN_OPEN_SQUARE || kind == TOKEN_OPEN_BRACE) depth++;
+        bool closer =
+            kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE || kind == TOKEN_CLOSE_BRACE;
+        if (depth == 0 &&
+            (closer || kind == TOKEN_COMMA || kind == TOKEN_PIPE || parser_at_line_end(p)))
+            return;
+        if (kind == TOKEN_OPEN_PAREN || kind == TOKEN_OPEN_SQUARE || kind == TOKEN_OPEN_BRACE)
+            depth++;
         if (closer) depth--;
     }
 }

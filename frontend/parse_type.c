@@ -75,7 +75,8 @@ static bool parse_base(Parser *p, AstType *type) {
         parse_named(p, type);
     } else {
         Diag *d = parser_unexpected(p, DIAG_EXPECTED_TYPE, "a type");
-        diag_fix(p->in.diags, d, "write a type: i64, f64, str, [T], {name: T}, or T? if it may be null");
+        diag_fix(p->in.diags, d,
+                 "write a type: i64, f64, str, [T], {name: T}, or T? if it may be null");
         return false;
     }
     return true;

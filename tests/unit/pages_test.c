@@ -52,7 +52,8 @@ static void examples_of_syntax_are_true(void) {
         Text wrong, right;
         uint32_t errors;
         if (!is_syntax(code) || !example(arena, diag_page(code), "\nwrong:\n", &wrong)) continue;
-        CHECK_SAYS(gives(arena, wrong, code, &errors), "%s: the wrong example does not give it", diag_code(code));
+        CHECK_SAYS(gives(arena, wrong, code, &errors), "%s: the wrong example does not give it",
+                   diag_code(code));
         if (!example(arena, diag_page(code), "\nright:\n", &right)) continue;
         gives(arena, right, code, &errors);
         CHECK_SAYS(errors == 0, "%s: the right example has %u errors", diag_code(code), errors);
