@@ -8,11 +8,12 @@
 
 enum { FILES_MAX = 64 };
 
-// ---- files -----------------------------------------------------------------------------------------
+// ---- files --------------------------------------------------------------------------------------
 
 Text path_beside(Checker *checker, uint32_t file, Text path) {
     Text base = TEXT("");
-    if (file < checker->input->sources->file_count) base = checker->input->sources->files[file].path;
+    if (file < checker->input->sources->file_count)
+        base = checker->input->sources->files[file].path;
     size_t folder = base.len;
     while (folder && base.at[folder - 1] != '/') folder--;
     if (!folder || (path.len && path.at[0] == '/')) return path;
@@ -60,11 +61,12 @@ static void load_files(Checker *checker, uint32_t main_file) {
     }
 }
 
-// ---- declarations ------------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------
 
 static void declared_twice(Checker *checker, const AstStmt *stmt, const AstStmt *first,
                            const char *what) {
-    Diag *diag = report(checker, DIAG_DUPLICATE_NAME, stmt->name.span, "%s '%.*s' is declared twice",
+    Diag *diag = report(checker, DIAG_DUPLICATE_NAME, stmt->name.span,
+                        "%s '%.*s' is declared twice",
                         what, TEXT_ARG(stmt->name.text));
     report_label(checker, diag, stmt->name.span, "the second one");
     report_label(checker, diag, first->name.span, "the first one");
@@ -76,7 +78,8 @@ static void declare_type(Checker *checker, const AstStmt *stmt) {
     TypeKind kind;
     if (old) declared_twice(checker, stmt, old->stmt, "type");
     else if (type_kind_find(stmt->name.text, &kind) || text_is(stmt->name.text, "decimal")) {
-        Diag *diag = report(checker, DIAG_BUILT_IN_TYPE, stmt->name.span, "'%.*s' is a built-in type",
+        Diag *diag = report(checker, DIAG_BUILT_IN_TYPE, stmt->name.span,
+                            "'%.*s' is a built-in type",
                             TEXT_ARG(stmt->name.text));
         report_label(checker, diag, stmt->name.span, "taken");
         report_fix(checker, diag, "choose another name, with a capital: My%.*s",
@@ -120,7 +123,8 @@ static void declare_stmt(Checker *checker, const AstStmt *stmt) {
 
 static void used_file_statement(Checker *checker, const AstStmt *stmt) {
     if (stmt->kind != AST_FLOW && stmt->kind != AST_REJECTS) return;
-    Diag *diag = report(checker, DIAG_USE_STATEMENT, stmt->span, "a file that is used only declares");
+    Diag *diag = report(checker, DIAG_USE_STATEMENT, stmt->span,
+                        "a file that is used only declares");
     report_label(checker, diag, stmt->span, "a %s", stmt->kind == AST_FLOW ? "flow" : "`rejects`");
     report_fix(checker, diag, "name it with `let`, and write it in the main file");
 }
@@ -141,7 +145,7 @@ static void declare_all(Checker *checker) {
     declare_fns(checker);
 }
 
-// ---- flows -------------------------------------------------------------------------------------------
+// ---- flows --------------------------------------------------------------------------------------
 
 // Does the text of the flow end in a write, whatever became of it?
 static bool ends_in_write(const AstStep *steps, uint32_t count) {
@@ -197,7 +201,7 @@ static void check_unused_lets(Checker *checker) {
     checker->program->test_count = 0;
 }
 
-// ---- warnings ----------------------------------------------------------------------------------------
+// ---- warnings -----------------------------------------------------------------------------------
 
 static void unused(Checker *checker, DiagCode code, const AstStmt *stmt, const char *what) {
     if (stmt->span.file != checker->program->files[0]->file) return;  // A library may hold more.

@@ -132,7 +132,8 @@ Value check_else(Checker *checker, Scope *scope, const AstExpr *expr, const Type
     } else values[0] = check_expr(checker, scope, expr->a, want);
     if (is_error(values[0].type)) return values[0];
     if (!graph_faults(checker->graph, values[0].id)) {
-        Diag *diag = report(checker, DIAG_NEEDLESS_ELSE, expr->span, "needless 'else': this cannot fail");
+        Diag *diag = report(checker, DIAG_NEEDLESS_ELSE, expr->span,
+                            "needless 'else': this cannot fail");
         report_label(checker, diag, expr->a->span, "never fails");
         if (values[0].type->nullable && count == 2)
             report_fix(checker, diag, "to replace null write '?\?'");

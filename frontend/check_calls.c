@@ -1,7 +1,7 @@
 // Calls: of a fn, a cast, the library, an aggregate, or source(), line() and offset().
 #include "frontend/checker.h"
 
-// ---- places --------------------------------------------------------------------------------------
+// ---- places -------------------------------------------------------------------------------------
 
 static bool is_place(const AstExpr *call, PlaceKind *place) {
     static const char *const names[] = {"source", "line", "offset"};
@@ -30,7 +30,7 @@ static Value check_place(Checker *checker, Scope *scope, const AstExpr *call, Pl
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), type};
 }
 
-// ---- the library -----------------------------------------------------------------------------------
+// ---- the library --------------------------------------------------------------------------------
 
 // The declarations of a name: of functions, or of aggregates.
 static const Decl **declarations(Checker *checker, Text name, bool aggregates, size_t *count) {
@@ -63,7 +63,7 @@ static Value call_library(Checker *checker, Scope *scope, const AstExpr *call,
     return (Value){graph_expr(checker->graph, payload, ids, args.count), choice.result};
 }
 
-// ---- aggregates ------------------------------------------------------------------------------------
+// ---- aggregates ---------------------------------------------------------------------------------
 
 static Value add_aggregate(Checker *checker, GroupBuild *group, Agg agg) {
     for (uint32_t i = 0; i < group->agg_count; i++) {  // count() twice is one state.
@@ -83,7 +83,8 @@ static Value add_aggregate(Checker *checker, GroupBuild *group, Agg agg) {
 }
 
 // The aggregate's own arguments: constants go to `option`, the others to `args`.
-static bool aggregate_arguments(Checker *checker, GroupBuild *group, const AstExpr *call, Agg *agg) {
+static bool aggregate_arguments(Checker *checker, GroupBuild *group, const AstExpr *call,
+                                Agg *agg) {
     size_t count;
     const Decl **decls = declarations(checker, call->name.text, true, &count);
     Arguments args;
@@ -116,7 +117,8 @@ Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call) {
 
 static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
     Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
-                        "'%.*s' is an aggregate; it means something only in `group` and `aggregate`",
+                        "'%.*s' is an aggregate; it means something only in `group` and "
+                        "`aggregate`",
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->span, "one row is at hand here");
     report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }",
@@ -124,7 +126,7 @@ static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
     return error_value(checker);
 }
 
-// ---- dispatch --------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
 // What the language plans but this version does not have.
 static bool is_later(const AstExpr *call, const char **what, DiagCode *code) {

@@ -3,7 +3,8 @@
 
 // timestamp_ms(x) and its kin name a unit; the others are the types' own names.
 bool is_cast(Checker *checker, const AstExpr *call, const Type **type) {
-    static const char *const units[] = {"timestamp_s", "timestamp_ms", "timestamp_us", "timestamp_ns"};
+    static const char *const units[] = {"timestamp_s", "timestamp_ms", "timestamp_us",
+                                        "timestamp_ns"};
     Text name = call->name.text;
     TypeKind kind;
     *type = nullptr;

@@ -1,7 +1,7 @@
 // Steps that work on one row at a time: where, derive, select, drop, rename, explode.
 #include "frontend/checker.h"
 
-// ---- items ---------------------------------------------------------------------------------------
+// ---- items --------------------------------------------------------------------------------------
 
 bool item_name(const AstItem *item, Name *name) {
     const AstExpr *value = item->value;
@@ -58,7 +58,7 @@ static Flow projected(Checker *checker, Flow flow, const Scope *scope, bool good
     return project(checker, flow, scope, make_step(checker, step->span), step->span);
 }
 
-// ---- steps -----------------------------------------------------------------------------------------
+// ---- steps --------------------------------------------------------------------------------------
 
 // A `where` directly behind the read of this flow is judged before the other columns are parsed.
 static void add_prefilter(Checker *checker, Op *source, PreFilter filter) {

@@ -23,7 +23,7 @@ Value to_text(Checker *checker, Value value, Span span) {
     return node1(checker, EXPR_TEXT, kind_type(checker, TYPE_STR), span, value);
 }
 
-// ---- names, fields, elements ---------------------------------------------------------------------
+// ---- names, fields, elements --------------------------------------------------------------------
 
 static Value check_field(Checker *checker, Scope *scope, const AstExpr *expr) {
     Value base = check_expr(checker, scope, expr->a, nullptr);
@@ -73,7 +73,7 @@ static Value check_index(Checker *checker, Scope *scope, const AstExpr *expr) {
     return node2(checker, EXPR_INDEX, list.type->elem, expr->span, list, index);
 }
 
-// ---- lists and structs -----------------------------------------------------------------------------
+// ---- lists and structs --------------------------------------------------------------------------
 
 // The common type of the items; numbers written out follow the others.
 static const Type *list_elem_type(Checker *checker, const AstExpr *expr, Value *items) {
@@ -225,7 +225,7 @@ static Value check_fstring(Checker *checker, Scope *scope, const AstExpr *expr) 
                 expr->arg_count);
 }
 
-// ---- dispatch --------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
 static Value simple_const(Checker *checker, TypeKind kind, int64_t i, Span span) {
     return const_value(checker, kind_type(checker, kind), (Const){.i = i}, span);
@@ -273,7 +273,8 @@ Value check_expr(Checker *checker, Scope *scope, const AstExpr *expr, const Type
     if (!expr) return error_value(checker);
     if (want && (is_error(want) || is_null(want))) want = nullptr;
     if (checker->depth >= DEPTH_MAX) {
-        Diag *diag = report(checker, DIAG_TOO_DEEP, expr->span, "the expression is nested too deeply");
+        Diag *diag = report(checker, DIAG_TOO_DEEP, expr->span,
+                            "the expression is nested too deeply");
         report_label(checker, diag, expr->span, "more than %d levels", DEPTH_MAX);
         report_fix(checker, diag, "split it with a `derive` step");
         return error_value(checker);

@@ -3,7 +3,7 @@
 
 Flow broken_flow(void) { return (Flow){.op = OP_NONE, .broken = true, .has_place = true}; }
 
-// ---- steps as the summary counts them ------------------------------------------------------------
+// ---- steps as the summary counts them -----------------------------------------------------------
 
 // The source text on one line, cut to LABEL_BYTES_MAX at a character; comments are left out.
 static Text step_label(Checker *checker, Span span) {
@@ -63,7 +63,7 @@ Flow lose_place(Flow flow, const char *step) {
     return flow;
 }
 
-// ---- dispatch --------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
 Flow check_step(Checker *checker, Flow flow, const AstStep *step) {
     switch (step->kind) {
@@ -107,14 +107,15 @@ Flow check_steps(Checker *checker, Flow flow, const AstStep *steps, uint32_t cou
     return flow;
 }
 
-// ---- heads -----------------------------------------------------------------------------------------
+// ---- heads --------------------------------------------------------------------------------------
 
 static Flow check_name(Checker *checker, const AstFlow *flow) {
     LetDecl *let = find_let(checker, flow->name.text);
     if (let) {
         let->used = true;
         if (let->state != STATE_BUSY) return check_let(checker, let);
-        Diag *diag = report(checker, DIAG_RECURSIVE_LET, flow->name.span, "flow '%.*s' reads itself",
+        Diag *diag = report(checker, DIAG_RECURSIVE_LET, flow->name.span,
+                            "flow '%.*s' reads itself",
                             TEXT_ARG(flow->name.text));
         report_label(checker, diag, flow->name.span, "here it comes back");
         report_fix(checker, diag, "read from another flow; flows have no loops");
@@ -159,7 +160,8 @@ Flow check_let(Checker *checker, LetDecl *let) {
     let->state = STATE_DONE;
     if (let->flow.written) {
         Diag *diag = report(checker, DIAG_LET_WRITE, let->stmt->name.span,
-                            "flow '%.*s' is written inside its `let`", TEXT_ARG(let->stmt->name.text));
+                            "flow '%.*s' is written inside its `let`",
+                            TEXT_ARG(let->stmt->name.text));
         report_label(checker, diag, let->stmt->name.span, "nothing is left for this name");
         report_fix(checker, diag, "end the `let` before `write`, then: %.*s | write ...",
                    TEXT_ARG(let->stmt->name.text));

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// ---- instances -----------------------------------------------------------------------------------
+// ---- instances ----------------------------------------------------------------------------------
 
 // The body over the given arguments. Equal arguments give the same node as before.
 static Value instantiate(Checker *checker, const Scope *outer, FnDecl *fn, const Value *args) {
@@ -58,7 +58,8 @@ static bool fn_arguments(Checker *checker, Scope *scope, FnDecl *fn, const AstEx
         good = false;
     }
     if (call->arg_count == count) return good;
-    Diag *diag = report(checker, DIAG_ARGUMENT_COUNT, call->span, "'%.*s' takes %u argument%s, not %u",
+    Diag *diag = report(checker, DIAG_ARGUMENT_COUNT, call->span,
+                        "'%.*s' takes %u argument%s, not %u",
                         TEXT_ARG(call->name.text), count, count == 1 ? "" : "s", call->arg_count);
     report_label(checker, diag, call->span, "%u here", call->arg_count);
     report_label(checker, diag, fn->stmt->name.span, "declared here");
@@ -91,7 +92,7 @@ Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call) {
     return error_value(checker);
 }
 
-// ---- declarations ----------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------
 
 static void resolve_params(Checker *checker, FnDecl *fn) {
     const AstStmt *stmt = fn->stmt;
@@ -119,7 +120,8 @@ static void check_body(Checker *checker, FnDecl *fn) {
         const Type *type = fn->params[i];
         Value value = error_value(checker);
         if (!is_error(type))
-            value = (Value){graph_column(checker->graph, 0, i, type, stmt->params[i].name.span), type};
+            value = (Value){graph_column(checker->graph, 0, i, type, stmt->params[i].name.span),
+                            type};
         scope_bind(checker, &scope, stmt->params[i].name.text, value);
     }
     const Type *want = stmt->type ? resolve_type(checker, stmt->type) : nullptr;
@@ -141,7 +143,8 @@ static bool extern_type(Checker *checker, const Type *type, const AstType *writt
     const Type *base = type_base(type);
     bool fine = is_error(base) || (base->kind <= TYPE_DURATION && base->kind != TYPE_DECIMAL);
     if (fine || !written) return fine;
-    Diag *diag = report(checker, DIAG_EXTERN_TYPE, written->span, "an extern fn cannot take or give %s",
+    Diag *diag = report(checker, DIAG_EXTERN_TYPE, written->span,
+                        "an extern fn cannot take or give %s",
                         type_say(checker, type));
     report_label(checker, diag, written->span, "%s", type_say(checker, type));
     report_fix(checker, diag, "pass a scalar, or text: str");

@@ -1,7 +1,7 @@
 // Steps that look at several rows: group, aggregate, sort, distinct, limit, shuffle, sample.
 #include "frontend/checker.h"
 
-// ---- keys ----------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 static bool good_key(Checker *checker, Value value, Span span, DiagCode code, const char *use) {
     if (is_error(value.type)) return false;
@@ -36,7 +36,7 @@ static bool group_keys(Checker *checker, const AstStep *step, GroupBuild *group)
     return good;
 }
 
-// ---- group and aggregate ---------------------------------------------------------------------------
+// ---- group and aggregate ------------------------------------------------------------------------
 
 static bool result_name(Checker *checker, const AstItem *item, const Scope *out, Name *name) {
     if (!item_name(item, name)) return false;
@@ -50,7 +50,8 @@ static bool result_name(Checker *checker, const AstItem *item, const Scope *out,
 
 // The results of the items, over the group's own columns, as they will leave the step.
 static bool group_results(Checker *checker, const AstStep *step, GroupBuild *group, Scope *out) {
-    Scope result = {.kind = SCOPE_RESULT, .group = group, .no_row = true, .unknown = group->input->unknown,
+    Scope result = {.kind = SCOPE_RESULT, .group = group, .no_row = true,
+                    .unknown = group->input->unknown,
                     .lost_place = step->kind == AST_GROUP ? "`group`" : "`aggregate`"};
     for (uint32_t i = 0; i < group->key_count; i++) {
         const Type *type = group->key_types[i];
@@ -120,7 +121,7 @@ Flow step_group(Checker *checker, Flow flow, const AstStep *step) {
     return lose_place(flow, step->kind == AST_GROUP ? "`group`" : "`aggregate`");
 }
 
-// ---- sort and distinct -----------------------------------------------------------------------------
+// ---- sort and distinct --------------------------------------------------------------------------
 
 // An operator with the columns of its input.
 static Op *same_columns(Checker *checker, OpKind kind, Flow *flow, const AstStep *step) {
@@ -169,7 +170,7 @@ Flow step_distinct(Checker *checker, Flow flow, const AstStep *step) {
     return lose_place(flow, "`distinct`");
 }
 
-// ---- limit, shuffle, sample ------------------------------------------------------------------------
+// ---- limit, shuffle, sample ---------------------------------------------------------------------
 
 // An item that is known before rows are: constants and params.
 static Value job_item(Checker *checker, const AstStep *step, uint32_t index, TypeKind kind) {

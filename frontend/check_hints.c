@@ -37,7 +37,8 @@ static bool positive(const Type *type, const Const *value) {
 static void check_hint(Checker *checker, const AstArg *hint) {
     Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
     if (!hint->name.text.len) {
-        Diag *diag = report(checker, DIAG_HINT_VALUE, hint->value ? hint->value->span : hint->name.span,
+        Diag *diag = report(checker, DIAG_HINT_VALUE,
+                            hint->value ? hint->value->span : hint->name.span,
                             "a resource needs a name");
         report_label(checker, diag, hint->value ? hint->value->span : hint->name.span, "of what?");
         report_fix(checker, diag, "with (cpus = 2)");
@@ -76,7 +77,8 @@ static Op *hint_op(Checker *checker, Flow *flow, const AstStep *step, Span span)
 
 Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
     if (step->kind == AST_ON && text_is(step->device.text, "gpu")) {
-        Diag *diag = report(checker, DIAG_GPU, step->device.span, "`on gpu` is not in this version");
+        Diag *diag = report(checker, DIAG_GPU, step->device.span,
+                            "`on gpu` is not in this version");
         report_label(checker, diag, step->device.span, "nothing runs on a GPU yet");
         report_fix(checker, diag, "write `on cpu`, or drop the block's head");
     }
@@ -95,7 +97,8 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
         if (step->block && step->step_count) head.end = step->steps[0].span.start;
         Op *op = hint_op(checker, &flow, step, head);
         Text text = op->hint.text;
-        while (text.len && (text.at[text.len - 1] == '{' || text.at[text.len - 1] == ' ')) text.len--;
+        while (text.len && (text.at[text.len - 1] == '{' || text.at[text.len - 1] == ' '))
+            text.len--;
         op->hint.text = text;
         checker->graph->steps[op->step.i].label = text;
     }

@@ -10,12 +10,13 @@ typedef struct JoinBuild {
     int      *merged;   // By right column: the left column it merges into, or -1.
 } JoinBuild;
 
-// ---- keys ----------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 static bool add_key(Checker *checker, JoinBuild *join, Value left, Value right, Span span) {
     if (is_error(left.type) || is_error(right.type)) return false;
     if (type_base(left.type) != type_base(right.type)) {
-        Diag *diag = report(checker, DIAG_JOIN_KEY_TYPES, span, "keys of different types: %s and %s",
+        Diag *diag = report(checker, DIAG_JOIN_KEY_TYPES, span,
+                            "keys of different types: %s and %s",
                             type_say(checker, left.type), type_say(checker, right.type));
         report_label(checker, diag, span, "left %s, right %s", type_say(checker, left.type),
                      type_say(checker, right.type));
@@ -86,7 +87,7 @@ static bool join_keys(Checker *checker, JoinBuild *join, const AstStep *step) {
     return good && join->key_count > 0;
 }
 
-// ---- columns ---------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 static void equal_names(Checker *checker, Text name, Span span, const char *step) {
     Diag *diag = report(checker, DIAG_EQUAL_NAMES, span, "both flows have a column '%.*s'",
@@ -178,20 +179,22 @@ Flow step_join(Checker *checker, Flow flow, const AstStep *step) {
     return lose_place(flow, "`join`");
 }
 
-// ---- union and zip -----------------------------------------------------------------------------------
+// ---- union and zip ------------------------------------------------------------------------------
 
 static bool union_column(Checker *checker, const Binding *left, const Binding *right, Span span) {
     if (right && right->value.type == left->value.type) return true;
     if (right && (is_error(right->value.type) || is_error(left->value.type))) return true;
     if (!right) {
-        Diag *diag = report(checker, DIAG_UNION_COLUMNS, span, "the right flow has no column '%.*s'",
+        Diag *diag = report(checker, DIAG_UNION_COLUMNS, span,
+                            "the right flow has no column '%.*s'",
                             TEXT_ARG(left->name));
         report_label(checker, diag, span, "a union has the same columns on both sides");
         report_fix(checker, diag, "drop '%.*s' on the left, or derive it on the right",
                    TEXT_ARG(left->name));
         return false;
     }
-    Diag *diag = report(checker, DIAG_UNION_COLUMNS, span, "column '%.*s' is %s on the left, %s here",
+    Diag *diag = report(checker, DIAG_UNION_COLUMNS, span,
+                        "column '%.*s' is %s on the left, %s here",
                         TEXT_ARG(left->name), type_say(checker, left->value.type),
                         type_say(checker, right->value.type));
     report_label(checker, diag, span, "a union takes columns of equal type");

@@ -30,7 +30,7 @@ bool is_flexible(const AstExpr *expr) {
     return false;
 }
 
-// ---- decimals ------------------------------------------------------------------------------------
+// ---- decimals -----------------------------------------------------------------------------------
 
 // A written number as digits * 10^exponent. False: more than 38 digits count, or it is none.
 typedef struct Digits {
@@ -122,7 +122,7 @@ bool decimal_of_literal(Checker *checker, const AstExpr *expr, const Type **type
     return true;
 }
 
-// ---- numbers ---------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 static Value out_of_range(Checker *checker, const AstExpr *expr, const Type *type, bool negative) {
     Diag *diag = report(checker, DIAG_LITERAL_RANGE, expr->span, "%s%.*s does not fit %s",
@@ -130,6 +130,8 @@ static Value out_of_range(Checker *checker, const AstExpr *expr, const Type *typ
     report_label(checker, diag, expr->span, "%s is expected here", type_say(checker, type));
     if (type->kind == TYPE_DECIMAL)
         report_fix(checker, diag, "give the decimal more digits, or round the literal");
+    else if (negative && type_is_integer(type) && !type_is_signed(type))
+        report_fix(checker, diag, "use a signed type: i64");
     else if (type_is_integer(type) && type_bits(type) == 64)
         report_fix(checker, diag, "write it as a float: %.*s.0", TEXT_ARG(expr->text));
     else
@@ -213,7 +215,7 @@ Value check_literal(Checker *checker, const AstExpr *expr, bool negative, const 
     return integer_literal(checker, expr, negative, type);
 }
 
-// ---- constants -------------------------------------------------------------------------------------
+// ---- constants ----------------------------------------------------------------------------------
 
 static bool const_items(Checker *checker, const Expr *expr, Const *value) {
     uint32_t count = expr->arg_count;

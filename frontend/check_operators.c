@@ -71,7 +71,7 @@ static Value bad_operands(Checker *checker, const AstExpr *expr, Value a, Value 
     return error_value(checker);
 }
 
-// ---- operands ------------------------------------------------------------------------------------
+// ---- operands -----------------------------------------------------------------------------------
 
 // What a number written out should be beside an operand of type `other`.
 static const Type *literal_want(Checker *checker, const AstExpr *literal, const Type *other) {
@@ -86,7 +86,8 @@ void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr 
     if (a_flexible == b_flexible) {
         // Two literals: if nothing is wanted and one is a float, both are.
         if (a_flexible && !want) {
-            Value x = check_expr(checker, scope, a, nullptr), y = check_expr(checker, scope, b, nullptr);
+            Value x = check_expr(checker, scope, a, nullptr);
+            Value y = check_expr(checker, scope, b, nullptr);
             if (x.type->kind != y.type->kind) want = kind_type(checker, TYPE_F64);
         }
         out[0] = check_expr(checker, scope, a, want);
@@ -114,7 +115,7 @@ static bool no_nulls(Checker *checker, const AstExpr *expr, Value out[2]) {
     return !is_error(out[0].type) && !is_error(out[1].type);
 }
 
-// ---- arithmetic --------------------------------------------------------------------------------------
+// ---- arithmetic ---------------------------------------------------------------------------------
 
 static bool is_zero(Checker *checker, Value value) {
     Const constant;
@@ -134,7 +135,8 @@ static Value zero_divisor(Checker *checker, const AstExpr *expr) {
 
 static Value decimal_sum(Checker *checker, const AstExpr *expr, Value a, Value b) {
     unsigned scale = a.type->scale > b.type->scale ? a.type->scale : b.type->scale;
-    unsigned whole_a = a.type->precision - a.type->scale, whole_b = b.type->precision - b.type->scale;
+    unsigned whole_a = a.type->precision - a.type->scale;
+    unsigned whole_b = b.type->precision - b.type->scale;
     unsigned precision = (whole_a > whole_b ? whole_a : whole_b) + scale + 1;
     if (precision > DECIMAL_PRECISION_MAX) precision = DECIMAL_PRECISION_MAX;
     const Type *type = type_decimal(checker->types, precision, scale);
@@ -284,7 +286,7 @@ static Value check_arithmetic(Checker *checker, Scope *scope, const AstExpr *exp
     return time_arithmetic(checker, expr, sides[0], sides[1]);
 }
 
-// ---- comparisons -----------------------------------------------------------------------------------
+// ---- comparisons --------------------------------------------------------------------------------
 
 static Value null_test(Checker *checker, const AstExpr *expr, Value value) {
     const Type *boolean = kind_type(checker, TYPE_BOOL);
@@ -341,7 +343,8 @@ static Value check_comparison(Checker *checker, Scope *scope, const AstExpr *exp
     Diag *diag = report(checker, DIAG_NOT_COMPARABLE, expr->span, "%s has no %s",
                         type_say(checker, type), equality ? "equality" : "order");
     report_label(checker, diag, expr->span, "%s", type_say(checker, type));
-    report_fix(checker, diag, "compare a part of it: an element, a field, or its text with str(...)");
+    report_fix(checker, diag,
+               "compare a part of it: an element, a field, or its text with str(...)");
     return error_value(checker);
 }
 
@@ -402,7 +405,7 @@ Value check_in(Checker *checker, Scope *scope, const AstExpr *expr) {
     return rest ? node2(checker, EXPR_OR, boolean, expr->span, in, others) : in;
 }
 
-// ---- dispatch --------------------------------------------------------------------------------------
+// ---- dispatch -----------------------------------------------------------------------------------
 
 Value check_unary(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
     if (expr->op == AST_OP_NOT)

@@ -1,7 +1,7 @@
 // What stands in the parentheses of read and write: the path and the options of a format.
 #include "frontend/checker.h"
 
-// ---- formats -------------------------------------------------------------------------------------
+// ---- formats ------------------------------------------------------------------------------------
 
 static const struct {
     const char *name;
@@ -45,7 +45,7 @@ bool find_format(Checker *checker, Name name, OptionSide side, Format *format, b
     return false;
 }
 
-// ---- options -----------------------------------------------------------------------------------------
+// ---- options ------------------------------------------------------------------------------------
 
 typedef enum OptionId {
     OPTION_DELIMITER, OPTION_QUOTE, OPTION_HEADER, OPTION_COMMENT, OPTION_NULL, OPTION_DECIMAL,
@@ -77,7 +77,8 @@ typedef struct OptionCheck {
     bool         good;
 } OptionCheck;
 
-static void bad_value(OptionCheck *check, const AstArg *arg, const char *expected, const char *fix) {
+static void bad_value(OptionCheck *check, const AstArg *arg, const char *expected,
+                      const char *fix) {
     Diag *diag = report(check->checker, DIAG_OPTION_VALUE, arg->value->span, "'%.*s' takes %s",
                         TEXT_ARG(arg->name.text), expected);
     report_label(check->checker, diag, arg->value->span, "expected %s", expected);
@@ -181,7 +182,8 @@ static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
         return;
     }
     Diag *diag = report(check->checker, DIAG_UNKNOWN_OPTION, arg->name.span,
-                        "%.*s has no option '%.*s'", TEXT_ARG(format.text), TEXT_ARG(arg->name.text));
+                        "%.*s has no option '%.*s'", TEXT_ARG(format.text),
+                        TEXT_ARG(arg->name.text));
     report_label(check->checker, diag, arg->name.span, "unknown");
     fix_names(check->checker, diag, arg->name.text, names, count);
     check->good = false;
@@ -200,10 +202,11 @@ void default_options(Checker *checker, Format format, bool tabs, OptionSide side
     else file->bytes = graph_const_i64(checker->graph, 256 << 20);
 }
 
-// ---- paths -------------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
 static bool is_url(Text text) {
-    static const char *const schemes[] = {"http://", "https://", "s3://", "gs://", "az://", "ftp://"};
+    static const char *const schemes[] = {"http://", "https://", "s3://", "gs://", "az://",
+                                          "ftp://"};
     for (size_t i = 0; i < countof(schemes); i++)
         if (text_starts(text, text_of(schemes[i]))) return true;
     return false;

@@ -27,7 +27,7 @@ void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Argum
     args->count = call->arg_count;
 }
 
-// ---- fitting ---------------------------------------------------------------------------------------
+// ---- fitting ------------------------------------------------------------------------------------
 
 // Does a number written out fit a parameter of a fixed number type?
 static bool literal_fits(const Type *own, const Type *want) {
@@ -37,7 +37,8 @@ static bool literal_fits(const Type *own, const Type *want) {
 
 static bool fits_fixed(const Type *want, const Type *found, bool flexible, bool loose) {
     if (type_holds(want, found)) return true;
-    if (want->kind == TYPE_TIMESTAMP && found->kind == TYPE_TIMESTAMP) return found->unit < want->unit;
+    if (want->kind == TYPE_TIMESTAMP && found->kind == TYPE_TIMESTAMP)
+        return found->unit < want->unit;
     return loose && flexible && literal_fits(found, want);
 }
 
@@ -93,7 +94,7 @@ static bool fits(Checker *checker, Fit *fit, const Arguments *args, uint32_t *wr
     return true;
 }
 
-// ---- reports -----------------------------------------------------------------------------------------
+// ---- reports ------------------------------------------------------------------------------------
 
 static Text param_text(Checker *checker, const DeclParam *param) {
     if (param->decimal) return TEXT("a decimal");
@@ -136,7 +137,8 @@ static void wrong_argument(Checker *checker, const Arguments *args, const Decl *
     } else report_fix(checker, diag, "pass %.*s", TEXT_ARG(want));
 }
 
-static void no_overload(Checker *checker, const Arguments *args, const Decl *const *decls, size_t count) {
+static void no_overload(Checker *checker, const Arguments *args, const Decl *const *decls,
+                        size_t count) {
     TextBuf buf = {0};
     for (uint32_t i = 0; i < args->count && i < DECL_PARAMS_MAX; i++)
         text_buf_format(&buf, i ? ", %s" : "%s", type_say(checker, args->values[i].type));
@@ -182,7 +184,7 @@ static void blame(Checker *checker, const Arguments *args, const Decl *const *de
     } else no_overload(checker, args, decls, count);
 }
 
-// ---- arguments as the parameters take them -----------------------------------------------------------
+// ---- arguments as the parameters take them ------------------------------------------------------
 
 static Value constant_argument(Checker *checker, const DeclParam *param, Value value, Span span) {
     Const constant;

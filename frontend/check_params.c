@@ -1,7 +1,7 @@
 // Params, which become the job's options, and the `rejects` statement.
 #include "frontend/checker.h"
 
-// ---- params --------------------------------------------------------------------------------------
+// ---- params -------------------------------------------------------------------------------------
 
 // Options that every job has; a param of the same name could not be given.
 static const char *const job_options[] = {
@@ -34,7 +34,8 @@ static const Type *param_type(Checker *checker, const AstStmt *stmt, Value value
     }
     const Type *type = stmt->type ? resolve_type(checker, stmt->type) : value.type;
     bool list = type->kind == TYPE_LIST && scalar(type->elem) && !type->elem->nullable;
-    if (is_error(type) || (scalar(type) && !type->nullable) || (list && !type->nullable)) return type;
+    if (is_error(type) || (scalar(type) && !type->nullable) || (list && !type->nullable))
+        return type;
     Span span = stmt->type ? stmt->type->span : stmt->value->span;
     Diag *diag = report(checker, DIAG_PARAM_TYPE, span, "a param cannot be %s",
                         type_say(checker, type));
@@ -79,7 +80,7 @@ void declare_params(Checker *checker) {
     for (size_t i = 0; i < checker->param_count; i++) declare_param(checker, &checker->params[i]);
 }
 
-// ---- rejects -----------------------------------------------------------------------------------------
+// ---- rejects ------------------------------------------------------------------------------------
 
 static void bad_limit(Checker *checker, const AstExpr *limit) {
     Diag *diag = report(checker, DIAG_REJECTS_LIMIT, limit->span,
@@ -110,7 +111,8 @@ static void rejects_limit(Checker *checker, RejectsSink *rejects, const AstExpr 
 void check_rejects(Checker *checker, const AstStmt *stmt) {
     RejectsSink *rejects = &checker->graph->rejects;
     if (rejects->present) {
-        Diag *diag = report(checker, DIAG_REJECTS_TWICE, stmt->span, "a second `rejects` statement");
+        Diag *diag = report(checker, DIAG_REJECTS_TWICE, stmt->span,
+                            "a second `rejects` statement");
         report_label(checker, diag, stmt->span, "rejects go to one place");
         report_label(checker, diag, rejects->span, "the first one");
         report_fix(checker, diag, "keep one of them");

@@ -1,7 +1,7 @@
 // What a name means, and the reports that say when it means nothing.
 #include "frontend/checker.h"
 
-// ---- reports -------------------------------------------------------------------------------------
+// ---- reports ------------------------------------------------------------------------------------
 
 Diag *report(Checker *checker, DiagCode code, Span span, const char *message, ...) {
     if (checker->quiet) return &checker->unheard;
@@ -78,7 +78,7 @@ void fix_names(Checker *checker, Diag *diag, Text wrong, const Text *names, size
         report_fix(checker, diag, "use one of %.*s", TEXT_ARG(name_list(checker, names, count)));
 }
 
-// ---- scopes ----------------------------------------------------------------------------------------
+// ---- scopes -------------------------------------------------------------------------------------
 
 void scope_bind(Checker *checker, Scope *scope, Text name, Value value) {
     Binding *old = scope_find(scope, name);
@@ -157,7 +157,8 @@ static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) 
                    TEXT_ARG(name.text), TEXT_ARG(name.text));
         return error_value(checker);
     }
-    Diag *diag = report(checker, DIAG_UNKNOWN_NAME, span, "unknown name '%.*s'", TEXT_ARG(name.text));
+    Diag *diag = report(checker, DIAG_UNKNOWN_NAME, span, "unknown name '%.*s'",
+                        TEXT_ARG(name.text));
     report_label(checker, diag, span, "no %s has this name", scope_noun(scope->kind));
     size_t count;
     Text *names = scope_names(checker, scope, &count);
@@ -188,7 +189,7 @@ Value scope_name(Checker *checker, Scope *scope, Name name, Span span) {
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), param->type};
 }
 
-// ---- declarations ----------------------------------------------------------------------------------
+// ---- declarations -------------------------------------------------------------------------------
 
 TypeDecl *find_type_decl(Checker *checker, Text name) {
     for (size_t i = 0; i < checker->type_count; i++)

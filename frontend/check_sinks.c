@@ -54,12 +54,13 @@ Flow step_write(Checker *checker, Flow flow, const AstStep *step) {
         good = writable(checker, flow, format, step->span);
     }
     if (good && !flow.broken)
-        write_sink(checker, flow, format, path, &options, make_step(checker, step->span), step->span);
+        write_sink(checker, flow, format, path, &options, make_step(checker, step->span),
+                   step->span);
     flow.written = true;
     return flow;
 }
 
-// ---- paths -----------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
 static Text plain_path(Text path) {
     while (text_starts(path, TEXT("./"))) path = (Text){path.at + 2, path.len - 2};
@@ -94,7 +95,8 @@ void check_paths(Checker *checker) {
             if (!same) continue;
             Text say = known ? path : source_text(checker, graph_at(checker->graph,
                                                                      checker->sinks[i].id)->span);
-            same_path(checker, say, checker->sinks[i].span, checker->sinks[j].span, "written twice");
+            same_path(checker, say, checker->sinks[i].span, checker->sinks[j].span,
+                      "written twice");
             break;
         }
         for (size_t j = 0; j < checker->graph->op_count && known && !text_is(path, "-"); j++) {

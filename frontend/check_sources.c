@@ -1,7 +1,7 @@
 // read FORMAT(...) [as TYPE] and range(n): where rows come from.
 #include "frontend/checker.h"
 
-// ---- the type of the rows ------------------------------------------------------------------------
+// ---- the type of the rows -----------------------------------------------------------------------
 
 static const Type *fixed_type(Checker *checker, Format format) {
     const Type *str = kind_type(checker, TYPE_STR);
@@ -63,7 +63,8 @@ static bool readable(Checker *checker, const AstFlow *flow, const Type *type, Fo
     for (uint32_t i = 0; i < type->field_count && format == FORMAT_CSV; i++) {
         const Type *field = type_base(type->fields[i].type);
         if (!type_is_nested(field)) continue;
-        Span span = flow->as->kind == AST_TYPE_STRUCT ? flow->as->fields[i].type->span : flow->as->span;
+        bool inside = flow->as->kind == AST_TYPE_STRUCT;
+        Span span = inside ? flow->as->fields[i].type->span : flow->as->span;
         Diag *diag = report(checker, DIAG_COLUMN_TYPE, span, "a CSV field cannot be read as %s",
                             type_say(checker, field));
         report_label(checker, diag, span, "column '%.*s'", TEXT_ARG(type->fields[i].name));
@@ -98,7 +99,7 @@ static const Type *row_type(Checker *checker, const AstFlow *flow, const SourceO
     return error_type(checker);
 }
 
-// ---- read ------------------------------------------------------------------------------------------
+// ---- read ---------------------------------------------------------------------------------------
 
 static void source_columns(Checker *checker, const AstFlow *flow, Op *op, const Type *type) {
     uint32_t count = type->field_count;
@@ -141,7 +142,7 @@ Flow check_read(Checker *checker, const AstFlow *ast) {
     return flow;
 }
 
-// ---- range -----------------------------------------------------------------------------------------
+// ---- range --------------------------------------------------------------------------------------
 
 Flow check_range(Checker *checker, const AstFlow *ast) {
     Scope scope = {.kind = SCOPE_JOB, .no_row = true};

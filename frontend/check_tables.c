@@ -1,7 +1,7 @@
 // Tables written out: inline sources, and the rows that tests give and expect.
 #include "frontend/checker.h"
 
-// ---- rows ----------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
 static bool is_table(Checker *checker, const AstExpr *table) {
     if (!table || table->kind == AST_ERROR) return false;
@@ -98,7 +98,7 @@ static bool table_rows(Checker *checker, const AstExpr *table, const Field *fiel
     return good;
 }
 
-// ---- inline tables -----------------------------------------------------------------------------------
+// ---- inline tables ------------------------------------------------------------------------------
 
 // The type of a column: what its cells have in common, T? if one is null or absent.
 static const Type *column_type(Checker *checker, const AstExpr *table, Text name, bool *good) {
@@ -187,7 +187,7 @@ Flow check_table(Checker *checker, const AstFlow *ast) {
     return flow;
 }
 
-// ---- tests -------------------------------------------------------------------------------------------
+// ---- tests --------------------------------------------------------------------------------------
 
 static bool test_rows(Checker *checker, const AstGiven *given, TestRows *rows) {
     LetDecl *let = find_let(checker, given->name.text);
@@ -207,7 +207,8 @@ static bool test_rows(Checker *checker, const AstGiven *given, TestRows *rows) {
     Field *fields = arena_new_array(checker->arena, Field, op->column_count + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < op->column_count; i++)
-        if (!op->columns[i].hidden) fields[count++] = (Field){op->columns[i].name, op->columns[i].type};
+        if (!op->columns[i].hidden)
+            fields[count++] = (Field){op->columns[i].name, op->columns[i].type};
     *rows = (TestRows){.expect = given->expect, .flow = flow.op, .span = given->span,
                        .name = given->name.text, .row_count = given->table->arg_count};
     return table_rows(checker, given->table, fields, count, &rows->rows);
@@ -222,7 +223,8 @@ static void check_test(Checker *checker, const AstStmt *stmt) {
         expects |= given->expect;
         for (uint32_t j = 0; j < i; j++) {
             const AstGiven *old = &stmt->givens[j];
-            if (old->expect || given->expect || !text_eq(old->name.text, given->name.text)) continue;
+            if (old->expect || given->expect || !text_eq(old->name.text, given->name.text))
+                continue;
             Diag *diag = report(checker, DIAG_TEST_TWICE, given->name.span,
                                 "flow '%.*s' is given twice", TEXT_ARG(given->name.text));
             report_label(checker, diag, given->name.span, "the second time");

@@ -89,7 +89,8 @@ bool timestamp_parse(Text text, TimeUnit unit, int64_t *value) {
     if (!scan_date(&scan, &days)) return false;
     if (scan.at < text.len) {
         if (!mark(&scan, 'T') && !mark(&scan, ' ')) return false;
-        if (!digits(&scan, 2, &hour) || !mark(&scan, ':') || !digits(&scan, 2, &minute)) return false;
+        if (!digits(&scan, 2, &hour) || !mark(&scan, ':') || !digits(&scan, 2, &minute))
+            return false;
         if (mark(&scan, ':') &&
             (!digits(&scan, 2, &second) || !scan_fraction(&scan, &nanos, &count)))
             return false;

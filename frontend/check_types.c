@@ -9,7 +9,7 @@ Value error_value(Checker *checker) { return (Value){EXPR_NONE, error_type(check
 
 const char *article(const char *word) { return strchr("aeiou", word[0]) ? "an" : "a"; }
 
-// ---- written types -------------------------------------------------------------------------------
+// ---- written types ------------------------------------------------------------------------------
 
 static const Type *not_yet(Checker *checker, DiagCode code, Span span, const char *what,
                            const char *fix) {
@@ -169,7 +169,7 @@ const Type *resolve_type(Checker *checker, const AstType *type) {
     return type->nullable ? type_nullable(result) : result;
 }
 
-// ---- which type holds which ------------------------------------------------------------------------
+// ---- which type holds which ---------------------------------------------------------------------
 
 static bool integer_holds(const Type *wide, const Type *narrow) {
     unsigned wide_bits = type_bits(wide), narrow_bits = type_bits(narrow);
@@ -199,7 +199,8 @@ static const Type *common_base(Checker *checker, const Type *a, const Type *b) {
         unsigned scale = a->scale > b->scale ? a->scale : b->scale;
         int whole_a = a->precision - a->scale, whole_b = b->precision - b->scale;
         unsigned precision = (unsigned)(whole_a > whole_b ? whole_a : whole_b) + scale;
-        if (precision <= DECIMAL_PRECISION_MAX) return type_decimal(checker->types, precision, scale);
+        if (precision <= DECIMAL_PRECISION_MAX)
+            return type_decimal(checker->types, precision, scale);
     }
     return nullptr;
 }
@@ -239,7 +240,8 @@ static void mismatch(Checker *checker, const Type *found, const Type *want, Span
     else if (to->kind == TYPE_BOOL)
         report_fix(checker, diag, "compare it: %.*s == ...", TEXT_ARG(text));
     else if (to->kind == TYPE_DECIMAL && (type_is_numeric(from) || from->kind == TYPE_STR))
-        report_fix(checker, diag, "decimal(%.*s, %u, %u)", TEXT_ARG(text), to->precision, to->scale);
+        report_fix(checker, diag, "decimal(%.*s, %u, %u)", TEXT_ARG(text), to->precision,
+                   to->scale);
     else if (!type_is_nested(to) && (type_is_numeric(from) || from->kind == TYPE_STR))
         report_fix(checker, diag, "%s(%.*s)", type_kind_name(to->kind), TEXT_ARG(text));
     else

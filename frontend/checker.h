@@ -8,7 +8,7 @@
 //   check_literals.c   literals and constants; check_time.c: dates and timestamps in constants
 //   check_exprs.c      expressions; check_operators.c: arithmetic and comparisons;
 //   check_branches.c   if, case, `??`, `else`; check_calls.c: calls; check_casts.c: casts
-//   check_flows.c      heads and steps; check_columns.c, check_groups.c, check_joins.c, check_hints.c
+//   check_flows.c      heads and steps; check_columns.c, _groups.c, _joins.c, _hints.c
 //   check_sources.c    read; check_sinks.c: write; check_options.c: what stands in parentheses
 //   check_tables.c     inline tables, tests
 //
@@ -177,7 +177,7 @@ bool        type_comparable(const Type *type, bool ordered);  // With == or, ord
 bool        type_is_key(const Type *type);                    // Of a group, join, distinct.
 const char *article(const char *word);                        // "a" or "an".
 
-// ---- check_literals.c, check_time.c ---------------------------------------------------------------
+// ---- check_literals.c, check_time.c -------------------------------------------------------------
 
 bool  is_flexible(const AstExpr *expr);  // A number written out, or arithmetic over such.
 Value check_literal(Checker *checker, const AstExpr *expr, bool negative, const Type *want);
@@ -193,7 +193,7 @@ bool  const_text(Checker *checker, Value value, Text *text);  // A constant str.
 bool  date_parse(Text text, int64_t *days);
 bool  timestamp_parse(Text text, TimeUnit unit, int64_t *value);
 
-// ---- expressions ---------------------------------------------------------------------------------
+// ---- expressions --------------------------------------------------------------------------------
 
 // The value of `expr`. Literals take `want` (may be null); the result need not be of that type.
 Value check_expr(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want);
@@ -227,7 +227,7 @@ void  declare_fns(Checker *checker);
 Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call);
 void  check_fn(Checker *checker, FnDecl *fn);
 
-// ---- overloads (check_overloads.c) ---------------------------------------------------------------
+// ---- overloads (check_overloads.c) --------------------------------------------------------------
 
 typedef struct Arguments {
     const AstExpr *call;
@@ -249,7 +249,7 @@ bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl
                      size_t count, Choice *choice);
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);
 
-// ---- groups --------------------------------------------------------------------------------------
+// ---- groups -------------------------------------------------------------------------------------
 
 struct GroupBuild {
     Scope     *input;       // Of the rows that go in.
@@ -262,7 +262,7 @@ struct GroupBuild {
 
 Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call);
 
-// ---- flows ---------------------------------------------------------------------------------------
+// ---- flows --------------------------------------------------------------------------------------
 
 Flow check_flow(Checker *checker, const AstFlow *flow);
 Flow check_let(Checker *checker, LetDecl *let);
@@ -297,7 +297,7 @@ Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span 
 bool item_name(const AstItem *item, Name *name);  // Written, or the bare column's.
 Value check_item(Checker *checker, Scope *scope, const AstItem *item);
 
-// ---- sources, sinks, tables ------------------------------------------------------------------------
+// ---- sources, sinks, tables ---------------------------------------------------------------------
 
 typedef enum OptionSide { SIDE_READ, SIDE_WRITE } OptionSide;
 
@@ -316,10 +316,11 @@ Flow check_range(Checker *checker, const AstFlow *flow);
 Flow check_table(Checker *checker, const AstFlow *flow);
 void check_tests(Checker *checker, const AstFile *file);
 
-// ---- the program -----------------------------------------------------------------------------------
+// ---- the program --------------------------------------------------------------------------------
 
 void declare_params(Checker *checker);
 void check_rejects(Checker *checker, const AstStmt *stmt);
-Text path_beside(Checker *checker, uint32_t file, Text path);  // Relative to a source file's folder.
+Text path_beside(Checker *checker, uint32_t file,
+                 Text path);  // Relative to a source file's folder.
 
 #endif

@@ -86,7 +86,7 @@ static uint32_t number(Reader *reader) {
     return value;
 }
 
-// ---- types ---------------------------------------------------------------------------------------
+// ---- types --------------------------------------------------------------------------------------
 
 // What a declared type is; `type` is null for the variable T.
 typedef struct DeclType {
@@ -130,7 +130,8 @@ static DeclType read_bare_type(Reader *reader) {
     if (take(reader, '[')) {
         DeclType elem = read_type(reader);
         expect(reader, ']', "']'");
-        if (elem.nullable || elem.list_of || elem.decimal) fail(reader, "a list of T or of one type");
+        if (elem.nullable || elem.list_of || elem.decimal) fail(reader,
+                                                                "a list of T or of one type");
         else if (elem.type) type.type = type_list(reader->types, elem.type);
         else type.list_of = true;
         return type;
@@ -177,7 +178,7 @@ static DeclType read_param_type(Reader *reader) {
     return type;
 }
 
-// ---- paragraphs ------------------------------------------------------------------------------------
+// ---- paragraphs ---------------------------------------------------------------------------------
 
 static void read_params(Reader *reader, Decl *decl) {
     expect(reader, '(', "'(' behind the name");

@@ -122,7 +122,8 @@ static void expect_shape(const char *program, const char *want) {
 static void expect_codes(const char *program, const char *want) {
     Checked checked = check(program, true);
     Text found = codes(&checked);
-    CHECK_SAYS(text_is(found, want), "%s\n  found %.*s\n  want  %s", program, TEXT_ARG(found), want);
+    CHECK_SAYS(text_is(found, want), "%s\n  found %.*s\n  want  %s", program, TEXT_ARG(found),
+               want);
     CHECK((checked.program->graph == nullptr) == (checked.diags->errors > 0));
     arena_free(checked.arena);
 }
@@ -130,45 +131,56 @@ static void expect_codes(const char *program, const char *want) {
 // The type of an expression over a row with a column of every kind.
 static void expect_type(const char *expr, const char *want) {
     static const char row[] =
-        "read jsonl(\"-\") as {b: bool, i: i32, l: i64, u: u32, v: u64, f: f32, d: f64, p: decimal(15,2), "
+        "read jsonl(\"-\") as {b: bool, i: i32, l: i64, u: u32, v: u64, f: f32, d: f64, p: "
+        "decimal(15,2), "
         "s: str, n: i64?, m: str?, t: timestamp, ms: timestamp[ms], day: date, dur: duration, "
         "xs: [i64], r: {a: i64, b: str?}?, j: json}";
     char program[1024], column[256];
-    snprintf(program, sizeof program, "%s | derive x = %s | select x | write jsonl(\"-\")", row, expr);
+    snprintf(program, sizeof program, "%s | derive x = %s | select x | write jsonl(\"-\")", row,
+             expr);
     snprintf(column, sizeof column, "jsonl project project: x %s", want);
     expect_shape(program, column);
 }
 
 static void steps_become_operators(void) {
     expect_shape("range(3) | write csv(\"-\")", "range: i i64");
-    expect_shape("read csv(\"-\") as {a: i64} | where a > 1 | where a < 9 | derive b = a | where b > 2 | write csv(\"-\")",
+    expect_shape("read csv(\"-\") as {a: i64} | where a > 1 | where a < 9 | derive b = a | where "
+                 "b > 2 | write csv(\"-\")",
                  "csv 2 project filter: a i64, b i64");
     expect_shape("range(3) | derive i = f64(i), j = i * 2.0 | write csv(\"-\")",
                  "range project: i f64, j f64");
     expect_shape("range(3) | derive j = i | rename k = i | drop j | write csv(\"-\")",
                  "range project project project: k i64");
-    expect_shape("range(3) | group by k = i % 2 { n = count(), s = sum(i) } | sort n desc | write csv(\"-\")",
+    expect_shape("range(3) | group by k = i % 2 { n = count(), s = sum(i) } | sort n desc | write "
+                 "csv(\"-\")",
                  "range group sort: k i64, n i64, s i64");
     expect_shape("range(3) | aggregate { r = f64(sum(i)) / f64(count()) } | write csv(\"-\")",
                  "range group project: r f64");
-    expect_shape("range(3) | derive xs = [i, 2] | explode xs | limit 3 | skip 1 | distinct | write csv(\"-\")",
+    expect_shape("range(3) | derive xs = [i, 2] | explode xs | limit 3 | skip 1 | distinct | "
+                 "write csv(\"-\")",
                  "range project explode limit limit distinct: i i64, xs i64");
-    expect_shape("range(9) | sample 50% seed 1 | shuffle seed 2 | repartition rows 3 | with (cpus = 2) { where i > 1 } | write csv(\"-\")",
+    expect_shape("range(9) | sample 50% seed 1 | shuffle seed 2 | repartition rows 3 | with (cpus "
+                 "= 2) { where i > 1 } | write csv(\"-\")",
                  "range sample shuffle hint hint filter: i i64");
-    expect_shape("[{a: 1, b: \"x\"}, {a: 2.5, b: null}] | write csv(\"-\")", "inline: a f64, b str?");
+    expect_shape("[{a: 1, b: \"x\"}, {a: 2.5, b: null}] | write csv(\"-\")",
+                 "inline: a f64, b str?");
     expect_shape("read text(\"-\") | derive n = line(), f = source() | write csv(\"-\")",
                  "text project: line str, n i64, f str");
     expect_shape("read csv(\"a.csv\") | write csv(\"-\")", "csv: a i64");
 }
 
 static void two_flows_meet(void) {
-    expect_shape("let a = [{k: 1, x: 2}]\na | join (range(3) | derive k = i) on k | write csv(\"-\")",
+    expect_shape("let a = [{k: 1, x: 2}]\na | join (range(3) | derive k = i) on k | write "
+                 "csv(\"-\")",
                  "inline range project join: k i64, x i64, i i64");
-    expect_shape("[{k: 1, x: 2}] | join full (range(3) | rename j = i) on k == j | write csv(\"-\")",
+    expect_shape("[{k: 1, x: 2}] | join full (range(3) | rename j = i) on k == j | write "
+                 "csv(\"-\")",
                  "inline range project join: k i64?, x i64?, j i64?");
-    expect_shape("[{k: 1, x: 2}] | join left (range(3) | rename k = i | derive y = k) on k | write csv(\"-\")",
+    expect_shape("[{k: 1, x: 2}] | join left (range(3) | rename k = i | derive y = k) on k | "
+                 "write csv(\"-\")",
                  "inline range project project join: k i64, x i64, y i64?");
-    expect_shape("range(3) | join anti range(2) on i | write csv(\"-\")", "range range join: i i64");
+    expect_shape("range(3) | join anti range(2) on i | write csv(\"-\")",
+                 "range range join: i i64");
     expect_shape("[{a: 1, b: 2}] | union [{b: 3, a: 4}] | write csv(\"-\")",
                  "inline inline union: a i64, b i64");
     expect_shape("range(3) | zip (range(3) | rename j = i) | write csv(\"-\")",
@@ -236,7 +248,8 @@ static void text_and_time(void) {
 
 static void constants_are_judged(void) {
     Checked checked = check("range(1) | derive a = date(\"2026-11-21\"), "
-                            "b = timestamp(\"2026-01-01T01:30:00.5+01:00\") | write csv(\"-\")", false);
+                            "b = timestamp(\"2026-01-01T01:30:00.5+01:00\") | write csv(\"-\")",
+                                false);
     CHECK(checked.program->graph != nullptr);
     if (checked.program->graph) {
         const Graph *graph = checked.program->graph;
@@ -249,7 +262,8 @@ static void constants_are_judged(void) {
 
 static void a_fn_is_inlined_once_for_equal_arguments(void) {
     Checked checked = check("fn f(x: i64) -> i64 = x + x\nfn g(x: i64) = f(f(f(f(x))))\n"
-                            "range(1) | derive a = g(i), b = f(f(f(f(i)))) | write csv(\"-\")", false);
+                            "range(1) | derive a = g(i), b = f(f(f(f(i)))) | write csv(\"-\")",
+                                false);
     CHECK(checked.program->graph != nullptr);
     if (checked.program->graph) {
         const Op *op = &checked.program->graph->ops[1];
@@ -281,9 +295,11 @@ static void a_flow_used_twice_is_one_operator(void) {
 }
 
 static void tests_hold_typed_rows(void) {
-    Checked checked = check("let t = read csv(\"-\") as {a: i64, b: str?}\nlet u = t | derive c = f64(a)\n"
+    Checked checked = check("let t = read csv(\"-\") as {a: i64, b: str?}\nlet u = t | derive c = "
+                            "f64(a)\n"
                             "u | write csv(\"-\")\n"
-                            "test \"x\" { given t = [{a: 1}]\n expect u == [{a: 1, b: null, c: 1}] }", true);
+                            "test \"x\" { given t = [{a: 1}]\n expect u == [{a: 1, b: null, c: "
+                            "1}] }", true);
     const Program *program = checked.program;
     CHECK(program->graph && program->test_count == 1 && program->tests[0].row_count == 2);
     if (program->graph && program->test_count == 1) {
@@ -295,11 +311,14 @@ static void tests_hold_typed_rows(void) {
 }
 
 static void one_mistake_is_one_error(void) {
-    expect_codes("range(3) | derive x = y + 1, z = x * 2 | where z > x | group by z { n = sum(x) } | write csv(\"-\")",
+    expect_codes("range(3) | derive x = y + 1, z = x * 2 | where z > x | group by z { n = sum(x) "
+                 "} | write csv(\"-\")",
                  "SB0201");
-    expect_codes("read csv(\"-\") as {a: wat} | derive b = a + c | sort d | write csv(\"-\")", "SB0204");
+    expect_codes("read csv(\"-\") as {a: wat} | derive b = a + c | sort d | write csv(\"-\")",
+                 "SB0204");
     expect_codes("nobody | where a > 1 | join other on k | write csv(\"-\")", "SB0202 SB0202");
-    expect_codes("fn f(x: i64) -> str = x\nrange(3) | derive y = f(i) + f(i) | write csv(\"-\")", "SB0301");
+    expect_codes("fn f(x: i64) -> str = x\nrange(3) | derive y = f(i) + f(i) | write csv(\"-\")",
+                 "SB0301");
     expect_codes("param p: wat\nrange(p) | where i > p | write csv(\"-\")", "SB0204");
     expect_codes("range(3) | derive a = i + \"x\", b = bogus(a) | where c | write csv(\"-\")",
                  "SB0304 SB0203 SB0201");
@@ -309,14 +328,17 @@ static void one_mistake_is_one_error(void) {
 
 static void names_have_one_meaning(void) {
     expect_codes("let a = a\na | write csv(\"-\")", "SB0212");
-    expect_codes("fn f(x: i64) -> i64 = g(x)\nfn g(x: i64) -> i64 = f(x)\nrange(1) | derive y = f(i) | write csv(\"-\")",
+    expect_codes("fn f(x: i64) -> i64 = g(x)\nfn g(x: i64) -> i64 = f(x)\nrange(1) | derive y = "
+                 "f(i) | write csv(\"-\")",
                  "SB0211");
-    expect_codes("type A = {b: B?}\ntype B = {a: A?}\nread jsonl(\"-\") as A | write jsonl(\"-\")", "SB0213");
+    expect_codes("type A = {b: B?}\ntype B = {a: A?}\nread jsonl(\"-\") as A | write jsonl(\"-\")",
+                 "SB0213");
     expect_codes("use \"nowhere.sbd\"\nrange(3) | write csv(\"-\")", "SB0214");
 }
 
 static void limits_hold(void) {
-    expect_codes("read csv(\"-\") as {n: i64?} | where n == 1 | derive x = n + 1 | write csv(\"-\")", "SB0302");
+    expect_codes("read csv(\"-\") as {n: i64?} | where n == 1 | derive x = n + 1 | write "
+                 "csv(\"-\")", "SB0302");
     expect_codes("read csv(\"-\") as {b: bool?} | where b | write csv(\"-\")", "SB0302");
     expect_codes("range(3) | derive x: i8 = 128 | write csv(\"-\")", "SB0305");
     expect_codes("range(3) | derive x: f32 = 16777217 | write csv(\"-\")", "SB0306");

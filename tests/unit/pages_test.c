@@ -86,7 +86,8 @@ static void examples_of_the_checker_are_true(void) {
         if (shown) {
             bool found = checks(arena, wrong, code, &errors);
             CHECK_SAYS(found, "%s: the wrong example does not give it", diag_code(code));
-            CHECK_SAYS(errors == own, "%s: the wrong example has %u errors", diag_code(code), errors);
+            CHECK_SAYS(errors == own, "%s: the wrong example has %u errors", diag_code(code),
+                       errors);
             found = checks(arena, right, code, &errors);
             CHECK_SAYS(!found && !errors, "%s: the right example has %u errors", diag_code(code),
                        errors);
