@@ -108,9 +108,41 @@ const codegen_reference: []const []const u8 = &.{
     "value_text.c",
     "write.c",
 };
+const codegen_build: []const []const u8 = &.{
+    "build.c",
+    "link.c",
+};
 // Behind dlopen, with LLVM: loaded for code generation only.
 const codegen: []const []const u8 = &.{
     "codegen.c",
+    "emit.c",
+    "emit_arith.c",
+    "emit_breaker.c",
+    "emit_cast.c",
+    "emit_compare.c",
+    "emit_compound.c",
+    "emit_const.c",
+    "emit_data.c",
+    "emit_debug.c",
+    "emit_entries.c",
+    "emit_expr.c",
+    "emit_fault.c",
+    "emit_function.c",
+    "emit_group.c",
+    "emit_join.c",
+    "emit_keep.c",
+    "emit_key.c",
+    "emit_place.c",
+    "emit_read.c",
+    "emit_scan.c",
+    "emit_scan_csv.c",
+    "emit_scan_json.c",
+    "emit_scan_lines.c",
+    "emit_setup.c",
+    "emit_sink.c",
+    "emit_stage.c",
+    "stdlib_bitcode.c",
+    "target.c",
 };
 const runtime: []const []const u8 = &.{
     "breaker.c",
@@ -125,6 +157,7 @@ const runtime: []const []const u8 = &.{
 // stdlib_hot, to bitcode that stages inline.
 const stdlib: []const []const u8 = &.{
     "cast.c",
+    "cast_any.c",
     "aggregate_extreme.c",
     "aggregate_sample.c",
     "aggregate_spread.c",
@@ -137,8 +170,12 @@ const stdlib: []const []const u8 = &.{
     "date_text.c",
     "decimal.c",
     "exact_sum.c",
+    "field.c",
     "generic.c",
     "csv_cut.c",
+    "identity.c",
+    "key.c",
+    "sink_field.c",
     "csv_index.c",
     "csv_row.c",
     "hash.c",
@@ -172,7 +209,9 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
     "date",
     "date_parts",
     "hash",
+    "key",
     "number",
+    "sink_field",
     "text_out",
     "string",
 };
@@ -187,6 +226,10 @@ const stdlib_headers: []const []const u8 = &.{
     "generic.h",
     "csv.h",
     "csv_quotes.h",
+    "field.h",
+    "identity.h",
+    "key.h",
+    "sink_field.h",
     "hash.h",
     "lines.h",
     "list_build.h",
@@ -245,6 +288,7 @@ pub fn build(b: *std.Build) void {
     sources(b, core, "ir", ir);
     sources(b, core, "frontend", frontend);
     sources(b, core, "codegen/reference", codegen_reference);
+    sources(b, core, "codegen/build", codegen_build);
     // Scratch memory for the library functions that the reference interpreter calls.
     sources(b, core, "runtime", &.{"scratch.c"});
     core.addEmbedPath(b.path("stdlib")); // #embed <functions.decl>

@@ -1,9 +1,12 @@
 // sbc: the driver. It is the only file that knows every phase.
+#include "codegen/build/build.h"
+#include "codegen/reference/reference.h"
 #include "frontend/ast_print.h"
 #include "frontend/check.h"
 #include "frontend/declare.h"
 #include "frontend/format.h"
 #include "frontend/parse.h"
+#include "ir/pass.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +18,7 @@
 // What the process ends with; LANGUAGE.md, Commands.
 enum { EXIT_DONE = 0, EXIT_WRONG_PROGRAM = 1, EXIT_WRONG_USAGE = 2 };
 
-typedef enum DumpKind { DUMP_NONE, DUMP_AST } DumpKind;
+typedef enum DumpKind { DUMP_NONE, DUMP_AST, DUMP_IR, DUMP_PLAN, DUMP_LLVM, DUMP_ASM } DumpKind;
 
 typedef struct Options {
     Arena      *arena;
@@ -23,6 +26,11 @@ typedef struct Options {
     size_t      file_count, file_cap;
     bool        json, colour, check_only, help, version;
     DumpKind    dump;
+    const char *output;       // -o
+    const char *after;        // --after=PASS
+    const char *const *job_args;  // Behind `--`, for `run`.
+    size_t      job_arg_count;
+    bool        no_fuse, reference, explain;
 } Options;
 
 typedef struct Command {
@@ -174,11 +182,75 @@ static int run_explain(const Options *options) {
     return status;
 }
 
+// ---- compiling ---------------------------------------------------------------------------------
+
+static Graph *check_to_graph(Session *s, const char *path) {
+    uint32_t file;
+    if (!load(s, path, &file)) return nullptr;
+    TypeTable *types = type_table_new(s->options->arena);
+    CheckInput input = {
+        .arena = s->options->arena, .types = types, .sources = s->sources, .diags = s->diags,
+        .decls = declare_stdlib(s->options->arena, types, s->diags),
+    };
+    Graph *graph = check_program(&input, file)->graph;
+    if (!graph) return nullptr;
+    PassContext passes = {.graph = graph, .eval = reference_const_eval};
+    passes_run(&passes, s->options->after);
+    return graph;
+}
+
+static CodegenOptions codegen_options(const Session *s, const char *path, TextBuf *plan_text) {
+    Text *paths = arena_new_array(s->options->arena, Text, s->sources->file_count);
+    Text *texts = arena_new_array(s->options->arena, Text, s->sources->file_count);
+    for (size_t i = 0; i < s->sources->file_count; i++) {
+        paths[i] = s->sources->files[i].path;
+        texts[i] = s->sources->files[i].text;
+    }
+    enum { BOTH_LEVELS = 3 };
+    return (CodegenOptions){.job_name = path, .plan_text = text_c(s->options->arena, text_buf_view(plan_text)),
+                            .source_hash = "", .paths = paths, .sources = texts, .levels = BOTH_LEVELS, .verify = true};
+}
+
+static int dump(Session *s, const Plan *plan, const CodegenOptions *codegen) {
+    TextBuf buf = {0}, error = {0};
+    bool ok = true;
+    switch (s->options->dump) {
+    case DUMP_NONE: case DUMP_AST: break;
+    case DUMP_IR: graph_print(&buf, plan->graph); break;
+    case DUMP_PLAN: plan_print(&buf, plan); break;
+    case DUMP_LLVM: ok = build_text(s->options->arena, plan, codegen, CODEGEN_LLVM, &buf, &error); break;
+    case DUMP_ASM: ok = build_text(s->options->arena, plan, codegen, CODEGEN_ASM, &buf, &error); break;
+    }
+    put(stdout, &buf);
+    if (!ok) fprintf(stderr, "sbc: %.*s\n", TEXT_ARG(error));
+    return ok ? EXIT_DONE : EXIT_WRONG_PROGRAM;
+}
+
+static int compile_to(const Options *options, const char *path, const char *output) {
+    Session s = session_new(options);
+    Graph *graph = check_to_graph(&s, path);
+    int status = report(&s);
+    if (!graph) return status;
+    Plan *plan = plan_make(graph, (PlanOptions){.no_fuse = options->no_fuse});
+    TextBuf plan_text = {0}, error = {0};
+    plan_explain(&plan_text, plan);
+    CodegenOptions codegen = codegen_options(&s, path, &plan_text);
+    if (options->dump != DUMP_NONE) return dump(&s, plan, &codegen);
+    if (build_job(options->arena, plan, &codegen, output, nullptr, &error)) return EXIT_DONE;
+    fprintf(stderr, "sbc: %.*s\n", TEXT_ARG(error));
+    return EXIT_WRONG_PROGRAM;
+}
+
+static int run_compile(const Options *options) {
+    return compile_to(options, options->files[0], options->output);
+}
+
 static const Command commands[] = {
     {"check", "FILE...", "diagnose only", run_check},
     {"fmt", "FILE...", "rewrite in the one true layout; --check lists files, - is stdin to stdout",
      run_format},
     {"explain", "CODE...", "the page of a diagnostic", run_explain},
+    {"compile", "FILE", "the same as FILE -o JOB", run_compile},
 };
 
 // ---- the command line --------------------------------------------------------------------------
@@ -205,6 +277,11 @@ static void set_json(Options *o) { o->json = true; }
 static void set_text(Options *o) { o->json = false; }
 static void set_check(Options *o) { o->check_only = true; }
 static void set_dump_ast(Options *o) { o->dump = DUMP_AST; }
+static void set_dump_ir(Options *o) { o->dump = DUMP_IR; }
+static void set_dump_plan(Options *o) { o->dump = DUMP_PLAN; }
+static void set_dump_llvm(Options *o) { o->dump = DUMP_LLVM; }
+static void set_dump_asm(Options *o) { o->dump = DUMP_ASM; }
+static void set_no_fuse(Options *o) { o->no_fuse = true; }
 static void set_help(Options *o) { o->help = true; }
 static void set_version(Options *o) { o->version = true; }
 
@@ -212,7 +289,13 @@ static const Flag flags[] = {
     {"--diagnostics=json", set_json},
     {"--diagnostics=text", set_text},
     {"--check", set_check},
+    {"--dump", set_dump_ir},
     {"--dump=ast", set_dump_ast},
+    {"--dump=ir", set_dump_ir},
+    {"--dump=plan", set_dump_plan},
+    {"--dump=llvm", set_dump_llvm},
+    {"--dump=asm", set_dump_asm},
+    {"--no-fuse", set_no_fuse},
     {"--help", set_help},
     {"-h", set_help},
     {"--version", set_version},
@@ -242,6 +325,7 @@ static bool read_options(Options *options, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         bool flag = !only_files && argv[i][0] == '-' && argv[i][1];
         if (flag && strcmp(argv[i], "--") == 0) only_files = true;
+        else if (flag && strcmp(argv[i], "-o") == 0 && i + 1 < argc) options->output = argv[++i];
         else if (flag && !take_flag(options, argv[i])) return false;
         else if (!flag)
             arena_push(options->arena, options->files, options->file_count, options->file_cap,
@@ -261,7 +345,8 @@ static int dispatch(Options *options) {
         fprintf(stderr, "usage: sbc %s %s\n", commands[i].name, commands[i].operands);
         return EXIT_WRONG_USAGE;
     }
-    if (options->dump != DUMP_NONE) return run_check(options);
+    if (options->dump == DUMP_AST) return run_check(options);
+    if (options->dump != DUMP_NONE || options->output) return compile_to(options, word, options->output);
     wrong_usage("command", word, names, countof(commands));
     return EXIT_WRONG_USAGE;
 }

@@ -178,6 +178,7 @@ typedef struct SbInput {
     SbIndex    *index;
     // Rows: entries[begin..end). Range: the numbers begin..end-1.
     const SbEntry *const *entries;
+    const SbEntry *const *right;  // Zip: the rows of the right side, by the same numbers.
 } SbInput;
 
 // ---- a task -----------------------------------------------------------------------------------
@@ -376,6 +377,9 @@ int32_t sb_task_border(SbTask *task);
 // Frees what was allocated in the task's scratch memory; called between rows when a first block
 // did not suffice.
 void sb_scratch_rewind(SbCall *call);
+
+// The line of the row that begins at `offset` of the input text; offsets of one unit come ascending.
+int64_t sb_row_line(SbTask *task, int64_t offset);
 
 // `bytes` of scratch memory: sb_alloc as a call.
 void *sb_take(SbCall *call, int64_t bytes);

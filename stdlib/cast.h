@@ -16,6 +16,10 @@
 
 #include "runtime/abi.h"
 
+// Any of these by the two types, neither nullable; a fault leaves the offending text in
+// call->detail. `value` and `out` are in memory layout. What docs/casts.md gives BAD_CAST is BAD_CAST.
+int32_t sb_cast(SbCall *call, const SbType *from, const void *value, const SbType *to, void *out);
+
 int32_t sb_cast_str_bool(SbStr x, bool *out);
 int32_t sb_cast_str_i8(SbStr x, int8_t *out);
 int32_t sb_cast_str_i16(SbStr x, int16_t *out);

@@ -1,0 +1,160 @@
+// Emit: the state of code generation for one module, and small helpers over the LLVM C API.
+//
+// Code is generated once, for no particular CPU; codegen/target.c then specialises copies of the
+// module. Layouts of runtime/abi.h are used by offsetof: no mirror of them exists here.
+#ifndef SBC_CODEGEN_EMIT_H
+#define SBC_CODEGEN_EMIT_H
+
+#include "codegen/codegen.h"
+#include "ir/plan.h"
+#include "runtime/abi.h"
+
+#include <llvm-c/Core.h>
+
+typedef LLVMValueRef Val;
+typedef LLVMTypeRef  Ty;
+typedef LLVMBasicBlockRef Block;
+
+// A value of the pipeline in registers. str, bytes, json, list: `a` is the address, `b` the length (i64). A
+// struct: `a` is the address of its memory. Others: `a`. `valid` (i1) only where the type is T?.
+typedef struct Value {
+    Val a, b, valid;
+} Value;
+
+// Where a fault goes: blocks with phis for (site, status, detail address, detail length).
+typedef struct FaultTarget {
+    Block block;      // Made at the first use.
+    Val   site, status, detail, detail_len;  // Phis, without incoming edges of their own.
+    bool  silent;     // An `else VALUE`: nobody looks at the phis; there are none.
+    struct FaultTarget *outer;  // What `else reject` and `else fail` go to.
+} FaultTarget;
+
+typedef struct Site {
+    uint32_t step;
+    Span     span;
+    Text     what;
+    bool     fails;
+} Site;
+
+// The columns of an operator while a row is on its way; see emit_row.h.
+typedef struct Frame Frame;
+
+typedef struct Emit {
+    Arena       *arena;
+    const Plan  *plan;
+    const Graph *graph;
+    const CodegenOptions *options;
+    LLVMContextRef ctx;
+    LLVMModuleRef  module;
+    LLVMBuilderRef b;
+    Ty  type_void, i1, i8, i16, i32, i64, i128, f32, f64, ptr, str_pair;
+    // The function being emitted.
+    Val   fn, task;
+    Block entry;            // Allocas go here.
+    // Undo log of memoised values: leaving a region of control flow forgets what it computed.
+    Value **undo;
+    size_t  undo_count, undo_cap;
+    FaultTarget *faults;    // Where a fault goes here.
+    bool  columns_are_plain;  // Loading a column of the stage's input is cheap and cannot fault.
+    bool  faults_fail;      // It fails the job: inside `else fail`, upstream of a zip.
+    // Of the module.
+    Site   *sites;
+    size_t  site_count, site_cap;
+    struct StageEmit *stage;    // Of the function being emitted.
+    struct DebugInfo *debug;
+    struct ConstCache *types;   // SbType constants by Type.
+    uint32_t name_count;
+} Emit;
+
+// ---- types and constants ---------------------------------------------------------------------
+
+Ty  emit_type(const Emit *e, const Type *type);     // Of Value.a.
+Val emit_int(const Emit *e, Ty type, uint64_t value);
+static inline Val emit_i64(const Emit *e, int64_t v) { return emit_int(e, e->i64, (uint64_t)v); }
+static inline Val emit_i32(const Emit *e, uint32_t v) { return emit_int(e, e->i32, v); }
+static inline Val emit_i1(const Emit *e, bool v) { return emit_int(e, e->i1, v); }
+Val emit_i128(const Emit *e, __int128 value);
+
+// ---- control flow ------------------------------------------------------------------------------
+
+Block emit_block(Emit *e, const char *name);       // At the end of the function, not yet entered.
+static inline void emit_at(Emit *e, Block block) { LLVMPositionBuilderAtEnd(e->b, block); }
+static inline Block emit_here(const Emit *e) { return LLVMGetInsertBlock(e->b); }
+static inline void emit_jump(Emit *e, Block to) { LLVMBuildBr(e->b, to); }
+void emit_branch(Emit *e, Val condition, Block yes, Block no);
+void emit_branch_likely(Emit *e, Val condition, Block likely, Block rare);
+Val  emit_alloca(Emit *e, Ty type, const char *name);  // In the entry block.
+Val  emit_phi(Emit *e, Ty type, const char *name);
+void emit_phi_add(Val phi, Val value, Block from);
+
+// Marks and leaves a region: values memoised since the mark are forgotten.
+static inline size_t emit_region_begin(const Emit *e) { return e->undo_count; }
+void emit_region_end(Emit *e, size_t mark);
+void emit_memo(Emit *e, Value *slot, Value value);
+
+// ---- memory --------------------------------------------------------------------------------------
+
+Val  emit_offset(Emit *e, Val address, size_t bytes);           // address + bytes
+Val  emit_index(Emit *e, Ty element, Val address, Val index);   // &address[index]
+Val  emit_load(Emit *e, Ty type, Val address, const char *name);
+Val  emit_load_at(Emit *e, Ty type, Val address, size_t offset, const char *name);
+void emit_store(Emit *e, Val value, Val address);
+void emit_store_at(Emit *e, Val value, Val address, size_t offset);
+
+// A value of `type` from and to its memory layout (runtime/abi.h).
+Value emit_load_value(Emit *e, const Type *type, Val address);
+void  emit_store_value(Emit *e, const Type *type, Value value, Val address);
+Val   emit_value_address(Emit *e, const Type *type, Value value);  // In a fresh alloca.
+
+// ---- calls ---------------------------------------------------------------------------------------
+
+
+// Calls a C function by its name, declaring it at the first use. Arguments: for each, one LLVM
+// value; a str or list argument is two (address, length) and counts once in `args`.
+typedef struct Arg {
+    Val a, b;            // b: of a pair, else null.
+    bool is_signed;      // i8, i16: how C extends it.
+} Arg;
+
+static inline Arg arg(Val a) { return (Arg){.a = a}; }
+static inline Arg arg_pair(Val a, Val b) { return (Arg){.a = a, .b = b}; }
+
+Val emit_call(Emit *e, const char *symbol, Ty result, const Arg *args, unsigned count);
+Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Val *args, unsigned count);
+void emit_cold(Emit *e, Val call);  // Marks a call as unlikely.
+void emit_rewind(Emit *e);          // Frees the scratch memory of the row before.
+
+#define emit_callv(e, symbol, result, ...)                                                        \
+    emit_call((e), (symbol), (result), (Arg[]){__VA_ARGS__}, sizeof((Arg[]){__VA_ARGS__}) / sizeof(Arg))
+
+// ---- constants of the module (emit_const.c) -----------------------------------------------------
+
+// A constant with C layout: parts are added in the order of their offsets; gaps are zero.
+typedef struct Parts {
+    Val   *values;
+    size_t count, cap;
+    size_t end;
+} Parts;
+
+void part_add(Emit *e, Parts *parts, size_t offset, Val value, size_t size);
+void part_add_text(Emit *e, Parts *parts, size_t offset, Text text);  // An SbStr.
+Val  parts_struct(Emit *e, Parts *parts, size_t size);
+Val  emit_global(Emit *e, Val initializer, const char *name);         // Private, constant.
+
+Val   emit_bytes(Emit *e, Text bytes, const char *name);             // A private global, padded.
+Value emit_text(Emit *e, Text text);                                 // A str constant.
+Value emit_const(Emit *e, const Type *type, const Const *value);
+Val   emit_sbtype(Emit *e, const Type *type);                        // Address of its SbType.
+Val   emit_regex(Emit *e, Text pattern);                             // const SbRegex *
+Val   emit_zone(Emit *e, Text name);                                 // const SbZone *
+void  emit_debug_open(Emit *e);
+void  emit_debug_function(Emit *e, Span span, const char *name);
+void  emit_debug_function_clear(Emit *e);   // What follows has no source: functions of breakers.
+void  emit_debug_close(Emit *e);
+// Debug locations: code emitted until the matching leave belongs to `span`.
+LLVMMetadataRef emit_debug_enter(Emit *e, Span span);
+void  emit_debug_leave(Emit *e, LLVMMetadataRef before);
+// A constant in memory layout, for the data module and for nested constants.
+Val   emit_const_memory(Emit *e, const Type *type, const Const *value);
+
+#endif

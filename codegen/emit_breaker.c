@@ -1,0 +1,141 @@
+// Functions of breakers: merging groups, comparing rows of sorts, equality of join keys.
+#include "codegen/emit_stage.h"
+
+#include <stdio.h>
+
+static Val begin_function(Emit *e, const char *what, uint32_t index, Ty result, unsigned params) {
+    Ty types[] = {e->ptr, e->ptr, e->ptr};
+    char name[40];
+    snprintf(name, sizeof name, "sb_%s_%u", what, index);
+    e->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(result, types, params, false));
+    e->entry = emit_block(e, "entry");
+    Block begin = emit_block(e, "begin");
+    emit_at(e, e->entry);
+    emit_jump(e, begin);
+    emit_at(e, begin);
+    return e->fn;
+}
+
+static Val emit_join_equal(Emit *e, const Breaker *breaker, uint32_t index) {
+    Val fn = begin_function(e, "equal", index, e->i32, 2);
+    Val a = LLVMGetParam(fn, 0), b = LLVMGetParam(fn, 1), same = emit_i1(e, true);
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        same = LLVMBuildAnd(e->b, same, slots_equal(e, &breaker->slots[k], a, b), "");
+    LLVMBuildRet(e->b, LLVMBuildZExt(e->b, same, e->i32, ""));
+    return fn;
+}
+
+// ---- sorting -------------------------------------------------------------------------------------
+
+// A number that orders as the value does, unsigned; NaN greatest, -0.0 as 0.0. Null: no such
+// number of at most 64 bits (texts: of their first bytes, which decides only where it differs).
+static Val order_bits(Emit *e, const Type *base, Value value) {
+    if (type_is_bytes(base))
+        return emit_callv(e, "sb_str_prefix", e->i64, arg_pair(value.a, value.b));
+    if (type_is_nested(base) || emit_type(e, base) == e->i128) return nullptr;
+    if (base->kind == TYPE_F32 || base->kind == TYPE_F64) {
+        Val wide = base->kind == TYPE_F32 ? LLVMBuildFPExt(e->b, value.a, e->f64, "") : value.a;
+        return emit_callv(e, "sb_order_f64", e->i64, arg(wide));
+    }
+    bool is_unsigned = base->kind == TYPE_BOOL || (type_is_integer(base) && !type_is_signed(base));
+    if (is_unsigned) return LLVMBuildZExtOrBitCast(e->b, value.a, e->i64, "");
+    Val wide = LLVMTypeOf(value.a) == e->i64 ? value.a : LLVMBuildSExt(e->b, value.a, e->i64, "");
+    return LLVMBuildXor(e->b, wide, emit_i64(e, INT64_MIN), "");
+}
+
+static Val emit_prefix(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
+    Val fn = begin_function(e, "prefix", index, e->i64, 1);
+    const Slot *slot = &breaker->slots[0];
+    SortKey key = op->sort.keys[0];
+    Value value = slot_load(e, slot, LLVMGetParam(fn, 0));
+    const Type *base = type_base(slot->type);
+    if (value.valid && type_is_bytes(base))
+        value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"), "");
+    Val bits = order_bits(e, base, value);
+    if (!bits) {
+        LLVMBuildRet(e->b, emit_i64(e, 0));
+        return fn;
+    }
+    if (key.descending) bits = LLVMBuildNot(e->b, bits, "");
+    if (value.valid) {  // Null is last, or first: the extreme; `compare` tells it from a value there.
+        Val extreme = key.nulls_first ? emit_i64(e, 0) : emit_i64(e, -1);
+        bits = LLVMBuildSelect(e->b, value.valid, bits, extreme, "");
+    }
+    LLVMBuildRet(e->b, bits);
+    return fn;
+}
+
+// A shuffle's rows carry their draw as the hash.
+static Val emit_draw(Emit *e, uint32_t index) {
+    Val fn = begin_function(e, "prefix", index, e->i64, 1);
+    LLVMBuildRet(e->b, emit_load_at(e, e->i64, LLVMGetParam(fn, 0), offsetof(SbEntry, hash), ""));
+    return fn;
+}
+
+static Val compare_values(Emit *e, const Slot *slot, Value a, Value b) {
+    const Type *base = type_base(slot->type);
+    if (type_is_bytes(base))
+        return emit_callv(e, "sb_str_compare", e->i32, arg_pair(a.a, a.b), arg_pair(b.a, b.b));
+    if (type_is_nested(base))
+        return emit_callv(e, "sb_compare", e->i32, arg(emit_sbtype(e, base)), arg(emit_value_address(e, base, a)),
+                          arg(emit_value_address(e, base, b)));
+    bool wide = emit_type(e, base) == e->i128;
+    Val x = wide ? a.a : order_bits(e, base, a), y = wide ? b.a : order_bits(e, base, b);
+    Val less = LLVMBuildICmp(e->b, wide ? LLVMIntSLT : LLVMIntULT, x, y, "");
+    Val more = LLVMBuildICmp(e->b, wide ? LLVMIntSGT : LLVMIntUGT, x, y, "");
+    return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, more, e->i32, ""), LLVMBuildZExt(e->b, less, e->i32, ""), "");
+}
+
+// Returns from the function when the key decides.
+static void decide(Emit *e, Val order) {
+    Block decided = emit_block(e, "decided"), equal = emit_block(e, "equal");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, order, emit_i32(e, 0), ""), equal, decided);
+    emit_at(e, decided);
+    LLVMBuildRet(e->b, order);
+    emit_at(e, equal);
+}
+
+static void compare_key(Emit *e, const Slot *slot, SortKey key, Val x, Val y) {
+    Value a = slot_load(e, slot, x), b = slot_load(e, slot, y);
+    Block end = emit_block(e, "key_end");
+    if (a.valid) {
+        Val left = LLVMBuildZExt(e->b, a.valid, e->i32, ""), right = LLVMBuildZExt(e->b, b.valid, e->i32, "");
+        Val absent = key.nulls_first ? LLVMBuildSub(e->b, left, right, "") : LLVMBuildSub(e->b, right, left, "");
+        decide(e, absent);
+        Block both = emit_block(e, "both");
+        emit_branch(e, a.valid, both, end);
+        emit_at(e, both);
+    }
+    Val order = compare_values(e, slot, a, b);
+    if (key.descending) {  // Not negated: a comparison of bytes may give the least number.
+        Val less = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, order, emit_i32(e, 0), ""), e->i32, "");
+        Val more = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, order, emit_i32(e, 0), ""), e->i32, "");
+        order = LLVMBuildSub(e->b, less, more, "");
+    }
+    decide(e, order);
+    emit_jump(e, end);
+    emit_at(e, end);
+}
+
+static Val emit_compare_rows(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
+    Val fn = begin_function(e, "compare", index, e->i32, 2);
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        compare_key(e, &breaker->slots[k], op->sort.keys[k], LLVMGetParam(fn, 0), LLVMGetParam(fn, 1));
+    LLVMBuildRet(e->b, emit_i32(e, 0));
+    return fn;
+}
+
+BreakerFns emit_breaker(Emit *e, uint32_t index) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    switch (breaker->kind) {
+    case BREAK_GROUP: return (BreakerFns){.merge = emit_group_merge(e, index)};
+    case BREAK_SORT:
+        if (op->kind == OP_SHUFFLE) return (BreakerFns){.prefix = emit_draw(e, index)};
+        return (BreakerFns){.prefix = emit_prefix(e, breaker, op, index),
+                            .compare = emit_compare_rows(e, breaker, op, index)};
+    case BREAK_JOIN: return (BreakerFns){.equal = emit_join_equal(e, breaker, index)};
+    case BREAK_EDGE: break;
+    }
+    return (BreakerFns){0};
+}

@@ -1,0 +1,141 @@
+// Casts: between integers and floats in place, exact or a fault; the rest through the library.
+#include "codegen/emit_row.h"
+
+#include <math.h>
+
+static bool is_signed(const Type *type) { return type_is_signed(type); }
+
+// The offending text is the canonical text of the value, made where the row is lost already.
+static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
+    if (x->op != EXPR_CAST || x->proven) return;
+    const Expr *source = graph_at(e->graph, x->args[0]);
+    Block fault = emit_block(e, "cast_fault"), go_on = emit_block(e, "");
+    emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
+    emit_at(e, fault);
+    Value value = emit_expr(e, frame, x->args[0]);
+    value.valid = nullptr;
+    const Type *from = type_base(source->type);
+    Val detail = emit_callv(e, "sb_cast_detail", e->str_pair, arg(emit_call_context(e)),
+                            arg(emit_sbtype(e, from)), arg(emit_value_address(e, from, value)));
+    emit_cold(e, detail);
+    emit_fault_if(e, frame, x->span, emit_i1(e, true), emit_i32(e, SB_FAULT_BAD_CAST),
+                  (Detail){LLVMBuildExtractValue(e->b, detail, 0, ""),
+                           LLVMBuildExtractValue(e->b, detail, 1, "")});
+    LLVMBuildUnreachable(e->b);
+    emit_at(e, go_on);
+}
+
+// An integer that a wider or equal one may not hold: compare what comes back.
+static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from, const Type *to) {
+    Ty target = emit_type(e, to);
+    Val wide = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
+    Val result = LLVMBuildIntCast2(e->b, value, target, is_signed(from), "");
+    if (x->op != EXPR_CAST || x->proven) return result;
+    Val back = LLVMBuildIntCast2(e->b, result, e->i128, is_signed(to), "");
+    Val bad = LLVMBuildICmp(e->b, LLVMIntNE, wide, back, "");
+    emit_cast_fault(e, frame, x, bad);
+    return result;
+}
+
+// Float to integer: in range (compared as floats, bounds are powers of two) and without a fraction.
+static Val cast_float_to_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *to) {
+    Val wide = LLVMTypeOf(value) == e->f32 ? LLVMBuildFPExt(e->b, value, e->f64, "") : value;
+    unsigned bits = type_bits(to);
+    double high = is_signed(to) ? ldexp(1, (int)bits - 1) : ldexp(1, (int)bits);
+    double low = is_signed(to) ? -high : 0;
+    Val above = LLVMBuildFCmp(e->b, LLVMRealOGE, wide, LLVMConstReal(e->f64, low), "");
+    Val below = LLVMBuildFCmp(e->b, LLVMRealOLT, wide, LLVMConstReal(e->f64, high), "");
+    Ty type = e->f64;
+    Val whole = emit_intrinsic(e, "llvm.trunc", &type, 1, &wide, 1);
+    Val exact = LLVMBuildFCmp(e->b, LLVMRealOEQ, whole, wide, "");
+    Val good = LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, above, below, ""), exact, "");
+    emit_cast_fault(e, frame, x, LLVMBuildNot(e->b, good, ""));
+    return is_signed(to) ? LLVMBuildFPToSI(e->b, wide, emit_type(e, to), "")
+                         : LLVMBuildFPToUI(e->b, wide, emit_type(e, to), "");
+}
+
+static Val integer_to_float(Emit *e, Val value, const Type *from, Ty target) {
+    return is_signed(from) ? LLVMBuildSIToFP(e->b, value, target, "")
+                           : LLVMBuildUIToFP(e->b, value, target, "");
+}
+
+// Exact or a fault: an integer of more than 53 (24) significant bits does not fit. The way back may
+// leave the integer's range only where the float was rounded up to a power of two.
+static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from, Ty target) {
+    Val result = integer_to_float(e, value, from, target);
+    unsigned holds = target == e->f32 ? 24 : 53;
+    if (x->op != EXPR_CAST || x->proven || type_bits(from) <= holds) return result;
+    Val back = LLVMBuildFPToSI(e->b, result, e->i128, "");
+    Val wide = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
+    emit_cast_fault(e, frame, x, LLVMBuildICmp(e->b, LLVMIntNE, wide, back, ""));
+    return result;
+}
+
+static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value, Ty target) {
+    if (LLVMTypeOf(value) == target) return value;
+    if (target == e->f64) return LLVMBuildFPExt(e->b, value, e->f64, "");
+    Val result = LLVMBuildFPTrunc(e->b, value, e->f32, "");
+    // Rounded; a fault only when a finite number becomes infinite. inf - inf is NaN, as is NaN - NaN.
+    Val gap = LLVMBuildFSub(e->b, result, result, "");
+    Val infinite = LLVMBuildFCmp(e->b, LLVMRealUNO, gap, gap, "");
+    Val gap_before = LLVMBuildFSub(e->b, value, value, "");
+    Val finite = LLVMBuildFCmp(e->b, LLVMRealORD, gap_before, gap_before, "");
+    emit_cast_fault(e, frame, x, LLVMBuildAnd(e->b, infinite, finite, ""));
+    return result;
+}
+
+static Val cast_plain(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from, const Type *to) {
+    Ty target = emit_type(e, to);
+    bool to_float = type_is_float(to);
+    if (type_is_float(from))
+        return to_float ? cast_float(e, frame, x, value, target)
+                        : cast_float_to_integer(e, frame, x, value, to);
+    return to_float ? cast_integer_to_float(e, frame, x, value, from, target)
+                    : cast_integer(e, frame, x, value, from, to);
+}
+
+// Durations count as i64 here, bool as an unsigned bit.
+static bool is_plain_number(const Type *type) {
+    return type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64 ||
+           type->kind == TYPE_DURATION || type->kind == TYPE_BOOL;
+}
+
+// Everything else by the one library function, which knows both types.
+static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, const Type *from) {
+    Arg args[] = {arg(emit_call_context(e)), arg(emit_sbtype(e, from)),
+                  arg(emit_value_address(e, from, value)), arg(emit_sbtype(e, type_base(x->type)))};
+    return emit_status_call(e, frame, x->span, "sb_cast", args, 4, type_base(x->type));
+}
+
+static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {
+    const Type *from = type_base(graph_at(e->graph, x->args[0])->type), *to = type_base(x->type);
+    if (from == to) return value;
+    if (is_plain_number(from) && is_plain_number(to))
+        return (Value){.a = cast_plain(e, frame, x, value.a, from, to)};
+    value.valid = nullptr;
+    return cast_by_library(e, frame, x, value, from);
+}
+
+// A null is not judged: its cast runs only behind the test.
+Value emit_cast(Emit *e, Frame *frame, const Expr *x) {
+    Value value = emit_expr(e, frame, x->args[0]);
+    if (!value.valid) return cast_present(e, frame, x, value);
+    Block from = emit_here(e), there = emit_block(e, "cast"), end = emit_block(e, "end");
+    emit_branch(e, value.valid, there, end);
+    emit_at(e, there);
+    size_t mark = emit_region_begin(e);
+    Value cast = cast_present(e, frame, x, value);
+    emit_region_end(e, mark);
+    Block there_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Value out = {.valid = value.valid};
+    out.a = emit_phi(e, LLVMTypeOf(cast.a), "");
+    emit_phi_add(out.a, LLVMConstNull(LLVMTypeOf(cast.a)), from);
+    emit_phi_add(out.a, cast.a, there_end);
+    if (!cast.b) return out;
+    out.b = emit_phi(e, e->i64, "");
+    emit_phi_add(out.b, emit_i64(e, 0), from);
+    emit_phi_add(out.b, cast.b, there_end);
+    return out;
+}

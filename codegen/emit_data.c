@@ -1,0 +1,384 @@
+// The job as constant data: SbJob and all that hangs on it (runtime/abi.h).
+#include "codegen/emit_job.h"
+
+#include "ir/pass.h"
+
+#include <stdio.h>
+
+#define PART(parts, Struct, field, value) \
+    part_add(e, (parts), offsetof(Struct, field), (value), sizeof(((Struct *)0)->field))
+
+static Val byte(const Emit *e, uint64_t value) { return emit_int(e, e->i8, value); }
+
+static Val table(Emit *e, Val *items, uint32_t count, const char *name) {
+    if (!count) return LLVMConstNull(e->ptr);
+    return emit_global(e, LLVMConstStructInContext(e->ctx, items, count, true), name);
+}
+
+static Val numbers(Emit *e, const uint32_t *items, uint32_t count) {
+    Val *values = arena_new_array(e->arena, Val, count + 1);
+    for (uint32_t i = 0; i < count; i++) values[i] = emit_i32(e, items[i]);
+    return table(e, values, count, "numbers");
+}
+
+static Text step_label(const Emit *e, StepId step) {
+    return step.i < e->graph->step_count ? e->graph->steps[step.i].label : TEXT("");
+}
+
+static uint32_t line_of(const Emit *e, Span span) {
+    if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return 0;
+    Text text = e->options->sources[span.file];
+    uint32_t line = 1;
+    for (uint32_t i = 0; i < span.start && i < text.len; i++) line += text.at[i] == '\n';
+    return line;
+}
+
+static uint32_t column_of(const Emit *e, Span span) {
+    if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return 0;
+    Text text = e->options->sources[span.file];
+    uint32_t column = 1;
+    for (uint32_t i = 0; i < span.start && i < text.len; i++) column = text.at[i] == '\n' ? 1 : column + 1;
+    return column;
+}
+
+// ---- parameters, steps, sites --------------------------------------------------------------------
+
+static Text default_text(Emit *e, const Param *param) {
+    TextBuf buf = {0};
+    graph_print_expr(&buf, e->graph, param->value);
+    return text_buf_take(&buf, e->arena);
+}
+
+static Val param_constant(Emit *e, const Param *param) {
+    Parts parts = {0};
+    bool required = expr_is_none(param->value);
+    part_add_text(e, &parts, offsetof(SbParam, name), param->name);
+    part_add_text(e, &parts, offsetof(SbParam, doc), param->doc);
+    PART(&parts, SbParam, type, emit_sbtype(e, param->type));
+    PART(&parts, SbParam, required, byte(e, required));
+    if (!required) {
+        const Expr *value = graph_at(e->graph, param->value);
+        part_add_text(e, &parts, offsetof(SbParam, value_text), default_text(e, param));
+        PART(&parts, SbParam, value, emit_global(e, emit_const_memory(e, param->type, &value->value), "default"));
+    }
+    return parts_struct(e, &parts, sizeof(SbParam));
+}
+
+uint32_t op_last_step(const Graph *graph, OpId id) {
+    const Op *op = graph_op_at(graph, id);
+    if (op->kind == OP_SOURCE && op->source.filter_count)
+        return op->source.filters[op->source.filter_count - 1].step.i;
+    while (op->step.i == STEP_NONE.i && op->input_count) op = graph_op_at(graph, op->inputs[0]);
+    return op->step.i;
+}
+
+// The first operator of a step, and the steps that its rows come from.
+static void step_inputs(const Emit *e, uint32_t step, uint32_t from[2], OpKind *kind) {
+    from[0] = from[1] = UINT32_MAX;
+    for (size_t i = 0; i < e->graph->op_count; i++) {
+        const Op *op = &e->graph->ops[i];
+        if (op->step.i != step) continue;
+        *kind = op->kind;
+        for (uint32_t side = 0; side < op->input_count; side++)
+            from[side] = op_last_step(e->graph, op->inputs[side]);
+        return;
+    }
+    // A filter that the reader runs: behind the filters before it.
+    for (size_t i = 0; i < e->graph->op_count; i++) {
+        const Op *op = &e->graph->ops[i];
+        for (uint32_t f = 0; op->kind == OP_SOURCE && f < op->source.filter_count; f++) {
+            if (op->source.filters[f].step.i != step) continue;
+            *kind = OP_FILTER;
+            from[0] = f ? op->source.filters[f - 1].step.i : op->step.i;
+        }
+    }
+}
+
+static Val step_constant(Emit *e, uint32_t index) {
+    Parts parts = {0};
+    const Step *step = &e->graph->steps[index];
+    uint32_t from[2];
+    OpKind kind = OP_HINT;
+    step_inputs(e, index, from, &kind);
+    part_add_text(e, &parts, offsetof(SbStepInfo, label), step->label);
+    PART(&parts, SbStepInfo, line, emit_i32(e, line_of(e, step->span)));
+    PART(&parts, SbStepInfo, kind, byte(e, (uint64_t)kind));
+    part_add(e, &parts, offsetof(SbStepInfo, from), emit_i32(e, from[0]), 4);
+    part_add(e, &parts, offsetof(SbStepInfo, from) + 4, emit_i32(e, from[1]), 4);
+    return parts_struct(e, &parts, sizeof(SbStepInfo));
+}
+
+static Val site_constant(Emit *e, const Site *site) {
+    Parts parts = {0};
+    bool known = site->span.file != SPAN_NONE && site->span.file < e->graph->file_count;
+    PART(&parts, SbSite, step, emit_i32(e, site->step));
+    PART(&parts, SbSite, line, emit_i32(e, line_of(e, site->span)));
+    PART(&parts, SbSite, column, emit_i32(e, column_of(e, site->span)));
+    part_add_text(e, &parts, offsetof(SbSite, file), known ? e->graph->files[site->span.file] : TEXT(""));
+    part_add_text(e, &parts, offsetof(SbSite, what), site->what);
+    PART(&parts, SbSite, fails, byte(e, site->fails));
+    return parts_struct(e, &parts, sizeof(SbSite));
+}
+
+// ---- sources and sinks ---------------------------------------------------------------------------
+
+static SbFormat abi_format(Format format) {
+    static const SbFormat formats[] = {
+        [FORMAT_CSV] = SB_CSV, [FORMAT_JSONL] = SB_JSONL, [FORMAT_TEXT] = SB_TEXT,
+        [FORMAT_FILES] = SB_FILES, [FORMAT_RANGE] = SB_RANGE, [FORMAT_INLINE] = SB_INLINE,
+    };
+    return formats[format];
+}
+
+static Val source_fields(Emit *e, const SourceOp *source) {
+    Val *fields = arena_new_array(e->arena, Val, source->column_count + 1);
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        Parts parts = {0};
+        part_add_text(e, &parts, offsetof(SbField, name), source->columns[i].name);
+        PART(&parts, SbField, type, emit_sbtype(e, source->columns[i].type));
+        PART(&parts, SbField, offset, emit_i64(e, (int64_t)record_offset(source, i)));
+        fields[i] = parts_struct(e, &parts, sizeof(SbField));
+    }
+    return table(e, fields, source->column_count, "columns");
+}
+
+static Val null_words(Emit *e, const CsvOptions *csv) {
+    Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
+    for (uint32_t i = 0; i < csv->null_count; i++) {
+        Parts parts = {0};
+        part_add_text(e, &parts, 0, csv->nulls[i]);
+        words[i] = parts_struct(e, &parts, sizeof(SbStr));
+    }
+    return table(e, words, csv->null_count, "nulls");
+}
+
+// Inline rows: entries as load_record (emit_entries.c) reads them.
+static Val inline_rows(Emit *e, const SourceOp *source) {
+    Val *rows = arena_new_array(e->arena, Val, source->row_count + 1);
+    for (uint32_t r = 0; r < source->row_count; r++) {
+        Parts parts = {0};
+        size_t end = sizeof(SbEntry);
+        for (uint32_t c = 0; c < source->column_count; c++) {
+            const Type *type = source->columns[c].type;
+            end = record_offset(source, c) + type_size(type);
+            part_add(e, &parts, record_offset(source, c),
+                     emit_const_memory(e, type, &source->rows[r].items[c]), type_size(type));
+        }
+        rows[r] = emit_global(e, parts_struct(e, &parts, end), "row");
+    }
+    return table(e, rows, source->row_count, "rows");
+}
+
+// Does an expression that the flow computes ask for the line of its row?
+static bool wants_lines(const Emit *e) {
+    for (size_t i = 0; i < e->graph->expr_count; i++)
+        if (e->graph->exprs[i].op == EXPR_PLACE && e->graph->exprs[i].index == PLACE_LINE) return true;
+    return false;
+}
+
+static Val source_constant(Emit *e, OpId id) {
+    const Op *op = graph_op_at(e->graph, id);
+    const SourceOp *source = &op->source;
+    const CsvOptions *csv = &source->options.csv;
+    Parts parts = {0};
+    part_add_text(e, &parts, offsetof(SbSource, label), step_label(e, op->step));
+    PART(&parts, SbSource, format, byte(e, abi_format(source->format)));
+    PART(&parts, SbSource, step, emit_i32(e, op->step.i));
+    PART(&parts, SbSource, delimiter, byte(e, (uint8_t)csv->delimiter));
+    PART(&parts, SbSource, quote, byte(e, (uint8_t)csv->quote));
+    PART(&parts, SbSource, decimal, byte(e, (uint8_t)csv->decimal));
+    PART(&parts, SbSource, header, byte(e, csv->header));
+    part_add_text(e, &parts, offsetof(SbSource, comment), csv->comment);
+    PART(&parts, SbSource, nulls, null_words(e, csv));
+    PART(&parts, SbSource, null_count, emit_i32(e, csv->null_count));
+    part_add_text(e, &parts, offsetof(SbSource, type_name), source->type_name);
+    PART(&parts, SbSource, columns, source_fields(e, source));
+    PART(&parts, SbSource, column_count, emit_i32(e, source->column_count));
+    PART(&parts, SbSource, wants_lines, byte(e, wants_lines(e)));
+    if (source->format == FORMAT_INLINE) PART(&parts, SbSource, rows, inline_rows(e, source));
+    PART(&parts, SbSource, row_count, emit_i64(e, source->row_count));
+    return parts_struct(e, &parts, sizeof(SbSource));
+}
+
+static bool header_quoted(const CsvOptions *csv, Text name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (name.at[i] == csv->delimiter || (csv->quote && name.at[i] == csv->quote) || name.at[i] == '\n' || name.at[i] == '\r')
+            return csv->quote;
+    return false;
+}
+
+static Text header_line(Emit *e, const SinkOp *sink) {
+    const CsvOptions *csv = &sink->options.csv;
+    if (sink->format != FORMAT_CSV || !csv->header) return TEXT("");
+    TextBuf buf = {0};
+    for (uint32_t i = 0; i < sink->column_count; i++) {
+        Text name = sink->columns[i].name;
+        if (i) text_buf_char(&buf, csv->delimiter);
+        bool quoted = header_quoted(csv, name);
+        if (quoted) text_buf_char(&buf, csv->quote);
+        for (size_t k = 0; k < name.len; k++) {
+            text_buf_char(&buf, name.at[k]);
+            if (quoted && name.at[k] == csv->quote) text_buf_char(&buf, csv->quote);
+        }
+        if (quoted) text_buf_char(&buf, csv->quote);
+    }
+    text_buf_char(&buf, '\n');
+    return text_buf_take(&buf, e->arena);
+}
+
+static Val sink_constant(Emit *e, OpId id) {
+    const Op *op = graph_op_at(e->graph, id);
+    Parts parts = {0};
+    part_add_text(e, &parts, offsetof(SbSink, label), step_label(e, op->step));
+    PART(&parts, SbSink, format, byte(e, abi_format(op->sink.format)));
+    PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
+    PART(&parts, SbSink, step, emit_i32(e, op->step.i));
+    part_add_text(e, &parts, offsetof(SbSink, header), header_line(e, &op->sink));
+    return parts_struct(e, &parts, sizeof(SbSink));
+}
+
+// ---- breakers and stages -------------------------------------------------------------------------
+
+// The columns of an entry, for rows shown as JSON. Key texts of groups have another layout: the runtime
+// is told by SB_KEY_FIELD in the offset.
+static Val entry_type(Emit *e, const Breaker *breaker) {
+    Val *fields = arena_new_array(e->arena, Val, breaker->slot_count + 1);
+    for (uint32_t i = 0; i < breaker->slot_count; i++) {
+        const Slot *slot = &breaker->slots[i];
+        Parts parts = {0};
+        part_add_text(e, &parts, offsetof(SbField, name), slot->name);
+        PART(&parts, SbField, type, emit_sbtype(e, slot->type));
+        PART(&parts, SbField, offset, emit_i64(e, (int64_t)slot->offset));
+        fields[i] = parts_struct(e, &parts, sizeof(SbField));
+    }
+    Parts parts = {0};
+    PART(&parts, SbType, kind, byte(e, SB_STRUCT));
+    PART(&parts, SbType, size, emit_i32(e, (uint32_t)breaker->entry_bytes));
+    PART(&parts, SbType, align, emit_i32(e, 16));
+    PART(&parts, SbType, fields, table(e, fields, breaker->slot_count, "fields"));
+    PART(&parts, SbType, field_count, emit_i32(e, breaker->slot_count));
+    return emit_global(e, parts_struct(e, &parts, sizeof(SbType)), "entry_type");
+}
+
+static Val external(Emit *e, const char *format, uint32_t index, const char *level) {
+    char name[64];
+    int len = snprintf(name, sizeof name, format, index);
+    snprintf(name + len, sizeof name - (size_t)len, "_%s", level);
+    Val fn = LLVMGetNamedFunction(e->module, name);
+    return fn ? fn : LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, &e->ptr, 1, false));
+}
+
+static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    const char *level = data->lowest_level;
+    Parts parts = {0};
+    PART(&parts, SbBreaker, kind, byte(e, (uint64_t)breaker->kind));
+    PART(&parts, SbBreaker, step, emit_i32(e, op->step.i));
+    PART(&parts, SbBreaker, entry_bytes, emit_i32(e, (uint32_t)breaker->entry_bytes));
+    PART(&parts, SbBreaker, next_offset, emit_i32(e, (uint32_t)breaker->next_offset));
+    PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
+    PART(&parts, SbBreaker, row, entry_type(e, breaker));
+    PART(&parts, SbBreaker, has_keys, byte(e, breaker->key_count > 0));
+    if (data->breakers[index].merge) PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));
+    if (data->breakers[index].prefix) PART(&parts, SbBreaker, prefix, external(e, "sb_prefix_%u", index, level));
+    if (data->breakers[index].compare) PART(&parts, SbBreaker, compare, external(e, "sb_compare_%u", index, level));
+    if (data->breakers[index].equal) PART(&parts, SbBreaker, equal, external(e, "sb_equal_%u", index, level));
+    return parts_struct(e, &parts, sizeof(SbBreaker));
+}
+
+static SbInputKind input_kind(const Emit *e, const Stage *stage) {
+    if (stage->kind == STAGE_ROWS) return SB_INPUT_ROWS;
+    if (stage->kind == STAGE_UNMATCHED) return SB_INPUT_UNMATCHED;
+    switch (graph_op_at(e->graph, stage->root)->source.format) {
+    case FORMAT_CSV: case FORMAT_JSONL: case FORMAT_TEXT: return SB_INPUT_TEXT;
+    case FORMAT_RANGE: return SB_INPUT_RANGE;
+    case FORMAT_FILES: case FORMAT_INLINE: break;
+    }
+    return SB_INPUT_RECORDS;
+}
+
+static Val stage_terminals(Emit *e, const Stage *stage, bool *keeps_order) {
+    uint32_t *items = arena_new_array(e->arena, uint32_t, stage->terminal_count + 1);
+    for (uint32_t i = 0; i < stage->terminal_count; i++) {
+        const Terminal *terminal = &stage->terminals[i];
+        items[i] = terminal->is_sink ? terminal->index | SB_TERMINAL_SINK : terminal->index;
+        *keeps_order |= terminal->is_sink || e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+    }
+    return numbers(e, items, stage->terminal_count);
+}
+
+static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
+    const Stage *stage = &e->plan->stages[index];
+    Parts parts = {0};
+    bool keeps_order = false;
+    for (int level = 0; level < 2; level++)
+        if (data->level_names[level])
+            part_add(e, &parts, offsetof(SbStage, run_level) + sizeof(void *) * (size_t)level,
+                     external(e, "sb_stage_%u", index, data->level_names[level]), 8);
+    part_add_text(e, &parts, offsetof(SbStage, label), stage->label);
+    PART(&parts, SbStage, input, byte(e, input_kind(e, stage)));
+    PART(&parts, SbStage, input_index, emit_i32(e, stage->kind == STAGE_SCAN ? stage->source : stage->breaker));
+    PART(&parts, SbStage, needs, numbers(e, stage->needs, stage->need_count));
+    PART(&parts, SbStage, need_count, emit_i32(e, stage->need_count));
+    Val terminals = stage_terminals(e, stage, &keeps_order);
+    PART(&parts, SbStage, terminals, terminals);
+    PART(&parts, SbStage, terminal_count, emit_i32(e, stage->terminal_count));
+    PART(&parts, SbStage, keeps_order, byte(e, keeps_order));
+    PART(&parts, SbStage, rank, emit_i32(e, stage->rank));
+    return parts_struct(e, &parts, sizeof(SbStage));
+}
+
+// ---- the job -------------------------------------------------------------------------------------
+
+#define TABLE(Item, list, count, call)                                                            \
+    Val *list = arena_new_array(e->arena, Val, (count) + 1);                                      \
+    for (uint32_t i = 0; i < (count); i++) list[i] = (call);
+
+static void list_parts(Emit *e, Parts *parts, size_t offset, Val *items, size_t count, const char *name) {
+    part_add(e, parts, offset, table(e, items, (uint32_t)count, name), 8);
+    part_add(e, parts, offset + 8, emit_i32(e, (uint32_t)count), 4);
+}
+
+void emit_job_data(Emit *e, const JobData *data) {
+    const Graph *graph = e->graph;
+    const Plan *plan = e->plan;
+    TABLE(SbParam, params, graph->param_count, param_constant(e, &graph->params[i]))
+    TABLE(SbStepInfo, steps, graph->step_count, step_constant(e, i))
+    TABLE(SbSource, sources, plan->source_count, source_constant(e, plan->sources[i]))
+    TABLE(SbSink, sinks, plan->sink_count, sink_constant(e, plan->sinks[i]))
+    TABLE(SbBreaker, breakers, plan->breaker_count, breaker_constant(e, data, i))
+    TABLE(SbStage, stages, plan->stage_count, stage_constant(e, data, i))
+    TABLE(SbSite, sites, data->site_count, site_constant(e, &data->sites[i]))
+    Parts parts = {0};
+    PART(&parts, SbJob, abi_version, emit_i32(e, SB_ABI_VERSION));
+    part_add_text(e, &parts, offsetof(SbJob, name), text_of(e->options->job_name));
+    part_add_text(e, &parts, offsetof(SbJob, plan), text_of(e->options->plan_text));
+    part_add_text(e, &parts, offsetof(SbJob, source_hash), text_of(e->options->source_hash));
+    PART(&parts, SbJob, setup, LLVMAddFunction(e->module, data->setup_name, LLVMFunctionType(e->i32, &e->ptr, 1, false)));
+    list_parts(e, &parts, offsetof(SbJob, params), params, graph->param_count, "params");
+    list_parts(e, &parts, offsetof(SbJob, steps), steps, graph->step_count, "steps");
+    list_parts(e, &parts, offsetof(SbJob, sources), sources, plan->source_count, "sources");
+    list_parts(e, &parts, offsetof(SbJob, sinks), sinks, plan->sink_count, "sinks");
+    list_parts(e, &parts, offsetof(SbJob, breakers), breakers, plan->breaker_count, "breakers");
+    Val stage_table = table(e, stages, (uint32_t)plan->stage_count, "stages");
+    LLVMSetGlobalConstant(stage_table, false);  // The runtime sets `run` at start.
+    part_add(e, &parts, offsetof(SbJob, stages), stage_table, 8);
+    PART(&parts, SbJob, stage_count, emit_i32(e, (uint32_t)plan->stage_count));
+    list_parts(e, &parts, offsetof(SbJob, sites), sites, data->site_count, "sites");
+    PART(&parts, SbJob, rejects_format, byte(e, abi_format(graph->rejects.format)));
+    PART(&parts, SbJob, memory_floor, emit_i64(e, (int64_t)plan->memory_floor));
+    Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");
+    LLVMSetLinkage(job, LLVMExternalLinkage);
+}
+
+// int main(int argc, char **argv) { return sb_main(argc, argv, &sb_job); }
+void emit_job_main(Emit *e) {
+    Ty params[] = {e->i32, e->ptr};
+    e->fn = LLVMAddFunction(e->module, "main", LLVMFunctionType(e->i32, params, 2, false));
+    e->entry = emit_block(e, "entry");
+    emit_at(e, e->entry);
+    Val status = emit_callv(e, "sb_main", e->i32, arg(LLVMGetParam(e->fn, 0)), arg(LLVMGetParam(e->fn, 1)),
+                            arg(LLVMGetNamedGlobal(e->module, "sb_job")));
+    LLVMBuildRet(e->b, status);
+}

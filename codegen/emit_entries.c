@@ -1,0 +1,216 @@
+// Stages over rows in memory: what a breaker finished, records of a source, a range of numbers.
+#include "codegen/emit_stage.h"
+
+#include <stdio.h>
+
+enum { BLOCK_ROWS = 1024 };
+
+static Value with_valid(Emit *e, const Type *type, Value value) {
+    if (type->nullable && !value.valid) value.valid = emit_i1(e, true);
+    return value;
+}
+
+// ---- columns of each kind of root ----------------------------------------------------------------
+
+static Value load_kept(Emit *e, Frame *frame, uint32_t column) {
+    const Breaker *breaker = frame->breaker;
+    return slot_load(e, &breaker->slots[breaker->slot_of[column]], frame->entry);
+}
+
+// Behind the aggregates' end functions. A fault there fails the job.
+static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset) {
+    Val state = emit_offset(e, frame->entry, offset);
+    if (!agg->fn) return (Value){.a = emit_load(e, e->i64, state, "rows")};
+    uint32_t traits = agg->fn->traits;
+    const char *symbol = text_c(e->arena, text_format(e->arena, "%.*s_end", TEXT_ARG(agg->fn->symbol)));
+    Arg args[8];
+    unsigned count = 0;
+    if (traits & AGG_CALL) args[count++] = arg(emit_call_context(e));
+    args[count++] = arg(state);
+    if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
+    if (!expr_is_none(agg->option)) {
+        Value option = emit_expr(e, frame, agg->option);
+        args[count++] = option.b ? arg_pair(option.a, option.b) : arg(option.a);
+    }
+    const Type *base = type_base(agg->type);
+    bool by_status = traits & (AGG_MAYBE | AGG_FALLIBLE | AGG_CALL | AGG_TYPED) || base->kind == TYPE_STRUCT;
+    if (by_status) {
+        bool fails = e->faults_fail;
+        e->faults_fail = true;
+        Value value = emit_status_call(e, frame, agg->span, symbol, args, count, agg->type);
+        e->faults_fail = fails;
+        return value;
+    }
+    if (type_is_bytes(base) || base->kind == TYPE_LIST) {
+        Val pair = emit_call(e, symbol, e->str_pair, args, count);
+        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
+    }
+    return (Value){.a = emit_call(e, symbol, emit_type(e, base), args, count)};
+}
+
+static Value load_group(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    uint32_t keys = op->group.key_count;
+    if (column < keys) return slot_load(e, &frame->breaker->slots[column], frame->entry);
+    const Agg *agg = &op->group.aggs[column - keys];
+    Value value = load_aggregate(e, frame, agg, frame->breaker->state_offsets[column - keys]);
+    return with_valid(e, op->columns[column].type, value);
+}
+
+// A join's right rows without a match: the left side is null.
+static Value load_unmatched(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    const JoinColumn *from = &op->join.columns[column];
+    const Type *type = op->columns[column].type;
+    if (from->side == 0 && !from->merged) return emit_const(e, type, &(Const){.is_null = true});
+    uint32_t right = from->side == 0 ? from->merged_index : from->index;
+    const Breaker *breaker = frame->breaker;
+    return with_valid(e, type, slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry));
+}
+
+// Rows of `files` and of inline tables: the columns as a C struct behind the SbEntry.
+size_t record_offset(const SourceOp *source, uint32_t column) {
+    size_t offset = sizeof(SbEntry);
+    for (uint32_t i = 0;; i++) {
+        size_t align = type_align(source->columns[i].type);
+        offset = (offset + align - 1) & ~(align - 1);
+        if (i == column) return offset;
+        offset += type_size(source->columns[i].type);
+    }
+}
+
+static Value load_record(Emit *e, Frame *frame, uint32_t column) {
+    const SourceOp *source = &frame->op->source;
+    return emit_load_value(e, source->columns[column].type, emit_offset(e, frame->entry, record_offset(source, column)));
+}
+
+static Value load_number(Emit *e, Frame *frame, uint32_t column) {
+    (void)e, (void)column;
+    return (Value){.a = frame->number};
+}
+
+static Value load_zipped(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    uint32_t left = graph_op_at(e->graph, op->inputs[0])->column_count;
+    const Breaker *side = &e->plan->breakers[column < left ? e->stage->stage->breaker : e->stage->stage->zip_breaker];
+    uint32_t at = column < left ? column : column - left;
+    return slot_load(e, &side->slots[side->slot_of[at]], column < left ? frame->entry : frame->right);
+}
+
+static Val identify_record(Emit *e, Frame *frame) {
+    Val file = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.source_file), "");
+    return emit_callv(e, "sb_identity_text", e->i64, arg(emit_i64(e, e->stage->stage->source)),
+                      arg(LLVMBuildZExt(e->b, file, e->i64, "")), arg(frame->number));
+}
+
+static void set_loader(Emit *e, Frame *frame) {
+    const Stage *stage = e->stage->stage;
+    const Op *op = frame->op;
+    if (stage->kind == STAGE_SCAN) {
+        frame->load = op->source.format == FORMAT_RANGE ? load_number : load_record;
+        frame->identify = identify_record;
+        return;
+    }
+    frame->breaker = &e->plan->breakers[stage->breaker];
+    if (stage->kind == STAGE_UNMATCHED) frame->load = load_unmatched;
+    else if (stage->zip_breaker != BREAKER_NONE) frame->load = load_zipped;
+    else if (frame->breaker->kind == BREAK_GROUP && op->kind == OP_GROUP) frame->load = load_group;
+    else frame->load = load_kept;
+}
+
+// ---- loops ---------------------------------------------------------------------------------------
+
+typedef struct RowLoop {
+    Val   number;    // Of the row.
+    Block body, next, done;
+} RowLoop;
+
+// Rows cursor..end in blocks: `body` is entered for each, and goes on at `next`.
+static RowLoop begin_loop(Emit *e) {
+    StageEmit *s = e->stage;
+    Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
+    Block block = emit_block(e, "block"), some = emit_block(e, "rows"), head = emit_block(e, "row_head");
+    Block behind = emit_block(e, "behind");
+    RowLoop loop = {.body = emit_block(e, "row"), .next = emit_block(e, "row_next"), .done = emit_block(e, "done")};
+    emit_jump(e, block);
+    emit_at(e, block);
+    Val first = emit_load(e, e->i64, s->cursor, "first");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, first, end, ""), some, loop.done);
+    emit_at(e, some);
+    Val left = LLVMBuildSub(e->b, end, first, "");
+    Val small = LLVMBuildICmp(e->b, LLVMIntSLT, left, emit_i64(e, BLOCK_ROWS), "");
+    Val count = LLVMBuildSelect(e->b, small, left, emit_i64(e, BLOCK_ROWS), "");
+    Val last = LLVMBuildAdd(e->b, first, count, "");
+    emit_jump(e, head);
+    emit_at(e, head);
+    loop.number = emit_phi(e, e->i64, "row");
+    emit_phi_add(loop.number, first, some);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, loop.number, last, ""), loop.body, behind);
+    emit_at(e, loop.next);
+    emit_phi_add(loop.number, LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), ""), loop.next);
+    emit_jump(e, head);
+    emit_at(e, behind);
+    emit_store(e, last, s->cursor);
+    const Op *root = graph_op_at(e->graph, s->stage->root);
+    if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, count);
+    stage_block_border(e, block);
+    if (s->satisfied) {
+        emit_at(e, s->satisfied);
+        Val taken = LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), "");
+        emit_store(e, taken, s->cursor);
+        if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
+        stage_leave(e, SB_STAGE_DONE);
+    }
+    emit_at(e, loop.done);
+    stage_leave(e, SB_STAGE_DONE);
+    return loop;
+}
+
+// Results of aggregates are judged for every row, whatever follows.
+static void push_root(Emit *e, Frame *frame, Block next) {
+    StageEmit *s = e->stage;
+    FaultTarget target;
+    fault_target_open(&target, nullptr, false);
+    size_t mark = emit_region_begin(e);
+    e->faults = &target;
+    e->faults_fail = e->plan->fails[frame->op->id.i];
+    if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, next);
+    const Breaker *breaker = frame->breaker;
+    for (uint32_t i = 0; frame->load == load_group && i < frame->op->group.agg_count; i++)
+        if (breaker->state_offsets[i] != SIZE_MAX) frame_column(e, frame, frame->op->group.key_count + i);
+    stage_push(e, frame, next);
+    fault_target_close(e, &target, &s->origin, next, s->stop);
+    emit_region_end(e, mark);
+}
+
+void stage_loop_entries(Emit *e) {
+    StageEmit *s = e->stage;
+    Val entries = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.entries), "entries");
+    bool zip = s->stage->kind == STAGE_ROWS && s->stage->zip_breaker != BREAKER_NONE;
+    Val right = zip ? emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.right), "right") : nullptr;
+    RowLoop loop = begin_loop(e);
+    emit_at(e, loop.body);
+    emit_rewind(e);
+    Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
+    frame->number = loop.number;
+    frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop.number), "entry");
+    if (zip) frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop.number), "right_entry");
+    set_loader(e, frame);
+    s->origin = (RowOrigin){.entry = frame->entry};
+    push_root(e, frame, loop.next);
+}
+
+void stage_loop_range(Emit *e) {
+    StageEmit *s = e->stage;
+    RowLoop loop = begin_loop(e);
+    emit_at(e, loop.body);
+    emit_rewind(e);
+    Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
+    frame->number = loop.number;
+    set_loader(e, frame);
+    // A reject shows the number: an entry made for it.
+    Val entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)), "range_row");
+    emit_store_at(e, loop.number, entry, sizeof(SbEntry));
+    s->origin = (RowOrigin){.entry = entry};
+    push_root(e, frame, loop.next);
+}

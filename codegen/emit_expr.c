@@ -1,0 +1,242 @@
+// Expressions: demand-driven, each node once in a region of control flow.
+#include "codegen/emit_row.h"
+
+Frame *frame_new(Emit *e, const Op *op, Frame *left, Frame *right) {
+    Frame *frame = arena_new_of(e->arena, Frame);
+    *frame = (Frame){.op = op, .step = op->step, .input = {left, right}};
+    frame->columns = arena_new_array(e->arena, Value, op->column_count + 1);
+    return frame;
+}
+
+Frame *frame_over(Emit *e, Frame *input, StepId step) {
+    Frame *frame = arena_new_of(e->arena, Frame);
+    *frame = (Frame){.op = input->op, .step = step, .input = {input}};
+    return frame;
+}
+
+static Value computed_column(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    if (frame->load) return frame->load(e, frame, column);
+    switch (op->kind) {
+    case OP_PROJECT: return emit_expr(e, frame, op->project.items[column].expr);
+    case OP_FILTER: case OP_HINT: case OP_SAMPLE: case OP_LIMIT: case OP_SORT: case OP_SHUFFLE:
+    case OP_EXPLODE: case OP_SINK: case OP_DISTINCT: case OP_UNION:
+        return frame_column(e, frame->input[0], column);
+    case OP_SOURCE: case OP_GROUP: case OP_JOIN: case OP_ZIP:
+        break;  // Their frames have a loader.
+    }
+    return (Value){0};
+}
+
+Value frame_column(Emit *e, Frame *frame, uint32_t column) {
+    Value *slot = &frame->columns[column];
+    if (!slot->a) emit_memo(e, slot, computed_column(e, frame, column));
+    return *slot;
+}
+
+Val frame_identity(Emit *e, Frame *frame) {
+    while (!frame->identify) frame = frame->input[0];
+    return frame->identify(e, frame);
+}
+
+// ---- lazy nodes ----------------------------------------------------------------------------------
+
+// Joins two values that were computed in two blocks.
+static Value join_values(Emit *e, const Type *type, Value x, Block from_x, Value y, Block from_y) {
+    Value out = {0};
+    out.a = emit_phi(e, emit_type(e, type_base(type)), "");
+    emit_phi_add(out.a, x.a, from_x);
+    emit_phi_add(out.a, y.a, from_y);
+    if (x.b) {
+        out.b = emit_phi(e, e->i64, "");
+        emit_phi_add(out.b, x.b, from_x);
+        emit_phi_add(out.b, y.b, from_y);
+    }
+    if (type->nullable) {
+        out.valid = emit_phi(e, e->i1, "");
+        emit_phi_add(out.valid, x.valid ? x.valid : emit_i1(e, true), from_x);
+        emit_phi_add(out.valid, y.valid ? y.valid : emit_i1(e, true), from_y);
+    }
+    return out;
+}
+
+typedef Value Branch(Emit *e, Frame *frame, const Expr *x);
+
+// if (condition) yes else no, each in its own region.
+static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Branch *yes, Branch *no) {
+    Block then_block = emit_block(e, "then"), else_block = emit_block(e, "else");
+    Block end = emit_block(e, "end");
+    emit_branch(e, condition, then_block, else_block);
+    size_t mark = emit_region_begin(e);
+    emit_at(e, then_block);
+    Value then_value = yes(e, frame, x);
+    Block then_end = emit_here(e);
+    emit_jump(e, end);
+    emit_region_end(e, mark);
+    emit_at(e, else_block);
+    Value else_value = no(e, frame, x);
+    Block else_end = emit_here(e);
+    emit_jump(e, end);
+    emit_region_end(e, mark);
+    emit_at(e, end);
+    return join_values(e, x->type, then_value, then_end, else_value, else_end);
+}
+
+static Value first_arg(Emit *e, Frame *frame, const Expr *x) { return emit_expr(e, frame, x->args[0]); }
+static Value second_arg(Emit *e, Frame *frame, const Expr *x) { return emit_expr(e, frame, x->args[1]); }
+static Value third_arg(Emit *e, Frame *frame, const Expr *x) { return emit_expr(e, frame, x->args[2]); }
+static Value no_value(Emit *e, Frame *frame, const Expr *x) {
+    (void)frame, (void)x;
+    return (Value){.a = emit_i1(e, false)};
+}
+static Value yes_value(Emit *e, Frame *frame, const Expr *x) {
+    (void)frame, (void)x;
+    return (Value){.a = emit_i1(e, true)};
+}
+
+// Nothing can go wrong and nothing is expensive: both sides may be computed.
+static bool is_plain(const Emit *e, ExprId id) {
+    const Expr *x = graph_at(e->graph, id);
+    if (graph_faults(e->graph, id) || x->op == EXPR_CALL || x->op == EXPR_TEXT || x->op == EXPR_CONCAT ||
+        x->op == EXPR_LIST || x->op == EXPR_STRUCT || x->op == EXPR_ELSE)
+        return false;
+    if (x->op == EXPR_COLUMN) return e->columns_are_plain;
+    for (uint32_t i = 0; i < x->arg_count; i++)
+        if (!is_plain(e, x->args[i])) return false;
+    return true;
+}
+
+static Value emit_and_or(Emit *e, Frame *frame, const Expr *x) {
+    Val left = emit_condition(e, frame, x->args[0]);
+    bool both = x->op == EXPR_AND;
+    if (is_plain(e, x->args[1])) {
+        Val right = emit_condition(e, frame, x->args[1]);
+        return (Value){.a = both ? LLVMBuildAnd(e->b, left, right, "") : LLVMBuildOr(e->b, left, right, "")};
+    }
+    return both ? emit_choice(e, frame, x, left, second_arg, no_value)
+                : emit_choice(e, frame, x, left, yes_value, second_arg);
+}
+
+static Value present(Emit *e, Frame *frame, const Expr *x) {
+    Value value = emit_expr(e, frame, x->args[0]);
+    if (!x->type->nullable) value.valid = nullptr;
+    return value;
+}
+
+static Value emit_coalesce(Emit *e, Frame *frame, const Expr *x) {
+    Value first = emit_expr(e, frame, x->args[0]);
+    if (!first.valid) return first;
+    return emit_choice(e, frame, x, first.valid, present, second_arg);
+}
+
+// ---- else handlers -------------------------------------------------------------------------------
+
+static Value emit_else_value(Emit *e, Frame *frame, const Expr *x) {
+    FaultTarget *outer = e->faults;
+    FaultTarget target;
+    fault_target_open(&target, outer, true);
+    Block end = emit_block(e, "end");
+    size_t mark = emit_region_begin(e);
+    e->faults = &target;
+    Value value = emit_expr(e, frame, x->args[0]);
+    e->faults = outer;
+    if (!target.block) {  // It cannot fault after all.
+        emit_jump(e, end);
+        emit_at(e, end);
+        return value;
+    }
+    Block from = emit_here(e);
+    emit_jump(e, end);
+    emit_region_end(e, mark);
+    emit_at(e, target.block);
+    Value instead = emit_expr(e, frame, x->args[1]);
+    Block instead_from = emit_here(e);
+    emit_jump(e, end);
+    emit_region_end(e, mark);
+    emit_at(e, end);
+    return join_values(e, x->type, value, from, instead, instead_from);
+}
+
+// `else reject` and `else fail` pass over the values of handlers around them.
+static Value emit_else_leave(Emit *e, Frame *frame, const Expr *x) {
+    FaultTarget *before = e->faults;
+    bool fail_before = e->faults_fail;
+    while (e->faults->silent) e->faults = e->faults->outer;
+    e->faults_fail = fail_before || x->handler == ELSE_FAIL;
+    // What was computed before under another handler keeps its own faults; this is computed anew.
+    Value value = emit_expr(e, frame, x->args[0]);
+    e->faults = before;
+    e->faults_fail = fail_before;
+    return value;
+}
+
+static Value emit_else(Emit *e, Frame *frame, const Expr *x) {
+    switch (x->handler) {
+    case ELSE_VALUE: return emit_else_value(e, frame, x);
+    case ELSE_REJECT: case ELSE_FAIL: return emit_else_leave(e, frame, x);
+    }
+    return (Value){0};
+}
+
+// ---- leaves --------------------------------------------------------------------------------------
+
+static Value emit_param(Emit *e, const Expr *x) {
+    Val params = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, params), "params");
+    Val address = emit_load_at(e, e->ptr, params, sizeof(void *) * x->index, "param");
+    return emit_load_value(e, x->type, address);
+}
+
+static Value emit_not(Emit *e, Frame *frame, const Expr *x) {
+    return (Value){.a = LLVMBuildNot(e->b, emit_condition(e, frame, x->args[0]), "")};
+}
+
+static Value emit_is_null(Emit *e, Frame *frame, const Expr *x) {
+    Value value = emit_expr(e, frame, x->args[0]);
+    return (Value){.a = value.valid ? LLVMBuildNot(e->b, value.valid, "") : emit_i1(e, false)};
+}
+
+static Value emit_some(Emit *e, Frame *frame, const Expr *x) {
+    Value value = emit_expr(e, frame, x->args[0]);
+    if (!value.valid) value.valid = emit_i1(e, true);
+    return value;
+}
+
+static Value compute(Emit *e, Frame *frame, const Expr *x) {
+    switch (x->op) {
+    case EXPR_CONST: return emit_const(e, x->type, &x->value);
+    case EXPR_PARAM: return emit_param(e, x);
+    case EXPR_COLUMN: return frame_column(e, frame->input[x->input], x->index);
+    case EXPR_SOME: return emit_some(e, frame, x);
+    case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
+    case EXPR_MOD:
+        return emit_arith(e, frame, x);
+    case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IN:
+        return emit_compare(e, frame, x);
+    case EXPR_IS_NULL: return emit_is_null(e, frame, x);
+    case EXPR_NOT: return emit_not(e, frame, x);
+    case EXPR_AND: case EXPR_OR: return emit_and_or(e, frame, x);
+    case EXPR_COALESCE: return emit_coalesce(e, frame, x);
+    case EXPR_IF:
+        return emit_choice(e, frame, x, first_arg(e, frame, x).a, second_arg, third_arg);
+    case EXPR_ELSE: return emit_else(e, frame, x);
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: return emit_cast(e, frame, x);
+    case EXPR_CALL: return emit_function(e, frame, x);
+    case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT:
+    case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
+        return emit_compound(e, frame, x);
+    }
+    return (Value){0};
+}
+
+Value emit_expr(Emit *e, Frame *frame, ExprId id) {
+    if (!frame->memo) frame->memo = arena_new_array(e->arena, Value, e->graph->expr_count);
+    Value *slot = &frame->memo[id.i];
+    if (slot->a) return *slot;
+    const Expr *x = graph_at(e->graph, id);
+    LLVMMetadataRef before = emit_debug_enter(e, x->span);
+    Value value = compute(e, frame, x);
+    emit_debug_leave(e, before);
+    // Inside `else fail` a node's faults differ: nothing there may be taken for the outside.
+    if (!e->faults_fail || !graph_faults(e->graph, id)) emit_memo(e, slot, value);
+    return value;
+}

@@ -1,0 +1,74 @@
+// Calls of library and extern functions by the convention of stdlib/README.md.
+#include "codegen/emit_row.h"
+
+enum { ARGS_MAX = 12 };
+
+static Arg by_value(Emit *e, const Type *type, Value value) {
+    (void)e;
+    if (type_is_bytes(type) || type->kind == TYPE_LIST) return arg_pair(value.a, value.b);
+    return (Arg){.a = value.a, .is_signed = type_is_signed(type)};
+}
+
+// T? and null: a pointer to the value, or null.
+static Arg by_pointer(Emit *e, const Type *type, Value value, bool typed) {
+    if (!type->nullable || typed) return arg(emit_value_address(e, type, value));
+    const Type *base = type_base(type);
+    Value present = value;
+    present.valid = nullptr;
+    Val address = emit_value_address(e, base, present);
+    return arg(LLVMBuildSelect(e->b, value.valid, address, LLVMConstNull(e->ptr), ""));
+}
+
+static Arg function_arg(Emit *e, Frame *frame, const Expr *x, uint32_t i) {
+    const Expr *node = graph_at(e->graph, x->args[i]);
+    if (node->op == EXPR_REGEX) return arg(emit_regex(e, node->value.text));
+    if (node->op == EXPR_ZONE) return arg(emit_zone(e, node->value.text));
+    Value value = emit_expr(e, frame, x->args[i]);
+    bool pointer = x->fn->pointers >> i & 1;
+    return pointer ? by_pointer(e, node->type, value, (x->fn->traits & FN_TYPED) != 0)
+                   : by_value(e, node->type, value);
+}
+
+Value emit_status_call(Emit *e, Frame *frame, Span span, const char *symbol, const Arg *args,
+                       unsigned count, const Type *type) {
+    const Type *base = type_base(type);
+    Arg all[ARGS_MAX];
+    for (unsigned i = 0; i < count; i++) all[i] = args[i];
+    Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "out");
+    all[count] = arg(slot);
+    Val status = emit_call(e, symbol, e->i32, all, count + 1);
+    Value value = {0};
+    Val is_null = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_NULL), "");
+    Val fault = LLVMBuildICmp(e->b, LLVMIntUGT, status, emit_i32(e, SB_NULL), "");
+    Val context = emit_call_context(e);
+    Detail detail = {emit_load_at(e, e->ptr, context, offsetof(SbCall, detail), ""),
+                     emit_load_at(e, e->i64, context, offsetof(SbCall, detail) + 8, "")};
+    emit_fault_if(e, frame, span, fault, status, detail);
+    value = emit_load_value(e, base, slot);
+    if (!type->nullable) return value;
+    value.valid = LLVMBuildNot(e->b, is_null, "");
+    // Of no value: defined registers, so that what is copied on is the same everywhere.
+    value.a = LLVMBuildSelect(e->b, is_null, LLVMConstNull(LLVMTypeOf(value.a)), value.a, "");
+    if (value.b) value.b = LLVMBuildSelect(e->b, is_null, emit_i64(e, 0), value.b, "");
+    return value;
+}
+
+Value emit_function(Emit *e, Frame *frame, const Expr *x) {
+    const FnRef *fn = x->fn;
+    const char *symbol = text_c(e->arena, fn->symbol);
+    const Type *base = type_base(x->type);
+    Arg args[ARGS_MAX];
+    unsigned count = 0;
+    if (fn->traits & FN_CALL) args[count++] = arg(emit_call_context(e));
+    if (fn->traits & FN_RANDOM) args[count++] = arg(frame_identity(e, frame));
+    if (fn->traits & FN_TYPED)
+        args[count++] = arg(emit_sbtype(e, graph_at(e->graph, x->args[0])->type));
+    for (uint32_t i = 0; i < x->arg_count; i++) args[count++] = function_arg(e, frame, x, i);
+    if (fn->traits & (FN_FALLIBLE | FN_MAYBE | FN_OUT) || base->kind == TYPE_STRUCT)
+        return emit_status_call(e, frame, x->span, symbol, args, count, x->type);
+    if (type_is_bytes(base) || base->kind == TYPE_LIST) {
+        Val pair = emit_call(e, symbol, e->str_pair, args, count);
+        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), 0};
+    }
+    return (Value){.a = emit_call(e, symbol, emit_type(e, base), args, count)};
+}

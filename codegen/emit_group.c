@@ -1,0 +1,331 @@
+// Grouping: find the row's group in the thread's table or make it, then add the row to its states.
+#include "codegen/emit_stage.h"
+
+#include <stdio.h>
+
+enum : uint64_t { ADDRESS_MASK = (UINT64_C(1) << 48) - 1 };
+
+// Probes `groups` from `hash`: emits the loop; `equal` is asked for candidates. Control arrives at
+// `missing` when the key is not there; the entry found is returned as a phi of block `found`.
+typedef struct Probe {
+    Val   groups, hash;
+    Block found, missing;
+    Val   entry;   // Valid in `found`.
+} Probe;
+
+typedef Val EqualFn(Emit *e, void *self, Val entry);
+
+static void emit_probe(Emit *e, Probe *probe, EqualFn *equal, void *self) {
+    Block head = emit_block(e, "probe"), occupied = emit_block(e, "occupied");
+    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"), from = emit_here(e);
+    probe->found = emit_block(e, "found");
+    probe->missing = emit_block(e, "missing");
+    Val slots = emit_load_at(e, e->ptr, probe->groups, offsetof(SbGroups, slots), "slots");
+    Val mask = emit_load_at(e, e->i64, probe->groups, offsetof(SbGroups, mask), "mask");
+    Val start = LLVMBuildAnd(e->b, probe->hash, mask, "");
+    Val tag = LLVMBuildAnd(e->b, probe->hash, emit_i64(e, (int64_t)~ADDRESS_MASK), "tag");
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val at = emit_phi(e, e->i64, "at");
+    emit_phi_add(at, start, from);
+    Val slot = emit_load(e, e->i64, emit_index(e, e->i64, slots, at), "slot");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), probe->missing, occupied);
+    emit_at(e, occupied);
+    Val rest = LLVMBuildXor(e->b, slot, tag, "");
+    Val tagged = LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), "");
+    emit_branch(e, tagged, candidate, step);
+    emit_at(e, candidate);
+    probe->entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");
+    Val same = equal(e, self, probe->entry);
+    emit_branch(e, same, probe->found, step);
+    emit_at(e, step);
+    Val next = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, at, emit_i64(e, 1), ""), mask, "");
+    emit_phi_add(at, next, step);
+    emit_jump(e, head);
+}
+
+typedef struct RowKeys {
+    const Breaker *breaker;
+    KeyParts      *parts;
+} RowKeys;
+
+static Val row_equals(Emit *e, void *self, Val entry) {
+    const RowKeys *keys = self;
+    Val same = nullptr;
+    for (uint32_t k = 0; k < keys->breaker->key_count; k++) {
+        const Slot *slot = &keys->breaker->slots[k];
+        Val one = key_equals_slot(e, slot->type, &keys->parts[k], slot, entry);
+        same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
+    }
+    return same ? same : emit_i1(e, true);
+}
+
+static void stop_if(Emit *e, Val bad) {
+    Block fine = emit_block(e, "");
+    emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), fine, e->stage->stop);
+    emit_at(e, fine);
+}
+
+static Val null_pointer(Emit *e, Val pointer) {
+    return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
+}
+
+// Copies a key into a new entry: texts into the table's memory.
+static void store_key(Emit *e, Val groups, const Slot *slot, const KeyParts *key, Val entry) {
+    if (!slot->key_str) {
+        slot_store(e, slot, key->value, entry);
+        if (!type_is_nested(type_base(slot->type))) return;
+        Val nested = emit_callv(e, "sb_groups_nested", e->i32, arg(groups), arg(emit_sbtype(e, slot->type)),
+                                arg(emit_offset(e, entry, slot->offset)));
+        stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, nested, emit_i32(e, 0), ""));
+        return;
+    }
+    Val address = emit_offset(e, entry, slot->offset);
+    Val status = emit_callv(e, "sb_groups_key", e->i32, arg(groups), arg(address), arg(key->value.a),
+                            arg(key->value.b));
+    stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
+    if (slot->type->nullable)
+        emit_store_at(e, LLVMBuildZExt(e->b, key->value.valid, e->i8, ""), address, sizeof(SbKeyStr));
+}
+
+// ---- aggregates ----------------------------------------------------------------------------------
+
+static const char *agg_symbol(Emit *e, const Agg *agg, const char *what) {
+    return text_c(e->arena, text_format(e->arena, "%.*s_%s", TEXT_ARG(agg->fn->symbol), what));
+}
+
+typedef struct AggRow {    // What one aggregate needs of the row, judged before any state changes.
+    Val   where;           // i1 or null.
+    Value args[2];
+} AggRow;
+
+static Arg agg_arg(Emit *e, const Agg *agg, const Type *type, uint32_t i, Value value) {
+    if (agg->fn->traits & AGG_NULLS || agg->fn->pointers >> i & 1) {
+        if (!type->nullable || agg->fn->traits & AGG_TYPED) return arg(emit_value_address(e, type, value));
+        Value present = value;
+        present.valid = nullptr;
+        Val address = emit_value_address(e, type_base(type), present);
+        return arg(LLVMBuildSelect(e->b, value.valid, address, LLVMConstNull(e->ptr), ""));
+    }
+    const Type *base = type_base(type);
+    if (type_is_bytes(base) || base->kind == TYPE_LIST) return arg_pair(value.a, value.b);
+    return (Arg){.a = value.a, .is_signed = type_is_signed(base)};
+}
+
+static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state, Val order) {
+    if (!agg->fn) {
+        Val rows = emit_load(e, e->i64, state, "rows");
+        emit_store(e, LLVMBuildAdd(e->b, rows, emit_i64(e, 1), ""), state);
+        return;
+    }
+    Arg args[8];
+    unsigned count = 0;
+    uint32_t traits = agg->fn->traits;
+    if (traits & AGG_CALL) args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
+    args[count++] = arg(state);
+    if (traits & AGG_ORDER) args[count++] = arg(order);
+    const Type *type = agg->arg_count ? graph_at(e->graph, agg->args[0])->type : nullptr;
+    if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, type));
+    for (uint32_t i = 0; i < agg->arg_count; i++)
+        args[count++] = agg_arg(e, agg, graph_at(e->graph, agg->args[i])->type, i, row->args[i]);
+    const char *symbol = agg_symbol(e, agg, "add");
+    Val status = emit_call(e, symbol, traits & AGG_CALL ? e->i32 : e->type_void, args, count);
+    if (traits & AGG_CALL) stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
+}
+
+// Adds under the conditions that the row counts: its `where` holds, its arguments are not null.
+static void add_if(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state, Val order) {
+    Val condition = row->where;
+    bool skips_null = agg->fn && !(agg->fn->traits & AGG_NULLS);
+    for (uint32_t i = 0; i < agg->arg_count && skips_null; i++) {
+        if (!row->args[i].valid) continue;
+        condition = condition ? LLVMBuildAnd(e->b, condition, row->args[i].valid, "") : row->args[i].valid;
+    }
+    if (!condition) {
+        add_to_state(e, agg, row, groups, state, order);
+        return;
+    }
+    Block there = emit_block(e, "add"), end = emit_block(e, "added");
+    emit_branch(e, condition, there, end);
+    emit_at(e, there);
+    add_to_state(e, agg, row, groups, state, order);
+    emit_jump(e, end);
+    emit_at(e, end);
+}
+
+static Value where_args(Emit *e, Frame *over, const Agg *agg, uint32_t i) {
+    return i < agg->arg_count ? emit_expr(e, over, agg->args[i]) : (Value){0};
+}
+
+// A row that `where` leaves out has no arguments to judge.
+static void judge_agg(Emit *e, Frame *over, const Agg *agg, AggRow *row) {
+    if (expr_is_none(agg->where)) {
+        for (uint32_t i = 0; i < agg->arg_count; i++) row->args[i] = where_args(e, over, agg, i);
+        return;
+    }
+    row->where = emit_condition(e, over, agg->where);
+    if (!agg->arg_count) return;
+    Block from = emit_here(e), there = emit_block(e, "where"), end = emit_block(e, "where_end");
+    emit_branch(e, row->where, there, end);
+    emit_at(e, there);
+    size_t mark = emit_region_begin(e);
+    Value inside[2] = {0};
+    for (uint32_t i = 0; i < agg->arg_count; i++) inside[i] = where_args(e, over, agg, i);
+    emit_region_end(e, mark);
+    Block there_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    for (uint32_t i = 0; i < agg->arg_count; i++) {
+        Val *parts[] = {&inside[i].a, &inside[i].b, &inside[i].valid};
+        Val *out[] = {&row->args[i].a, &row->args[i].b, &row->args[i].valid};
+        for (int p = 0; p < 3; p++) {
+            if (!*parts[p]) continue;
+            *out[p] = emit_phi(e, LLVMTypeOf(*parts[p]), "");
+            emit_phi_add(*out[p], LLVMConstNull(LLVMTypeOf(*parts[p])), from);
+            emit_phi_add(*out[p], *parts[p], there_end);
+        }
+    }
+}
+
+static void keep_first_row(Emit *e, const Breaker *breaker, Frame *frame, Val groups, Val entry) {
+    for (uint32_t c = 0; c < frame->op->column_count && breaker->slot_of; c++) {
+        uint32_t slot = breaker->slot_of[c];
+        if (slot == SLOT_NONE || slot < breaker->key_count) continue;
+        KeyParts value = {.value = frame_column(e, frame, c)};
+        store_key(e, groups, &breaker->slots[slot], &value, entry);
+    }
+}
+
+static Val new_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKeys *keys, const Probe *probe, Val order) {
+    Val entry = emit_callv(e, "sb_groups_insert", e->ptr, arg(emit_call_context(e)), arg(probe->groups),
+                           arg(probe->hash), arg(order));
+    stop_if(e, null_pointer(e, entry));
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        store_key(e, probe->groups, &breaker->slots[k], &keys->parts[k], entry);
+    keep_first_row(e, breaker, frame, probe->groups, entry);
+    return entry;
+}
+
+void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
+    StageEmit *s = e->stage;
+    const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    Frame *over = frame_new(e, op, frame, nullptr);
+    uint32_t agg_count = op->kind == OP_GROUP ? op->group.agg_count : 0;
+    RowKeys keys = {breaker, arena_new_array(e->arena, KeyParts, breaker->key_count + 1)};
+    Val hash = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        keys.parts[k] = key_parts(e, breaker->slots[k].type, emit_expr(e, over, breaker->keys[k]));
+        hash = key_hash(e, hash, breaker->slots[k].type, &keys.parts[k]);
+    }
+    AggRow *rows = arena_new_array(e->arena, AggRow, agg_count + 1);
+    for (uint32_t i = 0; i < agg_count; i++)
+        if (breaker->state_offsets[i] != SIZE_MAX) judge_agg(e, over, &op->group.aggs[i], &rows[i]);
+    for (uint32_t c = 0; op->kind == OP_DISTINCT && c < frame->op->column_count; c++)
+        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE) frame_column(e, frame, c);
+    Val order = stage_next_order(e);
+    Probe probe = {.groups = s->terminals[terminal], .hash = hash ? hash : emit_i64(e, 0)};
+    emit_probe(e, &probe, row_equals, &keys);
+    Block join = emit_block(e, "group");
+    emit_at(e, probe.missing);
+    Val fresh = new_group(e, breaker, frame, &keys, &probe, order);
+    Block fresh_end = emit_here(e);
+    emit_jump(e, join);
+    emit_at(e, probe.found);
+    emit_jump(e, join);
+    emit_at(e, join);
+    Val entry = emit_phi(e, e->ptr, "group");
+    emit_phi_add(entry, fresh, fresh_end);
+    emit_phi_add(entry, probe.entry, probe.found);
+    for (uint32_t i = 0; i < agg_count; i++)
+        if (breaker->state_offsets[i] != SIZE_MAX)
+            add_if(e, &op->group.aggs[i], &rows[i], probe.groups,
+                   emit_offset(e, entry, breaker->state_offsets[i]), order);
+    emit_jump(e, next);
+}
+
+// ---- merging tables of threads -------------------------------------------------------------------
+
+typedef struct EntryKeys {
+    const Breaker *breaker;
+    Val            from;
+} EntryKeys;
+
+static Val entry_equals(Emit *e, void *self, Val entry) {
+    const EntryKeys *keys = self;
+    Val same = nullptr;
+    for (uint32_t k = 0; k < keys->breaker->key_count; k++) {
+        Val one = slots_equal(e, &keys->breaker->slots[k], entry, keys->from);
+        same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
+    }
+    return same ? same : emit_i1(e, true);
+}
+
+static void merge_states(Emit *e, const Breaker *breaker, const Op *op, Val into, Val from) {
+    Val call = LLVMGetParam(e->fn, 0);
+    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+        if (breaker->state_offsets[i] == SIZE_MAX) continue;
+        const Agg *agg = &op->group.aggs[i];
+        Val to = emit_offset(e, into, breaker->state_offsets[i]);
+        Val other = emit_offset(e, from, breaker->state_offsets[i]);
+        if (!agg->fn) {
+            Val sum = LLVMBuildAdd(e->b, emit_load(e, e->i64, to, ""), emit_load(e, e->i64, other, ""), "");
+            emit_store(e, sum, to);
+            continue;
+        }
+        Arg args[4];
+        unsigned count = 0;
+        if (agg->fn->traits & AGG_CALL) args[count++] = arg(call);
+        args[count++] = arg(to);
+        if (agg->fn->traits & AGG_TYPED)
+            args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
+        args[count++] = arg(other);
+        bool fails = agg->fn->traits & AGG_CALL;
+        Val status = emit_call(e, agg_symbol(e, agg, "merge"), fails ? e->i32 : e->type_void, args, count);
+        if (!fails) continue;
+        Block bad = emit_block(e, "bad"), fine = emit_block(e, "");
+        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, 0), ""), fine, bad);
+        emit_at(e, bad);
+        LLVMBuildRet(e->b, status);
+        emit_at(e, fine);
+    }
+}
+
+// Of two first rows the earlier one's columns stay.
+static void merge_first(Emit *e, const Breaker *breaker, Val into, Val from) {
+    Val mine = emit_load_at(e, e->i64, into, offsetof(SbEntry, order), "");
+    Val other = emit_load_at(e, e->i64, from, offsetof(SbEntry, order), "");
+    Block earlier = emit_block(e, "earlier"), end = emit_block(e, "ordered");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULT, other, mine, ""), earlier, end);
+    emit_at(e, earlier);
+    emit_store_at(e, other, into, offsetof(SbEntry, order));
+    for (uint32_t i = breaker->key_count; i < breaker->slot_count; i++)
+        slot_store(e, &breaker->slots[i], emit_load_value(e, breaker->slots[i].type, emit_offset(e, from, breaker->slots[i].offset)), into);
+    emit_jump(e, end);
+    emit_at(e, end);
+}
+
+Val emit_group_merge(Emit *e, uint32_t index) {
+    const Breaker *breaker = &e->plan->breakers[index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    char name[40];
+    snprintf(name, sizeof name, "sb_merge_%u", index);
+    Ty params[] = {e->ptr, e->ptr, e->ptr};
+    e->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, params, 3, false));
+    e->entry = emit_block(e, "entry");
+    emit_at(e, e->entry);
+    Block begin = emit_block(e, "begin");
+    emit_jump(e, begin);
+    emit_at(e, begin);
+    Val from = LLVMGetParam(e->fn, 2);
+    EntryKeys keys = {breaker, from};
+    Probe probe = {.groups = LLVMGetParam(e->fn, 1), .hash = emit_load_at(e, e->i64, from, offsetof(SbEntry, hash), "hash")};
+    emit_probe(e, &probe, entry_equals, &keys);
+    emit_at(e, probe.missing);
+    LLVMBuildRet(e->b, emit_callv(e, "sb_groups_adopt", e->i32, arg(probe.groups), arg(from)));
+    emit_at(e, probe.found);
+    merge_first(e, breaker, probe.entry, from);
+    if (op->kind == OP_GROUP) merge_states(e, breaker, op, probe.entry, from);
+    LLVMBuildRet(e->b, emit_i32(e, SB_OK));
+    return e->fn;
+}

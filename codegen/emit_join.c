@@ -1,0 +1,188 @@
+// Probing the table of a join, and the right rows that nothing matched.
+#include "codegen/emit_stage.h"
+
+enum : uint64_t { ADDRESS_MASK = (UINT64_C(1) << 48) - 1 };
+
+static const Breaker *breaker_of_join(const Emit *e, const Op *op, uint32_t *index) {
+    for (uint32_t i = 0; i < e->plan->breaker_count; i++) {
+        const Breaker *breaker = &e->plan->breakers[i];
+        if (breaker->kind != BREAK_JOIN || breaker->op.i != op->id.i) continue;
+        *index = i;
+        return breaker;
+    }
+    return nullptr;
+}
+
+// The first entry of the row's key, or null.
+static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyParts *keys, Val all_valid) {
+    Block start = emit_block(e, "lookup"), head = emit_block(e, "probe"), full = emit_block(e, "occupied");
+    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"), end = emit_block(e, "looked_up");
+    Block from = emit_here(e);
+    if (all_valid) emit_branch(e, all_valid, start, end);
+    else emit_jump(e, start);
+    emit_at(e, start);
+    Val hash = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        KeyParts present = keys[k];
+        present.value.valid = nullptr;
+        hash = key_hash(e, hash, type_base(breaker->slots[k].type), &present);
+    }
+    Val slots = emit_load_at(e, e->ptr, table, offsetof(SbTable, slots), "slots");
+    Val mask = emit_load_at(e, e->i64, table, offsetof(SbTable, mask), "mask");
+    Val first = LLVMBuildAnd(e->b, hash, mask, "");
+    Val tag = LLVMBuildAnd(e->b, hash, emit_i64(e, (int64_t)~ADDRESS_MASK), "tag");
+    Block start_end = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val at = emit_phi(e, e->i64, "at");
+    emit_phi_add(at, first, start_end);
+    Val slot = emit_load(e, e->i64, emit_index(e, e->i64, slots, at), "slot");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), end, full);
+    emit_at(e, full);
+    Val rest = LLVMBuildXor(e->b, slot, tag, "");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), ""), candidate, step);
+    emit_at(e, candidate);
+    Val entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");
+    Val same = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        Slot slot_k = breaker->slots[k];
+        KeyParts present = keys[k];
+        present.value.valid = nullptr;
+        slot_k.type = type_base(slot_k.type);  // Entries in the table have no null keys.
+        Val one = key_equals_slot(e, slot_k.type, &present, &slot_k, entry);
+        same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
+    }
+    Block candidate_end = emit_here(e);
+    emit_branch(e, same, end, step);
+    emit_at(e, step);
+    emit_phi_add(at, LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, at, emit_i64(e, 1), ""), mask, ""), step);
+    emit_jump(e, head);
+    emit_at(e, end);
+    Val found = emit_phi(e, e->ptr, "match");
+    if (all_valid) emit_phi_add(found, LLVMConstNull(e->ptr), from);
+    emit_phi_add(found, LLVMConstNull(e->ptr), head);
+    emit_phi_add(found, entry, candidate_end);
+    return found;
+}
+
+static Value as_column_type(Emit *e, const Type *type, Value value) {
+    if (type->nullable && !value.valid) value.valid = emit_i1(e, true);
+    return value;
+}
+
+static Value right_value(Emit *e, Frame *frame, uint32_t right, const Type *type) {
+    const Breaker *breaker = frame->breaker;
+    Value value = slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry);
+    if (frame->matched)
+        value.valid = value.valid ? LLVMBuildAnd(e->b, value.valid, frame->matched, "") : frame->matched;
+    return as_column_type(e, type, value);
+}
+
+static Value load_joined(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    const JoinColumn *from = &op->join.columns[column];
+    const Type *type = op->columns[column].type;
+    if (from->side == 0) return as_column_type(e, type, frame_column(e, frame->input[0], from->index));
+    return right_value(e, frame, from->index, type);
+}
+
+static Val identify_joined(Emit *e, Frame *frame) {
+    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])), arg(frame->number));
+}
+
+// What a left row without a match is joined with: an entry of zero bytes.
+static Val zero_entry(Emit *e, const Breaker *breaker) {
+    Ty type = LLVMArrayType2(e->i8, breaker->entry_bytes);
+    Val global = LLVMAddGlobal(e->module, type, "no_match");
+    LLVMSetInitializer(global, LLVMConstNull(type));
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    LLVMSetAlignment(global, 16);
+    return global;
+}
+
+static void push_if(Emit *e, Frame *out, Val condition, Block next) {
+    Block kept = emit_block(e, "kept"), dropped = emit_block(e, "dropped");
+    emit_branch(e, condition, kept, dropped);
+    emit_at(e, dropped);
+    stage_count(e, out->op->step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+    emit_at(e, kept);
+    stage_push(e, out, next);
+}
+
+// Threads may mark one entry at the same time, with the same value. Without a match there is none.
+static void mark_matched(Emit *e, Frame *out) {
+    Block there = emit_block(e, "mark"), end = emit_block(e, "marked");
+    if (out->matched) emit_branch(e, out->matched, there, end);
+    else emit_jump(e, there);
+    emit_at(e, there);
+    Val at = emit_offset(e, out->entry, out->breaker->matched_offset);
+    Val store = LLVMBuildStore(e->b, emit_int(e, e->i8, 1), at);
+    LLVMSetOrdering(store, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(store, 1);
+    emit_jump(e, end);
+    emit_at(e, end);
+}
+
+// Pushes the row with `first` and the entries chained behind it.
+static void push_matches(Emit *e, Frame *out, Val first, Block next) {
+    const Breaker *breaker = out->breaker;
+    const Op *op = out->op;
+    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next"), more = emit_block(e, "more");
+    Block from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    out->entry = emit_phi(e, e->ptr, "joined");
+    out->number = emit_phi(e, e->i64, "number");
+    emit_phi_add(out->entry, first, from);
+    emit_phi_add(out->number, emit_i64(e, 0), from);
+    if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL) mark_matched(e, out);
+    stage_push(e, out, latch);
+    emit_at(e, latch);
+    Val behind = emit_load_at(e, e->ptr, out->entry, breaker->next_offset, "behind");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, LLVMConstNull(e->ptr), ""), next, more);
+    emit_at(e, more);
+    stage_count(e, op->step, SB_MADE, emit_i64(e, 1));
+    emit_phi_add(out->entry, behind, more);
+    emit_phi_add(out->number, LLVMBuildAdd(e->b, out->number, emit_i64(e, 1), ""), more);
+    emit_jump(e, head);
+}
+
+void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
+    uint32_t index = 0;
+    const Breaker *breaker = breaker_of_join(e, op, &index);
+    Frame *out = frame_new(e, op, frame, nullptr);
+    out->breaker = breaker;
+    out->load = load_joined;
+    if (op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI) out->identify = identify_joined;
+    KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
+    Val all_valid = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        Value value = emit_expr(e, out, op->join.left[k]);
+        keys[k] = key_parts(e, graph_at(e->graph, op->join.left[k])->type, value);
+        if (value.valid) all_valid = all_valid ? LLVMBuildAnd(e->b, all_valid, value.valid, "") : value.valid;
+    }
+    Val tables = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, tables), "tables");
+    Val table = emit_load_at(e, e->ptr, tables, sizeof(void *) * index, "table");
+    Val first = emit_lookup(e, breaker, table, keys, all_valid);
+    Val found = LLVMBuildICmp(e->b, LLVMIntNE, first, LLVMConstNull(e->ptr), "found");
+    switch (op->join.kind) {
+    case JOIN_SEMI: push_if(e, out, found, next); return;
+    case JOIN_ANTI: push_if(e, out, LLVMBuildNot(e->b, found, ""), next); return;
+    case JOIN_INNER: case JOIN_RIGHT: {
+        Block some = emit_block(e, "some"), none = emit_block(e, "none");
+        emit_branch(e, found, some, none);
+        emit_at(e, none);
+        stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
+        emit_jump(e, next);
+        emit_at(e, some);
+        break;
+    }
+    case JOIN_LEFT: case JOIN_FULL:
+        first = LLVMBuildSelect(e->b, found, first, zero_entry(e, breaker), "");
+        out->matched = found;
+        break;
+    }
+    push_matches(e, out, first, next);
+}

@@ -1,0 +1,98 @@
+// Terminals that keep rows: sorts, build sides of joins, edges.
+#include "codegen/emit_stage.h"
+
+static void out_of_memory(Emit *e, Val failed) {
+    Block fine = emit_block(e, "");
+    emit_branch_likely(e, LLVMBuildNot(e->b, failed, ""), fine, e->stage->stop);
+    emit_at(e, fine);
+}
+
+static Val is_null_pointer(Emit *e, Val pointer) {
+    return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
+}
+
+// Room for one entry: the next in the block, or the first of a new one.
+static Val take_entry(Emit *e, Val rows, size_t bytes) {
+    Block here = emit_block(e, "here"), grow = emit_block(e, "grow"), end = emit_block(e, "entry");
+    Val at = emit_load_at(e, e->ptr, rows, offsetof(SbRows, at), "at");
+    Val limit = emit_load_at(e, e->ptr, rows, offsetof(SbRows, end), "limit");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntNE, at, limit, ""), here, grow);
+    emit_at(e, here);
+    emit_store_at(e, emit_offset(e, at, bytes), rows, offsetof(SbRows, at));
+    emit_jump(e, end);
+    emit_at(e, grow);
+    Val fresh = emit_callv(e, "sb_rows_grow", e->ptr, arg(e->task), arg(rows), arg(emit_i64(e, (int64_t)bytes)));
+    out_of_memory(e, is_null_pointer(e, fresh));
+    Block grow_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Val entry = emit_phi(e, e->ptr, "entry");
+    emit_phi_add(entry, at, here);
+    emit_phi_add(entry, fresh, grow_end);
+    return entry;
+}
+
+// Texts and nested values move into the rows' own memory.
+static void keep_value(Emit *e, Val rows, const Slot *slot, Value value, Val entry) {
+    const Type *base = type_base(slot->type);
+    if (type_is_bytes(base)) {
+        if (value.valid) value.b = LLVMBuildSelect(e->b, value.valid, value.b, emit_i64(e, 0), "");
+        value.a = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(value.a), arg(value.b));
+        out_of_memory(e, is_null_pointer(e, value.a));
+    }
+    slot_store(e, slot, value, entry);
+    if (!type_is_nested(base)) return;
+    Val status = emit_callv(e, "sb_rows_nested", e->i32, arg(e->task), arg(rows), arg(emit_sbtype(e, slot->type)),
+                            arg(emit_offset(e, entry, slot->offset)));
+    out_of_memory(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
+}
+
+// The join's byte: 2 says that a key is null, so that the row is in no table.
+static Val join_mark(Emit *e, const KeyParts *keys, uint32_t count) {
+    Val all = emit_i1(e, true);
+    for (uint32_t i = 0; i < count; i++)
+        if (keys[i].value.valid) all = LLVMBuildAnd(e->b, all, keys[i].value.valid, "");
+    return LLVMBuildSelect(e->b, all, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
+}
+
+void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
+    StageEmit *s = e->stage;
+    const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    Val rows = s->terminals[terminal];
+    Frame *over = frame_new(e, op, breaker->input ? nullptr : frame, breaker->input ? frame : nullptr);
+    over->input[0] = frame;  // Keys of a right side speak of input 1, all others of input 0.
+    over->input[1] = frame;
+    bool join = breaker->kind == BREAK_JOIN;
+    KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
+    Val hash = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        Value value = emit_expr(e, over, breaker->keys[k]);
+        keys[k] = (KeyParts){.value = value};
+        if (join) keys[k] = key_parts(e, breaker->slots[k].type, value);
+        if (join) hash = key_hash(e, hash, type_base(breaker->slots[k].type), &(KeyParts){
+            {keys[k].value.a, keys[k].value.b, nullptr}, keys[k].head, keys[k].tail});
+    }
+    if (op->kind == OP_SHUFFLE)
+        hash = emit_callv(e, "sb_identity_draw", e->i64, arg(emit_expr(e, over, op->shuffle.seed).a),
+                          arg(frame_identity(e, frame)));
+    uint32_t columns = frame->op->column_count;
+    Value *values = arena_new_array(e->arena, Value, columns + 1);
+    for (uint32_t c = 0; c < columns; c++)
+        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE && breaker->slot_of[c] >= breaker->key_count)
+            values[c] = frame_column(e, frame, c);
+    Val entry = take_entry(e, rows, breaker->entry_bytes);
+    emit_store_at(e, hash ? hash : emit_i64(e, 0), entry, offsetof(SbEntry, hash));
+    emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        keep_value(e, rows, &breaker->slots[k], keys[k].value, entry);
+    for (uint32_t c = 0; c < columns; c++)
+        if (values[c].a) keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+    if (join) {
+        emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
+        emit_store_at(e, join_mark(e, keys, breaker->key_count), entry, breaker->matched_offset);
+    }
+    Val count = emit_load_at(e, e->i64, rows, offsetof(SbRows, count), "");
+    emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), rows, offsetof(SbRows, count));
+    emit_jump(e, next);
+}

@@ -1,0 +1,90 @@
+// A row on its way through a stage: frames hold what is known of each operator's columns; faults
+// leave the row through fault targets; a row ends at its consumers' `next` block.
+#ifndef SBC_CODEGEN_EMIT_ROW_H
+#define SBC_CODEGEN_EMIT_ROW_H
+
+#include "codegen/emit.h"
+
+struct Frame {
+    const Op *op;
+    StepId    step;         // To which faults of its expressions belong.
+    Frame    *input[2];
+    Value    *memo;         // By ExprId: what was computed in this frame.
+    Value    *columns;      // By output column, likewise.
+    // How to get an output column that is no function of the inputs; null: by the operator's kind.
+    Value   (*load)(Emit *e, Frame *frame, uint32_t column);
+    Val       entry;        // Rows: the entry (of a join: the matching one).
+    Val       matched;      // Join: i1, is there a match (left, full); null: always.
+    Val       number;       // Explode, join: of the element or match, from 0.
+    Val       right;        // Zip: the entry of the right side.
+    const Breaker *breaker; // Whose entry it is.
+    struct TextRow *text;   // Source of a text format.
+    Val       identity;     // u64 identity of the row; computed at the first use.
+    Val     (*identify)(Emit *e, Frame *frame);
+};
+
+// The row that the stage began with: what a reject records.
+typedef struct RowOrigin {
+    bool text;
+    Val  begin, end;   // Text: offsets of the row in the input.
+    Val  entry;        // Rows; null for range.
+} RowOrigin;
+
+// Where the current chain of operators goes when its row is done, one way or the other.
+typedef struct Chain {
+    FaultTarget *faults;
+    Block        next;
+} Chain;
+
+Frame *frame_new(Emit *e, const Op *op, Frame *left, Frame *right);
+// A frame for expressions of a step over `input`'s columns (filters of a source).
+Frame *frame_over(Emit *e, Frame *input, StepId step);
+Value  frame_column(Emit *e, Frame *frame, uint32_t column);
+Val    frame_identity(Emit *e, Frame *frame);
+Value  frame_raw(Emit *e, Frame *frame, uint32_t column);     // The source's bytes of a column.
+Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
+
+// Emits the value of `expr` (an expression of frame->op over frame->input's columns) where the
+// builder stands; computed once in each region. Faults go to emit_faults(e).
+Value emit_expr(Emit *e, Frame *frame, ExprId expr);
+// As emit_expr for a bool: the condition.
+static inline Val emit_condition(Emit *e, Frame *frame, ExprId expr) {
+    return emit_expr(e, frame, expr).a;
+}
+
+Value emit_arith(Emit *e, Frame *frame, const Expr *x);    // emit_arith.c
+Value emit_compare(Emit *e, Frame *frame, const Expr *x);  // emit_compare.c
+Val   emit_equal(Emit *e, const Type *base, Value a, Value b);  // Of values that are not null, IEEE for floats.
+Value emit_cast(Emit *e, Frame *frame, const Expr *x);     // emit_cast.c
+Value emit_function(Emit *e, Frame *frame, const Expr *x); // emit_function.c
+Value emit_compound(Emit *e, Frame *frame, const Expr *x); // emit_compound.c: concat, text, struct, list...
+
+// Calls `symbol` for a status with the result through a fresh slot of type `out`; a fault leaves
+// the row. The result's `valid` is set when `type` is T?.
+Value emit_status_call(Emit *e, Frame *frame, Span span, const char *symbol, const Arg *args,
+                       unsigned count, const Type *type);
+
+// ---- faults ------------------------------------------------------------------------------------
+
+typedef struct Detail {
+    Val ptr, len;   // Null: none.
+} Detail;
+
+// If `bad`, the row leaves with `status` (i32) at a site of the frame's step and `span`. The
+// builder goes on in a new block.
+void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail detail);
+// The same for a column of a source.
+void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail);
+uint32_t emit_site(Emit *e, Site site);
+
+FaultTarget *emit_faults(const Emit *e);
+void emit_faults_set(Emit *e, FaultTarget *target);
+void fault_target_open(FaultTarget *target, FaultTarget *outer, bool silent);
+// Emits the cold block of `target`, if a fault came to it: records the reject, then `next`.
+// `stop`: where the stage ends with SB_STAGE_FAULT.
+void fault_target_close(Emit *e, FaultTarget *target, const RowOrigin *origin, Block next, Block stop);
+
+// The task's scratch context (SbCall *).
+Val emit_call_context(Emit *e);
+
+#endif

@@ -1,0 +1,144 @@
+// Stages over text: blocks of about a thousand indexed rows; in a block, the rows.
+//
+//   block: index rows ─▶ row 0, 1, ... ─▶ bad row behind them? reject it ─▶ border ─▶ block
+#include "codegen/emit_scan.h"
+
+const TextFormat *text_format_of(Format format) {
+    switch (format) {
+    case FORMAT_CSV: return &text_format_csv;
+    case FORMAT_JSONL: return &text_format_jsonl;
+    case FORMAT_TEXT: return &text_format_text;
+    case FORMAT_FILES: case FORMAT_RANGE: case FORMAT_INLINE: return nullptr;
+    }
+    return nullptr;
+}
+
+Val emit_offset_at(Emit *e, Val array, Val index) {
+    Val offset = emit_load(e, e->i32, emit_index(e, e->i32, array, index), "");
+    return LLVMBuildZExt(e->b, offset, e->i64, "");
+}
+
+static Value load_column(Emit *e, Frame *frame, uint32_t column) {
+    const SourceOp *source = &frame->op->source;
+    if (column >= source->column_count)  // A hidden one carries the spelling of another.
+        return frame_raw(e, frame, source->raw_of[column - source->column_count]);
+    return text_format_of(source->format)->column(e, frame, column);
+}
+
+static Val identify_text(Emit *e, Frame *frame) {
+    if (frame->identity) return frame->identity;
+    Val base = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.offset), "");
+    Val file = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.source_file), "");
+    Val offset = LLVMBuildAdd(e->b, base, frame->text->begin, "");
+    return emit_callv(e, "sb_identity_text", e->i64, arg(emit_i64(e, e->stage->stage->source)),
+                      arg(LLVMBuildZExt(e->b, file, e->i64, "")), arg(offset));
+}
+
+static TextRow *open_row(Emit *e, const Op *op) {
+    TextRow *row = arena_new_of(e->arena, TextRow);
+    row->op = op;
+    row->text = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.text), "text");
+    row->index = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.index), "index");
+    row->starts = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, starts), "starts");
+    row->ends = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, ends), "ends");
+    text_format_of(op->source.format)->open(e, row);
+    return row;
+}
+
+// Filters directly behind the read come first, each with the columns that it asks for; then all
+// that count as read are judged, in type order.
+static void judge_row(Emit *e, Frame *frame, Block next) {
+    const SourceOp *source = &frame->op->source;
+    stage_judge_filters(e, frame, next);
+    for (uint32_t i = 0; i < source->column_count; i++)
+        if (source->columns[i].read) frame_column(e, frame, i);
+    stage_push(e, frame, next);
+}
+
+static void emit_text_row(Emit *e, TextRow *row, Block next) {
+    StageEmit *s = e->stage;
+    text_format_of(row->op->source.format)->begin_row(e, row);
+    Frame *frame = frame_new(e, row->op, nullptr, nullptr);
+    frame->text = row;
+    frame->load = load_column;
+    frame->identify = identify_text;
+    s->origin = (RowOrigin){.text = true, .begin = row->begin, .end = row->end};
+    FaultTarget target;
+    fault_target_open(&target, nullptr, false);
+    size_t mark = emit_region_begin(e);
+    e->faults = &target;
+    e->faults_fail = e->plan->fails[row->op->id.i];
+    const TextFormat *format = text_format_of(row->op->source.format);
+    if (format->judge) format->judge(e, frame);
+    judge_row(e, frame, next);
+    fault_target_close(e, &target, &s->origin, next, s->stop);
+    emit_region_end(e, mark);
+}
+
+// The bad row behind the good ones of a block.
+static void emit_bad_row(Emit *e, TextRow *row, Block after) {
+    Val fault = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, fault), "fault");
+    Block bad = emit_block(e, "bad_row");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, fault, emit_i32(e, SB_OK), ""), after, bad);
+    emit_at(e, bad);
+    bool fails = e->plan->fails[row->op->id.i];
+    uint32_t site = emit_site(e, (Site){.step = row->op->step.i, .span = {.file = SPAN_NONE}, .fails = fails});
+    Val begin = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_begin), "");
+    Val end = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_end), "");
+    Val stops = emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(emit_i32(e, site)), arg(fault),
+                           arg(begin), arg(end), arg(LLVMConstNull(e->ptr)), arg(emit_i64(e, 0)));
+    stage_count(e, row->op->step, SB_MADE, emit_i64(e, 1));
+    Val stop = LLVMBuildICmp(e->b, LLVMIntNE, stops, emit_i32(e, 0), "");
+    emit_branch_likely(e, stop, e->stage->stop, after);
+}
+
+static void emit_satisfied(Emit *e, TextRow *row) {
+    if (!e->stage->satisfied) return;
+    Block here = emit_here(e);
+    emit_at(e, e->stage->satisfied);
+    stage_count(e, row->op->step, SB_MADE, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""));
+    emit_store(e, row->end, e->stage->cursor);
+    stage_leave(e, SB_STAGE_DONE);
+    emit_at(e, here);
+}
+
+void stage_loop_text(Emit *e) {
+    StageEmit *s = e->stage;
+    const Op *op = graph_op_at(e->graph, s->stage->root);
+    TextRow *row = open_row(e, op);
+    Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
+    Block block = emit_block(e, "block"), index = emit_block(e, "index"), head = emit_block(e, "row_head");
+    Block body = emit_block(e, "row"), next = emit_block(e, "row_next"), behind = emit_block(e, "behind");
+    Block border = emit_block(e, "border"), done = emit_block(e, "done");
+    emit_jump(e, block);
+
+    emit_at(e, block);
+    Val pos = emit_load(e, e->i64, s->cursor, "pos");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, pos, end, ""), index, done);
+    emit_at(e, index);
+    text_format_of(op->source.format)->index(e, row, pos, end);
+    Val rows32 = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, rows), "rows");
+    Val rows = LLVMBuildZExt(e->b, rows32, e->i64, "");
+    emit_jump(e, head);
+
+    emit_at(e, head);
+    row->row = emit_phi(e, e->i64, "row");
+    emit_phi_add(row->row, emit_i64(e, 0), index);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, row->row, rows, ""), body, behind);
+    emit_at(e, body);
+    emit_rewind(e);
+    emit_text_row(e, row, next);
+    emit_at(e, next);
+    emit_phi_add(row->row, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""), next);
+    emit_jump(e, head);
+
+    emit_at(e, behind);
+    stage_count(e, op->step, SB_MADE, rows);
+    emit_store(e, emit_load_at(e, e->i64, row->index, offsetof(SbIndex, next), ""), s->cursor);
+    emit_bad_row(e, row, border);
+    emit_at(e, border);
+    stage_block_border(e, block);
+    emit_satisfied(e, row);
+    emit_at(e, done);
+    stage_leave(e, SB_STAGE_DONE);
+}

@@ -1,0 +1,230 @@
+// CSV: fields by the index, each read when it is asked for; what the short way does not take (quotes, nulls,
+// spaces) goes through sb_field_text.
+#include "codegen/emit_scan.h"
+
+#include "stdlib/csv.h"
+#include "stdlib/field.h"
+
+#include <string.h>
+
+static Val dialect_constant(Emit *e, const CsvOptions *csv, bool blank_rows) {
+    SbCsvDialect dialect = {csv->delimiter, csv->quote, blank_rows, {nullptr, 0}};
+    static_assert(offsetof(SbCsvDialect, comment) == 8, "three bytes, then the comment");
+    Val bytes[8];
+    memset(bytes, 0, sizeof bytes);
+    const unsigned char *raw = (const unsigned char *)&dialect;
+    for (size_t i = 0; i < 8; i++) bytes[i] = emit_int(e, e->i8, raw[i]);
+    Val comment = csv->comment.len ? emit_bytes(e, csv->comment, "comment") : LLVMConstNull(e->ptr);
+    Val members[] = {LLVMConstArray2(e->i8, bytes, 8), comment, emit_i64(e, (int64_t)csv->comment.len)};
+    Val global = LLVMAddGlobal(e->module, LLVMTypeOf(LLVMConstStructInContext(e->ctx, members, 3, false)), "dialect");
+    LLVMSetInitializer(global, LLVMConstStructInContext(e->ctx, members, 3, false));
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    return global;
+}
+
+static void open_csv(Emit *e, TextRow *row) {
+    const SourceOp *source = &row->op->source;
+    row->dialect = dialect_constant(e, &source->options.csv, source->column_count == 1);
+    Val count = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.field_count), "field_count");
+    row->field_count = LLVMBuildZExt(e->b, count, e->i64, "");
+    row->field_of = arena_new_array(e->arena, Val, source->column_count + 1);
+    Val fields = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        Val field = emit_load_at(e, e->i32, fields, sizeof(uint32_t) * i, "field");
+        row->field_of[i] = LLVMBuildZExt(e->b, field, e->i64, "");
+    }
+}
+
+static void index_csv(Emit *e, TextRow *row, Val pos, Val end) {
+    Val count = LLVMBuildTrunc(e->b, row->field_count, e->i32, "");
+    emit_callv(e, "sb_csv_index", e->type_void, arg(row->index), arg(row->text), arg(pos), arg(end),
+               arg(count), arg(row->dialect));
+}
+
+static void begin_csv(Emit *e, TextRow *row) {
+    row->begin = emit_offset_at(e, row->starts, row->row);
+    row->fields = emit_index(e, e->i32, row->ends, LLVMBuildMul(e->b, row->row, row->field_count, ""));
+    Val last = LLVMBuildSub(e->b, row->field_count, emit_i64(e, 1), "");
+    row->end = emit_offset_at(e, row->fields, last);
+}
+
+// The bytes of a field, quotes and all.
+static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
+    Val field = row->field_of[column];
+    Val end = emit_offset_at(e, row->fields, field);
+    Val before = emit_index(e, e->i32, row->fields, field);
+    before = LLVMBuildInBoundsGEP2(e->b, e->i32, before, (Val[]){emit_i64(e, -1)}, 1, "");
+    Val is_first = LLVMBuildICmp(e->b, LLVMIntEQ, field, emit_i64(e, 0), "");
+    // Of the first field the word before its end belongs to another row; it exists, but for row 0.
+    Val safe = LLVMBuildSelect(e->b, is_first, row->fields, before, "");
+    Val behind = LLVMBuildZExt(e->b, emit_load(e, e->i32, safe, ""), e->i64, "");
+    Val start = LLVMBuildSelect(e->b, is_first, row->begin,
+                                LLVMBuildAdd(e->b, behind, emit_i64(e, 1), ""), "");
+    return (Value){.a = emit_index(e, e->i8, row->text, start), .b = LLVMBuildSub(e->b, end, start, "")};
+}
+
+static Value raw_csv(Emit *e, Frame *frame, uint32_t column) { return field_bytes(e, frame->text, column); }
+
+// ---- null words ----------------------------------------------------------------------------------
+
+static Val rules_constant(Emit *e, const CsvOptions *csv, const Type *base) {
+    Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
+    for (uint32_t i = 0; i < csv->null_count; i++) {
+        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"), emit_i64(e, (int64_t)csv->nulls[i].len)};
+        words[i] = LLVMConstNamedStruct(e->str_pair, pair, 2);
+    }
+    Val list = LLVMConstArray2(e->str_pair, words, csv->null_count);
+    Val list_global = LLVMAddGlobal(e->module, LLVMTypeOf(list), "nulls");
+    LLVMSetInitializer(list_global, list);
+    LLVMSetGlobalConstant(list_global, true);
+    LLVMSetLinkage(list_global, LLVMPrivateLinkage);
+    bool is_text = type_is_bytes(base) && base->kind == TYPE_STR;
+    Val members[] = {list_global, emit_i32(e, csv->null_count), emit_int(e, e->i8, (uint8_t)csv->quote),
+                     emit_int(e, e->i8, type_is_numeric(base)), emit_int(e, e->i8, is_text)};
+    static_assert(offsetof(SbFieldRules, quote) == 12 && offsetof(SbFieldRules, is_text) == 14, "");
+    Val value = LLVMConstStructInContext(e->ctx, members, 5, false);
+    Val global = LLVMAddGlobal(e->module, LLVMTypeOf(value), "rules");
+    LLVMSetInitializer(global, value);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    return global;
+}
+
+// Could a null word be read as a value of the type? Then it must be looked for first.
+static bool null_word_reads(const CsvOptions *csv, const Type *base) {
+    for (uint32_t i = 0; i < csv->null_count; i++) {
+        Text word = csv->nulls[i];
+        if (!word.len) continue;
+        if (type_is_numeric(base) && !strchr("0123456789+-.,iInN \t", word.at[0])) continue;
+        if (base->kind == TYPE_BOOL && !strchr("tTfF", word.at[0])) continue;
+        return true;
+    }
+    return false;
+}
+
+static Val is_quoted(Emit *e, const CsvOptions *csv, Value field) {
+    if (!csv->quote) return emit_i1(e, false);
+    Val first = emit_load(e, e->i8, field.a, "");  // Of an empty field: the separator behind it.
+    return LLVMBuildICmp(e->b, LLVMIntEQ, first, emit_int(e, e->i8, (uint8_t)csv->quote), "");
+}
+
+// ---- columns -------------------------------------------------------------------------------------
+
+typedef struct FieldText {
+    Value text;
+    Val   status;
+} FieldText;
+
+static FieldText field_text(Emit *e, const SourceOp *source, const Type *base, Value field) {
+    Val slot = emit_alloca(e, e->str_pair, "field");
+    Val rules = rules_constant(e, &source->options.csv, base);
+    Val status = emit_callv(e, "sb_field_text", e->i32, arg(emit_call_context(e)), arg(rules), arg(field.a),
+                            arg(field.b), arg(slot));
+    return (FieldText){{.a = emit_load(e, e->ptr, slot, ""), .b = emit_load_at(e, e->i64, slot, 8, "")}, status};
+}
+
+static Val is_status(Emit *e, Val status, int32_t value) {
+    return LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, (uint32_t)value), "");
+}
+
+// A str: the field's bytes unless it is quoted or may be null.
+static Value text_column(Emit *e, Frame *frame, const SourceColumn *column, Value field) {
+    const SourceOp *source = &frame->op->source;
+    const Type *base = type_base(column->type);
+    bool nullable = column->type->nullable;
+    Block from = emit_here(e), slow = emit_block(e, "field"), end = emit_block(e, "field_end");
+    Val plain = LLVMBuildNot(e->b, is_quoted(e, &source->options.csv, field), "");
+    if (nullable && null_word_reads(&source->options.csv, base)) plain = emit_i1(e, false);
+    else if (nullable) plain = LLVMBuildAnd(e->b, plain, LLVMBuildICmp(e->b, LLVMIntNE, field.b, emit_i64(e, 0), ""), "");
+    emit_branch_likely(e, plain, end, slow);
+    emit_at(e, slow);
+    FieldText read = field_text(e, source, base, field);
+    Val valid = LLVMBuildNot(e->b, is_status(e, read.status, SB_NULL), "");
+    // For str a null word is a value: its text is there all the same.
+    Val bad = LLVMBuildICmp(e->b, LLVMIntSGT, read.status, emit_i32(e, SB_NULL), "");
+    emit_column_fault_if(e, frame->step, column->name, bad, read.status, (Detail){0});
+    Block slow_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Value out = {.a = emit_phi(e, e->ptr, ""), .b = emit_phi(e, e->i64, "")};
+    if (nullable) out.valid = emit_phi(e, e->i1, "");
+    emit_phi_add(out.a, field.a, from);
+    emit_phi_add(out.a, read.text.a, slow_end);
+    emit_phi_add(out.b, field.b, from);
+    emit_phi_add(out.b, read.text.b, slow_end);
+    if (!nullable) return out;
+    emit_phi_add(out.valid, emit_i1(e, true), from);
+    emit_phi_add(out.valid, valid, slow_end);
+    return out;
+}
+
+// Reads what the short way refused: quoted, null, or really bad. Leaves the row, or goes on with
+// the value in `slot` and the flag returned.
+static Val read_again(Emit *e, Frame *frame, const SourceColumn *column, Value field, Val slot) {
+    const SourceOp *source = &frame->op->source;
+    const Type *base = type_base(column->type);
+    FieldText read = field_text(e, source, base, field);
+    Val is_null = is_status(e, read.status, SB_NULL);
+    Val status = LLVMBuildSelect(e->b, is_null, emit_i32(e, SB_FAULT_MISSING), read.status, "");
+    Val bad = LLVMBuildICmp(e->b, LLVMIntSGT, read.status, emit_i32(e, SB_NULL), "");
+    if (!column->type->nullable) bad = LLVMBuildOr(e->b, bad, is_null, "");
+    Detail detail = {read.text.a, read.text.b};
+    emit_column_fault_if(e, frame->step, column->name, bad, status, detail);
+    Block again = emit_block(e, "again"), end = emit_block(e, "read"), from = emit_here(e);
+    emit_branch(e, is_null, end, again);
+    emit_at(e, again);
+    Val second = emit_read_text(e, source, base, read.text, slot);
+    emit_column_fault_if(e, frame->step, column->name, LLVMBuildNot(e->b, is_status(e, second, SB_OK), ""),
+                         second, detail);
+    Block again_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Val valid = emit_phi(e, e->i1, "valid");
+    emit_phi_add(valid, emit_i1(e, false), from);
+    emit_phi_add(valid, emit_i1(e, true), again_end);
+    return valid;
+}
+
+static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Value field) {
+    const SourceOp *source = &frame->op->source;
+    const Type *base = type_base(column->type);
+    Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "value");
+    Block slow = emit_block(e, "slow"), end = emit_block(e, "column");
+    Block from = nullptr;
+    if (null_word_reads(&source->options.csv, base)) {
+        emit_jump(e, slow);
+    } else {
+        Val status = emit_read_text(e, source, base, field, slot);
+        from = emit_here(e);
+        emit_branch_likely(e, is_status(e, status, SB_OK), end, slow);
+    }
+    emit_at(e, slow);
+    // A null leaves nothing in the slot: give it a value.
+    if (column->type->nullable) {
+        Val zero = LLVMConstNull(LLVMArrayType2(e->i8, type_size(base)));
+        emit_store(e, zero, slot);
+    }
+    Val valid_slow = read_again(e, frame, column, field, slot);
+    Block slow_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Val valid = nullptr;
+    if (column->type->nullable) {
+        valid = emit_phi(e, e->i1, "valid");
+        if (from) emit_phi_add(valid, emit_i1(e, true), from);
+        emit_phi_add(valid, valid_slow, slow_end);
+    }
+    Value out = emit_load_value(e, base, slot);
+    out.valid = valid;
+    return out;
+}
+
+static Value column_csv(Emit *e, Frame *frame, uint32_t index) {
+    const SourceColumn *column = &frame->op->source.columns[index];
+    Value field = field_bytes(e, frame->text, index);
+    return type_base(column->type)->kind == TYPE_STR ? text_column(e, frame, column, field)
+                                                     : scalar_column(e, frame, column, field);
+}
+
+const TextFormat text_format_csv = {open_csv, index_csv, begin_csv, nullptr, column_csv, raw_csv};

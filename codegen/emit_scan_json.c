@@ -1,0 +1,79 @@
+// JSON lines: the keys that are wanted are found once a row; columns are read from their slots.
+#include "codegen/emit_scan.h"
+
+#include "stdlib/json.h"
+
+static Val constant(Emit *e, Val value, const char *name) { return emit_global(e, value, name); }
+
+// The keys of the columns that count as read; `slot_numbers` tells where each column finds its slot.
+static void open_jsonl(Emit *e, TextRow *row) {
+    const SourceOp *source = &row->op->source;
+    row->slot_numbers = arena_new_array(e->arena, uint32_t, source->column_count + 1);
+    Val *keys = arena_new_array(e->arena, Val, source->column_count + 1);
+    uint32_t count = 0;
+    uint64_t lengths = 0;
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        if (!source->columns[i].read) continue;
+        Text name = source->columns[i].name;
+        Parts parts = {0};
+        part_add_text(e, &parts, offsetof(SbJsonKey, name), name);
+        uint64_t head = sb_json_head((SbStr){name.at, (int64_t)name.len});
+        part_add(e, &parts, offsetof(SbJsonKey, head), emit_i64(e, (int64_t)head), 8);
+        keys[count] = parts_struct(e, &parts, sizeof(SbJsonKey));
+        lengths |= UINT64_C(1) << (name.len < 63 ? name.len : 63);
+        row->slot_numbers[i] = count++;
+    }
+    Parts shape = {0};
+    Val list = count ? constant(e, LLVMConstStructInContext(e->ctx, keys, count, true), "keys") : LLVMConstNull(e->ptr);
+    part_add(e, &shape, offsetof(SbJsonShape, keys), list, 8);
+    part_add(e, &shape, offsetof(SbJsonShape, count), emit_i32(e, count), 4);
+    part_add(e, &shape, offsetof(SbJsonShape, lengths), emit_i64(e, (int64_t)lengths), 8);
+    row->shape = constant(e, parts_struct(e, &shape, sizeof(SbJsonShape)), "shape");
+    row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (count + 1)), "slots");
+}
+
+static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
+    emit_callv(e, "sb_lines_index", e->type_void, arg(row->index), arg(row->text), arg(pos), arg(end),
+               arg(emit_i1(e, true)));
+}
+
+static void begin_jsonl(Emit *e, TextRow *row) {
+    row->begin = emit_offset_at(e, row->starts, row->row);
+    row->end = emit_offset_at(e, row->ends, row->row);
+}
+
+// Finds the keys before anything else is judged.
+static void judge_jsonl(Emit *e, Frame *frame) {
+    TextRow *row = frame->text;
+    Val line = emit_index(e, e->i8, row->text, row->begin);
+    Val status = emit_callv(e, "sb_json_row", e->i32, arg(emit_call_context(e)), arg(line),
+                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")), arg(row->shape), arg(row->slot_memory));
+    Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
+    emit_column_fault_if(e, frame->step, TEXT(""), bad, status, (Detail){0});
+}
+
+static Val slot_of(Emit *e, const TextRow *row, uint32_t column) {
+    return emit_offset(e, row->slot_memory, sizeof(SbJsonSlot) * row->slot_numbers[column]);
+}
+
+static Value raw_jsonl(Emit *e, Frame *frame, uint32_t column) {
+    Val slot = slot_of(e, frame->text, column);
+    return (Value){.a = emit_load_at(e, e->ptr, slot, offsetof(SbJsonSlot, ptr), ""),
+                   .b = emit_load_at(e, e->i64, slot, offsetof(SbJsonSlot, len), "")};
+}
+
+static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
+    const SourceColumn *column = &frame->op->source.columns[index];
+    Val out = emit_alloca(e, LLVMArrayType2(e->i8, type_size(column->type)), "value");
+    Val slot = slot_of(e, frame->text, index);
+    Val status = emit_callv(e, "sb_json_value", e->i32, arg(emit_call_context(e)), arg(emit_sbtype(e, column->type)),
+                            arg(slot), arg(out));
+    Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
+    Val call = emit_call_context(e);
+    Detail detail = {emit_load_at(e, e->ptr, call, offsetof(SbCall, detail), ""),
+                     emit_load_at(e, e->i64, call, offsetof(SbCall, detail) + 8, "")};
+    emit_column_fault_if(e, frame->step, column->name, bad, status, detail);
+    return emit_load_value(e, column->type, out);
+}
+
+const TextFormat text_format_jsonl = {open_jsonl, index_lines, begin_jsonl, judge_jsonl, column_jsonl, raw_jsonl};

@@ -1,0 +1,133 @@
+// Setup: what the job must know before it opens anything, computed from its parameters.
+#include "codegen/emit_job.h"
+
+typedef struct SetupEmit {
+    Val     setup;
+    Frame  *frame;
+} SetupEmit;
+
+static Val array_at(Emit *e, const SetupEmit *s, size_t field, size_t stride, uint32_t index) {
+    Val array = emit_load_at(e, e->ptr, s->setup, field, "");
+    return emit_offset(e, array, stride * index);
+}
+
+// [str] as it is; a str as a list of one.
+static void store_paths(Emit *e, const SetupEmit *s, ExprId path, uint32_t index) {
+    const Type *type = graph_at(e->graph, path)->type;
+    Value value = emit_expr(e, s->frame, path);
+    Val out = array_at(e, s, offsetof(SbSetup, source_paths), sizeof(SbList), index);
+    if (type->kind != TYPE_LIST) {
+        Val one = emit_callv(e, "sb_take", e->ptr, arg(emit_load_at(e, e->ptr, s->setup, offsetof(SbSetup, call), "")),
+                             arg(emit_i64(e, sizeof(SbStr))));
+        emit_store(e, value.a, one);
+        emit_store_at(e, value.b, one, 8);
+        value = (Value){.a = one, .b = emit_i64(e, 1)};
+    }
+    emit_store(e, value.a, out);
+    emit_store_at(e, value.b, out, 8);
+}
+
+static void store_i64(Emit *e, const SetupEmit *s, size_t field, uint32_t index, ExprId expr, int64_t instead) {
+    Val value = expr_is_none(expr) ? emit_i64(e, instead) : emit_expr(e, s->frame, expr).a;
+    emit_store(e, value, array_at(e, s, field, sizeof(int64_t), index));
+}
+
+static void setup_sources(Emit *e, const SetupEmit *s) {
+    enum : int64_t { ROW_MAX = 16 * 1024 * 1024 };
+    for (uint32_t i = 0; i < e->plan->source_count; i++) {
+        const SourceOp *source = &graph_op_at(e->graph, e->plan->sources[i])->source;
+        if (source->format == FORMAT_RANGE)
+            store_i64(e, s, offsetof(SbSetup, source_counts), i, source->path, 0);
+        else if (source->format != FORMAT_INLINE)
+            store_paths(e, s, source->path, i);
+        if (source->format != FORMAT_INLINE && source->format != FORMAT_RANGE)
+            store_i64(e, s, offsetof(SbSetup, source_row_max), i, source->options.row_max, ROW_MAX);
+    }
+}
+
+static void setup_sinks(Emit *e, const SetupEmit *s) {
+    enum : int64_t { PART_BYTES = 256 * 1024 * 1024 };
+    for (uint32_t i = 0; i < e->plan->sink_count; i++) {
+        const SinkOp *sink = &graph_op_at(e->graph, e->plan->sinks[i])->sink;
+        Value path = emit_expr(e, s->frame, sink->path);
+        Val out = array_at(e, s, offsetof(SbSetup, sink_paths), sizeof(SbStr), i);
+        emit_store(e, path.a, out);
+        emit_store_at(e, path.b, out, 8);
+        store_i64(e, s, offsetof(SbSetup, sink_bytes), i, sink->options.bytes, PART_BYTES);
+    }
+}
+
+static void setup_limits(Emit *e, const SetupEmit *s) {
+    for (uint32_t i = 0; i < e->plan->breaker_count; i++) {
+        const Breaker *breaker = &e->plan->breakers[i];
+        if (!breaker->limited) continue;
+        const Op *op = graph_op_at(e->graph, breaker->op);
+        store_i64(e, s, offsetof(SbSetup, limit_rows), i, op->limit.count, INT64_MAX);
+        store_i64(e, s, offsetof(SbSetup, skip_rows), i, op->limit.skip, 0);
+    }
+}
+
+static void setup_rejects(Emit *e, const SetupEmit *s) {
+    const RejectsSink *rejects = &e->graph->rejects;
+    if (!rejects->present) return;
+    if (!expr_is_none(rejects->path)) {
+        Value path = emit_expr(e, s->frame, rejects->path);
+        emit_store_at(e, path.a, s->setup, offsetof(SbSetup, rejects_path));
+        emit_store_at(e, path.b, s->setup, offsetof(SbSetup, rejects_path) + 8);
+    }
+    if (rejects->has_rows)
+        emit_store_at(e, emit_expr(e, s->frame, rejects->limit_rows).a, s->setup, offsetof(SbSetup, reject_rows));
+    if (rejects->has_share)
+        emit_store_at(e, emit_expr(e, s->frame, rejects->limit_share).a, s->setup, offsetof(SbSetup, reject_share));
+}
+
+// Expressions over parameters load them through e->task; a task with nothing but call and params
+// stands in for it.
+static Val stand_in_task(Emit *e, Val setup) {
+    Val task = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbTask)), "task");
+    Val call = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, call), "call");
+    LLVMBuildMemCpy(e->b, emit_offset(e, task, offsetof(SbTask, call)), 16, call, 8, emit_i64(e, sizeof(SbCall)));
+    Val params = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, params), "params");
+    emit_store_at(e, params, task, offsetof(SbTask, params));
+    return task;
+}
+
+// A fault ends setup with its status; what was at fault stands in call->detail.
+static void close_setup(Emit *e, FaultTarget *target, Val setup, Val task) {
+    Val call = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, call), "call");
+    Val used = emit_offset(e, task, offsetof(SbTask, call));
+    LLVMBuildMemCpy(e->b, call, 8, used, 8, emit_i64(e, sizeof(SbCall)));
+    LLVMBuildRet(e->b, emit_i32(e, SB_OK));
+    if (!target->block) return;
+    emit_at(e, target->block);
+    LLVMBuildMemCpy(e->b, call = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, call), "call"), 8, used, 8,
+                    emit_i64(e, sizeof(SbCall)));
+    emit_store_at(e, target->detail, call, offsetof(SbCall, detail));
+    emit_store_at(e, target->detail_len, call, offsetof(SbCall, detail) + 8);
+    LLVMBuildRet(e->b, target->status);
+}
+
+Val emit_setup(Emit *e) {
+    e->fn = LLVMAddFunction(e->module, "sb_setup", LLVMFunctionType(e->i32, &e->ptr, 1, false));
+    e->entry = emit_block(e, "entry");
+    emit_debug_function(e, (Span){.file = SPAN_NONE}, "sb_setup");
+    Block begin = emit_block(e, "begin");
+    emit_at(e, e->entry);
+    emit_jump(e, begin);
+    emit_at(e, begin);
+    Val setup = LLVMGetParam(e->fn, 0);
+    e->task = stand_in_task(e, setup);
+    FaultTarget target;
+    fault_target_open(&target, nullptr, false);
+    e->faults = &target;
+    Op none = {.kind = OP_HINT, .step = STEP_NONE};
+    SetupEmit s = {setup, frame_new(e, arena_copy(e->arena, &none, sizeof none, alignof(Op)), nullptr, nullptr)};
+    setup_sources(e, &s);
+    setup_sinks(e, &s);
+    setup_limits(e, &s);
+    setup_rejects(e, &s);
+    close_setup(e, &target, setup, e->task);
+    emit_region_end(e, 0);
+    e->faults = nullptr;
+    return e->fn;
+}

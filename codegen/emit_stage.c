@@ -1,0 +1,328 @@
+// Stages: one function each, int32_t stage(SbTask *). A row is pushed depth first through the
+// operators of the stage into its terminals.
+//
+//   entry ─▶ loop over the input ─▶ row ─▶ operators ... ─▶ terminals
+//              ▲                      └─ filtered, rejected ─┐   │
+//              └──────────────────────────────────── next ◀──┴───┘
+//   leave: counters, cursor and order go back to the task.
+#include "codegen/emit_stage.h"
+
+#include <stdio.h>
+
+// ---- counters ------------------------------------------------------------------------------------
+
+static Val counter_slot(Emit *e, uint32_t step, SbCount kind) {
+    StageEmit *s = e->stage;
+    for (size_t i = 0; i < s->counter_count; i++)
+        if (s->counters[i].step == step && s->counters[i].kind == kind) return s->counters[i].slot;
+    Val slot = emit_alloca(e, e->i64, "count");
+    Block here = emit_here(e);
+    LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
+    emit_store(e, emit_i64(e, 0), slot);
+    emit_at(e, here);
+    arena_push(e->arena, s->counters, s->counter_count, s->counter_cap, ((Counter){step, kind, slot}));
+    return slot;
+}
+
+void stage_count(Emit *e, StepId step, SbCount kind, Val rows) {
+    if (step.i == STEP_NONE.i) return;
+    Val slot = counter_slot(e, step.i, kind);
+    emit_store(e, LLVMBuildAdd(e->b, emit_load(e, e->i64, slot, ""), rows, ""), slot);
+}
+
+Val stage_next_order(Emit *e) {
+    Val order = emit_load(e, e->i64, e->stage->order, "order");
+    emit_store(e, LLVMBuildAdd(e->b, order, emit_i64(e, 1), ""), e->stage->order);
+    return order;
+}
+
+// ---- consumers -----------------------------------------------------------------------------------
+
+void stage_judge_filters(Emit *e, Frame *frame, Block next) {
+    const SourceOp *source = &frame->op->source;
+    for (uint32_t i = 0; i < source->filter_count; i++) {
+        Frame *over = frame_over(e, frame, source->filters[i].step);
+        Val keep = emit_condition(e, over, source->filters[i].pred);
+        Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
+        emit_branch(e, keep, kept, filtered);
+        emit_at(e, filtered);
+        stage_count(e, source->filters[i].step, SB_FILTERED, emit_i64(e, 1));
+        emit_jump(e, next);
+        emit_at(e, kept);
+    }
+}
+
+typedef struct Consumer {
+    const Op *op;        // A member of the stage; null: a terminal.
+    uint32_t  terminal;
+} Consumer;
+
+static uint32_t consumers_of(const Emit *e, const Op *op, Consumer *out, uint32_t max) {
+    const Stage *stage = e->stage->stage;
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < stage->op_count; i++) {
+        const Op *member = graph_op_at(e->graph, stage->ops[i]);
+        if (member->inputs[0].i == op->id.i && count < max) out[count++] = (Consumer){member, 0};
+    }
+    for (uint32_t i = 0; i < stage->terminal_count; i++)
+        if (stage->terminals[i].op.i == op->id.i && count < max) out[count++] = (Consumer){nullptr, i};
+    return count;
+}
+
+static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
+    Frame *out = frame_new(e, op, frame, nullptr);
+    Val keep = emit_condition(e, out, op->filter.pred);
+    Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
+    emit_branch(e, keep, kept, filtered);
+    emit_at(e, filtered);
+    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+    emit_at(e, kept);
+    stage_push(e, out, next);
+}
+
+// What can fault is judged here, in order; the rest when somebody asks.
+static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
+    Frame *out = frame_new(e, op, frame, nullptr);
+    const bool *used = e->plan->usage.columns[op->id.i];
+    for (uint32_t i = 0; i < op->project.count; i++)
+        if (used[i] && graph_faults(e->graph, op->project.items[i].expr)) frame_column(e, out, i);
+    stage_push(e, out, next);
+}
+
+static Value load_exploded(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    if (column != op->explode.column) return frame_column(e, frame->input[0], column);
+    return emit_load_value(e, op->columns[column].type, frame->entry);
+}
+
+static Val identify_exploded(Emit *e, Frame *frame) {
+    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
+                      arg(frame->number));
+}
+
+static void deliver_explode(Emit *e, Frame *frame, const Op *op, Block next) {
+    Value list = frame_column(e, frame, op->explode.column);
+    const Type *elem = op->columns[op->explode.column].type;
+    Val len = list.valid ? LLVMBuildSelect(e->b, list.valid, list.b, emit_i64(e, 0), "") : list.b;
+    Block some = emit_block(e, "some"), none = emit_block(e, "none"), head = emit_block(e, "element");
+    Block latch = emit_block(e, "element_next");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, len, emit_i64(e, 0), ""), some, none);
+    emit_at(e, none);
+    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+    emit_at(e, some);
+    stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, len, emit_i64(e, 1), ""));
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val i = emit_phi(e, e->i64, "element");
+    emit_phi_add(i, emit_i64(e, 0), some);
+    Frame *out = frame_new(e, op, frame, nullptr);
+    out->load = load_exploded;
+    out->identify = identify_exploded;
+    out->number = i;
+    Val offset = LLVMBuildMul(e->b, i, emit_i64(e, (int64_t)type_size(elem)), "");
+    out->entry = emit_index(e, e->i8, list.a, offset);
+    stage_push(e, out, latch);
+    emit_at(e, latch);
+    Val more = LLVMBuildAdd(e->b, i, emit_i64(e, 1), "");
+    emit_phi_add(i, more, latch);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, more, len, ""), head, next);
+}
+
+static void deliver_sample(Emit *e, Frame *frame, const Op *op, Block next) {
+    Frame *out = frame_new(e, op, frame, nullptr);
+    Val seed = emit_expr(e, out, op->sample.seed).a, share = emit_expr(e, out, op->sample.fraction).a;
+    Val keep = emit_callv(e, "sb_sampled", e->i1, arg(seed), arg(frame_identity(e, frame)), arg(share));
+    Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
+    emit_branch(e, keep, kept, filtered);
+    emit_at(e, filtered);
+    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+    emit_at(e, kept);
+    stage_push(e, out, next);
+}
+
+static void deliver_member(Emit *e, Frame *frame, const Op *op, Block next) {
+    switch (op->kind) {
+    case OP_FILTER: deliver_filter(e, frame, op, next); return;
+    case OP_PROJECT: deliver_project(e, frame, op, next); return;
+    case OP_EXPLODE: deliver_explode(e, frame, op, next); return;
+    case OP_SAMPLE: deliver_sample(e, frame, op, next); return;
+    case OP_HINT: stage_push(e, frame_new(e, op, frame, nullptr), next); return;
+    case OP_JOIN: stage_probe(e, frame, op, next); return;
+    case OP_SOURCE: case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_UNION:
+    case OP_ZIP: case OP_SHUFFLE: case OP_SINK:
+        break;  // Terminals, or roots of stages.
+    }
+}
+
+// A limited terminal takes rows while it has some left; when none has, the stage is satisfied.
+static void deliver_limited(Emit *e, Frame *frame, uint32_t i, Block next) {
+    StageEmit *s = e->stage;
+    Block takes = emit_block(e, "takes"), taken = emit_block(e, "taken");
+    Val left = emit_load(e, e->i64, s->left[i], "left");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, left, emit_i64(e, 0), ""), takes, next);
+    emit_at(e, takes);
+    emit_store(e, LLVMBuildSub(e->b, left, emit_i64(e, 1), ""), s->left[i]);
+    terminal_keep(e, frame, i, taken);
+    emit_at(e, taken);
+    if (!s->can_stop) {
+        emit_jump(e, next);
+        return;
+    }
+    Val all = emit_i64(e, 0);
+    for (uint32_t t = 0; t < s->stage->terminal_count; t++)
+        all = LLVMBuildOr(e->b, all, emit_load(e, e->i64, s->left[t], ""), "");
+    Val some = LLVMBuildICmp(e->b, LLVMIntNE, all, emit_i64(e, 0), "");
+    emit_branch_likely(e, some, next, s->satisfied);
+}
+
+static void deliver_terminal(Emit *e, Frame *frame, uint32_t i, Block next) {
+    const Terminal *terminal = &e->stage->stage->terminals[i];
+    if (terminal->is_sink) terminal_sink(e, frame, i, next);
+    else if (e->stage->left[i]) deliver_limited(e, frame, i, next);
+    else if (e->plan->breakers[terminal->index].kind == BREAK_GROUP) terminal_group(e, frame, i, next);
+    else terminal_keep(e, frame, i, next);
+}
+
+static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
+    FaultTarget *outer = e->faults, target;
+    bool fails = e->faults_fail;
+    size_t mark = emit_region_begin(e);
+    fault_target_open(&target, outer, false);
+    e->faults = &target;
+    e->faults_fail = consumer.op && e->plan->fails[consumer.op->id.i];
+    if (consumer.op) deliver_member(e, frame, consumer.op, next);
+    else deliver_terminal(e, frame, consumer.terminal, next);
+    e->faults = outer;
+    e->faults_fail = fails;
+    fault_target_close(e, &target, &e->stage->origin, next, e->stage->stop);
+    emit_region_end(e, mark);
+}
+
+void stage_push(Emit *e, Frame *frame, Block next) {
+    enum { CONSUMERS_MAX = 64 };
+    Consumer consumers[CONSUMERS_MAX];
+    uint32_t count = consumers_of(e, frame->op, consumers, CONSUMERS_MAX);
+    if (!count) {
+        emit_jump(e, next);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        Block after = i + 1 < count ? emit_block(e, "fork") : next;
+        deliver(e, frame, consumers[i], after);
+        if (i + 1 < count) emit_at(e, after);
+    }
+}
+
+// ---- the function --------------------------------------------------------------------------------
+
+void stage_leave(Emit *e, SbStageStatus status) {
+    emit_phi_add(e->stage->leave_status, emit_i32(e, (uint32_t)status), emit_here(e));
+    emit_jump(e, e->stage->leave);
+}
+
+void stage_block_border(Emit *e, Block next) {
+    Block full = emit_block(e, "full");
+    Val is_full = emit_callv(e, "sb_task_border", e->i32, arg(e->task));
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, is_full, emit_i32(e, 0), ""), next, full);
+    emit_at(e, full);
+    stage_leave(e, SB_STAGE_FULL);
+}
+
+static void load_terminals(Emit *e) {
+    StageEmit *s = e->stage;
+    const Stage *stage = s->stage;
+    s->terminals = arena_new_array(e->arena, Val, stage->terminal_count + 1);
+    s->left = arena_new_array(e->arena, Val, stage->terminal_count + 1);
+    s->can_stop = stage->terminal_count > 0;
+    Val all = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, terminals), "terminals");
+    for (uint32_t i = 0; i < stage->terminal_count; i++) {
+        const Terminal *terminal = &stage->terminals[i];
+        s->terminals[i] = emit_load_at(e, e->ptr, all, sizeof(void *) * i, "terminal");
+        bool limited = !terminal->is_sink && e->plan->breakers[terminal->index].limited;
+        s->can_stop = s->can_stop && limited;
+        if (!limited) continue;
+        Val limits = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, limits), "limits");
+        s->left[i] = emit_alloca(e, e->i64, "left");
+        emit_store(e, emit_load_at(e, e->i64, limits, sizeof(int64_t) * i, ""), s->left[i]);
+    }
+}
+
+static void store_back(Emit *e) {
+    StageEmit *s = e->stage;
+    emit_store_at(e, emit_load(e, e->i64, s->order, ""), e->task, offsetof(SbTask, order));
+    emit_store_at(e, emit_load(e, e->i64, s->cursor, ""), e->task, offsetof(SbTask, cursor));
+    Val counts = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, counts), "counts");
+    for (size_t i = 0; i < s->counter_count; i++) {
+        const Counter *counter = &s->counters[i];
+        size_t at = sizeof(int64_t) * (counter->step * (size_t)SB_COUNTS + (size_t)counter->kind);
+        Val sum = LLVMBuildAdd(e->b, emit_load_at(e, e->i64, counts, at, ""),
+                               emit_load(e, e->i64, counter->slot, ""), "");
+        emit_store_at(e, sum, counts, at);
+    }
+    Val limits = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, limits), "limits");
+    for (uint32_t i = 0; i < s->stage->terminal_count; i++)
+        if (s->left[i])
+            emit_store_at(e, emit_load(e, e->i64, s->left[i], ""), limits, sizeof(int64_t) * i);
+}
+
+static void emit_frame_of_function(Emit *e) {
+    StageEmit *s = e->stage;
+    s->leave = emit_block(e, "leave");
+    s->stop = emit_block(e, "stop");
+    emit_at(e, s->leave);
+    s->leave_status = emit_phi(e, e->i32, "status");
+    emit_at(e, s->stop);
+    stage_leave(e, SB_STAGE_FAULT);
+    emit_at(e, e->entry);
+    s->order = emit_alloca(e, e->i64, "order");
+    s->cursor = emit_alloca(e, e->i64, "cursor");
+    emit_store(e, emit_load_at(e, e->i64, e->task, offsetof(SbTask, order), ""), s->order);
+    emit_store(e, emit_load_at(e, e->i64, e->task, offsetof(SbTask, cursor), ""), s->cursor);
+    load_terminals(e);
+    if (!s->can_stop) return;
+    s->satisfied = emit_block(e, "satisfied");
+    Block here = emit_here(e);
+    emit_at(e, s->satisfied);
+    emit_store_at(e, emit_i32(e, 1), e->task, offsetof(SbTask, stopped));
+    // The loop that can be left so adds what it counts itself before it leaves.
+    emit_at(e, here);
+}
+
+static void loop_over_input(Emit *e) {
+    const Stage *stage = e->stage->stage;
+    const Op *root = graph_op_at(e->graph, stage->root);
+    if (stage->kind != STAGE_SCAN) {
+        stage_loop_entries(e);
+        return;
+    }
+    switch (root->source.format) {
+    case FORMAT_CSV: case FORMAT_JSONL: case FORMAT_TEXT: stage_loop_text(e); return;
+    case FORMAT_FILES: case FORMAT_INLINE: stage_loop_entries(e); return;
+    case FORMAT_RANGE: stage_loop_range(e); return;
+    }
+}
+
+Val emit_stage(Emit *e, uint32_t index) {
+    char name[32];
+    snprintf(name, sizeof name, "sb_stage_%u", index);
+    Ty type = LLVMFunctionType(e->i32, &e->ptr, 1, false);
+    StageEmit stage = {.stage = &e->plan->stages[index]};
+    e->stage = &stage;
+    e->fn = LLVMAddFunction(e->module, name, type);
+    e->task = LLVMGetParam(e->fn, 0);
+    e->entry = emit_block(e, "entry");
+    e->faults = nullptr;
+    e->faults_fail = false;
+    e->undo_count = 0;
+    emit_debug_function(e, graph_op_at(e->graph, stage.stage->root)->span, name);
+    emit_frame_of_function(e);
+    loop_over_input(e);
+    emit_at(e, stage.leave);
+    store_back(e);
+    LLVMBuildRet(e->b, stage.leave_status);
+    e->stage = nullptr;
+    return e->fn;
+}

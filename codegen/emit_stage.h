@@ -1,0 +1,79 @@
+// A stage function under construction: its loop, its counters and where its rows go.
+#ifndef SBC_CODEGEN_EMIT_STAGE_H
+#define SBC_CODEGEN_EMIT_STAGE_H
+
+#include "codegen/emit_row.h"
+
+typedef struct Counter {
+    uint32_t step;
+    SbCount  kind;
+    Val      slot;    // i64 in the entry block.
+} Counter;
+
+typedef struct StageEmit {
+    const Stage *stage;
+    Counter  *counters;
+    size_t    counter_count, counter_cap;
+    Val      *terminals;   // By terminal: SbGroups *, SbRows *, SbOut *.
+    Val      *left;        // By terminal: slot of the rows that it still takes; null: all.
+    bool      can_stop;    // Every terminal is limited.
+    Val       order;       // Slot of the order key of the next row.
+    Val       cursor;      // Slot: what task->cursor gets when the stage leaves.
+    RowOrigin origin;
+    Block     leave;       // Ends the call; takes the status.
+    Val       leave_status;
+    Block     stop;        // Leaves with SB_STAGE_FAULT.
+    Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
+} StageEmit;
+
+// Emits the function of stage number `index` and returns it.
+Val emit_stage(Emit *e, uint32_t index);
+
+// Hands a row of `frame`'s operator to its consumers, then goes to `next`.
+void stage_push(Emit *e, Frame *frame, Block next);
+// Emits the filters that stand directly behind a source's read; goes on with a row that they keep.
+void stage_judge_filters(Emit *e, Frame *frame, Block next);
+void stage_count(Emit *e, StepId step, SbCount kind, Val rows);
+Val  stage_next_order(Emit *e);      // Takes an order key.
+void stage_leave(Emit *e, SbStageStatus status);
+
+// The loops over the stage's input (emit_scan.c, emit_entries.c): for each row they fill the
+// frame of the root operator and call stage_push.
+void stage_loop_text(Emit *e);
+void stage_loop_entries(Emit *e);
+void stage_loop_range(Emit *e);
+// At a border between blocks of rows, cursor stored: polls cancellation and quotas, then `next`.
+void stage_block_border(Emit *e, Block next);
+
+// Terminals.
+void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_sink.c
+void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_keep.c
+void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next);   // emit_group.c
+void stage_probe(Emit *e, Frame *frame, const Op *join, Block next);         // emit_join.c
+
+// Where a column of `files` and inline rows stands in its entry (emit_entries.c).
+size_t record_offset(const SourceOp *source, uint32_t column);
+
+// Keys (emit_key.c): values, their hash, and comparison with stored slots. Floats are brought to
+// one form first: -0.0 is 0.0, and all NaNs are one.
+typedef struct KeyParts {
+    Value value;
+    Val   head, tail;   // Of a text.
+} KeyParts;
+
+KeyParts key_parts(Emit *e, const Type *type, Value value);
+Val  key_hash(Emit *e, Val hash, const Type *type, const KeyParts *key);
+Val  key_equals_slot(Emit *e, const Type *type, const KeyParts *key, const Slot *slot, Val entry);
+Val  slots_equal(Emit *e, const Slot *slot, Val a, Val b);  // In two entries.
+Value slot_load(Emit *e, const Slot *slot, Val entry);
+void  slot_store(Emit *e, const Slot *slot, Value value, Val entry);
+
+// Functions of breakers (emit_breaker.c): merge, prefix, compare, equal; null where a breaker has none.
+typedef struct BreakerFns {
+    Val merge, prefix, compare, equal;
+} BreakerFns;
+
+BreakerFns emit_breaker(Emit *e, uint32_t index);
+Val emit_group_merge(Emit *e, uint32_t index);  // emit_group.c
+
+#endif

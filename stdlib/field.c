@@ -1,0 +1,32 @@
+#include "stdlib/field.h"
+
+#include "stdlib/csv.h"
+#include "stdlib/json.h"
+#include "stdlib/key.h"
+
+static bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+bool sb_field_is_null(const SbFieldRules *rules, const char *ptr, int64_t len) {
+    while (rules->number && len && is_space(ptr[0])) ptr++, len--;
+    while (rules->number && len && is_space(ptr[len - 1])) len--;
+    for (uint32_t i = 0; i < rules->null_count; i++)
+        if (sb_str_equal((SbStr){ptr, len}, rules->nulls[i])) return true;
+    return false;
+}
+
+int32_t sb_field_text(SbCall *call, const SbFieldRules *rules, const char *ptr, int64_t len,
+                      SbStr *out) {
+    if (rules->quote && len && ptr[0] == rules->quote) {
+        *out = sb_csv_unquote(call, ptr, len, rules->quote);
+        return out->ptr ? SB_OK : SB_FAULT_TOO_LARGE;
+    }
+    *out = (SbStr){ptr, len};
+    if (sb_field_is_null(rules, ptr, len)) return SB_NULL;
+    return len || rules->is_text ? SB_OK : SB_FAULT_MISSING;
+}
+
+int32_t sb_field_json(SbCall *call, const SbType *type, const char *ptr, int64_t len, void *out) {
+    SbJsonSlot slot;
+    int32_t status = sb_json_slot(call, ptr, len, &slot);
+    return status ? status : sb_json_value(call, type, &slot, out);
+}
