@@ -95,32 +95,31 @@ static double rounded_integer_sum(const Sums *sums, const Type *type) {
 
 static int32_t mean(const AggCall *call, Value *out) {
     Sums sums = sums_of(call, false);
+    int64_t count = (int64_t)call->input->count;
+    __int128 number;
+    if (call->type->kind == TYPE_DURATION) {  // Whole microseconds, halves away from zero.
+        if (!big_to_i128(&sums.x, &number)) return SB_FAULT_OVERFLOW;
+        *out = value_i64((int64_t)((number + (number < 0 ? -(count / 2) : count / 2)) / count));
+        return SB_OK;
+    }
     double total = type_is_float(call->type) ? rounded_sum(&sums, 53)
                                              : rounded_integer_sum(&sums, call->type);
-    double result = total / (double)call->input->count;
-    if (type_base(call->agg->type)->kind == TYPE_DURATION) *out = value_i64((int64_t)result);
-    else *out = value_f64(result);
+    *out = value_f64(total / (double)count);
     return SB_OK;
 }
 
-// f64(n Sxx - Sx Sx) / (f64(n) f64(n - 1))
+// f64(n Sxx - Sx Sx) / (f64(n) f64(n - 1)); the numerator is exact. Its arguments are floats.
 static int32_t variance(const AggCall *call, Value *out, bool root) {
-    size_t n = call->input->count;
+    uint64_t n = call->input->count;
     *out = value_null();
     if (n < 2) return SB_OK;
     Sums sums = sums_of(call, true);
-    Big count = big_of(n);
-    Big numerator = big_product(&count, &sums.xx), square = big_product(&sums.x, &sums.x);
+    Big count = big_of(n), square = big_product(&sums.x, &sums.x);
+    Big numerator = big_product(&count, &sums.xx);
     big_negate(&square);
     big_add(&numerator, &square);
-    double top = big_round(&numerator, type_is_float(call->type) ? BIG_UNIT : 0, 53);
-    if (call->type->kind == TYPE_DECIMAL) {
-        __int128 number;
-        if (big_to_i128(&numerator, &number)) top = decimal_to_f64(number, 2u * call->type->scale);
-        else top /= (double)power_of_ten(call->type->scale) * (double)power_of_ten(call->type->scale);
-    }
-    if (sums.nan || sums.up || sums.down) top = (double)NAN;
-    double result = top / ((double)n * (double)(n - 1));
+    double result = big_round(&numerator, BIG_UNIT, 53) / ((double)n * (double)(n - 1));
+    if (sums.nan || sums.up || sums.down) result = (double)NAN;
     *out = value_f64(root ? sqrt(result) : result);
     return SB_OK;
 }
@@ -138,6 +137,7 @@ static int32_t extreme(const AggCall *call, bool greatest, Value *out) {
         if (greatest ? sign > 0 : sign < 0) best = row;
     }
     *out = best->x;
+    if (!by && type_is_float(call->type)) out->f += 0.0;  // -0.0 is 0.0, whichever came first.
     return SB_OK;
 }
 
@@ -170,22 +170,30 @@ static int32_t quantile(const AggCall *call, double fraction, Value *out) {
     const Value *values = sorted_values(call);
     double place = fraction * (double)(call->input->count - 1), whole = floor(place);
     size_t i = (size_t)whole;
-    double low = as_f64(call->type, &values[i]);
+    double low = as_f64(call->type, &values[i]) + 0.0;  // -0.0 counts as 0.0.
     *out = value_f64(low);
-    if (place > whole)
-        out->f = low + (as_f64(call->type, &values[i + 1]) - low) * (place - whole);
+    if (place == whole) return SB_OK;
+    double high = as_f64(call->type, &values[i + 1]);
+    if (high != low) out->f = low + (high - low) * (place - whole);  // Infinities have no distance.
     return SB_OK;
 }
 
+// The longest run of sorted values; of equal ones the value that came first.
 static int32_t mode(const AggCall *call, Value *out) {
-    const AggInput *input = call->input;
-    size_t best = 0;
-    for (size_t i = 0; i < input->count; i++) {
-        size_t same = 0;
-        for (size_t k = 0; k < input->count; k++) {
-            if (value_same(call->type, &input->rows[i].x, &input->rows[k].x)) same++;
+    const Value *values = sorted_values(call);
+    size_t count = call->input->count, best = 0;
+    size_t *runs = arena_new_array(call->arena, size_t, count);
+    for (size_t i = 0, run = 0; i < count; i++) {
+        run = i && value_same(call->type, &values[i - 1], &values[i]) ? run + 1 : 1;
+        runs[i] = run;
+        if (run > best) best = run;
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if (runs[k] != best || !value_same(call->type, &values[k], &call->input->rows[i].x)) continue;
+            *out = call->input->rows[i].x;
+            return SB_OK;
         }
-        if (same > best) best = same, *out = input->rows[i].x;
     }
     return SB_OK;
 }

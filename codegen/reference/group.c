@@ -67,6 +67,7 @@ static void group_take(Job *job, Node *node, Groups *groups, const Row *row) {
     eval_row(&job->eval, row, nullptr);
     for (uint32_t k = 0; k < key_count && !status; k++) {
         status = eval_expr(&job->eval, op->group.keys[k].expr, &keys[k]);
+        if (type_is_float(op->columns[k].type)) keys[k].f += 0.0;  // -0.0 is 0.0 and comes out so.
         if (!status) value_key(&buf, type_base(op->columns[k].type), &keys[k]);
     }
     for (uint32_t a = 0; a < agg_count && !status; a++) {
