@@ -262,6 +262,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "graph_test",
     "plan_test",
     "ir_test",
+    "verify_test",
     "csv_test",
     "lines_test",
     "json_test",

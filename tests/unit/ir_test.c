@@ -231,12 +231,63 @@ static void errors_name_the_line(void) {
     }
 }
 
+// ---- docs/ir.md ----
+
+static void has_row(const char *doc, Arena *arena, Text row) {
+    CHECK_SAYS(strstr(doc, text_c(arena, row)), "docs/ir.md lacks: %.*s", TEXT_ARG(row));
+}
+
+static void expr_row(const char *doc, Arena *arena, const char *name, int arity, bool faults,
+                     const char *meaning) {
+    Text count = arity < 0 ? TEXT("any") : text_format(arena, "%d", arity);
+    has_row(doc, arena, text_format(arena, "\n| `%s` | %.*s | %s | %s |\n", name, TEXT_ARG(count),
+                                    faults ? "yes" : "no", meaning));
+}
+
+static void op_row(const char *doc, Arena *arena, const char *name, int inputs, const char *meaning) {
+    has_row(doc, arena, text_format(arena, "\n| `%s` | %d | %s |\n", name, inputs, meaning));
+}
+
+static void the_manual_has_the_tables_of_operators(void) {
+    Arena *arena = arena_new();
+    const char *doc = text_c(arena, file_text(arena, "docs/ir.md"));
+#define EXPR(name, text, arity, faults, meaning) expr_row(doc, arena, text, arity, faults, meaning);
+#define OP(name, text, inputs, meaning) op_row(doc, arena, text, inputs, meaning);
+#include "ir/ops.def"
+    arena_free(arena);
+}
+
+// The example of the manual is a graph, and in the printed form.
+static void the_example_of_the_manual_is_read(void) {
+    Arena *arena = arena_new();
+    const char *doc = text_c(arena, file_text(arena, "docs/ir.md"));
+    const char *start = strstr(doc, "```\n"), *end = start ? strstr(start + 4, "```") : nullptr;
+    CHECK(end);
+    if (end) {
+        Text example = {start + 4, (size_t)(end - start) - 4};
+        Graph *graph = read_text(arena, example);
+        CHECK(graph && text_eq(print_text(arena, graph), example));
+    }
+    arena_free(arena);
+}
+
+static void the_manual_has_every_pass(void) {
+    Arena *arena = arena_new();
+    const char *doc = text_c(arena, file_text(arena, "docs/ir.md"));
+    for (size_t i = 0; i < pass_count; i++)
+        has_row(doc, arena, text_format(arena, "\n| `%s` |", passes[i].name));
+    arena_free(arena);
+}
+
 static const UnitTest tests[] = {
     {"passes_do_what_the_files_say", passes_do_what_the_files_say},
     {"what_is_printed_is_read_back", what_is_printed_is_read_back},
     {"every_pass_leaves_a_good_graph", every_pass_leaves_a_good_graph},
     {"the_printed_form_is_the_written_one", the_printed_form_is_the_written_one},
     {"errors_name_the_line", errors_name_the_line},
+    {"the_manual_has_the_tables_of_operators", the_manual_has_the_tables_of_operators},
+    {"the_example_of_the_manual_is_read", the_example_of_the_manual_is_read},
+    {"the_manual_has_every_pass", the_manual_has_every_pass},
 };
 
 UNIT_MAIN("ir", tests)
