@@ -202,6 +202,8 @@ const stdlib: []const []const u8 = &.{
     "string.c",
     "string_make.c",
     "unicode.c",
+    "list.c",
+    "digest.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "aggregate_extreme",
@@ -241,6 +243,8 @@ const stdlib_headers: []const []const u8 = &.{
     "json_text.h",
     "text_out.h",
     "string.h",
+    "list.h",
+    "digest.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
@@ -267,6 +271,8 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "lines_test",
     "json_test",
     "string_test",
+    "list_test",
+    "digest_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };
