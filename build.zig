@@ -204,6 +204,11 @@ const stdlib: []const []const u8 = &.{
     "unicode.c",
     "list.c",
     "digest.c",
+    "encode.c",
+    "format.c",
+    "random.c",
+    "condition.c",
+    "json_access.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "aggregate_extreme",
@@ -245,6 +250,10 @@ const stdlib_headers: []const []const u8 = &.{
     "string.h",
     "list.h",
     "digest.h",
+    "encode.h",
+    "random.h",
+    "condition.h",
+    "json_access.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
@@ -273,6 +282,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "string_test",
     "list_test",
     "digest_test",
+    "text_functions_test",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };
