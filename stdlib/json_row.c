@@ -64,22 +64,27 @@ static const char *skip_escape(const Reader *reader, const char *at) {
     }
 }
 
-// Behind the closing quote of the string whose opening quote is at `at`; null when it is none.
-static inline const char *skip_string(const Reader *reader, const char *at, uint8_t *escapes) {
-    const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\');
-    const __m256i control = _mm256_set1_epi8(0x1f);
+// A bit for each of 32 bytes that is a quote, a backslash or a control character.
+static inline uint32_t string_stops(const char *at) {
+    __m256i bytes = _mm256_loadu_si256((const __m256i *)at);
+    __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
+                                    _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
+    __m256i low = _mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f));
+    stops = _mm256_or_si256(stops, _mm256_cmpeq_epi8(low, bytes));
+    return (uint32_t)_mm256_movemask_epi8(stops);
+}
+
+// As skip_string, for any string.
+[[gnu::noinline]]
+static const char *skip_long_string(const Reader *reader, const char *at, uint8_t *escapes) {
     at++;
     while (at < reader->end) {
-        __m256i bytes = _mm256_loadu_si256((const __m256i *)at);
-        __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, quote),
-                                        _mm256_cmpeq_epi8(bytes, slash));
-        stops = _mm256_or_si256(stops, _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, control), bytes));
-        uint32_t mask = (uint32_t)_mm256_movemask_epi8(stops);
-        if (!mask) {
+        uint32_t stops = string_stops(at);
+        if (!stops) {
             at += 32;
             continue;
         }
-        at += _tzcnt_u32(mask);
+        at += _tzcnt_u32(stops);
         if (at >= reader->end) return nullptr;
         if (*at == '"') return at + 1;
         if (*at != '\\') return nullptr;
@@ -88,6 +93,14 @@ static inline const char *skip_string(const Reader *reader, const char *at, uint
         if (!at) return nullptr;
     }
     return nullptr;
+}
+
+// Behind the closing quote of the string whose opening quote is at `at`; null when it is none.
+// Sets *escapes when there are any. Most strings are plain and short.
+static inline const char *skip_string(const Reader *reader, const char *at, uint8_t *escapes) {
+    const char *stop = at + 1 + _tzcnt_u32(string_stops(at + 1));  // 33 behind `at` for none.
+    if (stop < reader->end && *stop == '"') return stop + 1;
+    return skip_long_string(reader, at, escapes);
 }
 
 static inline const char *skip_digits(const Reader *reader, const char *at) {
@@ -126,13 +139,9 @@ static inline const char *skip_word(const Reader *reader, const char *at, const 
     return at + len;
 }
 
-// A value that is no array or object; `at` < end. Sets all of the slot but ptr and len.
-static inline const char *skip_scalar(const Reader *reader, const char *at, SbJsonSlot *slot) {
-    *slot = (SbJsonSlot){};
+// A value that is no string, array or object; `at` < end. Sets kind and whole.
+static const char *skip_bare(const Reader *reader, const char *at, SbJsonSlot *slot) {
     switch (*at) {
-    case '"':
-        slot->kind = SB_JSON_STRING;
-        return skip_string(reader, at, &slot->escapes);
     case 't':
         slot->kind = SB_JSON_TRUE;
         return skip_word(reader, at, "true");
@@ -148,6 +157,13 @@ static inline const char *skip_scalar(const Reader *reader, const char *at, SbJs
     }
 }
 
+// A value that is no array or object; `at` < end. Sets all of the slot that it has.
+static inline const char *skip_scalar(const Reader *reader, const char *at, SbJsonSlot *slot) {
+    if (*at != '"') return skip_bare(reader, at, slot);
+    slot->kind = SB_JSON_STRING;
+    return skip_string(reader, at, &slot->escapes);
+}
+
 // key = string :
 static inline const char *skip_key(const Reader *reader, const char *at) {
     uint8_t escapes = 0;
@@ -161,8 +177,11 @@ static inline const char *skip_key(const Reader *reader, const char *at) {
 
 // Behind the array or object at `at`; null when its grammar is wrong.
 static const char *skip_nested(Reader *reader, const char *at) {
-    Nesting nesting = {.words_max = WORDS_HERE};
-    nesting.words = nesting.here;
+    Nesting nesting;
+    nesting.word = 0;
+    nesting.depth = 0;
+    nesting.words = nesting.here;  // Which is left as it is: most values are shallow.
+    nesting.words_max = WORDS_HERE;
     const char *end = reader->end;
     do {
         // A value starts at `at`.
@@ -177,7 +196,7 @@ static const char *skip_nested(Reader *reader, const char *at) {
                 continue;
             }
         } else {
-            SbJsonSlot slot;
+            SbJsonSlot slot;  // Nobody asks for it.
             at = skip_scalar(reader, at, &slot);
             if (!at) return nullptr;
             at = sb_json_space(at, end);
@@ -201,6 +220,7 @@ static inline const char *skip_value(Reader *reader, const char *at, SbJsonSlot 
         *slot = (SbJsonSlot){.kind = *at == '{' ? SB_JSON_OBJECT : SB_JSON_ARRAY};
         at = skip_nested(reader, at);
     } else {
+        *slot = (SbJsonSlot){};
         at = skip_scalar(reader, at, slot);
     }
     slot->ptr = start;

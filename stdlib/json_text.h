@@ -5,7 +5,10 @@
 #include "stdlib/json.h"
 
 static inline const char *sb_json_space(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r')) at++;
+    while (at < end && (uint8_t)*at <= ' ') {  // Mostly there is none.
+        if (*at != ' ' && *at != '\t' && *at != '\n' && *at != '\r') break;
+        at++;
+    }
     return at;
 }
 

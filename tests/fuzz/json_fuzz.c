@@ -4,7 +4,7 @@
 //       -o json_fuzz tests/fuzz/json_fuzz.c stdlib/json_*.c stdlib/text_out.c
 //       stdlib/number*.c stdlib/date*.c stdlib/decimal.c stdlib/zone.c stdlib/utf8.c
 //       runtime/scratch.c -lm
-//   ./json_fuzz -max_len=2000 CORPUS
+//   ./json_fuzz -max_len=2000 NEW tests/fuzz/corpus/json
 #include "runtime/scratch.h"
 #include "stdlib/json.h"
 #include "stdlib/text_out.h"
