@@ -163,6 +163,7 @@ const stdlib: []const []const u8 = &.{
     "aggregate_spread.c",
     "aggregate_sum.c",
     "aggregate_value.c",
+    "put_small.c",
     "date.c",
     "date_format.c",
     "date_math.c",
@@ -218,7 +219,7 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
     "hash",
     "key",
     "number",
-    "sink_field",
+    "put_small",
     "text_out",
     "string",
 };
@@ -321,7 +322,9 @@ pub fn build(b: *std.Build) void {
     const gen = module(b, target, optimize);
     sources(b, gen, "ir", ir);
     sources(b, gen, "codegen", codegen);
-    gen.addEmbedPath(stdlib_bitcode(b)); // #embed <csv.bc>
+    const bitcode = stdlib_bitcode(b);
+    gen.addEmbedPath(bitcode);
+    gen.addIncludePath(bitcode); // <stdlib_bitcode.inc>, which embeds them
     gen.addSystemIncludePath(.{ .cwd_relative = b.fmt("{s}/include", .{llvm}) });
     gen.addLibraryPath(.{ .cwd_relative = b.fmt("{s}/lib", .{llvm}) });
     gen.linkSystemLibrary("LLVM-22", .{ .use_pkg_config = .no });
@@ -364,6 +367,12 @@ fn stdlib_bitcode(b: *std.Build) std.Build.LazyPath {
         cc.addFileInput(b.path("runtime/abi.h"));
         cc.addFileInput(b.path("runtime/faults.def"));
     }
+    var text: []const u8 = "";
+    for (stdlib_hot) |name|
+        text = b.fmt("{s}static const unsigned char {s}_bc[] = {{\n#embed <{s}.bc>\n}};\n", .{ text, name, name });
+    text = b.fmt("{s}#define EACH_FILE(X)", .{text});
+    for (stdlib_hot) |name| text = b.fmt("{s} X({s})", .{ text, name });
+    _ = dir.add("stdlib_bitcode.inc", b.fmt("{s}\n", .{text}));
     return dir.getDirectory();
 }
 

@@ -245,6 +245,11 @@ void emit_cold(Emit *e, Val call) {
     add_call_attribute(e, call, LLVMAttributeFunctionIndex, "noinline", nullptr);
 }
 
+Val emit_hot(Emit *e, Val call) {
+    add_call_attribute(e, call, LLVMAttributeFunctionIndex, "alwaysinline", nullptr);
+    return call;
+}
+
 void emit_rewind(Emit *e) {
     Val call = emit_offset(e, e->task, offsetof(SbTask, call));
     Val at = emit_load_at(e, e->ptr, call, offsetof(SbCall, at), "");

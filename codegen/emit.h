@@ -121,11 +121,14 @@ static inline Arg arg_pair(Val a, Val b) { return (Arg){.a = a, .b = b}; }
 
 Val emit_call(Emit *e, const char *symbol, Ty result, const Arg *args, unsigned count);
 Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Val *args, unsigned count);
-void emit_cold(Emit *e, Val call);  // Marks a call as unlikely.
+void emit_cold(Emit *e, Val call);  // Marks a call as unlikely: never inlined.
+Val  emit_hot(Emit *e, Val call);   // Marks a call on the way of every row: inlined if its body is there.
 void emit_rewind(Emit *e);          // Frees the scratch memory of the row before.
 
 #define emit_callv(e, symbol, result, ...)                                                        \
     emit_call((e), (symbol), (result), (Arg[]){__VA_ARGS__}, sizeof((Arg[]){__VA_ARGS__}) / sizeof(Arg))
+
+#define emit_hotv(e, symbol, result, ...) emit_hot((e), emit_callv((e), symbol, (result), __VA_ARGS__))
 
 // ---- constants of the module (emit_const.c) -----------------------------------------------------
 

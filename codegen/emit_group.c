@@ -130,6 +130,7 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
         args[count++] = agg_arg(e, agg, graph_at(e->graph, agg->args[i])->type, i, row->args[i]);
     const char *symbol = agg_symbol(e, agg, "add");
     Val status = emit_call(e, symbol, traits & AGG_CALL ? e->i32 : e->type_void, args, count);
+    emit_hot(e, status);
     if (traits & AGG_CALL) stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
 }
 

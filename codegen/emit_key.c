@@ -33,13 +33,13 @@ KeyParts key_parts(Emit *e, const Type *type, Value value) {
         if (base->kind != TYPE_STRUCT) key.value = defined(e, key.value);
         return key;
     }
-    key.head = emit_callv(e, "sb_key_head", e->i64, arg(key.value.a), arg(key.value.b));
-    key.tail = emit_callv(e, "sb_key_tail", e->i64, arg(key.value.a), arg(key.value.b));
+    key.head = emit_hotv(e, "sb_key_head", e->i64, arg(key.value.a), arg(key.value.b));
+    key.tail = emit_hotv(e, "sb_key_tail", e->i64, arg(key.value.a), arg(key.value.b));
     return key;
 }
 
 static Val hash_word(Emit *e, Val hash, Val word) {
-    return emit_callv(e, "sb_key_word", e->i64, arg(hash), arg(word));
+    return emit_hotv(e, "sb_key_word", e->i64, arg(hash), arg(word));
 }
 
 // The bits of a scalar as a number of at most 64 bits; a 128-bit one is folded first.
@@ -62,7 +62,7 @@ Val key_hash(Emit *e, Val hash, const Type *type, const KeyParts *key) {
         hash = LLVMBuildXor(e->b, hash, LLVMBuildMul(e->b, flag, emit_i64(e, (int64_t)HASH_WORD), ""), "");
     }
     if (type_is_bytes(base))
-        return emit_callv(e, "sb_key_hash", e->i64, arg(hash), arg(key->head), arg(key->tail),
+        return emit_hotv(e, "sb_key_hash", e->i64, arg(hash), arg(key->head), arg(key->tail),
                           arg_pair(key->value.a, key->value.b));
     if (type_is_nested(base))
         return emit_callv(e, "sb_hash_value", e->i64, arg(hash), arg(emit_sbtype(e, type)),
@@ -84,7 +84,7 @@ static Val slot_valid(Emit *e, const Slot *slot, Val entry) {
 Value slot_load(Emit *e, const Slot *slot, Val entry) {
     Val address = slot_address(e, slot, entry);
     if (!slot->key_str) return emit_load_value(e, slot->type, address);
-    Val pair = emit_callv(e, "sb_key_text", e->str_pair, arg(address));
+    Val pair = emit_hotv(e, "sb_key_text", e->str_pair, arg(address));
     Value value = {LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
     if (slot->type->nullable) value.valid = slot_valid(e, slot, entry);
     return value;
@@ -122,7 +122,7 @@ Val key_equals_slot(Emit *e, const Type *type, const KeyParts *key, const Slot *
     }
     Val same;
     if (slot->key_str) {
-        same = emit_callv(e, "sb_key_equal", e->i1, arg(address), arg(key->head), arg(key->tail),
+        same = emit_hotv(e, "sb_key_equal", e->i1, arg(address), arg(key->head), arg(key->tail),
                           arg_pair(key->value.a, key->value.b));
     } else {
         Value stored = emit_load_value(e, base, address);
@@ -141,7 +141,7 @@ Val slots_equal(Emit *e, const Slot *slot, Val a, Val b) {
     }
     Val same;
     if (slot->key_str) {
-        same = emit_callv(e, "sb_keys_equal", e->i1, arg(slot_address(e, slot, a)), arg(slot_address(e, slot, b)));
+        same = emit_hotv(e, "sb_keys_equal", e->i1, arg(slot_address(e, slot, a)), arg(slot_address(e, slot, b)));
     } else {
         Value x = emit_load_value(e, base, slot_address(e, slot, a));
         Value y = emit_load_value(e, base, slot_address(e, slot, b));

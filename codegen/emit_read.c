@@ -23,7 +23,7 @@ static Val decimal_form(const Emit *e, const Type *type, char point) {
     return emit_i32(e, bits);
 }
 
-Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot) {
+Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot, bool hot) {
     Arg args[8] = {arg(text.a), arg(text.b)};
     unsigned count = 2;
     const char *symbol = type->kind < countof(readers) ? readers[type->kind] : nullptr;
@@ -47,5 +47,8 @@ Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text
                           arg(text.a), arg(text.b), arg(slot));
     }
     args[count++] = arg(slot);
-    return emit_call(e, symbol, e->i32, args, count);
+    Val status = emit_call(e, symbol, e->i32, args, count);
+    if (hot) emit_hot(e, status);
+    else emit_cold(e, status);
+    return status;
 }

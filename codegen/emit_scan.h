@@ -41,6 +41,7 @@ const TextFormat *text_format_of(Format format);
 
 // Reads a text as a value of `type` (not null) by the library function for it: sb_read_... . Returns
 // the status; the value is put into `slot` in memory layout.
-Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot);
+// `hot`: on the way of every row.
+Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot, bool hot);
 
 #endif

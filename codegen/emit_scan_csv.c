@@ -174,7 +174,7 @@ static Val read_again(Emit *e, Frame *frame, const SourceColumn *column, Value f
     Block again = emit_block(e, "again"), end = emit_block(e, "read"), from = emit_here(e);
     emit_branch(e, is_null, end, again);
     emit_at(e, again);
-    Val second = emit_read_text(e, source, base, read.text, slot);
+    Val second = emit_read_text(e, source, base, read.text, slot, false);
     emit_column_fault_if(e, frame->step, column->name, LLVMBuildNot(e->b, is_status(e, second, SB_OK), ""),
                          second, detail);
     Block again_end = emit_here(e);
@@ -195,7 +195,7 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
     if (null_word_reads(&source->options.csv, base)) {
         emit_jump(e, slow);
     } else {
-        Val status = emit_read_text(e, source, base, field, slot);
+        Val status = emit_read_text(e, source, base, field, slot, true);
         from = emit_here(e);
         emit_branch_likely(e, is_status(e, status, SB_OK), end, slow);
     }

@@ -4,22 +4,12 @@
 #include "stdlib/decimal.h"
 #include "stdlib/key.h"
 #include "stdlib/number.h"
+#include "stdlib/put_small.h"
 #include "stdlib/text_out.h"
 
 #include <string.h>
 
 enum { SCALAR_MAX = 64 };  // Bytes of any scalar that is no text.
-
-char *sb_put_copy(char *out, const char *ptr, int64_t len) {
-    memcpy(out, ptr, 32);  // Both sides have SB_SLACK bytes behind.
-    if (__builtin_expect(len > 32, 0)) memcpy(out, ptr, (size_t)len);
-    return out + len;
-}
-
-char *sb_put_bool(char *out, bool value) {
-    memcpy(out, value ? "true " : "false", 5);
-    return out + 5 - value;
-}
 
 static char *quoted_if_special(char *out, char *end) {
     bool special = end[-1] == 'n' || end[-1] == 'f';  // nan, inf, -inf

@@ -41,8 +41,6 @@ int32_t sb_value_text(SbCall *call, const SbType *type, const void *value, SbStr
 // The offending text of a cast; empty when memory is out.
 SbStr sb_cast_detail(SbCall *call, const SbType *type, const void *value);
 
-char *sb_put_bool(char *out, bool value);
-char *sb_put_copy(char *out, const char *ptr, int64_t len);  // Bytes as they are.
 char *sb_json_put_f64(char *out, double value);  // NaN and infinities as strings.
 char *sb_json_put_f32(char *out, float value);
 
