@@ -10,20 +10,45 @@ enum { FILES_MAX = 64 };
 
 // ---- files --------------------------------------------------------------------------------------
 
+// The path without `.` and `folder/..`, so that a file has one name however it is reached.
+static Text plain_path(Checker *checker, Text path) {
+    TextBuf buf = {0};
+    size_t floor = path.len && path.at[0] == '/';
+    for (size_t at = 0; at < path.len;) {
+        size_t end = at;
+        while (end < path.len && path.at[end] != '/') end++;
+        Text part = {path.at + at, end - at};
+        size_t last = buf.len;  // Where the last part that was kept begins.
+        while (last > floor && buf.at[last - 1] != '/') last--;
+        bool up = text_is(part, "..");
+        bool pops = up && buf.len > floor && !text_is((Text){buf.at + last, buf.len - last}, "..");
+        if (pops) {
+            buf.len = last > floor ? last - 1 : floor;
+        } else if (!text_is(part, ".") && (part.len || at == 0)) {
+            if (at > 0 && buf.len > floor) text_buf_char(&buf, '/');
+            text_buf_add(&buf, part.len ? part : TEXT("/"));
+        }
+        at = end + 1;
+    }
+    return text_buf_take(&buf, checker->arena);
+}
+
 Text path_beside(Checker *checker, uint32_t file, Text path) {
     Text base = TEXT("");
     if (file < checker->input->sources->file_count)
         base = checker->input->sources->files[file].path;
     size_t folder = base.len;
     while (folder && base.at[folder - 1] != '/') folder--;
-    if (!folder || (path.len && path.at[0] == '/')) return path;
-    return text_format(checker->arena, "%.*s%.*s", (int)folder, base.at, TEXT_ARG(path));
+    if (!folder || (path.len && path.at[0] == '/')) return plain_path(checker, path);
+    return plain_path(checker, text_format(checker->arena, "%.*s%.*s", (int)folder, base.at,
+                                           TEXT_ARG(path)));
 }
 
-static bool file_known(const Checker *checker, Text path) {
+static bool file_known(Checker *checker, Text path) {
     for (size_t i = 0; i < checker->program->file_count; i++) {
         uint32_t file = checker->program->files[i]->file;
-        if (text_eq(checker->input->sources->files[file].path, path)) return true;
+        if (text_eq(plain_path(checker, checker->input->sources->files[file].path), path))
+            return true;
     }
     return false;
 }
