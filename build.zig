@@ -259,6 +259,7 @@ const stdlib_headers: []const []const u8 = &.{
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "reference_csv_test",
+    "reference_library_test",
     "reference_steps_test",
     "reference_json_test",
     "breaker_test",

@@ -8,7 +8,7 @@
 
 static Value value_at(const AggCall *call, size_t i) { return call->input->rows[i].x; }
 
-// ---- sums ---------------------------------------------------------------------------------------
+// ---- sums -------------------------------------------------------------------------------------
 
 // The sum of the values and of their squares. Integers and decimals stand in their own unit,
 // floats in units of 2^BIG_HALF_UNIT and 2^BIG_UNIT.
@@ -89,7 +89,8 @@ static int32_t sum(const AggCall *call, Value *out) {
 // The sum of whole numbers * 10^-scale, rounded once to f64.
 static double rounded_integer_sum(const Sums *sums, const Type *type) {
     __int128 number;
-    if (type->kind != TYPE_DECIMAL || !big_to_i128(&sums->x, &number)) return big_round(&sums->x, 0, 53);
+    if (type->kind != TYPE_DECIMAL || !big_to_i128(&sums->x, &number))
+        return big_round(&sums->x, 0, 53);
     return decimal_to_f64(number, type->scale);
 }
 
@@ -124,7 +125,7 @@ static int32_t variance(const AggCall *call, Value *out, bool root) {
     return SB_OK;
 }
 
-// ---- order ----------------------------------------------------------------------------------------
+// ---- order ------------------------------------------------------------------------------------
 
 // The first row whose value (or `by`) is least or greatest.
 static int32_t extreme(const AggCall *call, bool greatest, Value *out) {
@@ -174,7 +175,7 @@ static int32_t quantile(const AggCall *call, double fraction, Value *out) {
     *out = value_f64(low);
     if (place == whole) return SB_OK;
     double high = as_f64(call->type, &values[i + 1]);
-    if (high != low) out->f = low + (high - low) * (place - whole);  // Infinities have no distance.
+    out->f = low + (high - low) * (place - whole);
     return SB_OK;
 }
 
@@ -190,7 +191,8 @@ static int32_t mode(const AggCall *call, Value *out) {
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < count; k++) {
-            if (runs[k] != best || !value_same(call->type, &values[k], &call->input->rows[i].x)) continue;
+            if (runs[k] != best || !value_same(call->type, &values[k], &call->input->rows[i].x))
+                continue;
             *out = call->input->rows[i].x;
             return SB_OK;
         }

@@ -167,7 +167,8 @@ static int32_t eval_convert(Eval *eval, const Expr *expr, Value *out) {
         return SB_OK;
     }
     if (expr->op == EXPR_TO_F64) {
-        if (from->kind == TYPE_DECIMAL) *out = value_f64(decimal_to_f64(value.decimal, from->scale));
+        if (from->kind == TYPE_DECIMAL)
+            *out = value_f64(decimal_to_f64(value.decimal, from->scale));
         else *out = value_f64(integer_to_f64(value_integer(from, &value)));
         return SB_OK;
     }

@@ -28,8 +28,10 @@ static ffi_type *view_members[] = {&ffi_type_pointer, &ffi_type_sint64, nullptr}
 
 static void init_pairs(ffi_type *pair, ffi_type *view) {
     // A 128-bit integer travels as two words do, but stands aligned to 16 in memory.
-    *pair = (ffi_type){.size = 16, .alignment = 16, .type = FFI_TYPE_STRUCT, .elements = pair_members};
-    *view = (ffi_type){.size = 16, .alignment = 8, .type = FFI_TYPE_STRUCT, .elements = view_members};
+    *pair =
+        (ffi_type){.size = 16, .alignment = 16, .type = FFI_TYPE_STRUCT, .elements = pair_members};
+    *view =
+        (ffi_type){.size = 16, .alignment = 8, .type = FFI_TYPE_STRUCT, .elements = view_members};
 }
 
 static ffi_type *ffi_of(const Type *type, ffi_type *pair, ffi_type *view) {
@@ -134,7 +136,8 @@ int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
     init_pairs(&extra[0], &extra[1]);
     Frame frame = {0};
     void *symbol = library_symbol(fn->symbol);
-    if (!symbol || expr->arg_count + 4 > ARGS_MAX) return eval_fault(eval, SB_FAULT_BAD_ARGUMENT, fn->name);
+    if (!symbol || expr->arg_count + 4 > ARGS_MAX)
+        return eval_fault(eval, SB_FAULT_BAD_ARGUMENT, fn->name);
     if (fn->traits & FN_CALL) push_pointer(eval, &frame, &eval->call);
     uint64_t identity = eval->rows[0] ? eval->rows[0]->identity : 0;
     if (fn->traits & FN_RANDOM) push(&frame, &ffi_type_uint64, &identity);

@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-// ---- paths --------------------------------------------------------------------------------------
+// ---- paths ------------------------------------------------------------------------------------
 
 typedef struct Paths {
     Arena *arena;
@@ -85,7 +85,9 @@ static bool add_paths(Job *job, Paths *paths, Text path) {
     return paths->count > before;
 }
 
-static int by_bytes(const void *a, const void *b) { return text_cmp(*(const Text *)a, *(const Text *)b); }
+static int by_bytes(const void *a, const void *b) {
+    return text_cmp(*(const Text *)a, *(const Text *)b);
+}
 
 bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, size_t *count) {
     Paths found = {.arena = job->arena};
@@ -99,7 +101,7 @@ bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, si
     return true;
 }
 
-// ---- texts --------------------------------------------------------------------------------------
+// ---- texts ------------------------------------------------------------------------------------
 
 typedef struct Bytes {
     char  *at;

@@ -11,7 +11,8 @@ bool job_open(Job *job, const Graph *graph, Arena *arena) {
     for (size_t i = 0; i < graph->op_count; i++) {
         const Op *op = &graph->ops[i];
         job->nodes[i].op = op;
-        job->nodes[i].needed = arena_new_array(arena, bool, op->column_count ? op->column_count : 1);
+        job->nodes[i].needed =
+            arena_new_array(arena, bool, op->column_count ? op->column_count : 1);
         if (op->kind == OP_SOURCE) job->nodes[i].source = sources++;
     }
     if (!eval_open(&job->eval, graph, arena)) return false;
@@ -89,7 +90,8 @@ static void want_join(Job *job, const Node *node, bool *seen) {
 static void want_distinct(Job *job, const Node *node, bool *seen) {
     const Op *op = node->op;
     want_same(job, node, 0);
-    for (uint32_t k = 0; k < op->distinct.count; k++) want_expr(job, op, op->distinct.keys[k], seen);
+    for (uint32_t k = 0; k < op->distinct.count; k++)
+        want_expr(job, op, op->distinct.keys[k], seen);
     Node *input = job_node(job, op->inputs[0]);
     for (uint32_t c = 0; c < op->column_count && !op->distinct.count; c++)
         input->needed[c] |= !op->columns[c].hidden;
@@ -134,7 +136,8 @@ static void want_inputs(Job *job, Node *node) {
     case OP_GROUP: want_group(job, node, seen); return;
     case OP_SORT:
         want_same(job, node, 0);
-        for (uint32_t k = 0; k < op->sort.count; k++) want_expr(job, op, op->sort.keys[k].key, seen);
+        for (uint32_t k = 0; k < op->sort.count; k++)
+            want_expr(job, op, op->sort.keys[k].key, seen);
         return;
     case OP_LIMIT: case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT:
         want_same(job, node, 0);
@@ -154,7 +157,8 @@ static void want_inputs(Job *job, Node *node) {
 void job_want(Job *job, OpId op) {
     Node *node = job_node(job, op);
     node->reached = true;
-    for (uint32_t c = 0; c < node->op->column_count; c++) node->needed[c] |= !node->op->columns[c].hidden;
+    for (uint32_t c = 0; c < node->op->column_count; c++)
+        node->needed[c] |= !node->op->columns[c].hidden;
     // Inputs have smaller numbers, so one way down sees every need.
     for (size_t i = job->graph->op_count; i-- > 0;) {
         node = &job->nodes[i];

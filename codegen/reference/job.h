@@ -89,7 +89,8 @@ void job_want(Job *job, OpId op);
 Row *job_row(Job *job, OpId op, size_t i);
 
 // Ends the job with a message (printf, without "error: ").
-void job_fail(Job *job, int exit_code, const char *message, ...) __attribute__((format(printf, 3, 4)));
+void job_fail(Job *job, int exit_code, const char *message, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // The value of an expression over parameters; false after failing the job.
 bool job_setting(Job *job, ExprId id, Value *out);

@@ -98,7 +98,8 @@ static void join_left(Job *job, Node *node, Join *join, const Row *left) {
     bool stays = kind == JOIN_LEFT || kind == JOIN_FULL;
     if (pairs && matches) node->counts.made += (int64_t)matches - 1;
     else if (pairs && stays) emit(job, node, left, nullptr, sb_hash_word(left->identity, 0));
-    else if (!pairs && (matches > 0) == (kind == JOIN_SEMI)) emit(job, node, left, nullptr, left->identity);
+    else if (!pairs && (matches > 0) == (kind == JOIN_SEMI))
+        emit(job, node, left, nullptr, left->identity);
     else node->counts.filtered++;
 }
 

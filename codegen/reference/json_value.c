@@ -21,7 +21,8 @@ static JsonFault read_decimal(Arena *arena, const Type *type, const JsonNode *no
     Text digits = {node->text.at, mark ? (size_t)(mark - node->text.at) : node->text.len};
     int64_t exponent = 0;
     bool negative = false;
-    for (const char *at = mark ? mark + 1 : nullptr; at && at < node->text.at + node->text.len; at++) {
+    for (const char *at = mark ? mark + 1 : nullptr; at && at < node->text.at + node->text.len;
+         at++) {
         if (*at == '-') negative = true;
         else if (*at != '+' && exponent < 1000000) exponent = exponent * 10 + (*at - '0');
     }
@@ -47,7 +48,8 @@ static JsonFault read_decimal(Arena *arena, const Type *type, const JsonNode *no
         text_buf_char(&plain, i >= 0 && i < (int64_t)buf.len ? buf.at[i] : '0');
     }
     Value value;
-    int32_t status = value_read(arena, type, text_buf_view(&plain), (ReadOptions){.point = '.'}, &value);
+    int32_t status =
+        value_read(arena, type, text_buf_view(&plain), (ReadOptions){.point = '.'}, &value);
     text_buf_free(&buf);
     text_buf_free(&plain);
     *out = value;
@@ -64,8 +66,8 @@ static JsonFault read_number(Arena *arena, const Type *type, const JsonNode *nod
     }
     if (node->kind != JSON_NUMBER) return wrong_type(node);
     if (type->kind == TYPE_DECIMAL) return read_decimal(arena, type, node, out);
-    if (type_is_integer(type) &&
-        (memchr(text.at, '.', text.len) || memchr(text.at, 'e', text.len) || memchr(text.at, 'E', text.len)))
+    if (type_is_integer(type) && (memchr(text.at, '.', text.len) ||
+                                  memchr(text.at, 'e', text.len) || memchr(text.at, 'E', text.len)))
         return wrong_type(node);
     int32_t status = value_read(arena, type, text, (ReadOptions){.point = '.'}, out);
     return status ? fault_of(status, text) : fine;
@@ -88,11 +90,13 @@ static JsonFault read_list(Arena *arena, const Type *type, const JsonNode *node,
 static JsonFault read_struct(Arena *arena, const Type *type, const JsonNode *node,
                              const struct SbZone *zone, Value *out) {
     if (node->kind != JSON_OBJECT) return wrong_type(node);
-    *out = (Value){.items = arena_new_array(arena, Value, type->field_count ? type->field_count : 1),
-                   .item_count = type->field_count};
+    *out =
+        (Value){.items = arena_new_array(arena, Value, type->field_count ? type->field_count : 1),
+                .item_count = type->field_count};
     for (uint32_t i = 0; i < type->field_count; i++) {
         const Field *field = &type->fields[i];
-        JsonFault fault = json_read_member(arena, field->type, node, field->name, zone, &out->items[i]);
+        JsonFault fault =
+            json_read_member(arena, field->type, node, field->name, zone, &out->items[i]);
         if (fault.status) return fault;
     }
     return fine;

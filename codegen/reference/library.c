@@ -193,7 +193,7 @@ Value library_get(Arena *arena, const Type *type, const void *memory) {
     return value_null();
 }
 
-// ---- what a program's constants need -----------------------------------------------------------
+// ---- what a program's constants need ----------------------------------------------------------
 
 // A C function pointer from what dlsym gives.
 #define FUNCTION(type, symbol)                                                                    \

@@ -1,4 +1,4 @@
-// Lines of text sinks: fields quoted, spellings kept, values in canonical text (docs/text_forms.md).
+// Lines of text sinks: fields quoted, spellings kept, else canonical text (docs/text_forms.md).
 #include "codegen/reference/job.h"
 #include "codegen/reference/read_json.h"
 
@@ -27,7 +27,8 @@ static bool must_quote(const CsvOptions *csv, Spelled field) {
     if (field.first && csv->comment.len && text_starts(text, csv->comment)) return true;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
-        if (c == csv->delimiter || c == '\n' || c == '\r' || (csv->quote && c == csv->quote)) return true;
+        if (c == csv->delimiter || c == '\n' || c == '\r' || (csv->quote && c == csv->quote))
+            return true;
     }
     return false;
 }
@@ -54,13 +55,13 @@ void csv_print_header(TextBuf *buf, const Op *op) {
     for (uint32_t c = 0; c < op->sink.column_count; c++) {
         if (c) text_buf_char(buf, csv->delimiter);
         Spelled field = {op->sink.columns[c].name, c == 0, false};
-        // A name that needs a quote where there is none is written as it is: the checker refuses it.
+        // A name that needs a quote where there is none is written as it is.
         if (!csv_field(buf, csv, field)) text_buf_add(buf, field.text);
     }
     text_buf_char(buf, '\n');
 }
 
-// ---- spellings ------------------------------------------------------------------------------------
+// ---- spellings --------------------------------------------------------------------------------
 
 static bool plain_characters(Text text) {
     static const char others[] = " \t+-.,:/=";
@@ -112,7 +113,7 @@ static bool spelling_of(Job *job, const SinkColumn *column, const Type *type, Fo
     return true;
 }
 
-// ---- lines ----------------------------------------------------------------------------------------
+// ---- lines ------------------------------------------------------------------------------------
 
 typedef struct Cell {
     Value       value;
@@ -165,7 +166,8 @@ bool line_print(Job *job, const Op *op, const Row *row, TextBuf *buf, int32_t *s
         Cell cell = {.type = type_base(type), .nullable = type->nullable};
         *status = eval_expr(&job->eval, sink->columns[c].value, &cell.value);
         if (*status) return false;
-        if (!spelling_of(job, &sink->columns[c], cell.type, sink->format, &sink->options.csv, &cell.spelling))
+        if (!spelling_of(job, &sink->columns[c], cell.type, sink->format, &sink->options.csv,
+                         &cell.spelling))
             return false;
         if (sink->format == FORMAT_JSONL) {
             print_json_cell(op, c, &cell, buf);

@@ -11,7 +11,9 @@ static bool at_end(const TextCursor *cursor, size_t at) { return at >= cursor->t
 static size_t line_end(const TextCursor *cursor, size_t at) {
     if (at_end(cursor, at)) return 0;
     if (cursor->text.at[at] == '\n') return 1;
-    return cursor->text.at[at] == '\r' && !at_end(cursor, at + 1) && cursor->text.at[at + 1] == '\n' ? 2 : 0;
+    return cursor->text.at[at] == '\r' && !at_end(cursor, at + 1) && cursor->text.at[at + 1] == '\n'
+               ? 2
+               : 0;
 }
 
 // From `at` to the end of the line.
@@ -60,7 +62,9 @@ static size_t quoted_field(TextCursor *cursor, TextRow *row, size_t at) {
 
 static size_t bare_field(TextCursor *cursor, TextRow *row, size_t at) {
     size_t begin = at;
-    while (!at_end(cursor, at) && cursor->text.at[at] != cursor->csv->delimiter && !line_end(cursor, at)) at++;
+    while (!at_end(cursor, at) && cursor->text.at[at] != cursor->csv->delimiter &&
+           !line_end(cursor, at))
+        at++;
     Text text = {cursor->text.at + begin, at - begin};
     add_field(cursor, row, (CsvField){text, text, false});
     return at;
@@ -98,7 +102,8 @@ bool csv_next(TextCursor *cursor, TextRow *row) {
     int32_t status = SB_OK;
     row->field_count = 0;
     for (;;) {
-        bool quoted = cursor->csv->quote && !at_end(cursor, at) && cursor->text.at[at] == cursor->csv->quote;
+        bool quoted =
+            cursor->csv->quote && !at_end(cursor, at) && cursor->text.at[at] == cursor->csv->quote;
         at = quoted ? quoted_field(cursor, row, at) : bare_field(cursor, row, at);
         if (at == SIZE_MAX) {
             status = SB_FAULT_OPEN_QUOTE;

@@ -21,7 +21,8 @@ static bool take(Parser *parser, char c) {
 
 static bool take_word(Parser *parser, const char *word) {
     size_t len = strlen(word);
-    if ((size_t)(parser->end - parser->at) < len || memcmp(parser->at, word, len) != 0) return false;
+    if ((size_t)(parser->end - parser->at) < len || memcmp(parser->at, word, len) != 0)
+        return false;
     parser->at += len;
     return true;
 }
@@ -142,7 +143,10 @@ static JsonNode *take_node(Parser *parser) {
     switch (*begin) {
     case '{': node->kind = JSON_OBJECT; parser->at++; break;
     case '[': node->kind = JSON_ARRAY; parser->at++; break;
-    case '"': node->kind = JSON_STRING; good = take_string(parser, &node->string, &node->lone); break;
+    case '"':
+        node->kind = JSON_STRING;
+        good = take_string(parser, &node->string, &node->lone);
+        break;
     case 't': node->kind = JSON_BOOL; good = take_word(parser, "true"); break;
     case 'f': node->kind = JSON_BOOL; good = take_word(parser, "false"); break;
     case 'n': node->kind = JSON_NULL; good = take_word(parser, "null"); break;

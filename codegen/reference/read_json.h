@@ -6,7 +6,14 @@
 
 enum { JSON_DEPTH_MAX = 512 };
 
-typedef enum JsonKind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT } JsonKind;
+typedef enum JsonKind {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+} JsonKind;
 
 typedef struct JsonNode JsonNode;
 

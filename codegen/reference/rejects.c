@@ -39,7 +39,8 @@ static void print_visible(TextBuf *buf, Text text, size_t bytes) {
 }
 
 static Text message_of(Arena *arena, ReadFault fault) {
-    const char *message = faults[fault.status - SB_FAULT_FIRST].message, *hole = strstr(message, "{}");
+    const char *message = faults[fault.status - SB_FAULT_FIRST].message,
+               *hole = strstr(message, "{}");
     TextBuf buf = {0};
     if (fault.column) text_buf_format(&buf, "column '%.*s': ", TEXT_ARG(*fault.column));
     if (!hole) {
@@ -62,18 +63,19 @@ static Text label_of(const Job *job, StepId step) {
     return step.i == UINT32_MAX ? (Text){0} : job->graph->steps[step.i].label;
 }
 
-// ---- failing ------------------------------------------------------------------------------------
+// ---- failing ----------------------------------------------------------------------------------
 
 // Ends the job with a record's message; `limit` is the line about limits, or empty.
 static void fail_record(Job *job, const Reject *reject, Text limit) {
     if (job->exit_code) return;
     TextBuf *out = &job->error;
     job->exit_code = 1;
-    text_buf_format(out, "error[%s]: %.*s\n", fault_code(reject->status), TEXT_ARG(reject->message));
+    text_buf_format(out, "error[%s]: %.*s\n", fault_code(reject->status),
+                    TEXT_ARG(reject->message));
     const Origin *origin = reject->origin;
     if (origin && origin->has_line)
-        text_buf_format(out, "  --> %.*s:%lld, byte %lld\n", TEXT_ARG(origin->path), (long long)origin->line,
-                        (long long)origin->offset);
+        text_buf_format(out, "  --> %.*s:%lld, byte %lld\n", TEXT_ARG(origin->path),
+                        (long long)origin->line, (long long)origin->offset);
     else if (origin && origin->has_file)
         text_buf_format(out, "  --> %.*s\n", TEXT_ARG(origin->path));
     if (reject->raw.at) {
@@ -86,8 +88,10 @@ static void fail_record(Job *job, const Reject *reject, Text limit) {
     text_buf_add(out, limit);
     text_buf_format(out, "   = fix: %s\n", faults[reject->status - SB_FAULT_FIRST].fix);
     if (limit.len)
-        text_buf_add(out, TEXT("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on "
-                               "without such rows\n"));
+        text_buf_add(
+            out,
+            TEXT("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on "
+                 "without such rows\n"));
 }
 
 void fail_fault(Job *job, StepId step, int32_t status, Text detail) {
@@ -96,7 +100,7 @@ void fail_fault(Job *job, StepId step, int32_t status, Text detail) {
     fail_record(job, &reject, (Text){0});
 }
 
-// ---- records --------------------------------------------------------------------------------------
+// ---- records ----------------------------------------------------------------------------------
 
 static void add_reject(Job *job, const Node *node, Reject reject) {
     reject.place = job->places++;
@@ -134,9 +138,12 @@ static Text row_as_json(Job *job, const Row *row) {
 
 void reject_filter(Job *job, Node *node, StepId step, const Row *row, int32_t status) {
     ReadFault fault = {.status = status, .detail = job->eval.detail};
-    Reject reject = {.step = step, .weight = 1, .status = status, .message = message_of(job->arena, fault)};
+    Reject reject = {
+        .step = step, .weight = 1, .status = status, .message = message_of(job->arena, fault)};
     reject.origin = row->met ? nullptr : row->origin;
-    reject.raw = row->met ? row_as_json(job, row) : row->origin ? raw_of_origin(job, row->origin) : (Text){0};
+    reject.raw = row->met      ? row_as_json(job, row)
+                 : row->origin ? raw_of_origin(job, row->origin)
+                               : (Text){0};
     add_reject(job, node, reject);
 }
 
@@ -148,7 +155,8 @@ void reject_row(Job *job, Node *node, const Row *row, int32_t status) {
 void reject_read(Job *job, Node *node, const Origin *origin, ReadFault fault) {
     node->counts.rejected++;
     job->eval.fails = false;
-    Reject reject = {.origin = origin, .step = node->op->step, .weight = fault.weight, .status = fault.status};
+    Reject reject = {
+        .origin = origin, .step = node->op->step, .weight = fault.weight, .status = fault.status};
     reject.message = message_of(job->arena, fault);
     reject.raw = raw_of_origin(job, origin);
     add_reject(job, node, reject);
@@ -161,20 +169,21 @@ static int by_order(const void *a, const void *b) {
     int sign = compare(!x->origin, !y->origin);
     if (!sign && x->origin) sign = compare(x->origin->source, y->origin->source);
     if (!sign && x->origin) sign = compare(x->origin->file, y->origin->file);
-    if (!sign && x->origin) sign = compare((uint64_t)x->origin->offset, (uint64_t)y->origin->offset);
+    if (!sign && x->origin)
+        sign = compare((uint64_t)x->origin->offset, (uint64_t)y->origin->offset);
     if (!sign) sign = compare(x->step.i, y->step.i);
     return sign ? sign : compare(x->place, y->place);
 }
 
-// ---- limits ---------------------------------------------------------------------------------------
+// ---- limits -----------------------------------------------------------------------------------
 
 static void judge_rows(Job *job, int64_t limit) {
     int64_t weight = 0;
     for (size_t i = 0; i < job->reject_count; i++) {
         weight += job->rejects[i].weight;
         if (weight <= limit) continue;
-        Text line = text_format(job->arena, "   = %lld row%s rejected, the limit is %lld\n", (long long)weight,
-                                weight == 1 ? "" : "s", (long long)limit);
+        Text line = text_format(job->arena, "   = %lld row%s rejected, the limit is %lld\n",
+                                (long long)weight, weight == 1 ? "" : "s", (long long)limit);
         fail_record(job, &job->rejects[0], line);
         job->reject_count = i + 1;
         return;
@@ -203,10 +212,12 @@ static bool passes_share(Job *job, double share) {
         if (i && mark->source != mark[-1].source) rows = rejected = 0;
         rows += mark->weight;
         all_rows += mark->weight;
-        while (next < job->reject_count && job->rejects[next].origin && is_behind(&job->rejects[next], mark))
+        while (next < job->reject_count && job->rejects[next].origin &&
+               is_behind(&job->rejects[next], mark))
             rejected += job->rejects[next++].weight;
         bool last = i + 1 == job->mark_count || mark[1].source != mark->source;
-        if ((rows >= SHARE_ROWS_MIN || last) && (double)rejected > share * (double)rows) return true;
+        if ((rows >= SHARE_ROWS_MIN || last) && (double)rejected > share * (double)rows)
+            return true;
     }
     for (size_t i = 0; i < job->reject_count; i++) all_rejected += job->rejects[i].weight;
     return (double)all_rejected > share * (double)all_rows;
@@ -216,8 +227,8 @@ static void judge_share(Job *job, double share) {
     int64_t rejected = 0;
     if (!job->reject_count || !passes_share(job, share)) return;
     for (size_t i = 0; i < job->reject_count; i++) rejected += job->rejects[i].weight;
-    Text line = text_format(job->arena, "   = %lld row%s rejected, the limit is %g%%\n", (long long)rejected,
-                            rejected == 1 ? "" : "s", share * 100);
+    Text line = text_format(job->arena, "   = %lld row%s rejected, the limit is %g%%\n",
+                            (long long)rejected, rejected == 1 ? "" : "s", share * 100);
     fail_record(job, &job->rejects[0], line);
 }
 
@@ -231,10 +242,11 @@ void rejects_judge(Job *job) {
     else if (options->has_share) judge_share(job, options->share);
     else if (!sink->present) judge_rows(job, 0);
     else if (sink->has_rows && job_setting(job, sink->limit_rows, &limit)) judge_rows(job, limit.i);
-    else if (sink->has_share && job_setting(job, sink->limit_share, &limit)) judge_share(job, limit.f);
+    else if (sink->has_share && job_setting(job, sink->limit_share, &limit))
+        judge_share(job, limit.f);
 }
 
-// ---- the rejects file -----------------------------------------------------------------------------
+// ---- the rejects file -------------------------------------------------------------------------
 
 static void print_json(const Job *job, TextBuf *buf, const Reject *reject) {
     const Origin *origin = reject->origin;
@@ -286,7 +298,8 @@ static void print_csv(const Job *job, TextBuf *buf, const Reject *reject) {
 }
 
 void rejects_print(const Job *job, TextBuf *buf, Format format) {
-    if (format == FORMAT_CSV) text_buf_add(buf, TEXT("step,source,line,offset,length,code,message,raw\n"));
+    if (format == FORMAT_CSV)
+        text_buf_add(buf, TEXT("step,source,line,offset,length,code,message,raw\n"));
     for (size_t i = 0; i < job->reject_count; i++) {
         if (format == FORMAT_CSV) print_csv(job, buf, &job->rejects[i]);
         else print_json(job, buf, &job->rejects[i]);

@@ -150,7 +150,8 @@ void distinct_advance(Job *job, Node *node) {
     for (uint32_t k = 0; k < op->distinct.count; k++)
         value_key(&buf, type_base(graph_at(job->graph, op->distinct.keys[k])->type), &keys[k]);
     for (uint32_t c = 0; c < op->column_count && !op->distinct.count; c++) {
-        if (!op->columns[c].hidden) value_key(&buf, type_base(op->columns[c].type), &from->values[c]);
+        if (!op->columns[c].hidden)
+            value_key(&buf, type_base(op->columns[c].type), &from->values[c]);
     }
     text_buf_char(&buf, '.');  // No key is empty.
     if (!node->state) node->state = arena_new_of(job->arena, Seen);

@@ -19,7 +19,7 @@ typedef struct Row Row;
 
 struct Row {
     Value   *values;          // By column of the operator, hidden ones included.
-    Text    *raws;            // By column: the source's bytes of an untouched value; at null if none.
+    Text    *raws;            // By column: the source's bytes of an untouched value, or at null.
     uint64_t identity;
     const Origin *origin;     // Of the first row it came from.
     // The row as the last meeting passed it on, and that operator; null before any.

@@ -7,8 +7,8 @@
 #include <string.h>
 
 // Options that only say how fast or how loud: they change nothing here.
-static const char *const ignored[] = {"threads", "partition", "memory", "progress", "stats", "workers",
-                                      "first-rows", "trace", "spill"};
+static const char *const ignored[] = {"threads", "partition",  "memory", "progress", "stats",
+                                      "workers", "first-rows", "trace",  "spill"};
 
 static bool is_ignored(Text name) {
     for (size_t i = 0; i < countof(ignored); i++) {
@@ -27,7 +27,8 @@ static void set_reject_limit(Job *job, Text value) {
     if (share) options->share = strtod(number, &end) / 100;
     else options->rows = strtoll(number, &end, 10);
     if (end == number || *end != (share ? '%' : 0) || *number == '-')
-        job_fail(job, 2, "--reject-limit takes a number of rows or a share like 0.1%%, not '%s'", number);
+        job_fail(job, 2, "--reject-limit takes a number of rows or a share like 0.1%%, not '%s'",
+                 number);
 }
 
 static void set_param(Job *job, uint32_t index, Text text) {
@@ -87,8 +88,8 @@ static void check_params(Job *job, const bool *given) {
     for (uint32_t i = 0; i < job->graph->param_count; i++) {
         const Param *param = &job->graph->params[i];
         if (expr_is_none(param->value) && !given[i])
-            job_fail(job, 2, "the parameter '%.*s' must be given: --%.*s=VALUE", TEXT_ARG(param->name),
-                     TEXT_ARG(param->name));
+            job_fail(job, 2, "the parameter '%.*s' must be given: --%.*s=VALUE",
+                     TEXT_ARG(param->name), TEXT_ARG(param->name));
     }
 }
 
@@ -127,7 +128,7 @@ int reference_run(const ReferenceRun *run) {
     return exit_code;
 }
 
-// ---- tables of tests ------------------------------------------------------------------------------
+// ---- tables of tests --------------------------------------------------------------------------
 
 static void give_rows(Job *job, const ReferenceTable *given) {
     Node *node = job_node(job, given->op);
@@ -153,8 +154,8 @@ static Value row_as_struct(Arena *arena, const Op *op, const Row *row) {
     return value;
 }
 
-bool reference_table(const Graph *graph, Arena *arena, const ReferenceTable *given, size_t given_count,
-                     ReferenceTable *want, TextBuf *error) {
+bool reference_table(const Graph *graph, Arena *arena, const ReferenceTable *given,
+                     size_t given_count, ReferenceTable *want, TextBuf *error) {
     Job job;
     size_t cap = 0;
     if (!job_open(&job, graph, arena)) return false;

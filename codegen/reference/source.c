@@ -28,7 +28,7 @@ typedef struct Source {
     ReadFault   fault;                // Of a column.
 } Source;
 
-// ---- opening ------------------------------------------------------------------------------------
+// ---- opening ----------------------------------------------------------------------------------
 
 static Source *source_new(Job *job, Node *node) {
     const SourceOp *op = &node->op->source;
@@ -44,17 +44,21 @@ static Source *source_new(Job *job, Node *node) {
     if (op->format == FORMAT_INLINE || op->format == FORMAT_RANGE) {
         source->path_count = 1;
         source->paths = arena_new_of(job->arena, Text);
-        source->paths[0] = node->op->step.i == UINT32_MAX ? op->type_name
-                                                          : job->graph->steps[node->op->step.i].label;
+        source->paths[0] = node->op->step.i == UINT32_MAX
+                               ? op->type_name
+                               : job->graph->steps[node->op->step.i].label;
     } else {
-        paths_find(job, graph_at(job->graph, op->path)->type, &value, &source->paths, &source->path_count);
+        paths_find(job, graph_at(job->graph, op->path)->type, &value, &source->paths,
+                   &source->path_count);
     }
     if (!expr_is_none(op->options.row_max) && job_setting(job, op->options.row_max, &value))
         source->row_max = value.i;
     return source;
 }
 
-static FileRead *file_read(Source *source) { return &source->job->reads[source->job->read_count - 1]; }
+static FileRead *file_read(Source *source) {
+    return &source->job->reads[source->job->read_count - 1];
+}
 
 static int64_t header_field(const TextRow *header, Text name, size_t *times) {
     int64_t found = -1;
@@ -78,7 +82,8 @@ static void csv_open(Source *source) {
     cursor->field_count = 0;
     bool found = csv_next(cursor, &header);
     if (found && header.status) {
-        job_fail(source->job, 1, "the header of '%.*s' is damaged: %s", TEXT_ARG(path), fault_code(header.status));
+        job_fail(source->job, 1, "the header of '%.*s' is damaged: %s", TEXT_ARG(path),
+                 fault_code(header.status));
         return;
     }
     cursor->field_count = header.field_count;
@@ -86,8 +91,8 @@ static void csv_open(Source *source) {
         size_t times;
         int64_t field = header_field(&header, op->columns[c].name, &times);
         if (times != 1) {
-            job_fail(source->job, 1, "'%.*s' has %s column '%.*s'", TEXT_ARG(path), times ? "more than one" : "no",
-                     TEXT_ARG(op->columns[c].name));
+            job_fail(source->job, 1, "'%.*s' has %s column '%.*s'", TEXT_ARG(path),
+                     times ? "more than one" : "no", TEXT_ARG(op->columns[c].name));
             return;
         }
         source->field_of[c] = (uint32_t)field;
@@ -105,15 +110,18 @@ static void file_open(Source *source) {
     if (!has_files(source->op->format)) return;
     Text text = {0};
     if (!file_load(job, read.path, &text)) return;
-    source->cursor = (TextCursor){
-        .arena = job->arena, .text = text, .line = 1, .csv = &source->op->options.csv, .row_max = source->row_max};
+    source->cursor = (TextCursor){.arena = job->arena,
+                                  .text = text,
+                                  .line = 1,
+                                  .csv = &source->op->options.csv,
+                                  .row_max = source->row_max};
     if (source->op->format == FORMAT_FILES) return;
     // A byte order mark is dropped; offsets count it.
     if (text_starts(text, TEXT("\xef\xbb\xbf"))) source->cursor.at = 3;
     if (source->op->format == FORMAT_CSV) csv_open(source);
 }
 
-// ---- judging columns ------------------------------------------------------------------------------
+// ---- judging columns --------------------------------------------------------------------------
 
 static bool column_fault(Source *source, uint32_t column, int32_t status, Text detail) {
     if (status) source->fault = (ReadFault){status, &source->op->columns[column].name, detail, 1};
@@ -161,8 +169,8 @@ static bool judge_csv(Source *source, uint32_t column, Value *out) {
 
 static bool judge_json(Source *source, uint32_t column, Value *out) {
     const SourceColumn *declared = &source->op->columns[column];
-    JsonFault fault = json_read_member(source->job->arena, declared->type, source->object, declared->name,
-                                       source->zone, out);
+    JsonFault fault = json_read_member(source->job->arena, declared->type, source->object,
+                                       declared->name, source->zone, out);
     return column_fault(source, column, fault.status, fault.text);
 }
 
@@ -241,7 +249,8 @@ static Verdict run_filters(Source *source, uint32_t *passed, int32_t *status) {
 
 static Counts *filter_counts(Source *source, uint32_t filter) {
     if (!source->node->filter_counts)
-        source->node->filter_counts = arena_new_array(source->job->arena, Counts, source->op->filter_count + 1);
+        source->node->filter_counts =
+            arena_new_array(source->job->arena, Counts, source->op->filter_count + 1);
     return &source->node->filter_counts[filter];
 }
 
@@ -255,7 +264,8 @@ static void count_filters(Source *source, uint32_t passed) {
 
 static bool judge_columns(Source *source) {
     for (uint32_t c = 0; c < source->op->column_count; c++) {
-        if ((source->op->columns[c].read || source->node->needed[c]) && !judge(source, c)) return false;
+        if ((source->op->columns[c].read || source->node->needed[c]) && !judge(source, c))
+            return false;
     }
     return true;
 }
@@ -298,7 +308,7 @@ static void judge_row(Source *source) {
     node_add(job, node, source->row);
 }
 
-// ---- rows -----------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------
 
 static Origin *origin_new(Source *source, int64_t offset) {
     Origin *origin = arena_new_of(source->job->arena, Origin);
@@ -342,7 +352,8 @@ static bool next_text_row(Source *source, int32_t *status, int64_t *weight) {
     origin->raw = (Text){source->cursor.text.at + row->begin, row->end - row->begin};
     *status = row->status;
     if (*status == SB_FAULT_OPEN_QUOTE) *weight = row->lines;
-    bool bytes = source->op->column_count && type_base(source->op->columns[0].type)->kind == TYPE_BYTES;
+    bool bytes =
+        source->op->column_count && type_base(source->op->columns[0].type)->kind == TYPE_BYTES;
     if (format == FORMAT_TEXT && *status == SB_FAULT_BAD_UTF8 && bytes) *status = SB_OK;
     if (format == FORMAT_JSONL && !*status) {
         source->object = json_parse(source->job->arena, origin->raw);
@@ -390,6 +401,8 @@ void source_advance(Job *job, Node *node) {
     node->counts.made++;
     RowMark mark = {node->source, (uint32_t)source->path, source->row->origin->offset, weight};
     arena_push(job->arena, job->marks, job->mark_count, job->mark_cap, mark);
-    if (status) reject_read(job, node, source->row->origin, (ReadFault){.status = status, .weight = weight});
+    if (status)
+        reject_read(job, node, source->row->origin,
+                    (ReadFault){.status = status, .weight = weight});
     else judge_row(source);
 }

@@ -67,7 +67,7 @@ static void print_sheet(TextBuf *buf, const Sheet *sheet) {
     }
 }
 
-// ---- steps ----------------------------------------------------------------------------------------
+// ---- steps ------------------------------------------------------------------------------------
 
 static bool same_step(StepId a, StepId b) { return a.i == b.i; }
 
@@ -123,21 +123,24 @@ static bool step_counts(const Job *job, StepId step, Counts *out) {
 }
 
 static void print_steps(const Job *job, TextBuf *buf) {
-    static const char *const heads[] = {"step", "in", "made", "on", "filtered", "rejected", "merged"};
+    static const char *const heads[] = {"step",     "in",       "made",  "on",
+                                        "filtered", "rejected", "merged"};
     Sheet sheet = sheet_new(job->arena, 7, heads);
     for (size_t s = 0; s < job->graph->step_count; s++) {
         Counts counts;
         if (!step_counts(job, (StepId){(uint32_t)s}, &counts)) continue;
         Line *line = add_line(&sheet, job->graph->steps[s].label);
-        const int64_t figures[] = {counts.in, counts.made, counts.on, counts.filtered, counts.rejected,
-                                   counts.merged};
-        for (size_t c = 0; c < countof(figures); c++) line->cells[c + 1] = figure(job->arena, figures[c]);
+        const int64_t figures[] = {counts.in,       counts.made,     counts.on,
+                                   counts.filtered, counts.rejected, counts.merged};
+        for (size_t c = 0; c < countof(figures); c++)
+            line->cells[c + 1] = figure(job->arena, figures[c]);
     }
     print_sheet(buf, &sheet);
 }
 
 void summary_print(const Job *job, TextBuf *buf) {
-    static const char *const sources[] = {"source", "rows", "bytes"}, *const sinks[] = {"sink", "rows", "bytes"};
+    static const char *const sources[] = {"source", "rows", "bytes"}, *const sinks[] = {
+                                                                          "sink", "rows", "bytes"};
     print_steps(job, buf);
     Sheet sheet = sheet_new(job->arena, 3, sources);
     for (size_t i = 0; i < job->read_count; i++) {

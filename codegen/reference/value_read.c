@@ -215,22 +215,23 @@ static int32_t read_duration(const Type *type, Text text, Value *out) {
     bool negative;
     take_sign(&text, &negative);
     Text whole = take_digits(&text), fraction = {0};
-    if (take(&text, '.')) fraction = take_digits(&text);
+    bool point = take(&text, '.');
+    if (point) fraction = take_digits(&text);
     int64_t unit = duration_unit(text);
-    if (!unit || whole.len + fraction.len == 0) return SB_FAULT_BAD_DURATION;
+    if (!unit || !whole.len || (point && !fraction.len)) return SB_FAULT_BAD_DURATION;
     while (fraction.len && fraction.at[fraction.len - 1] == '0') fraction.len--;
-    // Beyond 24 digits behind the point nothing can be whole microseconds, nor fit before it.
-    if (fraction.len > 24) return SB_FAULT_OUT_OF_RANGE;
     __int128 micros = 0;
     for (size_t i = 0; i < whole.len; i++) {
         micros = micros * 10 + (whole.at[i] - '0');
         if (micros > INT64_MAX) return SB_FAULT_OUT_OF_RANGE;
     }
     micros *= unit;
+    // With that many digits behind the point nothing is a whole number of microseconds.
+    if (fraction.len > 24) return SB_FAULT_BAD_DURATION;
     unsigned __int128 part = 0;
     for (size_t i = 0; i < fraction.len; i++) part = part * 10 + (unsigned)(fraction.at[i] - '0');
     unsigned __int128 scale = power_of_ten((unsigned)fraction.len);
-    if (part * (unsigned __int128)unit % scale) return SB_FAULT_OUT_OF_RANGE;
+    if (part * (unsigned __int128)unit % scale) return SB_FAULT_BAD_DURATION;
     micros += (__int128)(part * (unsigned __int128)unit / scale);
     if (negative) micros = -micros;
     if (!integer_fits(type, micros)) return SB_FAULT_OUT_OF_RANGE;

@@ -67,7 +67,7 @@ void sink_run(Job *job, Node *node) {
     }
 }
 
-// ---- before anything runs -------------------------------------------------------------------------
+// ---- before anything runs ---------------------------------------------------------------------
 
 static bool folder_has_files(const char *path) {
     DIR *dir = opendir(path);
@@ -83,7 +83,8 @@ static void check_path(Job *job, Text path) {
     struct stat st;
     if (text_is(path, "-") || job->options.overwrite || stat(name, &st) != 0) return;
     if (!S_ISDIR(st.st_mode)) job_fail(job, 2, "'%s' exists: give --overwrite to replace it", name);
-    else if (folder_has_files(name)) job_fail(job, 2, "'%s' is not empty: give --overwrite to replace it", name);
+    else if (folder_has_files(name))
+        job_fail(job, 2, "'%s' is not empty: give --overwrite to replace it", name);
 }
 
 // The path of the rejects file; at null: there is none.
@@ -111,12 +112,13 @@ void sinks_check(Job *job) {
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++) {
-            if (text_eq(paths[i], paths[k])) job_fail(job, 2, "'%.*s' is written twice", TEXT_ARG(paths[i]));
+            if (text_eq(paths[i], paths[k]))
+                job_fail(job, 2, "'%.*s' is written twice", TEXT_ARG(paths[i]));
         }
     }
 }
 
-// ---- publishing -----------------------------------------------------------------------------------
+// ---- publishing -------------------------------------------------------------------------------
 
 static bool make_parents(Job *job, const char *path) {
     char *copy = strdup(path);
@@ -242,7 +244,8 @@ void rejects_publish(Job *job) {
     Text path = rejects_path(job);
     TextBuf text = {0};
     if (!path.at) return;
-    bool csv = job->options.rejects.at ? ends_with(path, ".csv") : job->graph->rejects.format == FORMAT_CSV;
+    bool csv = job->options.rejects.at ? ends_with(path, ".csv")
+                                       : job->graph->rejects.format == FORMAT_CSV;
     rejects_print(job, &text, csv ? FORMAT_CSV : FORMAT_JSONL);
     int exit_code = job->exit_code;
     job->exit_code = 0;

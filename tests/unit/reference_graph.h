@@ -1,4 +1,4 @@
-// reference_graph.h: small graphs by hand, run by the interpreter over files in a folder of their own.
+// reference_graph.h: small graphs by hand, interpreted over files in a folder of their own.
 #ifndef SBC_TESTS_UNIT_REFERENCE_GRAPH_H
 #define SBC_TESTS_UNIT_REFERENCE_GRAPH_H
 
@@ -101,7 +101,8 @@ static inline void flow_columns(Flow *flow, Op *op, const char *columns) {
         Text name = text_copy(flow->arena, text_of(word));
         const Type *type = flow_type(flow, strtok(nullptr, ", "));
         op->columns[op->column_count] = (Column){name, type, false};
-        op->source.columns[op->column_count++] = (SourceColumn){.name = name, .type = type, .read = true};
+        op->source.columns[op->column_count++] =
+            (SourceColumn){.name = name, .type = type, .read = true};
     }
     op->source.column_count = op->column_count;
     free(copy);
@@ -112,19 +113,23 @@ static inline Op *flow_read(Flow *flow, Format format, const char *file, const c
     Op *op = flow_op(flow, OP_SOURCE, "read");
     op->source.format = format;
     op->source.path = flow_text(flow, flow_path(flow, file));
-    op->source.options = (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
-    op->source.options.csv = (CsvOptions){.delimiter = ',', .quote = '"', .header = true, .decimal = '.'};
+    op->source.options =
+        (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
+    op->source.options.csv =
+        (CsvOptions){.delimiter = ',', .quote = '"', .header = true, .decimal = '.'};
     flow_columns(flow, op, columns);
     return op;
 }
 
 static inline ExprId flow_column(const Flow *flow, uint32_t index) {
-    return graph_column(flow->graph, 0, index, graph_op_at(flow->graph, flow->last)->columns[index].type, no_span);
+    return graph_column(flow->graph, 0, index,
+                        graph_op_at(flow->graph, flow->last)->columns[index].type, no_span);
 }
 
 static inline ExprId flow_expr(const Flow *flow, ExprOp op, const Type *type, ExprId a, ExprId b) {
     ExprId args[] = {a, b};
-    return graph_expr(flow->graph, (Expr){.op = op, .type = type, .span = no_span}, args, expr_is_none(b) ? 1 : 2);
+    return graph_expr(flow->graph, (Expr){.op = op, .type = type, .span = no_span}, args,
+                      expr_is_none(b) ? 1 : 2);
 }
 
 static inline const Type *flow_i64(const Flow *flow) { return type_of(flow->types, TYPE_I64); }
@@ -162,18 +167,24 @@ static inline Op *flow_write(Flow *flow, Format format, const char *file) {
     for (uint32_t c = 0; c < count; c++)
         columns[c] = (SinkColumn){input->columns[c].name, flow_column(flow, c), EXPR_NONE, false};
     Op *op = flow_op(flow, OP_SINK, "write");
-    op->sink = (SinkOp){.format = format, .path = flow_text(flow, flow_path(flow, file)), .columns = columns,
+    op->sink = (SinkOp){.format = format,
+                        .path = flow_text(flow, flow_path(flow, file)),
+                        .columns = columns,
                         .column_count = count};
     op->sink.options = (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
-    op->sink.options.csv = (CsvOptions){.delimiter = ',', .quote = '"', .header = true, .decimal = '.'};
+    op->sink.options.csv =
+        (CsvOptions){.delimiter = ',', .quote = '"', .header = true, .decimal = '.'};
     op->column_count = 0;
     return op;
 }
 
 // Rejects go to rejects.jsonl, without a limit.
 static inline void flow_keep_rejects(Flow *flow) {
-    flow->graph->rejects = (RejectsSink){.present = true, .format = FORMAT_JSONL, .limit_rows = EXPR_NONE,
-                                         .limit_share = EXPR_NONE, .span = no_span};
+    flow->graph->rejects = (RejectsSink){.present = true,
+                                         .format = FORMAT_JSONL,
+                                         .limit_rows = EXPR_NONE,
+                                         .limit_share = EXPR_NONE,
+                                         .span = no_span};
     flow->graph->rejects.path = flow_text(flow, flow_path(flow, "rejects.jsonl"));
 }
 

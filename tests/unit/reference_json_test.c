@@ -54,7 +54,8 @@ static void grammar_is_strict(void) {
 static void nothing_is_coerced(void) {
     CHECK_BAD("a: i64", "{\"a\":1.0}", "SB7017", "column 'a': '1.0' is no JSON value of this type");
     CHECK_BAD("a: i64", "{\"a\":1e2}", "SB7017", "column 'a': '1e2' is no JSON value of this type");
-    CHECK_BAD("a: i64", "{\"a\":\"1\"}", "SB7017", "column 'a': '\\\"1\\\"' is no JSON value of this type");
+    CHECK_BAD("a: i64", "{\"a\":\"1\"}", "SB7017",
+              "column 'a': '\\\"1\\\"' is no JSON value of this type");
     CHECK_BAD("a: str", "{\"a\":1}", "SB7017", "column 'a': '1' is no JSON value of this type");
     CHECK_BAD("a: bool", "{\"a\":1}", "SB7017", "column 'a': '1' is no JSON value of this type");
     CHECK_BAD("a: i8", "{\"a\":128}", "SB7009", "column 'a': '128' does not fit the type");
@@ -62,8 +63,10 @@ static void nothing_is_coerced(void) {
 }
 
 static void not_finite_floats_are_strings(void) {
-    CHECK_LINE("a: f64, b: f64", "{\"a\":\"nan\",\"b\":\"-Infinity\"}", "{\"a\":\"nan\",\"b\":\"-inf\"}");
-    CHECK_BAD("a: f64", "{\"a\":\"1.5\"}", "SB7017", "column 'a': '\\\"1.5\\\"' is no JSON value of this type");
+    CHECK_LINE("a: f64, b: f64", "{\"a\":\"nan\",\"b\":\"-Infinity\"}",
+               "{\"a\":\"nan\",\"b\":\"-inf\"}");
+    CHECK_BAD("a: f64", "{\"a\":\"1.5\"}", "SB7017",
+              "column 'a': '\\\"1.5\\\"' is no JSON value of this type");
     CHECK_BAD("a: f64", "{\"a\":1e400}", "SB7009", "column 'a': '1e400' does not fit the type");
 }
 
@@ -88,12 +91,14 @@ static void a_missing_key_is_null_where_that_may_be(void) {
 
 static void keys_are_compared_unescaped(void) {
     CHECK_LINE("a: i64", "{\"\\u0061\":7}", "{\"a\":7}");
-    CHECK_BAD("a: i64", "{\"\\u0061\":7,\"a\":7}", "SB7018", "column 'a': the key stands twice in the object");
+    CHECK_BAD("a: i64", "{\"\\u0061\":7,\"a\":7}", "SB7018",
+              "column 'a': the key stands twice in the object");
     CHECK_LINE("a: i64", "{\"a\":7,\"x\":1,\"x\":2}", "{\"a\":7}");
 }
 
 static void surrogates_come_in_pairs(void) {
-    CHECK_LINE("a: str", "{\"a\":\"\\ud83d\\ude00\\u00e4\"}", "{\"a\":\"\xf0\x9f\x98\x80\xc3\xa4\"}");
+    CHECK_LINE("a: str", "{\"a\":\"\\ud83d\\ude00\\u00e4\"}",
+               "{\"a\":\"\xf0\x9f\x98\x80\xc3\xa4\"}");
     CHECK_BAD("a: str", "{\"a\":\"\\ud83dx\"}", "SB7019",
               "column 'a': a \\\\u escape is half of a surrogate pair");
     CHECK_BAD("a: str", "{\"a\":\"\\udc00\"}", "SB7019",

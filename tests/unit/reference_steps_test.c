@@ -38,7 +38,8 @@ static void filters_behind_a_read_run_before_the_columns(void) {
     flow_put(&flow, "in.csv", TEXT("a,b\n1,x\n9,x\nq,1\n0,2\n2,3\n"));
     Op *op = flow_read(&flow, FORMAT_CSV, "in.csv", "a: i64, b: i64");
     PreFilter *filters = arena_new_array(flow.arena, PreFilter, 2);
-    filters[0] = (PreFilter){less(&flow, flow_column(&flow, 0), i64_of(&flow, 5)), flow_step(&flow, "where a")};
+    filters[0] = (PreFilter){less(&flow, flow_column(&flow, 0), i64_of(&flow, 5)),
+                             flow_step(&flow, "where a")};
     filters[1].pred = less(&flow, i64_of(&flow, 0), hundred_by(&flow, flow_column(&flow, 0)));
     filters[1].step = flow_step(&flow, "where b");
     op = graph_op_at(flow.graph, flow.last);
@@ -48,13 +49,14 @@ static void filters_behind_a_read_run_before_the_columns(void) {
     flow_keep_rejects(&flow);
     flow_run(&flow);
     CHECK_TEXT(flow_get(&flow, "out.csv"), "a,b\n2,3\n");
-    // 1,x: b is bad. 9,x: filtered, so its b does not matter. q: bad. 0: faults in the second filter.
+    // 1,x: b is bad. 9,x: filtered, whatever its b. q: bad. 0: faults in the second filter.
     CHECK_SAYS(text_has(flow.said, "read      0     5   3         0         2       0\n"
                                    "where a   3     0   2         1         0       0\n"
                                    "where b   2     0   1         0         1       0\n"),
                "%.*s", TEXT_ARG(flow.said));
     Text rejects = flow_get(&flow, "rejects.jsonl");
-    CHECK(text_has(rejects, "{\"step\":\"where b\",") && text_has(rejects, "SB7021\",\"message\":\"division by zero\""));
+    CHECK(text_has(rejects, "{\"step\":\"where b\",") &&
+          text_has(rejects, "SB7021\",\"message\":\"division by zero\""));
     flow_end(&flow);
 }
 
@@ -101,7 +103,8 @@ static void a_flow_used_twice_runs_once(void) {
     flow_put(&flow, "in.csv", TEXT("a\n1\nx\n3\n"));
     flow_read(&flow, FORMAT_CSV, "in.csv", "a: i64");
     OpId read = flow.last;
-    flow_op(&flow, OP_LIMIT, "limit")->limit = (typeof(((Op *)0)->limit)){i64_of(&flow, 1), EXPR_NONE};
+    flow_op(&flow, OP_LIMIT, "limit")->limit =
+        (typeof(((Op *)0)->limit)){i64_of(&flow, 1), EXPR_NONE};
     flow_write(&flow, FORMAT_CSV, "one.csv");
     flow.last = read;
     flow_write(&flow, FORMAT_CSV, "all.csv");
@@ -121,7 +124,10 @@ static void an_else_value_handles_and_an_else_reject_settles(void) {
         ExprId b = graph_const_i64(flow.graph, -1), x = flow_column(&flow, 0);
         x = flow_expr(&flow, EXPR_COALESCE, flow_i64(&flow), x, b);
         ExprId args[] = {hundred_by(&flow, x), b};
-        Expr handled = {.op = EXPR_ELSE, .type = flow_i64(&flow), .span = no_span, .handler = (ElseKind)handler};
+        Expr handled = {.op = EXPR_ELSE,
+                        .type = flow_i64(&flow),
+                        .span = no_span,
+                        .handler = (ElseKind)handler};
         ExprId inner = graph_expr(flow.graph, handled, args, handler == ELSE_VALUE ? 2 : 1);
         ExprId outer[] = {inner, i64_of(&flow, -2)};
         handled.handler = ELSE_VALUE;
@@ -130,7 +136,8 @@ static void an_else_value_handles_and_an_else_reject_settles(void) {
         flow_keep_rejects(&flow);
         flow_run(&flow);
         // The inner `else` decides; the outer one never sees its fault.
-        if (handler == ELSE_VALUE) CHECK_TEXT(flow_get(&flow, "out.csv"), "a,b,c\n5,0,20\n0,0,-1\n");
+        if (handler == ELSE_VALUE)
+            CHECK_TEXT(flow_get(&flow, "out.csv"), "a,b,c\n5,0,20\n0,0,-1\n");
         if (handler == ELSE_REJECT) CHECK_TEXT(flow_get(&flow, "out.csv"), "a,b,c\n5,0,20\n");
         CHECK(flow.exit_code == (handler == ELSE_FAIL));
         CHECK(text_has(flow_get(&flow, "rejects.jsonl"), "SB7021") == (handler == ELSE_REJECT));
@@ -142,11 +149,14 @@ static void a_needless_branch_is_not_judged(void) {
     static const int64_t cells[][2] = {{0, 1}, {4, 1}};
     Flow flow = flow_new();
     flow_table(&flow, cells, 2);
-    ExprId x = flow_expr(&flow, EXPR_COALESCE, flow_i64(&flow), flow_column(&flow, 0), i64_of(&flow, 0));
-    ExprId args[] = {flow_expr(&flow, EXPR_EQ, flow_bool(&flow), x, i64_of(&flow, 0)), i64_of(&flow, 7),
-                     hundred_by(&flow, x)};
-    flow_derive(&flow, "c", graph_expr(flow.graph, (Expr){.op = EXPR_IF, .type = flow_i64(&flow), .span = no_span},
-                                       args, 3));
+    ExprId x =
+        flow_expr(&flow, EXPR_COALESCE, flow_i64(&flow), flow_column(&flow, 0), i64_of(&flow, 0));
+    ExprId args[] = {flow_expr(&flow, EXPR_EQ, flow_bool(&flow), x, i64_of(&flow, 0)),
+                     i64_of(&flow, 7), hundred_by(&flow, x)};
+    flow_derive(&flow, "c",
+                graph_expr(flow.graph,
+                           (Expr){.op = EXPR_IF, .type = flow_i64(&flow), .span = no_span}, args,
+                           3));
     flow_write(&flow, FORMAT_CSV, "out.csv");
     flow_run(&flow);
     CHECK_TEXT(flow_get(&flow, "out.csv"), "a,b,c\n0,1,7\n4,1,25\n");
@@ -174,8 +184,9 @@ static void what_nothing_reads_is_not_judged(void) {
 
 static void sort_is_stable_and_nulls_are_last(void) {
     static const int64_t cells[][2] = {{2, 0}, {INT64_MIN, 1}, {1, 2}, {2, 3}, {1, 4}};
-    static const char *const expected[] = {
-        "a,b\n1,2\n1,4\n2,0\n2,3\n,1\n", "a,b\n2,0\n2,3\n1,2\n1,4\n,1\n", "a,b\n,1\n1,2\n1,4\n2,0\n2,3\n"};
+    static const char *const expected[] = {"a,b\n1,2\n1,4\n2,0\n2,3\n,1\n",
+                                           "a,b\n2,0\n2,3\n1,2\n1,4\n,1\n",
+                                           "a,b\n,1\n1,2\n1,4\n2,0\n2,3\n"};
     for (int i = 0; i < 3; i++) {
         Flow flow = flow_new();
         flow_table(&flow, cells, 5);
@@ -224,10 +235,14 @@ static Flow join_tables(JoinKind kind) {
 }
 
 static void joins_keep_left_order_and_count_every_row(void) {
-    static const struct { JoinKind kind; const char *rows, *counts; } cases[] = {
-        {JOIN_INNER, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n", "join    9     1   3         2         0       5\n"},
-        {JOIN_LEFT, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n,30,\n4,40,\n", "join    9     1   5         0         0       5\n"},
-        {JOIN_RIGHT, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n,,3\n5,,5\n", "join    9     1   5         2         0       3\n"},
+    static const struct { JoinKind kind; const char *rows, *counts;
+    } cases[] = {
+        {JOIN_INNER, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n",
+         "join    9     1   3         2         0       5\n"},
+        {JOIN_LEFT, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n,30,\n4,40,\n",
+         "join    9     1   5         0         0       5\n"},
+        {JOIN_RIGHT, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n,,3\n5,,5\n",
+         "join    9     1   5         2         0       3\n"},
         {JOIN_FULL, "a,b,c\n1,10,2\n2,20,1\n2,20,4\n,30,\n4,40,\n,,3\n5,,5\n",
          "join    9     1   7         0         0       3\n"},
         {JOIN_SEMI, "a,b\n1,10\n2,20\n", "join    9     0   2         2         0       5\n"},
@@ -242,7 +257,8 @@ static void joins_keep_left_order_and_count_every_row(void) {
 }
 
 static void group_keeps_first_places_and_rejects_whole_rows(void) {
-    static const int64_t cells[][2] = {{2, 5}, {1, 4}, {2, 0}, {INT64_MIN, 10}, {1, 20}, {INT64_MIN, 1}};
+    static const int64_t cells[][2] = {{2, 5},          {1, 4},  {2, 0},
+                                       {INT64_MIN, 10}, {1, 20}, {INT64_MIN, 1}};
     static AggRef sum = {.name = {"sum", 3}};
     Flow flow = flow_new();
     flow_table(&flow, cells, 6);
@@ -251,7 +267,12 @@ static void group_keeps_first_places_and_rejects_whole_rows(void) {
     NamedExpr key = {TEXT("a"), flow_column(&flow, 0), false};
     Agg aggs[] = {
         {.name = TEXT("n"), .where = EXPR_NONE, .option = EXPR_NONE, .type = i64},
-        {.name = TEXT("s"), .fn = &sum, .arg_count = 1, .where = EXPR_NONE, .option = EXPR_NONE, .type = i64},
+        {.name = TEXT("s"),
+         .fn = &sum,
+         .arg_count = 1,
+         .where = EXPR_NONE,
+         .option = EXPR_NONE,
+         .type = i64},
     };
     aggs[1].args[0] = hundred_by(&flow, b);
     Op *op = flow_op(&flow, OP_GROUP, "group");
@@ -259,7 +280,8 @@ static void group_keeps_first_places_and_rejects_whole_rows(void) {
     op->group.key_count = 1;
     op->group.aggs = aggs;
     op->group.agg_count = 2;
-    Column columns[] = {{TEXT("a"), maybe, false}, {TEXT("n"), i64, false}, {TEXT("s"), i64, false}};
+    Column columns[] = {
+        {TEXT("a"), maybe, false}, {TEXT("n"), i64, false}, {TEXT("s"), i64, false}};
     op->columns = columns;
     op->column_count = 3;
     flow_write(&flow, FORMAT_CSV, "out.csv");
@@ -280,7 +302,9 @@ static void zip_pairs_by_position_and_fails_on_lengths(void) {
         flow_table(&flow, rights, count);
         OpId right = flow.last;
         const Type *type = flow_type(&flow, "i64?");
-        Column columns[] = {{TEXT("a"), type, false}, {TEXT("b"), type, false}, {TEXT("c"), type, false},
+        Column columns[] = {{TEXT("a"), type, false},
+                            {TEXT("b"), type, false},
+                            {TEXT("c"), type, false},
                             {TEXT("d"), type, false}};
         Op *op = flow_op(&flow, OP_ZIP, "zip");
         op->inputs[0] = left;
@@ -291,7 +315,9 @@ static void zip_pairs_by_position_and_fails_on_lengths(void) {
         flow_write(&flow, FORMAT_CSV, "out.csv");
         flow_run(&flow);
         if (count == 2) CHECK_TEXT(flow_get(&flow, "out.csv"), "a,b,c,d\n1,2,5,6\n3,4,7,8\n");
-        else CHECK(flow.exit_code == 1 && text_has(flow.said, "error[SB7029]: the flows of a zip differ in length\n"));
+        else
+            CHECK(flow.exit_code == 1 &&
+                  text_has(flow.said, "error[SB7029]: the flows of a zip differ in length\n"));
         flow_end(&flow);
     }
 }
@@ -317,7 +343,8 @@ static void distinct_and_union_keep_first_places(void) {
 
 static void explode_makes_a_row_for_each_element(void) {
     Flow flow = flow_new();
-    flow_put(&flow, "in.jsonl", TEXT("{\"a\":1,\"b\":[7,0]}\n{\"a\":2,\"b\":[]}\n{\"a\":3,\"b\":[5]}\n"));
+    flow_put(&flow, "in.jsonl",
+             TEXT("{\"a\":1,\"b\":[7,0]}\n{\"a\":2,\"b\":[]}\n{\"a\":3,\"b\":[5]}\n"));
     flow_read(&flow, FORMAT_JSONL, "in.jsonl", "a: i64, b: [i64]");
     Op *op = flow_op(&flow, OP_EXPLODE, "explode");
     op->explode.column = 1;
@@ -343,14 +370,16 @@ static void sample_and_shuffle_go_by_identity(void) {
         op->source.options = (FileOptions){.row_max = EXPR_NONE, .bytes = EXPR_NONE};
         flow_columns(&flow, op, "i: i64");
         op = flow_op(&flow, OP_SAMPLE, "sample");
-        op->sample.fraction = graph_const(flow.graph, type_of(flow.types, TYPE_F64), (Const){.f = 0.1}, no_span);
+        op->sample.fraction =
+            graph_const(flow.graph, type_of(flow.types, TYPE_F64), (Const){.f = 0.1}, no_span);
         op->sample.seed = i64_of(&flow, 7);
         flow_op(&flow, OP_SHUFFLE, "shuffle")->shuffle.seed = i64_of(&flow, i);
         flow_write(&flow, FORMAT_TEXT, "out.txt");
         flow_run(&flow);
         Text out = flow_get(&flow, "out.txt");
         size_t lines = 0, sum = 0;
-        for (size_t k = 0; k < out.len; k++) lines += out.at[k] == '\n', sum += (unsigned char)out.at[k];
+        for (size_t k = 0; k < out.len; k++)
+            lines += out.at[k] == '\n', sum += (unsigned char)out.at[k];
         // A tenth of a thousand, give or take four standard deviations.
         CHECK_SAYS(lines > 62 && lines < 138, "%zu", lines);
         // Another seed shuffles the same rows in another order.
@@ -376,12 +405,15 @@ static void limits_of_rejects_fail_at_the_first_too_many(void) {
         flow_read(&flow, FORMAT_CSV, "in.csv", "a: i64");
         flow_write(&flow, FORMAT_CSV, "out.csv");
         flow.args[flow.arg_count++] = cases[i].limit;
-        flow.args[flow.arg_count++] = text_format(flow.arena, "--rejects=%s", flow_path(&flow, "bad.jsonl")).at;
+        flow.args[flow.arg_count++] =
+            text_format(flow.arena, "--rejects=%s", flow_path(&flow, "bad.jsonl")).at;
         flow_run(&flow);
         CHECK(flow.exit_code == cases[i].exit_code && text_has(flow.said, cases[i].says));
         CHECK(!flow_get(&flow, "out.csv").at == (flow.exit_code != 0));
         CHECK(!flow_get(&flow, "bad.jsonl").at == (flow.exit_code == 2));
-        if (flow.exit_code == 1) CHECK(text_has(flow.said, "error[SB7002]: column 'a': 'x' is no integer of this type\n"));
+        if (flow.exit_code == 1)
+            CHECK(
+                text_has(flow.said, "error[SB7002]: column 'a': 'x' is no integer of this type\n"));
         flow_end(&flow);
     }
 }
@@ -405,14 +437,17 @@ static const UnitTest tests[] = {
     {"filters_behind_a_read_run_before_the_columns", filters_behind_a_read_run_before_the_columns},
     {"a_column_named_by_a_filter_is_read_only_as_far_as_needed",
      a_column_named_by_a_filter_is_read_only_as_far_as_needed},
-    {"rows_behind_a_limit_are_neither_judged_nor_counted", rows_behind_a_limit_are_neither_judged_nor_counted},
+    {"rows_behind_a_limit_are_neither_judged_nor_counted",
+     rows_behind_a_limit_are_neither_judged_nor_counted},
     {"a_flow_used_twice_runs_once", a_flow_used_twice_runs_once},
-    {"an_else_value_handles_and_an_else_reject_settles", an_else_value_handles_and_an_else_reject_settles},
+    {"an_else_value_handles_and_an_else_reject_settles",
+     an_else_value_handles_and_an_else_reject_settles},
     {"a_needless_branch_is_not_judged", a_needless_branch_is_not_judged},
     {"what_nothing_reads_is_not_judged", what_nothing_reads_is_not_judged},
     {"sort_is_stable_and_nulls_are_last", sort_is_stable_and_nulls_are_last},
     {"joins_keep_left_order_and_count_every_row", joins_keep_left_order_and_count_every_row},
-    {"group_keeps_first_places_and_rejects_whole_rows", group_keeps_first_places_and_rejects_whole_rows},
+    {"group_keeps_first_places_and_rejects_whole_rows",
+     group_keeps_first_places_and_rejects_whole_rows},
     {"zip_pairs_by_position_and_fails_on_lengths", zip_pairs_by_position_and_fails_on_lengths},
     {"distinct_and_union_keep_first_places", distinct_and_union_keep_first_places},
     {"explode_makes_a_row_for_each_element", explode_makes_a_row_for_each_element},
