@@ -268,6 +268,8 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "cast_test",
     "format_test",
     "golden_test",
+    "lex_test",
+    "parse_test",
     "date_test",
     "number_test",
     "regex_test",

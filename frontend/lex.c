@@ -114,7 +114,7 @@ uint32_t lex_skip_braced(Text text, uint32_t at, uint32_t end, unsigned nest) {
         uint32_t behind = before == 'f' && !word
                               ? lex_skip_fstring(text, i, end, nest + 1)
                               : lex_skip_string(text, i, end, before == 'r' && !word);
-        if (!behind) return 0;
+        if (!behind || behind == LEX_OPEN_BRACE) return 0;
         i = behind - 1;
     }
     return 0;
@@ -131,7 +131,8 @@ uint32_t lex_skip_fstring(Text text, uint32_t at, uint32_t end, unsigned nest) {
         else if (c == '{' && next == '{') i++;
         else if (c == '{') {
             uint32_t close = lex_skip_braced(text, i + 1, end, nest);
-            if (close) i = close;  // Else the brace is diagnosed when the string is decoded.
+            if (!close) return LEX_OPEN_BRACE;
+            i = close;
         }
     }
     return 0;
@@ -176,7 +177,9 @@ static void lex_quote(Lexer *l, TokenKind kind, uint32_t lead) {
     uint32_t quote = l->at + lead;
     uint32_t behind = kind == TOKEN_FSTRING ? lex_skip_fstring(l->text, quote, l->end, 0)
                     : lex_skip_string(l->text, quote, l->end, kind == TOKEN_RAW_STRING);
-    if (!behind) {
+    if (behind == LEX_OPEN_BRACE) {
+        behind = line_end(l, l->at);  // The brace is diagnosed when the string is decoded.
+    } else if (!behind) {
         behind = line_end(l, l->at);
         Span span = span_of(l->input, l->at, behind);
         Diag *d = diag_add(l->input->diags, DIAG_OPEN_STRING, span, "the string is never closed");

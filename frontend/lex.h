@@ -83,8 +83,10 @@ FPart *lex_fstring(const LexInput *input, Token token, uint32_t *count);
 uint32_t lex_skip_string(Text text, uint32_t at, uint32_t end, bool raw);
 
 enum { FSTRING_NEST_MAX = 16 };
+enum : uint32_t { LEX_OPEN_BRACE = UINT32_MAX };
 
-// As lex_skip_string, for an f-string; strings inside its braces are skipped over.
+// As lex_skip_string, for an f-string; strings inside its braces are skipped over. LEX_OPEN_BRACE
+// when one of its braces is not closed on the line.
 uint32_t lex_skip_fstring(Text text, uint32_t at, uint32_t end, unsigned nest);
 
 // From behind a `{` of an f-string: the offset of its `}`, or 0.

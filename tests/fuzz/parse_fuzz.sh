@@ -12,4 +12,4 @@ clang-22 -std=gnu23 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-rec
     -I. -o "$work/parse_fuzz" tests/fuzz/parse_fuzz.c $sources
 cd "$work"
 "./parse_fuzz" -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 \
-    -dict="$OLDPWD/tests/fuzz/parse.dict" corpus "$OLDPWD/tests/syntax" "$OLDPWD/tests/diagnostics"
+    -dict="$OLDPWD/tests/fuzz/parse.dict" corpus "$OLDPWD/tests/syntax" "$OLDPWD/tests/diagnostics/syntax"
