@@ -181,6 +181,9 @@ const stdlib: []const []const u8 = &.{
     "csv_row.c",
     "hash.c",
     "lines.c",
+    "math.c",
+    "math_angle.c",
+    "math_exp.c",
     "number.c",
     "number_powers.c",
     "number_put.c",
@@ -212,6 +215,7 @@ const stdlib: []const []const u8 = &.{
     "json_access.c",
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
+    "math",
     "aggregate_extreme",
     "aggregate_sum",
     "date",
@@ -224,6 +228,8 @@ const stdlib_hot: []const []const u8 = &.{ // without .c
     "string",
 };
 const stdlib_headers: []const []const u8 = &.{
+    "math.h",
+    "math_pair.h",
     "cast.h",
     "aggregate.h",
     "decimal.h",
@@ -271,6 +277,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "lex_test",
     "parse_test",
     "date_test",
+    "math_test",
     "number_test",
     "regex_test",
     "pages_test",
