@@ -201,6 +201,18 @@ static void read_params(Reader *reader, Decl *decl) {
     expect(reader, ')', "')' or ','");
 }
 
+// The parameters that C takes by pointer: of type T, T? or a struct.
+static uint32_t pointer_params(const Decl *decl) {
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < decl->param_count; i++) {
+        const DeclParam *param = &decl->params[i];
+        bool variable = !param->type && !param->list_of;
+        bool nested = param->type && type_base(param->type)->kind == TYPE_STRUCT;
+        if (variable || nested || param->nullable) bits |= 1u << i;
+    }
+    return bits;
+}
+
 // fn NAME(PARAMS) -> TYPE = SYMBOL
 static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     Decl decl = {.aggregate = aggregate, .group = reader->group};
@@ -221,8 +233,10 @@ static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     expect(reader, '=', "'=' and the C function");
     Text symbol = word(reader);
     if (!symbol.len) fail(reader, "the C function");
-    decl.fn = (FnRef){.name = decl.name, .symbol = symbol};
-    decl.agg = (AggRef){.name = decl.name, .symbol = symbol, .state_align = 8};
+    uint32_t pointers = pointer_params(&decl);
+    decl.fn = (FnRef){.name = decl.name, .symbol = symbol, .pointers = pointers};
+    decl.agg = (AggRef){.name = decl.name, .symbol = symbol, .pointers = pointers, .state_align = 8};
+    if (!result.type && !result.list_of && !result.nullable) decl.fn.traits |= FN_OUT;
     if (result.nullable) {
         decl.fn.traits |= FN_MAYBE;
         decl.agg.traits |= AGG_MAYBE;
