@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# bootstrap.sh: sets up, builds, and shows or tests sbc on a fresh Debian 12 (x86-64).
+#
+#   ./bootstrap.sh demo     install what is missing, build, compile and run an example over real data
+#   ./bootstrap.sh test     install what is missing, build, run every test
+#   ./bootstrap.sh build    install what is missing, build into zig-out/
+#   ./bootstrap.sh check    say what is missing, change nothing
+#
+# System packages need root; without it the script prints the one line to run as root. Everything
+# else goes into .venv/ of this folder. Elsewhere than on Debian 12: LLVM=DIR names an LLVM 22.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+ZIG_VERSION=0.17.0
+LLVM=${LLVM:-/usr/lib/llvm-22}
+# Debian packages and the file that shows that each is there.
+PACKAGES="
+llvm-22-dev=$LLVM/include/llvm-c/Core.h
+lld-22=/usr/bin/ld.lld-22
+clang-22=/usr/bin/clang-22
+libclang-rt-22-dev=/usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.asan-x86_64.a
+libc6-dev=/usr/lib/x86_64-linux-gnu/Scrt1.o
+libgcc-12-dev=/usr/lib/gcc/x86_64-linux-gnu/12/libgcc.a
+libffi-dev=/usr/lib/x86_64-linux-gnu/libffi.a
+libuv1-dev=/usr/lib/x86_64-linux-gnu/libuv_a.a
+libyaml-dev=/usr/lib/x86_64-linux-gnu/libyaml.a
+libzstd-dev=/usr/lib/x86_64-linux-gnu/libzstd.a
+liblz4-dev=/usr/lib/x86_64-linux-gnu/liblz4.a
+zlib1g-dev=/usr/lib/x86_64-linux-gnu/libz.a
+libpcre2-dev=/usr/lib/x86_64-linux-gnu/libpcre2-8.a
+libutf8proc-dev=/usr/lib/x86_64-linux-gnu/libutf8proc.a
+python3-venv=/usr/bin/python3
+"
+
+say() { printf '%s\n' "bootstrap: $*" >&2; }
+
+missing_packages() {
+    for entry in $PACKAGES; do
+        [ -e "${entry#*=}" ] || printf '%s ' "${entry%%=*}"
+    done
+}
+
+install_packages() {
+    missing=$(missing_packages)
+    [ -n "$missing" ] || return 0
+    line="apt-get update && apt-get install -y --no-install-recommends $missing"
+    if ! command -v apt-get >/dev/null; then
+        say "missing: $missing"
+        say "this is no Debian: install these under the names of your system, and set LLVM=DIR to an LLVM 22"
+        exit 1
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        say "missing: $missing"
+        say "run this as root, then start again:"
+        printf '%s\n' "    $line" >&2
+        exit 1
+    fi
+    say "installing $missing"
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+}
+
+install_zig() {
+    [ -x .venv/bin/python ] || python3 -m venv .venv
+    if ! .venv/bin/python -m pip show ziglang 2>/dev/null | grep -q "^Version: $ZIG_VERSION$"; then
+        say "installing zig $ZIG_VERSION into .venv"
+        .venv/bin/python -m pip install -q --disable-pip-version-check "ziglang==$ZIG_VERSION"
+    fi
+}
+
+zig() {
+    # One setting for every call: it names the build runner's cache.
+    ZIG_DEBUG_CMD=1 .venv/bin/python -m ziglang "$@" 2> >(grep -v '^debug: ' >&2)
+}
+
+build() {
+    install_packages
+    install_zig
+    say "building (the first time takes a minute or two)"
+    zig build -Doptimize=ReleaseSafe -Dllvm="$LLVM"
+}
+
+case "${1:-}" in
+check)
+    missing=$(missing_packages)
+    [ -z "$missing" ] && say "nothing is missing" || say "missing: $missing"
+    ;;
+build) build ;;
+test)
+    install_packages
+    install_zig
+    zig build test -Dllvm="$LLVM"
+    ;;
+demo)
+    build
+    exec sh examples/demo.sh
+    ;;
+*)
+    sed -n '2,11s/^# \{0,1\}//p' "$0"
+    exit 2
+    ;;
+esac
