@@ -2,6 +2,7 @@
 #include "codegen/emit_scan.h"
 
 #include "stdlib/json.h"
+#include "stdlib/lines.h"
 
 static Val constant(Emit *e, Val value, const char *name) { return emit_global(e, value, name); }
 
@@ -34,7 +35,7 @@ static void open_jsonl(Emit *e, TextRow *row) {
 
 static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
     emit_callv(e, "sb_lines_index", e->type_void, arg(row->index), arg(row->text), arg(pos), arg(end),
-               arg(emit_i1(e, true)));
+               arg(emit_i32(e, SB_LINES_SKIP_BLANK)));
 }
 
 static void begin_jsonl(Emit *e, TextRow *row) {
@@ -66,6 +67,9 @@ static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
     const SourceColumn *column = &frame->op->source.columns[index];
     Val out = emit_alloca(e, LLVMArrayType2(e->i8, type_size(column->type)), "value");
     Val slot = slot_of(e, frame->text, index);
+    Val whole = emit_callv(e, "sb_json_check", e->i32, arg(slot));
+    Val wrong = LLVMBuildICmp(e->b, LLVMIntNE, whole, emit_i32(e, SB_OK), "");
+    emit_column_fault_if(e, frame->step, column->name, wrong, whole, (Detail){0});
     Val status = emit_callv(e, "sb_json_value", e->i32, arg(emit_call_context(e)), arg(emit_sbtype(e, column->type)),
                             arg(slot), arg(out));
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
