@@ -1,0 +1,174 @@
+#define _GNU_SOURCE
+#include "runtime/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+typedef struct Config {
+    Options     *options;
+    const SbJob *job;
+    Trouble     *trouble;
+    char        *text;
+    size_t       len;
+    yaml_document_t document;
+    uint32_t     set;       // Own options set by this file.
+} Config;
+
+// "  --> run.yaml:3:8", the line and a caret below it; lives as long as the process.
+static char *show_place(const Config *config, yaml_mark_t mark) {
+    size_t at = 0;
+    for (size_t line = 0; line < mark.line && at < config->len; at++) line += config->text[at] == '\n';
+    size_t end = at;
+    while (end < config->len && config->text[end] != '\n' && end - at < 200) end++;
+    char *shown = nullptr;
+    int len = asprintf(&shown, "  --> %s:%zu:%zu\n   | %.*s\n   | %*s", config->options->config,
+                       mark.line + 1, mark.column + 1, (int)(end - at), config->text + at,
+                       (int)mark.column + 1, "^");
+    return len < 0 ? nullptr : shown;
+}
+
+static bool fail_at(const Config *config, yaml_mark_t mark, const char *message) {
+    char *shown = show_place(config, mark);
+    trouble_set(config->trouble, TROUBLE_CONFIG, "%s\n%s", message, shown ? shown : "");
+    free(shown);
+    return false;
+}
+
+static SbStr config_name(const void *self, uint32_t index) {
+    const SbJob *job = self;
+    static const char *const names[] = {
+#define OPTION(kind, text, value, doc) text,
+#define LATER(text)
+#include "runtime/options.def"
+#undef OPTION
+#undef LATER
+    };
+    if (index >= OPTION_KINDS) return job->params[index - OPTION_KINDS].name;
+    return (SbStr){names[index], (int64_t)strlen(names[index])};
+}
+
+static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value) {
+    bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
+                kind == OPTION_LICENSES || kind == OPTION_OVERWRITE;
+    if (value->type != YAML_SCALAR_NODE) return fail_at(config, value->start_mark, "expected one value");
+    if (kind == OPTION_CONFIG) return fail_at(config, value->start_mark, "a configuration names no other");
+    if (config->options->seen & 1u << kind) return true;
+    const char *text = (const char *)value->data.scalar.value;
+    if (flag) {
+        if (strcmp(text, "false") == 0) return true;
+        if (strcmp(text, "true") != 0) return fail_at(config, value->start_mark, "expected true or false");
+        text = nullptr;
+    }
+    // The document dies with this file; the value does not.
+    char *copy = text ? strdup(text) : nullptr;
+    Trouble reason = {0};
+    if (options_set(config->options, kind, copy, &reason)) return true;
+    free(copy);
+    return fail_at(config, value->start_mark, reason.text);
+}
+
+static bool add_param(Config *config, uint32_t param, yaml_node_t *value) {
+    if (value->type == YAML_SEQUENCE_NODE) {
+        yaml_node_item_t *item = value->data.sequence.items.start;
+        for (; item < value->data.sequence.items.top; item++) {
+            yaml_node_t *node = yaml_document_get_node(&config->document, *item);
+            if (node->type != YAML_SCALAR_NODE) {
+                return fail_at(config, node->start_mark, "expected one value");
+            }
+            if (!add_param(config, param, node)) return false;
+        }
+        return true;
+    }
+    if (value->type != YAML_SCALAR_NODE) {
+        return fail_at(config, value->start_mark, "expected a value or a list of values");
+    }
+    char *copy = strdup((const char *)value->data.scalar.value);
+    if (!copy) return trouble_set(config->trouble, TROUBLE_MEMORY, "no memory for the options");
+    return options_add_text(config->options,
+                            (ParamText){.param = param, .text = copy, .from_config = true,
+                                        .shown = show_place(config, value->start_mark)},
+                            config->trouble);
+}
+
+static bool read_pair(Config *config, yaml_node_t *key, yaml_node_t *value) {
+    if (key->type != YAML_SCALAR_NODE) return fail_at(config, key->start_mark, "expected a name");
+    SbStr name = {(const char *)key->data.scalar.value, (int64_t)key->data.scalar.length};
+    OptionKind kind = options_find(name.ptr, (size_t)name.len);
+    if (kind != OPTION_KINDS) {
+        if (config->set & 1u << kind) return fail_at(config, key->start_mark, "the name stands twice");
+        config->set |= 1u << kind;
+        return set_option(config, kind, value);
+    }
+    for (uint32_t i = 0; i < config->job->param_count; i++) {
+        SbStr param = config->job->params[i].name;
+        if (param.len == name.len && memcmp(param.ptr, name.ptr, (size_t)name.len) == 0) {
+            return add_param(config, i, value);
+        }
+    }
+    if (options_is_later(name.ptr, (size_t)name.len)) {
+        return fail_at(config, key->start_mark, "the option is not in this version");
+    }
+    fail_at(config, key->start_mark, "no option or parameter has this name");
+    SbStr near = options_nearest(name, config_name, config->job,
+                                 OPTION_KINDS + config->job->param_count);
+    if (near.len > 0) trouble_fix(config->trouble, "did you mean '%.*s'?", (int)near.len, near.ptr);
+    return false;
+}
+
+static bool read_document(Config *config) {
+    yaml_node_t *root = yaml_document_get_root_node(&config->document);
+    if (!root) return true;
+    if (root->type != YAML_MAPPING_NODE) {
+        return fail_at(config, root->start_mark, "expected lines 'NAME: VALUE'");
+    }
+    yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+    for (; pair < root->data.mapping.pairs.top; pair++) {
+        yaml_node_t *key = yaml_document_get_node(&config->document, pair->key);
+        yaml_node_t *value = yaml_document_get_node(&config->document, pair->value);
+        if (!read_pair(config, key, value)) return false;
+    }
+    return true;
+}
+
+// The whole file; configurations are small.
+static bool load(Config *config) {
+    enum { CONFIG_BYTES_MAX = 1 << 20 };
+    const char *path = config->options->config;
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot open '%s': %s", path,
+                           strerror(errno));
+    }
+    config->text = malloc(CONFIG_BYTES_MAX);
+    config->len = config->text ? fread(config->text, 1, CONFIG_BYTES_MAX, file) : 0;
+    bool whole = config->text && !ferror(file) && config->len < CONFIG_BYTES_MAX;
+    fclose(file);
+    if (whole) return true;
+    return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot read '%s', or it is over 1 MiB", path);
+}
+
+bool config_read(Options *options, const SbJob *job, Trouble *trouble) {
+    Config config = {.options = options, .job = job, .trouble = trouble};
+    if (!load(&config)) {
+        free(config.text);
+        return false;
+    }
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser)) {
+        free(config.text);
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the configuration");
+    }
+    yaml_parser_set_input_string(&parser, (const unsigned char *)config.text, config.len);
+    bool good = false;
+    if (yaml_parser_load(&parser, &config.document)) {
+        good = read_document(&config);
+        yaml_document_delete(&config.document);
+    } else {
+        fail_at(&config, parser.problem_mark, parser.problem ? parser.problem : "this is no YAML");
+    }
+    yaml_parser_delete(&parser);
+    free(config.text);
+    return good;
+}

@@ -1,0 +1,301 @@
+#include "runtime/options.h"
+
+#include "runtime/config.h"
+#include "runtime/params.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct OptionInfo {
+    const char *name, *value, *doc;
+} OptionInfo;
+
+static const OptionInfo infos[] = {
+#define OPTION(kind, text, value, doc) {text, value, doc},
+#define LATER(text)
+#include "runtime/options.def"
+#undef OPTION
+#undef LATER
+};
+
+static const char *const later[] = {
+#define OPTION(kind, text, value, doc)
+#define LATER(text) text,
+#include "runtime/options.def"
+#undef OPTION
+#undef LATER
+};
+
+enum { LATER_COUNT = sizeof later / sizeof *later };
+
+OptionKind options_find(const char *name, size_t len) {
+    for (uint32_t i = 0; i < OPTION_KINDS; i++) {
+        if (strlen(infos[i].name) == len && memcmp(infos[i].name, name, len) == 0) return i;
+    }
+    return OPTION_KINDS;
+}
+
+bool options_is_later(const char *name, size_t len) {
+    for (uint32_t i = 0; i < LATER_COUNT; i++) {
+        if (strlen(later[i]) == len && memcmp(later[i], name, len) == 0) return true;
+    }
+    return false;
+}
+
+// ---- nearest names --------------------------------------------------------------------------
+
+// Edits (insert, delete, replace) between two words; more than `WORD_MAX` bytes count as far.
+static uint32_t edit_distance(SbStr a, SbStr b) {
+    enum { WORD_MAX = 64 };
+    if (a.len > WORD_MAX || b.len > WORD_MAX) return UINT32_MAX;
+    uint32_t row[WORD_MAX + 1];
+    for (uint32_t j = 0; j <= b.len; j++) row[j] = j;
+    for (uint32_t i = 1; i <= a.len; i++) {
+        uint32_t corner = row[0];
+        row[0] = i;
+        for (uint32_t j = 1; j <= b.len; j++) {
+            uint32_t change = corner + (a.ptr[i - 1] != b.ptr[j - 1]);
+            corner = row[j];
+            uint32_t gap = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = change < gap ? change : gap;
+        }
+    }
+    return row[b.len];
+}
+
+SbStr options_nearest(SbStr word, OptionNameFn *names, const void *self, uint32_t count) {
+    SbStr best = {0};
+    uint32_t best_distance = (uint32_t)(word.len / 3 + 1) + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        SbStr name = names(self, i);
+        uint32_t distance = edit_distance(word, name);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = name;
+        }
+    }
+    return best;
+}
+
+// Own options first, then the parameters.
+static SbStr option_name(const void *self, uint32_t index) {
+    const SbJob *job = self;
+    if (index >= OPTION_KINDS) return job->params[index - OPTION_KINDS].name;
+    return (SbStr){infos[index].name, (int64_t)strlen(infos[index].name)};
+}
+
+// ---- values ---------------------------------------------------------------------------------
+
+bool options_size(const char *text, int64_t *bytes) {
+    static const struct { const char *suffix; int shift; } units[] = {
+        {"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40},
+    };
+    char *end;
+    errno = 0;
+    double number = strtod(text, &end);
+    if (end == text || errno != 0 || !(number >= 0)) return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].suffix) != 0) continue;
+        double value = number * (double)(INT64_C(1) << units[i].shift);
+        if (value > 9e18 || value != floor(value)) return false;
+        *bytes = (int64_t)value;
+        return true;
+    }
+    return false;
+}
+
+static bool whole_number(const char *text, int64_t *number) {
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9') return false;
+    *number = strtoll(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+static bool set_size(OptionKind kind, const char *value, int64_t *bytes, Trouble *trouble) {
+    if (options_size(value, bytes) && *bytes > 0) return true;
+    trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no size", infos[kind].name, value, value);
+    trouble_fix(trouble, "a number and a unit: --%s=64MiB", infos[kind].name);
+    return false;
+}
+
+static bool set_reject_limit(Options *options, const char *value, Trouble *trouble) {
+    options->has_reject_limit = true;
+    options->reject_rows = -1;
+    options->reject_share = -1;
+    if (whole_number(value, &options->reject_rows)) return true;
+    char *end;
+    double percent = strtod(value, &end);
+    if (end != value && strcmp(end, "%") == 0 && percent >= 0 && percent <= 100) {
+        options->reject_share = percent / 100;
+        return true;
+    }
+    trouble_set(trouble, TROUBLE_USAGE, "--reject-limit=%s: '%s' is no limit", value, value);
+    trouble_fix(trouble, "a number of rows or a share: --reject-limit=100, --reject-limit=0.1%%");
+    return false;
+}
+
+static bool set_words(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
+    if (kind == OPTION_STATS) {
+        if (!value || strcmp(value, "text") == 0) return options->stats = STATS_TEXT, true;
+        if (strcmp(value, "json") == 0) return options->stats = STATS_JSON, true;
+    } else {
+        static const char *const modes[] = {"auto", "plain", "none"};
+        for (uint32_t i = 0; i < 3; i++) {
+            if (strcmp(value, modes[i]) == 0) return options->progress = (ProgressMode)i, true;
+        }
+    }
+    return trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: expected %s", infos[kind].name, value,
+                       infos[kind].value);
+}
+
+static bool set_count(OptionKind kind, const char *value, int64_t *count, Trouble *trouble) {
+    int64_t max = kind == OPTION_THREADS ? 1024 : INT64_MAX;
+    if (whole_number(value, count) && *count > 0 && *count <= max) return true;
+    return trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number from 1 to %lld",
+                       infos[kind].name, value, value, (long long)max);
+}
+
+bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
+    const OptionInfo *info = &infos[kind];
+    if (info->value[0] == '\0' && value) {
+        return trouble_set(trouble, TROUBLE_USAGE, "--%s takes no value", info->name);
+    }
+    if (info->value[0] != '\0' && !value && kind != OPTION_STATS) {
+        return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=%s", info->name,
+                           info->name, info->value);
+    }
+    int64_t count = 0;
+    switch (kind) {
+    case OPTION_HELP: return options->help = true;
+    case OPTION_PARAMS: return options->params = true;
+    case OPTION_PLAN: return options->plan = true;
+    case OPTION_LICENSES: return options->licenses = true;
+    case OPTION_OVERWRITE: return options->overwrite = true;
+    case OPTION_CONFIG: return options->config = value, true;
+    case OPTION_REJECTS: return options->rejects = value, true;
+    case OPTION_REJECT_LIMIT: return set_reject_limit(options, value, trouble);
+    case OPTION_MEMORY: return set_size(kind, value, &options->memory, trouble);
+    case OPTION_PARTITION: return set_size(kind, value, &options->partition, trouble);
+    case OPTION_FIRST_ROWS: return set_count(kind, value, &options->first_rows, trouble);
+    case OPTION_THREADS:
+        if (!set_count(kind, value, &count, trouble)) return false;
+        options->threads = (uint32_t)count;
+        return true;
+    case OPTION_PROGRESS:
+    case OPTION_STATS: return set_words(options, kind, value, trouble);
+    case OPTION_KINDS: break;
+    }
+    return false;
+}
+
+bool options_add_text(Options *options, ParamText text, Trouble *trouble) {
+    if (options->text_count == options->text_cap) {
+        uint32_t cap = options->text_cap ? 2 * options->text_cap : 16;
+        ParamText *texts = realloc(options->texts, cap * sizeof *texts);
+        if (!texts) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the options");
+        options->texts = texts;
+        options->text_cap = cap;
+    }
+    options->texts[options->text_count++] = text;
+    return true;
+}
+
+// ---- command line ---------------------------------------------------------------------------
+
+static bool unknown_option(const SbJob *job, SbStr name, Trouble *trouble) {
+    trouble_set(trouble, TROUBLE_UNKNOWN_OPTION, "unknown option '--%.*s'", (int)name.len, name.ptr);
+    SbStr near = options_nearest(name, option_name, job, OPTION_KINDS + job->param_count);
+    if (near.len > 0) trouble_fix(trouble, "did you mean '--%.*s'?", (int)near.len, near.ptr);
+    return false;
+}
+
+static bool read_one(Options *options, const SbJob *job, const char *arg, Trouble *trouble) {
+    if (strcmp(arg, "-h") == 0) return options->help = true;
+    if (arg[0] != '-' || arg[1] != '-' || arg[2] == '\0') {
+        trouble_set(trouble, TROUBLE_USAGE, "unexpected argument '%s'", arg);
+        if (job->param_count > 0) {
+            SbStr name = job->params[0].name;
+            trouble_fix(trouble, "options are written --NAME=VALUE, as in --%.*s=%s", (int)name.len,
+                        name.ptr, arg);
+        }
+        return false;
+    }
+    const char *name = arg + 2, *equals = strchr(name, '=');
+    size_t len = equals ? (size_t)(equals - name) : strlen(name);
+    const char *value = equals ? equals + 1 : nullptr;
+    OptionKind kind = options_find(name, len);
+    if (kind != OPTION_KINDS) {
+        options->seen |= 1u << kind;
+        return options_set(options, kind, value, trouble);
+    }
+    for (uint32_t i = 0; i < job->param_count; i++) {
+        SbStr param = job->params[i].name;
+        if ((size_t)param.len != len || memcmp(param.ptr, name, len) != 0) continue;
+        if (!value && job->params[i].type->kind == SB_BOOL) value = "true";
+        if (value) return options_add_text(options, (ParamText){.param = i, .text = value}, trouble);
+        return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=VALUE", name, name);
+    }
+    if (options_is_later(name, len)) {
+        return trouble_set(trouble, TROUBLE_NOT_YET, "--%.*s is not in this version", (int)len, name);
+    }
+    return unknown_option(job, (SbStr){name, (int64_t)len}, trouble);
+}
+
+bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble) {
+    *options = (Options){
+        .partition = 4 << 20,
+        .first_rows = INT64_MAX,
+        .reject_rows = -1,
+        .reject_share = -1,
+    };
+    for (int i = 1; i < argc; i++) {
+        if (!read_one(options, job, argv[i], trouble)) return false;
+    }
+    if (options->config && !config_read(options, job, trouble)) return false;
+    return true;
+}
+
+void options_close(Options *options) {
+    free(options->texts);
+    options->texts = nullptr;
+}
+
+// ---- help -----------------------------------------------------------------------------------
+
+static void print_param(const SbParam *param, FILE *file) {
+    char type[160];
+    params_type_text(param->type, type, sizeof type);
+    fprintf(file, "  --%.*s=%s", (int)param->name.len, param->name.ptr, type);
+    if (param->required) {
+        fputs("  (must be given)", file);
+    } else {
+        fprintf(file, "  (%.*s)", (int)param->value_text.len, param->value_text.ptr);
+    }
+    fputc('\n', file);
+    if (param->doc.len > 0) fprintf(file, "      %.*s\n", (int)param->doc.len, param->doc.ptr);
+}
+
+void options_print_params(const SbJob *job, FILE *file) {
+    for (uint32_t i = 0; i < job->param_count; i++) print_param(&job->params[i], file);
+    if (job->param_count == 0) fputs("  (none)\n", file);
+}
+
+void options_print_help(const SbJob *job, FILE *file) {
+    fprintf(file, "The job compiled from %.*s.\n\nParameters (default):\n", (int)job->name.len,
+            job->name.ptr);
+    options_print_params(job, file);
+    fputs("\nOptions:\n", file);
+    for (uint32_t i = 0; i < OPTION_KINDS; i++) {
+        char left[64];
+        const char *open = i == OPTION_STATS ? "[=" : "=", *close = i == OPTION_STATS ? "]" : "";
+        bool value = infos[i].value[0] != '\0';
+        snprintf(left, sizeof left, "--%s%s%s%s", infos[i].name, value ? open : "", infos[i].value,
+                 close);
+        fprintf(file, "  %-28s%s\n", left, infos[i].doc);
+    }
+    fputs("\nExit codes: 0 done, 1 the program or data is wrong, 2 wrong usage, 3 the machine\n"
+          "failed (disk, memory), 130 interrupted.\n", file);
+}

@@ -1,0 +1,70 @@
+// Options: what the command line and the configuration file of a job say.
+#ifndef SBC_RUNTIME_OPTIONS_H
+#define SBC_RUNTIME_OPTIONS_H
+
+#include "runtime/abi.h"
+#include "runtime/trouble.h"
+
+typedef enum OptionKind {
+#define OPTION(name, text, value, doc) OPTION_##name,
+#define LATER(text)
+#include "runtime/options.def"
+#undef OPTION
+#undef LATER
+    OPTION_KINDS,
+} OptionKind;
+
+typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_PLAIN, PROGRESS_NONE } ProgressMode;
+typedef enum StatsMode { STATS_NONE, STATS_TEXT, STATS_JSON } StatsMode;
+
+// A value given for a parameter, in the order given.
+typedef struct ParamText {
+    uint32_t    param;
+    const char *text;
+    const char *origin;   // "--input", or "run.yaml:3:8".
+    bool        from_config;
+    const char *shown;    // Lines of the file with a caret, for messages; nullptr for none.
+} ParamText;
+
+typedef struct Options {
+    uint32_t     threads;
+    int64_t      memory;        // 0: not given.
+    int64_t      partition;
+    int64_t      first_rows;    // INT64_MAX: all.
+    bool         overwrite;
+    bool         help, params, plan, licenses;
+    const char  *rejects;       // nullptr: as the program says.
+    bool         has_reject_limit;
+    int64_t      reject_rows;   // -1: none.
+    double       reject_share;  // -1: none.
+    ProgressMode progress;
+    StatsMode    stats;
+    const char  *config;
+    ParamText   *texts;
+    uint32_t     text_count, text_cap;
+    uint32_t     seen;          // By OptionKind: given on the command line.
+} Options;
+
+// Reads argv, then the configuration file. Texts point into argv or live as long as the process.
+bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble);
+void options_close(Options *options);
+
+// Sets one own option; `value` is nullptr when none was given. `origin` for messages.
+bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble);
+// Finds an own option by name; OPTION_KINDS when there is none.
+OptionKind options_find(const char *name, size_t len);
+bool options_is_later(const char *name, size_t len);
+bool options_add_text(Options *options, ParamText text, Trouble *trouble);
+
+void options_print_help(const SbJob *job, FILE *file);
+void options_print_params(const SbJob *job, FILE *file);
+
+// "4096", "64KiB", "1.5MiB", "8GiB"; false: no size.
+bool options_size(const char *text, int64_t *bytes);
+
+// The one of `count` names that differs least from `word`; nullptr when none is near.
+// names(self, i) gives name i.
+typedef SbStr OptionNameFn(const void *self, uint32_t index);
+SbStr options_nearest(SbStr word, OptionNameFn *names, const void *self, uint32_t count);
+
+#endif
