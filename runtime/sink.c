@@ -1,0 +1,265 @@
+#define _GNU_SOURCE
+#include "runtime/sink.h"
+
+#include "runtime/compress.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- opening --------------------------------------------------------------------------------
+
+static bool no_memory(const Sink *sink, Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_MEMORY, "no memory to write '%s'", sink->path);
+}
+
+static bool add_part(Sink *sink, Trouble *trouble) {
+    if (sink->part_count == sink->part_cap) {
+        uint32_t cap = sink->part_cap ? 2 * sink->part_cap : 4;
+        SinkPart **parts = realloc(sink->parts, cap * sizeof(SinkPart *));
+        if (!parts) return no_memory(sink, trouble);
+        sink->parts = parts;
+        sink->part_cap = cap;
+    }
+    char *path = nullptr;
+    int len = sink->folder ? asprintf(&path, "%spart-%05u.%s", sink->path, sink->part_count, sink->extension) : 0;
+    SinkPart *part = calloc(1, sizeof *part);
+    if (!part || len < 0) {
+        free(part);
+        return no_memory(sink, trouble);
+    }
+    part->file.fd = -1;
+    atomic_init(&part->pending, 1);
+    sink->parts[sink->part_count++] = part;
+    sink->offset = 0;
+    bool good = durable_create(&part->file, path ? path : sink->path, sink->replace, trouble);
+    free(path);
+    return good;
+}
+
+// Is there a file in the folder that is not hidden?
+static bool folder_holds_files(const char *path) {
+    DIR *dir = opendir(path);
+    bool found = false;
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) found = entry->d_name[0] != '.';
+    if (dir) closedir(dir);
+    return found;
+}
+
+static bool check_place(Sink *sink, Trouble *trouble) {
+    struct stat about;
+    if (stat(sink->path, &about) != 0) return true;
+    bool is_folder = S_ISDIR(about.st_mode);
+    if (sink->folder ? !is_folder : is_folder) {
+        trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is %s", sink->path,
+                    is_folder ? "a folder" : "no folder");
+        if (is_folder) trouble_fix(trouble, "end the path in / to write a folder of parts");
+        return false;
+    }
+    if (!is_folder && !S_ISREG(about.st_mode)) {
+        sink->to_stream = true;
+        sink->fd = open(sink->path, O_WRONLY | O_CLOEXEC);
+        if (sink->fd >= 0) return true;
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "cannot open '%s': %s", sink->path, strerror(errno));
+    }
+    if (sink->replace || (is_folder && !folder_holds_files(sink->path))) return true;
+    return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, is_folder ? "the folder '%s' is not empty" : "'%s' exists",
+                       sink->path);
+}
+
+bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
+                   .quote = setup->quote, .replace = setup->replace, .fd = -1,
+                   .part_bytes = INT64_MAX};
+    sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
+    if (!sink->path) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
+    size_t len = strlen(sink->path);
+    if (len == 0) return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
+    if (strcmp(sink->path, "-") == 0) {
+        sink->to_stream = true;
+        sink->fd = STDOUT_FILENO;
+        return true;
+    }
+    sink->folder = sink->path[len - 1] == '/';
+    sink->compression = compression_of(sink->path);
+    if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
+    if (!check_place(sink, trouble)) return false;
+    if (sink->compression != COMPRESSION_NONE && !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES))) {
+        return no_memory(sink, trouble);
+    }
+    sink->extension = setup->extension;
+    return sink->to_stream || add_part(sink, trouble);
+}
+
+// ---- writing --------------------------------------------------------------------------------
+
+static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *trouble) {
+    while (len > 0 && !sink->done) {
+        ssize_t put = write(sink->fd, bytes, (size_t)len);
+        if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (put < 0 && errno == EPIPE) {
+            sink->done = true;
+            return true;
+        }
+        if (put < 0) {
+            return trouble_set(trouble, TROUBLE_WRITE, "cannot write '%s': %s", sink->path, strerror(errno));
+        }
+        bytes += put;
+        len -= put;
+    }
+    return true;
+}
+
+static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *extents, Trouble *trouble) {
+    if (len == 0) return true;
+    if (extents->count == extents->cap) {
+        size_t cap = extents->cap ? 2 * extents->cap : 16;
+        Extent *items = realloc(extents->items, cap * sizeof *items);
+        if (!items) return no_memory(sink, trouble);
+        extents->items = items;
+        extents->cap = cap;
+    }
+    SinkPart *part = sink->parts[sink->part_count - 1];
+    atomic_fetch_add(&part->pending, 1);
+    extents->items[extents->count++] = (Extent){part, sink->offset, bytes, len, nullptr};
+    sink->offset += len;
+    return true;
+}
+
+// Compresses what waits in the chunk as one member and writes it.
+static bool flush_chunk(Sink *sink, Trouble *trouble) {
+    char *packed = nullptr;
+    int64_t len = compress_member(sink->compression, sink->chunk, sink->chunk_len, &packed);
+    if (len < 0) return no_memory(sink, trouble);
+    sink->chunk_len = 0;
+    bool good = sink->to_stream
+                    ? write_stream(sink, packed, len, trouble)
+                    : durable_write(&sink->parts[sink->part_count - 1]->file, packed, len, sink->offset, trouble);
+    sink->offset += len;
+    free(packed);
+    return good;
+}
+
+static bool put(Sink *sink, const char *bytes, int64_t len, ExtentList *extents, Trouble *trouble) {
+    if (sink->compression == COMPRESSION_NONE) {
+        return sink->to_stream ? write_stream(sink, bytes, len, trouble)
+                               : add_extent(sink, bytes, len, extents, trouble);
+    }
+    while (len > 0) {
+        int64_t some = COMPRESS_CHUNK_BYTES - sink->chunk_len;
+        if (some > len) some = len;
+        memcpy(sink->chunk + sink->chunk_len, bytes, (size_t)some);
+        sink->chunk_len += some;
+        bytes += some;
+        len -= some;
+        if (sink->chunk_len == COMPRESS_CHUNK_BYTES && !flush_chunk(sink, trouble)) return false;
+    }
+    return true;
+}
+
+int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from) {
+    bool quoted = false;
+    for (int64_t at = 0; at < len; at++) {
+        quoted ^= sink->quote != 0 && bytes[at] == sink->quote;
+        if (bytes[at] == '\n' && !quoted && at + 1 >= from) return at + 1;
+    }
+    return len;
+}
+
+static bool seal(SinkPart *part, Trouble *trouble) {
+    if (atomic_fetch_sub(&part->pending, 1) > 1) return true;
+    return durable_sync(&part->file, trouble);
+}
+
+static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
+    if (sink->bytes == 0 || sink->folder) {
+        sink->bytes += sink->header_len;
+        if (!put(sink, sink->header, sink->header_len, extents, trouble)) return false;
+    }
+    return true;
+}
+
+bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
+               Trouble *trouble) {
+    if (sink->bytes == 0 && !begin_part(sink, extents, trouble)) return false;
+    sink->rows += rows;
+    while (len > 0) {
+        if (sink->offset >= sink->part_bytes) {
+            if (!seal(sink->parts[sink->part_count - 1], trouble) || !add_part(sink, trouble) ||
+                !begin_part(sink, extents, trouble)) {
+                return false;
+            }
+        }
+        int64_t room = sink->part_bytes - sink->offset;
+        int64_t some = room >= len ? len : sink_row_end(sink, bytes, len, room);
+        if (!put(sink, bytes, some, extents, trouble)) return false;
+        sink->bytes += some;
+        bytes += some;
+        len -= some;
+    }
+    return true;
+}
+
+bool sink_write(const Extent *extent, Trouble *trouble) {
+    return durable_write(&extent->part->file, extent->bytes, extent->len, extent->offset, trouble) &&
+           seal(extent->part, trouble);
+}
+
+// ---- ending ---------------------------------------------------------------------------------
+
+bool sink_finish(Sink *sink, Trouble *trouble) {
+    ExtentList rest = {0};
+    bool good = sink->bytes > 0 || begin_part(sink, &rest, trouble);
+    if (good && sink->compression != COMPRESSION_NONE && (sink->chunk_len > 0 || sink->offset == 0)) {
+        good = flush_chunk(sink, trouble);
+    }
+    for (size_t i = 0; good && i < rest.count; i++) good = sink_write(&rest.items[i], trouble);
+    free(rest.items);
+    if (good && !sink->to_stream) good = seal(sink->parts[sink->part_count - 1], trouble);
+    return good;
+}
+
+// Parts of an earlier run behind ours.
+static void remove_old_parts(const Sink *sink) {
+    DIR *dir = opendir(sink->path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        unsigned number;
+        int end = 0;
+        if (sscanf(entry->d_name, "part-%5u%n", &number, &end) != 1 || end != 10) continue;
+        const char *dot = entry->d_name + end;
+        bool ours = *dot == '.' && strcmp(dot + 1, sink->extension) == 0;
+        if (!ours || number < sink->part_count) continue;
+        char *path = nullptr;
+        if (asprintf(&path, "%s%s", sink->path, entry->d_name) >= 0) {
+            durable_remove(path);
+            free(path);
+        }
+    }
+    if (dir) closedir(dir);
+}
+
+bool sink_publish(Sink *sink, Trouble *trouble) {
+    if (sink->to_stream) return true;
+    for (uint32_t i = 0; i < sink->part_count; i++) {
+        if (!durable_publish(&sink->parts[i]->file, trouble)) return false;
+    }
+    if (sink->folder && sink->replace) remove_old_parts(sink);
+    return durable_sync_folder_of(sink->path, trouble);
+}
+
+void sink_close(Sink *sink) {
+    for (uint32_t i = 0; i < sink->part_count; i++) {
+        durable_close(&sink->parts[i]->file);
+        free(sink->parts[i]);
+    }
+    if (sink->fd > STDERR_FILENO) close(sink->fd);
+    free(sink->parts);
+    free(sink->chunk);
+    free(sink->path);
+    *sink = (Sink){.fd = -1};
+}

@@ -1,0 +1,76 @@
+// Sink: where the rows of a `write` go: a file, a folder of parts, standard output.
+//
+// Bytes are given in order; places are assigned at once, and the writing of plain files is handed
+// back as extents that any thread may do in any order. Compressed files are cut into chunks of a
+// fixed size, each a member of its own, so that their bytes do not depend on who gave them.
+#ifndef SBC_RUNTIME_SINK_H
+#define SBC_RUNTIME_SINK_H
+
+#include "runtime/abi.h"
+#include "runtime/durable.h"
+#include "runtime/stream.h"
+
+typedef struct SinkPart {
+    DurableFile file;
+    _Atomic int32_t pending;  // Extents to be written, and one while the part is being filled.
+} SinkPart;
+
+typedef struct Extent {
+    SinkPart   *part;
+    int64_t     offset;
+    const char *bytes;
+    int64_t     len;
+    void       *owner;  // Of the bytes.
+} Extent;
+
+typedef struct ExtentList {
+    Extent *items;
+    size_t  count, cap;
+} ExtentList;
+
+typedef struct Sink {
+    char       *path;
+    const char *header;
+    const char *extension;   // Of parts.
+    int64_t     header_len;
+    char        quote;
+    bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
+    bool        folder, replace;
+    bool        done;        // The reader of the stream has left.
+    int         fd;          // Of the stream.
+    Compression compression;
+    int64_t     part_bytes;  // INT64_MAX: one file.
+    SinkPart  **parts;
+    uint32_t    part_count, part_cap;
+    int64_t     offset;      // In the last part.
+    int64_t     rows, bytes; // Before compression.
+    char       *chunk;       // Bytes that wait for compression.
+    int64_t     chunk_len;
+} Sink;
+
+typedef struct SinkSetup {
+    SbStr   path;
+    SbStr   header;
+    char    quote;
+    int64_t part_bytes;
+    bool    replace;
+    const char *extension;  // Of parts: "csv".
+} SinkSetup;
+
+// Refuses outputs that exist and makes the first temporary file.
+bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+// The next `rows` rows. Adds what is left to write to `extents`.
+bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
+               Trouble *trouble);
+// Does one extent; closes the part when it was its last.
+bool sink_write(const Extent *extent, Trouble *trouble);
+// Everything is given and written: brings it to the disk.
+bool sink_finish(Sink *sink, Trouble *trouble);
+bool sink_publish(Sink *sink, Trouble *trouble);
+// Removes what was not published.
+void sink_close(Sink *sink);
+
+// The end of the first row of bytes[0..len) that ends at or behind `from`; len when there is none.
+int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from);
+
+#endif

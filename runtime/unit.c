@@ -1,0 +1,336 @@
+#include "runtime/unit.h"
+
+#include "runtime/feed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS_A_UNIT = 1 << 15, NUMBERS_A_UNIT = 1 << 18, FILES_A_UNIT = 1024 };
+
+bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
+    *units = (Units){.what = *what, .carry = {.memory = what->memory}};
+    if (pthread_mutex_init(&units->lock, nullptr) != 0) {
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a lock");
+    }
+    pthread_cond_init(&units->resolved, nullptr);
+    const Source *source = what->source;
+    units->chained = what->input == SB_INPUT_TEXT &&
+                     (source_has_quotes(source) || source->what->wants_lines);
+    return true;
+}
+
+void units_close(Units *units) {
+    stream_close(units->stream);
+    unit_buffer_close(&units->carry);
+    pthread_cond_destroy(&units->resolved);
+    pthread_mutex_destroy(&units->lock);
+}
+
+void units_break(Units *units) {
+    pthread_mutex_lock(&units->lock);
+    units->chain_broken = true;
+    pthread_cond_broadcast(&units->resolved);
+    pthread_mutex_unlock(&units->lock);
+}
+
+bool units_can_repeat(const Units *units) {
+    if (units->what.input != SB_INPUT_TEXT) return true;
+    const Source *source = units->what.source;
+    for (uint32_t i = 0; i < source->file_count; i++) {
+        if (source->files[i].stream) return false;
+    }
+    return true;
+}
+
+// ---- the chain ------------------------------------------------------------------------------
+
+// Is the exact start of the unit known? `begin` is an offset in the file.
+static bool chain_peek(Units *units, const Unit *unit, int64_t *begin) {
+    pthread_mutex_lock(&units->lock);
+    bool known = units->chain_ordinal == unit->ordinal;
+    *begin = units->chain_begin;
+    pthread_mutex_unlock(&units->lock);
+    return known;
+}
+
+static bool chain_wait(Units *units, const Unit *unit, int64_t *begin, int64_t *lines) {
+    pthread_mutex_lock(&units->lock);
+    while (units->chain_ordinal != unit->ordinal && !units->chain_broken) {
+        pthread_cond_wait(&units->resolved, &units->lock);
+    }
+    bool good = !units->chain_broken;
+    *begin = units->chain_begin;
+    *lines = units->chain_lines;
+    pthread_mutex_unlock(&units->lock);
+    return good;
+}
+
+static void chain_hand_on(Units *units, const Unit *unit, int64_t lines) {
+    pthread_mutex_lock(&units->lock);
+    units->chain_ordinal = unit->ordinal + 1;
+    units->chain_begin = unit->next;
+    units->chain_lines = lines;
+    pthread_cond_broadcast(&units->resolved);
+    pthread_mutex_unlock(&units->lock);
+}
+
+// ---- plain text -----------------------------------------------------------------------------
+
+static UnitTake take_range(Units *units, Unit *unit, Trouble *trouble) {
+    Source *source = units->what.source;
+    SourceFile *file = &source->files[units->file];
+    int64_t bytes = source->unit_bytes;
+    if (!source_file_open(file, trouble)) return UNIT_TROUBLE;
+    unit->file = units->file;
+    unit->range_begin = units->next;
+    unit->range_end = units->next + bytes;
+    unit->first = units->next == 0;
+    unit->last = unit->range_end >= file->size;
+    units->next = unit->range_end;
+    if (unit->last) {
+        units->file++;
+        units->next = 0;
+    }
+    return UNIT_TAKEN;
+}
+
+static Feed feed_of(Units *units, const Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    Source *source = units->what.source;
+    SourceFile *file = &source->files[unit->file];
+    return (Feed){
+        .source = source,
+        .file = file,
+        .buffer = buffer,
+        // One byte more in front: a line end there makes the range's first byte a row start.
+        .offset = unit->first ? file->begin : unit->range_begin - 1,
+        .ended = file->size <= (unit->first ? file->begin : unit->range_begin - 1),
+        .trouble = trouble,
+    };
+}
+
+// The row start that a line end in the range suggests, relative; -1: no line end there.
+static int64_t guess(const Feed *feed, const Unit *unit) {
+    if (unit->first) return 0;
+    int64_t len = unit->range_end - 1 - feed->offset;
+    if (len > feed->len) len = feed->len;
+    const char *end = len > 0 ? memchr(feed->buffer->ptr, '\n', (size_t)len) : nullptr;
+    return end ? end + 1 - feed->buffer->ptr : -1;
+}
+
+static void place(Unit *unit, const Feed *feed) {
+    unit->text = feed->buffer->ptr;
+    unit->offset = feed->offset;
+}
+
+// A unit whose rows begin at the exact `begin`, an offset in the file.
+static bool rows_from(Feed *feed, Unit *unit, int64_t begin) {
+    if (begin < feed->offset || begin >= unit->range_end) {
+        unit->begin = unit->end = 0;
+        unit->next = begin;
+        return true;
+    }
+    return feed_rows(feed, unit, begin - feed->offset, unit->range_end - feed->offset, true) == FEED_FOUND;
+}
+
+static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {
+    int64_t begin = 0, lines = 0, target = unit->range_end - feed->offset, guessed = -1;
+    SourceFile *file = feed->file;
+    bool found = false;
+    if (unit->first || !chain_peek(units, unit, &begin)) {
+        if (!feed_to(feed, target)) return false;
+        guessed = guess(feed, unit);
+        if (guessed >= 0) {
+            FeedEnd end = feed_rows(feed, unit, guessed, target, false);
+            if (end == FEED_TROUBLE) return false;
+            found = end == FEED_FOUND;
+        }
+    }
+    if (!chain_wait(units, unit, &begin, &lines)) return false;
+    if (unit->first) {
+        begin = file->begin;
+        lines = file->begin_lines;
+    }
+    if (!found || begin != feed->offset + guessed) {
+        if (!feed_to(feed, target) || !rows_from(feed, unit, begin)) return false;
+    }
+    unit->lines = units->what.source->what->wants_lines ? lines : -1;
+    if (unit->lines >= 0) {
+        lines += source_count_lines(feed->buffer->ptr + unit->begin, unit->end - unit->begin) +
+                 unit->long_row.lines;
+    }
+    chain_hand_on(units, unit, lines);
+    return true;
+}
+
+static bool prepare_range(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    Feed feed = feed_of(units, unit, buffer, trouble);
+    bool good;
+    if (units->chained) {
+        good = prepare_chained(units, unit, &feed);
+        if (!good) units_break(units);
+    } else {
+        int64_t target = unit->range_end - feed.offset;
+        good = feed_to(&feed, target);
+        int64_t begin = good ? guess(&feed, unit) : 0;
+        begin = begin < 0 ? unit->range_end : feed.offset + begin;
+        if (begin < feed.file->begin) begin = feed.file->begin;  // The header may be long.
+        if (good) good = rows_from(&feed, unit, begin);
+        unit->lines = -1;
+    }
+    place(unit, &feed);
+    return good;
+}
+
+// ---- streams --------------------------------------------------------------------------------
+
+// Opens the next stream and reads its header; what was read behind it waits in `carry`.
+static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
+    Source *source = units->what.source;
+    units->stream = stream_open(file->path, source->cancel_fd, trouble);
+    if (!units->stream) return false;
+    Feed feed = {.source = source, .file = file, .stream = units->stream, .buffer = &units->carry,
+                 .trouble = trouble};
+    int64_t want = 4096;
+    do {
+        if (!feed_to(&feed, want)) return false;
+        want *= 2;
+    } while (!feed.ended && want <= 2 * source->row_max &&
+             !source_header_whole(source, feed.buffer->ptr, feed.len));
+    if (!source_header(source, file, units->carry.ptr, feed.len, trouble)) return false;
+    units->carry_len = feed.len - file->begin;
+    memmove(units->carry.ptr, units->carry.ptr + file->begin, (size_t)units->carry_len);
+    units->carry_offset = file->begin;
+    units->carry_lines = file->begin_lines;
+    units->stream_ended = feed.ended;
+    return true;
+}
+
+static UnitTake end_stream(Units *units, SourceFile *file) {
+    file->size = units->carry_offset;
+    stream_close(units->stream);
+    units->stream = nullptr;
+    units->file++;
+    return UNIT_NONE;
+}
+
+// Cuts the next range from the stream into `buffer`. UNIT_NONE: the stream has ended.
+static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    Source *source = units->what.source;
+    SourceFile *file = &source->files[units->file];
+    unit->first = !units->stream;
+    if (!units->stream && !open_stream(units, file, trouble)) return UNIT_TROUBLE;
+    if (!unit_buffer_reserve(buffer, units->carry_len, trouble)) return UNIT_TROUBLE;
+    memcpy(buffer->ptr, units->carry.ptr, (size_t)units->carry_len);
+    memset(buffer->ptr + units->carry_len, 0, SB_SLACK);
+    Feed feed = {.source = source, .file = file, .stream = units->stream, .buffer = buffer,
+                 .offset = units->carry_offset, .len = units->carry_len,
+                 .ended = units->stream_ended, .trouble = trouble};
+    unit->range_begin = units->carry_offset;
+    unit->range_end = -1;
+    int64_t bytes = source->unit_bytes;
+    int64_t target = (feed.offset / bytes + 1) * bytes - feed.offset;
+    if (feed_rows(&feed, unit, 0, target, true) == FEED_TROUBLE) return UNIT_TROUBLE;
+    int64_t rest = unit->range_end >= 0 ? unit->range_end : unit->end;
+    unit->file = units->file;
+    unit->lines = units->carry_lines;
+    unit->text = buffer->ptr;
+    unit->offset = feed.offset;
+    units->carry_lines += source_count_lines(buffer->ptr, unit->end) + unit->long_row.lines;
+    units->carry_len = feed.len - rest;
+    units->carry_offset = unit->next;
+    units->stream_ended = feed.ended;
+    if (!unit_buffer_reserve(&units->carry, units->carry_len, trouble)) return UNIT_TROUBLE;
+    memcpy(units->carry.ptr, buffer->ptr + rest, (size_t)units->carry_len);
+    unit->last = feed.ended && units->carry_len == 0;
+    if (unit->end == 0 && !unit->long_row.is && unit->last) return end_stream(units, file);
+    if (unit->last) end_stream(units, file);
+    return UNIT_TAKEN;
+}
+
+static UnitTake take_text(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    Source *source = units->what.source;
+    while (units->file < source->file_count) {
+        if (!source->files[units->file].stream) return take_range(units, unit, trouble);
+        UnitTake taken = take_stream(units, unit, buffer, trouble);
+        if (taken != UNIT_NONE) return taken;
+    }
+    return UNIT_NONE;
+}
+
+// ---- rows, numbers, files -------------------------------------------------------------------
+
+static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows) {
+    if (units->next >= count) return UNIT_NONE;
+    unit->range_begin = unit->begin = units->next;
+    units->next = count - units->next < rows ? count : units->next + rows;
+    unit->range_end = unit->end = units->next;
+    unit->entries = units->what.entries;
+    return UNIT_TAKEN;
+}
+
+static UnitTake take_files(Units *units, Unit *unit) {
+    const Source *source = units->what.source;
+    if (units->file >= source->file_count) return UNIT_NONE;
+    int64_t bytes = 0;
+    unit->file = units->file;
+    unit->range_begin = units->file;
+    do {
+        bytes += source->files[units->file++].size;
+    } while (units->file < source->file_count && bytes < source->unit_bytes &&
+             units->file - unit->file < FILES_A_UNIT);
+    unit->range_end = units->file;
+    return UNIT_TAKEN;
+}
+
+UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    *unit = (Unit){.ordinal = units->ordinal, .lines = -1};
+    UnitTake taken = UNIT_NONE;
+    const Source *source = units->what.source;
+    switch ((SbInputKind)units->what.input) {
+    case SB_INPUT_TEXT: taken = take_text(units, unit, buffer, trouble); break;
+    case SB_INPUT_ROWS:
+    case SB_INPUT_UNMATCHED:
+        taken = take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
+        break;
+    case SB_INPUT_RANGE: taken = take_rows(units, unit, source->range_count, NUMBERS_A_UNIT); break;
+    case SB_INPUT_RECORDS:
+        taken = source->what->format == SB_FILES
+                    ? take_files(units, unit)
+                    : take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
+        break;
+    }
+    if (taken == UNIT_TAKEN) units->ordinal++;
+    if (taken == UNIT_TAKEN && units->ordinal >> 24 != 0) {
+        trouble_set(trouble, TROUBLE_TOO_MANY, "the input has over 16,777,216 ranges");
+        trouble_fix(trouble, "give a larger --partition");
+        return UNIT_TROUBLE;
+    }
+    return taken;
+}
+
+bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    if (units->what.input != SB_INPUT_TEXT) return true;
+    if (!units->what.source->files[unit->file].stream) {
+        return prepare_range(units, unit, buffer, trouble);
+    }
+    if (!units->chained) return true;
+    // A source may have plain files behind a stream: the chain goes on through it.
+    int64_t begin, lines;
+    if (!chain_wait(units, unit, &begin, &lines)) return false;
+    chain_hand_on(units, unit, unit->lines);
+    return true;
+}
+
+bool units_again(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    if (units->what.input != SB_INPUT_TEXT) return true;
+    Feed feed = feed_of(units, unit, buffer, trouble);
+    int64_t want = unit->end;
+    if (unit->long_row.is) want += RAW_BYTES_MAX + 16;
+    if (!feed_to(&feed, want)) return false;
+    place(unit, &feed);
+    return true;
+}

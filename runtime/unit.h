@@ -1,0 +1,96 @@
+// Unit: the scan unit, a piece of a stage's input that one task works on.
+//
+//   plain text    range k of a file, [k U, (k+1) U): the rows that start in it
+//   streams       the same ranges, cut by the one reader
+//   rows          a run of a breaker's rows, of a range's numbers, of inline rows
+//   files         a few whole files
+//
+// In CSV with quotes the first row of range k depends on everything before it. A unit therefore
+// guesses that the first line end in it ends a row, finds its own last row, and then waits for the
+// exact start that unit k-1 hands on (the chain); a wrong guess is scanned again. Nothing is judged
+// before the start is exact.
+#ifndef SBC_RUNTIME_UNIT_H
+#define SBC_RUNTIME_UNIT_H
+
+#include "runtime/abi.h"
+#include "runtime/memory.h"
+#include "runtime/source.h"
+
+#include <pthread.h>
+
+enum { RAW_BYTES_MAX = 64 * 1024 };  // Of a reject.
+
+typedef struct UnitBuffer {
+    char     *ptr;
+    int64_t   cap;      // Charged, SB_SLACK included.
+    SbMemory *memory;
+    SbEntry **entries;  // For whole files.
+    int64_t   entry_cap;
+} UnitBuffer;
+
+// A row over row_max: it is the last one of its unit, and no task sees it.
+typedef struct LongRow {
+    bool    is;
+    int64_t begin;    // Relative to the unit's text, which holds the first RAW_BYTES_MAX of it.
+    int64_t length;   // Without its line end.
+    int64_t lines;    // That it covers.
+    bool    open;     // A quote that is never closed.
+} LongRow;
+
+typedef struct Unit {
+    uint64_t ordinal;       // Within its stage.
+    uint32_t file;
+    bool     first, last;   // Of its file.
+    int64_t  range_begin, range_end;  // Bytes of the file, or row numbers.
+    const char *text;       // Text: rows are text[begin, end).
+    int64_t  begin, end;
+    int64_t  offset;        // Of text[0].
+    int64_t  lines;         // Before `begin` in the file; -1: not known.
+    int64_t  next;          // Where the next unit's rows begin, in the file.
+    LongRow  long_row;
+    const SbEntry *const *entries;
+} Unit;
+
+typedef struct UnitsSetup {
+    Source  *source;        // nullptr for a breaker's rows.
+    uint8_t  input;         // SbInputKind
+    const SbEntry *const *entries;
+    int64_t  entry_count;
+    SbMemory *memory;
+    _Atomic int *cancel;    // The job's.
+} UnitsSetup;
+
+typedef struct Units {
+    UnitsSetup  what;
+    bool        chained;
+    uint32_t    file;
+    int64_t     next;             // Byte or row where the next unit begins.
+    uint64_t    ordinal;
+    Stream     *stream;
+    UnitBuffer  carry;            // Bytes read from the stream behind the last unit.
+    int64_t     carry_len, carry_offset, carry_lines;
+    bool        stream_ended;
+    pthread_mutex_t lock;         // Of the chain.
+    pthread_cond_t  resolved;
+    uint64_t    chain_ordinal;    // The unit whose exact start is known...
+    int64_t     chain_begin, chain_lines;  // ...and where it is.
+    bool        chain_broken;
+} Units;
+
+typedef enum UnitTake { UNIT_TAKEN, UNIT_NONE, UNIT_TROUBLE } UnitTake;
+
+bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble);
+void units_close(Units *units);
+// The next unit, in order. One thread at a time. Streams are read here.
+UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
+// Reads the unit and fixes its rows. Any number of threads, one call for every unit taken.
+bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
+// Reads a prepared unit once more, for a task that is run again. Not for streams.
+bool units_again(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
+// Wakes whoever waits in the chain: the job has failed or was interrupted.
+void units_break(Units *units);
+bool units_can_repeat(const Units *units);
+
+void unit_buffer_close(UnitBuffer *buffer);
+
+#endif
