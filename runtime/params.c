@@ -1,9 +1,9 @@
 #define _GNU_SOURCE
 #include "runtime/params.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
+#include "stdlib/date.h"
+#include "stdlib/number.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,43 +32,6 @@ void params_type_text(const SbType *type, char *text, size_t size) {
 }
 
 // ---- one value ------------------------------------------------------------------------------
-
-static bool read_integer(const char *text, const SbType *type, void *value) {
-    uint32_t bits = 8 * (type->kind >= SB_U8 ? 1u << (type->kind - SB_U8) : 1u << (type->kind - SB_I8));
-    char *end;
-    errno = 0;
-    const char *digits = *text == '-' || *text == '+' ? text + 1 : text;
-    if (*digits < '0' || *digits > '9') return false;
-    if (type->kind >= SB_U8) {
-        if (*text == '-') return false;
-        uint64_t number = strtoull(text, &end, 10);
-        if (errno != 0 || *end != '\0' || (bits < 64 && number >> bits != 0)) return false;
-        memcpy(value, &number, bits / 8);
-        return true;
-    }
-    int64_t number = strtoll(text, &end, 10);
-    if (errno != 0 || *end != '\0') return false;
-    int64_t limit = bits < 64 ? INT64_C(1) << (bits - 1) : 0;
-    if (bits < 64 && (number < -limit || number >= limit)) return false;
-    memcpy(value, &number, bits / 8);
-    return true;
-}
-
-static bool read_float(const char *text, const SbType *type, void *value) {
-    char *end;
-    bool hex = strpbrk(text, "xXpP") != nullptr;
-    if (hex || *text == '\0' || strchr(" \t\n", *text)) return false;
-    if (type->kind == SB_F32) {
-        float number = strtof(text, &end);
-        if (*end != '\0' || (isinf(number) && !strchr("iI", text[strcspn(text, "iI")]))) return false;
-        memcpy(value, &number, sizeof number);
-        return true;
-    }
-    double number = strtod(text, &end);
-    if (*end != '\0' || (isinf(number) && strpbrk(text, "iI") == nullptr)) return false;
-    memcpy(value, &number, sizeof number);
-    return true;
-}
 
 static bool read_decimal(const char *text, const SbType *type, void *value) {
     const char *at = text;
@@ -100,125 +63,26 @@ static bool read_decimal(const char *text, const SbType *type, void *value) {
     return true;
 }
 
-// Days since 1970-01-01 of a day of the proleptic Gregorian calendar.
-static int64_t days_of(int64_t year, int64_t month, int64_t day) {
-    year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t year_of_era = year - era * 400;
-    int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    return era * 146097 + day_of_era - 719468;
-}
-
-// Exactly `count` digits.
-static bool read_digits(const char **at, int count, int64_t *number) {
-    *number = 0;
-    for (int i = 0; i < count; i++, ++*at) {
-        if (**at < '0' || **at > '9') return false;
-        *number = *number * 10 + (**at - '0');
-    }
-    return true;
-}
-
-static bool read_date_part(const char **at, int64_t *days) {
-    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int64_t year, month, day;
-    if (!read_digits(at, 4, &year) || *(*at)++ != '-' || !read_digits(at, 2, &month) ||
-        *(*at)++ != '-' || !read_digits(at, 2, &day)) {
-        return false;
-    }
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    if (month < 1 || month > 12 || day < 1) return false;
-    if (day > lengths[month - 1] + (month == 2 && leap)) return false;
-    *days = days_of(year, month, day);
-    return true;
-}
-
-// "Z", "+HH", "+HHMM", "+HH:MM" or nothing, to the end of the text.
-static bool read_offset(const char *at, int64_t *seconds) {
-    *seconds = 0;
-    if (*at == '\0') return true;
-    if (*at == 'Z' || *at == 'z') return at[1] == '\0';
-    if (*at != '+' && *at != '-') return false;
-    int64_t sign = *at++ == '-' ? -1 : 1, hours, minutes = 0;
-    if (!read_digits(&at, 2, &hours)) return false;
-    if (*at == ':') at++;
-    if (*at != '\0' && !read_digits(&at, 2, &minutes)) return false;
-    *seconds = sign * (hours * 3600 + minutes * 60);
-    return *at == '\0' && hours <= 23 && minutes <= 59;
-}
-
-static bool read_timestamp(const char *text, const SbType *type, void *value) {
-    static const int64_t per_second[] = {1, 1000, 1000000, 1000000000};
-    int64_t days, hour, minute, second = 0, nanos = 0, offset;
-    const char *at = text;
-    if (!read_date_part(&at, &days) || !strchr("Tt ", *at) || *at++ == '\0') return false;
-    if (!read_digits(&at, 2, &hour) || *at++ != ':' || !read_digits(&at, 2, &minute)) return false;
-    if (*at == ':') {
-        at++;
-        if (!read_digits(&at, 2, &second)) return false;
-        if (*at == '.') {
-            at++;
-            int64_t scale = 100000000;
-            if (*at < '0' || *at > '9') return false;
-            for (; *at >= '0' && *at <= '9'; at++, scale /= 10) nanos += (*at - '0') * scale;
-        }
-    }
-    if (!read_offset(at, &offset) || hour > 23 || minute > 59 || second > 59) return false;
-    int64_t unit = per_second[type->unit & 3];
-    if (nanos % (1000000000 / unit) != 0) return false;
-    int64_t total = days * 86400 + hour * 3600 + minute * 60 + second - offset, stamp;
-    if (__builtin_mul_overflow(total, unit, &stamp)) return false;
-    stamp += nanos / (1000000000 / unit);
-    memcpy(value, &stamp, sizeof stamp);
-    return true;
-}
-
-static bool read_duration(const char *text, void *value) {
-    static const struct { const char *name; double micros; } units[] = {
-        {"d", 86400e6}, {"h", 3600e6}, {"m", 60e6}, {"s", 1e6}, {"ms", 1e3}, {"us", 1},
-    };
-    char *end;
-    long double number = strtold(text, &end);
-    if (end == text || strpbrk(text, "xXnNpPiI")) return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (strcmp(end, units[i].name) != 0) continue;
-        long double micros = number * units[i].micros;
-        long double whole = rintl(micros);
-        if (fabsl(micros - whole) > 1e-6L || fabsl(whole) > 9e18L) return false;
-        int64_t result = (int64_t)whole;
-        memcpy(value, &result, sizeof result);
-        return true;
-    }
-    return false;
-}
-
-// One scalar without its null byte.
+// One scalar without its null byte; the text may be read SB_SLACK bytes past its end.
 static bool read_scalar(const char *text, const SbType *type, void *value) {
+    int64_t len = (int64_t)strlen(text);
     switch ((SbKind)type->kind) {
-    case SB_BOOL: {
-        bool is_true = strcasecmp(text, "true") == 0;
-        if (!is_true && strcasecmp(text, "false") != 0) return false;
-        *(uint8_t *)value = is_true;
-        return true;
-    }
-    case SB_I8: case SB_I16: case SB_I32: case SB_I64:
-    case SB_U8: case SB_U16: case SB_U32: case SB_U64:
-        return read_integer(text, type, value);
-    case SB_F32: case SB_F64: return read_float(text, type, value);
+    case SB_BOOL: return sb_read_bool(text, len, value) == SB_OK;
+    case SB_I8: return sb_read_i8(text, len, value) == SB_OK;
+    case SB_I16: return sb_read_i16(text, len, value) == SB_OK;
+    case SB_I32: return sb_read_i32(text, len, value) == SB_OK;
+    case SB_I64: return sb_read_i64(text, len, value) == SB_OK;
+    case SB_U8: return sb_read_u8(text, len, value) == SB_OK;
+    case SB_U16: return sb_read_u16(text, len, value) == SB_OK;
+    case SB_U32: return sb_read_u32(text, len, value) == SB_OK;
+    case SB_U64: return sb_read_u64(text, len, value) == SB_OK;
+    case SB_F32: return sb_read_f32(text, len, value) == SB_OK;
+    case SB_F64: return sb_read_f64(text, len, value) == SB_OK;
     case SB_DECIMAL: return read_decimal(text, type, value);
-    case SB_DATE: {
-        int64_t days;
-        const char *at = text;
-        if (!read_date_part(&at, &days) || *at != '\0') return false;
-        *(int32_t *)value = (int32_t)days;
-        return true;
-    }
-    case SB_TIMESTAMP: return read_timestamp(text, type, value);
-    case SB_DURATION: return read_duration(text, value);
-    case SB_STR: case SB_BYTES: case SB_JSON:
-        *(SbStr *)value = (SbStr){text, (int64_t)strlen(text)};
-        return true;
+    case SB_DATE: return sb_read_date(text, len, value) == SB_OK;
+    case SB_TIMESTAMP: return sb_read_timestamp(text, len, type->unit, nullptr, value) == SB_OK;
+    case SB_DURATION: return sb_read_duration(text, len, value) == SB_OK;
+    case SB_STR: case SB_BYTES: case SB_JSON: *(SbStr *)value = (SbStr){text, len}; return true;
     case SB_F16: case SB_BF16: case SB_LIST: case SB_STRUCT: return false;
     }
     return false;

@@ -1,0 +1,224 @@
+#include "runtime/rejects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DETAIL_BYTES_MAX = 60, SHOWN_BYTES_MAX = 120, RAW_MAX = 64 * 1024 };
+
+static const int64_t SHARE_ROWS_MIN = 10000;
+
+typedef struct FaultInfo {
+    const char *code, *message, *fix;
+} FaultInfo;
+
+static const FaultInfo faults[] = {
+#define FAULT(name, code, message, fix) {code, message, fix},
+#include "runtime/faults.def"
+#undef FAULT
+};
+
+static const FaultInfo *fault_info(int32_t fault) {
+    static const FaultInfo unknown = {"SB7000", "unknown fault", "report this"};
+    bool known = fault >= SB_FAULT_FIRST && fault < SB_FAULT_END;
+    return known ? &faults[fault - SB_FAULT_FIRST] : &unknown;
+}
+
+// ---- records --------------------------------------------------------------------------------
+
+static void add_message(Text *text, const SbJob *job, const RejectFacts *facts) {
+    uint32_t site = facts->place.site;
+    if (site < job->site_count) {
+        SbStr what = job->sites[site].what;
+        if (what.len > 8 && memcmp(what.ptr, "column '", 8) == 0) {
+            text_add(text, what.ptr, what.len);
+            text_str(text, ": ");
+        }
+    }
+    const char *message = fault_info(facts->place.fault)->message, *gap = strstr(message, "{}");
+    if (!gap) {
+        text_str(text, message);
+        return;
+    }
+    text_add(text, message, gap - message);
+    if (facts->detail) {
+        text_str(text, "'");
+        text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);
+        text_str(text, "'");
+    } else {
+        text_str(text, "the value");
+    }
+    text_str(text, gap + 2);
+}
+
+static bool grow(RejectList *list, uint32_t more) {
+    if (list->count + more <= list->cap) return true;
+    uint32_t cap = list->cap ? 2 * list->cap : 8;
+    while (cap < list->count + more) cap *= 2;
+    Reject *items = realloc(list->items, cap * sizeof *items);
+    if (!items) return false;
+    list->items = items;
+    list->cap = cap;
+    return true;
+}
+
+bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts) {
+    if (!grow(list, 1)) return false;
+    Text text = {0};
+    add_message(&text, job, facts);
+    int64_t message_len = text.len;
+    text_add_shown(&text, facts->raw, text_cut(facts->raw, facts->raw_len, RAW_MAX));
+    int64_t bytes = text.cap + (int64_t)sizeof(Reject);
+    if (text.failed || !sb_memory_charge(list->memory, bytes)) {
+        text_close(&text);
+        return false;
+    }
+    Reject *reject = &list->items[list->count++];
+    *reject = facts->place;
+    reject->message = text.ptr;
+    reject->message_len = message_len;
+    reject->raw = text.ptr + message_len;
+    reject->raw_len = text.len - message_len;
+    list->weight += reject->fails ? 0 : reject->weight;
+    list->bytes += bytes;
+    return true;
+}
+
+bool rejects_move(RejectList *list, RejectList *from) {
+    if (!grow(list, from->count)) return false;
+    if (from->count > 0) memcpy(list->items + list->count, from->items, from->count * sizeof *from->items);
+    list->count += from->count;
+    list->weight += from->weight;
+    list->bytes += from->bytes;
+    from->count = 0;
+    from->weight = from->bytes = 0;
+    return true;
+}
+
+void rejects_close(RejectList *list) {
+    for (uint32_t i = 0; i < list->count; i++) free(list->items[i].message);
+    if (list->bytes > 0) sb_memory_release(list->memory, list->bytes);
+    free(list->items);
+    *list = (RejectList){.memory = list->memory};
+}
+
+// ---- order and limits -----------------------------------------------------------------------
+
+static int compare(const void *left, const void *right) {
+    const Reject *a = left, *b = right;
+#define BY(member) if (a->member != b->member) return a->member < b->member ? -1 : 1
+    BY(behind);
+    if (!a->behind) {
+        BY(source);
+        BY(file);
+        BY(offset);
+    }
+    BY(step);
+    BY(sequence);
+#undef BY
+    return 0;
+}
+
+void rejects_sort(RejectList *list) {
+    if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare);
+}
+
+uint32_t rejects_over_rows(const RejectList *list, RejectLimits limits) {
+    if (limits.rows < 0) return 0;
+    int64_t weight = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        weight += list->items[i].weight;
+        if (weight > limits.rows) return i + 1;
+    }
+    return 0;
+}
+
+bool rejects_over_share(const RejectList *list, double share, uint32_t source, int64_t rows) {
+    int64_t rejected = 0;
+    bool begun = source == UINT32_MAX;  // Row 10,000 is behind.
+    for (uint32_t i = 0; i < list->count; i++) {
+        const Reject *reject = &list->items[i];
+        if (source != UINT32_MAX && (reject->behind || reject->source != source)) continue;
+        if (!begun && reject->row + reject->weight >= SHARE_ROWS_MIN) {
+            begun = true;
+            bool at_start = reject->row >= SHARE_ROWS_MIN;
+            if (at_start && (double)rejected > share * (double)SHARE_ROWS_MIN) return true;
+        }
+        rejected += reject->weight;
+        // Rows without a reject only lower the share: it is judged where it rises.
+        int64_t now = reject->row + reject->weight;
+        if (source != UINT32_MAX && begun && (double)rejected > share * (double)now) return true;
+    }
+    if (!begun && rows >= SHARE_ROWS_MIN && (double)rejected > share * (double)SHARE_ROWS_MIN) return true;
+    return (double)rejected > share * (double)rows;
+}
+
+// ---- texts ----------------------------------------------------------------------------------
+
+static void add_field(Text *text, SbFormat format, const char *name, const char *bytes, int64_t len) {
+    bool first = text->len == 0 || text->ptr[text->len - 1] == '\n';
+    if (format == SB_CSV) {
+        if (!first) text_str(text, ",");
+        text_add_csv(text, bytes, len);
+        return;
+    }
+    text_format(text, "%s\"%s\":", first ? "{" : ",", name);
+    if (bytes) text_add_json(text, bytes, len);
+    else text_str(text, "null");
+}
+
+static void add_number(Text *text, SbFormat format, const char *name, bool known, int64_t number) {
+    text_str(text, ",");
+    if (format != SB_CSV) text_format(text, "\"%s\":", name);
+    if (known) text_format(text, "%lld", (long long)number);
+    else if (format != SB_CSV) text_str(text, "null");
+}
+
+static void add_record(Text *text, SbFormat format, const Reject *reject, const SbJob *job) {
+    SbStr step = job->steps[reject->step].label;
+    const char *path = reject->behind ? nullptr : reject->path;
+    const char *code = fault_info(reject->fault)->code;
+    bool place = reject->has_place && !reject->behind;
+    add_field(text, format, "step", step.ptr, step.len);
+    add_field(text, format, "source", path, path ? (int64_t)strlen(path) : 0);
+    add_number(text, format, "line", place && reject->line > 0, reject->line);
+    add_number(text, format, "offset", place, reject->offset);
+    add_number(text, format, "length", place, reject->length);
+    add_field(text, format, "code", code, (int64_t)strlen(code));
+    add_field(text, format, "message", reject->message, reject->message_len);
+    add_field(text, format, "raw", reject->raw, reject->raw_len);
+    text_str(text, format == SB_CSV ? "\n" : "}\n");
+}
+
+void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format, Text *text) {
+    if (format == SB_CSV) text_str(text, "step,source,line,offset,length,code,message,raw\n");
+    for (uint32_t i = 0; i < count; i++) add_record(text, format, &list->items[i], job);
+}
+
+void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight, FILE *file) {
+    const FaultInfo *info = fault_info(reject->fault);
+    SbStr step = job->steps[reject->step].label;
+    fprintf(file, "error[%s]: %.*s\n", info->code, (int)reject->message_len, reject->message);
+    if (reject->path && !reject->behind) {
+        fprintf(file, "  --> %s", reject->path);
+        if (reject->line > 0) fprintf(file, ":%lld", (long long)reject->line);
+        if (reject->has_place) fprintf(file, ", byte %lld", (long long)reject->offset);
+        fputc('\n', file);
+    }
+    Text shown = {0};
+    text_add_short(&shown, reject->raw, reject->raw_len, SHOWN_BYTES_MAX);
+    fprintf(file, "   | %.*s\n", (int)shown.len, shown.ptr ? shown.ptr : "");
+    text_close(&shown);
+    fprintf(file, "   = in step: %.*s\n", (int)step.len, step.ptr);
+    if (limit) {
+        Text figure = {0};
+        text_add_figure(&figure, weight);
+        fprintf(file, "   = %.*s row%s rejected, the limit is %s\n", (int)figure.len, figure.ptr,
+                weight == 1 ? "" : "s", limit);
+        text_close(&figure);
+    }
+    fprintf(file, "   = fix: %s\n", info->fix);
+    if (limit) {
+        fputs("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on without such rows\n",
+              file);
+    }
+}
