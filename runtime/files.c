@@ -27,7 +27,7 @@ static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long
     int64_t cap = file->stream ? 1 << 20 : file->size + 1, len = 0;
     *too_long = false;
     Stream *stream = stream_open(file->path, source->cancel_fd, trouble);
-    char *bytes = stream ? sb_alloc(&state->task.call, cap) : nullptr;
+    char *bytes = stream ? sb_alloc(&state->files, cap) : nullptr;
     while (bytes) {
         int64_t got = stream_read(stream, bytes + len, cap - len, trouble);
         if (got < 0) bytes = nullptr;
@@ -38,7 +38,7 @@ static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long
             bytes = nullptr;
         } else if (len == cap) {
             cap = 2 * cap < source->row_max + 1 ? 2 * cap : source->row_max + 1;
-            char *more = sb_alloc(&state->task.call, cap);
+            char *more = sb_alloc(&state->files, cap);
             if (more) memcpy(more, bytes, (size_t)len);
             bytes = more;
         }
@@ -76,7 +76,11 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
         int64_t end = what->columns[i].offset + what->columns[i].type->size;
         if (end > size) size = end;
     }
-    const SbEntry **entries = sb_alloc(&state->task.call, count * (int64_t)sizeof *entries);
+    if (state->files.scratch) sb_scratch_close(&state->files);
+    if (sb_scratch_open(&state->files, 1 << 20) != SB_OK) {
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
+    }
+    const SbEntry **entries = sb_alloc(&state->files, count * (int64_t)sizeof *entries);
     if (!entries) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
     for (int64_t i = unit->range_begin; i < unit->range_end; i++) {
         SourceFile *file = &source->files[i];
@@ -87,7 +91,7 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
             if (!reject_file(state, (uint32_t)i, trouble)) return false;
             continue;
         }
-        SbEntry *entry = sb_alloc(&state->task.call, size);
+        SbEntry *entry = sb_alloc(&state->files, size);
         if (!entry) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
         memset(entry, 0, (size_t)size);
         entry->order = (uint64_t)i;
@@ -96,8 +100,6 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
         if (bytes_at >= 0) *(SbStr *)((char *)entry + bytes_at) = bytes;
         entries[kept++] = entry;
     }
-    // The row's memory lives until the unit is done: winding back must not reach it.
-    state->task.call.begin = state->task.call.at;
     state->task.input.entries = entries;
     state->task.input.begin = state->task.cursor = unit->begin = 0;
     state->task.input.end = unit->end = kept;

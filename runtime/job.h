@@ -57,6 +57,9 @@ typedef struct Job {
     uint32_t    *producers;      // By breaker: stages that still feed it.
     Edge        *edges;          // By breaker.
     const SbTable **tables;
+    int64_t     *kept;           // By breaker: rows after it was finished.
+    int64_t     *unmatched_rows; // By breaker: rows of a join's right side that came out alone.
+    const SbEntry **unmatched;   // Of the running stage.
     int64_t     *counts;         // [step][SbCount]
     Progress     progress;
     _Atomic int  cancel;         // Interrupted.
@@ -70,11 +73,18 @@ typedef struct Job {
 // Runs one stage. False: job->trouble, job->failing or job->over_limit says why.
 bool stage_run(Job *job, uint32_t stage);
 
+// The thread of signals and of the progress line: the only user of libuv.
+typedef struct Control Control;
+Control *control_open(Job *job);
+void     control_close(Control *control);
+
 // Ends the input of breakers: makes an edge's rows an array, applies a limit and counts its step.
 bool edge_finish(Job *job, uint32_t breaker);
 void edge_close(Job *job, uint32_t breaker);
 bool edge_add(Job *job, uint32_t breaker, SbRows *rows);
 
+// Fills in what tasks do not count: see SbCount.
+void summary_count(Job *job);
 void summary_print(const Job *job, bool done, FILE *file);
 void stats_print(const Job *job, bool done, FILE *file);
 int64_t job_clock_ns(void);

@@ -23,6 +23,8 @@ static const FaultInfo *fault_info(int32_t fault) {
     return known ? &faults[fault - SB_FAULT_FIRST] : &unknown;
 }
 
+const char *rejects_fault_text(int32_t fault) { return fault_info(fault)->message; }
+
 // ---- records --------------------------------------------------------------------------------
 
 static void add_message(Text *text, const SbJob *job, const RejectFacts *facts) {

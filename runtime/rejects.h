@@ -62,6 +62,9 @@ uint32_t rejects_over_rows(const RejectList *list, RejectLimits limits);
 // Is the share passed, by `rows` rows of source `source`, or (UINT32_MAX) of all?
 bool rejects_over_share(const RejectList *list, double share, uint32_t source, int64_t rows);
 
+// The message of a fault that no row is to blame for.
+const char *rejects_fault_text(int32_t fault);
+
 // The first `count` records as JSON lines or CSV, header included.
 void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format, Text *text);
 // What the user sees of a record that ends the job. `limit` nullptr: it fails by itself.

@@ -77,6 +77,10 @@ void result_reset(UnitResult *result, const TaskSetup *setup) {
     result->trouble.kind = TROUBLE_NONE;
 }
 
+int32_t sb_task_border(SbTask *task) {
+    return __atomic_load_n(&task->cancel, __ATOMIC_RELAXED);
+}
+
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
     SbOutState *state = out->state;
     int64_t used = state->begin ? out->at - state->begin : 0;
@@ -286,6 +290,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, uint32_t thread, Trou
 
 void task_close(SbTaskState *state) {
     sb_scratch_close(&state->task.call);
+    sb_scratch_close(&state->files);
     unit_buffer_close(&state->buffer);
     free(state->index.ends);
     free(state->index.starts);
@@ -372,7 +377,7 @@ void task_run(SbTaskState *state, UnitResult *result) {
         status = setup->stage->run(task);
         // A unit's output waits in memory for its turn: FULL only asks to go on.
         assert(status >= SB_STAGE_DONE && status <= SB_STAGE_FAULT);
-    } while (status == SB_STAGE_FULL || (status == SB_STAGE_NEED && grant(state, &granted)));
+    } while ((status == SB_STAGE_FULL && !sb_task_border(task)) || (status == SB_STAGE_NEED && grant(state, &granted)));
     if (granted > 0) sb_memory_release(setup->memory, granted);
     if (status == SB_STAGE_NEED) task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
     result->status = status == SB_STAGE_NEED ? SB_STAGE_FAULT : status;

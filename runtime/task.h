@@ -66,7 +66,7 @@ struct SbTaskState {
     UnitResult *result;
     int64_t     counted_at, counted_rows;    // Rows of the unit before a place of its text.
     int64_t     lined_at, lined_lines;       // The same for line ends.
-    SbEntry   **file_entries;
+    SbCall      files;       // Memory of whole files and their entries.
 };
 
 typedef struct SbTaskState SbTaskState;

@@ -1,0 +1,346 @@
+#define _GNU_SOURCE
+#include "runtime/job.h"
+
+#include "runtime/cpu.h"
+#include "runtime/licenses.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static bool no_memory(Job *job) {
+    return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to begin");
+}
+
+// ---- setup ----------------------------------------------------------------------------------
+
+static bool allocate(Job *job) {
+    const SbJob *what = job->what;
+    size_t breakers = what->breaker_count + 1;
+    job->counts = calloc((size_t)what->step_count * SB_COUNTS + 1, sizeof *job->counts);
+    job->sources = calloc(what->source_count + 1, sizeof *job->sources);
+    job->sinks = calloc(what->sink_count + 1, sizeof *job->sinks);
+    job->breakers = calloc(breakers, sizeof *job->breakers);
+    job->producers = calloc(breakers, sizeof *job->producers);
+    job->edges = calloc(breakers, sizeof *job->edges);
+    job->tables = calloc(breakers, sizeof *job->tables);
+    job->kept = calloc(breakers, sizeof *job->kept);
+    job->unmatched_rows = calloc(breakers, sizeof *job->unmatched_rows);
+    SbSetup *setup = &job->setup;
+    setup->source_paths = calloc(what->source_count + 1, sizeof *setup->source_paths);
+    setup->source_counts = calloc(what->source_count + 1, sizeof *setup->source_counts);
+    setup->source_row_max = calloc(what->source_count + 1, sizeof *setup->source_row_max);
+    setup->sink_paths = calloc(what->sink_count + 1, sizeof *setup->sink_paths);
+    setup->sink_bytes = calloc(what->sink_count + 1, sizeof *setup->sink_bytes);
+    setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
+    setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
+    bool good = job->counts && job->sources && job->sinks && job->breakers && job->producers &&
+                job->edges && job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
+                setup->source_counts && setup->source_row_max && setup->sink_paths &&
+                setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+    for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
+    return good || no_memory(job);
+}
+
+static void count_producers(Job *job) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        const SbStage *stage = &job->what->stages[s];
+        for (uint32_t t = 0; t < stage->terminal_count; t++) {
+            if (!(stage->terminals[t] & SB_TERMINAL_SINK)) job->producers[stage->terminals[t]]++;
+        }
+    }
+}
+
+static bool set_limits(Job *job) {
+    const SbSetup *setup = &job->setup;
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) {
+        Edge *edge = &job->edges[b];
+        int64_t rows = setup->limit_rows[b], skip = setup->skip_rows[b];
+        edge->limited = rows != INT64_MIN;
+        edge->limit = INT64_MAX;
+        if (!edge->limited) continue;
+        if (rows < 0 || skip < 0) {
+            return trouble_set(&job->trouble, TROUBLE_SETUP, "a number of rows is negative: %lld",
+                               (long long)(rows < 0 ? rows : skip));
+        }
+        edge->skip = skip;
+        if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
+    }
+    job->limits = (RejectLimits){setup->reject_rows, setup->reject_share};
+    if (job->options.has_reject_limit) {
+        job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};
+    }
+    if (job->limits.rows < 0 && job->limits.share < 0) job->limits.rows = 0;
+    if (job->limits.rows >= 0) snprintf(job->limit_text, sizeof job->limit_text, "%lld", (long long)job->limits.rows);
+    else snprintf(job->limit_text, sizeof job->limit_text, "%g%%", job->limits.share * 100);
+    return true;
+}
+
+static bool run_setup(Job *job) {
+    SbSetup *setup = &job->setup;
+    setup->call = &job->call;
+    setup->params = job->params.values;
+    setup->reject_rows = -1;
+    setup->reject_share = -1;
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) setup->limit_rows[b] = INT64_MIN;
+    int32_t status = job->what->setup ? job->what->setup(setup) : SB_OK;
+    if (status != SB_OK) {
+        return trouble_set(&job->trouble, TROUBLE_SETUP, "%s: %.*s", rejects_fault_text(status),
+                           (int)job->call.detail.len, job->call.detail.ptr ? job->call.detail.ptr : "");
+    }
+    return set_limits(job);
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
+static bool open_sources(Job *job) {
+    for (uint32_t s = 0; s < job->what->source_count; s++) {
+        SourceSetup setup = {.paths = job->setup.source_paths[s], .row_max = job->setup.source_row_max[s],
+                             .count = job->setup.source_counts[s], .partition = job->options.partition,
+                             .cancel_fd = job->cancel_fd};
+        job->sources[s].number = s;
+        if (!source_open(&job->sources[s], &job->what->sources[s], &setup, &job->trouble)) return false;
+    }
+    return true;
+}
+
+// One name for all paths of a file: its folder's real path and its own name.
+static char *real_name(const char *path) {
+    char *whole = realpath(path, nullptr);
+    if (whole) return whole;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *real = folder ? realpath(folder, nullptr) : nullptr, *name = nullptr;
+    if (!real || asprintf(&name, "%s/%s", real, slash ? slash + 1 : path) < 0) name = nullptr;
+    free(folder);
+    free(real);
+    return name ? name : strdup(path);
+}
+
+static bool same_place(const char *a, const char *b) {
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return strcmp(a, b) == 0;
+    char *first = real_name(a), *second = real_name(b);
+    bool same = first && second && strcmp(first, second) == 0;
+    free(first);
+    free(second);
+    return same;
+}
+
+static bool check_paths(Job *job, uint32_t sink) {
+    const char *path = job->sinks[sink].path;
+    for (uint32_t s = 0; s < sink; s++) {
+        if (same_place(job->sinks[s].path, path)) {
+            return trouble_set(&job->trouble, TROUBLE_SAME_PATH, "two outputs go to '%s'", path);
+        }
+    }
+    for (uint32_t s = 0; s < job->what->source_count; s++) {
+        for (uint32_t f = 0; f < job->sources[s].file_count; f++) {
+            const char *file = job->sources[s].files[f].path;
+            if (strcmp(file, "-") == 0 || !same_place(file, path)) continue;
+            return trouble_set(&job->trouble, TROUBLE_SAME_PATH, "'%s' is read and written", path);
+        }
+    }
+    return true;
+}
+
+static SbFormat rejects_format(const Job *job) {
+    const char *path = job->options.rejects;
+    if (!path) return job->what->rejects_format;
+    size_t len = strlen(path);
+    return len > 4 && strcmp(path + len - 4, ".csv") == 0 ? SB_CSV : SB_JSONL;
+}
+
+static bool open_sinks(Job *job) {
+    static const char *const extensions[] = {"csv", "jsonl", "txt"};
+    const SbSetup *setup = &job->setup;
+    SbStr rejects = setup->rejects_path;
+    if (job->options.rejects) rejects = (SbStr){job->options.rejects, (int64_t)strlen(job->options.rejects)};
+    job->has_rejects_sink = rejects.len > 0;
+    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
+        bool own = s == job->what->sink_count;
+        const SbSink *what = own ? nullptr : &job->what->sinks[s];
+        SinkSetup open = {.path = own ? rejects : setup->sink_paths[s], .header = own ? (SbStr){0} : what->header,
+                          .quote = own || what->format != SB_CSV ? 0 : what->quote,
+                          .part_bytes = own ? 0 : setup->sink_bytes[s], .replace = job->options.overwrite,
+                          .extension = own ? "jsonl" : extensions[what->format]};
+        if (!sink_open(&job->sinks[s], &open, &job->trouble) || !check_paths(job, s)) return false;
+    }
+    return true;
+}
+
+static bool open_job(Job *job) {
+    Options *options = &job->options;
+    int level = cpu_level();
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        SbStage *stage = &job->what->stages[s];
+        if (level >= 1 && stage->run_level[1]) stage->run = stage->run_level[1];
+        else if (level >= 0 && stage->run_level[0]) stage->run = stage->run_level[0];
+        if (!stage->run) return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v3");
+    }
+    sb_memory_open(&job->memory, options->memory ? options->memory : cpu_memory() / 5 * 4);
+    if (!allocate(job)) return false;
+    if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK) return no_memory(job);
+    if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
+    if (!run_setup(job)) return false;
+    count_producers(job);
+    uint32_t threads = options->threads ? options->threads : cpu_count();
+    return open_sources(job) && open_sinks(job) && pool_open(&job->pool, threads, &job->trouble);
+}
+
+static void close_job(Job *job) {
+    if (job->pool.parallel.threads > 0) pool_close(&job->pool);
+    for (uint32_t b = 0; job->edges && b < job->what->breaker_count; b++) {
+        edge_close(job, b);
+        if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
+    }
+    for (uint32_t s = 0; job->sources && s < job->what->source_count; s++) source_close(&job->sources[s]);
+    for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++) sink_close(&job->sinks[s]);
+    job->rejects.memory = job->failing_list.memory = &job->memory;
+    rejects_close(&job->rejects);
+    rejects_close(&job->failing_list);
+    params_close(&job->params);
+    options_close(&job->options);
+    sb_scratch_close(&job->call);
+    SbSetup *setup = &job->setup;
+    void *all[] = {job->counts, job->sources, job->sinks, job->breakers, job->producers, job->edges,
+                   job->tables, job->kept, job->unmatched_rows, setup->source_paths, setup->source_counts,
+                   setup->source_row_max, setup->sink_paths, setup->sink_bytes, setup->limit_rows,
+                   setup->skip_rows};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    if (job->cancel_fd >= 0) close(job->cancel_fd);
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+// Could a stage behind `index` still find a record that comes before those of `index`?
+static bool earlier_to_come(const Job *job, uint32_t index, uint32_t later) {
+    const SbStage *stage = &job->what->stages[index], *other = &job->what->stages[later];
+    bool behind = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
+    bool source = other->input != SB_INPUT_ROWS && other->input != SB_INPUT_UNMATCHED;
+    return source && (behind || other->input_index < stage->input_index) && other->need_count == 0;
+}
+
+static bool run_stages(Job *job) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        if (stage_run(job, s)) continue;
+        if (!job->over_limit || job->trouble.kind != TROUBLE_NONE || job->failing) return false;
+        for (uint32_t later = s + 1; later < job->what->stage_count; later++) {
+            if (!earlier_to_come(job, s, later)) continue;
+            stage_run(job, later);
+            if (job->trouble.kind != TROUBLE_NONE) return false;
+        }
+        return false;
+    }
+    return true;
+}
+
+// Judges the limits over all records; `over` is the number of records up to the one that is too many.
+static bool within_limits(Job *job, uint32_t *over) {
+    rejects_sort(&job->rejects);
+    *over = job->rejects.count;
+    uint32_t rows = rejects_over_rows(&job->rejects, job->limits);
+    if (rows > 0) {
+        *over = rows;
+        return false;
+    }
+    if (job->limits.share < 0) return true;
+    int64_t all = 0;
+    for (uint32_t s = 0; s < job->what->source_count; s++) {
+        int64_t made = job->counts[job->what->sources[s].step * SB_COUNTS + SB_MADE];
+        all += made;
+        if (rejects_over_share(&job->rejects, job->limits.share, s, made)) return false;
+    }
+    return !rejects_over_share(&job->rejects, job->limits.share, UINT32_MAX, all);
+}
+
+static bool write_rejects(Job *job, uint32_t count) {
+    if (!job->has_rejects_sink) return true;
+    Sink *sink = &job->sinks[job->what->sink_count];
+    Text text = {0};
+    rejects_text(&job->rejects, count, job->what, rejects_format(job), &text);
+    ExtentList extents = {0};
+    bool good = !text.failed ? sink_take(sink, text.ptr, text.len, count, &extents, &job->trouble) : no_memory(job);
+    for (size_t i = 0; good && i < extents.count; i++) good = sink_write(&extents.items[i], &job->trouble);
+    free(extents.items);
+    text_close(&text);
+    return good && sink_finish(sink, &job->trouble);
+}
+
+static bool publish(Job *job) {
+    uint32_t count = job->what->sink_count + job->has_rejects_sink;
+    for (uint32_t s = 0; s < job->what->sink_count; s++) {
+        if (!sink_finish(&job->sinks[s], &job->trouble)) return false;
+    }
+    if (atomic_load(&job->cancel)) return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    for (uint32_t s = 0; s < count; s++) {
+        if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
+    }
+    return true;
+}
+
+// The end of a job that ran all its stages or passed a limit. Returns the exit code.
+static int finish(Job *job, bool ran) {
+    uint32_t over = job->rejects.count;
+    bool data_failed = job->trouble.kind == TROUBLE_NONE && (job->failing || !within_limits(job, &over));
+    if (data_failed && job->failing) rejects_sort(&job->rejects);
+    summary_count(job);
+    if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, over)) {
+        if (data_failed && job->has_rejects_sink) sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
+        if (!data_failed && ran) publish(job);
+    }
+    bool done = job->trouble.kind == TROUBLE_NONE && !data_failed;
+    if (job->trouble.kind != TROUBLE_NONE) trouble_print(&job->trouble, stderr);
+    else if (job->failing) rejects_explain(job->failing, job->what, nullptr, 1, stderr);
+    else if (data_failed) {
+        int64_t weight = 0;
+        for (uint32_t i = 0; i < over; i++) weight += job->rejects.items[i].weight;
+        rejects_explain(&job->rejects.items[0], job->what, job->limit_text, weight, stderr);
+    }
+    summary_print(job, done, stderr);
+    stats_print(job, done, stderr);
+    return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble) : data_failed ? 1 : 0;
+}
+
+// What the job says of itself. False: nothing of the kind was asked for.
+static bool describe(const Job *job) {
+    const Options *options = &job->options;
+    if (options->help) options_print_help(job->what, stdout);
+    else if (options->params) options_print_params(job->what, stdout);
+    else if (options->plan) printf("%.*s", (int)job->what->plan.len, job->what->plan.ptr);
+    else if (options->licenses) licenses_print(stdout);
+    else return false;
+    return true;
+}
+
+int sb_main(int argc, char **argv, const SbJob *what) {
+    Job job = {.what = what, .cancel_fd = -1, .started_ns = job_clock_ns()};
+    job.rejects.memory = &job.memory;
+    signal(SIGPIPE, SIG_IGN);
+    if (what->abi_version != SB_ABI_VERSION) {
+        trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
+    }
+    if (job.trouble.kind != TROUBLE_NONE || !options_read(&job.options, what, argc, argv, &job.trouble)) {
+        trouble_print(&job.trouble, stderr);
+        options_close(&job.options);
+        return trouble_exit_code(&job.trouble);
+    }
+    if (describe(&job)) {
+        options_close(&job.options);
+        return 0;
+    }
+    job.cancel_fd = eventfd(0, EFD_CLOEXEC);
+    int code;
+    if (open_job(&job)) {
+        Control *control = control_open(&job);
+        bool ran = run_stages(&job);
+        control_close(control);
+        code = finish(&job, ran);
+    } else {
+        trouble_print(&job.trouble, stderr);
+        code = trouble_exit_code(&job.trouble);
+    }
+    close_job(&job);
+    return code;
+}
