@@ -236,7 +236,7 @@ static void copies_a_file(void) {
     CHECK(run(&copy_job, "--out=out/x.csv") == 0);
     CHECK(holds("out/x.csv", "name,number\na,1\nb,2\nc,3\n"));
     CHECK(says("read csv(input)   0     3   3         0         0       0\n"));
-    CHECK(says("in.csv     3     46\n"));
+    CHECK(says("in.csv     3     45\n"));
     CHECK(run(&copy_job, "--out=out/x.csv") == 2 && says("SB8007"));
     CHECK(run(&copy_job, "--out=out/x.csv --overwrite") == 0);
     CHECK(run(&copy_job, "--out=in.csv --overwrite") == 2 && says("SB8008"));
