@@ -264,7 +264,7 @@ static bool write_rejects(Job *job, uint32_t count) {
     bool good = !text.failed ? sink_take(sink, text.ptr, text.len, count, &extents, &job->trouble) : no_memory(job);
     for (size_t i = 0; good && i < extents.count; i++) good = sink_write(&extents.items[i], &job->trouble);
     free(extents.items);
-    text_close(&text);
+    sb_text_close(&text);
     return good && sink_finish(sink, &job->trouble);
 }
 

@@ -32,24 +32,24 @@ static void add_message(Text *text, const SbJob *job, const RejectFacts *facts) 
     if (site < job->site_count) {
         SbStr what = job->sites[site].what;
         if (what.len > 8 && memcmp(what.ptr, "column '", 8) == 0) {
-            text_add(text, what.ptr, what.len);
-            text_str(text, ": ");
+            sb_text_add(text, what.ptr, what.len);
+            sb_text_str(text, ": ");
         }
     }
     const char *message = fault_info(facts->place.fault)->message, *gap = strstr(message, "{}");
     if (!gap) {
-        text_str(text, message);
+        sb_text_str(text, message);
         return;
     }
-    text_add(text, message, gap - message);
+    sb_text_add(text, message, gap - message);
     if (facts->detail) {
-        text_str(text, "'");
-        text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);
-        text_str(text, "'");
+        sb_text_str(text, "'");
+        sb_text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);
+        sb_text_str(text, "'");
     } else {
-        text_str(text, "the value");
+        sb_text_str(text, "the value");
     }
-    text_str(text, gap + 2);
+    sb_text_str(text, gap + 2);
 }
 
 static bool grow(RejectList *list, uint32_t more) {
@@ -68,10 +68,10 @@ bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts) {
     Text text = {0};
     add_message(&text, job, facts);
     int64_t message_len = text.len;
-    text_add_shown(&text, facts->raw, text_cut(facts->raw, facts->raw_len, RAW_MAX));
+    sb_text_add_shown(&text, facts->raw, sb_text_cut(facts->raw, facts->raw_len, RAW_MAX));
     int64_t bytes = text.cap + (int64_t)sizeof(Reject);
     if (text.failed || !sb_memory_charge(list->memory, bytes)) {
-        text_close(&text);
+        sb_text_close(&text);
         return false;
     }
     Reject *reject = &list->items[list->count++];
@@ -159,20 +159,20 @@ bool rejects_over_share(const RejectList *list, double share, uint32_t source, i
 static void add_field(Text *text, SbFormat format, const char *name, const char *bytes, int64_t len) {
     bool first = text->len == 0 || text->ptr[text->len - 1] == '\n';
     if (format == SB_CSV) {
-        if (!first) text_str(text, ",");
-        text_add_csv(text, bytes, len);
+        if (!first) sb_text_str(text, ",");
+        sb_text_add_csv(text, bytes, len);
         return;
     }
-    text_format(text, "%s\"%s\":", first ? "{" : ",", name);
-    if (bytes) text_add_json(text, bytes, len);
-    else text_str(text, "null");
+    sb_text_format(text, "%s\"%s\":", first ? "{" : ",", name);
+    if (bytes) sb_text_add_json(text, bytes, len);
+    else sb_text_str(text, "null");
 }
 
 static void add_number(Text *text, SbFormat format, const char *name, bool known, int64_t number) {
-    text_str(text, ",");
-    if (format != SB_CSV) text_format(text, "\"%s\":", name);
-    if (known) text_format(text, "%lld", (long long)number);
-    else if (format != SB_CSV) text_str(text, "null");
+    sb_text_str(text, ",");
+    if (format != SB_CSV) sb_text_format(text, "\"%s\":", name);
+    if (known) sb_text_format(text, "%lld", (long long)number);
+    else if (format != SB_CSV) sb_text_str(text, "null");
 }
 
 static void add_record(Text *text, SbFormat format, const Reject *reject, const SbJob *job) {
@@ -188,11 +188,11 @@ static void add_record(Text *text, SbFormat format, const Reject *reject, const 
     add_field(text, format, "code", code, (int64_t)strlen(code));
     add_field(text, format, "message", reject->message, reject->message_len);
     add_field(text, format, "raw", reject->raw, reject->raw_len);
-    text_str(text, format == SB_CSV ? "\n" : "}\n");
+    sb_text_str(text, format == SB_CSV ? "\n" : "}\n");
 }
 
 void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format, Text *text) {
-    if (format == SB_CSV) text_str(text, "step,source,line,offset,length,code,message,raw\n");
+    if (format == SB_CSV) sb_text_str(text, "step,source,line,offset,length,code,message,raw\n");
     for (uint32_t i = 0; i < count; i++) add_record(text, format, &list->items[i], job);
 }
 
@@ -207,16 +207,16 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
         fputc('\n', file);
     }
     Text shown = {0};
-    text_add_short(&shown, reject->raw, reject->raw_len, SHOWN_BYTES_MAX);
+    sb_text_add_short(&shown, reject->raw, reject->raw_len, SHOWN_BYTES_MAX);
     fprintf(file, "   | %.*s\n", (int)shown.len, shown.ptr ? shown.ptr : "");
-    text_close(&shown);
+    sb_text_close(&shown);
     fprintf(file, "   = in step: %.*s\n", (int)step.len, step.ptr);
     if (limit) {
         Text figure = {0};
-        text_add_figure(&figure, weight);
+        sb_text_add_figure(&figure, weight);
         fprintf(file, "   = %.*s row%s rejected, the limit is %s\n", (int)figure.len, figure.ptr,
                 weight == 1 ? "" : "s", limit);
-        text_close(&figure);
+        sb_text_close(&figure);
     }
     fprintf(file, "   = fix: %s\n", info->fix);
     if (limit) {

@@ -73,8 +73,8 @@ static Text *add_cell(Table *table) {
     return cell;
 }
 
-static void add_word(Table *table, const char *word) { text_str(add_cell(table), word); }
-static void add_figure(Table *table, int64_t figure) { text_add_figure(add_cell(table), figure); }
+static void add_word(Table *table, const char *word) { sb_text_str(add_cell(table), word); }
+static void add_figure(Table *table, int64_t figure) { sb_text_add_figure(add_cell(table), figure); }
 
 static int64_t width(const Text *cell) {
     int64_t characters = 0;
@@ -100,7 +100,7 @@ static void print_table(Table *table, bool *any, FILE *file) {
             else fprintf(file, "  %*s%.*s", pad, "", (int)cell->len, cell->ptr);
             if (column + 1 == table->columns) fputc('\n', file);
         }
-        text_close(&table->cells[i]);
+        sb_text_close(&table->cells[i]);
     }
     *any |= print;
     free(table->cells);
@@ -112,7 +112,7 @@ static void print_steps(const Job *job, bool *any, FILE *file) {
     for (int i = 0; i < 7; i++) add_word(&table, head[i]);
     for (uint32_t s = 0; s < job->what->step_count; s++) {
         SbStr label = job->what->steps[s].label;
-        text_add(add_cell(&table), label.ptr, label.len);
+        sb_text_add(add_cell(&table), label.ptr, label.len);
         for (int c = 0; c < SB_COUNTS; c++) add_figure(&table, job->counts[s * SB_COUNTS + (uint32_t)c]);
     }
     print_table(&table, any, file);
@@ -131,7 +131,7 @@ static void print_sources(const Job *job, bool *any, FILE *file) {
             add_figure(&table, source->files[f].bytes);
         }
         if (source->file_count > 0 || !source->what) continue;
-        text_add(add_cell(&table), source->what->label.ptr, source->what->label.len);
+        sb_text_add(add_cell(&table), source->what->label.ptr, source->what->label.len);
         add_figure(&table, job->counts[source->what->step * SB_COUNTS + SB_MADE]);
         add_figure(&table, 0);
     }
@@ -163,28 +163,28 @@ void summary_print(const Job *job, bool done, FILE *file) {
 static void stats_json(const Job *job, bool done, double seconds, FILE *file) {
     static const char *const names[] = {"in", "made", "on", "filtered", "rejected", "merged"};
     Text text = {0};
-    text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,\"steps\":[",
+    sb_text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,\"steps\":[",
                 done ? "true" : "false", seconds, job->pool.parallel.threads, (long long)job->memory.peak);
     for (uint32_t s = 0; s < job->what->step_count; s++) {
         SbStr label = job->what->steps[s].label;
-        text_str(&text, s ? ",{\"step\":" : "{\"step\":");
-        text_add_json(&text, label.ptr, label.len);
+        sb_text_str(&text, s ? ",{\"step\":" : "{\"step\":");
+        sb_text_add_json(&text, label.ptr, label.len);
         for (uint32_t c = 0; c < SB_COUNTS; c++) {
-            text_format(&text, ",\"%s\":%lld", names[c], (long long)job->counts[s * SB_COUNTS + c]);
+            sb_text_format(&text, ",\"%s\":%lld", names[c], (long long)job->counts[s * SB_COUNTS + c]);
         }
-        text_str(&text, "}");
+        sb_text_str(&text, "}");
     }
-    text_str(&text, "],\"sinks\":[");
+    sb_text_str(&text, "],\"sinks\":[");
     for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
         const Sink *sink = &job->sinks[s];
-        text_str(&text, s ? ",{\"sink\":" : "{\"sink\":");
+        sb_text_str(&text, s ? ",{\"sink\":" : "{\"sink\":");
         const char *path = sink->path ? sink->path : "";
-        text_add_json(&text, path, (int64_t)strlen(path));
-        text_format(&text, ",\"rows\":%lld,\"bytes\":%lld}", (long long)sink->rows, (long long)sink->bytes);
+        sb_text_add_json(&text, path, (int64_t)strlen(path));
+        sb_text_format(&text, ",\"rows\":%lld,\"bytes\":%lld}", (long long)sink->rows, (long long)sink->bytes);
     }
-    text_str(&text, "]}\n");
+    sb_text_str(&text, "]}\n");
     fwrite(text.ptr, 1, (size_t)text.len, file);
-    text_close(&text);
+    sb_text_close(&text);
 }
 
 void stats_print(const Job *job, bool done, FILE *file) {

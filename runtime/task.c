@@ -225,14 +225,14 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry 
         facts.raw_len = path.len;
     } else {
         if (setup->files) facts.place.source = setup->files->number;
-        if (setup->row && entry) text_add_row(&row, setup->row, entry);
-        else if (setup->stage->input == SB_INPUT_RANGE) text_format(&row, "{\"i\":%lld}", (long long)task->cursor);
+        if (setup->row && entry) sb_text_add_row(&row, setup->row, entry);
+        else if (setup->stage->input == SB_INPUT_RANGE) sb_text_format(&row, "{\"i\":%lld}", (long long)task->cursor);
         facts.raw = row.ptr;
         facts.raw_len = row.len;
         facts.place.offset = (int64_t)task->order;
     }
     int32_t stop = record(state, &facts);
-    text_close(&row);
+    sb_text_close(&row);
     return stop;
 }
 

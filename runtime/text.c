@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void text_close(Text *text) {
+void sb_text_close(Text *text) {
     free(text->ptr);
     *text = (Text){0};
 }
 
-void text_add(Text *text, const char *bytes, int64_t len) {
+void sb_text_add(Text *text, const char *bytes, int64_t len) {
     if (len <= 0) return;
     if (text->len + len > text->cap) {
         int64_t cap = text->cap ? 2 * text->cap : 256;
@@ -28,11 +28,11 @@ void text_add(Text *text, const char *bytes, int64_t len) {
     text->len += len;
 }
 
-void text_str(Text *text, const char *word) {
-    text_add(text, word, (int64_t)strlen(word));
+void sb_text_str(Text *text, const char *word) {
+    sb_text_add(text, word, (int64_t)strlen(word));
 }
 
-void text_format(Text *text, const char *format, ...) {
+void sb_text_format(Text *text, const char *format, ...) {
     char *made = nullptr;
     va_list args;
     va_start(args, format);
@@ -42,7 +42,7 @@ void text_format(Text *text, const char *format, ...) {
         text->failed = true;
         return;
     }
-    text_add(text, made, len);
+    sb_text_add(text, made, len);
     free(made);
 }
 
@@ -64,7 +64,7 @@ static int64_t character(const char *bytes, int64_t len, bool *good) {
     return want;
 }
 
-int64_t text_cut(const char *bytes, int64_t len, int64_t max) {
+int64_t sb_text_cut(const char *bytes, int64_t len, int64_t max) {
     if (len <= max) return len;
     int64_t at = 0;
     for (;;) {
@@ -75,81 +75,81 @@ int64_t text_cut(const char *bytes, int64_t len, int64_t max) {
     }
 }
 
-void text_add_shown(Text *text, const char *bytes, int64_t len) {
+void sb_text_add_shown(Text *text, const char *bytes, int64_t len) {
     int64_t plain = 0, at = 0;
     while (at < len) {
         bool good;
         int64_t size = character(bytes + at, len - at, &good);
         if (!good) {
-            text_add(text, bytes + plain, at - plain);
-            text_add(text, "\xef\xbf\xbd", 3);
+            sb_text_add(text, bytes + plain, at - plain);
+            sb_text_add(text, "\xef\xbf\xbd", 3);
             plain = at + size;
         }
         at += size;
     }
-    text_add(text, bytes + plain, len - plain);
+    sb_text_add(text, bytes + plain, len - plain);
 }
 
-void text_add_short(Text *text, const char *bytes, int64_t len, int64_t max) {
-    int64_t cut = text_cut(bytes, len, max);
+void sb_text_add_short(Text *text, const char *bytes, int64_t len, int64_t max) {
+    int64_t cut = sb_text_cut(bytes, len, max);
     for (int64_t at = 0; at < cut;) {
         bool good;
         int64_t size = character(bytes + at, cut - at, &good);
         unsigned char byte = (unsigned char)bytes[at];
-        if (byte == '\n') text_str(text, "\\n");
-        else if (byte == '\r') text_str(text, "\\r");
-        else if (byte == '\t') text_str(text, "\\t");
-        else if (byte < 0x20 || byte == 0x7f) text_format(text, "\\u{%x}", byte);
-        else text_add_shown(text, bytes + at, size);
+        if (byte == '\n') sb_text_str(text, "\\n");
+        else if (byte == '\r') sb_text_str(text, "\\r");
+        else if (byte == '\t') sb_text_str(text, "\\t");
+        else if (byte < 0x20 || byte == 0x7f) sb_text_format(text, "\\u{%x}", byte);
+        else sb_text_add_shown(text, bytes + at, size);
         at += size;
     }
-    if (cut < len) text_str(text, "...");
+    if (cut < len) sb_text_str(text, "...");
 }
 
-void text_add_json(Text *text, const char *bytes, int64_t len) {
+void sb_text_add_json(Text *text, const char *bytes, int64_t len) {
     static const char short_names[] = "\bb\ff\nn\rr\tt\"\"\\\\";
-    text_str(text, "\"");
+    sb_text_str(text, "\"");
     int64_t plain = 0;
     for (int64_t at = 0; at < len; at++) {
         unsigned char byte = (unsigned char)bytes[at];
         if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
-        text_add(text, bytes + plain, at - plain);
+        sb_text_add(text, bytes + plain, at - plain);
         plain = at + 1;
         const char *name = nullptr;
         for (const char *pair = short_names; *pair; pair += 2) {
             if (pair[0] == (char)byte) name = pair + 1;
         }
-        if (name) text_format(text, "\\%c", *name);
-        else text_format(text, "\\u%04x", byte);
+        if (name) sb_text_format(text, "\\%c", *name);
+        else sb_text_format(text, "\\u%04x", byte);
     }
-    text_add(text, bytes + plain, len - plain);
-    text_str(text, "\"");
+    sb_text_add(text, bytes + plain, len - plain);
+    sb_text_str(text, "\"");
 }
 
-void text_add_csv(Text *text, const char *bytes, int64_t len) {
+void sb_text_add_csv(Text *text, const char *bytes, int64_t len) {
     bool quoted = len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
     for (int64_t at = 0; at < len; at++) quoted |= strchr(",\"\r\n", bytes[at]) && bytes[at] != '\0';
     if (!quoted) {
-        text_add(text, bytes, len);
+        sb_text_add(text, bytes, len);
         return;
     }
-    text_str(text, "\"");
+    sb_text_str(text, "\"");
     int64_t plain = 0;
     for (int64_t at = 0; at < len; at++) {
         if (bytes[at] != '"') continue;
-        text_add(text, bytes + plain, at + 1 - plain);
+        sb_text_add(text, bytes + plain, at + 1 - plain);
         plain = at;
     }
-    text_add(text, bytes + plain, len - plain);
-    text_str(text, "\"");
+    sb_text_add(text, bytes + plain, len - plain);
+    sb_text_str(text, "\"");
 }
 
-void text_add_figure(Text *text, int64_t number) {
+void sb_text_add_figure(Text *text, int64_t number) {
     char digits[32], shown[48];
     int len = snprintf(digits, sizeof digits, "%lld", (long long)number), out = 0;
     for (int i = 0; i < len; i++) {
         if (i > 0 && (len - i) % 3 == 0 && digits[i - 1] != '-') shown[out++] = ',';
         shown[out++] = digits[i];
     }
-    text_add(text, shown, out);
+    sb_text_add(text, shown, out);
 }
