@@ -285,7 +285,7 @@ static int finish(Job *job, bool ran) {
     uint32_t over = job->rejects.count;
     bool data_failed = job->trouble.kind == TROUBLE_NONE && (job->failing || !within_limits(job, &over));
     if (data_failed && job->failing) rejects_sort(&job->rejects);
-    summary_count(job);
+    job_summary_count(job);
     if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, over)) {
         if (data_failed && job->has_rejects_sink) sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
         if (!data_failed && ran) publish(job);
@@ -298,7 +298,7 @@ static int finish(Job *job, bool ran) {
         for (uint32_t i = 0; i < over; i++) weight += job->rejects.items[i].weight;
         rejects_explain(&job->rejects.items[0], job->what, job->limit_text, weight, stderr);
     }
-    summary_print(job, done, stderr);
+    job_summary_print(job, done, stderr);
     stats_print(job, done, stderr);
     return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble) : data_failed ? 1 : 0;
 }

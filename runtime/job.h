@@ -84,8 +84,8 @@ void edge_close(Job *job, uint32_t breaker);
 bool edge_add(Job *job, uint32_t breaker, SbRows *rows);
 
 // Fills in what tasks do not count: see SbCount.
-void summary_count(Job *job);
-void summary_print(const Job *job, bool done, FILE *file);
+void job_summary_count(Job *job);
+void job_summary_print(const Job *job, bool done, FILE *file);
 void stats_print(const Job *job, bool done, FILE *file);
 int64_t job_clock_ns(void);
 

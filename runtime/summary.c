@@ -49,7 +49,7 @@ static void count_step(Job *job, uint32_t step) {
                     counts[SB_MERGED];
 }
 
-void summary_count(Job *job) {
+void job_summary_count(Job *job) {
     for (uint32_t s = 0; s < job->what->step_count; s++) count_step(job, s);
 }
 
@@ -151,7 +151,7 @@ static void print_sinks(const Job *job, bool *any, FILE *file) {
     print_table(&table, any, file);
 }
 
-void summary_print(const Job *job, bool done, FILE *file) {
+void job_summary_print(const Job *job, bool done, FILE *file) {
     bool any = false;
     print_steps(job, &any, file);
     print_sources(job, &any, file);
