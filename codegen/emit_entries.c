@@ -33,7 +33,7 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
         args[count++] = option.b ? arg_pair(option.a, option.b) : arg(option.a);
     }
     const Type *base = type_base(agg->type);
-    bool by_status = traits & (AGG_MAYBE | AGG_FALLIBLE | AGG_CALL | AGG_TYPED) || base->kind == TYPE_STRUCT;
+    bool by_status = traits & (AGG_MAYBE | AGG_FALLIBLE) || base->kind == TYPE_STRUCT;
     if (by_status) {
         bool fails = e->faults_fail;
         e->faults_fail = true;
