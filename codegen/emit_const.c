@@ -4,6 +4,7 @@
 #include "stdlib/regex.h"
 #include "stdlib/zone.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct ConstCache {
@@ -107,6 +108,7 @@ static void pad_to(Emit *e, Parts *parts, size_t offset) {
 }
 
 void part_add(Emit *e, Parts *parts, size_t offset, Val value, size_t size) {
+    assert(offset >= parts->end);
     pad_to(e, parts, offset);
     arena_push(e->arena, parts->values, parts->count, parts->cap, value);
     parts->end = offset + size;

@@ -231,9 +231,9 @@ static Val sink_constant(Emit *e, OpId id) {
     Parts parts = {0};
     part_add_text(e, &parts, offsetof(SbSink, label), step_label(e, op->step));
     PART(&parts, SbSink, format, byte(e, abi_format(op->sink.format)));
-    PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
     PART(&parts, SbSink, step, emit_i32(e, op->step.i));
     part_add_text(e, &parts, offsetof(SbSink, header), header_line(e, &op->sink));
+    PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
     return parts_struct(e, &parts, sizeof(SbSink));
 }
 
