@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""run.py: runs the end-to-end cases and the examples; tests/README.md says how to write one.
+
+usage: tests/e2e/run.py [--update] [--keep] [CASE...]
+
+Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
+with three partition sizes. All of them must leave the bytes that the case holds.
+"""
+import concurrent.futures
+import difflib
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import case as cases
+import examples
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
+THREADS = ("1", "4")
+PARTITIONS = ("16", "200", "4MiB")
+FUSIONS = ((), ("--no-fuse",))
+SECONDS_MAX = 60
+DIFF_LINES_MAX = 14
+
+
+class Result:
+    """What a run left: files and streams by name, and the exit code."""
+
+    def __init__(self):
+        self.found = {}
+        self.code = 0
+
+    def add_stream(self, name, body):
+        self.found[name] = self.found.get(name, b"") + body
+
+    def add_files(self, folder, inputs):
+        for parent, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(parent, name)
+                short = os.path.relpath(path, folder)
+                if short not in inputs:
+                    with open(path, "rb") as file:
+                        self.found[short] = readable(short, file.read())
+
+    def finish(self):
+        """Leaves out what is empty, and the one line that tells the time."""
+        errors = re.sub(rb"^time .*\n", b"", self.found.get("stderr", b""), flags=re.M)
+        self.found["stderr"] = re.sub(rb"\n\n\Z", b"\n", errors)
+        self.found = {name: body for name, body in self.found.items()
+                      if body or name not in ("stdout", "stderr")}
+
+
+def readable(name, body):
+    """The text of a .gz; of the other compressed files only that they are there."""
+    if name.endswith(".gz"):
+        return gzip.decompress(body)
+    return b"compressed\n" if name.endswith((".zst", ".lz4")) else body
+
+
+def start(command, folder, stdin):
+    with open(os.path.join(folder, stdin) if stdin else os.devnull, "rb") as source:
+        return subprocess.run(command, cwd=folder, stdin=source, capture_output=True,
+                              timeout=SECONDS_MAX, check=False)
+
+
+class Runner:
+    """One case in all its ways."""
+
+    def __init__(self, case, work):
+        self.case, self.work = case, work
+        self.runs = 0
+
+    def folder(self):
+        self.runs += 1
+        path = os.path.join(self.work, f"run{self.runs}")
+        os.mkdir(path)
+        self.case.fill(path)
+        return path
+
+    def run(self, command_of):
+        """Runs every program by `command_of`; the first that ends badly is the last."""
+        folder, result = self.folder(), Result()
+        for program in self.case.programs():
+            for command in command_of(program):
+                done = start(command, folder, self.case.settings.get("stdin"))
+                result.add_stream("stdout", done.stdout)
+                result.add_stream("stderr", done.stderr)
+                result.code = done.returncode
+                if result.code:
+                    break
+            if result.code:
+                break
+        result.add_files(folder, {name for name, _ in self.case.inputs})
+        result.finish()
+        return result
+
+    def reference(self):
+        return self.run(lambda program: [
+            [SBC, "run", "--engine=reference", program, "--", *self.case.args()]])
+
+    def compiled(self):
+        """Yields (what it is, result) of each way to compile and run."""
+        for fusion in FUSIONS:
+            jobs, messages = {}, Result()
+            source = self.folder()
+            for program in self.case.programs():
+                jobs[program] = os.path.join(self.work, program + "".join(fusion))
+                done = start([SBC, program, "-o", jobs[program], *fusion], source, None)
+                messages.add_stream("stderr", done.stderr)
+                messages.code = messages.code or done.returncode
+                jobs[program] = jobs[program], done.stderr
+            if messages.code:
+                messages.finish()
+                yield " ".join(("compile", *fusion)), messages
+                continue
+            for threads in THREADS:
+                for partition in PARTITIONS:
+                    options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
+                    result = self.run(lambda program: [[jobs[program][0], *options]])
+                    warned = b"".join(jobs[program][1] for program in self.case.programs())
+                    if warned:
+                        result.found["stderr"] = warned + result.found.get("stderr", b"")
+                    yield " ".join((*fusion, *options)), result
+
+
+def difference(want, got, name):
+    def lines(body):
+        return [repr(line)[1:] for line in body.splitlines(keepends=True)]
+    shown = list(difflib.unified_diff(lines(want), lines(got), "expected " + name, "found " + name,
+                                      lineterm="", n=1))
+    return "\n".join("    " + line for line in shown[:DIFF_LINES_MAX])
+
+
+def compare(way, expected, code, result):
+    """What differs, as text; empty if nothing does."""
+    report = []
+    if result.code != code:
+        report.append(f"    exit code {result.code}, expected {code}")
+    for name in sorted(set(expected) | set(result.found)):
+        if name not in result.found:
+            report.append(f"    {name}: missing")
+        elif name not in expected:
+            report.append(f"    {name}: not expected")
+            report.append(difference(b"", result.found[name], name))
+        elif expected[name] != result.found[name]:
+            report.append(difference(expected[name], result.found[name], name))
+    return "\n".join([f"  {way}:", *report]) if report else ""
+
+
+def judge(case, work, update):
+    """Runs a case; gives (failed, report)."""
+    os.makedirs(work)
+    runner = Runner(case, work)
+    reports = []
+    expected, code = case.expected, case.exit_code()
+    if "skip_reference" not in case.settings:
+        reference = runner.reference()
+        if update:
+            expected, code = reference.found, reference.code
+            case.save(expected, code)
+        reports.append(compare("reference", expected, code, reference))
+    for way, result in runner.compiled():
+        if update and "skip_reference" in case.settings and not reports:
+            expected, code = result.found, result.code
+            case.save(expected, code)
+        reports.append(compare(way, expected, code, result))
+    return [report for report in reports if report]
+
+
+def find(names):
+    every = [os.path.join(folder, name) for folder, _, files in os.walk(HERE) for name in files
+             if name.endswith(".case")]
+    found = [cases.load(path, os.path.relpath(path, HERE)[:-len(".case")]) for path in sorted(every)]
+    found += examples.load_all(os.path.join(ROOT, "examples"))
+    if not names:
+        return found
+    return [case for case in found if any(case.name.startswith(name) for name in names)]
+
+
+def main(arguments):
+    update, keep = "--update" in arguments, "--keep" in arguments
+    names = [a[:-len(".case")] if a.endswith(".case") else a for a in arguments
+             if not a.startswith("--")]
+    chosen = find(names)
+    work = tempfile.mkdtemp(prefix="sbc-e2e-")
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        tasks = [(case, pool.submit(judge, case, os.path.join(work, case.name), update))
+                 for case in chosen]
+        for case, task in tasks:
+            reports = task.result()
+            if not reports:
+                continue
+            failed += 1
+            shown = reports[:1]
+            print(f"FAIL e2e {case.name}", *shown, sep="\n")
+            if len(reports) > len(shown):
+                print(f"  and {len(reports) - len(shown)} more ways to run it")
+            print(f"  run it alone: tests/e2e/run.py {case.name}")
+    if keep:
+        print(f"kept: {work}")
+    else:
+        shutil.rmtree(work)
+    print(f"e2e: {len(chosen) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
