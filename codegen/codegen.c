@@ -39,6 +39,7 @@ static LLVMMemoryBufferRef emit_close(Emit *e) {
 typedef struct StageModule {
     LLVMMemoryBufferRef bitcode;
     BreakerHas *breakers;
+    uint32_t   *zip_sites;
     Site       *sites;
     size_t      site_count;
 } StageModule;
@@ -47,7 +48,13 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     Emit e = emit_open(arena, plan, options, options->job_name);
     StageModule out = {.breakers = arena_new_array(arena, BreakerHas, plan->breaker_count + 1)};
     emit_debug_open(&e);
-    for (uint32_t i = 0; i < plan->stage_count; i++) emit_stage(&e, i);
+    out.zip_sites = arena_new_array(arena, uint32_t, plan->stage_count + 1);
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        emit_stage(&e, i);
+        if (plan->stages[i].kind != STAGE_ROWS || plan->stages[i].zip_breaker == BREAKER_NONE) continue;
+        const Op *zip = graph_op_at(e.graph, plan->stages[i].root);
+        out.zip_sites[i] = emit_site(&e, (Site){.step = zip->step.i, .span = zip->span, .fails = true});
+    }
     for (uint32_t i = 0; i < plan->breaker_count; i++) {
         emit_debug_function_clear(&e);
         BreakerFns fns = emit_breaker(&e, i);
@@ -64,7 +71,7 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
 static LLVMMemoryBufferRef data_bitcode(Arena *arena, const Plan *plan, const CodegenOptions *options,
                                         const StageModule *stages) {
     Emit e = emit_open(arena, plan, options, "sb_job");
-    JobData data = {.breakers = stages->breakers, .sites = stages->sites, .site_count = stages->site_count};
+    JobData data = {.breakers = stages->breakers, .zip_sites = stages->zip_sites, .sites = stages->sites, .site_count = stages->site_count};
     for (int i = 0; i < TARGET_LEVELS; i++)
         if (options->levels >> i & 1) data.level_names[i] = target_levels[i].name;
     data.lowest_level = data.level_names[0] ? data.level_names[0] : data.level_names[1];

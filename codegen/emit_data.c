@@ -173,6 +173,8 @@ static Val inline_rows(Emit *e, const SourceOp *source) {
 static bool wants_lines(const Emit *e) {
     for (size_t i = 0; i < e->graph->expr_count; i++)
         if (e->graph->exprs[i].op == EXPR_PLACE && e->graph->exprs[i].index == PLACE_LINE) return true;
+    for (size_t i = 0; i < e->plan->breaker_count; i++)
+        if (e->plan->breakers[i].place_offset != SIZE_MAX) return true;
     return false;
 }
 
@@ -319,6 +321,8 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     part_add_text(e, &parts, offsetof(SbStage, label), stage->label);
     PART(&parts, SbStage, input, byte(e, input_kind(e, stage)));
     PART(&parts, SbStage, input_index, emit_i32(e, stage->kind == STAGE_SCAN ? stage->source : stage->breaker));
+    PART(&parts, SbStage, right_index, emit_i32(e, stage->zip_breaker));
+    PART(&parts, SbStage, zip_site, emit_i32(e, data->zip_sites[index]));
     PART(&parts, SbStage, needs, numbers(e, stage->needs, stage->need_count));
     PART(&parts, SbStage, need_count, emit_i32(e, stage->need_count));
     Val terminals = stage_terminals(e, stage, &keeps_order);

@@ -103,6 +103,16 @@ static Val identify_record(Emit *e, Frame *frame) {
                       arg(LLVMBuildZExt(e->b, file, e->i64, "")), arg(frame->number));
 }
 
+static Val identify_kept(Emit *e, Frame *frame) {
+    return emit_load_at(e, e->i64, frame->entry, frame->breaker->identity_offset, "identity");
+}
+
+static Val identify_zipped(Emit *e, Frame *frame) {
+    const Breaker *right = &e->plan->breakers[e->stage->stage->zip_breaker];
+    Val number = emit_load_at(e, e->i64, frame->right, right->identity_offset, "identity");
+    return emit_callv(e, "sb_identity_next", e->i64, arg(identify_kept(e, frame)), arg(number));
+}
+
 static void set_loader(Emit *e, Frame *frame) {
     const Stage *stage = e->stage->stage;
     const Op *op = frame->op;
@@ -112,6 +122,7 @@ static void set_loader(Emit *e, Frame *frame) {
         return;
     }
     frame->breaker = &e->plan->breakers[stage->breaker];
+    frame->identify = stage->zip_breaker == BREAKER_NONE ? identify_kept : identify_zipped;
     if (stage->kind == STAGE_UNMATCHED) frame->load = load_unmatched;
     else if (stage->zip_breaker != BREAKER_NONE) frame->load = load_zipped;
     else if (frame->breaker->kind == BREAK_GROUP && op->kind == OP_GROUP) frame->load = load_group;
@@ -179,8 +190,8 @@ static void push_root(Emit *e, Frame *frame, Block next) {
     for (uint32_t i = 0; frame->load == load_group && i < frame->op->group.agg_count; i++)
         if (breaker->state_offsets[i] != SIZE_MAX) frame_column(e, frame, frame->op->group.key_count + i);
     stage_push(e, frame, next);
-    fault_target_close(e, &target, &s->origin, next, s->stop);
     emit_region_end(e, mark);
+    fault_target_close(e, &target, frame, next, s->stop);
 }
 
 void stage_loop_entries(Emit *e) {
@@ -196,7 +207,6 @@ void stage_loop_entries(Emit *e) {
     frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop.number), "entry");
     if (zip) frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop.number), "right_entry");
     set_loader(e, frame);
-    s->origin = (RowOrigin){.entry = frame->entry};
     push_root(e, frame, loop.next);
 }
 
@@ -208,9 +218,7 @@ void stage_loop_range(Emit *e) {
     Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
     frame->number = loop.number;
     set_loader(e, frame);
-    // A reject shows the number: an entry made for it.
-    Val entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)), "range_row");
-    emit_store_at(e, loop.number, entry, sizeof(SbEntry));
-    s->origin = (RowOrigin){.entry = entry};
+    frame->entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)), "range_row");
+    emit_store_at(e, loop.number, frame->entry, sizeof(SbEntry));  // What a reject shows.
     push_root(e, frame, loop.next);
 }

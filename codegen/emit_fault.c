@@ -1,5 +1,5 @@
 // Faults: each ends in the one cold block of its row, with the number of its site.
-#include "codegen/emit_row.h"
+#include "codegen/emit_scan.h"
 
 uint32_t emit_site(Emit *e, Site site) {
     for (size_t i = 0; i < e->site_count; i++) {
@@ -58,19 +58,72 @@ void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status
     fault_at(e, e->faults, site, bad, status, detail);
 }
 
-void fault_target_close(Emit *e, FaultTarget *target, const RowOrigin *origin, Block next,
-                        Block stop) {
+// The nearest meeting (docs/rejects.md) that the row came through in this stage, its root included.
+static Frame *last_meeting(Frame *frame) {
+    for (; frame; frame = frame->input[0]) {
+        switch (frame->op->kind) {
+        case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_UNION: case OP_ZIP:
+        case OP_SHUFFLE: case OP_LIMIT:
+            return frame;
+        case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
+        case OP_SINK:
+            break;
+        }
+    }
+    return nullptr;
+}
+
+// The columns that the meeting passed on and somebody reads, as a struct in memory.
+static const Type *meeting_row(Emit *e, Frame *meeting, Val *memory) {
+    const Op *op = meeting->op;
+    const bool *used = e->plan->usage.columns[op->id.i];
+    Field *fields = arena_new_array(e->arena, Field, op->column_count + 1);
+    uint32_t *columns = arena_new_array(e->arena, uint32_t, op->column_count + 1), count = 0;
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        if (op->columns[i].hidden || !used[i]) continue;
+        fields[count] = (Field){op->columns[i].name, op->columns[i].type};
+        columns[count++] = i;
+    }
+    const Type *type = type_struct(e->graph->types, fields, count);
+    *memory = emit_alloca(e, LLVMArrayType2(e->i8, type_size(type)), "row");
+    for (uint32_t i = 0; i < count; i++)
+        emit_store_value(e, fields[i].type, frame_column(e, meeting, columns[i]),
+                         emit_offset(e, *memory, type_field_offset(type, i)));
+    return type;
+}
+
+static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
+    Val site = target->site, status = target->status, detail = target->detail, len = target->detail_len;
+    Frame *meeting = last_meeting(frame), *root = frame_root(frame);
+    if (meeting) {
+        Val memory;
+        const Type *type = meeting_row(e, meeting, &memory);
+        return emit_callv(e, "sb_reject_made", e->i32, arg(e->task), arg(site), arg(status),
+                          arg(emit_sbtype(e, type)), arg(memory), arg(detail), arg(len));
+    }
+    if (root->text)
+        return emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(site), arg(status),
+                          arg(root->text->begin), arg(root->text->end), arg(detail), arg(len));
+    if (root->breaker && root->breaker->place_offset != SIZE_MAX)
+        return emit_callv(e, "sb_reject_kept", e->i32, arg(e->task), arg(site), arg(status),
+                          arg(emit_offset(e, root->entry, root->breaker->place_offset)), arg(detail), arg(len));
+    return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status), arg(root->entry),
+                      arg(detail), arg(len));
+}
+
+void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop) {
     if (!target->block) return;
     Block here = emit_here(e);
     emit_at(e, target->block);
-    Val rest[] = {target->site, target->status, target->detail, target->detail_len};
-    Val stops;
-    if (origin->text)
-        stops = emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(rest[0]), arg(rest[1]),
-                           arg(origin->begin), arg(origin->end), arg(rest[2]), arg(rest[3]));
-    else
-        stops = emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(rest[0]), arg(rest[1]),
-                           arg(origin->entry), arg(rest[2]), arg(rest[3]));
+    // Columns that the reject shows were judged before: what could fault again there cannot.
+    FaultTarget *outer = e->faults, again;
+    fault_target_open(&again, outer, true);
+    again.block = stop;
+    e->faults = &again;
+    size_t mark = emit_region_begin(e);
+    Val stops = reject(e, target, frame);
+    emit_region_end(e, mark);
+    e->faults = outer;
     emit_cold(e, stops);
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, stops, emit_i32(e, 0), "");
     emit_branch_likely(e, bad, stop, next);

@@ -204,6 +204,8 @@ static Val new_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKey
     for (uint32_t k = 0; k < breaker->key_count; k++)
         store_key(e, probe->groups, &breaker->slots[k], &keys->parts[k], entry);
     keep_first_row(e, breaker, frame, probe->groups, entry);
+    if (breaker->identity_offset != SIZE_MAX)
+        emit_store_at(e, frame_identity(e, frame), entry, breaker->identity_offset);
     return entry;
 }
 
@@ -300,6 +302,8 @@ static void merge_first(Emit *e, const Breaker *breaker, Val into, Val from) {
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULT, other, mine, ""), earlier, end);
     emit_at(e, earlier);
     emit_store_at(e, other, into, offsetof(SbEntry, order));
+    if (breaker->identity_offset != SIZE_MAX)
+        emit_store_at(e, emit_load_at(e, e->i64, from, breaker->identity_offset, ""), into, breaker->identity_offset);
     for (uint32_t i = breaker->key_count; i < breaker->slot_count; i++)
         slot_store(e, &breaker->slots[i], emit_load_value(e, breaker->slots[i].type, emit_offset(e, from, breaker->slots[i].offset)), into);
     emit_jump(e, end);

@@ -9,6 +9,7 @@ typedef struct JobData {
     const char *lowest_level;       // Whose breaker functions are used.
     const char *setup_name;
     const struct BreakerHas *breakers;
+    const uint32_t *zip_sites;      // By stage; 0 where it is no zip.
     const Site *sites;
     size_t      site_count;
 } JobData;

@@ -55,6 +55,23 @@ static Val join_mark(Emit *e, const KeyParts *keys, uint32_t count) {
     return LLVMBuildSelect(e->b, all, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
 }
 
+// The place of the source's row (SbPlace), from the input text or from the edge that kept it before.
+static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
+    Frame *root = frame_root(frame);
+    if (!root->text && (!root->breaker || root->breaker->place_offset == SIZE_MAX)) return;
+    PlaceParts parts = frame_place_parts(e, root);
+    Val fits = LLVMBuildICmp(e->b, LLVMIntSLT, parts.length, emit_i64(e, SB_PLACE_RAW), "");
+    Val kept = LLVMBuildSelect(e->b, fits, parts.length, emit_i64(e, SB_PLACE_RAW), "");
+    Val raw = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(parts.raw), arg(kept));
+    out_of_memory(e, is_null_pointer(e, raw));
+    emit_store_at(e, raw, place, offsetof(SbPlace, raw));
+    emit_store_at(e, parts.length, place, offsetof(SbPlace, raw) + 8);
+    emit_store_at(e, parts.offset, place, offsetof(SbPlace, offset));
+    emit_store_at(e, parts.line, place, offsetof(SbPlace, line));
+    emit_store_at(e, parts.source, place, offsetof(SbPlace, source));
+    emit_store_at(e, parts.file, place, offsetof(SbPlace, file));
+}
+
 void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     StageEmit *s = e->stage;
     const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
@@ -88,6 +105,9 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         keep_value(e, rows, &breaker->slots[k], keys[k].value, entry);
     for (uint32_t c = 0; c < columns; c++)
         if (values[c].a) keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+    if (breaker->identity_offset != SIZE_MAX)
+        emit_store_at(e, frame_identity(e, frame), entry, breaker->identity_offset);
+    if (breaker->place_offset != SIZE_MAX) keep_place(e, frame, rows, emit_offset(e, entry, breaker->place_offset));
     if (join) {
         emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
         emit_store_at(e, join_mark(e, keys, breaker->key_count), entry, breaker->matched_offset);

@@ -6,19 +6,57 @@ Value frame_raw(Emit *e, Frame *frame, uint32_t column) {
     return text_format_of(frame->op->source.format)->raw(e, frame, column);
 }
 
-Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
+Frame *frame_root(Frame *frame) {
     while (frame->input[0]) frame = frame->input[0];
+    return frame;
+}
+
+static PlaceParts place_of_text(Emit *e, const TextRow *row) {
     Val input = emit_offset(e, e->task, offsetof(SbTask, input));
-    switch (what) {
-    case PLACE_SOURCE:
+    Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
+    return (PlaceParts){
+        .raw = emit_index(e, e->i8, row->text, row->begin),
+        .length = LLVMBuildSub(e->b, row->end, row->begin, ""),
+        .offset = LLVMBuildAdd(e->b, base, row->begin, ""),
+        .line = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(row->begin)),
+        .source = emit_i32(e, e->stage->stage->source),
+        .file = emit_load_at(e, e->i32, input, offsetof(SbInput, source_file), ""),
+    };
+}
+
+PlaceParts frame_place_parts(Emit *e, Frame *root) {
+    if (root->text) return place_of_text(e, root->text);
+    Val place = emit_offset(e, root->entry, root->breaker->place_offset);
+    return (PlaceParts){
+        .raw = emit_load_at(e, e->ptr, place, offsetof(SbPlace, raw), ""),
+        .length = emit_load_at(e, e->i64, place, offsetof(SbPlace, raw) + 8, ""),
+        .offset = emit_load_at(e, e->i64, place, offsetof(SbPlace, offset), ""),
+        .line = emit_load_at(e, e->i64, place, offsetof(SbPlace, line), ""),
+        .source = emit_load_at(e, e->i32, place, offsetof(SbPlace, source), ""),
+        .file = emit_load_at(e, e->i32, place, offsetof(SbPlace, file), ""),
+    };
+}
+
+// Each asks for what it needs alone: a line is counted.
+Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
+    Frame *root = frame_root(frame);
+    Val input = emit_offset(e, e->task, offsetof(SbTask, input));
+    bool kept = !root->text && root->breaker;
+    if (what == PLACE_SOURCE && kept) {
+        PlaceParts parts = frame_place_parts(e, root);
+        Val pair = emit_callv(e, "sb_source_name", e->str_pair, arg(e->task), arg(parts.source), arg(parts.file));
+        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
+    }
+    if (kept) {
+        PlaceParts parts = frame_place_parts(e, root);
+        return (Value){.a = what == PLACE_LINE ? parts.line : parts.offset};
+    }
+    if (what == PLACE_SOURCE)
         return (Value){.a = emit_load_at(e, e->ptr, input, offsetof(SbInput, source_name), ""),
                        .b = emit_load_at(e, e->i64, input, offsetof(SbInput, source_name) + 8, "")};
-    case PLACE_LINE:
-        return (Value){.a = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(frame->text->begin))};
-    case PLACE_OFFSET: {
-        Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
-        return (Value){.a = LLVMBuildAdd(e->b, base, frame->text->begin, "")};
-    }
-    }
-    return (Value){0};
+    if (!root->text) return (Value){.a = emit_i64(e, what == PLACE_LINE ? 1 : 0)};  // Whole files.
+    if (what == PLACE_LINE)
+        return (Value){.a = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(root->text->begin))};
+    Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
+    return (Value){.a = LLVMBuildAdd(e->b, base, root->text->begin, "")};
 }

@@ -23,19 +23,6 @@ struct Frame {
     Val     (*identify)(Emit *e, Frame *frame);
 };
 
-// The row that the stage began with: what a reject records.
-typedef struct RowOrigin {
-    bool text;
-    Val  begin, end;   // Text: offsets of the row in the input.
-    Val  entry;        // Rows; null for range.
-} RowOrigin;
-
-// Where the current chain of operators goes when its row is done, one way or the other.
-typedef struct Chain {
-    FaultTarget *faults;
-    Block        next;
-} Chain;
-
 Frame *frame_new(Emit *e, const Op *op, Frame *left, Frame *right);
 // A frame for expressions of a step over `input`'s columns (filters of a source).
 Frame *frame_over(Emit *e, Frame *input, StepId step);
@@ -43,6 +30,17 @@ Value  frame_column(Emit *e, Frame *frame, uint32_t column);
 Val    frame_identity(Emit *e, Frame *frame);
 Value  frame_raw(Emit *e, Frame *frame, uint32_t column);     // The source's bytes of a column.
 Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
+
+// The frame of the stage's root below `frame`, on the left side.
+Frame *frame_root(Frame *frame);
+
+// Where the row of a root was read: a text source, or an edge that keeps places.
+typedef struct PlaceParts {
+    Val raw, length, offset, line;   // ptr, i64, i64, i64
+    Val source, file;                // i32
+} PlaceParts;
+
+PlaceParts frame_place_parts(Emit *e, Frame *root);
 
 // Emits the value of `expr` (an expression of frame->op over frame->input's columns) where the
 // builder stands; computed once in each region. Faults go to emit_faults(e).
@@ -80,9 +78,9 @@ uint32_t emit_site(Emit *e, Site site);
 FaultTarget *emit_faults(const Emit *e);
 void emit_faults_set(Emit *e, FaultTarget *target);
 void fault_target_open(FaultTarget *target, FaultTarget *outer, bool silent);
-// Emits the cold block of `target`, if a fault came to it: records the reject, then `next`.
-// `stop`: where the stage ends with SB_STAGE_FAULT.
-void fault_target_close(Emit *e, FaultTarget *target, const RowOrigin *origin, Block next, Block stop);
+// Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last known
+// columns are `frame`'s, then `next`. `stop`: where the stage ends with SB_STAGE_FAULT.
+void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop);
 
 // The task's scratch context (SbCall *).
 Val emit_call_context(Emit *e);

@@ -62,7 +62,6 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     frame->text = row;
     frame->load = load_column;
     frame->identify = identify_text;
-    s->origin = (RowOrigin){.text = true, .begin = row->begin, .end = row->end};
     FaultTarget target;
     fault_target_open(&target, nullptr, false);
     size_t mark = emit_region_begin(e);
@@ -71,8 +70,8 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     const TextFormat *format = text_format_of(row->op->source.format);
     if (format->judge) format->judge(e, frame);
     judge_row(e, frame, next);
-    fault_target_close(e, &target, &s->origin, next, s->stop);
     emit_region_end(e, mark);
+    fault_target_close(e, &target, frame, next, s->stop);
 }
 
 // The bad row behind the good ones of a block.

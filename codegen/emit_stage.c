@@ -197,8 +197,8 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     else deliver_terminal(e, frame, consumer.terminal, next);
     e->faults = outer;
     e->faults_fail = fails;
-    fault_target_close(e, &target, &e->stage->origin, next, e->stage->stop);
     emit_region_end(e, mark);
+    fault_target_close(e, &target, frame, next, e->stage->stop);
 }
 
 void stage_push(Emit *e, Frame *frame, Block next) {

@@ -19,7 +19,6 @@ typedef struct StageEmit {
     bool      can_stop;    // Every terminal is limited.
     Val       order;       // Slot of the order key of the next row.
     Val       cursor;      // Slot: what task->cursor gets when the stage leaves.
-    RowOrigin origin;
     Block     leave;       // Ends the call; takes the status.
     Val       leave_status;
     Block     stop;        // Leaves with SB_STAGE_FAULT.

@@ -144,7 +144,7 @@ static void lay_join(Layout *layout, const Op *op, const Op *right) {
         if (used[i] && column.merged && unmatched) keep_column(layout, right, column.merged_index);
     }
     layout->breaker->next_offset = take(layout->breaker, POINTER_BYTES, POINTER_BYTES);
-    if (unmatched) layout->breaker->matched_offset = take(layout->breaker, 1, 1);
+    layout->breaker->matched_offset = take(layout->breaker, 1, 1);
 }
 
 static void lay_zip(Layout *layout, const Op *op, const Op *input) {
@@ -190,13 +190,15 @@ static void lay_edge(Layout *layout, const Op *op, const bool *wants_place) {
         layout->breaker->place_offset = take(layout->breaker, PLACE_BYTES, 8);
 }
 
-static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place) {
+static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
+                        const bool *wants_identity) {
     Layout layout = {.plan = plan, .arena = plan->graph->arena, .breaker = breaker};
     const Op *op = graph_op_at(plan->graph, breaker->op);
     const Op *input = op->input_count ? graph_op_at(plan->graph, op->inputs[0]) : op;
     breaker->entry_bytes = ENTRY_BYTES;
     breaker->entry_align = alignof(uint64_t);
     breaker->next_offset = breaker->matched_offset = breaker->place_offset = SIZE_MAX;
+    breaker->identity_offset = SIZE_MAX;
     switch (breaker->kind) {
     case BREAK_GROUP:
         if (op->kind == OP_GROUP) lay_group(&layout, op, input);
@@ -206,6 +208,7 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place) {
     case BREAK_JOIN: lay_join(&layout, op, graph_op_at(plan->graph, op->inputs[1])); break;
     case BREAK_EDGE: lay_edge(&layout, op, wants_place); break;
     }
+    if (wants_identity[op->id.i]) breaker->identity_offset = take(breaker, 8, 8);
     breaker->entry_bytes = round_up(breaker->entry_bytes, breaker->entry_align);
 }
 
@@ -270,6 +273,31 @@ static bool *find_places(const Plan *plan) {
     return wanted;
 }
 
+static void search_random(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)scope, (void)wanted;
+    PlaceSearch *search = self;
+    walk_start(&search->walk);
+    walk_add(&search->walk, *slot);
+    for (ExprId id; !search->found && walk_next(&search->walk, &id);) {
+        const Expr *node = graph_at(search->graph, id);
+        search->found = node->op == EXPR_CALL && (node->fn->traits & FN_RANDOM) != 0;
+    }
+}
+
+// By operator: does something behind its rows ask for their identity?
+static bool *find_identities(const Plan *plan) {
+    const Graph *graph = plan->graph;
+    bool *wanted = arena_new_array(graph->arena, bool, graph->op_count);
+    for (size_t i = graph->op_count; i-- > 0;) {
+        Op *op = &graph->ops[i];
+        PlaceSearch search = {.graph = graph, .walk = walk_make(graph)};
+        search.found = wanted[i] || op->kind == OP_SAMPLE || op->kind == OP_SHUFFLE;
+        if (!search.found && plan->usage.ops[i]) op_each_expr(op, &search, search_random);
+        for (uint32_t k = 0; k < op->input_count; k++) wanted[op->inputs[k].i] |= search.found;
+    }
+    return wanted;
+}
+
 // ---- estimates ----
 
 static size_t width(const Type *type) {
@@ -295,9 +323,9 @@ static size_t row_bytes(const Plan *plan, const Stage *stage) {
 }
 
 void plan_layout(Plan *plan) {
-    const bool *wants_place = find_places(plan);
+    const bool *wants_place = find_places(plan), *wants_identity = find_identities(plan);
     for (size_t i = 0; i < plan->breaker_count; i++)
-        lay_breaker(plan, &plan->breakers[i], wants_place);
+        lay_breaker(plan, &plan->breakers[i], wants_place, wants_identity);
     for (size_t i = 0; i < plan->stage_count; i++)
         plan->stages[i].row_bytes = row_bytes(plan, &plan->stages[i]);
     plan->memory_floor = FLOOR_BYTES + plan->source_count * FLOOR_SCAN_BYTES +

@@ -72,6 +72,8 @@ static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
         text_buf_format(buf, "    at %zu next\n", breaker->next_offset);
     if (breaker->matched_offset != SIZE_MAX)
         text_buf_format(buf, "    at %zu matched\n", breaker->matched_offset);
+    if (breaker->identity_offset != SIZE_MAX)
+        text_buf_format(buf, "    at %zu identity\n", breaker->identity_offset);
     if (breaker->place_offset != SIZE_MAX)
         text_buf_format(buf, "    at %zu place\n", breaker->place_offset);
 }

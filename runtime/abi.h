@@ -118,6 +118,15 @@ typedef struct SbKeyStr {
 
 enum { SB_KEY_INLINE = 16 };
 
+// Where a kept row was read.
+typedef struct SbPlace {
+    SbStr    raw;            // len: of the whole row; at ptr at most SB_PLACE_RAW bytes of it.
+    int64_t  offset, line;   // line: from 1.
+    uint32_t source, file;
+} SbPlace;
+
+enum { SB_PLACE_RAW = 64 * 1024 + 4 };
+
 // Hash table of groups of one thread. A slot holds the entry's address in its low 48 bits and the
 // top 16 bits of its hash above; 0 is empty. Linear probing from hash & mask.
 typedef struct SbGroups {
@@ -288,6 +297,8 @@ typedef struct SbStage {
     SbStr      label;
     uint8_t    input;          // SbInputKind
     uint32_t   input_index;    // Source number, or breaker number.
+    uint32_t   right_index;    // Zip: the breaker of the right side, else UINT32_MAX; and the site
+    uint32_t   zip_site;       // of what is wrong when its rows are more or fewer.
     // Breakers that must be finished before the stage starts (join tables).
     const uint32_t *needs;
     uint32_t   need_count;
@@ -369,6 +380,12 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
                        const char *detail, int64_t detail_len);
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
                       const char *detail, int64_t detail_len);
+// The same behind a meeting (docs/rejects.md): raw is `memory`, a struct of type `row`, as JSON; and
+// for a row of a source that waited at a stage border.
+int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbType *row,
+                       const void *memory, const char *detail, int64_t detail_len);
+int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
+                       const char *detail, int64_t detail_len);
 
 // At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an output
 // reached its quota; the stage then returns SB_STAGE_FULL.
@@ -377,6 +394,9 @@ int32_t sb_task_border(SbTask *task);
 // Frees what was allocated in the task's scratch memory; called between rows when a first block
 // did not suffice.
 void sb_scratch_rewind(SbCall *call);
+
+// The path of a file of a source.
+SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file);
 
 // The line of the row that begins at `offset` of the input text; offsets of one unit come ascending.
 int64_t sb_row_line(SbTask *task, int64_t offset);

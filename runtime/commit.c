@@ -69,7 +69,7 @@ static bool take_rejects(StageRun *run, UnitResult *result) {
     int64_t lines = 0;
     if (!base_line(run, result, &lines)) return false;
     for (uint32_t i = 0; i < list->count; i++) {
-        if (list->items[i].line > 0) list->items[i].line += lines;
+        if (list->items[i].line > 0 && !list->items[i].has_line) list->items[i].line += lines;
         list->items[i].row += run->rows;
     }
     bool fails = list->items[list->count - 1].fails;
@@ -170,7 +170,7 @@ static bool take_rows(StageRun *run, UnitResult *result, ExtentList *extents) {
         if (terminal & SB_TERMINAL_SINK) {
             if (!take_output(run, result, t, extents)) return false;
         } else if (result->batches[t]) {
-            if (!edge_add(run->job, terminal, result->batches[t])) return false;
+            if (!edge_add(run->job, terminal, (EdgeBatch){result->batches[t], run->stage->rank})) return false;
             result->batches[t] = nullptr;
         }
     }

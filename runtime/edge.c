@@ -4,17 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool edge_add(Job *job, uint32_t breaker, SbRows *rows) {
+bool edge_add(Job *job, uint32_t breaker, EdgeBatch batch) {
     Edge *edge = &job->edges[breaker];
     if (edge->count == edge->cap) {
         uint32_t cap = edge->cap ? 2 * edge->cap : 16;
-        SbRows **batches = realloc(edge->batches, cap * sizeof *batches);
+        EdgeBatch *batches = realloc(edge->batches, cap * sizeof *batches);
         if (!batches) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for rows");
         edge->batches = batches;
         edge->cap = cap;
     }
-    edge->batches[edge->count++] = rows;
-    edge->rows += rows->count;
+    uint32_t at = edge->count++;
+    for (; at > 0 && edge->batches[at - 1].rank > batch.rank; at--) edge->batches[at] = edge->batches[at - 1];
+    edge->batches[at] = batch;
+    edge->rows += batch.rows->count;
     return true;
 }
 
@@ -46,7 +48,7 @@ bool edge_finish(Job *job, uint32_t breaker) {
     }
     int64_t at = 0, seen = 0;
     for (uint32_t b = 0; b < edge->count; b++) {
-        SbRows *rows = edge->batches[b];
+        SbRows *rows = edge->batches[b].rows;
         if (rows->count == 0) continue;
         const SbEntry *const *entries = sb_rows_entries(rows);
         if (!entries) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for rows");
@@ -60,7 +62,7 @@ bool edge_finish(Job *job, uint32_t breaker) {
 
 void edge_close(Job *job, uint32_t breaker) {
     Edge *edge = &job->edges[breaker];
-    for (uint32_t b = 0; b < edge->count; b++) sb_rows_close(edge->batches[b]);
+    for (uint32_t b = 0; b < edge->count; b++) sb_rows_close(edge->batches[b].rows);
     free(edge->batches);
     if (edge->entries) {
         sb_memory_release(&job->memory, edge->rows * (int64_t)sizeof *edge->entries);

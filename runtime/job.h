@@ -20,8 +20,13 @@
 enum { MAX_RANK = 255 };
 
 // The rows of an edge: batches in unit order, then one array.
+typedef struct EdgeBatch {
+    SbRows  *rows;
+    uint32_t rank;     // Of the stage that made them.
+} EdgeBatch;
+
 typedef struct Edge {
-    SbRows  **batches;
+    EdgeBatch *batches;  // By rank, then in the order in which they came.
     uint32_t  count, cap;
     int64_t   rows;       // In them.
     int64_t   limit;      // Rows it takes: skip and count of a limit; INT64_MAX.
@@ -81,7 +86,7 @@ void     control_close(Control *control);
 // Ends the input of breakers: makes an edge's rows an array, applies a limit and counts its step.
 bool edge_finish(Job *job, uint32_t breaker);
 void edge_close(Job *job, uint32_t breaker);
-bool edge_add(Job *job, uint32_t breaker, SbRows *rows);
+bool edge_add(Job *job, uint32_t breaker, EdgeBatch batch);
 
 // Fills in what tasks do not count: see SbCount.
 void job_summary_count(Job *job);

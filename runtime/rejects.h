@@ -13,6 +13,7 @@
 typedef struct Reject {
     bool     behind;       // A meeting: source, line, offset and length are null.
     bool     has_place;    // line, offset and length are known.
+    bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
     uint32_t source, file, step;
     uint64_t sequence;     // (unit, number in it): order of equals.

@@ -44,6 +44,23 @@ static bool find_rows(Job *job, const SbStage *stage, UnitsSetup *setup) {
                        (int)stage->label.len, stage->label.ptr);
 }
 
+// The right side of a zip must have as many rows as the left one.
+static bool find_right(StageRun *run, int64_t left_count) {
+    Job *job = run->job;
+    if (run->stage->right_index == UINT32_MAX) return true;
+    const Edge *edge = &job->edges[run->stage->right_index];
+    run->setup.right = edge->entries;
+    if (edge->entry_count == left_count) return true;
+    uint32_t site = run->stage->zip_site;
+    RejectFacts facts = {.place = {.behind = true, .fails = true, .site = site, .fault = SB_FAULT_ZIP_LENGTH,
+                                   .step = job->what->sites[site].step}};
+    if (!rejects_add(&job->failing_list, job->what, &facts)) {
+        return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    }
+    job->failing = &job->failing_list.items[0];
+    return false;
+}
+
 static bool open_breakers(Job *job, const SbStage *stage) {
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
@@ -79,6 +96,7 @@ static bool open_run(StageRun *run, Job *job, uint32_t index) {
         .job = job->what, .stage = stage,
         .source = source ? &job->what->sources[stage->input_index] : nullptr,
         .files = source ? &job->sources[stage->input_index] : nullptr,
+        .sources = job->sources,
         .behind = !source,
         .row = source ? nullptr : job->what->breakers[stage->input_index].row,
         .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
@@ -90,7 +108,7 @@ static bool open_run(StageRun *run, Job *job, uint32_t index) {
     if (source) {
         units.entries = run->setup.source->rows;
         units.entry_count = run->setup.source->row_count;
-    } else if (!find_rows(job, stage, &units)) {
+    } else if (!find_rows(job, stage, &units) || !find_right(run, units.entry_count)) {
         return false;
     }
     if (!open_breakers(job, stage) || !units_open(&run->units, &units, &job->trouble)) return false;

@@ -236,6 +236,45 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry 
     return stop;
 }
 
+int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbType *row_type,
+                       const void *memory, const char *detail, int64_t detail_len) {
+    Text row = {0};
+    sb_text_add_row(&row, row_type, memory);
+    RejectFacts facts = {
+        .place = {.behind = true, .site = site, .fault = fault, .offset = (int64_t)task->order},
+        .detail = detail, .detail_len = detail_len,
+        .raw = row.ptr, .raw_len = row.len,
+    };
+    int32_t stop = record(task->state, &facts);
+    sb_text_close(&row);
+    return stop;
+}
+
+int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace *kept,
+                       const char *detail, int64_t detail_len) {
+    const Source *source = &task->state->setup->sources[kept->source];
+    RejectFacts facts = {
+        .place = {
+            .has_place = true, .has_line = true, .source = kept->source, .file = kept->file,
+            .offset = kept->offset, .length = kept->raw.len, .line = kept->line, .site = site,
+            .fault = fault, .path = source->files[kept->file].path,
+        },
+        .detail = detail, .detail_len = detail_len,
+        .raw = kept->raw.ptr,
+        .raw_len = kept->raw.len < SB_PLACE_RAW ? kept->raw.len : SB_PLACE_RAW,
+    };
+    return record(task->state, &facts);
+}
+
+SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file) {
+    const char *path = task->state->setup->sources[source].files[file].path;
+    return (SbStr){path, (int64_t)strlen(path)};
+}
+
+int64_t sb_row_line(SbTask *task, int64_t offset) {
+    return 1 + task->state->result->unit.lines + lines_before(task->state, offset);
+}
+
 // The row over row_max at the end of a unit, which no stage saw.
 static void reject_long_row(SbTaskState *state) {
     UnitResult *result = state->result;
@@ -319,7 +358,7 @@ static void set_input(SbTaskState *state, const Unit *unit) {
     const TaskSetup *setup = state->setup;
     SbInput *input = &state->task.input;
     *input = (SbInput){.begin = unit->begin, .end = unit->end, .index = &state->index,
-                       .entries = unit->entries};
+                       .entries = unit->entries, .right = setup->right};
     if (setup->files && setup->files->file_count > 0) {
         const SourceFile *file = &setup->files->files[unit->file];
         input->source_file = unit->file;

@@ -45,6 +45,8 @@ typedef struct TaskSetup {
     const SbStage *stage;
     const SbSource *source;        // nullptr for a breaker's rows.
     Source        *files;          // The same, opened.
+    const Source  *sources;        // All of the job.
+    const SbEntry *const *right;   // Zip: the rows of the right side.
     bool           behind;         // The input is a breaker's: rejects have no place.
     const SbType  *row;            // Of a breaker's rows.
     const void *const *params;
