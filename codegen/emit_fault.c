@@ -54,7 +54,8 @@ void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail
 }
 
 void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail) {
-    Site site = {.step = step.i, .span = {.file = SPAN_NONE}, .what = column, .fails = e->faults_fail};
+    Text what = column.len ? text_format(e->arena, "column '%.*s'", TEXT_ARG(column)) : column;
+    Site site = {.step = step.i, .span = {.file = SPAN_NONE}, .what = what, .fails = e->faults_fail};
     fault_at(e, e->faults, site, bad, status, detail);
 }
 

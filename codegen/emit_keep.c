@@ -93,11 +93,13 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     if (op->kind == OP_SHUFFLE)
         hash = emit_callv(e, "sb_identity_draw", e->i64, arg(emit_expr(e, over, op->shuffle.seed).a),
                           arg(frame_identity(e, frame)));
-    uint32_t columns = frame->op->column_count;
+    bool merged = op->kind == OP_UNION && !breaker->keeps_op;
+    const uint32_t *source = merged && s->stage->terminals[terminal].input == 1 ? op->union_.right_columns : nullptr;
+    uint32_t columns = (merged ? op : frame->op)->column_count;
     Value *values = arena_new_array(e->arena, Value, columns + 1);
     for (uint32_t c = 0; c < columns; c++)
         if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE && breaker->slot_of[c] >= breaker->key_count)
-            values[c] = frame_column(e, frame, c);
+            values[c] = frame_column(e, frame, source ? source[c] : c);
     Val entry = take_entry(e, rows, breaker->entry_bytes);
     emit_store_at(e, hash ? hash : emit_i64(e, 0), entry, offsetof(SbEntry, hash));
     emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));

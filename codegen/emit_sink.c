@@ -124,6 +124,23 @@ static Val put_scalar(Emit *e, const Type *base, Value value, Val at, bool json)
     }
 }
 
+// Without a quote not every field can be written; `end` is null then.
+static void emit_unwritable(Emit *e, const SinkEmit *sink, const Type *base, Value value, Val end) {
+    Block fault = emit_block(e, "unwritable"), go_on = emit_block(e, "");
+    Val fine = LLVMBuildICmp(e->b, LLVMIntNE, end, LLVMConstNull(e->ptr), "");
+    emit_branch_likely(e, fine, go_on, fault);
+    emit_at(e, fault);
+    Detail detail = {value.a, value.b};
+    if (base->kind != TYPE_STR) {
+        Val text = emit_callv(e, "sb_cast_detail", e->str_pair, arg(emit_call_context(e)),
+                              arg(emit_sbtype(e, base)), arg(emit_value_address(e, base, value)));
+        detail = (Detail){LLVMBuildExtractValue(e->b, text, 0, ""), LLVMBuildExtractValue(e->b, text, 1, "")};
+    }
+    emit_fault_if(e, sink->frame, sink->op->span, emit_i1(e, true), emit_i32(e, SB_FAULT_UNWRITABLE), detail);
+    LLVMBuildUnreachable(e->b);
+    emit_at(e, go_on);
+}
+
 static Val put_csv_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
     const SinkOp *op = &sink->op->sink;
     const Type *type = graph_at(e->graph, op->columns[i].value)->type, *base = type_base(type);
@@ -143,8 +160,7 @@ static Val put_csv_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
         end = emit_callv(e, "sb_sink_value", e->ptr, arg(at), arg(sink->rules), arg(emit_sbtype(e, base)),
                          arg(emit_value_address(e, base, value)), arg(emit_i32(e, flags)));
     }
-    Val bad = LLVMBuildICmp(e->b, LLVMIntEQ, end, LLVMConstNull(e->ptr), "");
-    emit_fault_if(e, sink->frame, sink->op->span, bad, emit_i32(e, SB_FAULT_UNWRITABLE), (Detail){value.a, value.b});
+    if (!op->options.csv.quote) emit_unwritable(e, sink, base, value, end);
     return end;
 }
 
@@ -160,17 +176,6 @@ static Val put_json_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
                       arg(emit_value_address(e, base, value)));
 }
 
-static char spelling_quote(const Emit *e, const SinkEmit *sink, uint32_t i) {
-    (void)i;
-    // The source's quote: a spelling in quotes is not used. CSV sources only; JSON has numbers.
-    for (size_t s = 0; s < e->plan->source_count; s++) {
-        const Op *op = graph_op_at(e->graph, e->plan->sources[s]);
-        if (op->source.format == FORMAT_CSV) return op->source.options.csv.quote;
-    }
-    (void)sink;
-    return '"';
-}
-
 // As spelled where that is usable, else canonical.
 static Val put_spelled(Emit *e, const SinkEmit *sink, uint32_t i, Val at, bool json) {
     const SinkColumn *column = &sink->op->sink.columns[i];
@@ -178,7 +183,7 @@ static Val put_spelled(Emit *e, const SinkEmit *sink, uint32_t i, Val at, bool j
     if (column->verbatim) return emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(raw.a), arg(raw.b));
     const Type *type = graph_at(e->graph, column->value)->type;
     uint32_t flags = (type->nullable ? SB_FIELD_NULLABLE : 0) | (i == 0 ? SB_FIELD_FIRST : 0);
-    Arg quote = arg(emit_int(e, e->i8, (uint8_t)spelling_quote(e, sink, i)));
+    Arg quote = arg(emit_int(e, e->i8, '"'));
     Val end = json ? emit_callv(e, "sb_json_spelling", e->ptr, arg(at), arg(emit_sbtype(e, type_base(type))),
                                 arg_pair(raw.a, raw.b), quote)
                    : emit_callv(e, "sb_sink_spelling", e->ptr, arg(at), arg(sink->rules), arg_pair(raw.a, raw.b),

@@ -208,7 +208,7 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
     }
     Text shown = {0};
     sb_text_add_short(&shown, reject->raw, reject->raw_len, SHOWN_BYTES_MAX);
-    fprintf(file, "   | %.*s\n", (int)shown.len, shown.ptr ? shown.ptr : "");
+    if (shown.len > 0) fprintf(file, "   | %.*s\n", (int)shown.len, shown.ptr);
     sb_text_close(&shown);
     fprintf(file, "   = in step: %.*s\n", (int)step.len, step.ptr);
     if (limit) {
