@@ -188,7 +188,7 @@ bool stage_commit(StageRun *run, UnitResult *result, uint32_t thread, ExtentList
         return false;
     }
     for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++) job->counts[i] += result->counts[i];
-    if (!take_rejects(run, result) || !take_failure(run, result)) return false;
-    if (!take_source(run, result) || !take_rows(run, result, extents)) return false;
+    bool good = take_rejects(run, result) && take_failure(run, result);
+    if (!take_source(run, result) || !good || !take_rows(run, result, extents)) return false;
     return !stage_nobody_wants(run);
 }

@@ -298,6 +298,7 @@ static int finish(Job *job, bool ran) {
         for (uint32_t i = 0; i < over; i++) weight += job->rejects.items[i].weight;
         rejects_explain(&job->rejects.items[0], job->what, job->limit_text, weight, stderr);
     }
+    if (!done) fputc('\n', stderr);
     job_summary_print(job, done, stderr);
     stats_print(job, done, stderr);
     return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble) : data_failed ? 1 : 0;

@@ -22,7 +22,8 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes);
 // `bytes` aligned to 16, not zeroed, with SB_SLACK readable bytes behind. nullptr: over the limit.
 static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
     int64_t rounded = (bytes + 15) & ~INT64_C(15);
-    if (rounded > slab->end - slab->at && !sb_slab_grow(slab, rounded)) return nullptr;
+    // >=: no bytes of a slab without a block have an address too.
+    if (rounded >= slab->end - slab->at && !sb_slab_grow(slab, rounded)) return nullptr;
     char *at = slab->at;
     slab->at += rounded;
     return at;

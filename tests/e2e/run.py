@@ -49,9 +49,11 @@ class Result:
                         self.found[short] = readable(short, file.read())
 
     def finish(self):
-        """Leaves out what is empty, and the one line that tells the time."""
+        """Leaves out what is empty, the time, and what a failed job had done when it stopped."""
         errors = re.sub(rb"^time .*\n", b"", self.found.get("stderr", b""), flags=re.M)
-        self.found["stderr"] = re.sub(rb"\n\n\Z", b"\n", errors)
+        if self.code:
+            errors = re.sub(rb"^step +in +made .*", b"", errors, flags=re.M | re.S)
+        self.found["stderr"] = errors.rstrip(b"\n") + b"\n" if errors.strip() else b""
         self.found = {name: body for name, body in self.found.items()
                       if body or name not in ("stdout", "stderr")}
 
