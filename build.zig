@@ -110,7 +110,24 @@ const codegen_reference: []const []const u8 = &.{
 };
 const codegen_build: []const []const u8 = &.{
     "build.c",
+    "cache.c",
+    "command.c",
+    "extern.c",
     "link.c",
+    "target_file.c",
+};
+// What each command of sbc does with the phases; sbc.c is the table of them.
+const driver: []const []const u8 = &.{
+    "check.c",
+    "command_line.c",
+    "compile.c",
+    "explain.c",
+    "format.c",
+    "header.c",
+    "judge.c",
+    "run.c",
+    "session.c",
+    "table.c",
 };
 // Behind dlopen, with LLVM: loaded for code generation only.
 const codegen: []const []const u8 = &.{
@@ -347,6 +364,7 @@ pub fn build(b: *std.Build) void {
     sources(b, core, "frontend", frontend);
     sources(b, core, "codegen/reference", codegen_reference);
     sources(b, core, "codegen/build", codegen_build);
+    sources(b, core, "driver", driver);
     // Scratch memory for the library functions that the reference interpreter calls.
     sources(b, core, "runtime", &.{"scratch.c"});
     core.addEmbedPath(b.path("stdlib")); // #embed <functions.decl>

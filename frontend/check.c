@@ -188,6 +188,7 @@ static void unwritten(Checker *checker, const AstStmt *stmt, Flow flow) {
         ExprId path = graph_const_text(checker->graph, TEXT("-"), stmt->span);
         write_sink(checker, flow, FORMAT_CSV, path, &options,
                    graph_step(checker->graph, TEXT("write csv(\"-\")"), stmt->span), stmt->span);
+        checker->program->table = (OpId){(uint32_t)checker->graph->op_count - 1};
         return;
     }
     if (ends_in_write(ast->steps, ast->step_count) || ast->kind == AST_HEAD_ERROR) return;
@@ -268,6 +269,7 @@ Program *check_program(const CheckInput *input, uint32_t file) {
                          .diags = input->diags};
     checker->graph = graph_new(input->arena, input->types);
     Program *program = checker->program = arena_new_of(input->arena, Program);
+    program->table = OP_NONE;
     checker->graph->rejects = (RejectsSink){.path = EXPR_NONE, .limit_rows = EXPR_NONE,
                                             .limit_share = EXPR_NONE};
     load_files(checker, file);

@@ -11,6 +11,17 @@
 typedef const Type *InferFn(void *self, const SourceOp *source, Text path, TypeTable *types,
                             TextBuf *error);
 
+// What is wrong with a constant pattern or zone name.
+typedef struct ConstantFault {
+    Text   message;   // "no such time zone"
+    size_t position;  // In the text, bytes: where a label may point.
+    Text   near;      // A name that is close; empty: none.
+} ConstantFault;
+
+// Judges a constant that the library will use as a pattern (DECL_REGEX) or a zone (DECL_ZONE).
+// True: it is good. The driver supplies it; the library's C is not below frontend/.
+typedef bool JudgeFn(Arena *arena, DeclParamKind kind, Text text, ConstantFault *fault);
+
 typedef struct TestRows {    // `given` or `expect` of a test block.
     bool   expect;
     OpId   flow;             // The operator whose output rows these replace, or are compared with.
@@ -35,9 +46,18 @@ typedef struct CheckInput {
     const DeclTable *decls;
     InferFn    *infer;        // Null: a source without `as` is an error.
     void       *infer_self;
+    JudgeFn    *judge;        // Null: patterns and zones are taken as they are.
     bool        want_tests;   // Build the graph of every `let`, used or not, and the tests.
     bool        table_sink;   // `run -e`: a flow without `write` gets a CSV sink to "-".
 } CheckInput;
+
+// An `extern fn` as C sees it.
+typedef struct ExternFn {
+    const FnRef *ref;
+    const Field *params;
+    uint32_t     param_count;
+    const Type  *result;
+} ExternFn;
 
 typedef struct Program {
     AstFile  **files;         // The main file first, then what `use` brought, in order.
@@ -45,6 +65,9 @@ typedef struct Program {
     Graph     *graph;         // Null when there are errors.
     TestBlock *tests;
     size_t     test_count;
+    ExternFn  *externs;
+    size_t     extern_count, extern_cap;
+    OpId       table;         // The sink that `run -e` added; OP_NONE: none.
 } Program;
 
 // Checks the program whose main file is `file`; files named by `use` are loaded and parsed too.

@@ -151,6 +151,16 @@ static bool extern_type(Checker *checker, const Type *type, const AstType *writt
     return false;
 }
 
+static void add_extern(Checker *checker, const FnDecl *fn) {
+    const AstStmt *stmt = fn->stmt;
+    Program *program = checker->program;
+    Field *params = arena_new_array(checker->arena, Field, stmt->param_count + 1);
+    for (uint32_t i = 0; i < stmt->param_count; i++)
+        params[i] = (Field){stmt->params[i].name.text, fn->params[i]};
+    ExternFn made = {fn->ref, params, stmt->param_count, fn->result};
+    arena_push(checker->arena, program->externs, program->extern_count, program->extern_cap, made);
+}
+
 static void check_extern(Checker *checker, FnDecl *fn) {
     const AstStmt *stmt = fn->stmt;
     fn->result = resolve_type(checker, stmt->type);
@@ -170,8 +180,11 @@ static void check_extern(Checker *checker, FnDecl *fn) {
     if (stmt->fallible) ref->traits |= FN_FALLIBLE;
     if (fn->result->nullable) ref->traits |= FN_MAYBE;
     ref->file = path_beside(checker, stmt->span.file, stmt->from);
+    for (uint32_t i = 0; i < stmt->param_count; i++)
+        if (fn->params[i]->nullable) ref->pointers |= 1u << i;
     fn->ref = ref;
-    if (!good) fn->result = error_type(checker);
+    if (good) add_extern(checker, fn);
+    else fn->result = error_type(checker);
 }
 
 void check_fn(Checker *checker, FnDecl *fn) {

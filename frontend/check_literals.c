@@ -269,3 +269,37 @@ bool const_text(Checker *checker, Value value, Text *text) {
     *text = constant.text;
     return !constant.is_null;
 }
+
+// ---- patterns and zones -------------------------------------------------------------------------
+
+// Where byte `position` of a constant's text stands in the program; the whole literal when the two
+// differ because of escapes, or when the constant is no literal.
+static Span part_span(Checker *checker, Text text, size_t position, Span span) {
+    Text written = source_text(checker, span);
+    size_t lead = written.len && written.at[0] == 'r' ? 2 : 1;
+    bool same = written.len == text.len + lead + 1 &&
+                memcmp(written.at + lead, text.at, text.len) == 0;
+    if (!same || position > text.len) return span;
+    uint32_t at = span.start + (uint32_t)(lead + position);
+    return (Span){at, at + 1, span.file};
+}
+
+bool judge_constant(Checker *checker, DeclParamKind kind, Text text, Span span) {
+    ConstantFault fault = {0};
+    if (!checker->input->judge || checker->input->judge(checker->arena, kind, text, &fault))
+        return true;
+    if (kind == DECL_REGEX) {
+        Span at = part_span(checker, text, fault.position, span);
+        Diag *diag = report(checker, DIAG_BAD_PATTERN, at, "wrong pattern: %.*s",
+                            TEXT_ARG(fault.message));
+        report_label(checker, diag, at, "%.*s", TEXT_ARG(fault.message));
+        report_fix(checker, diag, "put a backslash before a character that stands for itself, or "
+                                  "write it as [x]");
+        return false;
+    }
+    Diag *diag = report(checker, DIAG_UNKNOWN_ZONE, span, "no time zone '%.*s'", TEXT_ARG(text));
+    report_label(checker, diag, span, "no name of the IANA database");
+    if (fault.near.len) report_fix(checker, diag, "did you mean \"%.*s\"?", TEXT_ARG(fault.near));
+    else report_fix(checker, diag, "a region and a city: \"Europe/Berlin\", or \"UTC\"");
+    return false;
+}

@@ -152,6 +152,13 @@ static void decimal_option(OptionCheck *check, const AstArg *arg) {
     else check->options->csv.decimal = c;
 }
 
+static void zone_option(OptionCheck *check, const AstArg *arg) {
+    Text zone = text_option(check, arg);
+    if (zone.len && !judge_constant(check->checker, DECL_ZONE, zone, arg->value->span))
+        check->good = false;
+    else if (zone.len) check->options->zone = zone;
+}
+
 static void set_option(OptionCheck *check, OptionId id, const AstArg *arg) {
     FileOptions *file = check->options;
     Const value = {0};
@@ -165,7 +172,7 @@ static void set_option(OptionCheck *check, OptionId id, const AstArg *arg) {
     case OPTION_COMMENT: file->csv.comment = text_option(check, arg); break;
     case OPTION_NULL: null_option(check, arg); break;
     case OPTION_DECIMAL: decimal_option(check, arg); break;
-    case OPTION_ZONE: file->zone = text_option(check, arg); break;
+    case OPTION_ZONE: zone_option(check, arg); break;
     case OPTION_ROW_MAX: file->row_max = bytes_option(check, arg); break;
     case OPTION_BYTES: file->bytes = bytes_option(check, arg); break;
     }

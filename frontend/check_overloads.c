@@ -199,6 +199,7 @@ static Value constant_argument(Checker *checker, const DeclParam *param, Value v
         return error_value(checker);
     }
     if (param->kind == DECL_CONST) return const_value(checker, value.type, constant, span);
+    if (!judge_constant(checker, param->kind, constant.text, span)) return error_value(checker);
     Expr payload = {.op = param->kind == DECL_REGEX ? EXPR_REGEX : EXPR_ZONE, .type = value.type,
                     .span = span, .value = {.text = constant.text}};
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), value.type};

@@ -190,6 +190,8 @@ bool  decimal_parse(Text text, unsigned precision, unsigned scale, __int128 *val
 // The constant that a value is, through lists, structs and widening; false: it is none.
 bool  const_of(Checker *checker, ExprId id, Const *value);
 bool  const_text(Checker *checker, Value value, Text *text);  // A constant str.
+// Is the pattern or zone, written at `span`, good? Otherwise reported.
+bool  judge_constant(Checker *checker, DeclParamKind kind, Text text, Span span);
 bool  date_parse(Text text, int64_t *days);
 bool  timestamp_parse(Text text, TimeUnit unit, int64_t *value);
 

@@ -3,6 +3,7 @@
 //
 //     PROGRAM [NAME]                       one case alone: golden_test single_quotes
 //     SBC_UPDATE=1 zig build test          writes the .txt files anew; review them as a diff
+#include "driver/judge.h"
 #include "frontend/check.h"
 #include "frontend/declare.h"
 #include "frontend/parse.h"
@@ -30,7 +31,8 @@ static Text diagnose(Arena *arena, const char *folder, const char *name, bool ch
         TypeTable *types = type_table_new(arena);
         const DeclTable *decls = declare_stdlib(arena, types, diags);
         CheckInput input = {.arena = arena, .types = types, .sources = sources, .diags = diags,
-                            .decls = decls, .want_tests = true};
+                            .decls = decls, .judge = judge_constant_text,
+                            .want_tests = true};
         check_program(&input, file);
     } else {
         parse_file(arena, sources, file, diags);

@@ -1,5 +1,6 @@
 // The page of every code of this table whose mistake can be seen in a program: its wrong example
 // gives the code, its right one does not.
+#include "driver/judge.h"
 #include "frontend/check.h"
 #include "frontend/format.h"
 #include "frontend/parse.h"
@@ -66,7 +67,8 @@ static bool checks(Arena *arena, Text program, DiagCode code, uint32_t *errors) 
     Diags *diags = diags_new(arena, sources);
     TypeTable *types = type_table_new(arena);
     CheckInput input = {.arena = arena, .types = types, .sources = sources, .diags = diags,
-                        .decls = declare_stdlib(arena, types, diags)};
+                        .decls = declare_stdlib(arena, types, diags),
+                        .judge = judge_constant_text};
     check_program(&input, source_add(sources, TEXT("page.sbd"), program));
     *errors = diags->errors;
     for (size_t i = 0; i < diags->count; i++) if (diags->items[i]->code == code) return true;

@@ -1,0 +1,168 @@
+#define _GNU_SOURCE  // memmem
+#include "codegen/build/extern.h"
+
+#include "codegen/build/cache.h"
+#include "codegen/build/command.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// In order of preference.
+static const char *const compilers[] = {"clang-22", "clang", "gcc", "cc"};
+
+ExternFiles extern_files(const Graph *graph) {
+    ExternFiles files = {0};
+    for (size_t i = 0; i < graph->expr_count; i++) {
+        const Expr *expr = &graph->exprs[i];
+        if (expr->op != EXPR_CALL || !(expr->fn->traits & FN_EXTERN)) continue;
+        bool known = false;
+        for (size_t j = 0; j < files.count; j++) known |= text_eq(files.paths[j], expr->fn->file);
+        if (!known)
+            arena_push(graph->arena, files.paths, files.count, files.cap, expr->fn->file);
+    }
+    return files;
+}
+
+// ---- what they are made of ----------------------------------------------------------------------
+
+enum { INCLUDES_MAX = 256 };
+
+static bool read_text(Arena *arena, Text path, Text *text) {
+    FILE *file = fopen(text_c(arena, path), "rb");
+    if (!file) return false;
+    TextBuf buf = {0};
+    char bytes[1 << 14];
+    for (size_t got; (got = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        text_buf_add(&buf, (Text){bytes, got});
+    bool good = !ferror(file);
+    fclose(file);
+    *text = text_buf_take(&buf, arena);
+    return good;
+}
+
+// Adds what `text`, read from `path`, includes by name. What a comment hides is added too: that
+// costs at most a needless compilation.
+static void add_includes(Arena *arena, ExternFiles *files, Text path, Text text) {
+    static const char word[] = "#include \"";
+    size_t folder = path.len;
+    while (folder && path.at[folder - 1] != '/') folder--;
+    for (const char *at = text.at, *end = text.at + text.len; at && at < end;) {
+        at = memmem(at, (size_t)(end - at), word, sizeof word - 1);
+        if (!at) return;
+        at += sizeof word - 1;
+        const char *close = memchr(at, '"', (size_t)(end - at));
+        if (!close) return;
+        Text name = text_format(arena, "%.*s%.*s", (int)folder, path.at, (int)(close - at), at);
+        bool known = files->count >= INCLUDES_MAX;
+        for (size_t i = 0; i < files->count; i++) known |= text_eq(files->paths[i], name);
+        if (!known && access(text_c(arena, name), R_OK) == 0)
+            arena_push(arena, files->paths, files->count, files->cap, name);
+    }
+}
+
+bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, TextBuf *error) {
+    ExternFiles all = {0};
+    for (size_t i = 0; i < files->count; i++)
+        arena_push(arena, all.paths, all.count, all.cap, files->paths[i]);
+    for (size_t i = 0; i < all.count; i++) {
+        Text text;
+        if (!read_text(arena, all.paths[i], &text)) {
+            text_buf_format(error, "%.*s cannot be read: %s", TEXT_ARG(all.paths[i]),
+                            strerror(errno));
+            return false;
+        }
+        cache_key_add(parts, "extern", all.paths[i]);
+        cache_key_add(parts, "text", text);
+        add_includes(arena, &all, all.paths[i], text);
+    }
+    return true;
+}
+
+// ---- compiling ----------------------------------------------------------------------------------
+
+static bool compile(Arena *arena, const char *folder, const char *const *what, const char *output,
+                    TextBuf *error) {
+    for (size_t i = 0; i < countof(compilers); i++) {
+        Command command = {0};
+        TextBuf said = {0};
+        command_add(&command, compilers[i]);
+        command_add(&command, "-O2");
+        command_add(&command, "-g1");
+        command_add(&command, "-fPIC");
+        command_add(&command, "-ffp-contract=off");  // The same digits on every CPU.
+        command_add(&command, text_c(arena, text_format(arena, "-I%s", folder)));
+        command_add(&command, "-o");
+        command_add(&command, output);
+        for (const char *const *word = what; *word; word++) command_add(&command, *word);
+        CommandOutcome outcome = command_run(&command, &said);
+        if (outcome == COMMAND_DONE && said.len) fprintf(stderr, "%.*s", (int)said.len, said.at);
+        if (outcome == COMMAND_REFUSED)
+            text_buf_format(error, "the C compiler refused an extern function:\n%.*s",
+                            (int)said.len, said.len ? said.at : "");
+        text_buf_free(&said);
+        if (outcome != COMMAND_NOT_THERE) return outcome == COMMAND_DONE;
+    }
+    text_buf_add(error, TEXT("no C compiler was found for extern functions: install clang-22"));
+    return false;
+}
+
+static bool open_folder(Arena *arena, Text header, const char **folder, TextBuf *error) {
+    const char *place = getenv("TMPDIR");
+    Text name = text_format(arena, "%s/sbc-XXXXXX", place && *place ? place : "/tmp");
+    char *made = arena_copy(arena, text_c(arena, name), name.len + 1, 1);
+    FILE *file = nullptr;
+    if (mkdtemp(made)) {
+        file = fopen(text_c(arena, text_format(arena, "%s/pipeline.h", made)), "wb");
+        *folder = made;
+    }
+    bool good = file && fwrite(header.at, 1, header.len, file) == header.len;
+    if (file) good = fclose(file) == 0 && good;
+    if (!good) text_buf_format(error, "%s cannot be written: %s", made, strerror(errno));
+    return good;
+}
+
+bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternBuild *out,
+                    TextBuf *error) {
+    *out = (ExternBuild){.objects = arena_new_array(arena, const char *, files->count + 1)};
+    if (!files->count) return true;
+    bool good = open_folder(arena, header, &out->folder, error);
+    for (size_t i = 0; good && i < files->count; i++) {
+        const char *what[] = {"-c", text_c(arena, files->paths[i]), nullptr};
+        const char *object = text_c(arena, text_format(arena, "%s/%zu.o", out->folder, i));
+        good = compile(arena, out->folder, what, object, error);
+        out->objects[out->count++] = object;
+    }
+    if (!good) extern_remove(out);
+    return good;
+}
+
+void extern_remove(const ExternBuild *build) {
+    char path[4096];
+    if (!build->folder) return;
+    for (size_t i = 0; i < build->count; i++) unlink(build->objects[i]);
+    snprintf(path, sizeof path, "%s/pipeline.h", build->folder);
+    unlink(path);
+    rmdir(build->folder);
+}
+
+bool extern_load(Arena *arena, const ExternFiles *files, Text header, TextBuf *error) {
+    if (!files->count) return true;
+    ExternBuild build = {.objects = arena_new_array(arena, const char *, 2)};
+    if (!open_folder(arena, header, &build.folder, error)) return false;
+    const char **what = arena_new_array(arena, const char *, files->count + 2);
+    what[0] = "-shared";
+    for (size_t i = 0; i < files->count; i++) what[i + 1] = text_c(arena, files->paths[i]);
+    const char *library = text_c(arena, text_format(arena, "%s/extern.so", build.folder));
+    build.objects[build.count++] = library;
+    bool good = compile(arena, build.folder, what, library, error);
+    if (good && !dlopen(library, RTLD_NOW | RTLD_GLOBAL)) {
+        text_buf_add(error, text_of(dlerror()));
+        good = false;
+    }
+    extern_remove(&build);
+    return good;
+}

@@ -1,0 +1,34 @@
+// Extern: the C files that `extern fn` names, compiled to objects for a job or loaded into sbc.
+#ifndef SBC_CODEGEN_BUILD_EXTERN_H
+#define SBC_CODEGEN_BUILD_EXTERN_H
+
+#include "ir/graph.h"
+
+typedef struct ExternFiles {
+    Text  *paths;   // Each C file once, in the order of their first call.
+    size_t count, cap;
+} ExternFiles;
+
+// The C files of all functions that the graph calls.
+ExternFiles extern_files(const Graph *graph);
+
+// What their code is made of, as parts of a cache key: their texts, and those of the files that
+// they include by #include "...". False: `error` names a file that cannot be read.
+bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, TextBuf *error);
+
+typedef struct ExternBuild {
+    const char  *folder;     // For objects; the caller removes it with extern_remove.
+    const char **objects;    // Null-terminated.
+    size_t       count;
+} ExternBuild;
+
+// Compiles each to an object. `header` holds the prototypes; the files may include it as
+// "pipeline.h". False: `error` holds what the C compiler said.
+bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternBuild *out,
+                    TextBuf *error);
+void extern_remove(const ExternBuild *build);
+
+// Makes their functions known to the reference interpreter, for as long as sbc runs.
+bool extern_load(Arena *arena, const ExternFiles *files, Text header, TextBuf *error);
+
+#endif

@@ -1,0 +1,14 @@
+// Target file: what a job is compiled for, from the YAML file of --target.
+//
+//     levels: [x86-64-v3, x86-64-v4]
+#ifndef SBC_CODEGEN_BUILD_TARGET_FILE_H
+#define SBC_CODEGEN_BUILD_TARGET_FILE_H
+
+#include "ir/text.h"
+
+enum { LEVEL_V3 = 1, LEVEL_V4 = 2, LEVELS_BOTH = 3 };  // As in CodegenOptions.levels.
+
+// Reads `path` into a set of levels. False: `error` says what is wrong with file, line and caret.
+bool target_file_read(Arena *arena, const char *path, unsigned *levels, TextBuf *error);
+
+#endif

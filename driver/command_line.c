@@ -1,0 +1,119 @@
+#include "driver/command_line.h"
+
+#include "frontend/diag.h"
+
+#include <string.h>
+
+// A flag without a value has `set`, one with a value (--after=fold, or -o FILE) has `take`.
+typedef struct Flag {
+    const char *text;
+    void      (*set)(Options *options);
+    void      (*take)(Options *options, const char *value);
+    const char *operand, *about;  // For --help; null: a spelling of the flag above.
+} Flag;
+
+static void set_json(Options *o) { o->json = true; }
+static void set_text(Options *o) { o->json = false; }
+static void set_check(Options *o) { o->check_only = true; }
+static void set_dump_ast(Options *o) { o->dump = DUMP_AST; }
+static void set_dump_ir(Options *o) { o->dump = DUMP_IR; }
+static void set_dump_plan(Options *o) { o->dump = DUMP_PLAN; }
+static void set_dump_llvm(Options *o) { o->dump = DUMP_LLVM; }
+static void set_dump_asm(Options *o) { o->dump = DUMP_ASM; }
+static void set_no_fuse(Options *o) { o->no_fuse = true; }
+static void set_no_cache(Options *o) { o->no_cache = true; }
+static void set_reference(Options *o) { o->reference = true; }
+static void set_compiled(Options *o) { o->reference = false; }
+static void set_explain(Options *o) { o->explain = true; }
+static void set_help(Options *o) { o->help = true; }
+static void set_version(Options *o) { o->version = true; }
+static void take_output(Options *o, const char *value) { o->output = value; }
+static void take_program(Options *o, const char *value) { o->text = value; }
+static void take_after(Options *o, const char *value) { o->after = value; }
+static void take_target(Options *o, const char *value) { o->target = value; }
+
+static const Flag flags[] = {
+    {"-o", nullptr, take_output, " JOB", "where the executable goes"},
+    {"-e", nullptr, take_program, " 'TEXT'", "run: the program itself, in one argument"},
+    {"--dump", set_dump_ir, nullptr, "", "print the IR; --dump=ast|ir|plan|llvm|asm: another form"},
+    {"--dump=ast", set_dump_ast, nullptr, nullptr, nullptr},
+    {"--dump=ir", set_dump_ir, nullptr, nullptr, nullptr},
+    {"--dump=plan", set_dump_plan, nullptr, nullptr, nullptr},
+    {"--dump=llvm", set_dump_llvm, nullptr, nullptr, nullptr},
+    {"--dump=asm", set_dump_asm, nullptr, nullptr, nullptr},
+    {"--after", nullptr, take_after, "=PASS", "stop behind this pass; none: before the first one"},
+    {"--explain", set_explain, nullptr, "", "say what fused, what did not and why, bytes and memory"},
+    {"--target", nullptr, take_target, "=FILE.yaml", "CPU levels to compile for"},
+    {"--engine=reference", set_reference, nullptr, "", "run: interpret, slowly and plainly"},
+    {"--engine=compiled", set_compiled, nullptr, nullptr, nullptr},
+    {"--no-cache", set_no_cache, nullptr, "", "run: compile anew, and keep nothing"},
+    {"--no-fuse", set_no_fuse, nullptr, "", "a border behind every step: the same bytes, slower"},
+    {"--check", set_check, nullptr, "", "fmt: list the files that would change"},
+    {"--diagnostics=json", set_json, nullptr, "", "print mistakes for an editor"},
+    {"--diagnostics=text", set_text, nullptr, nullptr, nullptr},
+    {"--help", set_help, nullptr, "", "print this"},
+    {"-h", set_help, nullptr, nullptr, nullptr},
+    {"--version", set_version, nullptr, "", "print the version"},
+};
+
+void command_line_print(FILE *stream) {
+    for (size_t i = 0; i < countof(flags); i++) {
+        if (!flags[i].about) continue;
+        int width = (int)(strlen(flags[i].text) + strlen(flags[i].operand));
+        fprintf(stream, "  %s%s%*s  %s\n", flags[i].text, flags[i].operand,
+                width < 20 ? 20 - width : 0, "", flags[i].about);
+    }
+}
+
+void command_line_unknown(const char *what, const char *text, const Text *names, size_t count) {
+    Text near = diag_did_you_mean(text_of(text), names, count);
+    fprintf(stderr, "sbc: unknown %s '%s'", what, text);
+    if (near.len) fprintf(stderr, "; did you mean '%.*s'?\n", TEXT_ARG(near));
+    else fputs("; see sbc --help\n", stderr);
+}
+
+// How many arguments the flag at `args` takes with it: 0 when it is wrong, which was said.
+static int take_flag(Options *options, char *const *args) {
+    Text names[countof(flags)];
+    for (size_t i = 0; i < countof(flags); i++) {
+        const Flag *flag = &flags[i];
+        size_t len = strlen(flag->text);
+        names[i] = text_of(flag->text);
+        if (strncmp(args[0], flag->text, len) != 0) continue;
+        bool whole = args[0][len] == '\0', equals = args[0][len] == '=' && flag->text[1] == '-';
+        if (flag->set && whole) return flag->set(options), 1;
+        if (!flag->take || !(whole || equals)) continue;
+        if (equals) return flag->take(options, args[0] + len + 1), 1;
+        if (args[1]) return flag->take(options, args[1]), 2;
+        fprintf(stderr, "sbc: %s needs a value: %s%s\n", flag->text, flag->text, flag->operand);
+        return 0;
+    }
+    command_line_unknown("option", args[0], names, countof(flags));
+    if (options->file_count && strcmp(options->files[0], "run") == 0)
+        fprintf(stderr, "options of the job go behind --: sbc run FILE -- %s\n", args[0]);
+    return 0;
+}
+
+bool command_line_read(Options *options, int argc, char **argv) {
+    for (int i = 1; i < argc;) {
+        if (strcmp(argv[i], "--") == 0) {
+            bool run = options->file_count && strcmp(options->files[0], "run") == 0;
+            options->job_args = (const char *const *)(argv + i + 1);
+            options->job_arg_count = (size_t)(argc - i - 1);
+            for (i++; i < argc && !run; i++)
+                arena_push(options->arena, options->files, options->file_count,
+                           options->file_cap, argv[i]);
+            return true;
+        }
+        if (argv[i][0] == '-' && argv[i][1]) {
+            int taken = take_flag(options, argv + i);
+            if (!taken) return false;
+            i += taken;
+        } else {
+            arena_push(options->arena, options->files, options->file_count, options->file_cap,
+                       argv[i]);
+            i++;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,177 @@
+#include "driver/compile.h"
+
+#include "codegen/build/build.h"
+#include "codegen/build/cache.h"
+#include "codegen/build/extern.h"
+#include "codegen/build/target_file.h"
+#include "driver/commands.h"
+#include "driver/header.h"
+#include "ir/pass.h"
+
+#include <string.h>
+
+static int say(TextBuf *error, int status) {
+    fprintf(stderr, "sbc: %.*s\n", (int)error->len, error->len ? error->at : "");
+    text_buf_free(error);
+    return status;
+}
+
+static bool read_levels(const Session *s, unsigned *levels, TextBuf *error) {
+    *levels = LEVELS_BOTH;
+    return !s->options->target ||
+           target_file_read(s->arena, s->options->target, levels, error);
+}
+
+// ---- the key ------------------------------------------------------------------------------------
+
+// The types of sources: of an inferred one the text of the program does not say it.
+static void add_sources(const Session *s, TextBuf *parts) {
+    const Graph *graph = s->program->graph;
+    for (size_t i = 0; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        if (op->kind != OP_SOURCE) continue;
+        for (uint32_t j = 0; j < op->source.column_count; j++) {
+            cache_key_add(parts, "column", op->source.columns[j].name);
+            cache_key_add(parts, "type", type_text(s->arena, op->source.columns[j].type));
+        }
+    }
+}
+
+const char *compile_key(const Session *s, const char *cache, TextBuf *error) {
+    TextBuf parts = {0};
+    Text build;
+    unsigned levels;
+    ExternFiles externs = extern_files(s->program->graph);
+    bool good = read_levels(s, &levels, error);
+    if (good && !cache_build_id(s->arena, cache, &build)) {
+        text_buf_add(error, TEXT("the parts of sbc cannot be read"));
+        good = false;
+    }
+    if (good) {
+        cache_key_add(&parts, "build", build);
+        cache_key_add(&parts, "name", text_of(s->name));
+        cache_key_add(&parts, "options",
+                      text_format(s->arena, "%u %d %s", levels, s->options->no_fuse,
+                                  s->options->after ? s->options->after : ""));
+        for (size_t i = 0; i < s->sources->file_count; i++) {
+            cache_key_add(&parts, "file", s->sources->files[i].path);
+            cache_key_add(&parts, "text", s->sources->files[i].text);
+        }
+        add_sources(s, &parts);
+        good = extern_key(s->arena, &externs, &parts, error);
+    }
+    const char *key = good ? cache_key(s->arena, &parts) : nullptr;
+    text_buf_free(&parts);
+    return key;
+}
+
+// ---- from plan to executable --------------------------------------------------------------------
+
+typedef struct Work {
+    Plan          *plan;
+    CodegenOptions codegen;
+} Work;
+
+static const char *source_hash(const Session *s) {
+    TextBuf parts = {0};
+    for (size_t i = 0; i < s->sources->file_count; i++)
+        cache_key_add(&parts, "text", s->sources->files[i].text);
+    const char *hash = cache_key(s->arena, &parts);
+    text_buf_free(&parts);
+    return hash;
+}
+
+// False: `error` says why, or is empty when it was said already.
+static bool prepare(Session *s, Work *work, TextBuf *error) {
+    *work = (Work){0};
+    if (!read_levels(s, &work->codegen.levels, error) || !session_optimise(s)) return false;
+    work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse});
+    TextBuf explained = {0};
+    plan_explain(&explained, work->plan);
+    Text plan_text = text_buf_take(&explained, s->arena);
+    size_t count = s->sources->file_count;
+    Text *paths = arena_new_array(s->arena, Text, count + 1);
+    Text *texts = arena_new_array(s->arena, Text, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        paths[i] = s->sources->files[i].path;
+        texts[i] = s->sources->files[i].text;
+    }
+    work->codegen.job_name = s->name;
+    work->codegen.plan_text = text_c(s->arena, plan_text);
+    work->codegen.source_hash = source_hash(s);
+    work->codegen.paths = paths;
+    work->codegen.sources = texts;
+#ifndef NDEBUG
+    work->codegen.verify = true;
+#endif
+    return true;
+}
+
+int compile_to(Session *s, const char *output) {
+    Work work;
+    TextBuf error = {0};
+    if (!prepare(s, &work, &error))
+        return error.len ? say(&error, EXIT_WRONG_USAGE) : EXIT_WRONG_USAGE;
+    ExternFiles externs = extern_files(s->program->graph);
+    ExternBuild objects;
+    if (!extern_compile(s->arena, &externs, header_text(s), &objects, &error))
+        return say(&error, EXIT_WRONG_PROGRAM);
+    bool built = build_job(s->arena, work.plan, &work.codegen, output, objects.objects, &error);
+    extern_remove(&objects);
+    return built ? EXIT_DONE : say(&error, EXIT_MACHINE);
+}
+
+static int compile_dump(Session *s) {
+    Work work;
+    TextBuf buf = {0}, error = {0};
+    if (!prepare(s, &work, &error))
+        return error.len ? say(&error, EXIT_WRONG_USAGE) : EXIT_WRONG_USAGE;
+    bool ok = true;
+    switch (s->options->dump) {
+    case DUMP_NONE: case DUMP_AST: break;
+    case DUMP_IR: graph_print(&buf, s->program->graph); break;
+    case DUMP_PLAN: plan_print(&buf, work.plan); break;
+    case DUMP_LLVM:
+        ok = build_text(s->arena, work.plan, &work.codegen, CODEGEN_LLVM, &buf, &error);
+        break;
+    case DUMP_ASM:
+        ok = build_text(s->arena, work.plan, &work.codegen, CODEGEN_ASM, &buf, &error);
+        break;
+    }
+    put(stdout, &buf);
+    return ok ? EXIT_DONE : say(&error, EXIT_MACHINE);
+}
+
+static int compile_explain(Session *s) {
+    Work work;
+    TextBuf error = {0};
+    if (!prepare(s, &work, &error))
+        return error.len ? say(&error, EXIT_WRONG_USAGE) : EXIT_WRONG_USAGE;
+    fputs(work.codegen.plan_text, stdout);
+    return EXIT_DONE;
+}
+
+// FILE without .sbd, in the working folder.
+static const char *default_output(Arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    Text name = text_of(slash ? slash + 1 : path);
+    if (name.len > 4 && memcmp(name.at + name.len - 4, ".sbd", 4) == 0) name.len -= 4;
+    else name = text_format(arena, "%.*s.job", TEXT_ARG(name));
+    return text_c(arena, name);
+}
+
+int compile_command(const Options *options) {
+    if (options->dump == DUMP_AST) return check_command(options);
+    if (options->file_count != 1) {
+        fputs("sbc: one program is compiled at a time\n", stderr);
+        return EXIT_WRONG_USAGE;
+    }
+    Session s = session_new(options);
+    const char *path = options->files[0];
+    if (session_load(&s, path)) session_check(&s, (CheckAs){0});
+    int status = session_report(&s);
+    if (status != EXIT_DONE) return status;
+    if (options->dump != DUMP_NONE) return compile_dump(&s);
+    if (options->explain) return compile_explain(&s);
+    return compile_to(&s, options->output ? options->output : default_output(s.arena, path));
+}

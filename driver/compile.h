@@ -1,0 +1,14 @@
+// Compile: a checked program through passes, plan and code generation to an executable.
+#ifndef SBC_DRIVER_COMPILE_H
+#define SBC_DRIVER_COMPILE_H
+
+#include "driver/session.h"
+
+// The key of what would be compiled from a checked program, with all that it depends on. Null:
+// `error` says which file cannot be read.
+const char *compile_key(const Session *s, const char *cache, TextBuf *error);
+
+// Makes the executable `output`. An exit code; what is wrong was said.
+int compile_to(Session *s, const char *output);
+
+#endif

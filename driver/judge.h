@@ -1,0 +1,9 @@
+// Judge: are constant patterns and time zones good? Asked of the library itself.
+#ifndef SBC_DRIVER_JUDGE_H
+#define SBC_DRIVER_JUDGE_H
+
+#include "frontend/check.h"
+
+JudgeFn judge_constant_text;
+
+#endif

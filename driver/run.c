@@ -1,0 +1,143 @@
+// sbc run: compiles into the cache, or finds it there, and becomes the job.
+#define _GNU_SOURCE  // fexecve
+
+#include "codegen/build/cache.h"
+#include "codegen/build/extern.h"
+#include "codegen/reference/reference.h"
+#include "driver/commands.h"
+#include "driver/compile.h"
+#include "driver/header.h"
+#include "driver/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int failed(TextBuf *error, int status) {
+    fprintf(stderr, "sbc: %.*s\n", (int)error->len, error->len ? error->at : "");
+    text_buf_free(error);
+    return status;
+}
+
+// ---- the executable -----------------------------------------------------------------------------
+
+// Compiles where nobody else sees it and keeps no name: the open file is all that is left.
+static int build_unkept(Session *s, int *fd) {
+    const char *place = getenv("TMPDIR");
+    Text name = text_format(s->arena, "%s/sbc-XXXXXX", place && *place ? place : "/tmp");
+    char *folder = arena_copy(s->arena, text_c(s->arena, name), name.len + 1, 1);
+    if (!mkdtemp(folder)) {
+        fprintf(stderr, "sbc: %s cannot be made: %s\n", folder, strerror(errno));
+        return EXIT_MACHINE;
+    }
+    const char *job = text_c(s->arena, text_format(s->arena, "%s/job", folder));
+    int status = compile_to(s, job);
+    if (status == EXIT_DONE) *fd = open(job, O_RDONLY | O_CLOEXEC);
+    unlink(job);
+    rmdir(folder);
+    return status;
+}
+
+static int build_kept(Session *s, const char *cache, int *fd) {
+    TextBuf error = {0};
+    const char *key = compile_key(s, cache, &error);
+    if (!key) return failed(&error, EXIT_WRONG_PROGRAM);
+    *fd = cache_open(s->arena, cache, key);
+    if (*fd >= 0) return EXIT_DONE;
+    int status = compile_to(s, text_c(s->arena, text_format(s->arena, "%s/%s", cache, key)));
+    if (status != EXIT_DONE) return status;
+    *fd = cache_open(s->arena, cache, key);  // Before it may be removed.
+    cache_trim(s->arena, cache, CACHE_BYTES_MAX);
+    return EXIT_DONE;
+}
+
+static int build(Session *s, int *fd) {
+    const char *cache = s->options->no_cache ? nullptr : cache_folder(s->arena);
+    *fd = -1;
+    int status = cache ? build_kept(s, cache, fd) : build_unkept(s, fd);
+    if (status == EXIT_DONE && *fd < 0) {
+        fprintf(stderr, "sbc: the job cannot be opened: %s\n", strerror(errno));
+        return EXIT_MACHINE;
+    }
+    return status;
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+extern char **environ;
+
+// Does not return unless it fails.
+static int become_job(const Session *s, int fd) {
+    size_t count = s->options->job_arg_count;
+    const char **args = arena_new_array(s->arena, const char *, count + 2);
+    args[0] = s->name;
+    for (size_t i = 0; i < count; i++) args[i + 1] = s->options->job_args[i];
+    fflush(stdout);
+    fexecve(fd, (char *const *)(uintptr_t)args, environ);
+    fprintf(stderr, "sbc: the job cannot be started: %s\n", strerror(errno));
+    return EXIT_MACHINE;
+}
+
+static int interpret(Session *s) {
+    TextBuf error = {0};
+    ExternFiles externs = extern_files(s->program->graph);
+    if (!session_optimise(s)) return EXIT_WRONG_USAGE;
+    if (!extern_load(s->arena, &externs, header_text(s), &error))
+        return failed(&error, EXIT_WRONG_PROGRAM);
+    return reference_run(&(ReferenceRun){.graph = s->program->graph, .args = s->options->job_args,
+                                         .arg_count = s->options->job_arg_count});
+}
+
+static int go(Session *s, int fd) {
+    return s->options->reference ? interpret(s) : become_job(s, fd);
+}
+
+static int exit_code(int status) {
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Runs the job as a child and shows its rows as a table.
+static int run_as_table(Session *s, int fd) {
+    int ends[2];
+    if (pipe(ends)) return perror("sbc"), EXIT_MACHINE;
+    pid_t child = fork();
+    if (child < 0) return perror("sbc"), EXIT_MACHINE;
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        int status = go(s, fd);
+        fflush(stdout);
+        _exit(status);
+    }
+    close(ends[1]);
+    signal(SIGINT, SIG_IGN);  // The job ends itself, and then we do.
+    table_show(s->arena, s->program->graph, s->program->table, ends[0]);
+    close(ends[0]);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return exit_code(status);
+}
+
+int run_command(const Options *options) {
+    Session s = session_new(options);
+    if (options->file_count + (options->text != nullptr) != 1) {
+        fputs("sbc: run takes one file, or -e 'TEXT'; options of the job go behind --\n", stderr);
+        return EXIT_WRONG_USAGE;
+    }
+    bool loaded = options->text ? session_take(&s, text_of(options->text))
+                                : session_load(&s, options->files[0]);
+    if (loaded) session_check(&s, (CheckAs){.table_sink = options->text != nullptr});
+    int status = session_report(&s);
+    if (status != EXIT_DONE) return status;
+    int fd = -1;
+    if (!options->reference) status = build(&s, &fd);
+    if (status != EXIT_DONE) return status;
+    bool table = s.program->table.i != OP_NONE.i && isatty(STDOUT_FILENO);
+    return table ? run_as_table(&s, fd) : go(&s, fd);
+}

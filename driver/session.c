@@ -1,0 +1,72 @@
+#include "driver/session.h"
+
+#include "codegen/reference/reference.h"
+#include "driver/judge.h"
+#include "ir/pass.h"
+
+#include <errno.h>
+#include <string.h>
+
+void put(FILE *stream, TextBuf *buf) {
+    if (buf->len) fwrite(buf->at, 1, buf->len, stream);
+    text_buf_free(buf);
+}
+
+Session session_new(const Options *options) {
+    SourceSet *sources = source_set_new(options->arena);
+    return (Session){.options = options, .arena = options->arena, .sources = sources,
+                     .diags = diags_new(options->arena, sources),
+                     .types = type_table_new(options->arena)};
+}
+
+bool session_load(Session *s, const char *path) {
+    s->name = path;
+    if (source_load(s->sources, text_of(path), &s->file)) return true;
+    Span nowhere = {0, 0, SPAN_NONE};
+    const char *why = errno == EFBIG ? "it is bigger than 16 MiB" : strerror(errno);
+    Diag *d = diag_add(s->diags, DIAG_FILE_UNREADABLE, nowhere, "%s cannot be read: %s", path, why);
+    diag_fix(s->diags, d, "check the path and its permissions");
+    return false;
+}
+
+bool session_take(Session *s, Text text) {
+    s->name = "command line";
+    if (text.len > SOURCE_BYTES_MAX) return false;
+    s->file = source_add(s->sources, text_of(s->name), text);
+    return true;
+}
+
+void session_check(Session *s, CheckAs as) {
+    CheckInput input = {.arena = s->arena, .types = s->types, .sources = s->sources,
+                        .diags = s->diags, .judge = judge_constant_text,
+                        .want_tests = as.want_tests, .table_sink = as.table_sink,
+                        .decls = declare_stdlib(s->arena, s->types, s->diags)};
+    s->program = check_program(&input, s->file);
+}
+
+bool session_optimise(Session *s) {
+    PassContext context = {.graph = s->program->graph, .eval = reference_const_eval};
+    const char *after = s->options->after;
+    if (after && strcmp(after, "none") == 0) return true;
+    if (passes_run(&context, after)) return true;
+    Text *names = arena_new_array(s->arena, Text, pass_count);
+    for (size_t i = 0; i < pass_count; i++) names[i] = text_of(passes[i].name);
+    Text near = diag_did_you_mean(text_of(after), names, pass_count);
+    fprintf(stderr, "sbc: there is no pass '%s'", after);
+    if (near.len) fprintf(stderr, "; did you mean '%.*s'?", TEXT_ARG(near));
+    fputs("\nThe passes are, in order:\n", stderr);
+    for (size_t i = 0; i < pass_count; i++)
+        fprintf(stderr, "  %-8s %s\n", passes[i].name, passes[i].doc);
+    return false;
+}
+
+int session_report(const Session *s) {
+    TextBuf buf = {0};
+    if (s->options->json) diags_print_json(&buf, s->diags);
+    else diags_print(&buf, s->diags, s->options->colour);
+    if (!s->options->json && s->diags->errors) {
+        text_buf_format(&buf, "\n%u error%s\n", s->diags->errors, s->diags->errors == 1 ? "" : "s");
+    }
+    put(stderr, &buf);
+    return s->diags->errors ? EXIT_WRONG_PROGRAM : EXIT_DONE;
+}
