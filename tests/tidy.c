@@ -1,0 +1,138 @@
+// tidy: the house rules that a machine can check. `tidy FILE...` reads each file once and prints
+// "path:line: rule"; the last line counts files as tests.
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS_MAX = 100, FUNCTION_LINES_MAX = 70, FILE_LINES_MAX = 800, LINE_BYTES = 1 << 16 };
+
+#define COUNTOF(array) (sizeof(array) / sizeof *(array))
+
+// Which project headers a folder may include besides its own. Longer prefixes stand first.
+static const struct Layer {
+    const char *folder;
+    const char *may[8];
+} layers[] = {
+    {"ir/", {nullptr}},
+    {"frontend/", {"ir/", nullptr}},
+    // The interpreter shares the scalar library, and the scratch memory that it allocates from.
+    {"codegen/reference/",
+     {"codegen/", "ir/", "stdlib/", "runtime/abi.h", "runtime/faults.def", "runtime/scratch.h"}},
+    {"codegen/", {"ir/", "stdlib/", "runtime/abi.h", nullptr}},
+    {"runtime/", {"stdlib/", nullptr}},
+    {"stdlib/", {"runtime/abi.h", nullptr}},
+    {"tests/", {"", nullptr}},
+    {"sbc.c", {"frontend/", "ir/", "codegen/", "runtime/faults.def", nullptr}},
+};
+
+// A third-party header belongs to one place.
+static const struct Owner {
+    const char *header;
+    const char *places[3];
+} owners[] = {
+    {"<yaml.h>", {"runtime/config", "codegen/build/", nullptr}},
+    {"<uv.h>", {"runtime/control", nullptr, nullptr}},
+    {"<llvm-c/", {"codegen/", nullptr, nullptr}},
+    {"<zlib.h>", {"runtime/", "codegen/reference/", "frontend/"}},
+    {"<zstd.h>", {"runtime/", "codegen/reference/", "frontend/"}},
+    {"<utf8proc.h>", {"stdlib/", nullptr, nullptr}},
+    {"<ffi.h>", {"codegen/reference/", nullptr, nullptr}},
+};
+
+static const struct Banned {
+    const char *call, *instead;
+} banned[] = {
+    {" strcpy(", "memcpy with a length"}, {" sprintf(", "snprintf"},  {" strtok(", "a loop"},
+    {" gets(", "fgets"},                  {" alloca(", "the arena"}, {" strcat(", "a text buffer"},
+    {"setlocale(", "nothing: jobs have no locale"},
+};
+
+static int problems;
+
+static bool starts(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static void problem(const char *path, int line, const char *rule, const char *detail) {
+    printf("%s:%d: %s%s\n", path, line, rule, detail);
+    problems++;
+}
+
+static void check_owner(const char *path, int line, const char *what) {
+    for (size_t i = 0; i < COUNTOF(owners); i++) {
+        if (!starts(what, owners[i].header)) continue;
+        for (size_t p = 0; p < COUNTOF(owners[i].places) && owners[i].places[p]; p++)
+            if (starts(path, owners[i].places[p])) return;
+        if (!starts(path, "tests/")) problem(path, line, "header outside its owner: ", what);
+    }
+}
+
+static void check_include(const char *path, int line, const char *what) {
+    check_owner(path, line, what);
+    if (*what != '"') return;
+    for (size_t i = 0; i < COUNTOF(layers); i++) {
+        if (!starts(path, layers[i].folder)) continue;
+        if (starts(what + 1, layers[i].folder)) return;
+        for (const char *const *may = layers[i].may; *may; may++)
+            if (starts(what + 1, *may)) return;
+        problem(path, line, "include against the layering: ", what);
+        return;
+    }
+}
+
+// Columns of a line of UTF-8: bytes that begin a character.
+static int columns(const char *text) {
+    int count = 0;
+    for (; *text; text++) count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
+static void check_line(const char *path, int line, const char *text, char last) {
+    bool table = strstr(path, ".def") != nullptr;
+    if (columns(text) > COLUMNS_MAX && !table) problem(path, line, "line over 100 columns", "");
+    if (last == ' ' || last == '\t') problem(path, line, "trailing space", "");
+    if (strchr(text, '\t')) problem(path, line, "tab", "");
+    if (starts(text, "#include ")) check_include(path, line, text + strlen("#include "));
+    for (size_t i = 0; i < COUNTOF(banned) && !starts(path, "tests/"); i++)
+        if (strstr(text, banned[i].call)) problem(path, line, "use ", banned[i].instead);
+}
+
+// A comment, or the file's own header, which has it.
+static bool opens_well(const char *text) {
+    return starts(text, "//") || starts(text, "#include \"") || starts(text, "#define _GNU_SOURCE");
+}
+
+// A function is what stands between a line at column 0 that ends in "{" and the next "}" there.
+static void check_file(const char *path, FILE *file) {
+    static char text[LINE_BYTES];
+    int line = 0, start = 0;
+    bool comment_first = false;
+    while (fgets(text, sizeof text, file)) {
+        line++;
+        text[strcspn(text, "\n")] = '\0';
+        size_t len = strlen(text);
+        char last = len ? text[len - 1] : '\0';
+        if (line == 1) comment_first = opens_well(text);
+        check_line(path, line, text, last);
+        if (last == '{' && strchr(text, '(') && text[0] != ' ' && text[0] != '#') start = line;
+        if (text[0] != '}' || !start) continue;
+        if (line - start >= FUNCTION_LINES_MAX) problem(path, start, "function over 70 lines", "");
+        start = 0;
+    }
+    bool table = strstr(path, ".def") != nullptr;
+    if (!comment_first && !table) problem(path, 1, "no sentence that says what the file is for", "");
+    if (line > FILE_LINES_MAX && !table) problem(path, line, "file over 800 lines", "");
+}
+
+int main(int argc, char **argv) {
+    int failed = 0;
+    for (int i = 1; i < argc; i++) {
+        FILE *file = fopen(argv[i], "r");
+        if (!file) return perror(argv[i]), 2;
+        int before = problems;
+        check_file(argv[i], file);
+        failed += problems > before;
+        fclose(file);
+    }
+    printf("tidy: %d passed, %d failed, 0 skipped\n", argc - 1 - failed, failed);
+    return failed > 0;
+}
