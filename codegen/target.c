@@ -38,28 +38,56 @@ static LLVMTargetMachineRef machine_for(TargetWork *work) {
                                    LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
 }
 
-// Functions of the library that the module calls are looked for in the embedded bitcode. They are
-// there to be inlined: what is not inlined is called in libsbrt.a.
+// Does the module call a function that the library file defines?
+static bool is_wanted(LLVMModuleRef module, LLVMModuleRef library) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f) || LLVMGetLinkage(f) != LLVMExternalLinkage) continue;
+        size_t len;
+        const char *name = LLVMGetValueName2(f, &len);
+        LLVMValueRef here = LLVMGetNamedFunctionWithLength(module, name, len);
+        if (here && LLVMIsDeclaration(here)) return true;
+    }
+    return false;
+}
+
+// The library is there to be inlined: what is not inlined is called in libsbrt.a.
+static bool link_file(TargetWork *work, LLVMModuleRef module, LLVMModuleRef library) {
+    LLVMSetTarget(library, triple);
+    LLVMSetDataLayout(library, LLVMGetDataLayoutStr(module));
+    for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f))
+        if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
+            LLVMSetLinkage(f, LLVMAvailableExternallyLinkage);
+    if (!LLVMLinkModules2(module, library)) return true;
+    fail(work, "linking", "the library's bitcode");
+    return false;
+}
+
+// Function bodies are read when a file is linked, so that looking at one costs little.
+static LLVMModuleRef open_file(TargetWork *work, LLVMContextRef ctx, StdlibBitcode bc) {
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRange((const char *)bc.bytes, bc.len, bc.name, 0);
+    LLVMModuleRef library = nullptr;
+    if (!LLVMGetBitcodeModuleInContext2(ctx, buffer, &library)) return library;
+    fail(work, "library bitcode", bc.name);
+    return nullptr;
+}
+
+// Links the files that the module needs, and those that these need.
 static bool link_library(TargetWork *work, LLVMModuleRef module) {
-    LLVMContextRef ctx = LLVMGetModuleContext(module);
-    for (size_t i = 0; i < stdlib_bitcode_count; i++) {
-        StdlibBitcode bc = stdlib_bitcode[i];
-        LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange((const char *)bc.bytes, bc.len, bc.name, 0);
-        LLVMModuleRef library;
-        bool failed = LLVMParseBitcodeInContext2(ctx, buffer, &library);
-        LLVMDisposeMemoryBuffer(buffer);
-        if (failed) {
-            fail(work, "library bitcode", bc.name);
-            return false;
-        }
-        LLVMSetTarget(library, triple);
-        LLVMSetDataLayout(library, LLVMGetDataLayoutStr(module));
-        for (LLVMValueRef f = LLVMGetFirstFunction(library); f; f = LLVMGetNextFunction(f))
-            if (!LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage)
-                LLVMSetLinkage(f, LLVMAvailableExternallyLinkage);
-        if (LLVMLinkModules2(module, library)) {
-            fail(work, "linking the library", bc.name);
-            return false;
+    enum { FILES_MAX = 64 };
+    bool linked[FILES_MAX] = {0}, again = true;
+    while (again) {
+        again = false;
+        for (size_t i = 0; i < stdlib_bitcode_count && i < FILES_MAX; i++) {
+            if (linked[i]) continue;
+            LLVMModuleRef library = open_file(work, LLVMGetModuleContext(module), stdlib_bitcode[i]);
+            if (!library) return false;
+            if (!is_wanted(module, library)) {
+                LLVMDisposeModule(library);
+                continue;
+            }
+            if (!link_file(work, module, library)) return false;
+            linked[i] = again = true;
         }
     }
     return true;
@@ -85,9 +113,11 @@ static void name_level(TargetWork *work, LLVMModuleRef module) {
     }
 }
 
+// O1: row loops call and branch, so that the loop passes of O2 find nothing in them (measured: the same
+// speed, a quarter less time to compile). What must be inlined says so itself.
 static bool optimise(TargetWork *work, LLVMModuleRef module, LLVMTargetMachineRef machine) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(module, "default<O2>", machine, options);
+    LLVMErrorRef error = LLVMRunPasses(module, "default<O1>", machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) return true;
     char *why = LLVMGetErrorMessage(error);
