@@ -183,11 +183,10 @@ static Val put_spelled(Emit *e, const SinkEmit *sink, uint32_t i, Val at, bool j
     if (column->verbatim) return emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(raw.a), arg(raw.b));
     const Type *type = graph_at(e->graph, column->value)->type;
     uint32_t flags = (type->nullable ? SB_FIELD_NULLABLE : 0) | (i == 0 ? SB_FIELD_FIRST : 0);
-    Arg quote = arg(emit_int(e, e->i8, '"'));
-    Val end = json ? emit_callv(e, "sb_json_spelling", e->ptr, arg(at), arg(emit_sbtype(e, type_base(type))),
-                                arg_pair(raw.a, raw.b), quote)
-                   : emit_callv(e, "sb_sink_spelling", e->ptr, arg(at), arg(sink->rules), arg_pair(raw.a, raw.b),
-                                quote, arg(emit_i32(e, flags)));
+    Arg base = arg(emit_sbtype(e, type_base(type)));
+    Val end = json ? emit_callv(e, "sb_json_spelling", e->ptr, arg(at), base, arg_pair(raw.a, raw.b))
+                   : emit_callv(e, "sb_sink_spelling", e->ptr, arg(at), arg(sink->rules), base, arg_pair(raw.a, raw.b),
+                                arg(emit_i32(e, flags)));
     Block from = emit_here(e), canonical = emit_block(e, "canonical"), done = emit_block(e, "spelled");
     Val usable = LLVMBuildICmp(e->b, LLVMIntNE, end, LLVMConstNull(e->ptr), "");
     emit_branch_likely(e, usable, done, canonical);

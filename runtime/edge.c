@@ -20,6 +20,35 @@ bool edge_add(Job *job, uint32_t breaker, EdgeBatch batch) {
     return true;
 }
 
+// The rows that the readers of an edge need of it: known where each is a limit directly behind.
+static int64_t rows_needed(const Job *job, uint32_t breaker) {
+    const SbJob *what = job->what;
+    int64_t most = -1;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        if (stage->right_index == breaker) return INT64_MAX;
+        if (stage->input != SB_INPUT_ROWS || stage->input_index != breaker) continue;
+        for (uint32_t t = 0; t < stage->terminal_count; t++) {
+            uint32_t reader = stage->terminals[t];
+            if (reader & SB_TERMINAL_SINK || !job->edges[reader].limited) return INT64_MAX;
+            uint32_t before = what->steps[what->breakers[reader].step].from[0];
+            if (before != what->breakers[breaker].step) return INT64_MAX;
+            if (job->edges[reader].limit > most) most = job->edges[reader].limit;
+        }
+    }
+    return most < 0 ? INT64_MAX : most;
+}
+
+void edges_narrow(Job *job) {
+    for (uint32_t b = job->what->breaker_count; b-- > 0;) {
+        Edge *edge = &job->edges[b];
+        if (!edge->limited) continue;
+        int64_t limit;
+        if (__builtin_add_overflow(rows_needed(job, b), edge->skip, &limit)) continue;
+        if (limit < edge->limit) edge->limit = limit;
+    }
+}
+
 // in = rows that were needed; the skipped ones are filtered.
 static void count_limit(Job *job, uint32_t breaker) {
     const Edge *edge = &job->edges[breaker];

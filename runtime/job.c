@@ -68,6 +68,7 @@ static bool set_limits(Job *job) {
         edge->skip = skip;
         if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
     }
+    edges_narrow(job);
     job->limits = (RejectLimits){setup->reject_rows, setup->reject_share};
     if (job->options.has_reject_limit) {
         job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};

@@ -83,6 +83,8 @@ typedef struct Control Control;
 Control *control_open(Job *job);
 void     control_close(Control *control);
 
+// Limits behind limits: takes from each edge no more rows than those behind it need.
+void edges_narrow(Job *job);
 // Ends the input of breakers: makes an edge's rows an array, applies a limit and counts its step.
 bool edge_finish(Job *job, uint32_t breaker);
 void edge_close(Job *job, uint32_t breaker);

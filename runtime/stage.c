@@ -54,6 +54,7 @@ static bool find_right(StageRun *run, int64_t left_count) {
     uint32_t site = run->stage->zip_site;
     RejectFacts facts = {.place = {.behind = true, .fails = true, .site = site, .fault = SB_FAULT_ZIP_LENGTH,
                                    .step = job->what->sites[site].step}};
+    job->failing_list.memory = &job->memory;
     if (!rejects_add(&job->failing_list, job->what, &facts)) {
         return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
     }

@@ -119,9 +119,30 @@ char *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, con
     return out + view.len;
 }
 
-char *sb_sink_spelling(char *out, const SbSinkRules *rules, SbStr raw, char source_quote, uint32_t flags) {
-    if (source_quote && raw.len && raw.ptr[0] == source_quote) return nullptr;
-    return sb_sink_text(out, rules, raw, flags);
+static bool is_spelling_char(char c) {
+    if (sb_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z')) return true;
+    for (const char *other = " \t+-.,:/="; *other; other++)
+        if (c == *other) return true;
+    return false;
+}
+
+// What of a spelling can stand in another text, without its pair of quotes; empty: nothing.
+static SbStr usable_spelling(SbStr raw) {
+    if (raw.len >= 2 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"')
+        raw = (SbStr){raw.ptr + 1, raw.len - 2};
+    for (int64_t i = 0; i < raw.len; i++)
+        if (!is_spelling_char(raw.ptr[i])) return (SbStr){raw.ptr, 0};
+    return raw;
+}
+
+char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw, uint32_t flags) {
+    SbStr text = usable_spelling(raw);
+    if (!text.len) return nullptr;
+    bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;
+    char wrong = rules->decimal == ',' ? '.' : ',';
+    for (int64_t i = 0; fraction && i < text.len; i++)
+        if (text.ptr[i] == wrong) return nullptr;
+    return sb_sink_text(out, rules, text, flags);
 }
 
 // RFC 8259: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
@@ -146,8 +167,9 @@ static bool is_json_number(SbStr text) {
     return at == end;
 }
 
-char *sb_json_spelling(char *out, const SbType *type, SbStr raw, char source_quote) {
-    if (source_quote && raw.len && raw.ptr[0] == source_quote) return nullptr;
+char *sb_json_spelling(char *out, const SbType *type, SbStr raw) {
+    raw = usable_spelling(raw);
+    if (!raw.len) return nullptr;
     bool number = type->kind >= SB_I8 && type->kind <= SB_DECIMAL;
     if (number) return is_json_number(raw) ? sb_put_copy(out, raw.ptr, raw.len) : nullptr;
     if (type->kind == SB_BOOL) {

@@ -24,13 +24,13 @@ char   *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, c
                       uint32_t flags);
 int64_t sb_sink_room(const SbType *type, const void *value);
 
-// How a CSV source spelled a value that is not null, as a field of a CSV sink; nullptr: quoted there, or it
-// needs quotes and there are none: write the canonical form.
-char *sb_sink_spelling(char *out, const SbSinkRules *rules, SbStr raw, char source_quote, uint32_t flags);
+// How a text source spelled a value that is not null, as a field of a CSV sink; nullptr: that does not
+// count (docs/text_forms.md), or needs quotes and there are none: write the canonical form.
+char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw, uint32_t flags);
 
 // The same for a JSON sink: a number, true or false as spelled if JSON takes it; a value that
 // JSON writes as a string (`quoted`) between quotes. Room: 6 * len + 2.
-char *sb_json_spelling(char *out, const SbType *type, SbStr raw, char source_quote);
+char *sb_json_spelling(char *out, const SbType *type, SbStr raw);
 
 // The canonical text of a value (docs/text_forms.md): without quotes for what JSON quotes.
 // Room: sb_text_room.

@@ -39,6 +39,8 @@ typedef struct Reject {
 
 // What was read of a file.
 typedef struct FileRead {
+    uint32_t source;  // Its operator.
+    size_t   file;    // Number among the source's files.
     Text     path;
     int64_t  rows, bytes;
 } FileRead;

@@ -95,6 +95,13 @@ static int32_t judge_row(const TextCursor *cursor, const TextRow *row, int32_t s
     return utf8_valid(text) ? SB_OK : SB_FAULT_BAD_UTF8;
 }
 
+// The end of the file, before the line end that it may have.
+static size_t last_line_end(const TextCursor *cursor) {
+    size_t len = cursor->text.len;
+    if (len >= 2 && line_end(cursor, len - 2) == 2) return len - 2;
+    return len && line_end(cursor, len - 1) ? len - 1 : len;
+}
+
 bool csv_next(TextCursor *cursor, TextRow *row) {
     skip_lines(cursor);
     if (at_end(cursor, cursor->at)) return false;
@@ -107,7 +114,7 @@ bool csv_next(TextCursor *cursor, TextRow *row) {
         at = quoted ? quoted_field(cursor, row, at) : bare_field(cursor, row, at);
         if (at == SIZE_MAX) {
             status = SB_FAULT_OPEN_QUOTE;
-            at = cursor->text.len;
+            at = last_line_end(cursor);
             break;
         }
         if (at_end(cursor, at) || line_end(cursor, at)) break;

@@ -18,7 +18,7 @@ typedef struct Source {
     TextCursor  cursor;
     TextRow     text_row;
     uint32_t   *field_of;             // CSV: by column, the number of its field.
-    FileRead   *reads;                // Of this source, by file.
+    size_t      read;                 // Of the job's reads: the open file.
     int64_t     row_max, row_count, next_row;  // Without files: rows, and the next one.
     Value      *rows;
     // The row that is being judged.
@@ -57,7 +57,7 @@ static Source *source_new(Job *job, Node *node) {
 }
 
 static FileRead *file_read(Source *source) {
-    return &source->job->reads[source->job->read_count - 1];
+    return &source->job->reads[source->read];
 }
 
 static int64_t header_field(const TextRow *header, Text name, size_t *times) {
@@ -103,7 +103,8 @@ static bool has_files(Format format) { return format != FORMAT_RANGE && format !
 
 static void file_open(Source *source) {
     Job *job = source->job;
-    FileRead read = {.path = source->paths[source->path]};
+    FileRead read = {.source = source->node->op->id.i, .file = source->path, .path = source->paths[source->path]};
+    source->read = job->read_count;
     arena_push(job->arena, job->reads, job->read_count, job->read_cap, read);
     source->open = true;
     source->next_row = 0;
@@ -343,7 +344,7 @@ static bool next_text_row(Source *source, int32_t *status, int64_t *weight) {
     Format format = source->op->format;
     bool found = format == FORMAT_CSV ? csv_next(&source->cursor, row)
                                       : line_next(&source->cursor, format == FORMAT_JSONL, row);
-    file_read(source)->bytes = (int64_t)source->cursor.at;
+    file_read(source)->bytes = (int64_t)(found ? row->end : source->cursor.at);
     if (!found) return false;
     Origin *origin = origin_new(source, (int64_t)row->begin);
     origin->has_line = true;

@@ -1,6 +1,7 @@
 // The closing summary (docs/summary.md).
 #include "codegen/reference/job.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { COLUMNS_MAX = 7 };
@@ -138,11 +139,18 @@ static void print_steps(const Job *job, TextBuf *buf) {
     print_sheet(buf, &sheet);
 }
 
+static int compare_reads(const void *left, const void *right) {
+    const FileRead *a = left, *b = right;
+    if (a->source != b->source) return a->source < b->source ? -1 : 1;
+    return a->file < b->file ? -1 : a->file > b->file;
+}
+
 void summary_print(const Job *job, TextBuf *buf) {
     static const char *const sources[] = {"source", "rows", "bytes"}, *const sinks[] = {
                                                                           "sink", "rows", "bytes"};
     print_steps(job, buf);
     Sheet sheet = sheet_new(job->arena, 3, sources);
+    if (job->read_count) qsort(job->reads, job->read_count, sizeof *job->reads, compare_reads);
     for (size_t i = 0; i < job->read_count; i++) {
         const FileRead *read = &job->reads[i];
         Line *line = add_line(&sheet, read->path);
