@@ -1,7 +1,7 @@
 // Fuzzes the lexer, the parser, the tree printer and the formatter: no text may crash them, and a
 // text without mistakes keeps its meaning and its layout when it is formatted twice.
 //
-//     tests/fuzz/parse_fuzz.sh [SECONDS]
+//     ONLY=parse tests/fuzz/run.sh [SECONDS]
 #include "frontend/ast_print.h"
 #include "frontend/format.h"
 #include "frontend/parse.h"

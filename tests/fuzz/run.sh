@@ -1,0 +1,69 @@
+#!/bin/sh
+# run.sh [SECONDS]: builds each fuzzer of this folder with clang's libFuzzer, AddressSanitizer and
+# UBSan, and runs it for SECONDS (5) from its corpus. A fuzzer is one test. Run it from anywhere;
+# one alone: ONLY=csv tests/fuzz/run.sh 60. Findings and new inputs stay in build/fuzz/.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+seconds=${1:-5}
+work=build/fuzz
+passed=0 failed=0 skipped=0
+mkdir -p "$work"
+
+# What each links beside its own file.
+sources_of() {
+    case $1 in
+    csv) echo stdlib/csv_*.c stdlib/utf8.c runtime/scratch.c ;;
+    json) echo stdlib/json_p*.c stdlib/json_r*.c stdlib/text_out.c stdlib/number*.c stdlib/date*.c \
+        stdlib/decimal.c stdlib/zone*.c stdlib/utf8.c runtime/scratch.c ;;
+    regex) echo stdlib/regex*.c stdlib/utf8.c runtime/scratch.c ;;
+    ir_read) echo ir/*.c ir/passes/*.c ;;
+    parse) echo frontend/source.c frontend/diag*.c frontend/lex*.c frontend/parse*.c \
+        frontend/format*.c frontend/ast_print.c ir/arena.c ir/text.c ;;
+    esac
+}
+
+# Folders of inputs to start from, and options.
+inputs_of() {
+    case $1 in
+    ir_read) echo -max_len=8192 tests/ir ;;
+    parse) echo -max_len=4096 -dict=tests/fuzz/parse.dict tests/syntax tests/diagnostics/syntax ;;
+    regex) echo -max_len=200 tests/fuzz/corpus/regex ;;
+    *) echo -max_len=2000 "tests/fuzz/corpus/$1" ;;
+    esac
+}
+
+build() {
+    program=$work/$1_fuzz
+    [ -n "$(find ir frontend stdlib runtime tests -name '*.[chd]*' -newer "$program" 2>/dev/null | head -1)" ] ||
+        [ ! -x "$program" ] || return 0
+    # shellcheck disable=SC2046
+    clang-22 -std=gnu23 -g -O1 -march=x86-64-v3 -ffp-contract=off -fsanitize=fuzzer,address,undefined \
+        -fno-sanitize-recover=undefined -I. --embed-dir=stdlib -o "$program" \
+        "tests/fuzz/$1_fuzz.c" $(sources_of "$1") -lpcre2-8 -lutf8proc -lm
+}
+
+fuzz() {
+    mkdir -p "$work/$1" || return 1
+    build "$1" || return 1
+    # shellcheck disable=SC2046
+    "$work/$1_fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+        -artifact_prefix="$work/$1-" "$work/$1" $(inputs_of "$1") >"$work/$1.log" 2>&1
+}
+
+for file in tests/fuzz/*_fuzz.c; do
+    name=$(basename "$file" _fuzz.c)
+    [ "${ONLY:-$name}" = "$name" ] || continue
+    if ! command -v clang-22 >/dev/null; then
+        echo "skip fuzz $name: clang-22 is not installed"
+        skipped=$((skipped + 1))
+    elif fuzz "$name"; then
+        echo "ok   fuzz $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$name.log") inputs"
+        passed=$((passed + 1))
+    else
+        echo "FAIL fuzz $name, $work/$name.log:"
+        grep -v '^#' "$work/$name.log" | tail -30
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
