@@ -17,8 +17,8 @@ static void store_paths(Emit *e, const SetupEmit *s, ExprId path, uint32_t index
     Value value = emit_expr(e, s->frame, path);
     Val out = array_at(e, s, offsetof(SbSetup, source_paths), sizeof(SbList), index);
     if (type->kind != TYPE_LIST) {
-        Val one = emit_callv(e, "sb_take", e->ptr, arg(emit_load_at(e, e->ptr, s->setup, offsetof(SbSetup, call), "")),
-                             arg(emit_i64(e, sizeof(SbStr))));
+        Val call = emit_offset(e, e->task, offsetof(SbTask, call));  // As the text itself, not setup's copy.
+        Val one = emit_callv(e, "sb_take", e->ptr, arg(call), arg(emit_i64(e, sizeof(SbStr))));
         emit_store(e, value.a, one);
         emit_store_at(e, value.b, one, 8);
         value = (Value){.a = one, .b = emit_i64(e, 1)};
