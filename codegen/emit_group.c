@@ -70,11 +70,12 @@ static Val null_pointer(Emit *e, Val pointer) {
     return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
 }
 
-// Copies a key into a new entry: texts into the table's memory.
+// Copies a key or a column into a new entry, and what it points to into the table's memory.
 static void store_key(Emit *e, Val groups, const Slot *slot, const KeyParts *key, Val entry) {
     if (!slot->key_str) {
         slot_store(e, slot, key->value, entry);
-        if (!type_is_nested(type_base(slot->type))) return;
+        const Type *base = type_base(slot->type);
+        if (!type_is_nested(base) && !type_is_bytes(base)) return;
         Val nested = emit_callv(e, "sb_groups_nested", e->i32, arg(groups), arg(emit_sbtype(e, slot->type)),
                                 arg(emit_offset(e, entry, slot->offset)));
         stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, nested, emit_i32(e, 0), ""));

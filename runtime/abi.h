@@ -20,6 +20,12 @@ typedef struct SbStr {   // str, bytes, json: a view
     int64_t     len;
 } SbStr;
 
+// A literal as a view, with the SB_SLACK bytes behind it that may be read.
+#define SB_LITERAL(text) ((SbStr){text SB_LITERAL_SLACK SB_LITERAL_SLACK, sizeof(text) - 1})
+#define SB_LITERAL_SLACK \
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+static_assert(sizeof SB_LITERAL_SLACK * 2 > SB_SLACK);
+
 typedef struct SbList {  // len elements in memory layout
     const void *ptr;
     int64_t     len;

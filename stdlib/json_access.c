@@ -194,15 +194,15 @@ int32_t sb_json_get_bool(SbCall *call, SbStr json, SbStr path, bool *out) {
 
 int32_t sb_json_kind(SbCall *call, SbStr json, SbStr *out) {
     SbStr value;
-    int32_t status = find(call, json, (SbStr){"", 0}, &value);
+    int32_t status = find(call, json, SB_LITERAL(""), &value);
     if (status > SB_NULL) return status;
     switch (status == SB_NULL ? 'n' : *value.ptr) {
-    case 'n': *out = (SbStr){"null", 4}; break;
-    case 't': case 'f': *out = (SbStr){"bool", 4}; break;
-    case '"': *out = (SbStr){"str", 3}; break;
-    case '[': *out = (SbStr){"list", 4}; break;
-    case '{': *out = (SbStr){"struct", 6}; break;
-    default: *out = (SbStr){"number", 6}; break;
+    case 'n': *out = SB_LITERAL("null"); break;
+    case 't': case 'f': *out = SB_LITERAL("bool"); break;
+    case '"': *out = SB_LITERAL("str"); break;
+    case '[': *out = SB_LITERAL("list"); break;
+    case '{': *out = SB_LITERAL("struct"); break;
+    default: *out = SB_LITERAL("number"); break;
     }
     return SB_OK;
 }

@@ -67,7 +67,7 @@ static inline SbList sb_build_list(const SbBuild *build, int64_t size) {
 
 static inline SbStr sb_build_text(const SbBuild *build) {
     SbList bytes = sb_build_list(build, 1);
-    return (SbStr){bytes.ptr ? bytes.ptr : "", bytes.len};
+    return bytes.ptr ? (SbStr){bytes.ptr, bytes.len} : SB_LITERAL("");
 }
 
 #endif

@@ -82,11 +82,11 @@ static int32_t pad(SbCall *call, SbStr s, const Pad *how, SbStr *out) {
 }
 
 int32_t sb_pad_left(SbCall *call, SbStr s, int64_t width, SbStr *out) {
-    return pad(call, s, &(Pad){width, {" ", 1}, true}, out);
+    return pad(call, s, &(Pad){width, SB_LITERAL(" "), true}, out);
 }
 
 int32_t sb_pad_right(SbCall *call, SbStr s, int64_t width, SbStr *out) {
-    return pad(call, s, &(Pad){width, {" ", 1}, false}, out);
+    return pad(call, s, &(Pad){width, SB_LITERAL(" "), false}, out);
 }
 
 int32_t sb_pad_left_with(SbCall *call, SbStr s, int64_t width, SbStr fill, SbStr *out) {

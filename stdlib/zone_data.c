@@ -20,7 +20,7 @@ static const ZoneHeader *header(void) { return (const void *)database; }
 static const ZoneName *names(void) { return (const void *)(database + sizeof(ZoneHeader)); }
 
 SbStr sb_zone_name(uint32_t index) {
-    if (index >= header()->names) return (SbStr){"", 0};
+    if (index >= header()->names) return SB_LITERAL("");
     return (SbStr){(const char *)database + names()[index].text, names()[index].length};
 }
 

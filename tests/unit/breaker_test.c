@@ -1,4 +1,5 @@
 #include "runtime/breaker.h"
+#include "runtime/slab.h"
 #include "runtime/sort.h"
 #include "stdlib/hash.h"
 #include "tests/unit/unit.h"
@@ -189,7 +190,18 @@ static void join_chains_are_in_right_order(void) {
     CHECK(memory.used == 0);
 }
 
+static void nothing_has_an_address_too(void) {
+    SbMemory memory;
+    sb_memory_open(&memory, INT64_C(1) << 20);
+    SbSlab slab;
+    sb_slab_open(&slab, &memory);
+    CHECK(sb_slab_alloc(&slab, 0));  // The text of a null, before any other.
+    sb_slab_close(&slab);
+    CHECK(memory.used == 0);
+}
+
 static const UnitTest tests[] = {
+    {"nothing_has_an_address_too", nothing_has_an_address_too},
     {"groups_merge_in_order", groups_merge_in_order},
     {"no_keys_make_one_row", no_keys_make_one_row},
     {"limit_is_kept", limit_is_kept},

@@ -107,7 +107,7 @@ static void fstrings_come_in_parts(void) {
 }
 
 static void what_is_no_text_is_diagnosed(void) {
-    Case c = lex((Text){"a\xff\xfe b\n\xc0\x80\x01\n\xed\xa0\x80 \0\r", 19});
+    Case c = lex((Text){"a\xff\xfe b\n\xc0\x80\x01\n\xed\xa0\x80 \0\r", 16});
     CHECK(count_of(&c, DIAG_NOT_UTF8) == 3);           // Once a line.
     CHECK(count_of(&c, DIAG_CONTROL_CHARACTER) == 2);
     arena_free(c.input.arena);

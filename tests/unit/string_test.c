@@ -118,7 +118,7 @@ static void texts_are_made(void) {
     CHECK(sb_pad_left(&call, str("a"), INT64_MAX, &out) == SB_FAULT_TOO_LARGE);
     MADE(sb_char_of(&call, 0x1f600, &out), "😀");
     CHECK(sb_char_of(&call, 0xd800, &out) == SB_FAULT_BAD_ARGUMENT);
-    CHECK(sb_str_of_bytes((SbStr){"\xff", 1}, &out) == SB_FAULT_BAD_UTF8);
+    CHECK(sb_str_of_bytes(SB_LITERAL("\xff"), &out) == SB_FAULT_BAD_UTF8);
     int64_t n = 0;
     CHECK(sb_levenshtein(&call, str(""), str("é😀"), &n) == SB_OK && n == 2);
     CHECK(sb_levenshtein(&call, str("flaw"), str("lawn"), &n) == SB_OK && n == 2);
