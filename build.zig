@@ -395,6 +395,10 @@ pub fn build(b: *std.Build) void {
     run.addPassthruArgs();
     b.step("run", "Run sbc: zig build run -- pipeline.sbd").dependOn(&run.step);
 
+    const interpret = program(b, "interpret", target, optimize, .{ .sbc = libsbc, .std = libstd });
+    sources(b, interpret.root_module, "tests/differential", &.{"interpret.c"});
+    b.getInstallStep().dependOn(&b.addInstallArtifact(interpret, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
+
     const all = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
     all.has_side_effects = true;
     all.step.dependOn(b.getInstallStep());

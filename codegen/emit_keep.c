@@ -95,7 +95,9 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
                           arg(frame_identity(e, frame)));
     bool merged = op->kind == OP_UNION && !breaker->keeps_op;
     const uint32_t *source = merged && s->stage->terminals[terminal].input == 1 ? op->union_.right_columns : nullptr;
-    uint32_t columns = (merged ? op : frame->op)->column_count;
+    // An edge's map is of its own operator's columns, the first of those that come in.
+    bool own = merged || (breaker->kind == BREAK_EDGE && (breaker->keeps_op || op->kind != OP_ZIP));
+    uint32_t columns = (own ? op : frame->op)->column_count;
     Value *values = arena_new_array(e->arena, Value, columns + 1);
     for (uint32_t c = 0; c < columns; c++)
         if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE && breaker->slot_of[c] >= breaker->key_count)

@@ -1,0 +1,275 @@
+"""expressions.py: random well-typed expressions over the columns of a flow, with the library's calls."""
+import os
+import re
+
+import kinds
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PATTERNS = ("r\"[a-z]+\"", "r\"(\\w)(\\d*)\"", "r\"^a\"", "r\"x|y\"", "r\"\\s+\"", "r\"(?i)ABC\"", "r\"[^0-9]\"",
+            "r\"a*\"", "r\"(é|ß)\"", "r\".\"", "r\"b?$\"", "r\"(a+)+$\"", "r\"\\bw\"")
+ZONES = ("\"UTC\"", "\"Europe/Berlin\"", "\"America/New_York\"", "\"Asia/Kolkata\"")
+UNITS = {"date": ("year", "quarter", "month", "week"),
+         "timestamp": ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
+FORMATS = ("%Y-%m-%d", "%d/%m/%y", "%F", "%Y %j", "%b %d %Y")
+NUMBER_FORMATS = (".2f", "+08,.1f", "x", "05", "e", ".0%", "10", "bad")
+# Their integers say how much is made: kept small.
+GROWING = ("repeat", "pad", "pad_left", "pad_right", "sequence")
+CALL = re.compile(r"^(fn|agg) (\w+)\((.*)\) -> (.+?) = \w+$")
+
+
+class Call:
+    def __init__(self, name, params, result):
+        self.name, self.params, self.result = name, params, result
+
+
+def kind_of(text):
+    """The kind a declaration says, and whether it may be null."""
+    nullable = text.endswith("?")
+    text = text.rstrip("?")
+    return (("list", text[1:-1], False) if text.startswith("[") else text), nullable
+
+
+def load_calls():
+    calls = {"fn": [], "agg": []}
+    with open(os.path.join(ROOT, "stdlib", "functions.decl"), encoding="utf-8") as file:
+        for line in file:
+            found = CALL.match(line.rstrip("\n"))
+            if not found:
+                continue
+            what, name, params, result = found.groups()
+            params = [p.split(": ")[1] for p in params.split(", ")] if params else []
+            calls[what].append(Call(name, params, kind_of(result)))
+    return calls
+
+
+CALLS = load_calls()
+
+
+def bind(kind, wanted):
+    """The type T stands for if `kind` is to be `wanted`; "" if it needs none, None if it cannot be."""
+    if kind == "T":
+        return wanted
+    if kind == "decimal":
+        return wanted if kinds.is_scalar(wanted) and wanted.startswith("decimal") else None
+    if not kinds.is_scalar(kind) and kind[1] == "T":
+        return wanted[1] if not kinds.is_scalar(wanted) and wanted[0] == "list" and not wanted[2] else None
+    return "" if kind == wanted else None
+
+
+class Expressions:
+    """Makes expressions over `columns`: (name, kind, may be null)."""
+
+    def __init__(self, random, columns, params=(), functions=(), places=False):
+        self.random, self.columns = random, list(columns)
+        self.params, self.functions = params, functions
+        self.places = places  # source(), line() and offset() mean something.
+
+    def chance(self, share):
+        return self.random.random() < share
+
+    def pick(self, items):
+        return self.random.choice(items)
+
+    def of(self, kind, depth=3):
+        """An expression of `kind` that is never null."""
+        if depth <= 0:
+            return self.leaf(kind)
+        ways = [self.leaf, self.branch, self.handled, self.call]
+        if kinds.is_scalar(kind):
+            ways += self.scalar_ways(kind)
+        elif kind[0] == "list" and kind[1] == "str" and not kind[2]:
+            ways.append(lambda k, d: f"split({self.of('str', d)}, {kinds.quote(self.pick(' ,a'))})")
+        way = self.pick(ways)
+        return way(kind, depth - 1) if way != self.leaf else self.leaf(kind)
+
+    def nullable(self, kind, depth=3):
+        """An expression of `kind` that may be null."""
+        found = [name for name, k, q in self.columns if k == kind and q]
+        if found and self.chance(0.6):
+            return self.pick(found)
+        if kinds.is_scalar(kind) and kind != "json" and self.chance(0.5):
+            return f"null_if({self.of(kind, depth - 1)}, {self.of(kind, depth - 1)})"
+        return f"(if {self.of('bool', depth - 1)} then {self.of(kind, depth - 1)} else null)"
+
+    def leaf(self, kind):
+        found = [(n, q) for n, k, q in self.columns if k == kind]
+        found += [(n, False) for n, k in self.params if k == kind]
+        if found and self.chance(0.8):
+            name, nullable = self.pick(found)
+            return f"({name} ?? {kinds.literal(self.random, kind)})" if nullable else name
+        inner = self.field(kind)
+        if inner and self.chance(0.5):
+            return inner
+        return kinds.literal(self.random, kind)
+
+    def field(self, kind):
+        """A part of a struct column."""
+        found = [f"{n}.{f}" for n, k, q in self.columns if not kinds.is_scalar(k) and k[0] == "struct" and not q
+                 for f, inner, null in k[1] if inner == kind and not null]
+        return self.pick(found) if found else None
+
+    def branch(self, kind, depth):
+        if self.chance(0.3):
+            arms = ", ".join(f"{self.of('bool', depth)} => {self.of(kind, depth)}"
+                             for _ in range(self.random.randint(1, 3)))
+            return f"(case {{ {arms}, _ => {self.of(kind, depth)} }})"
+        return f"(if {self.of('bool', depth)} then {self.of(kind, depth)} else {self.of(kind, depth)})"
+
+    def handled(self, kind, depth):
+        roll = self.random.random()
+        if roll < 0.2:
+            return f"({self.of(kind, depth)} else reject)"
+        if roll < 0.22:
+            return f"({self.of(kind, depth)} else fail)"
+        if roll < 0.35:
+            return f"(({self.of(kind, depth)} else null) ?? {self.of(kind, depth)})"
+        if roll < 0.5:
+            return f"({self.nullable(kind, depth)} ?? {self.of(kind, depth)})"
+        return f"({self.of(kind, depth)} else {self.of(kind, depth)})"
+
+    # ---- calls ---------------------------------------------------------------------------------
+
+    def call(self, kind, depth):
+        if self.functions and self.chance(0.2):
+            fits = [f for f in self.functions if f[2] == kind]
+            if fits:
+                name, params, _ = self.pick(fits)
+                return f"{name}({', '.join(self.of(p, depth) for p in params)})"
+        found = [(call, t) for call in CALLS["fn"] if (t := bind(call.result[0], kind)) is not None]
+        if not found:
+            return self.leaf(kind)
+        call, t = self.pick(found)
+        args = [self.argument(call, i, t, depth) for i in range(len(call.params))]
+        if None in args:
+            return self.leaf(kind)
+        text = f"{call.name}({', '.join(args)})"
+        return f"({text} ?? {self.leaf(kind)})" if call.result[1] else text
+
+    def argument(self, call, i, t, depth):
+        """Argument `i`; None if there is none of its type."""
+        param = call.params[i]
+        if param == "regex":
+            return self.pick(PATTERNS)
+        if param == "zone":
+            return self.pick(ZONES)
+        if param == "const f64":
+            return self.pick(("0.0", "0.5", "1.0", "0.25", "0.9"))
+        if param == "const str":
+            units = UNITS.get(call.params[0])
+            return f"\"{self.pick(units if call.name == 'truncate' and units else FORMATS)}\""
+        kind, nullable = kind_of(param)
+        if call.name == "format" and i == 1:
+            return f"\"{self.pick(NUMBER_FORMATS)}\""
+        if kind == "i64" and call.name in GROWING:
+            return str(self.random.randint(0, 12))
+        if kind in ("T", "decimal"):
+            kind = t or (kinds.scalar(self.random) if kind == "T" else self.pick(kinds.DECIMALS))
+        elif not kinds.is_scalar(kind) and kind[1] == "T":
+            kind = ("list", t or self.pick(("i64", "str", "f64")), False)
+        if call.name in ("null_if", "greatest", "least", "hash") and (not kinds.is_scalar(kind) or kind == "json"):
+            return None
+        return self.nullable(kind, depth) if nullable else self.of(kind, depth)
+
+    # ---- scalars -------------------------------------------------------------------------------
+
+    def scalar_ways(self, kind):
+        if kind == "bool":
+            return [self.compare, self.compare, self.logic, self.null_test, self.among]
+        ways = [self.cast]
+        if kind in kinds.INTEGERS or kind in kinds.FLOATS:
+            ways += [self.arithmetic] * 3
+        elif kind.startswith("decimal"):
+            ways.append(self.decimals)
+        elif kind == "str":
+            ways += [self.join_text, self.fstring]
+        elif kind == "duration":
+            ways += [lambda k, d: f"({self.of('timestamp', d)} - {self.of('timestamp', d)})",
+                     lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of(k, d)})",
+                     lambda k, d: f"({self.of(k, d)} {self.pick(('*', '//'))} {self.of('i64', d)})"]
+        elif kind.startswith("timestamp"):
+            ways.append(lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of('duration', d)})")
+        if self.places and kind in ("str", "i64"):
+            ways.append(lambda k, d: "source()" if k == "str" else self.pick(("line()", "offset()")))
+        return ways
+
+    def arithmetic(self, kind, depth):
+        if kind == "f64" and self.chance(0.3):
+            other = self.pick(("i64", "i32", "u8", "decimal(15,2)", "f64"))
+            return f"({self.of(other, depth)} / {self.divisor(other, depth)})"
+        if kind in kinds.FLOATS:
+            op = self.pick(("+", "-", "*", "/", "%"))
+        else:
+            op = self.pick(("+", "-", "*", "//", "%"))
+        if self.chance(0.1) and (kind in kinds.FLOATS or kind.startswith("i")):
+            return f"(-{self.of(kind, depth)})"
+        right = self.divisor(kind, depth) if op in ("//", "%", "/") else self.of(kind, depth)
+        return f"({self.of(kind, depth)} {op} {right})"
+
+    def divisor(self, kind, depth):
+        """A zero as such is an error of the program."""
+        text = self.of(kind, depth)
+        return f"greatest({text}, {text})" if re.fullmatch(r"(\w+\()?[-(]*\"?0?\.?0*\"?(, \d+, \d+)?\)*", text) else text
+
+    def decimals(self, kind, depth):
+        precision, scale = kinds.digits_of(kind)
+        op = self.pick(("+", "-", "*"))
+        left, right = self.pick(kinds.DECIMALS), self.pick(kinds.DECIMALS)
+        if op == "*" and kinds.digits_of(left)[1] + kinds.digits_of(right)[1] > 38:
+            op = "+"
+        return f"decimal({self.of(left, depth)} {op} {self.of(right, depth)}, {precision}, {scale})"
+
+    def join_text(self, kind, depth):
+        return f"({self.of(kind, depth)} + {self.of(kind, depth)})"
+
+    def fstring(self, kind, depth):
+        found = [n for n, k, q in self.columns if not q and kinds.is_scalar(k) and k not in ("json", "bytes")]
+        return f"f\"<{{{self.pick(found)}}}>\"" if found else self.leaf(kind)
+
+    def cast(self, kind, depth):
+        if kind.startswith("decimal"):
+            source = self.pick(("i64", "f64", "str", *kinds.DECIMALS, "i8"))
+            precision, scale = kinds.digits_of(kind)
+            return f"decimal({self.of(source, depth)}, {precision}, {scale})"
+        if kind.startswith("timestamp"):
+            name = "timestamp" if kind == "timestamp" else f"timestamp_{kind[10:-1]}"
+            return f"{name}({self.unchecked(self.pick(('date', 'str', *kinds.TIMESTAMPS)), depth)})"
+        sources = {"str": ("i64", "f64", "f32", "bool", "date", "timestamp", "duration", "decimal(15,2)", "u8"),
+                   "date": ("str", "timestamp", "timestamp[s]"), "duration": ("str", "i64"),
+                   "bytes": ("str",), "json": ("str",)}
+        numbers = (*kinds.INTEGERS, *kinds.FLOATS, "str", "decimal(15,2)")
+        return f"{kind}({self.unchecked(self.pick(sources.get(kind, numbers)), depth)})"
+
+    def unchecked(self, kind, depth):
+        """Not a text as such: the compiler reads dates and times in those."""
+        text = self.of(kind, depth)
+        return f"trim({text})" if text.startswith("\"") else text
+
+    # ---- predicates ----------------------------------------------------------------------------
+
+    def comparable(self):
+        found = [k for _, k, _ in self.columns if kinds.is_scalar(k) and k != "json"]
+        return self.pick(found) if found and self.chance(0.8) else kinds.scalar(self.random)
+
+    def side(self, kind, depth):
+        return self.nullable(kind, depth) if self.chance(0.25) else self.of(kind, depth)
+
+    def compare(self, _, depth):
+        kind = self.comparable()
+        op = self.pick(("==", "!=", "<", "<=", ">", ">="))
+        return f"({self.side(kind, depth)} {op} {self.side(kind, depth)})"
+
+    def logic(self, kind, depth):
+        if self.chance(0.25):
+            return f"(not {self.of(kind, depth)})"
+        return f"({self.of(kind, depth)} {self.pick(('and', 'or'))} {self.of(kind, depth)})"
+
+    def null_test(self, kind, depth):
+        found = [n for n, _, q in self.columns if q]
+        return f"({self.pick(found)} {self.pick(('==', '!='))} null)" if found else self.compare(kind, depth)
+
+    def among(self, _, depth):
+        kind = self.comparable()
+        if self.chance(0.5) and kind != "bool":
+            return f"({self.side(kind, depth)} in {self.of(kind, 0)}..{self.of(kind, 0)})"
+        items = ", ".join(self.of(kind, 0) for _ in range(self.random.randint(1, 4)))
+        return f"({self.side(kind, depth)} in [{items}])"

@@ -1,0 +1,407 @@
+"""pipeline.py: random well-typed programs over random tables, kept in pieces that can be dropped."""
+import expressions
+import kinds
+import tables
+
+KEYS_MAX = 3
+STEPS_MAX = 7
+
+
+class Flow:
+    """Where a pipeline stands: `columns` are (name, kind, may be null)."""
+
+    def __init__(self, columns, places=False):
+        self.columns, self.places = list(columns), places
+
+    def copy(self):
+        return Flow(self.columns, self.places)
+
+
+class Program:
+    """Statements; each is a head and steps, a step a keyword, its items and what follows them."""
+
+    def __init__(self, statements, files, sinks):
+        self.statements, self.files, self.sinks = statements, files, sinks
+
+    def text(self):
+        return "\n\n".join(statement_text(s) for s in self.statements) + "\n"
+
+
+def statement_text(statement):
+    return "\n| ".join([statement[0], *(step_text(step) for step in statement[1:])])
+
+
+def step_text(step):
+    before, items, after = step
+    return before + ", ".join(items) + after
+
+
+def named(name):
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def is_key(kind):
+    return kinds.is_scalar(kind) and kind != "json"
+
+
+class Maker:
+    def __init__(self, random, sizes):
+        self.random, self.sizes = random, sizes
+        self.statements, self.files, self.flows, self.sinks = [], {}, {}, []
+        self.params, self.functions = [], []
+        self.fresh = 0
+
+    def chance(self, share):
+        return self.random.random() < share
+
+    def pick(self, items):
+        return self.random.choice(items)
+
+    def name(self, stem):
+        self.fresh += 1
+        return f"{stem}{self.fresh}"
+
+    def expressions(self, flow, random_too=True):
+        columns = [(named(n), k, q) for n, k, q in flow.columns]
+        return expressions.Expressions(self.random, columns, self.params, self.functions, flow.places)
+
+    # ---- statements ----------------------------------------------------------------------------
+
+    def program(self):
+        for _ in range(self.random.randint(0, 2)):
+            kind = self.pick(("i64", "f64", "str", "bool", "date"))
+            name = self.name("p")
+            self.statements.append([f"param {name}: {kind} = {kinds.constant(self.random, kind)}"])
+            self.params.append((name, kind))
+        for _ in range(self.random.randint(0, 2)):
+            self.function()
+        for _ in range(self.random.randint(1, 2)):
+            self.let(self.source())
+        for _ in range(self.random.randint(0, 2)):
+            self.let(None)
+        for name in list(self.flows):
+            self.output(name)
+        if self.chance(0.3):
+            self.output(self.pick(list(self.flows)))
+        self.rejects()
+        return Program(self.statements, self.files, self.sinks)
+
+    def function(self):
+        params = [(f"v{i}", kinds.scalar(self.random)) for i in range(self.random.randint(1, 2))]
+        result = kinds.scalar(self.random)
+        inside = expressions.Expressions(self.random, [(n, k, False) for n, k in params], self.params)
+        name = self.name("fun")
+        declared = ", ".join(f"{n}: {kinds.spelling(k)}" for n, k in params)
+        self.statements.append([f"fn {name}({declared}) -> {kinds.spelling(result)} = {inside.of(result, 2)}"])
+        self.functions.append((name, [k for _, k in params], result))
+
+    def rejects(self):
+        if self.chance(0.1):
+            return
+        where = self.pick((" write jsonl(\"rejects.jsonl\")", " write jsonl(\"rejects.jsonl\")",
+                           " write csv(\"rejects.csv\")", ""))
+        limit = self.pick((" limit 1000000",) * 6 + (" limit 100%", " limit 3", " limit 5%", " limit 0"))
+        self.statements.append([f"rejects{where}{limit}"])
+
+    def let(self, head):
+        name = self.name("flow")
+        if head:
+            head, flow = head
+        else:
+            head = self.pick(list(self.flows))
+            flow = self.flows[head].copy()
+            flow.places = False
+        steps = [self.step(flow) for _ in range(self.random.randint(0, STEPS_MAX // 2))]
+        self.statements.append([f"let {name} = {head}", *filter(None, steps)])
+        self.flows[name] = flow
+
+    def source(self):
+        roll = self.random.random()
+        if roll < 0.06:
+            return f"range({self.random.randint(0, 5000)})", Flow([("i", "i64", False)], True)
+        if roll < 0.12:
+            return self.inline()
+        name = self.name("in")
+        make, suffix = self.pick(((tables.csv, ".csv"),) * 6 + ((tables.jsonl, ".jsonl"),) * 4 + ((tables.text, ".txt"),))
+        table = make(self.random, name + suffix, self.sizes)
+        self.files[table.name] = table.pieces
+        head = f"read {table.form}({', '.join([kinds.quote(table.name), *table.options])})"
+        if table.form != "text":
+            declared = ", ".join(f"{named(n)}: {kinds.spelling(k, q)}" for n, k, q in table.columns)
+            head += f" as {{{declared}}}"
+        return head, Flow(table.columns, True)
+
+    def inline(self):
+        columns = [(self.name("c"), self.pick(("i64", "str", "f64", "bool")), False)
+                   for _ in range(self.random.randint(1, 3))]
+        rows = ["{" + ", ".join(f"{n}: {kinds.constant(self.random, k)}" for n, k, _ in columns) + "}"
+                for _ in range(self.random.randint(1, 5))]
+        return "[" + ", ".join(rows) + "]", Flow(columns, True)
+
+    def output(self, name):
+        flow = self.flows[name].copy()
+        flow.places = False
+        steps = [self.step(flow) for _ in range(self.random.randint(0, STEPS_MAX))]
+        self.statements.append([name, *filter(None, steps), self.sink(flow)])
+
+    def sink(self, flow):
+        texts = [n for n, k, q in flow.columns if k == "str" and not q]
+        roll = self.random.random()
+        name = self.name("out")
+        if texts and roll < 0.06:
+            column = self.pick(texts)
+            flow.columns = [(column, "str", False)]
+            self.sinks.append(name + ".txt")
+            return (f"select {named(column)} | write text(\"{name}.txt\")", [], "")
+        if roll < 0.4:
+            self.sinks.append(name + ".jsonl")
+            return (f"write jsonl(\"{name}.jsonl\")", [], "")
+        dialect = tables.Dialect(self.random, False)
+        self.sinks.append(name + ".csv")
+        return ("write csv(", [f"\"{name}.csv\"", *dialect.options()], ")")
+
+    # ---- steps ---------------------------------------------------------------------------------
+
+    def step(self, flow):
+        ways = [self.where] * 3 + [self.derive] * 5 + [self.select, self.drop, self.rename, self.explode, self.group,
+                self.group, self.aggregate, self.sort, self.sort, self.limit, self.skip, self.distinct, self.join,
+                self.join, self.union, self.zip, self.sample, self.shuffle, self.hint, self.repartition]
+        way = self.pick(ways)
+        step = way(flow)
+        if way not in (self.where, self.derive, self.select, self.drop, self.rename, self.explode, self.sample,
+                       self.hint):
+            flow.places = False
+        return step
+
+    def where(self, flow):
+        return ("where ", [self.expressions(flow).of("bool", self.random.randint(1, 4))], "")
+
+    def derive(self, flow):
+        items, used = [], set()
+        for _ in range(self.random.randint(1, 3)):
+            kind = kinds.scalar(self.random) if self.chance(0.85) else self.pick((("list", "i64", False),
+                                                                                 ("list", "str", False), "json"))
+            maker = self.expressions(flow)
+            nullable = self.chance(0.15)
+            text = (maker.nullable if nullable else maker.of)(kind, self.random.randint(1, 4))
+            if self.chance(0.1):
+                text += " else " + (kinds.literal(self.random, kind) if self.chance(0.7) else "reject")
+            old = [n for n, _, _ in flow.columns if n not in used]
+            name = self.pick(old) if old and self.chance(0.25) else self.name("n")
+            used.add(name)
+            items.append(f"{named(name)}: {kinds.spelling(kind, nullable)} = {text}")
+            self.put(flow, name, kind, nullable)
+        return ("derive ", items, "")
+
+    @staticmethod
+    def put(flow, name, kind, nullable):
+        for i, column in enumerate(flow.columns):
+            if column[0] == name:
+                flow.columns[i] = (name, kind, nullable)
+                return
+        flow.columns.append((name, kind, nullable))
+
+    def some(self, flow, least=1):
+        count = self.random.randint(least, len(flow.columns))
+        return self.random.sample(flow.columns, count)
+
+    def select(self, flow):
+        chosen = self.some(flow)
+        items = [named(n) for n, _, _ in chosen]
+        if self.chance(0.4):
+            kind = kinds.scalar(self.random)
+            name = self.name("n")
+            items.append(f"{name} = {self.expressions(flow).of(kind, 2)}")
+            chosen = [*chosen, (name, kind, False)]
+        flow.columns = chosen
+        return ("select ", items, "")
+
+    def drop(self, flow):
+        if len(flow.columns) < 3:
+            return None
+        gone = self.pick(flow.columns)
+        flow.columns.remove(gone)
+        return ("drop ", [named(gone[0])], "")
+
+    def rename(self, flow):
+        at = self.random.randrange(len(flow.columns))
+        old, kind, nullable = flow.columns[at]
+        new = self.name("r")
+        flow.columns[at] = (new, kind, nullable)
+        return ("rename ", [f"{new} = {named(old)}"], "")
+
+    def explode(self, flow):
+        lists = [i for i, (_, k, _) in enumerate(flow.columns) if not kinds.is_scalar(k) and k[0] == "list"]
+        if not lists:
+            texts = [i for i, (_, k, q) in enumerate(flow.columns) if k == "str" and not q]
+            if not texts:
+                return None
+            at = self.pick(texts)
+            name = self.name("n")
+            old = flow.columns[at][0]
+            flow.columns.append((name, "str", False))
+            return (f"derive {name} = split({named(old)}, \" \") | explode {name}", [], "")
+        at = self.pick(lists)
+        name, kind, _ = flow.columns[at]
+        flow.columns[at] = (name, kind[1], kind[2])
+        return ("explode ", [named(name)], "")
+
+    # ---- breakers ------------------------------------------------------------------------------
+
+    def keys(self, flow, expressions_too=True):
+        """Items of `group by` and their columns."""
+        found = [c for c in flow.columns if is_key(c[1])]
+        count = self.random.randint(1, KEYS_MAX)
+        chosen = self.random.sample(found, min(count, len(found)))
+        items = [named(n) for n, _, _ in chosen]
+        if expressions_too and (not chosen or self.chance(0.25)):
+            kind, name = kinds.scalar(self.random), self.name("k")
+            items.append(f"{name} = {self.expressions(flow).of(kind, 2)}")
+            chosen = [*chosen, (name, kind, False)]
+        return items, chosen
+
+    def aggregates(self, flow):
+        items, columns = [], []
+        for _ in range(self.random.randint(1, 4)):
+            made = self.one_aggregate(flow)
+            if made:
+                name = self.name("g")
+                items.append(f"{name} = {made[0]}")
+                columns.append((name, *made[1]))
+        if not items:
+            name = self.name("g")
+            items, columns = [f"{name} = count()"], [(name, "i64", False)]
+        return items, columns
+
+    def one_aggregate(self, flow):
+        maker = self.expressions(flow)
+        call = self.pick(expressions.CALLS["agg"])
+        kind = "T" if "T" in call.params else None
+        if kind:
+            kind = self.pick([k for _, k, _ in flow.columns] or ["i64"])
+            if not is_key(kind):
+                kind = "str"
+        result, nullable = call.result
+        if "decimal" in call.params:
+            kind = self.pick(kinds.DECIMALS)
+        if result == "T":
+            result = kind
+        elif result == ("list", "T", False):
+            result = ("list", kind, False)
+        elif result == "decimal":
+            result = f"decimal(38,{kinds.digits_of(kind)[1]})"
+        args = []
+        for param in call.params:
+            if param == "const f64":
+                args.append(self.pick(("0.0", "0.1", "0.5", "0.9", "1.0")))
+            else:
+                wanted = kind if param in ("T", "decimal") else param
+                args.append(maker.side(wanted, self.random.randint(0, 2)))
+        text = f"{call.name}({', '.join(args)})"
+        if self.chance(0.2):
+            text += f" where {maker.of('bool', 2)}"
+        return text, (result, nullable)
+
+    def group(self, flow):
+        keys, columns = self.keys(flow)
+        items, more = self.aggregates(flow)
+        flow.columns = columns + more
+        return (f"group by {', '.join(keys)} {{ ", items, " }")
+
+    def aggregate(self, flow):
+        if self.chance(0.5):
+            return self.group(flow)
+        items, flow.columns = self.aggregates(flow)
+        return ("aggregate { ", items, " }")
+
+    def sort(self, flow):
+        items, _ = self.keys(flow, False)
+        if not items or self.chance(0.2):
+            items = [self.expressions(flow).of(kinds.scalar(self.random), 2)]
+        return ("sort ", [i + self.pick(("", "", " desc")) + self.pick(("", "", " nulls first")) for i in items], "")
+
+    def limit(self, flow):
+        return ("limit ", [str(self.pick((0, 1, 3, 10, 100)))], "")
+
+    def skip(self, flow):
+        return ("skip ", [str(self.pick((0, 1, 2, 5, 20)))], "")
+
+    def distinct(self, flow):
+        if all(is_key(k) for _, k, _ in flow.columns) and self.chance(0.4):
+            return ("distinct", [], "")
+        items, _ = self.keys(flow, False)
+        return ("distinct ", items, "") if items else None
+
+    def sample(self, flow):
+        return (f"sample {self.pick(('0.5', '0.1', '0.9', '50%', '1.0'))} seed {self.random.randint(-5, 99)}", [], "")
+
+    def shuffle(self, flow):
+        return (f"shuffle seed {self.random.randint(-5, 99)}", [], "")
+
+    def hint(self, flow):
+        step = self.derive(flow) if self.chance(0.5) else self.where(flow)
+        return (self.pick(("with (batch = 64)", "on cpu", "with (cpus = 1)")) + " { " + step_text(step) + " }", [], "")
+
+    def repartition(self, flow):
+        return (self.pick(("repartition rows 7", "repartition bytes 4KiB")), [], "")
+
+    # ---- two flows -----------------------------------------------------------------------------
+
+    def other(self):
+        """Another flow, its columns renamed."""
+        if not self.flows:
+            return None
+        name = self.pick(list(self.flows))
+        columns = [(self.name("y"), n, k, q) for n, k, q in self.flows[name].columns]
+        items = ", ".join(f"{new} = {named(old)}" for new, old, _, _ in columns)
+        return f"({name} | select {items})", [(new, k, q) for new, _, k, q in columns]
+
+    def join(self, flow):
+        found = self.other()
+        if not found:
+            return None
+        text, right = found
+        pairs = [(a, b) for a in flow.columns for b in right if a[1] == b[1] and is_key(a[1])]
+        if not pairs:
+            return None
+        keys = self.random.sample(pairs, 1 if self.chance(0.8) else min(2, len(pairs)))
+        side = self.pick(("", "left ", "right ", "full ", "semi ", "anti "))
+        left = flow.columns
+        if side in ("right ", "full "):
+            left = [(n, k, True) for n, k, _ in left]
+        if side in ("left ", "full "):
+            right = [(n, k, True) for n, k, _ in right]
+        flow.columns = left if side in ("semi ", "anti ") else left + right
+        on = ", ".join(f"{named(a[0])} == {b[0]}" for a, b in keys)
+        return (f"join {side}{text} on {on}", [], "")
+
+    def union(self, flow):
+        names = [n for n, f in self.flows.items() if f.columns == flow.columns]
+        if names:
+            return (f"union {self.pick(names)}", [], "")
+        found = self.other()
+        return None if not found else self.union_of(flow, found)
+
+    def union_of(self, flow, found):
+        """The columns of both that have one type, under the names of the left."""
+        text, right = found
+        pairs, rest = [], list(right)
+        for column in flow.columns:
+            twin = next((c for c in rest if c[1:] == column[1:]), None)
+            if twin:
+                rest.remove(twin)
+                pairs.append((column, twin[0]))
+        if not pairs:
+            return None
+        flow.columns = [column for column, _ in pairs]
+        mine = ", ".join(named(c[0]) for c in flow.columns)
+        theirs = ", ".join(f"{named(c[0])} = {twin}" for c, twin in self.random.sample(pairs, len(pairs)))
+        return (f"select {mine} | union ({text[1:-1]} | select {theirs})", [], "")
+
+    def zip(self, flow):
+        if not self.flows or self.chance(0.7):
+            return None
+        found = self.other()
+        text, right = found
+        flow.columns = flow.columns + right
+        return (f"limit 1 | zip ({text[1:-1]} | limit 1)", [], "")

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""run.py: random programs over random data, interpreted and compiled: all ways must leave the same bytes.
+
+usage: tests/differential/run.py [--count N] [--seed N] [--keep FOLDER] [--no-shrink]
+
+Program number k of seed N is that of seed N + k: `--count 1 --seed N+k` runs it alone.
+"""
+import argparse
+import concurrent.futures
+import os
+import random
+import shutil
+import sys
+import tempfile
+
+import pipeline
+import shrink
+import ways
+
+SMALL, LARGE, HUGE = ((0, 3), (1, 12), (5, 60)), ((300, 3000),), ((15000, 30000),)
+
+
+def sizes_of(seed):
+    """Most tables are small; one program in 10 has thousands of rows, one in 100 some MiB."""
+    return HUGE if seed % 100 == 99 else LARGE if seed % 10 == 9 else SMALL
+
+
+def make(seed):
+    source = random.Random(seed)
+    return pipeline.Maker(source, sizes_of(seed)).program()
+
+
+def options_of(seed):
+    """Job options to run with: one thread and four, partitions from a few bytes up."""
+    source = random.Random(seed)
+    huge = sizes_of(seed) is HUGE
+    small = source.choice((4096, 65536)) if huge else source.choice((1, 7, 16, 64, 200))
+    return [["--threads=1"], ["--threads=4", f"--partition={small}"],
+            ["--threads=4", f"--partition={source.choice((30000, 300000) if huge else (33, 500, 3000))}"]]
+
+
+def fusions_of(seed):
+    return ("", "--no-fuse") if seed % 3 == 0 else ("",)
+
+
+def judge(seed, keep, shrinks):
+    """(seed, kind, report); kind is "" if all ways agree."""
+    work = tempfile.mkdtemp(prefix=f"sbc-differential-{seed}-")
+    try:
+        program, options, fusions = make(seed), options_of(seed), fusions_of(seed)
+        found = ways.Ways(program, os.path.join(work, "all")).difference(options, fusions)
+        if not found:
+            return seed, "", ""
+        if found[0] != ways.INVALID and shrinks:
+            def fails(smaller):
+                again = ways.Ways(smaller, os.path.join(work, "less")).difference(options, fusions)
+                return bool(again) and again[0] == found[0]
+            program = shrink.Shrinker(program, fails).smallest()
+            found = ways.Ways(program, os.path.join(work, "all")).difference(options, fusions) or found
+        if found[0] == ways.INVALID:
+            keep = os.path.join(keep, ways.INVALID)
+        save(program, os.path.join(keep, str(seed)), found)
+        return seed, *found
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def save(program, folder, found):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    for name, pieces in program.files.items():
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(b"".join(pieces))
+    for name, text in (("p.sbd", program.text()), ("report.txt", "\n".join(found) + "\n")):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=80)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "sbc-differential"))
+    parser.add_argument("--no-shrink", action="store_true")
+    options = parser.parse_args()
+    passed, failed, invalid = 0, 0, 0
+    with concurrent.futures.ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+        tasks = [pool.submit(judge, seed, options.keep, not options.no_shrink)
+                 for seed in range(options.seed, options.seed + options.count)]
+        for task in concurrent.futures.as_completed(tasks):
+            seed, kind, report = task.result()
+            passed += not kind
+            invalid += kind == ways.INVALID
+            failed += bool(kind) and kind != ways.INVALID
+            if kind and kind != ways.INVALID:
+                print(f"FAIL differential {seed}: {kind}\n{report}\n  kept in {options.keep}/{seed}", flush=True)
+    print(f"differential: {invalid} programs do not compile")
+    print(f"differential: {passed} passed, {failed} failed, {invalid} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

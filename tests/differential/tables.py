@@ -1,0 +1,215 @@
+"""tables.py: random source files: CSV in random dialects, JSON lines, plain text; clean, odd or hostile."""
+import json
+
+import kinds
+
+# How often a cell is odd, and a row broken.
+CLEAN, ODD, WILD = (0.0, 0.0), (0.01, 0.01), (0.08, 0.06)
+BAD_BYTES = (b"\xff", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xc0\xaf")
+
+
+class Table:
+    """A file that a `read` names: its columns, options and pieces (rows with their line ends)."""
+
+    def __init__(self, name, form, columns, options, pieces):
+        self.name, self.form, self.columns = name, form, columns
+        self.options, self.pieces = options, pieces
+
+    def body(self):
+        return b"".join(self.pieces)
+
+
+class Dialect:
+    """Of a CSV file, read or written."""
+
+    def __init__(self, random, reading):
+        self.delimiter = random.choice((",", ",", ",", ";", "|", "\t"))
+        self.quote = random.choice(("\"", "\"", "\"", "'", ""))
+        self.header = random.random() < 0.85
+        self.comment = "#" if reading and random.random() < 0.15 else ""
+        self.null = random.choice(([""], [""], ["NA"], ["", "NULL"], ["-", ""]))
+        self.decimal = "," if random.random() < 0.1 and self.delimiter != "," else "."
+
+    def options(self):
+        found = []
+        if self.delimiter != ",":
+            found.append(f"delimiter = {kinds.quote(self.delimiter)}")
+        if self.quote != "\"":
+            found.append(f"quote = {kinds.quote(self.quote)}")
+        if not self.header:
+            found.append("header = false")
+        if self.comment:
+            found.append(f"comment = {kinds.quote(self.comment)}")
+        if self.null != [""]:
+            found.append(f"null = [{', '.join(map(kinds.quote, self.null))}]")
+        if self.decimal != ".":
+            found.append("decimal = \",\"")
+        return found
+
+
+class Cells:
+    """Makes the text of cells and rows at a level of hostility."""
+
+    def __init__(self, random, level):
+        self.random = random
+        self.odd, self.broken = level
+        self.hostile = level != CLEAN
+
+    def chance(self, share):
+        return self.random.random() < share
+
+    def csv(self, kind, nullable, dialect):
+        if self.chance(self.odd):
+            text = kinds.odd(self.random, kind)
+        elif nullable and self.chance(0.25):
+            return self.random.choice(dialect.null)
+        elif not nullable and self.chance(self.odd):
+            return ""
+        else:
+            text = kinds.canonical(self.random, kind, self.hostile)
+            if dialect.decimal == "," and (kind in kinds.FLOATS or kind.startswith("decimal")):
+                text = text.replace(".", ",")
+        return self.quoted(text, dialect)
+
+    def quoted(self, text, dialect):
+        q = dialect.quote
+        if not q:
+            wanted = text if self.chance(self.odd) else text.translate({10: " ", 13: " ", ord(dialect.delimiter): "_"})
+            return wanted
+        needs = any(c in text for c in (dialect.delimiter, q, "\n", "\r")) or self.chance(0.1)
+        needs = needs or text in dialect.null or dialect.comment and text.startswith(dialect.comment)
+        if needs and not self.chance(self.odd):
+            return q + text.replace(q, q + q) + q
+        return text
+
+    def csv_row(self, columns, dialect, line_end):
+        cells = [self.csv(k, q, dialect) for _, k, q in columns]
+        if self.chance(self.broken):
+            self.break_cells(cells, dialect)
+        row = dialect.delimiter.join(cells).encode("utf-8", "surrogatepass")
+        return self.bytes_of(row) + line_end
+
+    def break_cells(self, cells, dialect):
+        at = self.random.randrange(len(cells))
+        roll = self.random.random()
+        if roll < 0.3:
+            cells.append("extra")
+        elif roll < 0.5:
+            del cells[at]
+        elif roll < 0.7 and dialect.quote:
+            cells[at] = dialect.quote + "x" + dialect.quote + "y"
+        elif roll < 0.75 and dialect.quote and self.chance(0.3):
+            cells[at] = dialect.quote + "never closed"
+        else:
+            cells[at] = "  " + cells[at] + " "
+
+    def bytes_of(self, row):
+        if not self.chance(self.broken / 2):
+            return row
+        at = self.random.randrange(len(row) + 1)
+        return row[:at] + self.random.choice(BAD_BYTES) + row[at:]
+
+    def json_row(self, columns, line_end):
+        pairs = []
+        for name, kind, nullable in columns:
+            if nullable and self.chance(0.2) or self.chance(self.odd / 2):
+                continue
+            if self.chance(self.odd):
+                text = kinds.json_odd(self.random, kind)
+            else:
+                text = kinds.json_or_null(self.random, kind, nullable, self.hostile)
+            pairs.append(self.key(name) + self.random.choice((":", ": ")) + text)
+            if self.chance(self.odd / 4):
+                pairs.append(pairs[-1])
+        if self.chance(0.2):
+            pairs.append(f"\"other\": {kinds.json_of(self.random, kinds.nested(self.random))}")
+        if self.chance(0.3):
+            self.random.shuffle(pairs)
+        row = ("{" + self.random.choice((",", ", ")).join(pairs) + "}").encode("utf-8", "surrogatepass")
+        if self.chance(self.broken):
+            row = self.random.choice((row[:-1], row + b"x", b"[" + row + b"]", row.replace(b":", b"", 1), b"null",
+                                      row + b",", b" " + row + b" ", row.replace(b"\"", b"\"\x01", 1),
+                                      row.replace(b"}", b",}", 1), b"{}", b"\t", b"\xef\xbb\xbf" + row))
+        return self.bytes_of(row) + line_end
+
+    def key(self, name):
+        if self.chance(0.05):
+            return "\"" + "".join(f"\\u{ord(c):04x}" for c in name) + "\""
+        return json.dumps(name)
+
+
+def line_end(random, style):
+    return random.choice((b"\n", b"\r\n")) if style == "mixed" else style
+
+
+def row_count(random, sizes):
+    return random.randint(*random.choice(sizes))
+
+
+def columns_of(random, json_too):
+    names = random.sample(("a", "b", "c", "d", "e", "id", "name", "x y", "value", "when", "type"), random.randint(1, 6))
+    kind = kinds.nested if json_too else lambda r: "json" if r.random() < 0.04 else kinds.scalar(r)
+    return [(name, kind(random), random.random() < 0.35) for name in names]
+
+
+def csv(random, name, sizes):
+    columns = columns_of(random, False)
+    dialect = Dialect(random, True)
+    cells = Cells(random, random.choice((CLEAN, ODD, ODD, WILD)))
+    style = random.choice((b"\n", b"\n", b"\n", b"\r\n", "mixed"))
+    pieces = []
+    if dialect.header:
+        heads = [n for n, _, _ in columns]
+        if random.random() < 0.2:
+            random.shuffle(heads)
+        order = [next(c for c in columns if c[0] == n) for n in heads]
+        if random.random() < 0.15:
+            heads.append("extra")
+            order.append(("extra", "str", False))
+        pieces.append(dialect.delimiter.join(heads).encode() + line_end(random, style))
+    else:
+        order = columns
+    if random.random() < 0.1:
+        pieces.insert(0, b"\xef\xbb\xbf")
+    for _ in range(row_count(random, sizes)):
+        end = line_end(random, style)
+        pieces.append(cells.csv_row(order, dialect, end))
+        if random.random() < 0.02:
+            pieces.append(end)
+        if dialect.comment and random.random() < 0.05:
+            pieces.append(b"# a \" comment" + end)
+    drop_last_end(random, pieces)
+    return Table(name, "csv", columns, dialect.options() + read_options(random), pieces)
+
+
+def jsonl(random, name, sizes):
+    columns = columns_of(random, True)
+    cells = Cells(random, random.choice((CLEAN, ODD, ODD, WILD)))
+    style = random.choice((b"\n", b"\n", b"\r\n", "mixed"))
+    pieces = [cells.json_row(columns, line_end(random, style)) for _ in range(row_count(random, sizes))]
+    drop_last_end(random, pieces)
+    return Table(name, "jsonl", columns, read_options(random), pieces)
+
+
+def text(random, name, sizes):
+    cells = Cells(random, random.choice((CLEAN, ODD, WILD)))
+    pieces = []
+    for _ in range(row_count(random, sizes)):
+        line = kinds.word(random, cells.hostile).replace("\n", " ")
+        pieces.append(cells.bytes_of(line.encode()) + random.choice((b"\n", b"\n", b"\r\n")))
+    drop_last_end(random, pieces)
+    return Table(name, "text", [("line", "str", False)], [], pieces)
+
+
+def read_options(random):
+    options = []
+    if random.random() < 0.08:
+        options.append("zone = \"Europe/Berlin\"")
+    if random.random() < 0.05:
+        options.append(f"row_max = {random.choice((40, 100, 1000))}B")
+    return options
+
+
+def drop_last_end(random, pieces):
+    if pieces and random.random() < 0.2:
+        pieces[-1] = pieces[-1].rstrip(b"\r\n")
