@@ -43,25 +43,72 @@ static Val order_bits(Emit *e, const Type *base, Value value) {
     return LLVMBuildXor(e->b, wide, emit_i64(e, INT64_MIN), "");
 }
 
-static Val emit_prefix(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
-    Val fn = begin_function(e, "prefix", index, e->i64, 1);
-    const Slot *slot = &breaker->slots[0];
-    SortKey key = op->sort.keys[0];
-    Value value = slot_load(e, slot, LLVMGetParam(fn, 0));
-    const Type *base = type_base(slot->type);
+// How many bits of a key the prefix takes if there is room; the whole value but for texts.
+static uint32_t prefix_bits(const Type *base) {
+    enum { F32_BITS = 35 };  // As f64: of its 52 bits behind the exponent a f32 uses 23.
+    if (base->kind == TYPE_BOOL) return 1;
+    if (base->kind == TYPE_F32) return F32_BITS;
+    return type_is_bytes(base) ? 64 : 8 * (uint32_t)type_size(base);
+}
+
+// Can the prefix hold a key as a whole, so that the next one may follow?
+static bool fits_prefix(Emit *e, const Type *base) {
+    return !type_is_bytes(base) && !type_is_nested(base) && emit_type(e, base) != e->i128;
+}
+
+// How many keys the prefix of emit_prefix decides alone.
+static uint32_t keys_decided(Emit *e, const Breaker *breaker) {
+    uint32_t used = 0, k = 0;
+    for (; k < breaker->key_count; k++) {
+        const Type *type = breaker->slots[k].type, *base = type_base(type);
+        if (!fits_prefix(e, base)) break;
+        used += prefix_bits(base) + type->nullable;
+        if (used > 64) break;
+    }
+    return k;
+}
+
+// The bits of a value left-aligned in 64, in the key's direction; null: it has none. Of a null value
+// the bits are zero.
+static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) {
+    uint32_t width = prefix_bits(base);
     if (value.valid && type_is_bytes(base))
         value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"), "");
     Val bits = order_bits(e, base, value);
-    if (!bits) {
-        LLVMBuildRet(e->b, emit_i64(e, 0));
-        return fn;
+    if (!bits) return nullptr;
+    bool is_aligned = base->kind == TYPE_F32 || base->kind == TYPE_F64 || type_is_bytes(base);
+    Val mask = emit_i64(e, width == 64 ? -1 : (int64_t)(UINT64_MAX << (64 - width)));
+    if (is_aligned) {
+        bits = LLVMBuildAnd(e->b, bits, mask, "");
+    } else {  // Bit 63 was inverted for the sign, which is now that of the narrow value.
+        bool is_unsigned = base->kind == TYPE_BOOL || (type_is_integer(base) && !type_is_signed(base));
+        bits = LLVMBuildShl(e->b, bits, emit_i64(e, 64 - width), "");
+        if (!is_unsigned && width < 64) bits = LLVMBuildXor(e->b, bits, emit_i64(e, INT64_MIN), "");
     }
-    if (key.descending) bits = LLVMBuildNot(e->b, bits, "");
-    if (value.valid) {  // Null is last, or first: the extreme; `compare` tells it from a value there.
-        Val extreme = key.nulls_first ? emit_i64(e, 0) : emit_i64(e, -1);
-        bits = LLVMBuildSelect(e->b, value.valid, bits, extreme, "");
+    if (descending) bits = LLVMBuildXor(e->b, bits, mask, "");
+    return value.valid ? LLVMBuildSelect(e->b, value.valid, bits, emit_i64(e, 0), "") : bits;
+}
+
+// As much of the keys as 64 bits hold, the first one on top: for each a bit that tells nulls apart,
+// if there can be any, then the value. The last one may be cut.
+static Val emit_prefix(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
+    Val fn = begin_function(e, "prefix", index, e->i64, 1), all = emit_i64(e, 0);
+    uint32_t used = 0;
+    for (uint32_t k = 0; k < breaker->key_count && used < 64; k++) {
+        SortKey key = op->sort.keys[k];
+        const Type *base = type_base(breaker->slots[k].type);
+        Value value = slot_load(e, &breaker->slots[k], LLVMGetParam(fn, 0));
+        if (value.valid) {
+            Val late = key.nulls_first ? value.valid : LLVMBuildNot(e->b, value.valid, "");
+            Val bit = LLVMBuildZExt(e->b, late, e->i64, "");
+            all = LLVMBuildOr(e->b, all, LLVMBuildShl(e->b, bit, emit_i64(e, 63 - used++), ""), "");
+        }
+        Val bits = used < 64 ? prefix_part(e, base, value, key.descending) : nullptr;
+        if (bits) all = LLVMBuildOr(e->b, all, LLVMBuildLShr(e->b, bits, emit_i64(e, used), ""), "");
+        if (!fits_prefix(e, base)) break;
+        used += prefix_bits(base);
     }
-    LLVMBuildRet(e->b, bits);
+    LLVMBuildRet(e->b, all);
     return fn;
 }
 
@@ -117,9 +164,12 @@ static void compare_key(Emit *e, const Slot *slot, SortKey key, Val x, Val y) {
     emit_at(e, end);
 }
 
+// Compares rows of one prefix: by the keys that it does not hold. Null: it holds all.
 static Val emit_compare_rows(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
+    uint32_t decided = keys_decided(e, breaker);
+    if (decided == breaker->key_count) return nullptr;
     Val fn = begin_function(e, "compare", index, e->i32, 2);
-    for (uint32_t k = 0; k < breaker->key_count; k++)
+    for (uint32_t k = decided; k < breaker->key_count; k++)
         compare_key(e, &breaker->slots[k], op->sort.keys[k], LLVMGetParam(fn, 0), LLVMGetParam(fn, 1));
     LLVMBuildRet(e->b, emit_i32(e, 0));
     return fn;
