@@ -150,6 +150,18 @@ static bool *find_fails(const Graph *graph) {
     return fails;
 }
 
+// Does a limit say how many of the operator's rows are judged? A border would judge all of them.
+static bool before_limit(const Graph *graph, OpId id) {
+    for (uint32_t i = id.i + 1; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            if (op->inputs[k].i != id.i) continue;
+            if (op->kind == OP_LIMIT || (streams(op->kind) && before_limit(graph, op->id))) return true;
+        }
+    }
+    return false;
+}
+
 Plan *plan_make(Graph *graph, PlanOptions options) {
     Plan *plan = arena_new_of(graph->arena, Plan);
     *plan = (Plan){.graph = graph, .usage = graph_usage(graph), .fails = find_fails(graph)};
@@ -158,7 +170,8 @@ Plan *plan_make(Graph *graph, PlanOptions options) {
         const Op *op = &graph->ops[i];
         if (!plan->usage.ops[i]) continue;
         plan_op(&planner, op);
-        if (options.no_fuse && streams(op->kind)) cut(&planner, op->id, op->id, because_off);
+        bool apart = options.no_fuse && streams(op->kind) && !before_limit(graph, op->id);
+        if (apart) cut(&planner, op->id, op->id, because_off);
     }
     stages_finish(&planner);
     plan_layout(plan);
