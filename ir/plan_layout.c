@@ -251,6 +251,11 @@ static void search_place(void *self, ExprId *slot, Scope scope, TypeKind wanted)
         search->found = graph_at(search->graph, id)->op == EXPR_PLACE;
 }
 
+// A field that needs a quote where there is none cannot be written.
+static bool sink_rejects(const Op *op) {
+    return op->kind == OP_SINK && op->sink.format == FORMAT_CSV && !op->sink.options.csv.quote;
+}
+
 // By operator: does something behind it ask for the place of the source's row?
 static bool *find_places(const Plan *plan) {
     const Graph *graph = plan->graph;
@@ -267,6 +272,7 @@ static bool *find_places(const Plan *plan) {
         PlaceSearch search = {.graph = graph, .walk = walk_make(graph)};
         search.found = wanted[i] && traced[i];
         if (!search.found && plan->usage.ops[i]) op_each_expr(op, &search, search_place);
+        search.found |= plan->usage.ops[i] && sink_rejects(op);
         for (uint32_t k = 0; k < op->input_count; k++)
             wanted[op->inputs[k].i] |= search.found && traced[op->inputs[k].i];
     }

@@ -109,6 +109,16 @@ static bool take_failure(StageRun *run, const UnitResult *result) {
 
 // ---- rows and figures -----------------------------------------------------------------------
 
+// A unit of whole files: each is one row.
+static bool take_whole_files(StageRun *run, SourceFile *files, int64_t count) {
+    for (int64_t i = 0; i < count; i++) {
+        files[i].rows = 1;
+        files[i].bytes = files[i].size;
+        if (!source_file_check(&files[i], &run->job->trouble)) return false;
+    }
+    return true;
+}
+
 static bool take_source(StageRun *run, const UnitResult *result) {
     Job *job = run->job;
     const Unit *unit = &result->unit;
@@ -116,11 +126,8 @@ static bool take_source(StageRun *run, const UnitResult *result) {
     int64_t made = result->counts[run->setup.source->step * SB_COUNTS + SB_MADE];
     SourceFile *file = &run->setup.files->files[unit->file];
     run->rows += made;
+    if (run->stage->input != SB_INPUT_TEXT) return take_whole_files(run, file, made);
     file->rows += made;
-    if (run->stage->input != SB_INPUT_TEXT) {
-        file->bytes = file->size;
-        return source_file_check(file, &job->trouble);
-    }
     int64_t end = result->stopped ? unit->offset + result->cursor : unit->next;
     if (end > file->bytes) file->bytes = end;
     atomic_store(&job->progress.rows, run->rows);

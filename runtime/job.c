@@ -285,7 +285,10 @@ static bool publish(Job *job) {
 static int finish(Job *job, bool ran) {
     uint32_t over = job->rejects.count;
     bool data_failed = job->trouble.kind == TROUBLE_NONE && (job->failing || !within_limits(job, &over));
-    if (data_failed && job->failing) rejects_sort(&job->rejects);
+    if (data_failed && job->failing) {
+        rejects_sort(&job->rejects);
+        over = rejects_before(&job->rejects, job->failing);
+    }
     job_summary_count(job);
     if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, over)) {
         if (data_failed && job->has_rejects_sink) sink_publish(&job->sinks[job->what->sink_count], &job->trouble);

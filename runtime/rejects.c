@@ -120,6 +120,12 @@ static int compare(const void *left, const void *right) {
     return 0;
 }
 
+uint32_t rejects_before(const RejectList *list, const Reject *reject) {
+    uint32_t count = 0;
+    while (count < list->count && compare(&list->items[count], reject) < 0) count++;
+    return count;
+}
+
 void rejects_sort(RejectList *list) {
     if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare);
 }

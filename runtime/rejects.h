@@ -52,6 +52,8 @@ bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts);
 bool rejects_move(RejectList *list, RejectList *from);
 void rejects_close(RejectList *list);
 void rejects_sort(RejectList *list);
+// The number of records of a sorted list that stand before `reject`.
+uint32_t rejects_before(const RejectList *list, const Reject *reject);
 
 typedef struct RejectLimits {
     int64_t rows;    // -1: no such limit.

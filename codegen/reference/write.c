@@ -58,7 +58,7 @@ void sink_run(Job *job, Node *node) {
             text_buf_free(&line);
             continue;
         }
-        bool full = part->rows && (int64_t)(part->text.len + line.len) > sink->part_bytes;
+        bool full = part->rows && (int64_t)part->text.len >= sink->part_bytes;
         if (full && is_folder_path(sink->path)) part = part_new(job, node, sink);
         text_buf_add(&part->text, text_buf_view(&line));
         text_buf_free(&line);
