@@ -137,6 +137,7 @@ static void sink(Graph *graph, OpId input, uint32_t only) {
     op->inputs[0] = input;
     op->sink.path = path;
     op->sink.options.row_max = op->sink.options.bytes = EXPR_NONE;
+    op->sink.options.csv = (CsvOptions){.delimiter = ',', .quote = '"'};
     op->sink.columns = columns;
     op->sink.column_count = count;
 }
