@@ -89,7 +89,10 @@ build) build ;;
 test)
     install_packages
     install_zig
-    zig build test -Dllvm="$LLVM"
+    # tests/suites.sh sums up what each suite says; every suite runs alone with the same command.
+    export ZIG_DEBUG_CMD=1 LLVM
+    exec sh tests/suites.sh ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" \
+        tests/oracle/run.sh tests/sanitize.sh tests/fuzz/run.sh
     ;;
 demo)
     build

@@ -1,0 +1,10 @@
+"""oracle.py [PART OF A NAME]: every comparison of this folder; run.sh calls it."""
+import sys
+
+import harness
+import numbers_cases
+import relational
+import text_cases
+import tpch  # noqa: F401
+
+sys.exit(harness.run_all(sys.argv[1] if len(sys.argv) > 1 else ""))

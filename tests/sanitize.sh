@@ -1,0 +1,247 @@
+#!/bin/bash
+# sanitize.sh [long]: the compiler, the runtime, jobs and unit tests under AddressSanitizer and
+# UBSan; jobs on several threads under ThreadSanitizer; jobs under valgrind. Everything is built by
+# clang-22 (zig cannot link the runtimes of the sanitizers) into build/sanitize/, file by file when
+# something is newer. Without `long` slow unit tests are left out. One line a test; a failure
+# prints the end of its log.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+mode=${1:-short}
+work=$PWD/build/sanitize
+passed=0 failed=0 skipped=0
+LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
+CFLAGS="-std=gnu23 -g -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
+    -I. --embed-dir=stdlib"
+LLVM=${LLVM:-/usr/lib/llvm-22}
+
+pass() { echo "ok   $1"; passed=$((passed + 1)); }
+skip() { echo "skip $1: $2"; skipped=$((skipped + 1)); }
+fail() { echo "FAIL $1, $2:"; tail -n 40 "$2"; failed=$((failed + 1)); }
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+    exit
+}
+
+# check NAME LOG COMMAND...: one test, which passes when the command does.
+check() {
+    local name=$1 log=$2
+    shift 2
+    if "$@" >"$log" 2>&1; then pass "$name"; else fail "$name" "$log"; fi
+}
+
+# The C files of one list of build.zig.
+files() {
+    sed -n "/^const $1: /,/^};/p" build.zig | grep -o '"[^"]*\.c"' | tr -d '"' | sed "s#^#$2/#"
+}
+
+# objects KIND FLAGS FILE...: compiles what is older than any header or its source.
+objects() {
+    local kind=$1 flags=$2 file object header
+    shift 2
+    header=$(find ir frontend driver codegen runtime stdlib tests/unit -name '*.h' -o -name '*.def' -o -name '*.decl' |
+        xargs ls -t | head -1)
+    for file; do
+        object=$work/$kind/${file%.c}.o
+        [ "$object" -nt "$file" ] && [ "$object" -nt "$header" ] && continue
+        mkdir -p "${object%/*}"
+        # shellcheck disable=SC2086
+        printf '%s\0' "clang-22 ${CFLAGS//$'\n'/ } $flags -c $file -o $object"
+    done | xargs -0 -r -P "$(nproc)" -I{} sh -c '{}'
+}
+
+# archive KIND NAME FILE...: a library of their objects.
+archive() {
+    local library=$work/$1/lib/$2.a kind=$1
+    shift 2
+    mkdir -p "${library%/*}"
+    rm -f "$library"
+    "$LLVM/bin/llvm-ar" crs "$library" $(printf "$work/$kind/%s\n" "${@%.c}" | sed 's/$/.o/')
+}
+
+# A linker for sbc, found as `mold` in PATH: links its objects with clang and a sanitizer.
+linker() {
+    mkdir -p "$work/$1/path"
+    cat >"$work/$1/path/mold" <<END
+#!/bin/bash
+objects=() output=
+while [ \$# -gt 0 ]; do
+    case \$1 in
+    -o) output=\$2; shift ;;
+    */crt*.o | */Scrt*.o) ;;
+    *.o) objects+=("\$1") ;;
+    esac
+    shift
+done
+exec clang-22 $2 -pie -rdynamic -o "\$output" "\${objects[@]}" $work/$1/lib/libsbrt.a $LIBRARIES
+END
+    chmod +x "$work/$1/path/mold"
+}
+
+# The hot files of the standard library as bitcode, as build.zig makes it, for codegen to embed.
+bitcode() {
+    local out=$work/bitcode name names
+    names=$(sed -n '/^const stdlib_hot: /,/^};/p' build.zig | grep -o '^ *"[a-z_]*"' | tr -d '" ')
+    mkdir -p "$out"
+    for name in $names; do
+        [ "$out/$name.bc" -nt "stdlib/$name.c" ] && continue
+        clang-22 -std=gnu23 -O2 -c -emit-llvm -I. -target x86_64-linux-gnu -march=x86-64 \
+            -fno-stack-protector -ffp-contract=off "stdlib/$name.c" -o "$out/$name.bc" || return
+    done
+    {
+        for name in $names; do
+            printf 'static const unsigned char %s_bc[] = {\n#embed <%s.bc>\n};\n' "$name" "$name"
+        done
+        printf '#define EACH_FILE(X)'
+        printf ' X(%s)' $names
+        echo
+    } >"$out/stdlib_bitcode.inc"
+}
+
+RUNTIME=$(files runtime runtime)
+STDLIB=$(files stdlib stdlib)
+CORE="$(files ir ir) $(files frontend frontend) $(files codegen_reference codegen/reference)
+    $(files codegen_build codegen/build) $(files driver driver)"
+CODEGEN=$(files codegen codegen)
+
+# ---- AddressSanitizer and UBSan ----------------------------------------------------------------
+
+ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+
+# shellcheck disable=SC2086
+build_asan() {
+    objects asan "$ASAN" $CORE $RUNTIME $STDLIB sbc.c &&
+        objects asan/pic "$ASAN -fPIC -I$work/bitcode --embed-dir=$work/bitcode -isystem $LLVM/include" $(files ir ir) $CODEGEN &&
+        archive asan libcore $CORE && archive asan libstd $STDLIB &&
+        archive asan libsbrt $RUNTIME $STDLIB && linker asan "$ASAN" && mkdir -p "$work/asan/bin" &&
+        clang-22 $ASAN -shared -o "$work/asan/lib/libsbc-codegen.so" \
+            $(printf "$work/asan/pic/%s.o\n" $(echo $(files ir ir) $CODEGEN | sed 's/\.c\b//g')) \
+            -L"$LLVM/lib" -lLLVM-22 &&
+        link_asan "$work/asan/sbc.o" "$work/asan/bin/sbc"
+}
+
+# Whole, with its names exported: the reference interpreter finds functions by name.
+# shellcheck disable=SC2086
+link_asan() {
+    clang-22 $ASAN -rdynamic -o "$2" "$1" -Wl,--whole-archive "$work/asan/lib/libstd.a" -Wl,--no-whole-archive \
+        "$work/asan/lib/libcore.a" "$work/asan/lib/libsbrt.a" $LIBRARIES
+}
+
+unit_test() {
+    local program=$work/asan/tests/unit/$1
+    [ "$program" -nt "$program.o" ] && [ "$program" -nt "$work/asan/lib/libsbrt.a" ] ||
+        link_asan "$program.o" "$program" || return
+    "$program"
+}
+
+unit_tests() {
+    local name names
+    names=$(sed -n '/^const unit: /,/^};/p' build.zig | grep -o '^ *"[a-z_]*"' | tr -d '" ')
+    # shellcheck disable=SC2046
+    objects asan "$ASAN" $(printf 'tests/unit/%s.c\n' $names) || return
+    for name in $names; do
+        check "asan unit $name" "$work/asan/$name.log" unit_test "$name"
+    done
+}
+
+# ---- jobs --------------------------------------------------------------------------------------
+
+JOBS="group sort join copy rejects"
+
+data() {
+    mkdir -p "$work/data"
+    [ "$work/data/small.csv" -nt tests/sanitize/data.awk ] && return
+    awk -v rows=120000 -f tests/sanitize/data.awk >"$work/data/large.csv"
+    awk -v rows=120000 -v bad=1 -f tests/sanitize/data.awk >"$work/data/large_bad.csv"
+    awk -v rows=3000 -f tests/sanitize/data.awk >"$work/data/small.csv"
+    awk -v rows=3000 -v bad=1 -f tests/sanitize/data.awk >"$work/data/small_bad.csv"
+}
+
+input_of() {
+    case $1 in
+    rejects) echo "$work/data/$2_bad.csv" ;;
+    *) echo "$work/data/$2.csv" ;;
+    esac
+}
+
+# job KIND NAME SIZE OPTION...: runs a job that KIND linked, in a folder of its own.
+job() {
+    local kind=$1 name=$2 size=$3
+    local folder=$work/$kind/out/$name.$size
+    shift 3
+    rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" || return
+    $WRAPPER "$work/$kind/$name" --input="$(input_of "$name" "$size")" --out=. "$@"
+}
+
+# compile KIND NAME COMPILER: through the linker of KIND. The compiler lets its arenas go at its end,
+# and its two libraries hold the same tables.
+compile() {
+    PATH=$work/$1/path:$PATH ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 "$3" "tests/sanitize/$2.sbd" -o "$work/$1/$2"
+}
+
+asan_job() {
+    compile asan "$1" "$work/asan/bin/sbc" && (job asan "$1" small --threads=2 --overwrite) &&
+        (job asan "$1" large --threads=2 --overwrite)
+}
+
+asan_check() {
+    export ASAN_OPTIONS=detect_leaks=0
+    for file in tests/sanitize/*.sbd tests/syntax/*.sbd; do
+        "$work/asan/bin/sbc" check "$file" >/dev/null 2>&1
+        [ $? -le 1 ] || { "$work/asan/bin/sbc" check "$file"; return 1; }
+    done
+}
+
+# ---- ThreadSanitizer ---------------------------------------------------------------------------
+
+# shellcheck disable=SC2086
+build_tsan() {
+    objects tsan "-fsanitize=thread" $RUNTIME $STDLIB && archive tsan libsbrt $RUNTIME $STDLIB &&
+        linker tsan "-fsanitize=thread"
+}
+
+# Four threads must give what ASan's two gave. The sanitizer needs a fixed layout of addresses.
+tsan_job() {
+    compile tsan "$1" "$COMPILER" && (WRAPPER="setarch -R" job tsan "$1" large --threads=4 --overwrite --partition=1MiB) &&
+        diff -r "$work/asan/out/$1.large" "$work/tsan/out/$1.large"
+}
+
+# shellcheck disable=SC2086
+tsan_unit() {
+    local flags="-fsanitize=thread"
+    objects tsan "$flags" tests/unit/runtime_test.c &&
+        clang-22 $flags -o "$work/tsan/runtime_test" "$work/tsan/tests/unit/runtime_test.o" \
+            "$work/tsan/lib/libsbrt.a" $LIBRARIES && setarch -R "$work/tsan/runtime_test"
+}
+
+# ---- valgrind ----------------------------------------------------------------------------------
+
+# valgrind 3.19 knows x86-64-v3, which a job falls back to on a CPU that says no more.
+valgrind_job() {
+    "$COMPILER" "tests/sanitize/$1.sbd" -o "$work/plain/$1" &&
+        (WRAPPER="valgrind -q --error-exitcode=9 --fair-sched=yes" job plain "$1" small --threads=2 --overwrite) &&
+        diff -r "$work/asan/out/$1.small" "$work/plain/out/$1.small"
+}
+
+# ---- the suite ---------------------------------------------------------------------------------
+
+WRAPPER=
+COMPILER=${SBC:-$PWD/zig-out/bin/sbc}
+for tool in clang-22 "$LLVM/bin/llvm-ar" "$LLVM/include/llvm-c/Core.h" "$COMPILER"; do
+    command -v "$tool" >/dev/null || [ -e "$tool" ] || { skip sanitizers "$tool is missing"; finish; }
+done
+mkdir -p "$work/plain" "$work/asan" "$work/tsan"
+data
+bitcode >"$work/bitcode.log" 2>&1 && build_asan >"$work/asan.log" 2>&1 || { fail "asan build" "$work/asan.log"; finish; }
+unit_tests
+check "asan compiler" "$work/check.log" asan_check
+for name in $JOBS; do check "asan job $name" "$work/asan.$name.log" asan_job "$name"; done
+build_tsan >"$work/tsan.log" 2>&1 || { fail "tsan build" "$work/tsan.log"; finish; }
+check "tsan unit runtime_test" "$work/tsan.unit.log" tsan_unit
+for name in $JOBS; do check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done
+for name in $JOBS; do
+    if command -v valgrind >/dev/null; then check "valgrind job $name" "$work/valgrind.$name.log" valgrind_job "$name"
+    else skip "valgrind job $name" "valgrind is not installed"; fi
+done
+finish
