@@ -18,12 +18,12 @@ enum {
 };
 
 typedef struct Gen {
-    FILE    *file;
-    char    *at;  // Where the next byte goes.
-    char    *buffer;
+    FILE *file;
+    char *at;  // Where the next byte goes.
+    char *buffer;
     uint64_t state;
-    int64_t  rows;
-    int64_t  vocabulary;
+    int64_t rows;
+    int64_t vocabulary;
 } Gen;
 
 // SplitMix64 (Steele, Lea, Flood, 2014).
@@ -33,22 +33,16 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-static uint64_t next(Gen *g) {
-    return mix(g->state += 0x9e3779b97f4a7c15u);
-}
+static uint64_t next(Gen *g) { return mix(g->state += 0x9e3779b97f4a7c15u); }
 
 // A whole number from 0 to bound - 1.
 static int64_t below(Gen *g, int64_t bound) {
     return (int64_t)(((unsigned __int128)next(g) * (uint64_t)bound) >> 64);
 }
 
-static int64_t between(Gen *g, int64_t low, int64_t high) {
-    return low + below(g, high - low + 1);
-}
+static int64_t between(Gen *g, int64_t low, int64_t high) { return low + below(g, high - low + 1); }
 
-static double unit(Gen *g) {
-    return (double)(next(g) >> 11) * 0x1p-53;
-}
+static double unit(Gen *g) { return (double)(next(g) >> 11) * 0x1p-53; }
 
 // A rank from 0 to bound - 1, rank r about as often as 1 / (r + 1).
 static int64_t zipf(Gen *g, int64_t bound) {
@@ -62,9 +56,7 @@ static void put(Gen *g, const char *text) {
     g->at += len;
 }
 
-static void put_char(Gen *g, char c) {
-    *g->at++ = c;
-}
+static void put_char(Gen *g, char c) { *g->at++ = c; }
 
 static void put_int(Gen *g, int64_t x) {
     char digits[24], *end = digits + sizeof digits, *p = end;
@@ -140,8 +132,8 @@ static const char *pick(Gen *g, const char *const *from, int64_t count) {
 static void trips(Gen *g) {
     static const char *const payments[] = {"credit card", "cash", "no charge", "dispute"};
     const int64_t start = INT64_C(1767225600);  // 2026-01-01
-    put(g, "vendor,pickup,dropoff,passengers,distance,rate_code,cab,pickup_zone,dropoff_zone,payment,"
-           "fare,extra,tip,total");
+    put(g, "vendor,pickup,dropoff,passengers,distance,rate_code,cab,pickup_zone,dropoff_zone,"
+           "payment,fare,extra,tip,total");
     end_row(g);
     for (int64_t i = 0; i < g->rows; i++) {
         int64_t pickup = start + below(g, (int64_t)DAYS_OF_TRIPS * DAY);
@@ -402,11 +394,15 @@ static void documents(Gen *g) {
         for (int k = 0; k < 30; k++) {
             int64_t rank = zipf(g, g->vocabulary);
             char *start = g->at;
-            if (below(g, 20) == 0) put_int(g, below(g, 10000));
-            else put_word(g, rank);
+            if (below(g, 20) == 0)
+                put_int(g, below(g, 10000));
+            else
+                put_word(g, rank);
             if (*start >= 'a' && below(g, 6) == 0) *start -= 'a' - 'A';
-            if (below(g, 8) == 0) put(g, pick(g, marks, 7));
-            else put_char(g, ' ');
+            if (below(g, 8) == 0)
+                put(g, pick(g, marks, 7));
+            else
+                put_char(g, ' ');
         }
         end_row(g);
     }
@@ -416,9 +412,9 @@ static const struct {
     const char *name;
     void (*write)(Gen *g);
 } kinds[] = {
-    {"trips", trips},   {"zones", zones},   {"lineitem", lineitem}, {"orders", orders},
-    {"stations", stations}, {"groups", groups}, {"events", events}, {"words", words},
-    {"records", records}, {"names", names}, {"documents", documents},
+    {"trips", trips},       {"zones", zones},   {"lineitem", lineitem},   {"orders", orders},
+    {"stations", stations}, {"groups", groups}, {"events", events},       {"words", words},
+    {"records", records},   {"names", names},   {"documents", documents},
 };
 
 int main(int argc, char **argv) {

@@ -81,7 +81,7 @@ def prepare(row, data, out, mode):
     connection.execute(f"SET preserve_insertion_order = {'false' if mode == 'unordered' else 'true'}")
     form = {"w1": "FORMAT json", "c3_records": "FORMAT csv, HEADER false, DELIMITER '\t', QUOTE ''"}
     text = f"COPY ({queries(data)[row]}) TO '{out}' ({form.get(row, 'FORMAT csv, HEADER')})"
-    return lambda: connection.execute(text)
+    return lambda: connection.execute(text).fetchall()
 
 
 timing.main(prepare)

@@ -5,7 +5,7 @@ enum { COLUMNS = 14, PICKUP = 1, DISTANCE = 4, FARE = 10, TIP = 12, TOTAL = 13, 
 
 typedef struct Hour {
     int64_t trips, total, farthest;
-    double  rates;
+    double rates;
 } Hour;
 
 typedef struct State {

@@ -45,9 +45,9 @@ int main(int argc, char **argv) {
         if (n == 0) continue;
         double quantity = (double)(a.quantity + b.quantity), price = (double)(a.price + b.price);
         fprintf(out, "%c,%c,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.0f\n", '@' + i / 2,
-                i % 2 ? 'O' : 'F', quantity, price / 1e2, (double)(a.disc_price + b.disc_price) / 1e4,
-                (double)(a.charge + b.charge) / 1e6, quantity / n, price / 1e2 / n,
-                (double)(a.discount + b.discount) / 1e2 / n, n);
+                i % 2 ? 'O' : 'F', quantity, price / 1e2,
+                (double)(a.disc_price + b.disc_price) / 1e4, (double)(a.charge + b.charge) / 1e6,
+                quantity / n, price / 1e2 / n, (double)(a.discount + b.discount) / 1e2 / n, n);
     }
     return fclose(out) ? 3 : 0;
 }

@@ -1,5 +1,5 @@
-// B1 by hand: stations. Checks nothing: names of up to 32 bytes, at most 20,000 of them, temperatures
-// below 100 with one decimal. Four rows are under way at once.
+// B1 by hand: stations. Checks nothing: names of up to 32 bytes, at most 20,000 of them,
+// temperatures below 100 with one decimal. Four rows are under way at once.
 #include "scan.h"
 
 enum { SLOTS = 1 << 15, LANES = 4 };

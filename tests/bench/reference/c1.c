@@ -1,5 +1,5 @@
-// C1 by hand: JSON lines. Checks nothing: the keys come in one order, strings hold no escapes, countries
-// have two letters, so that the quotes of a line alone say where everything is.
+// C1 by hand: JSON lines. Checks nothing: the keys come in one order, strings hold no escapes,
+// countries have two letters, so that the quotes of a line alone say where everything is.
 #include "scan.h"
 
 enum {
@@ -16,7 +16,7 @@ typedef struct Group {
 } Group;
 
 typedef struct State {
-    Group   *groups;  // By the country's two letters.
+    Group *groups;  // By the country's two letters.
     uint32_t ends[FIELDS_MAX];
 } State;
 
@@ -53,8 +53,9 @@ int main(int argc, char **argv) {
         if (!events) continue;
         int64_t low = !a.events || (b.events && b.low < a.low) ? b.low : a.low;
         fprintf(out, "%c%c,%ld,%.2f,%.17g,%.2f,%.2f\n", letters & 255, letters >> 8, events,
-                (double)(a.total + b.total) / 100, (double)(a.duration + b.duration) / (double)events,
-                (double)low / 100, (double)(a.high > b.high ? a.high : b.high) / 100);
+                (double)(a.total + b.total) / 100,
+                (double)(a.duration + b.duration) / (double)events, (double)low / 100,
+                (double)(a.high > b.high ? a.high : b.high) / 100);
     }
     return fclose(out) ? 3 : 0;
 }

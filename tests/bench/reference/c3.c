@@ -1,5 +1,6 @@
-// C3 by hand: trips sorted by zone, pickup and total, written whole. Checks nothing: the three keys fit
-// into 64 bits (zone below 512, seconds since 2026, totals below 41,943), every row has its line end.
+// C3 by hand: trips sorted by zone, pickup and total, written whole. Checks nothing: the three keys
+// fit into 64 bits (zone below 512, seconds since 2026, totals below 41,943), every row has its
+// line end.
 #include "sort.h"
 
 enum { COLUMNS = 14, PICKUP = 1, ZONE = 7, TOTAL = 13, ZONES = 512, KEY_BITS = 55, LEN_BITS = 16 };
@@ -7,13 +8,13 @@ enum { COLUMNS = 14, PICKUP = 1, ZONE = 7, TOTAL = 13, ZONES = 512, KEY_BITS = 5
 static const int64_t epoch = 1767225600;  // 2026-01-01
 
 typedef struct Half {
-    Text   rows;
-    Pair  *pairs;
+    Text rows;
+    Pair *pairs;
     size_t count, begins[ZONES], bytes[ZONES];
     // Of all:
-    Text   text;
-    Pair  *sorted, *spare;
-    char  *out;
+    Text text;
+    Pair *sorted, *spare;
+    char *out;
     size_t *bucket_begins, *bucket_bytes;
     atomic_size_t *next;
 } Half;
@@ -70,7 +71,8 @@ int main(int argc, char **argv) {
     static size_t begins[ZONES + 1], bytes[ZONES + 1];
     atomic_size_t next = 0;
     const char *middle = next_row(text, text.at + text.len / 2);
-    size_t first = (size_t)(middle - text.at), header = whole.len - text.len, count = 0, at = header;
+    size_t first = (size_t)(middle - text.at), header = whole.len - text.len, count = 0,
+           at = header;
     halves[0].rows = (Text){text.at, first};
     halves[1].rows = (Text){middle, text.len - first};
     for (size_t i = 0; i < THREADS; i++) {

@@ -4,11 +4,11 @@
 enum { RECORD = 100, LETTERS = 26, BUCKETS = LETTERS * LETTERS };
 
 typedef struct Half {
-    size_t         begin, end, begins[BUCKETS];
-    const char    *records;
-    Pair          *sorted, *spare;
-    char          *out;
-    size_t        *bucket_begins;
+    size_t begin, end, begins[BUCKETS];
+    const char *records;
+    Pair *sorted, *spare;
+    char *out;
+    size_t *bucket_begins;
     atomic_size_t *next;
 } Half;
 

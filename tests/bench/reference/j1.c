@@ -1,4 +1,5 @@
-// J1 by hand: trips by borough. Checks nothing: zones are numbers below 512 and there once, boroughs few.
+// J1 by hand: trips by borough. Checks nothing: zones are numbers below 512 and there once,
+// boroughs few.
 #include "scan.h"
 
 enum { COLUMNS = 14, ZONE = 7, TOTAL = 13, ZONES = 512, BOROUGHS = 64 };
@@ -6,12 +7,12 @@ enum { COLUMNS = 14, ZONE = 7, TOTAL = 13, ZONES = 512, BOROUGHS = 64 };
 typedef struct State {
     const uint8_t *borough_of;
     _Alignas(64) int64_t trips[BOROUGHS];
-    int64_t  total[BOROUGHS];
+    int64_t total[BOROUGHS];
     uint32_t ends[FIELDS_MAX];
 } State;
 
 typedef struct Borough {
-    char    name[32];
+    char name[32];
     uint8_t number;
 } Borough;
 

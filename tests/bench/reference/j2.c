@@ -1,14 +1,22 @@
-// J2 by hand: line items by their orders' priority. Checks nothing: order keys are there once and below
-// 16 million, so that an array by key is the hash table; priorities begin with a digit of their own.
+// J2 by hand: line items by their orders' priority. Checks nothing: order keys are there once and
+// below 16 million, so that an array by key is the hash table; priorities begin with a digit of
+// their own.
 #include "scan.h"
 
-enum { PRICE = 5, LINE_COLUMNS = 17, PRIORITY = 5, ORDER_COLUMNS = 10, KEYS = 1 << 24, DIGITS = 16 };
+enum {
+    PRICE = 5,
+    LINE_COLUMNS = 17,
+    PRIORITY = 5,
+    ORDER_COLUMNS = 10,
+    KEYS = 1 << 24,
+    DIGITS = 16
+};
 
 typedef struct State {
     uint8_t *priority_of;
     _Alignas(64) int64_t lines[DIGITS];
-    int64_t  total[DIGITS];
-    char     names[DIGITS][32];
+    int64_t total[DIGITS];
+    char names[DIGITS][32];
     uint32_t ends[FIELDS_MAX];
 } State;
 
@@ -20,7 +28,8 @@ static void each_order(void *argument, Text block) {
         const char *name = block.at + e[PRIORITY - 1] + 1;
         uint8_t priority = *name & (DIGITS - 1);
         s->priority_of[digits(row, block.at + e[0])] = priority;
-        if (!s->names[priority][0]) memcpy(s->names[priority], name, e[PRIORITY] - e[PRIORITY - 1] - 1);
+        if (!s->names[priority][0])
+            memcpy(s->names[priority], name, e[PRIORITY] - e[PRIORITY - 1] - 1);
         row = block.at + e[ORDER_COLUMNS - 1] + 1;
     }
 }

@@ -1,5 +1,6 @@
-// J3 by hand: distinct names in order of appearance. Checks nothing: two columns, names of up to 32 bytes.
-// Rows are shared out by hash, so that each part of the table is one thread's and stays small.
+// J3 by hand: distinct names in order of appearance. Checks nothing: two columns, names of up to 32
+// bytes. Rows are shared out by hash, so that each part of the table is one thread's and stays
+// small.
 #include "scan.h"
 
 enum { PARTS = 64, LEN_BITS = 8, HEADER_BYTES = sizeof "user\n" - 1 };
@@ -9,13 +10,13 @@ typedef struct Name {
 } Name;
 
 typedef struct Half {
-    Text           rows, text;
-    Name          *names;    // In order of appearance.
-    uint32_t      *by_part;  // Their numbers by part, in order within each.
-    size_t         count, begins[PARTS + 1], kept_bytes;
-    struct Half   *halves;
+    Text rows, text;
+    Name *names;        // In order of appearance.
+    uint32_t *by_part;  // Their numbers by part, in order within each.
+    size_t count, begins[PARTS + 1], kept_bytes;
+    struct Half *halves;
     atomic_size_t *next;
-    char          *out;
+    char *out;
 } Half;
 
 static inline uint64_t hash_name(const char *at, size_t len) {
@@ -24,9 +25,7 @@ static inline uint64_t hash_name(const char *at, size_t len) {
     return hash_key(_mm_xor_si128(low, _mm_slli_epi64(high, 1)));
 }
 
-static size_t part_of(Name name) {
-    return name.hash >> 58;
-}
+static size_t part_of(Name name) { return name.hash >> 58; }
 
 static void *read_half(void *argument) {
     Half *h = argument;

@@ -1,5 +1,5 @@
-// K1 by hand: tokens of letters and digits in lower case. Checks nothing: ASCII only, tokens of up to 16
-// bytes, fewer than 700,000 different ones.
+// K1 by hand: tokens of letters and digits in lower case. Checks nothing: ASCII only, tokens of up
+// to 16 bytes, fewer than 700,000 different ones.
 #include "scan.h"
 
 enum { SLOTS = 1 << 20 };

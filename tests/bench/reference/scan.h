@@ -1,5 +1,5 @@
-// scan.h: what the reference programs share: a mapped file, its rows in blocks over two threads, SIMD
-// search for delimiters, numbers of a fixed form. Nothing here checks its input.
+// scan.h: what the reference programs share: a mapped file, its rows in blocks over two threads,
+// SIMD search for delimiters, numbers of a fixed form. Nothing here checks its input.
 #pragma once
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ enum {
 
 typedef struct Text {
     const char *at;
-    size_t      len;
+    size_t len;
 } Text;
 
 [[noreturn]] static inline void give_up(const char *what) {
@@ -50,8 +50,8 @@ static inline Text map_text(const char *path) {
 // Memory that starts as zeros, on large pages where the system has them.
 static inline void *map_zeros(size_t bytes) {
     const size_t large = 2 << 20;
-    char *room = mmap(nullptr, bytes + large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                      0);
+    char *room = mmap(nullptr, bytes + large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
     if (room == MAP_FAILED) give_up("memory");
     char *aligned = (char *)(((uintptr_t)room + large - 1) & ~(uintptr_t)(large - 1));
     madvise(aligned, bytes, MADV_HUGEPAGE);
@@ -101,7 +101,8 @@ static inline uint32_t *put_bits(uint32_t *to, uint64_t bits, uint32_t base) {
 }
 
 // The offsets from `begin` of every delimiter and line end before `end`; their number.
-static inline size_t index_fields(const char *begin, const char *end, char delimiter, uint32_t *ends) {
+static inline size_t index_fields(const char *begin, const char *end, char delimiter,
+                                  uint32_t *ends) {
     uint32_t *to = ends;
     const char *at = begin;
     for (; end - at >= 64; at += 64)
@@ -136,9 +137,7 @@ static inline int64_t cents(const char *at, const char *end) {
     return (x ^ sign) - sign;
 }
 
-static inline int two_digits(const char *at) {
-    return (at[0] - '0') * 10 + (at[1] - '0');
-}
+static inline int two_digits(const char *at) { return (at[0] - '0') * 10 + (at[1] - '0'); }
 
 // Days from 1970-01-01 of YYYY-MM-DD (Hinnant, "chrono-compatible low-level date algorithms").
 static inline int64_t days_of(const char *at) {
@@ -157,8 +156,8 @@ static inline int64_t seconds_of(const char *at) {
 
 // The first bytes of a key, the rest of the register zero; len <= 16.
 static inline __m128i load_key(const char *at, size_t len) {
-    static const _Alignas(32) uint8_t keep[32] = {
-        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+    static const _Alignas(32) uint8_t keep[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                  255, 255, 255, 255, 255, 255, 255, 255};
     __m128i mask = _mm_loadu_si128((const __m128i *)(keep + 16 - len));
     return _mm_and_si128(_mm_loadu_si128((const __m128i *)at), mask);
 }
@@ -195,17 +194,15 @@ static inline Text block_of(Text text, size_t k) {
     return (Text){begin, begin < end ? (size_t)(end - begin) : 0};
 }
 
-static inline size_t block_count(Text text) {
-    return (text.len + BLOCK_BYTES - 1) / BLOCK_BYTES;
-}
+static inline size_t block_count(Text text) { return (text.len + BLOCK_BYTES - 1) / BLOCK_BYTES; }
 
 typedef void BlockFn(void *state, Text block);
 
 typedef struct Scan {
-    Text           text;
-    BlockFn       *each;
+    Text text;
+    BlockFn *each;
     atomic_size_t *next;
-    void          *state;
+    void *state;
 } Scan;
 
 // Asks for the pages of a stretch of the file at once instead of one fault after the other.

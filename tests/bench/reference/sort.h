@@ -1,5 +1,5 @@
-// sort.h: a stable sort of pairs of a key and a place for the reference programs: into buckets by a small
-// number, then by 64-bit keys, digit by digit; the buckets are shared out to the threads.
+// sort.h: a stable sort of pairs of a key and a place for the reference programs: into buckets by a
+// small number, then by 64-bit keys, digit by digit; the buckets are shared out to the threads.
 #pragma once
 
 #include "scan.h"
@@ -16,7 +16,8 @@ static inline void sort_bucket(Pair *pairs, Pair *spare, size_t count, int bits)
     int digits_of = (bits + DIGIT_BITS - 1) / DIGIT_BITS;
     memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < count; i++)
-        for (int d = 0; d < digits_of; d++) counts[d][pairs[i].key >> (d * DIGIT_BITS) & (RADIX - 1)]++;
+        for (int d = 0; d < digits_of; d++)
+            counts[d][pairs[i].key >> (d * DIGIT_BITS) & (RADIX - 1)]++;
     Pair *from = pairs, *to = spare;
     for (int d = 0; d < digits_of; d++) {
         uint32_t sum = 0;

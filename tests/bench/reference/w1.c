@@ -1,5 +1,5 @@
-// W1 by hand: trips as JSON lines. Checks nothing: no text needs an escape, amounts are valid JSON as they
-// stand. Floats are put by sbc's own library, so that the two differ in everything else.
+// W1 by hand: trips as JSON lines. Checks nothing: no text needs an escape, amounts are valid JSON
+// as they stand. Floats are put by sbc's own library, so that the two differ in everything else.
 #include "scan.h"
 #include "stdlib/number.h"
 
@@ -22,17 +22,17 @@ enum {
 // Claims take their place in the file in order; writing itself waits for nobody.
 typedef struct Output {
     pthread_mutex_t lock;
-    pthread_cond_t  turn;
-    size_t          claim, at;
-    char           *bytes;
+    pthread_cond_t turn;
+    size_t claim, at;
+    char *bytes;
 } Output;
 
 typedef struct State {
     const char *start;
-    Output     *output;
-    uint32_t   *ends;
-    size_t      last;  // The number of the last block.
-    char       *buffer, *to;
+    Output *output;
+    uint32_t *ends;
+    size_t last;  // The number of the last block.
+    char *buffer, *to;
 } State;
 
 static inline char *put_text(char *to, const char *text, size_t len) {

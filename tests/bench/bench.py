@@ -1,0 +1,262 @@
+"""Runs the benchmark: prepares everything, runs the contenders of each row in turn, prints the table."""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import report
+import start
+from rows import DATA, PEERS, ROWS, SEED
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / "build" / "bench"
+RUN_SECONDS_MAX = 600
+WARNINGS = ["-std=gnu23", "-Wall", "-Wextra"]
+
+
+@dataclass
+class Result:
+    """What one contender reached in one row."""
+
+    name: str
+    seconds: list = field(default_factory=list)
+    memory: int = 0  # Peak bytes.
+    digest: str = ""
+    fault: str = ""  # Why it does not count.
+
+    @property
+    def best(self):
+        return min(self.seconds)
+
+    @property
+    def median(self):
+        return statistics.median(self.seconds)
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.sbc = Path(options.sbc).resolve()
+        self.clang = options.clang
+        self.programs = BUILD / "programs"
+        self.data = BUILD / "data" / f"scale-{options.scale:g}"
+        self.out = BUILD / "out"
+        self.level = "v4" if "avx512vl" in Path("/proc/cpuinfo").read_text() else "v3"
+        for folder in (self.programs, self.data, self.out):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def say(self, text):
+        print(f"bench: {text}", file=sys.stderr, flush=True)
+
+    def build(self, name, sources, *flags):
+        """Compiles a C program if a source is newer; returns its path."""
+        target = self.programs / name
+        newest = max(source.stat().st_mtime for source in [*sources, *HERE.glob("reference/*.h")])
+        if not target.exists() or target.stat().st_mtime < newest:
+            subprocess.run([self.clang, *WARNINGS, *flags, "-o", target, *sources, "-lm"], check=True)
+        return target
+
+    def build_tools(self):
+        self.generate = self.build("generate", [HERE / "generate.c"], "-O2")
+        self.compare = self.build("compare", [HERE / "compare.c"], "-O2")
+        self.measure = self.build("measure", [HERE / "measure.c"], "-O2", "-D_GNU_SOURCE")
+
+    def build_reference(self, pipeline):
+        """The program by hand, for the CPU level that the job picks here."""
+        sources = [HERE / "reference" / f"{pipeline}.c"]
+        if pipeline == "w1":
+            sources += [ROOT / "stdlib" / "number_put.c", ROOT / "stdlib" / "number_powers.c"]
+        return self.build(f"reference_{pipeline}", sources, "-O3", f"-march=x86-64-{self.level}",
+                          "-pthread", "-Wno-unused-function", "-D_GNU_SOURCE", f"-I{ROOT}")
+
+    def build_job(self, pipeline):
+        target = self.programs / f"job_{pipeline}"
+        subprocess.run([self.sbc, HERE / "pipelines" / f"{pipeline}.sbd", "-o", target], check=True)
+        return target
+
+    def rows_of(self, name):
+        return max(1, round(DATA[name].rows * self.options.scale))
+
+    def make_data(self, name):
+        """Generates a file, unless it is newer than the generator."""
+        data, path = DATA[name], self.data / name
+        if path.exists() and path.stat().st_mtime > self.generate.stat().st_mtime:
+            return path
+        self.say(f"generating {path.relative_to(ROOT)}")
+        words = data.vocabulary
+        if data.grows:
+            words = max(1, round(words * self.options.scale))
+        part = path.with_suffix(".part")
+        numbers = [self.rows_of(name), words, SEED]
+        subprocess.run([self.generate, data.kind, *map(str, numbers), part], check=True)
+        part.rename(path)
+        return path
+
+    def timed(self, command, mode="exit"):
+        """Seconds, peak bytes, exit code and output of a run that a program in C measures."""
+        figures = self.out / "figures"
+        figures.unlink(missing_ok=True)
+        environment = {**os.environ, "BENCH_THREADS": str(self.options.threads),
+                       "POLARS_MAX_THREADS": str(self.options.threads)}
+        try:
+            done = subprocess.run([self.measure, figures, mode, *map(str, command)], env=environment,
+                                  capture_output=True, text=True, timeout=RUN_SECONDS_MAX,
+                                  cwd=self.out)
+        except subprocess.TimeoutExpired:
+            return RUN_SECONDS_MAX, 0, 124, "took too long"
+        if done.returncode:
+            return 0, 0, done.returncode, done.stderr
+        seconds, kilobytes, _, code = figures.read_text().split()
+        return float(seconds), int(kilobytes) * 1024, int(code), done.stdout + done.stderr
+
+    def commands(self, row):
+        """Each contender's command without its output's path, in the order they run."""
+        job, reference = self.build_job(row.pipeline), self.build_reference(row.pipeline)
+        paths = {param: self.make_data(name) for param, name in row.inputs.items()}
+        job_params = [f"--{param}={path}" for param, path in paths.items()]
+        commands = {
+            "reference": lambda out: [reference, *paths.values(), out],
+            "sbc": lambda out: [job, *job_params, f"--out={out}", "--overwrite", "--progress=none",
+                                f"--threads={self.options.threads}"],
+        }
+        return commands
+
+    def peer_command(self, row_id, peer):
+        script, mode = PEERS[peer]
+        return lambda out: [sys.executable, HERE / "peers" / f"{script}_peer.py", row_id, self.data, out,
+                            mode]
+
+    def same(self, mode, expected, got):
+        done = subprocess.run([self.compare, mode, expected, got], capture_output=True, text=True)
+        return "" if done.returncode == 0 else "other result: " + done.stderr.strip()[:400]
+
+    def run_once(self, result, command, first):
+        """One run; the first one's output is kept for comparison."""
+        out = self.out / f"{result.name.replace(' ', '_')}.out"
+        out.unlink(missing_ok=True)
+        seconds, memory, code, text = self.timed(command(out))
+        if code or not out.exists():
+            result.fault = f"exit {code}: " + " ".join(text.split())[-300:]
+            return
+        if result.name not in ("reference", "sbc"):
+            seconds = json.loads(text.splitlines()[-1])["seconds"]
+        result.seconds.append(seconds)
+        result.memory = max(result.memory, memory)
+        if result.name == "sbc":
+            with open(out, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
+            if not first and digest != result.digest:
+                result.fault = "the output differs from run to run"
+            result.digest = digest
+        if not first:
+            out.unlink()
+
+    def check(self, row, results):
+        """Compares every first output with the reference's and removes it."""
+        expected = self.out / "reference.out"
+        for result in results.values():
+            got = self.out / f"{result.name.replace(' ', '_')}.out"
+            if result.name != "reference" and not result.fault:
+                mode = row.peer_compare.get(result.name, row.compare)
+                if result.name == "sbc":
+                    mode = "ordered"
+                result.fault = self.same(mode, expected, got)
+            if result.name != "reference":
+                got.unlink(missing_ok=True)
+        expected.unlink(missing_ok=True)
+
+    def run_row(self, row_id):
+        row = ROWS[row_id]
+        self.say(row.title)
+        commands = self.commands(row)
+        commands |= {peer: self.peer_command(row_id, peer) for peer in row.peers}
+        for name in row.inputs.values():  # Into the page cache.
+            with open(self.data / name, "rb") as file:
+                while file.read(1 << 24):
+                    pass
+        results = {name: Result(name) for name in commands}
+        for turn in range(self.options.rounds):
+            for name, command in commands.items():
+                if not results[name].fault:
+                    self.run_once(results[name], command, turn == 0)
+            if turn == 0:
+                self.check(row, results)
+        for result in results.values():
+            if result.fault:
+                self.say(f"{row.title}: {result.name}: {result.fault}")
+        return results
+
+
+def versions(bench):
+    import datafusion
+    import duckdb
+    import numba
+    import polars
+
+    clang = subprocess.run([bench.clang, "--version"], capture_output=True, text=True).stdout
+    return {
+        "sbc": subprocess.run([bench.sbc, "--version"], capture_output=True, text=True).stdout.strip(),
+        "clang": clang.splitlines()[0].split("version ")[-1],
+        "DuckDB": duckdb.__version__,
+        "Polars": polars.__version__,
+        "DataFusion": datafusion.__version__,
+        "numba": numba.__version__,
+        "Python": platform.python_version(),
+    }
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(prog="tests/bench/run.sh", description=__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW",
+                        help=f"start, {', '.join(ROWS)}; a beginning (a4) takes several; all if none")
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the full data (1)")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each contender (5)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of sbc and peers (2)")
+    parser.add_argument("--write", action="store_true", help="write tests/bench/RESULTS.md")
+    parser.add_argument("--clean", action="store_true", help="remove the generated data at the end")
+    parser.add_argument("--sbc", default=ROOT / "zig-out" / "bin" / "sbc", help="the compiler")
+    parser.add_argument("--clang", default="clang-22", help="builds generator and references")
+    options = parser.parse_args()
+    known = ["start", *ROWS]
+    chosen = [name for name in known if any(name.startswith(r.lower()) for r in options.rows)]
+    for r in options.rows:
+        if not any(name.startswith(r.lower()) for name in known):
+            parser.error(f"no row '{r}'; there are {', '.join(known)}")
+    options.rows = chosen or known
+    if options.scale <= 0 or options.rounds < 1:
+        parser.error("scale and rounds are positive")
+    return options
+
+
+def main():
+    options = parse_options()
+    bench = Bench(options)
+    if not bench.sbc.exists():
+        sys.exit(f"bench: no compiler at {bench.sbc}; run ./bootstrap.sh build")
+    bench.build_tools()
+    text = report.head(bench, versions(bench))
+    figures = {}
+    for row_id in options.rows:
+        if row_id == "start":
+            bench.say("compile and start")
+            text += start.table(bench)
+        else:
+            figures[row_id] = bench.run_row(row_id)
+    text += report.tables(bench, figures)
+    print(text)
+    if options.write:
+        (HERE / "RESULTS.md").write_text(text)
+    if options.clean:
+        shutil.rmtree(bench.data)
+
+
+main()

@@ -1,0 +1,107 @@
+"""Prints results as Markdown."""
+
+import os
+import time
+from pathlib import Path
+
+from rows import ROWS
+
+
+def cpu_name():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def head(bench, versions):
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    load = ", ".join(f"{x:.2f}" for x in os.getloadavg())
+    options = bench.options
+    return f"""# Results
+
+Measured on {time.strftime('%Y-%m-%d', time.gmtime())} by `tests/bench/run.sh`: {cpu_name()}, {os.cpu_count()} cores, x86-64-{bench.level},
+{options.threads} threads, scale {options.scale:g}, {options.rounds} interleaved rounds, load {load} at the start.
+{listed}.
+
+Programs are timed from exec to exit, peers inside their process without their start, the files in the page
+cache. Only equal outputs count. Memory is the peak of the process; a reference's counts the mapped file.
+sbc checks everything: fields, quotes, digits, ranges, UTF-8, overflow; and its sums are exact.
+
+"""
+
+
+def table(header, lines, words=1):
+    """A table whose first columns hold words, the others figures."""
+    rule = ["---" if i < words else "---:" for i in range(len(header))]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [header, rule, *lines]) + "\n\n"
+
+
+def seconds(x):
+    return f"{x:.3f}" if x >= 0.01 else f"{x:.5f}"
+
+
+def best_peer(results):
+    peers = [r for r in results.values() if r.name not in ("reference", "sbc") and not r.fault]
+    return min(peers, key=lambda r: r.best, default=None)
+
+
+def summary_line(row, results):
+    sbc, reference, peer = results["sbc"], results["reference"], best_peer(results)
+    line = [row.title]
+    if sbc.fault:
+        return [*line, "failed", "", "", "", "", "", ""]
+    line.append(seconds(sbc.best))
+    if peer:
+        ratio = peer.best / sbc.best
+        line += [f"{peer.name} {seconds(peer.best)}", f"{ratio:.2f}× ({peer.median / sbc.median:.2f}×)",
+                 f"{row.peer_target:g}× {'met' if ratio >= row.peer_target else 'missed'}"]
+    else:
+        line += ["none", "", ""]
+    if reference.fault:
+        return [*line, "failed", "", ""]
+    share = reference.best / sbc.best
+    return [*line, seconds(reference.best), f"{share:.0%} ({reference.median / sbc.median:.0%})",
+            f"{row.share_target:.0%} {'met' if share >= row.share_target else 'missed'}"]
+
+
+def detail_lines(bench, row, results):
+    source = next(iter(row.inputs.values()))
+    rows = bench.rows_of(source)
+    bytes_in = sum((bench.data / name).stat().st_size for name in row.inputs.values())
+    peer, reference = best_peer(results), results["reference"]
+    lines = []
+    for result in results.values():
+        if result.fault:
+            lines.append([row.title, result.name, "does not count", "", "", "", "", "", "", ""])
+            continue
+        cores = result.best * bench.options.threads
+        lines.append([
+            row.title, result.name, seconds(result.best), seconds(result.median),
+            f"{peer.best / result.best:.2f}×" if peer else "",
+            f"{reference.best / result.best:.0%}" if not reference.fault else "",
+            f"{rows / cores / 1e6:.2f}", f"{bytes_in / cores / 1e9:.2f}", f"{result.memory / 1e6:.0f}",
+            result.digest,
+        ])
+    return lines
+
+
+def tables(bench, figures):
+    if not figures:
+        return ""
+    text = "## In short\n\nBy the least time, by the median in brackets.\n\n"
+    text += table(["row", "sbc, s", "best peer, s", "to best peer", "target", "reference, s",
+                   "share of it", "target"],
+                  [summary_line(ROWS[row], results) for row, results in figures.items()])
+    text += "## In full\n\n"
+    lines = [line for row, results in figures.items() for line in detail_lines(bench, ROWS[row], results)]
+    text += table(["row", "program", "min, s", "median, s", "to best peer", "share of reference",
+                   "M rows/s per core", "GB/s per core", "peak MB", "output"], lines, words=2)
+    faults = [f"- {ROWS[row].title}, {r.name}: {r.fault}\n" for row, results in figures.items()
+              for r in results.values() if r.fault]
+    if faults:
+        text += "## What does not count\n\n" + "".join(faults) + "\n"
+    text += "## What the references do not check\n\n"
+    text += table(["row", "unchecked, fixed"], [[ROWS[row].title, ROWS[row].unchecked] for row in figures],
+                  words=2)
+    return text.rstrip("\n") + "\n"

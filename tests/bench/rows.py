@@ -1,0 +1,117 @@
+"""The rows of the table: data sets, pipelines, reference programs, peers, targets."""
+
+from dataclasses import dataclass, field
+
+SEED = 20261121
+
+
+@dataclass(frozen=True)
+class Data:
+    """A file that generate.c writes; `rows` and `grows` (its vocabulary) are for a scale of 1."""
+
+    kind: str
+    rows: int
+    vocabulary: int = 1
+    grows: bool = False
+
+
+DATA = {
+    "trips.csv": Data("trips", 10_000_000),
+    "zones.csv": Data("zones", 0),  # Always its 260 zones.
+    "lineitem.tbl": Data("lineitem", 6_001_215),
+    "orders.tbl": Data("orders", 1_500_000),
+    "stations_413.txt": Data("stations", 100_000_000, 413),
+    "stations_10000.txt": Data("stations", 100_000_000, 10_000),
+    "groups.csv": Data("groups", 10_000_000),
+    "events.jsonl": Data("events", 4_900_000),
+    "words_small.txt": Data("words", 11_600_000, 18_285),
+    "words_large.txt": Data("words", 20_300_000, 913_081),
+    "records.tsv": Data("records", 10_000_000),
+    "names.csv": Data("names", 10_000_000, 3_770_000, True),
+    "documents.txt": Data("documents", 1_610_000, 50_000),
+}
+
+# Contenders by name: the script of `peers/` without `_peer.py`, its mode.
+PEERS = {
+    "DuckDB": ("duckdb", "ordered"),
+    "DuckDB unordered": ("duckdb", "unordered"),
+    "Polars streaming": ("polars", "streaming"),
+    "Polars in memory": ("polars", "in-memory"),
+    "DataFusion": ("datafusion", "sql"),
+    "numba": ("numba", "loop"),
+}
+FRAMES = ("DuckDB", "Polars streaming", "Polars in memory")
+SQL = (*FRAMES, "DataFusion")
+
+
+@dataclass(frozen=True)
+class Row:
+    title: str
+    pipeline: str
+    inputs: dict  # The job's parameters and their files, the scanned one first.
+    peers: tuple
+    unchecked: str  # What the reference does not check.
+    peer_target: float  # Times the best peer.
+    compare: str = "ordered"
+    peer_compare: dict = field(default_factory=dict)  # Where a peer's order may differ.
+    share_target: float = 0.6  # Of the reference.
+
+
+TRIPS = {"input": "trips.csv"}
+LINEITEM = {"input": "lineitem.tbl"}
+FIXED_CSV = "field counts, quotes, UTF-8, digits, ranges, overflow"
+
+ROWS = {
+    "a0": Row("A0 trips by hour", "a0", TRIPS, SQL, f"{FIXED_CSV}; two decimals", 2.5),
+    "a4_q1": Row("A4 TPC-H Q1", "a4_q1", LINEITEM, SQL,
+                 f"{FIXED_CSV}; cents as integers, groups by two letters", 2.6),
+    "a4_q6": Row("A4 TPC-H Q6", "a4_q6", LINEITEM, SQL, f"{FIXED_CSV}; cents as integers", 2.6),
+    "b1_413": Row("B1 413 stations", "b1", {"input": "stations_413.txt"}, (*SQL, "numba"),
+                  "UTF-8, digits, fields; names to 32 bytes, tenths as integers", 1.6),
+    "b1_10000": Row("B1 10,000 stations", "b1", {"input": "stations_10000.txt"}, (*SQL, "numba"),
+                    "UTF-8, digits, fields; names to 32 bytes, tenths as integers", 1.6),
+    "b2": Row("B2 group by a whole number", "b2", {"input": "groups.csv"}, SQL,
+              f"{FIXED_CSV}; keys below 1,024 index an array", 3.0),
+    "c1": Row("C1 JSON lines", "c1", {"input": "events.jsonl"}, SQL,
+              "JSON grammar, UTF-8, escapes, keys: only quotes are counted", 2.3),
+    "c2_small": Row("C2 word count, 18,285 words", "c2", {"input": "words_small.txt"}, FRAMES,
+                    "UTF-8; words to 16 bytes", 5.0, "sorted"),
+    "c2_large": Row("C2 word count, 913,081 words", "c2", {"input": "words_large.txt"}, FRAMES,
+                    "UTF-8; words to 16 bytes", 1.7, "sorted"),
+    "c3": Row("C3 sort trips", "c3", TRIPS, FRAMES,
+              f"{FIXED_CSV}; three keys in 64 bits; rows stay bytes", 3.2,
+              peer_compare=dict.fromkeys(FRAMES, "bag")),
+    "c3_records": Row("C3 sort records", "c3_records", {"input": "records.tsv"}, FRAMES,
+                      "everything: records of 100 bytes, keys of capital letters", 1.5,
+                      peer_compare=dict.fromkeys(FRAMES, "bag")),
+    "j1": Row("J1 trips with zones", "j1", {**TRIPS, "zones": "zones.csv"}, SQL,
+              f"{FIXED_CSV}; zones below 512 index an array", 1.4),
+    "j2": Row("J2 line items with orders", "j2", {**LINEITEM, "orders": "orders.tbl"}, SQL,
+              f"{FIXED_CSV}; keys below 2^24 index an array", 2.2),
+    "j3": Row("J3 distinct names", "j3", {"input": "names.csv"}, (*FRAMES, "DuckDB unordered"),
+              f"{FIXED_CSV}; names to 32 bytes", 2.5,
+              peer_compare={"DuckDB": "sorted", "DuckDB unordered": "sorted"}),
+    "k1": Row("K1 tokens", "k1", {"input": "documents.txt"}, (*FRAMES, "numba"),
+              "UTF-8; ASCII letters only, tokens to 16 bytes", 1.0),
+    "w1": Row("W1 CSV to JSON lines", "w1", TRIPS, (*FRAMES, "DuckDB unordered"),
+              f"{FIXED_CSV}; escapes; floats are put by sbc's own function", 2.0,
+              peer_compare={"DuckDB unordered": "bag"}),
+}
+
+
+def chain(steps):
+    """A pipeline over trips of that many steps: a filter, derivations, a group, a sort, a write."""
+    middle = []
+    for i in range(steps - 4):
+        before = f"x{i - 1}" if i else "fare"
+        middle.append(f"| derive x{i} = {before} * {1 + i / 64} + distance")
+    last = f"x{steps - 5}"
+    return "\n".join([
+        'read csv("trips.csv") as { pickup: timestamp, distance: f64, fare: f64 }',
+        "| where fare > 0.0",
+        *middle,
+        f"| group by hour = hour(pickup) {{ rows = count(), mean = mean({last}) }}",
+        "| sort hour",
+        '| write csv("chain.csv")',
+        "",
+    ])
