@@ -165,13 +165,17 @@ static RowLoop begin_loop(Emit *e) {
     const Op *root = graph_op_at(e->graph, s->stage->root);
     if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, count);
     stage_block_border(e, block);
-    if (s->satisfied) {
-        emit_at(e, s->satisfied);
+    // Left in the middle of a block: the row that has all, or that stops the stage, is counted too.
+    Block stop = emit_block(e, "stop_row"), leaves[] = {stop, s->satisfied};
+    for (size_t i = 0; i < countof(leaves) && leaves[i]; i++) {
+        emit_at(e, leaves[i]);
         Val taken = LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), "");
         emit_store(e, taken, s->cursor);
         if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
-        stage_leave(e, SB_STAGE_DONE);
+        if (leaves[i] == stop) emit_jump(e, s->stop);
+        else stage_leave(e, SB_STAGE_DONE);
     }
+    s->stop = stop;
     emit_at(e, loop.done);
     stage_leave(e, SB_STAGE_DONE);
     return loop;

@@ -91,14 +91,30 @@ static void emit_bad_row(Emit *e, TextRow *row, Block after) {
     emit_branch_likely(e, stop, e->stage->stop, after);
 }
 
+// The loop is left in the middle of a block, behind `row`.
+static void count_until(Emit *e, TextRow *row) {
+    stage_count(e, row->op->step, SB_MADE, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""));
+    emit_store(e, row->end, e->stage->cursor);
+}
+
 static void emit_satisfied(Emit *e, TextRow *row) {
     if (!e->stage->satisfied) return;
     Block here = emit_here(e);
     emit_at(e, e->stage->satisfied);
-    stage_count(e, row->op->step, SB_MADE, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""));
-    emit_store(e, row->end, e->stage->cursor);
+    count_until(e, row);
     stage_leave(e, SB_STAGE_DONE);
     emit_at(e, here);
+}
+
+// A row that stops the stage is counted too.
+static void emit_counted_row(Emit *e, TextRow *row, Block next) {
+    Block outer = e->stage->stop, stop = emit_block(e, "stop_row");
+    e->stage->stop = stop;
+    emit_text_row(e, row, next);
+    e->stage->stop = outer;
+    emit_at(e, stop);
+    count_until(e, row);
+    emit_jump(e, outer);
 }
 
 void stage_loop_text(Emit *e) {
@@ -126,7 +142,7 @@ void stage_loop_text(Emit *e) {
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, row->row, rows, ""), body, behind);
     emit_at(e, body);
     emit_rewind(e);
-    emit_text_row(e, row, next);
+    emit_counted_row(e, row, next);
     emit_at(e, next);
     emit_phi_add(row->row, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""), next);
     emit_jump(e, head);

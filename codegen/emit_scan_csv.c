@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-static Val dialect_constant(Emit *e, const CsvOptions *csv, bool blank_rows) {
-    SbCsvDialect dialect = {csv->delimiter, csv->quote, blank_rows, {nullptr, 0}};
+static Val dialect_constant(Emit *e, const CsvOptions *csv) {
+    SbCsvDialect dialect = {csv->delimiter, csv->quote, true, {nullptr, 0}};
     static_assert(offsetof(SbCsvDialect, comment) == 8, "three bytes, then the comment");
     Val bytes[8];
     memset(bytes, 0, sizeof bytes);
@@ -25,7 +25,7 @@ static Val dialect_constant(Emit *e, const CsvOptions *csv, bool blank_rows) {
 
 static void open_csv(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
-    row->dialect = dialect_constant(e, &source->options.csv, source->column_count == 1);
+    row->dialect = dialect_constant(e, &source->options.csv);
     Val count = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.field_count), "field_count");
     row->field_count = LLVMBuildZExt(e->b, count, e->i64, "");
     row->field_of = arena_new_array(e->arena, Val, source->column_count + 1);

@@ -82,9 +82,10 @@ static Value bad_cast(Checker *checker, const AstExpr *call, Value value, const 
     return error_value(checker);
 }
 
-static Value cast_literal(Checker *checker, Scope *scope, const AstExpr *arg, const Type *target) {
+// Only a number written out takes the target's type; anything else has its own.
+static Value cast_operand(Checker *checker, Scope *scope, const AstExpr *arg, const Type *target) {
     bool lossless = type_is_float(target) || arg->kind == AST_INT || target->kind == TYPE_DECIMAL;
-    return check_expr(checker, scope, arg, lossless ? target : nullptr);
+    return check_expr(checker, scope, arg, lossless && is_flexible(arg) ? target : nullptr);
 }
 
 Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type *target) {
@@ -97,7 +98,7 @@ Value check_cast(Checker *checker, Scope *scope, const AstExpr *call, const Type
         report_fix(checker, diag, "use f32(...)");
         return error_value(checker);
     }
-    Value value = cast_literal(checker, scope, arg, target);
+    Value value = cast_operand(checker, scope, arg, target);
     if (is_error(value.type) || is_error(target)) return error_value(checker);
     if (is_null(value.type)) return null_value(checker, type_nullable(target), call->span);
     const Type *from = type_base(value.type);

@@ -212,7 +212,7 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
     source->dialect = (SbCsvDialect){
         .delimiter = what->delimiter,
         .quote = what->quote,
-        .blank_rows = what->column_count == 1,
+        .blank_rows = true,
         .comment = what->comment,
     };
     if (what->format == SB_RANGE || what->format == SB_INLINE) return true;

@@ -99,11 +99,16 @@ static bool open_run(StageRun *run, Job *job, uint32_t index) {
         .files = source ? &job->sources[stage->input_index] : nullptr,
         .sources = job->sources,
         .behind = !source,
-        .row = source ? nullptr : job->what->breakers[stage->input_index].row,
+        .row = source ? &run->source_row : job->what->breakers[stage->input_index].row,
         .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
         .memory = &job->memory, .reject_rows = job->limits.rows,
         .wants_rows = job->limits.share >= 0, .units = &run->units,
     };
+    if (source) {
+        // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
+        run->source_row = (SbType){.kind = SB_STRUCT, .fields = run->setup.source->columns,
+                                   .field_count = run->setup.source->column_count};
+    }
     UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
                         .cancel = &job->cancel};
     if (source) {

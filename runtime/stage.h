@@ -8,6 +8,7 @@ typedef struct StageRun {
     Job           *job;
     const SbStage *stage;
     uint32_t       index;
+    SbType         source_row;  // What setup.row points to when rows come from a source.
     TaskSetup      setup;
     Units          units;
     SbTaskState   *tasks;      // By thread.

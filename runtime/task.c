@@ -116,7 +116,7 @@ static int64_t lines_before(SbTaskState *state, int64_t at) {
     return state->lined_lines;
 }
 
-static bool is_row(const Source *source, const char *text, int64_t at, int64_t end) {
+static bool is_row(const Source *source, const SourceFile *file, const char *text, int64_t at, int64_t end) {
     const SbSource *what = source->what;
     SbStr comment = source->dialect.comment;
     while (end > at && (text[end - 1] == '\n' || text[end - 1] == '\r')) end--;
@@ -124,7 +124,7 @@ static bool is_row(const Source *source, const char *text, int64_t at, int64_t e
     if (what->format == SB_CSV) {
         bool skip = comment.len > 0 && end - at >= comment.len &&
                     memcmp(text + at, comment.ptr, (size_t)comment.len) == 0;
-        return !skip && (end > at || source->dialect.blank_rows);
+        return !skip && (end > at || file->field_count == 1);
     }
     for (; at < end; at++) {
         if (text[at] != ' ' && text[at] != '\t' && text[at] != '\r') return true;
@@ -146,7 +146,7 @@ static int64_t rows_before(SbTaskState *state, int64_t at) {
                           ? sb_csv_row_end(unit->text, pos, pos + 1, unit->end, &source->dialect)
                           : sb_lines_end(unit->text, pos, pos + 1, unit->end);
         if (end < 0) end = unit->end;
-        state->counted_rows += is_row(source, unit->text, pos, end);
+        state->counted_rows += is_row(source, &source->files[unit->file], unit->text, pos, end);
         state->counted_at = end;
     }
     return state->counted_rows;
@@ -226,7 +226,6 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry 
     } else {
         if (setup->files) facts.place.source = setup->files->number;
         if (setup->row && entry) sb_text_add_row(&row, setup->row, entry);
-        else if (setup->stage->input == SB_INPUT_RANGE) sb_text_format(&row, "{\"i\":%lld}", (long long)task->cursor);
         facts.raw = row.ptr;
         facts.raw_len = row.len;
         facts.place.offset = (int64_t)task->order;

@@ -48,7 +48,7 @@ typedef struct TaskSetup {
     const Source  *sources;        // All of the job.
     const SbEntry *const *right;   // Zip: the rows of the right side.
     bool           behind;         // The input is a breaker's: rejects have no place.
-    const SbType  *row;            // Of a breaker's rows.
+    const SbType  *row;            // Of a breaker's rows, of a range and of inline tables.
     const void *const *params;
     const SbTable *const *tables;
     SbBreakerState **breakers;     // By number.

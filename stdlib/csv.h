@@ -17,7 +17,7 @@
 typedef struct SbCsvDialect {
     char  delimiter;
     char  quote;       // 0: none.
-    bool  blank_rows;  // Blank lines are rows: the file has one column.
+    bool  blank_rows;  // Blank lines are rows where the file has one column.
     SbStr comment;     // What begins a comment line; empty: nothing.
 } SbCsvDialect;
 

@@ -65,7 +65,8 @@ int32_t sb_csv_row(const SbCsvText *in, int64_t pos, uint32_t *ends, SbCsvRow *r
 int64_t sb_csv_skip(const SbCsvText *in, int64_t pos) {
     const SbStr comment = in->dialect->comment;
     while (pos < in->end) {
-        bool skipped = !in->dialect->blank_rows && line_end_at(in, pos);
+        bool blank_rows = in->dialect->blank_rows && in->field_count == 1;
+        bool skipped = !blank_rows && line_end_at(in, pos);
         skipped |= comment.len > 0 && comment.len <= in->end - pos &&
                    memcmp(in->text + pos, comment.ptr, (size_t)comment.len) == 0;
         if (!skipped) break;

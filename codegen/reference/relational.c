@@ -136,13 +136,8 @@ bool keys_of(Job *job, Node *node, const ExprId *keys, uint32_t count, Value *ou
     return true;
 }
 
-void distinct_advance(Job *job, Node *node) {
+static void distinct_row(Job *job, Node *node, Row *from) {
     const Op *op = node->op;
-    Row *from = node_take(job, node, 0);
-    if (!from) {
-        node->done = true;
-        return;
-    }
     Value *keys = arena_new_array(job->arena, Value, op->distinct.count + 1);
     TextBuf buf = {0};
     eval_row(&job->eval, from, nullptr);
@@ -164,6 +159,13 @@ void distinct_advance(Job *job, Node *node) {
     row->raws = from->raws;
     row_meet(row, op);
     node_add(job, node, row);
+}
+
+// Like a group it takes all rows before it gives one, also where a `limit` follows.
+void distinct_advance(Job *job, Node *node) {
+    for (Row *from = node_take(job, node, 0); from; from = node_take(job, node, 0))
+        distinct_row(job, node, from);
+    node->done = true;
 }
 
 void union_advance(Job *job, Node *node) {

@@ -3,7 +3,7 @@ import copy
 
 import pipeline
 
-TRIES_MAX = 400
+TRIES_MAX = 150
 
 
 class Shrinker:

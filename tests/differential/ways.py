@@ -25,6 +25,16 @@ class Found:
                     with open(path, "rb") as file:
                         self.files[short] = file.read()
 
+    def said(self, name):
+        """A file or stream; of a failed job's words only what concerns a row, not how far it came."""
+        body = self.files.get(name)
+        if self.code == 0:
+            return body
+        of_row = self.files["stderr"].startswith(b"error[SB7")
+        if name == "stderr" and of_row:
+            return body.split(b"\n\n")[0]
+        return body if of_row else b""
+
 
 def start(command, folder):
     try:
@@ -89,7 +99,7 @@ def compare(way, want, got):
         return (f"{way.split()[0]}: exit code {got.code}, not {want.code}",
                 f"{way}\n--- want\n{shown(want.files['stderr'])}\n--- got\n{shown(got.files['stderr'])}")
     for name in sorted(set(want.files) | set(got.files)):
-        a, b = want.files.get(name), got.files.get(name)
+        a, b = want.said(name), got.said(name)
         if a != b:
             stem = re.sub(r"\d", "", name)
             return f"{way.split()[0]}: {stem} differs", f"{way}: {name}\n{lines_apart(a, b)}"

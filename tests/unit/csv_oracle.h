@@ -59,7 +59,7 @@ static OracleRow oracle_row(const char *text, int64_t pos, int64_t end, uint32_t
     }
     if (row.fields < ORACLE_FIELDS) row.field_ends[row.fields] = row.end;
     row.fields++;
-    if (row.end == pos && row.closed && !dialect->blank_rows) row.skipped = true;
+    if (row.end == pos && row.closed && !(dialect->blank_rows && fields == 1)) row.skipped = true;
     if (state == QUOTED) row.fault = SB_FAULT_OPEN_QUOTE;
     else if (state == WRONG) row.fault = SB_FAULT_BAD_QUOTE;
     else if (row.fields != fields) row.fault = SB_FAULT_FIELD_COUNT;
