@@ -341,6 +341,12 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "text_functions_test",
 };
 
+// Scripts that run sbc and its jobs; each prints "N passed, N failed, N skipped".
+const suites: []const []const u8 = &.{
+    "tests/debug_test.sh",
+    "tests/e2e/run.py",
+};
+
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "pcre2-8", "utf8proc" };
 
 pub fn build(b: *std.Build) void {
@@ -410,6 +416,7 @@ pub fn build(b: *std.Build) void {
         all.addArtifactArg(t);
     }
     all.addArg("tests/e2e/run.py");
+    for (suites) |suite| all.addFileArg(b.path(suite));
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }
 
