@@ -415,7 +415,6 @@ pub fn build(b: *std.Build) void {
         sbrt_link(t.root_module);
         all.addArtifactArg(t);
     }
-    all.addArg("tests/e2e/run.py");
     for (suites) |suite| all.addFileArg(b.path(suite));
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }
