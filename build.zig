@@ -121,13 +121,18 @@ const driver: []const []const u8 = &.{
     "check.c",
     "command_line.c",
     "compile.c",
+    "doc.c",
     "explain.c",
     "format.c",
     "header.c",
+    "infer.c",
     "judge.c",
+    "peek.c",
     "run.c",
+    "schema.c",
     "session.c",
     "table.c",
+    "test.c",
 };
 // Behind dlopen, with LLVM: loaded for code generation only.
 const codegen: []const []const u8 = &.{

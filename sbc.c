@@ -20,7 +20,10 @@ static const Command commands[] = {
     {"check", "FILE...", "diagnose only", check_command, false},
     {"fmt", "FILE...", "rewrite in the one true layout; - is standard input to output",
      format_command, false},
+    {"test", "FILE...", "run the test blocks", test_command, false},
+    {"schema", "FILE...", "infer the type of a data file, to paste", schema_command, false},
     {"header", "FILE...", "print the C prototypes of extern functions", header_command, false},
+    {"doc", "[NAME...]", "print the standard library, one function or one group", doc_command, true},
     {"explain", "CODE...", "print the page of a diagnostic", explain_command, false},
 };
 

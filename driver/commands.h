@@ -8,6 +8,9 @@ int check_command(const Options *options);    // check.c
 int compile_command(const Options *options);  // FILE -o JOB, --dump, --explain
 int format_command(const Options *options);   // format.c
 int explain_command(const Options *options);  // explain.c
+int schema_command(const Options *options);   // schema.c
+int test_command(const Options *options);     // test.c
+int doc_command(const Options *options);      // doc.c
 int run_command(const Options *options);      // run.c
 
 #endif

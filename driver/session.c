@@ -1,6 +1,7 @@
 #include "driver/session.h"
 
 #include "codegen/reference/reference.h"
+#include "driver/infer.h"
 #include "driver/judge.h"
 #include "ir/pass.h"
 
@@ -38,7 +39,8 @@ bool session_take(Session *s, Text text) {
 
 void session_check(Session *s, CheckAs as) {
     CheckInput input = {.arena = s->arena, .types = s->types, .sources = s->sources,
-                        .diags = s->diags, .judge = judge_constant_text,
+                        .diags = s->diags, .infer = infer_first_file, .infer_self = s->arena,
+                        .judge = judge_constant_text,
                         .want_tests = as.want_tests, .table_sink = as.table_sink,
                         .decls = declare_stdlib(s->arena, s->types, s->diags)};
     s->program = check_program(&input, s->file);

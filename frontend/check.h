@@ -7,7 +7,8 @@
 #include "frontend/diag.h"
 
 // Infers the type of a source without `as` from its first file: a struct type, or null after
-// filling `error`. The driver supplies it; the checker itself opens no data file.
+// filling `error`. With a type, `error` may hold advice, which becomes a note. The driver supplies
+// it; the checker itself opens no data file.
 typedef const Type *InferFn(void *self, const SourceOp *source, Text path, TypeTable *types,
                             TextBuf *error);
 

@@ -45,6 +45,7 @@ static const Type *infer_type(Checker *checker, const AstFlow *flow, const Sourc
         Diag *diag = report(checker, DIAG_INFERRED, flow->head_span, "'%.*s' has the type %s",
                             TEXT_ARG(path), type_say(checker, type));
         report_label(checker, diag, flow->head_span, "inferred from the first file");
+        if (error.len) report_note(checker, diag, "%.*s", (int)error.len, error.at);
         report_fix(checker, diag, "to fix it, write: as %s", type_say(checker, type));
     } else {
         Diag *diag = report(checker, DIAG_SCHEMA_FAILED, flow->head_span,

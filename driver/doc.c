@@ -1,0 +1,91 @@
+// sbc doc: the standard library as its declarations describe it.
+#include "driver/commands.h"
+#include "driver/session.h"
+
+#include <ctype.h>
+
+static void print_function(TextBuf *buf, const Decl *decl) {
+    text_buf_format(buf, "%s%.*s\n", decl->aggregate ? "agg " : "fn ", TEXT_ARG(decl->signature));
+    text_buf_format(buf, "    %.*s\n", TEXT_ARG(decl->doc));
+    bool fallible = decl->aggregate ? decl->agg.traits & AGG_FALLIBLE : decl->fn.traits & FN_FALLIBLE;
+    if (fallible)
+        text_buf_add(buf, decl->aggregate ? TEXT("    It can fail; that fails the job.\n")
+                                          : TEXT("    It can fail: `else` says what then.\n"));
+    for (uint32_t i = 0; i < decl->example_count; i++)
+        text_buf_format(buf, "    %s%.*s\n", i ? "           " : "for example ",
+                        TEXT_ARG(decl->examples[i]));
+}
+
+// The first sentence.
+static Text summary(Text doc) {
+    for (size_t i = 0; i + 1 < doc.len; i++)
+        if ((doc.at[i] == '.' || doc.at[i] == ':') && doc.at[i + 1] == ' ')
+            return (Text){doc.at, i + (doc.at[i] == '.')};
+    return doc;
+}
+
+static void print_group(TextBuf *buf, const DeclTable *table, Text group) {
+    enum { SIGNATURE_COLUMNS = 46 };
+    text_buf_format(buf, "%.*s\n", TEXT_ARG(group));
+    for (size_t i = 0; i < table->count; i++) {
+        const Decl *decl = &table->items[i];
+        if (!text_eq(decl->group, group)) continue;
+        Text line = summary(decl->doc);
+        text_buf_format(buf, "  %.*s", TEXT_ARG(decl->signature));
+        if (decl->signature.len < SIGNATURE_COLUMNS)
+            text_buf_pad(buf, SIGNATURE_COLUMNS - decl->signature.len);
+        text_buf_format(buf, "  %.*s\n", TEXT_ARG(line));
+    }
+}
+
+static bool same_word(Text a, Text b) {
+    bool same = a.len == b.len;
+    for (size_t i = 0; same && i < a.len; i++)
+        same = tolower((unsigned char)a.at[i]) == tolower((unsigned char)b.at[i]);
+    return same;
+}
+
+static void print_all(TextBuf *buf, const DeclTable *table) {
+    for (size_t i = 0; i < table->count; i++) {
+        bool known = false;
+        for (size_t j = 0; j < i; j++)
+            known |= text_eq(table->items[j].group, table->items[i].group);
+        if (known) continue;
+        if (buf->len) text_buf_char(buf, '\n');
+        print_group(buf, table, table->items[i].group);
+    }
+}
+
+static bool print_one(TextBuf *buf, Arena *arena, const DeclTable *table, const char *word) {
+    size_t count = 0;
+    const Decl *decl = declare_find(table, text_of(word), &count);
+    for (size_t i = 0; i < count; i++) {
+        if (buf->len) text_buf_char(buf, '\n');
+        print_function(buf, &decl[i]);
+    }
+    for (size_t i = 0; !count && i < table->count; i++) {
+        if (!same_word(table->items[i].group, text_of(word))) continue;
+        print_group(buf, table, table->items[i].group);
+        return true;
+    }
+    if (count) return true;
+    Text *names = arena_new_array(arena, Text, 2 * table->count + 1);
+    for (size_t i = 0; i < table->count; i++) {
+        names[2 * i] = table->items[i].name;
+        names[2 * i + 1] = table->items[i].group;
+    }
+    command_line_unknown("function or group", word, names, 2 * table->count);
+    return false;
+}
+
+int doc_command(const Options *options) {
+    Session s = session_new(options);
+    const DeclTable *table = declare_stdlib(s.arena, s.types, s.diags);
+    TextBuf buf = {0};
+    int status = EXIT_DONE;
+    if (!options->file_count) print_all(&buf, table);
+    for (size_t i = 0; i < options->file_count; i++)
+        if (!print_one(&buf, s.arena, table, options->files[i])) status = EXIT_WRONG_USAGE;
+    put(stdout, &buf);
+    return status;
+}

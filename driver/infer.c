@@ -1,0 +1,335 @@
+#include "driver/infer.h"
+
+#include "codegen/reference/read_csv.h"
+#include "codegen/reference/read_json.h"
+#include "driver/peek.h"
+#include "runtime/abi.h"
+
+#include <string.h>
+#include <strings.h>
+
+// What a column may still be, in the order of preference.
+enum Can : unsigned {
+    CAN_BOOL = 1u << 0, CAN_I64 = 1u << 1, CAN_U64 = 1u << 2, CAN_F64 = 1u << 3,
+    CAN_DATE = 1u << 4, CAN_TIME = 1u << 5, CAN_TIME_NS = 1u << 6,
+    CAN_LIST = 1u << 7, CAN_STRUCT = 1u << 8, CAN_STR = 1u << 9,
+    CAN_NUMBER = CAN_I64 | CAN_U64 | CAN_F64,
+    CAN_SCALAR = CAN_BOOL | CAN_NUMBER | CAN_DATE | CAN_TIME | CAN_TIME_NS,
+    CAN_ALL = (1u << 10) - 1,
+};
+
+enum { DEPTH_MAX = 8, FIELDS_MAX = 4096, WORDS_MAX = 8 };
+
+typedef struct Guess {
+    Text     name;
+    unsigned can;         // By the values that are no null words.
+    unsigned can_words;   // By the null words.
+    size_t   seen, nulls; // Values that are not null; nulls.
+    Text     words[WORDS_MAX];
+    uint32_t word_count;
+    struct Guess *elem;   // LIST.
+    struct Guess *fields; // STRUCT.
+    size_t   field_count, field_cap;
+} Guess;
+
+typedef struct Infer {
+    const InferText *input;
+    Arena     *arena;
+    TypeTable *types;
+} Infer;
+
+static Guess fresh(Text name) { return (Guess){.name = name, .can = CAN_ALL, .can_words = CAN_ALL}; }
+
+static const Type *scalar_type(const Infer *infer, unsigned can) {
+    switch (can) {
+    case CAN_BOOL: return type_of(infer->types, TYPE_BOOL);
+    case CAN_I64: return type_of(infer->types, TYPE_I64);
+    case CAN_U64: return type_of(infer->types, TYPE_U64);
+    case CAN_F64: return type_of(infer->types, TYPE_F64);
+    case CAN_DATE: return type_of(infer->types, TYPE_DATE);
+    case CAN_TIME: return type_timestamp(infer->types, UNIT_US);
+    case CAN_TIME_NS: return type_timestamp(infer->types, UNIT_NS);
+    default: return type_of(infer->types, TYPE_STR);  // No enum: a set of bits.
+    }
+}
+
+// ---- CSV ----------------------------------------------------------------------------------------
+
+static bool has_leading_zero(Text text) {
+    size_t at = text.len && text.at[0] == '-';
+    return text.len > at + 1 && text.at[at] == '0' && text.at[at + 1] >= '0' &&
+           text.at[at + 1] <= '9';
+}
+
+static bool is_digits(Text text) {
+    size_t at = text.len && text.at[0] == '-';
+    for (size_t i = at; i < text.len; i++)
+        if (text.at[i] < '0' || text.at[i] > '9') return false;
+    return text.len > at;
+}
+
+// Those of `can` that take the text of a field.
+static unsigned field_can(const Infer *infer, Text text, unsigned can) {
+    ReadOptions options = {.point = infer->input->csv->decimal};
+    unsigned left = can & CAN_STR;
+    if (has_leading_zero(text)) can &= ~(unsigned)CAN_NUMBER;
+    for (unsigned bit = CAN_BOOL; bit <= CAN_TIME_NS; bit <<= 1) {
+        Value value;
+        if (can & bit && !value_read(infer->arena, scalar_type(infer, bit), text, options, &value))
+            left |= bit;
+    }
+    // As a float, an integer that no integer type holds would lose digits.
+    enum { DIGITS_ALWAYS_HELD = 18 };
+    Value value;
+    if (text.len > DIGITS_ALWAYS_HELD && is_digits(text) &&
+        value_read(infer->arena, scalar_type(infer, CAN_I64), text, options, &value) &&
+        value_read(infer->arena, scalar_type(infer, CAN_U64), text, options, &value))
+        left &= ~(unsigned)CAN_F64;
+    return left;
+}
+
+static bool is_null_word(Text text) {
+    static const char *const words[] = {"NA", "N/A", "#N/A", "NULL", "null", "None", "none", "nil",
+                                        "\\N", "-", "--", ".", "?"};
+    for (size_t i = 0; i < countof(words); i++)
+        if (text_is(text, words[i])) return true;
+    return false;
+}
+
+static bool is_null_field(const CsvOptions *csv, const CsvField *field) {
+    if (field->quoted) return false;
+    if (!field->text.len && !csv->strict_nulls) return true;
+    for (uint32_t i = 0; i < csv->null_count; i++)
+        if (text_eq(csv->nulls[i], field->text)) return true;
+    return false;
+}
+
+static void see_field(const Infer *infer, Guess *guess, const CsvField *field) {
+    const CsvOptions *csv = infer->input->csv;
+    Text text = field->text;
+    if (is_null_field(csv, field)) {
+        guess->nulls++;
+        return;
+    }
+    if (field->quoted || csv->strict_nulls || !is_null_word(text)) {
+        guess->seen++;
+        if (guess->can != CAN_STR) guess->can = field_can(infer, text, guess->can);
+        return;
+    }
+    for (uint32_t i = 0; i < guess->word_count; i++)
+        if (text_eq(guess->words[i], text)) return;
+    guess->can_words = field_can(infer, text, guess->can_words);
+    if (guess->word_count < WORDS_MAX) guess->words[guess->word_count++] = text;
+    else guess->can = CAN_STR;  // Too many to be marks of absence.
+}
+
+static bool csv_header(const Infer *infer, TextCursor *cursor, Guess *row, TextBuf *error) {
+    TextRow header = {0};
+    TextCursor first = *cursor;
+    if (!csv_next(&first, &header) || header.status) {
+        text_buf_add(error, header.field_count ? TEXT("its first row is no row of a CSV")
+                                               : TEXT("it is empty"));
+        return false;
+    }
+    bool named = infer->input->csv->header;
+    for (size_t i = 0; i < header.field_count; i++) {
+        Text name = named ? header.fields[i].text
+                          : text_format(infer->arena, "column%zu", i + 1);
+        for (size_t j = 0; j < row->field_count; j++) {
+            if (!text_eq(row->fields[j].name, name)) continue;
+            text_buf_format(error, "its header names '%.*s' twice", TEXT_ARG(name));
+            return false;
+        }
+        if (!name.len || row->field_count == FIELDS_MAX) {
+            text_buf_format(error, name.len ? "it has more than %d columns"
+                                            : "its header leaves a column without a name",
+                            FIELDS_MAX);
+            return false;
+        }
+        Guess guess = fresh(name);
+        arena_push(infer->arena, row->fields, row->field_count, row->field_cap, guess);
+    }
+    if (named) *cursor = first;
+    cursor->field_count = row->field_count;
+    return true;
+}
+
+static bool see_csv(const Infer *infer, Guess *row, size_t *rows, TextBuf *error) {
+    TextCursor cursor = {.arena = infer->arena, .text = infer->input->text,
+                         .csv = infer->input->csv};
+    if (!csv_header(infer, &cursor, row, error)) return false;
+    for (TextRow next = {0}; *rows < INFER_ROWS_MAX && csv_next(&cursor, &next);) {
+        if (next.status) continue;  // The job will reject it.
+        for (size_t i = 0; i < row->field_count; i++)
+            see_field(infer, &row->fields[i], &next.fields[i]);
+        ++*rows;
+    }
+    return true;
+}
+
+// ---- JSON lines ---------------------------------------------------------------------------------
+
+static void see_json(const Infer *infer, Guess *guess, const JsonNode *node, unsigned depth);
+
+static void see_object(const Infer *infer, Guess *guess, const JsonNode *object, unsigned depth) {
+    size_t seen = guess->seen;  // Objects before this one.
+    for (const JsonNode *member = object->first; member; member = member->next) {
+        size_t i = 0;
+        while (i < guess->field_count && !text_eq(guess->fields[i].name, member->key)) i++;
+        if (i == guess->field_count) {
+            Guess field = fresh(member->key);
+            field.nulls = seen;  // They did not have it.
+            arena_push(infer->arena, guess->fields, guess->field_count, guess->field_cap, field);
+        }
+        see_json(infer, &guess->fields[i], member, depth + 1);
+    }
+    guess->seen++;
+    for (size_t i = 0; i < guess->field_count; i++) {
+        Guess *field = &guess->fields[i];
+        if (field->seen + field->nulls < guess->seen) field->nulls++;
+    }
+}
+
+static void see_json(const Infer *infer, Guess *guess, const JsonNode *node, unsigned depth) {
+    unsigned left = 0;
+    switch (node->kind) {
+    case JSON_NULL: guess->nulls++; return;
+    case JSON_BOOL: left = CAN_BOOL; break;
+    case JSON_NUMBER: left = CAN_NUMBER; break;
+    case JSON_STRING: left = CAN_DATE | CAN_TIME | CAN_TIME_NS | CAN_STR; break;
+    case JSON_ARRAY: left = depth < DEPTH_MAX ? CAN_LIST : 0; break;
+    case JSON_OBJECT: left = depth < DEPTH_MAX ? CAN_STRUCT : 0; break;
+    }
+    guess->can &= left;
+    for (unsigned bit = CAN_BOOL; bit <= CAN_TIME_NS; bit <<= 1) {
+        Value value;
+        if (guess->can & bit &&
+            json_read(infer->arena, scalar_type(infer, bit), node, nullptr, &value).status)
+            guess->can &= ~bit;
+    }
+    if (node->kind == JSON_OBJECT && guess->can) {
+        see_object(infer, guess, node, depth);
+        return;
+    }
+    guess->seen++;
+    if (node->kind != JSON_ARRAY || !guess->can) return;
+    if (!guess->elem) {
+        guess->elem = arena_new_of(infer->arena, Guess);
+        *guess->elem = fresh((Text){0});
+    }
+    for (const JsonNode *item = node->first; item; item = item->next)
+        see_json(infer, guess->elem, item, depth + 1);
+}
+
+static bool see_lines(const Infer *infer, Guess *row, size_t *rows, TextBuf *error) {
+    TextCursor cursor = {.arena = infer->arena, .text = infer->input->text};
+    for (TextRow line = {0}; *rows < INFER_ROWS_MAX && line_next(&cursor, true, &line);) {
+        Text text = {infer->input->text.at + line.begin, line.end - line.begin};
+        const JsonNode *node = line.status ? nullptr : json_parse(infer->arena, text);
+        if (!node || node->kind != JSON_OBJECT) continue;  // The job will reject it.
+        see_object(infer, row, node, 0);
+        ++*rows;
+    }
+    if (!row->field_count)
+        text_buf_add(error, *rows ? TEXT("its objects have no keys")
+                                  : TEXT("it holds no JSON object on a line of its own"));
+    return row->field_count > 0;
+}
+
+// ---- types --------------------------------------------------------------------------------------
+
+static const Type *guess_type(const Infer *infer, const Guess *guess);
+
+static const Type *guess_struct(const Infer *infer, const Guess *guess) {
+    Field *fields = arena_new_array(infer->arena, Field, guess->field_count + 1);
+    for (size_t i = 0; i < guess->field_count; i++)
+        fields[i] = (Field){guess->fields[i].name, guess_type(infer, &guess->fields[i])};
+    return type_struct(infer->types, fields, (uint32_t)guess->field_count);
+}
+
+static const Type *guess_type(const Infer *infer, const Guess *guess) {
+    bool lines = infer->input->format == FORMAT_JSONL;
+    bool words_are_null = infer->input->find_nulls && guess->seen &&
+                          guess->can & CAN_SCALAR;
+    unsigned can = words_are_null ? guess->can : guess->can & guess->can_words;
+    const Type *type = nullptr;
+    if (!guess->seen && !guess->word_count) can = lines ? 0 : CAN_STR;
+    for (unsigned bit = CAN_BOOL; !type && bit <= CAN_STR; bit <<= 1) {
+        if (!(can & bit)) continue;
+        if (bit == CAN_LIST && guess->elem) type = type_list(infer->types, guess_type(infer, guess->elem));
+        else if (bit == CAN_STRUCT && guess->field_count) type = guess_struct(infer, guess);
+        else if (bit != CAN_LIST && bit != CAN_STRUCT) type = scalar_type(infer, bit);
+    }
+    if (!type) type = type_of(infer->types, TYPE_JSON);
+    bool null = guess->nulls || (words_are_null && guess->word_count) ||
+                (lines && !guess->seen);
+    return null ? type_nullable(type) : type;
+}
+
+// The words of columns that are more than str without them.
+static void collect_words(const Infer *infer, const Guess *row, Inferred *out) {
+    Text *words = nullptr;
+    size_t count = 0, cap = 0;
+    for (size_t i = 0; i < row->field_count; i++) {
+        const Guess *guess = &row->fields[i];
+        out->has_empty |= guess->nulls > 0;
+        if (!guess->word_count || !guess->seen || !(guess->can & CAN_SCALAR)) continue;
+        if (!count) out->null_column = guess->name;
+        for (uint32_t j = 0; j < guess->word_count; j++) {
+            bool known = false;
+            for (size_t k = 0; k < count; k++) known |= text_eq(words[k], guess->words[j]);
+            if (!known) arena_push(infer->arena, words, count, cap, guess->words[j]);
+        }
+    }
+    out->null_words = words;
+    out->null_count = (uint32_t)count;
+}
+
+void infer_print_nulls(TextBuf *buf, const Inferred *inferred) {
+    text_buf_add(buf, inferred->has_empty ? TEXT("null = [\"\"") : TEXT("null = ["));
+    for (uint32_t i = 0; i < inferred->null_count; i++) {
+        if (i || inferred->has_empty) text_buf_add(buf, TEXT(", "));
+        text_buf_quoted(buf, inferred->null_words[i]);
+    }
+    text_buf_char(buf, ']');
+}
+
+bool infer_text(const InferText *input, Inferred *out, TextBuf *error) {
+    Infer infer = {.input = input, .arena = input->arena, .types = input->types};
+    InferText plain = *input;
+    if (text_starts(input->text, TEXT("\xef\xbb\xbf")))
+        plain.text = (Text){input->text.at + 3, input->text.len - 3};
+    infer.input = &plain;
+    *out = (Inferred){0};
+    Guess row = fresh((Text){0});
+    bool good = input->format == FORMAT_JSONL ? see_lines(&infer, &row, &out->rows, error)
+                                              : see_csv(&infer, &row, &out->rows, error);
+    if (!good) return false;
+    collect_words(&infer, &row, out);
+    out->type = guess_struct(&infer, &row);
+    return true;
+}
+
+// ---- for the checker ----------------------------------------------------------------------------
+
+const Type *infer_first_file(void *self, const SourceOp *source, Text path, TypeTable *types,
+                             TextBuf *error) {
+    Arena *arena = self;
+    InferText input = {.arena = arena, .types = types, .format = source->format,
+                       .csv = &source->options.csv};
+    Text first = peek_path(arena, path);
+    if (!first.len) {
+        text_buf_add(error, TEXT("no such file"));
+        return nullptr;
+    }
+    Inferred inferred;
+    if (!peek_file(arena, first, &input.text, error) || !infer_text(&input, &inferred, error))
+        return nullptr;
+    if (inferred.null_count && !source->options.csv.strict_nulls) {
+        text_buf_add(error, TEXT("with "));
+        infer_print_nulls(error, &inferred);
+        text_buf_format(error, ", column '%.*s' would be more than text",
+                        TEXT_ARG(inferred.null_column));
+    }
+    return inferred.type;
+}

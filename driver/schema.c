@@ -1,0 +1,175 @@
+// sbc schema: the type of a data file and the `read` that goes with it, to paste.
+#include "driver/commands.h"
+#include "driver/infer.h"
+#include "driver/peek.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef struct Guessed {
+    const char *format;      // As behind `read`.
+    InferText   input;
+    CsvOptions  csv;
+} Guessed;
+
+// ---- what the name and the first bytes say ------------------------------------------------------
+
+static bool ends_in(Text path, const char *suffix) {
+    size_t len = strlen(suffix);
+    return path.len > len && memcmp(path.at + path.len - len, suffix, len) == 0;
+}
+
+static Format format_by_name(Text path, Text text) {
+    static const struct { const char *suffix; Format format; } names[] = {
+        {".csv", FORMAT_CSV},     {".tsv", FORMAT_CSV},      {".tab", FORMAT_CSV},
+        {".jsonl", FORMAT_JSONL}, {".ndjson", FORMAT_JSONL}, {".json", FORMAT_JSONL},
+        {".txt", FORMAT_TEXT},    {".log", FORMAT_TEXT},
+    };
+    for (size_t i = 0; i < countof(names); i++)
+        if (ends_in(path, names[i].suffix)) return names[i].format;
+    return text.len && text.at[0] == '{' ? FORMAT_JSONL : FORMAT_CSV;
+}
+
+// The character that the first line has most of; a comma if it has none of them.
+static char delimiter_of(Text path, Text text) {
+    static const char candidates[] = {',', ';', '\t', '|'};
+    if (ends_in(path, ".tsv") || ends_in(path, ".tab")) return '\t';
+    size_t counts[countof(candidates)] = {0}, best = 0;
+    for (size_t i = 0; i < text.len && text.at[i] != '\n'; i++)
+        for (size_t c = 0; c < countof(candidates); c++) counts[c] += text.at[i] == candidates[c];
+    for (size_t c = 1; c < countof(candidates); c++) if (counts[c] > counts[best]) best = c;
+    return candidates[best];
+}
+
+// A first row that holds a number or a time is no header.
+static bool has_header(const InferText *input) {
+    CsvOptions csv = *input->csv;
+    csv.header = false;
+    const char *end = memchr(input->text.at, '\n', input->text.len);
+    InferText first = *input;
+    first.csv = &csv;
+    if (end) first.text.len = (size_t)(end - input->text.at) + 1;
+    Inferred inferred;
+    TextBuf error = {0};
+    bool header = true;
+    if (infer_text(&first, &inferred, &error)) {
+        for (uint32_t i = 0; i < inferred.type->field_count; i++)
+            header &= type_base(inferred.type->fields[i].type)->kind == TYPE_STR;
+    }
+    text_buf_free(&error);
+    return header;
+}
+
+static void guess(Arena *arena, TypeTable *types, Text path, Text text, Guessed *out) {
+    Text name = peek_plain_name(path);
+    Format format = format_by_name(name, text);
+    out->csv = (CsvOptions){.delimiter = delimiter_of(name, text), .quote = '"', .header = true,
+                            .decimal = '.'};
+    out->input = (InferText){.arena = arena, .types = types, .format = format, .csv = &out->csv,
+                             .text = text, .find_nulls = true};
+    out->format = format == FORMAT_JSONL ? "jsonl" : out->csv.delimiter == '\t' ? "tsv" : "csv";
+    if (format == FORMAT_CSV) out->csv.header = has_header(&out->input);
+}
+
+// ---- printing -----------------------------------------------------------------------------------
+
+// flights-2013.csv.gz -> Flights
+static Text type_name(Arena *arena, Text path) {
+    size_t begin = path.len;
+    while (begin && path.at[begin - 1] != '/') begin--;
+    size_t end = begin;
+    while (end < path.len && (isalnum((unsigned char)path.at[end]) || path.at[end] == '_')) end++;
+    if (end == begin || !isalpha((unsigned char)path.at[begin])) return TEXT("Row");
+    Text name = text_copy(arena, (Text){path.at + begin, end - begin});
+    char *letters = arena_copy(arena, name.at, name.len, 1);
+    letters[0] = (char)toupper((unsigned char)letters[0]);
+    return (Text){letters, name.len};
+}
+
+static Text field_name(Arena *arena, Text name) {
+    TextBuf buf = {0};
+    bool word = name.len && !isdigit((unsigned char)name.at[0]);
+    for (size_t i = 0; i < name.len; i++)
+        word &= name.at[i] == '_' || (isalnum((unsigned char)name.at[i]) && name.at[i] > 0);
+    for (size_t i = 0; i < name.len; i++) {
+        if (!word && (i == 0 || name.at[i] == '`')) text_buf_char(&buf, '`');
+        text_buf_char(&buf, name.at[i]);
+    }
+    if (!word) text_buf_char(&buf, '`');
+    return text_buf_take(&buf, arena);
+}
+
+static void print_type(TextBuf *buf, Arena *arena, const Type *type) {
+    size_t width = 0;
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        size_t len = field_name(arena, type->fields[i].name).len;
+        if (len > width && len <= 30) width = len;
+    }
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        Text name = field_name(arena, type->fields[i].name);
+        text_buf_format(buf, "  %.*s: ", TEXT_ARG(name));
+        if (name.len < width) text_buf_pad(buf, width - name.len);
+        type_print(buf, type->fields[i].type);
+        text_buf_add(buf, TEXT(",\n"));
+    }
+}
+
+static void print_schema(TextBuf *buf, Text path, const Guessed *found, const Inferred *inferred) {
+    Arena *arena = found->input.arena;
+    Text name = type_name(arena, path);
+    text_buf_format(buf, "# From %zu row%s of %.*s. To read it:\n#   read %s(", inferred->rows,
+                    inferred->rows == 1 ? "" : "s", TEXT_ARG(path), found->format);
+    text_buf_quoted(buf, path);
+    bool csv = found->input.format == FORMAT_CSV;
+    char delimiter = found->csv.delimiter;
+    if (csv && delimiter != ',' && delimiter != '\t')
+        text_buf_format(buf, ", delimiter = \"%c\"", delimiter);
+    if (csv && !found->csv.header) text_buf_add(buf, TEXT(", header = false"));
+    if (inferred->null_count) {
+        text_buf_add(buf, TEXT(", "));
+        infer_print_nulls(buf, inferred);
+    }
+    text_buf_format(buf, ") as %.*s\ntype %.*s = {\n", TEXT_ARG(name), TEXT_ARG(name));
+    print_type(buf, arena, inferred->type);
+    text_buf_add(buf, TEXT("}\n"));
+}
+
+static bool schema_one(const Options *options, const char *word, TextBuf *out, TextBuf *error) {
+    TypeTable *types = type_table_new(options->arena);
+    Text path = peek_path(options->arena, text_of(word)), text;
+    if (!path.len) {
+        text_buf_format(error, "no file matches %s", word);
+        return false;
+    }
+    if (!peek_file(options->arena, path, &text, error)) return false;
+    Guessed found;
+    Inferred inferred;
+    guess(options->arena, types, path, text, &found);
+    if (found.input.format == FORMAT_TEXT) {
+        text_buf_format(error, "%.*s is text: `read text(...)` gives the column line: str",
+                        TEXT_ARG(path));
+        return false;
+    }
+    TextBuf why = {0};
+    bool good = infer_text(&found.input, &inferred, &why);
+    if (good) print_schema(out, text_of(word), &found, &inferred);
+    else text_buf_format(error, "the columns of %.*s cannot be inferred: %.*s", TEXT_ARG(path),
+                         (int)why.len, why.len ? why.at : "");
+    text_buf_free(&why);
+    return good;
+}
+
+int schema_command(const Options *options) {
+    int status = EXIT_DONE;
+    for (size_t i = 0; i < options->file_count; i++) {
+        TextBuf out = {0}, error = {0};
+        if (!schema_one(options, options->files[i], &out, &error)) {
+            fprintf(stderr, "sbc: %.*s\n", (int)error.len, error.len ? error.at : "");
+            status = EXIT_WRONG_PROGRAM;
+        }
+        if (out.len) fwrite(out.at, 1, out.len, stdout);
+        text_buf_free(&out);
+        text_buf_free(&error);
+    }
+    return status;
+}

@@ -1,0 +1,219 @@
+// sbc test: runs test blocks with the reference interpreter and shows how rows differ.
+#include "codegen/build/extern.h"
+#include "codegen/reference/reference.h"
+#include "codegen/reference/value.h"
+#include "driver/commands.h"
+#include "driver/header.h"
+#include "driver/session.h"
+
+typedef struct Tally {
+    unsigned passed, failed;
+} Tally;
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+typedef struct Rows {
+    const Op *op;
+    Const    *items;
+    uint32_t  count;
+} Rows;
+
+static const Type *visible(const Op *op, uint32_t column, Text *name) {
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        if (op->columns[i].hidden || column--) continue;
+        *name = op->columns[i].name;
+        return op->columns[i].type;
+    }
+    return nullptr;
+}
+
+static uint32_t cells_differ(const Op *op, const Const *a, const Const *b) {
+    uint32_t differ = 0;
+    Text name;
+    const Type *type;
+    for (uint32_t i = 0; (type = visible(op, i, &name)); i++)
+        differ += !value_same(type, &a->items[i], &b->items[i]);
+    return differ;
+}
+
+static void print_cell(TextBuf *buf, const Type *type, const Const *value) {
+    if (value->is_null) text_buf_add(buf, TEXT("null"));
+    else value_print_json(buf, type_base(type), value);
+}
+
+// `{hour: 8, trips: 1}`
+static void print_row(TextBuf *buf, const Op *op, const Const *row) {
+    Text name;
+    const Type *type;
+    text_buf_char(buf, '{');
+    for (uint32_t i = 0; (type = visible(op, i, &name)); i++) {
+        text_buf_format(buf, "%s%.*s: ", i ? ", " : "", TEXT_ARG(name));
+        print_cell(buf, type, &row->items[i]);
+    }
+    text_buf_char(buf, '}');
+}
+
+static void print_change(TextBuf *buf, const Op *op, const Const *want, const Const *got) {
+    Text name;
+    const Type *type;
+    for (uint32_t i = 0; (type = visible(op, i, &name)); i++) {
+        if (value_same(type, &want->items[i], &got->items[i])) continue;
+        text_buf_format(buf, "        %.*s: expected ", TEXT_ARG(name));
+        print_cell(buf, type, &want->items[i]);
+        text_buf_add(buf, TEXT(", got "));
+        print_cell(buf, type, &got->items[i]);
+        text_buf_char(buf, '\n');
+    }
+}
+
+// ---- the difference -----------------------------------------------------------------------------
+
+enum { LINES_SHOWN_MAX = 20, ROWS_ALIGNED_MAX = 2000 };
+
+typedef enum Edit : uint8_t { EDIT_KEEP, EDIT_CHANGE, EDIT_MISS, EDIT_EXTRA } Edit;
+
+// What it costs to turn `want` into `got` from each pair of places on, and by which edit first: a
+// missing or unexpected row costs 4, a changed one 4 at least, more the more cells differ.
+typedef struct Grid {
+    uint32_t *cost;
+    Edit     *edit;
+    size_t    width;
+} Grid;
+
+static Grid align(Arena *arena, const Rows *want, const Rows *got) {
+    enum { COST_ROW = 4, COST_CELLS = 4 };
+    size_t width = got->count + 1, cells = (want->count + 1) * width;
+    Grid grid = {arena_new_array(arena, uint32_t, cells), arena_new_array(arena, Edit, cells), width};
+    for (size_t i = want->count + 1; i-- > 0;) {
+        for (size_t j = width; j-- > 0;) {
+            size_t at = i * width + j;
+            bool misses = i < want->count, extra = j < got->count;
+            if (!misses && !extra) continue;
+            uint32_t best = UINT32_MAX;
+            if (misses) best = grid.cost[at + width] + COST_ROW, grid.edit[at] = EDIT_MISS;
+            if (extra && grid.cost[at + 1] + COST_ROW < best)
+                best = grid.cost[at + 1] + COST_ROW, grid.edit[at] = EDIT_EXTRA;
+            if (misses && extra) {
+                uint32_t differ = cells_differ(want->op, &want->items[i], &got->items[j]);
+                uint32_t all = want->items[i].item_count;
+                uint32_t cost = differ ? COST_ROW + COST_CELLS * differ / (all ? all : 1) : 0;
+                uint32_t through = grid.cost[at + width + 1] + cost;
+                // All cells changed is another row.
+                if (through <= best && (differ < all || all == 1))
+                    best = through, grid.edit[at] = differ ? EDIT_CHANGE : EDIT_KEEP;
+            }
+            grid.cost[at] = best;
+        }
+    }
+    return grid;
+}
+
+// Lines of the difference go to `buf`; returns how many rows differ.
+static uint32_t print_difference(Arena *arena, TextBuf *buf, const Rows *want, const Rows *got) {
+    if (want->count > ROWS_ALIGNED_MAX || got->count > ROWS_ALIGNED_MAX) {
+        uint32_t differ = want->count != got->count;
+        for (uint32_t i = 0; i < want->count && i < got->count; i++)
+            differ += cells_differ(want->op, &want->items[i], &got->items[i]) > 0;
+        if (differ) text_buf_format(buf, "      %u rows differ of %u\n", differ, want->count);
+        return differ;
+    }
+    Grid grid = align(arena, want, got);
+    uint32_t differ = 0;
+    for (size_t i = 0, j = 0; i < want->count || j < got->count;) {
+        Edit edit = grid.edit[i * grid.width + j];
+        bool show = edit != EDIT_KEEP && ++differ <= LINES_SHOWN_MAX;
+        const Const *wanted = edit == EDIT_EXTRA ? nullptr : &want->items[i];
+        const Const *found = edit == EDIT_MISS ? nullptr : &got->items[j];
+        if (show && edit == EDIT_CHANGE) {
+            text_buf_format(buf, "      ~ row %zu ", i + 1);
+            print_row(buf, want->op, wanted);
+            text_buf_char(buf, '\n');
+            print_change(buf, want->op, wanted, found);
+        } else if (show) {
+            text_buf_add(buf, edit == EDIT_MISS ? TEXT("      - missing ")
+                                                : TEXT("      + unexpected "));
+            print_row(buf, want->op, edit == EDIT_MISS ? wanted : found);
+            text_buf_char(buf, '\n');
+        }
+        i += edit != EDIT_EXTRA;
+        j += edit != EDIT_MISS;
+    }
+    if (differ > LINES_SHOWN_MAX)
+        text_buf_format(buf, "      and %u more\n", differ - LINES_SHOWN_MAX);
+    return differ;
+}
+
+// ---- tests --------------------------------------------------------------------------------------
+
+// What is wrong with the test goes to `buf`; nothing if it passes.
+static void run_expects(const Session *s, const TestBlock *test, TextBuf *buf) {
+    const Graph *graph = s->program->graph;
+    ReferenceTable *given = arena_new_array(s->arena, ReferenceTable, test->row_count + 1);
+    size_t given_count = 0;
+    for (uint32_t i = 0; i < test->row_count; i++) {
+        const TestRows *rows = &test->rows[i];
+        if (!rows->expect)
+            given[given_count++] = (ReferenceTable){rows->flow, rows->rows, rows->row_count};
+    }
+    for (uint32_t i = 0; i < test->row_count; i++) {
+        const TestRows *rows = &test->rows[i];
+        ReferenceTable got = {.op = rows->flow};
+        TextBuf error = {0};
+        if (!rows->expect) continue;
+        if (reference_table(graph, s->arena, given, given_count, &got, &error)) {
+            const Op *op = graph_op_at(graph, rows->flow);
+            Rows want = {op, rows->rows, rows->row_count}, found = {op, got.rows, got.row_count};
+            TextBuf lines = {0};
+            uint32_t differ = print_difference(s->arena, &lines, &want, &found);
+            if (differ)
+                text_buf_format(buf, "    %.*s: %u row%s not as expected (%u expected, %u found)\n%.*s",
+                                TEXT_ARG(rows->name), differ, differ == 1 ? " is" : "s are",
+                                want.count, found.count, (int)lines.len, lines.at);
+            text_buf_free(&lines);
+        } else {
+            text_buf_format(buf, "    %.*s: %.*s\n", TEXT_ARG(rows->name), (int)error.len,
+                            error.len ? error.at : "it could not be computed");
+        }
+        text_buf_free(&error);
+    }
+}
+
+static void run_test(const Session *s, const TestBlock *test, Tally *tally) {
+    TextBuf buf = {0};
+    run_expects(s, test, &buf);
+    Position at = source_position(s->sources, test->span.file, test->span.start);
+    if (buf.len) tally->failed++;
+    else tally->passed++;
+    printf("%s  %s:%u  %.*s\n", buf.len ? "FAILED" : "ok    ", s->name, at.line,
+           TEXT_ARG(test->title));
+    put(stdout, &buf);
+}
+
+static int test_one(const Options *options, const char *path, Tally *tally) {
+    Session s = session_new(options);
+    if (session_load(&s, path)) session_check(&s, (CheckAs){.want_tests = true});
+    int status = session_report(&s);
+    if (status != EXIT_DONE) return status;
+    TextBuf error = {0};
+    ExternFiles externs = extern_files(s.program->graph);
+    if (!extern_load(s.arena, &externs, header_text(&s), &error)) {
+        fprintf(stderr, "sbc: %.*s\n", (int)error.len, error.at);
+        text_buf_free(&error);
+        return EXIT_WRONG_PROGRAM;
+    }
+    unsigned failed = tally->failed;
+    for (size_t i = 0; i < s.program->test_count; i++) run_test(&s, &s.program->tests[i], tally);
+    if (!s.program->test_count) printf("        %s has no tests\n", path);
+    return tally->failed > failed ? EXIT_WRONG_PROGRAM : EXIT_DONE;
+}
+
+int test_command(const Options *options) {
+    int status = EXIT_DONE;
+    Tally tally = {0};
+    for (size_t i = 0; i < options->file_count; i++) {
+        int one = test_one(options, options->files[i], &tally);
+        if (one > status) status = one;
+    }
+    printf("%u passed, %u failed\n", tally.passed, tally.failed);
+    return status;
+}
