@@ -421,6 +421,8 @@ pub fn build(b: *std.Build) void {
         all.addArtifactArg(t);
     }
     for (suites) |suite| all.addFileArg(b.path(suite));
+    all.addArg("tests/e2e/run.py");
+    all.addArgs(&.{ "tests/driver_test.sh", "tests/examples.sh" });
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }
 

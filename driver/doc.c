@@ -7,7 +7,8 @@
 static void print_function(TextBuf *buf, const Decl *decl) {
     text_buf_format(buf, "%s%.*s\n", decl->aggregate ? "agg " : "fn ", TEXT_ARG(decl->signature));
     text_buf_format(buf, "    %.*s\n", TEXT_ARG(decl->doc));
-    bool fallible = decl->aggregate ? decl->agg.traits & AGG_FALLIBLE : decl->fn.traits & FN_FALLIBLE;
+    bool fallible = decl->aggregate ? decl->agg.traits & AGG_FALLIBLE
+                                    : decl->fn.traits & FN_FALLIBLE;
     if (fallible)
         text_buf_add(buf, decl->aggregate ? TEXT("    It can fail; that fails the job.\n")
                                           : TEXT("    It can fail: `else` says what then.\n"));

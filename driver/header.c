@@ -62,7 +62,7 @@ Text header_text(const Session *s) {
                     "#pragma once\n\n"
                     "#include <stdbool.h>\n#include <stdint.h>\n\n"
                     "#ifndef SBC_RUNTIME_ABI_H\n"
-                    "typedef struct SbStr {  // str and bytes: len bytes at ptr, which are not yours\n"
+                    "typedef struct SbStr {  // str and bytes: len bytes at ptr, not yours\n"
                     "    const char *ptr;\n    int64_t     len;\n} SbStr;\n\n"
                     "enum { SB_OK = %d, SB_NULL = %d };  // A result is at *out; there is none\n"
                     "#endif\n"

@@ -38,7 +38,9 @@ typedef struct Infer {
     TypeTable *types;
 } Infer;
 
-static Guess fresh(Text name) { return (Guess){.name = name, .can = CAN_ALL, .can_words = CAN_ALL}; }
+static Guess fresh(Text name) {
+    return (Guess){.name = name, .can = CAN_ALL, .can_words = CAN_ALL};
+}
 
 static const Type *scalar_type(const Infer *infer, unsigned can) {
     switch (can) {
@@ -256,7 +258,8 @@ static const Type *guess_type(const Infer *infer, const Guess *guess) {
     if (!guess->seen && !guess->word_count) can = lines ? 0 : CAN_STR;
     for (unsigned bit = CAN_BOOL; !type && bit <= CAN_STR; bit <<= 1) {
         if (!(can & bit)) continue;
-        if (bit == CAN_LIST && guess->elem) type = type_list(infer->types, guess_type(infer, guess->elem));
+        if (bit == CAN_LIST && guess->elem)
+            type = type_list(infer->types, guess_type(infer, guess->elem));
         else if (bit == CAN_STRUCT && guess->field_count) type = guess_struct(infer, guess);
         else if (bit != CAN_LIST && bit != CAN_STRUCT) type = scalar_type(infer, bit);
     }

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,13 +26,9 @@ static int failed(TextBuf *error, int status) {
 
 // Compiles where nobody else sees it and keeps no name: the open file is all that is left.
 static int build_unkept(Session *s, int *fd) {
-    const char *place = getenv("TMPDIR");
-    Text name = text_format(s->arena, "%s/sbc-XXXXXX", place && *place ? place : "/tmp");
-    char *folder = arena_copy(s->arena, text_c(s->arena, name), name.len + 1, 1);
-    if (!mkdtemp(folder)) {
-        fprintf(stderr, "sbc: %s cannot be made: %s\n", folder, strerror(errno));
-        return EXIT_MACHINE;
-    }
+    const char *folder;
+    TextBuf error = {0};
+    if (!build_folder(s->arena, &folder, &error)) return failed(&error, EXIT_MACHINE);
     const char *job = text_c(s->arena, text_format(s->arena, "%s/job", folder));
     int status = compile_to(s, job);
     if (status == EXIT_DONE) *fd = open(job, O_RDONLY | O_CLOEXEC);

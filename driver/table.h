@@ -4,8 +4,8 @@
 
 #include "ir/graph.h"
 
-// Reads CSV with a header from `fd` to its end; prints the first rows aligned, numbers at the right,
-// and says how many more there are. `sink` is the operator that wrote it.
+// Reads CSV with a header from `fd` to its end; prints the first rows aligned, numbers at the
+// right, and says how many more there are. `sink` is the operator that wrote it.
 void table_show(Arena *arena, const Graph *graph, OpId sink, int fd);
 
 #endif

@@ -80,31 +80,35 @@ typedef struct Grid {
     size_t    width;
 } Grid;
 
+enum { COST_ROW = 4, COST_CELLS = 4 };
+
+static void take_if_cheaper(Grid *grid, size_t at, uint32_t cost, Edit edit) {
+    if (cost > grid->cost[at]) return;
+    grid->cost[at] = cost;
+    grid->edit[at] = edit;
+}
+
+static void align_pair(Grid *grid, const Rows *want, const Rows *got, size_t i, size_t j) {
+    size_t at = i * grid->width + j;
+    grid->cost[at] = i == want->count && j == got->count ? 0 : UINT32_MAX;
+    if (j < got->count) take_if_cheaper(grid, at, grid->cost[at + 1] + COST_ROW, EDIT_EXTRA);
+    if (i < want->count)
+        take_if_cheaper(grid, at, grid->cost[at + grid->width] + COST_ROW, EDIT_MISS);
+    if (i == want->count || j == got->count) return;
+    uint32_t differ = cells_differ(want->op, &want->items[i], &got->items[j]);
+    uint32_t all = want->items[i].item_count;
+    uint32_t cost = grid->cost[at + grid->width + 1];
+    if (!differ) take_if_cheaper(grid, at, cost, EDIT_KEEP);
+    else if (differ < all || all == 1)  // With all cells changed it is another row.
+        take_if_cheaper(grid, at, cost + COST_ROW + COST_CELLS * differ / all, EDIT_CHANGE);
+}
+
 static Grid align(Arena *arena, const Rows *want, const Rows *got) {
-    enum { COST_ROW = 4, COST_CELLS = 4 };
     size_t width = got->count + 1, cells = (want->count + 1) * width;
-    Grid grid = {arena_new_array(arena, uint32_t, cells), arena_new_array(arena, Edit, cells), width};
-    for (size_t i = want->count + 1; i-- > 0;) {
-        for (size_t j = width; j-- > 0;) {
-            size_t at = i * width + j;
-            bool misses = i < want->count, extra = j < got->count;
-            if (!misses && !extra) continue;
-            uint32_t best = UINT32_MAX;
-            if (misses) best = grid.cost[at + width] + COST_ROW, grid.edit[at] = EDIT_MISS;
-            if (extra && grid.cost[at + 1] + COST_ROW < best)
-                best = grid.cost[at + 1] + COST_ROW, grid.edit[at] = EDIT_EXTRA;
-            if (misses && extra) {
-                uint32_t differ = cells_differ(want->op, &want->items[i], &got->items[j]);
-                uint32_t all = want->items[i].item_count;
-                uint32_t cost = differ ? COST_ROW + COST_CELLS * differ / (all ? all : 1) : 0;
-                uint32_t through = grid.cost[at + width + 1] + cost;
-                // All cells changed is another row.
-                if (through <= best && (differ < all || all == 1))
-                    best = through, grid.edit[at] = differ ? EDIT_CHANGE : EDIT_KEEP;
-            }
-            grid.cost[at] = best;
-        }
-    }
+    Grid grid = {arena_new_array(arena, uint32_t, cells), arena_new_array(arena, Edit, cells),
+                 width};
+    for (size_t i = want->count + 1; i-- > 0;)
+        for (size_t j = width; j-- > 0;) align_pair(&grid, want, got, i, j);
     return grid;
 }
 
@@ -166,9 +170,10 @@ static void run_expects(const Session *s, const TestBlock *test, TextBuf *buf) {
             TextBuf lines = {0};
             uint32_t differ = print_difference(s->arena, &lines, &want, &found);
             if (differ)
-                text_buf_format(buf, "    %.*s: %u row%s not as expected (%u expected, %u found)\n%.*s",
+                text_buf_format(buf, "    %.*s: %u row%s not as expected (%u expected, %u found)\n",
                                 TEXT_ARG(rows->name), differ, differ == 1 ? " is" : "s are",
-                                want.count, found.count, (int)lines.len, lines.at);
+                                want.count, found.count);
+            text_buf_add(buf, text_buf_view(&lines));
             text_buf_free(&lines);
         } else {
             text_buf_format(buf, "    %.*s: %.*s\n", TEXT_ARG(rows->name), (int)error.len,

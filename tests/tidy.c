@@ -21,7 +21,9 @@ static const struct Layer {
     {"runtime/", {"stdlib/", nullptr}},
     {"stdlib/", {"runtime/abi.h", nullptr}},
     {"tests/", {"", nullptr}},
-    {"sbc.c", {"frontend/", "ir/", "codegen/", "runtime/faults.def", nullptr}},
+    {"driver/",
+     {"frontend/", "ir/", "codegen/", "stdlib/", "runtime/abi.h", "runtime/faults.def", nullptr}},
+    {"sbc.c", {"driver/", "ir/", nullptr}},
 };
 
 // A third-party header belongs to one place.
@@ -32,9 +34,9 @@ static const struct Owner {
     {"<yaml.h>", {"runtime/config", "codegen/build/", nullptr}},
     {"<uv.h>", {"runtime/control", nullptr, nullptr}},
     {"<llvm-c/", {"codegen/", nullptr, nullptr}},
-    {"<zlib.h>", {"runtime/", "codegen/reference/", "frontend/"}},
-    {"<zstd.h>", {"runtime/", "codegen/reference/", "frontend/"}},
-    {"<utf8proc.h>", {"stdlib/", nullptr, nullptr}},
+    {"<zlib.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
+    {"<zstd.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
+    {"<utf8proc.h>", {"stdlib/", "driver/table", nullptr}},
     {"<ffi.h>", {"codegen/reference/", nullptr, nullptr}},
 };
 

@@ -64,8 +64,8 @@ typedef struct Objects {
     unsigned    made, count;   // The first `made` are ours to remove.
 } Objects;
 
-static bool write_objects(Arena *arena, Objects *objects, const TextBuf *code, const size_t lengths[4],
-                          TextBuf *error) {
+static bool write_objects(Arena *arena, Objects *objects, const TextBuf *code,
+                          const size_t lengths[4], TextBuf *error) {
     size_t at = 0;
     for (int i = 0; i < 4; i++) {
         if (!lengths[i]) continue;
@@ -94,6 +94,28 @@ static void remove_objects(const Objects *objects) {
     rmdir(objects->folder);
 }
 
+bool build_folder(Arena *arena, const char **folder, TextBuf *error) {
+    const char *place = getenv("TMPDIR");
+    Text name = text_format(arena, "%s/sbc-XXXXXX", place && *place ? place : "/tmp");
+    char *made = arena_copy(arena, text_c(arena, name), name.len + 1, 1);
+    *folder = mkdtemp(made);
+    if (!*folder)
+        text_buf_format(error, "no folder for objects can be made in %s: %s",
+                        place && *place ? place : "/tmp", strerror(errno));
+    return *folder != nullptr;
+}
+
+static bool add_objects(Objects *objects, const char *const *more, TextBuf *error) {
+    for (; more && *more; more++) {
+        if (objects->count == OBJECTS_MAX) {
+            text_buf_format(error, "more than %d C files", OBJECTS_MAX - 4);
+            return false;
+        }
+        objects->paths[objects->count++] = *more;
+    }
+    return true;
+}
+
 bool build_job(Arena *arena, const Plan *plan, const CodegenOptions *options, const char *output,
                const char *const *more, TextBuf *error) {
     Installation installation;
@@ -102,20 +124,15 @@ bool build_job(Arena *arena, const Plan *plan, const CodegenOptions *options, co
     if (!run) return false;
     TextBuf code = {0};
     size_t lengths[4] = {0};
-    const char *place = getenv("TMPDIR");
-    char *folder = arena_copy(arena, text_c(arena, text_format(arena, "%s/sbc-XXXXXX", place ? place : "/tmp")),
-                              strlen(place ? place : "/tmp") + sizeof "/sbc-XXXXXX", 1);
-    Objects objects = {.folder = folder};
+    Objects objects = {0};
     bool ok = run(plan, options, CODEGEN_OBJECT, &code, lengths, error);
-    if (ok && !mkdtemp(folder)) {
-        text_buf_format(error, "no folder for objects can be made in %s: %s", place ? place : "/tmp", strerror(errno));
-        ok = false;
-    }
-    if (ok) {
-        ok = write_objects(arena, &objects, &code, lengths, error);
-        for (; ok && more && *more && objects.count < OBJECTS_MAX; more++) objects.paths[objects.count++] = *more;
-        ok = ok && link_to(arena, &objects, &installation, output, error);
+    if (ok && build_folder(arena, &objects.folder, error)) {
+        ok = write_objects(arena, &objects, &code, lengths, error) &&
+             add_objects(&objects, more, error) &&
+             link_to(arena, &objects, &installation, output, error);
         remove_objects(&objects);
+    } else {
+        ok = false;
     }
     text_buf_free(&code);
     return ok;

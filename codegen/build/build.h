@@ -22,4 +22,7 @@ bool build_text(Arena *arena, const Plan *plan, const CodegenOptions *options, C
 bool build_job(Arena *arena, const Plan *plan, const CodegenOptions *options, const char *output,
                const char *const *objects, TextBuf *error);
 
+// A fresh folder for temporary files, in $TMPDIR or /tmp; the caller removes it.
+bool build_folder(Arena *arena, const char **folder, TextBuf *error);
+
 #endif

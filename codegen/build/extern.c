@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -111,17 +110,11 @@ static bool compile(Arena *arena, const char *folder, const char *const *what, c
 }
 
 static bool open_folder(Arena *arena, Text header, const char **folder, TextBuf *error) {
-    const char *place = getenv("TMPDIR");
-    Text name = text_format(arena, "%s/sbc-XXXXXX", place && *place ? place : "/tmp");
-    char *made = arena_copy(arena, text_c(arena, name), name.len + 1, 1);
-    FILE *file = nullptr;
-    if (mkdtemp(made)) {
-        file = fopen(text_c(arena, text_format(arena, "%s/pipeline.h", made)), "wb");
-        *folder = made;
-    }
+    if (!build_folder(arena, folder, error)) return false;
+    FILE *file = fopen(text_c(arena, text_format(arena, "%s/pipeline.h", *folder)), "wb");
     bool good = file && fwrite(header.at, 1, header.len, file) == header.len;
     if (file) good = fclose(file) == 0 && good;
-    if (!good) text_buf_format(error, "%s cannot be written: %s", made, strerror(errno));
+    if (!good) text_buf_format(error, "%s cannot be written: %s", *folder, strerror(errno));
     return good;
 }
 

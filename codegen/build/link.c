@@ -36,7 +36,8 @@ static void add_all(Arena *arena, Command *command, const LinkInput *input, cons
     command_add(command, in(arena, libc_folder, "Scrt1.o"));
     command_add(command, in(arena, libc_folder, "crti.o"));
     command_add(command, in(arena, gcc, "crtbeginS.o"));
-    for (const char *const *object = input->objects; *object; object++) command_add(command, *object);
+    for (const char *const *object = input->objects; *object; object++)
+        command_add(command, *object);
     command_add(command, text_c(arena, text_format(arena, "-L%s", libc_folder)));
     command_add(command, text_c(arena, text_format(arena, "-L%s", gcc)));
     command_add(command, input->runtime);
@@ -53,7 +54,8 @@ static void add_all(Arena *arena, Command *command, const LinkInput *input, cons
 bool link_run(Arena *arena, const LinkInput *input, TextBuf *error) {
     const char *gcc = newest(arena, "/usr/lib/gcc/x86_64-linux-gnu/*");
     if (!gcc) {
-        text_buf_add(error, TEXT("the C start files are missing: install libc6-dev and libgcc-12-dev"));
+        text_buf_add(error, TEXT("the C start files are missing: install libc6-dev and "
+                                 "libgcc-12-dev"));
         return false;
     }
     for (size_t i = 0; i < countof(linkers); i++) {

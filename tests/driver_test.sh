@@ -1,0 +1,225 @@
+#!/bin/sh
+# driver_test.sh [SBC]: the commands of sbc, their messages and exit codes.
+#
+# Run it alone: sh tests/driver_test.sh zig-out/bin/sbc
+sbc=$(realpath "${1:-zig-out/bin/sbc}")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export XDG_CACHE_HOME="$work/cache"
+passed=0 failed=0
+
+# expect NAME CODE TEXT ARGUMENT...: sbc ends with CODE and says TEXT somewhere.
+expect() {
+    name=$1 code=$2 text=$3
+    shift 3
+    "$sbc" "$@" >out 2>err </dev/null
+    got=$?
+    if [ $got -eq "$code" ] && { [ -z "$text" ] || cat out err | grep -qF -e "$text"; }; then
+        passed=$((passed + 1))
+        return
+    fi
+    failed=$((failed + 1))
+    echo "driver_test: $name: FAILED: sbc $*: exit $got, expected $code and '$text'" >&2
+    sed 's/^/    /' out err >&2
+}
+
+# same NAME WANTED: what the last command wrote to standard output.
+same() {
+    if [ "$(cat out)" = "$2" ]; then
+        passed=$((passed + 1))
+        return
+    fi
+    failed=$((failed + 1))
+    echo "driver_test: $1: FAILED: expected" >&2
+    printf '%s\n' "$2" | diff - out >&2
+}
+
+# holds NAME COMMAND...: the command succeeds.
+holds() {
+    name=$1
+    shift
+    if "$@" >/dev/null 2>&1; then passed=$((passed + 1)); return; fi
+    failed=$((failed + 1))
+    echo "driver_test: $name: FAILED: not so: $*" >&2
+}
+
+cat >small.sbd <<'END'
+param n: i64 = 4
+range(n) | where i > 1 | derive x = i * 2 | write csv("-")
+END
+cat >wrong.sbd <<'END'
+range(3) | derive x = j | write csv("-")
+END
+
+# ---- usage
+expect no_command 2 'usage: sbc'
+expect help 0 'run FILE [-- JOB OPTIONS]' --help
+for word in run compile check fmt test schema header doc explain; do
+    holds "help_names_$word" grep -q "^  $word " out
+done
+expect version 0 'sbc ' --version
+expect unknown_command 2 "did you mean 'check'?" chek small.sbd
+expect unknown_option 2 "did you mean '--explain'?" small.sbd --explan
+expect no_files 2 'usage: sbc check FILE...' check
+expect what_now 2 'sbc run small.sbd' small.sbd
+expect missing_value 2 '-o needs a value' small.sbd -o
+expect missing_file 1 'error[SB0001]' check nothere.sbd
+expect wrong_program 1 'error[SB0' check wrong.sbd
+expect json 1 '"code":' check --diagnostics=json wrong.sbd
+
+# ---- compile
+expect compile 0 '' small.sbd -o job
+holds job_runs sh -c './job | grep -q 2,4'
+expect compile_default 0 '' compile small.sbd
+holds default_name test -x small
+expect compile_nowhere 3 'nowhere' small.sbd -o nowhere/job
+expect dump 0 'range' small.sbd --dump
+expect dump_after 0 'range' small.sbd --dump=ir --after=fold
+expect dump_no_pass 2 "did you mean 'fold'?" small.sbd --dump --after=fols
+expect dump_llvm 0 'define' small.sbd --dump=llvm
+expect explain 0 'range' small.sbd --explain
+
+# ---- run
+expect run 0 '2,4' run small.sbd
+same run_rows 'i,x
+2,4
+3,6'
+entries=$(ls cache/sbc | wc -l)
+expect run_again 0 '2,4' run small.sbd
+holds cache_hit test "$(ls cache/sbc | wc -l)" -eq "$entries"
+expect run_options 0 '4,8' run small.sbd -- --n=5
+expect run_bad_option 2 'SB80' run small.sbd -- --m=5
+expect run_misplaced 2 'go behind --' run small.sbd --n=5
+expect run_reference 0 '4,8' run --engine=reference small.sbd -- --n=5
+expect run_no_cache 0 '2,4' run --no-cache small.sbd
+holds no_cache_keeps test "$(ls cache/sbc | wc -l)" -eq "$entries"
+expect run_text 0 '1,2' run -e 'range(2) | derive x = i * 2'
+same run_text_rows 'i,x
+0,0
+1,2'
+expect run_text_write 0 '{"i":0}' run -e 'range(1) | write jsonl("-")'
+expect run_nothing 2 'run takes one file' run
+expect run_wrong 1 'error[SB0' run wrong.sbd
+echo '# another' >>small.sbd
+expect run_changed 0 '2,4' run small.sbd
+holds cache_miss test "$(ls cache/sbc | wc -l)" -gt "$entries"
+for i in 1 2 3 4; do
+    XDG_CACHE_HOME=$work/busy "$sbc" run small.sbd >out.$i 2>/dev/null &
+done
+wait
+for i in 1 2 3 4; do holds "at_once_$i" grep -qx 3,6 out.$i; done
+
+# ---- schema
+printf 'year,dep,code,when,ok,t\n2013,517,007,2013-01-01T05:00:00Z,true,1.5\n2014,NA,010,2013-01-01T06:00:00Z,false,2\n' >f.csv
+expect schema 0 'type F = {' schema f.csv
+same schema_text '# From 2 rows of f.csv. To read it:
+#   read csv("f.csv", null = ["NA"]) as F
+type F = {
+  year: i64,
+  dep:  i64?,
+  code: str,
+  when: timestamp,
+  ok:   bool,
+  t:    f64,
+}'
+gzip -k f.csv
+expect schema_gz 0 'dep:  i64?' schema f.csv.gz
+printf '{"a":1,"b":{"c":[1,2.5]}}\n{"a":null,"b":{"c":[]},"d":"2020-01-01"}\n' >j.jsonl
+expect schema_json 0 'd: date?' schema j.jsonl
+holds schema_nested grep -qF 'b: {c: [f64]},' out
+expect schema_missing 1 'no file matches' schema nothere.csv
+: >empty.csv
+expect schema_empty 1 'it is empty' schema empty.csv
+expect inferred 0 'note[SB0611]' run -e 'read csv("f.csv") | select year, t'
+expect inferred_words 0 'null = ["NA"]' run -e 'read csv("f.csv") | select dep'
+
+# ---- test
+cat >t.sbd <<'END'
+let rows = [{a: 1, b: "x"}]
+let big = rows | where a > 1 | derive c = a * 2
+big | write csv("-")
+test "good" {
+  given rows = [{a: 3, b: "q"}]
+  expect big == [{a: 3, b: "q", c: 6}]
+}
+END
+expect test_passes 0 '1 passed, 0 failed' test t.sbd
+cat >>t.sbd <<'END'
+test "bad" {
+  given rows = [{a: 3, b: "q"}, {a: 4, b: "r"}, {a: 5, b: "z"}]
+  expect big == [{a: 3, b: "q", c: 7}, {a: 9, b: "u", c: 18}, {a: 4, b: "r", c: 8}]
+}
+END
+expect test_fails 1 '1 passed, 1 failed' test t.sbd
+same test_difference 'ok      t.sbd:4  good
+FAILED  t.sbd:8  bad
+    big: 3 rows are not as expected (3 expected, 3 found)
+      ~ row 1 {a: 3, b: "q", c: 7}
+        c: expected 7, got 6
+      - missing {a: 9, b: "u", c: 18}
+      + unexpected {a: 5, b: "z", c: 10}
+1 passed, 1 failed'
+expect test_none 0 'has no tests' test small.sbd
+
+# ---- doc, explain
+expect doc 0 'Strings' doc
+expect doc_one 0 'trim(s: str) -> str' doc trim
+expect doc_unknown 2 "did you mean 'hour'?" doc hout
+expect explain_code 0 'SB0322: ' explain SB0322
+expect explain_fault 0 'SB7021: division by zero' explain SB7021
+expect explain_unknown 2 'did you mean' explain SB7999
+
+# ---- fmt
+printf 'range(3)|write csv("-")\n' >ugly.sbd
+expect fmt_check 1 'ugly.sbd' fmt --check ugly.sbd
+expect fmt 0 '' fmt ugly.sbd
+expect fmt_done 0 '' fmt --check ugly.sbd
+
+# ---- extern, header
+cat >c.sbd <<'END'
+extern fn twice(x: f64) -> f64 from "c.c"
+extern fn positive(x: i64) -> i64 from "c.c" fallible
+extern fn first_byte(s: str) -> i64? from "c.c"
+extern fn or_seven(x: i64?) -> i64 from "c.c"
+[{x: 1.5, n: 3, s: "A", m: null}, {x: 2.5, n: 4, s: "", m: 5}]
+| derive a = twice(x), b = positive(n), c = first_byte(s), d = or_seven(m)
+| select a, b, c, d
+| write csv("-")
+END
+cat >c.c <<'END'
+#include "pipeline.h"
+#include "part.h"
+double twice(double x) { return x * FACTOR; }
+int32_t positive(int64_t x, int64_t *out) { return x < 0 ? SB_FAILED : (*out = x, SB_OK); }
+int32_t first_byte(SbStr s, int64_t *out) { return s.len ? (*out = s.ptr[0], SB_OK) : SB_NULL; }
+int64_t or_seven(const int64_t *x) { return x ? *x : 7; }
+END
+echo '#define FACTOR 2' >part.h
+expect extern 0 '3.0,3,65,7' run c.sbd
+same extern_rows 'a,b,c,d
+3.0,3,65,7
+5.0,4,,5'
+expect extern_reference 0 '5.0,4,,5' run --engine=reference c.sbd
+echo '#define FACTOR 4' >part.h
+expect extern_changed 0 '6.0,3,65,7' run c.sbd
+expect header 0 'double twice(double x);' header c.sbd
+holds header_status grep -qF 'int32_t first_byte(SbStr s, int64_t *out);' out
+holds header_null grep -qF 'int64_t or_seven(const int64_t *x);' out
+echo 'double twice(' >c.c
+expect extern_wrong 1 'the C compiler refused' run c.sbd
+rm c.c
+expect extern_missing 1 'c.c cannot be read' run c.sbd
+
+# ---- target
+echo 'levels: [x86-64-v3]' >target.yaml
+expect target 0 '2,4' run --target=target.yaml small.sbd
+printf 'levels:\n  - x86-64-v3\n  - x86-64-v5\n' >target.yaml
+expect target_wrong 1 'target.yaml:3:5' run --target=target.yaml small.sbd
+holds target_caret grep -qF '^^^^^^^^^' err
+echo 'level: x' >target.yaml
+expect target_name 1 'no such name' run --target=target.yaml small.sbd
+expect target_missing 1 'cannot be read' run --target=nothere.yaml small.sbd
+
+echo "driver_test: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
