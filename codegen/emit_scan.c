@@ -20,9 +20,11 @@ Val emit_offset_at(Emit *e, Val array, Val index) {
 
 static Value load_column(Emit *e, Frame *frame, uint32_t column) {
     const SourceOp *source = &frame->op->source;
-    if (column >= source->column_count)  // A hidden one carries the spelling of another.
-        return frame_raw(e, frame, source->raw_of[column - source->column_count]);
-    return text_format_of(source->format)->column(e, frame, column);
+    const TextFormat *format = text_format_of(source->format);
+    if (column < source->column_count) return format->column(e, frame, column);
+    uint32_t hidden = column - source->column_count;  // It carries the spelling of others.
+    RawSpan raw = source->raw_of[hidden];
+    return raw.first == raw.last ? frame_raw(e, frame, raw.first) : format->span(e, frame, hidden);
 }
 
 static Val identify_text(Emit *e, Frame *frame) {

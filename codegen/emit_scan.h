@@ -13,6 +13,7 @@ typedef struct TextRow {
     Val  begin, end;  // Of the row, i64, relative to text, without its line end.
     Val  fields;      // CSV: ends + row * field_count.
     Val *field_of;    // CSV: by column, its field number (i64), loaded once.
+    Val *straight;    // CSV: by hidden column, i1: its columns stand side by side in the file.
     Val  dialect;     // CSV: SbCsvDialect constant.
     Val *slots;       // JSON: by column, address of its SbJsonSlot; null where it is not read.
     Val  shape;       // JSON: constant; `slot_memory`: SbJsonSlot[].
@@ -28,6 +29,7 @@ typedef struct TextFormat {
     void (*judge)(Emit *e, Frame *frame);           // What holds for the whole row; null: nothing.
     Value (*column)(Emit *e, Frame *frame, uint32_t column);  // Parses; faults leave the row.
     Value (*raw)(Emit *e, Frame *frame, uint32_t column);
+    Value (*span)(Emit *e, Frame *frame, uint32_t hidden);  // Of several columns; null: there are none.
 } TextFormat;
 
 // array[index] of u32 as i64.

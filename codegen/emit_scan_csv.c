@@ -23,6 +23,17 @@ static Val dialect_constant(Emit *e, const CsvOptions *csv) {
     return global;
 }
 
+// Does the file have the columns side by side, in this order?
+static Val is_straight(Emit *e, const TextRow *row, RawSpan raw) {
+    Val straight = emit_i1(e, true);
+    for (uint32_t i = raw.first; i < raw.last; i++) {
+        Val next = LLVMBuildAdd(e->b, row->field_of[i], emit_i64(e, 1), "");
+        Val follows = LLVMBuildICmp(e->b, LLVMIntEQ, row->field_of[i + 1], next, "");
+        straight = LLVMBuildAnd(e->b, straight, follows, "");
+    }
+    return straight;
+}
+
 static void open_csv(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
     row->dialect = dialect_constant(e, &source->options.csv);
@@ -34,6 +45,9 @@ static void open_csv(Emit *e, TextRow *row) {
         Val field = emit_load_at(e, e->i32, fields, sizeof(uint32_t) * i, "field");
         row->field_of[i] = LLVMBuildZExt(e->b, field, e->i64, "");
     }
+    uint32_t hidden = row->op->column_count - source->column_count;
+    row->straight = arena_new_array(e->arena, Val, hidden + 1);
+    for (uint32_t i = 0; i < hidden; i++) row->straight[i] = is_straight(e, row, source->raw_of[i]);
 }
 
 static void index_csv(Emit *e, TextRow *row, Val pos, Val end) {
@@ -65,6 +79,48 @@ static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
 }
 
 static Value raw_csv(Emit *e, Frame *frame, uint32_t column) { return field_bytes(e, frame->text, column); }
+
+// The fields of some columns in scratch memory, a delimiter between them.
+static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
+    const TextRow *row = frame->text;
+    const SourceOp *source = &frame->op->source;
+    static_assert(offsetof(SbCsvFields, ends) == 8 && offsetof(SbCsvFields, begin) == 16, "in this order");
+    Val fields = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbCsvFields) / 8), "fields");
+    emit_store_at(e, row->text, fields, offsetof(SbCsvFields, text));
+    emit_store_at(e, row->fields, fields, offsetof(SbCsvFields, ends));
+    emit_store_at(e, row->begin, fields, offsetof(SbCsvFields, begin));
+    Val map = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "");
+    Val joined = emit_callv(e, "sb_csv_join", e->str_pair, arg(emit_call_context(e)), arg(fields),
+                            arg(emit_offset(e, map, sizeof(uint32_t) * raw.first)),
+                            arg(emit_i32(e, raw.last - raw.first + 1)),
+                            arg(emit_int(e, e->i8, (uint8_t)source->options.csv.delimiter)));
+    Value text = {.a = LLVMBuildExtractValue(e->b, joined, 0, ""), .b = LLVMBuildExtractValue(e->b, joined, 1, "")};
+    Val failed = LLVMBuildICmp(e->b, LLVMIntEQ, text.a, LLVMConstNull(e->ptr), "");
+    emit_column_fault_if(e, frame->step, source->columns[raw.first].name, failed,
+                         emit_i32(e, SB_FAULT_TOO_LARGE), (Detail){0});
+    return text;
+}
+
+// The bytes from the first column to the last one: one piece of the file where it has them so.
+static Value span_csv(Emit *e, Frame *frame, uint32_t hidden) {
+    RawSpan raw = frame->op->source.raw_of[hidden];
+    Value first = field_bytes(e, frame->text, raw.first), last = field_bytes(e, frame->text, raw.last);
+    Val from = LLVMBuildPtrToInt(e->b, first.a, e->i64, ""), to = LLVMBuildPtrToInt(e->b, last.a, e->i64, "");
+    Val length = LLVMBuildAdd(e->b, LLVMBuildSub(e->b, to, from, ""), last.b, "");
+    Block here = emit_here(e), join = emit_block(e, "join"), end = emit_block(e, "span");
+    emit_branch_likely(e, frame->text->straight[hidden], end, join);
+    emit_at(e, join);
+    Value joined = join_fields(e, frame, raw);
+    Block join_end = emit_here(e);
+    emit_jump(e, end);
+    emit_at(e, end);
+    Value out = {.a = emit_phi(e, e->ptr, ""), .b = emit_phi(e, e->i64, "")};
+    emit_phi_add(out.a, first.a, here);
+    emit_phi_add(out.a, joined.a, join_end);
+    emit_phi_add(out.b, length, here);
+    emit_phi_add(out.b, joined.b, join_end);
+    return out;
+}
 
 // ---- null words ----------------------------------------------------------------------------------
 
@@ -227,4 +283,4 @@ static Value column_csv(Emit *e, Frame *frame, uint32_t index) {
                                                      : scalar_column(e, frame, column, field);
 }
 
-const TextFormat text_format_csv = {open_csv, index_csv, begin_csv, nullptr, column_csv, raw_csv};
+const TextFormat text_format_csv = {open_csv, index_csv, begin_csv, nullptr, column_csv, raw_csv, span_csv};

@@ -239,8 +239,10 @@ static Val put_csv_row(Emit *e, const SinkEmit *sink, Val at) {
     const SinkOp *op = &sink->op->sink;
     char delimiter = op->options.csv.delimiter;
     for (uint32_t i = 0; i < op->column_count; i++) {
-        at = put_field(e, sink, i, at, false);
-        at = put_constant(e, at, (Text){i + 1 < op->column_count ? &delimiter : "\n", 1});
+        if (!op->columns[i].within) at = put_field(e, sink, i, at, false);
+        bool more = i + 1 < op->column_count;
+        if (more && op->columns[i + 1].within) continue;
+        at = put_constant(e, at, (Text){more ? &delimiter : "\n", 1});
     }
     return at;
 }
@@ -281,6 +283,7 @@ void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     sink.spellings = arena_new_array(e->arena, Value, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const SinkColumn *column = &op->sink.columns[i];
+        if (column->within) continue;
         bool spelled = !expr_is_none(column->spelling);
         bool needs_value = !spelled || !column->verbatim || graph_at(e->graph, column->value)->type->nullable;
         if (needs_value) sink.values[i] = emit_expr(e, sink.frame, column->value);

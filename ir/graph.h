@@ -75,6 +75,9 @@ typedef struct PreFilter {
     StepId step;
 } PreFilter;
 
+// Columns first..last of a source, as they are declared.
+typedef struct RawSpan { uint32_t first, last; } RawSpan;
+
 typedef struct SourceOp {
     Format        format;
     ExprId        path;          // str or [str] over parameters; FORMAT_RANGE: the row count, i64.
@@ -87,7 +90,9 @@ typedef struct SourceOp {
     uint32_t      filter_count;
     Const        *rows;          // FORMAT_INLINE: row_count structs, items in column order.
     uint32_t      row_count;
-    uint32_t     *raw_of;        // For each hidden output column: the column whose RAW bytes it is.
+    // For each hidden output column: the column whose RAW bytes it is. Of several (CSV only) it is
+    // those of each with a delimiter between them, whatever the order of the file.
+    RawSpan      *raw_of;
 } SourceOp;
 
 // A call of an aggregate function. See stdlib/README.md for how aggregates are written.
@@ -142,6 +147,7 @@ typedef struct SinkColumn {
     // CSV to CSV of one dialect: `spelling` is copied, quotes and all. The value is then needed
     // only to tell whether a nullable one is null; else prune makes it the spelling too.
     bool   verbatim;
+    bool   within;    // `spelling` is that of the column before, whose bytes hold this one's too.
 } SinkColumn;
 
 typedef struct SinkOp {

@@ -8,6 +8,7 @@
 const Pass passes[] = {
     {"reads",  "which source columns count as read", pass_reads},
     {"spell",  "carry spellings from text sources to text sinks", pass_spell},
+    {"span",   "join the spellings of columns that a sink copies side by side", pass_span},
     {"fold",   "constants, identities and branches that are decided", pass_fold},
     {"cse",    "one node for equal work within an operator", pass_cse},
     {"prune",  "drop columns and operators that nobody reads", pass_prune},

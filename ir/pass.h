@@ -30,6 +30,7 @@ bool passes_run(PassContext *context, const char *after);
 // Each is one file in ir/passes/.
 void pass_reads(PassContext *context);    // Which source columns count as read (SourceColumn.read).
 void pass_spell(PassContext *context);    // Carries spellings from text sources to text sinks.
+void pass_span(PassContext *context);     // Joins the spellings of neighbours.
 void pass_fold(PassContext *context);     // Constants, identities, widening, needless casts.
 void pass_cse(PassContext *context);      // One node for equal work within an operator.
 void pass_prune(PassContext *context);    // Drops columns and operators nobody reads.

@@ -291,8 +291,12 @@ static void print_source(Printer *to, const Op *op) {
         print_span(to->buf, column->span);
         line_end(to);
     }
-    for (uint32_t i = source->column_count; i < op->column_count; i++)
-        text_buf_format(to->buf, "    raw_of %u\n", source->raw_of[i - source->column_count]);
+    for (uint32_t i = source->column_count; i < op->column_count; i++) {
+        RawSpan raw = source->raw_of[i - source->column_count];
+        text_buf_format(to->buf, "    raw_of %u", raw.first);
+        if (raw.last != raw.first) text_buf_format(to->buf, " to %u", raw.last);
+        line_end(to);
+    }
     for (uint32_t i = 0; i < source->filter_count; i++) {
         line(to, "filter");
         print_use(to, source->filters[i].pred);
@@ -361,6 +365,7 @@ static void print_sink(Printer *to, const SinkOp *sink) {
             print_use(to, column->spelling);
         }
         if (column->verbatim) text_buf_add(to->buf, TEXT(" verbatim"));
+        if (column->within) text_buf_add(to->buf, TEXT(" within"));
         line_end(to);
     }
 }

@@ -172,7 +172,9 @@ static bool source_line(Block *block) {
                    read_source_column(reader));
     else if (reader_accept(reader, "raw_of")) {
         uint32_t *count = &block->op->column_count;  // Counts spellings until the columns are read.
-        arena_push(reader->arena, source->raw_of, *count, block->caps[CAP_RAW], reader_u32(reader));
+        RawSpan raw = {.first = reader_u32(reader)};
+        raw.last = reader_accept(reader, "to") ? reader_u32(reader) : raw.first;
+        arena_push(reader->arena, source->raw_of, *count, block->caps[CAP_RAW], raw);
     } else if (reader_accept(reader, "filter")) {
         PreFilter filter = {.pred = read_use(block)};
         reader_expect(reader, "step");
@@ -283,6 +285,7 @@ static bool sink_line(Block *block) {
     column.value = read_use(block);
     if (reader_accept(reader, "spelling")) column.spelling = read_use(block);
     column.verbatim = reader_accept(reader, "verbatim");
+    column.within = reader_accept(reader, "within");
     arena_push(reader->arena, sink->columns, sink->column_count, block->caps[CAP_FIRST], column);
     return true;
 }

@@ -53,8 +53,11 @@ static void check_source(Verifier *verifier) {
     for (uint32_t i = source->column_count; i < op->column_count; i++) {
         WANT(op->columns[i].hidden, "spelling %u is not hidden", i);
         WANT(op->columns[i].type->kind == TYPE_STR, "spelling %u is no str", i);
-        WANT(source->raw_of && source->raw_of[i - source->column_count] < source->column_count,
+        RawSpan raw = source->raw_of ? source->raw_of[i - source->column_count] : (RawSpan){1, 0};
+        WANT(raw.first <= raw.last && raw.last < source->column_count,
              "spelling %u is of no column", i);
+        WANT(raw.first >= raw.last || source->format == FORMAT_CSV,
+             "spelling %u is of several columns, but they are no CSV", i);
     }
     WANT(source->format == FORMAT_INLINE || !expr_is_none(source->path), "it reads nothing");
     for (uint32_t i = 0; i < source->row_count; i++)
@@ -155,6 +158,9 @@ static void check_sink(Verifier *verifier) {
                  "the spelling of column %u is no str", i);
         WANT(!column->verbatim || !expr_is_none(column->spelling),
              "column %u is verbatim but has no spelling", i);
+        WANT(!column->within || (i && column->verbatim && op->sink.format == FORMAT_CSV &&
+                                 column->spelling.i == op->sink.columns[i - 1].spelling.i),
+             "column %u is not within the one before", i);
     }
 }
 

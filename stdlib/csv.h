@@ -45,6 +45,18 @@ bool sb_csv_has_quote(const char *text, int64_t begin, int64_t end, const SbCsvD
 // memory. ptr is null when that is out.
 SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote);
 
+// Where the fields of an indexed row are, as SbIndex has them.
+typedef struct SbCsvFields {
+    const char     *text;
+    const uint32_t *ends;   // By field of the row.
+    int64_t         begin;  // Of the row.
+} SbCsvFields;
+
+// The bytes of the fields fields[0, count) of a row with `delimiter` between them, in scratch memory.
+// ptr is null when that is out.
+SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
+                  char delimiter);
+
 // One text with its rules, for the row reader below.
 typedef struct SbCsvText {
     const char *text;

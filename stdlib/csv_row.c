@@ -95,3 +95,24 @@ SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote) {
     text.len = out + (end - at) - text.ptr;
     return text;
 }
+
+static SbStr field_of(const SbCsvFields *row, uint32_t field) {
+    int64_t begin = field ? (int64_t)row->ends[field - 1] + 1 : row->begin;
+    return (SbStr){row->text + begin, (int64_t)row->ends[field] - begin};
+}
+
+SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
+                  char delimiter) {
+    int64_t len = count;
+    for (uint32_t i = 0; i < count; i++) len += field_of(row, fields[i]).len;
+    char *out = sb_alloc(call, len);
+    if (!out) return (SbStr){nullptr, 0};
+    char *at = out;
+    for (uint32_t i = 0; i < count; i++) {
+        SbStr field = field_of(row, fields[i]);
+        if (i) *at++ = delimiter;
+        memcpy(at, field.ptr, (size_t)field.len);
+        at += field.len;
+    }
+    return (SbStr){out, at - out};
+}

@@ -162,6 +162,7 @@ bool line_print(Job *job, const Op *op, const Row *row, TextBuf *buf, int32_t *s
     *status = SB_OK;
     eval_row(&job->eval, row, nullptr);
     for (uint32_t c = 0; c < sink->column_count; c++) {
+        if (sink->columns[c].within) continue;
         const Type *type = graph_at(job->graph, sink->columns[c].value)->type;
         Cell cell = {.type = type_base(type), .nullable = type->nullable};
         *status = eval_expr(&job->eval, sink->columns[c].value, &cell.value);

@@ -192,6 +192,17 @@ static Text raw_of(const Source *source, uint32_t column) {
     return (Text){0};
 }
 
+// The bytes of some columns of the type as a row of them has them.
+static Text raws_of(const Source *source, RawSpan raw) {
+    if (raw.first == raw.last) return raw_of(source, raw.first);
+    TextBuf buf = {0};
+    for (uint32_t c = raw.first; c <= raw.last; c++) {
+        if (c > raw.first) text_buf_char(&buf, source->op->options.csv.delimiter);
+        text_buf_add(&buf, raw_of(source, c));
+    }
+    return text_buf_take(&buf, source->job->arena);
+}
+
 // Reads a column once; false: source->fault says why not.
 static bool judge(Source *source, uint32_t column) {
     Value *out = &source->row->values[column];
@@ -215,8 +226,7 @@ static bool judge(Source *source, uint32_t column) {
 static int32_t judge_for_filter(void *self, uint32_t column, Value *out) {
     Source *source = self;
     if (column >= source->op->column_count) {
-        uint32_t of = source->op->raw_of[column - source->op->column_count];
-        *out = value_text(raw_of(source, of));
+        *out = value_text(raws_of(source, source->op->raw_of[column - source->op->column_count]));
         return SB_OK;
     }
     if (!judge(source, column)) {
@@ -303,8 +313,8 @@ static void judge_row(Source *source) {
         return;
     }
     for (uint32_t c = source->op->column_count; c < node->op->column_count; c++) {
-        uint32_t of = source->op->raw_of[c - source->op->column_count];
-        source->row->values[c] = value_text(raw_of(source, of));
+        RawSpan raw = source->op->raw_of[c - source->op->column_count];
+        source->row->values[c] = value_text(raws_of(source, raw));
     }
     node_add(job, node, source->row);
 }

@@ -1,6 +1,6 @@
 // prune: drops operators no sink needs, and computed columns nobody reads.
 //
-// Columns of sources stay, since what counts as read is judged; operators that pass rows on stay,
+// Declared columns of sources stay, since what counts as read is judged; operators that pass rows on stay,
 // since their steps are accounted for.
 #include "ir/pass.h"
 #include "ir/rewrite.h"
@@ -40,6 +40,13 @@ static ExprId renumber(void *self, Graph *graph, ExprId id, const ExprId *args) 
 static void renumber_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
     (void)scope, (void)wanted;
     *slot = rewrite_expr(self, *slot);
+}
+
+// Spellings that nobody copies go; declared columns have their numbers.
+static void prune_source(const bool *used, Op *op) {
+    uint32_t count = 0, declared = op->source.column_count;
+    for (uint32_t i = declared; i < op->column_count; i++)
+        if (used[i]) op->source.raw_of[count++] = op->source.raw_of[i - declared];
 }
 
 static void prune_project(const bool *used, Op *op) {
@@ -87,7 +94,9 @@ static bool stays(const Pruner *pruner, const Op *op, uint32_t column) {
     case OP_FILTER: case OP_EXPLODE: case OP_SORT: case OP_LIMIT: case OP_DISTINCT:
     case OP_SHUFFLE: case OP_SAMPLE: case OP_HINT:
         return pruner->columns[op->inputs[0].i][column] != GONE;
-    case OP_SOURCE: case OP_UNION: case OP_ZIP: case OP_SINK: return true;
+    case OP_SOURCE:
+        return column < op->source.column_count || pruner->usage.columns[op->id.i][column];
+    case OP_UNION: case OP_ZIP: case OP_SINK: return true;
     }
     return true;
 }
@@ -108,6 +117,7 @@ static void prune_columns(Pruner *pruner, Op *op) {
 static void prune_body(const Pruner *pruner, Op *op) {
     const bool *used = pruner->usage.columns[op->id.i];
     switch (op->kind) {
+    case OP_SOURCE: prune_source(used, op); break;
     case OP_PROJECT: prune_project(used, op); break;
     case OP_GROUP: prune_group(used, op); break;
     case OP_JOIN: prune_join(pruner, used, op); break;
@@ -122,8 +132,8 @@ static void prune_body(const Pruner *pruner, Op *op) {
         break;
     case OP_HINT: op->hint.partition_key_count = 0; break;  // Its text says what was asked for.
     case OP_SINK: prune_sink(pruner->graph, op); break;
-    case OP_SOURCE: case OP_FILTER: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_ZIP:
-    case OP_SHUFFLE: case OP_SAMPLE:
+    case OP_FILTER: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_ZIP: case OP_SHUFFLE:
+    case OP_SAMPLE:
         break;
     }
 }

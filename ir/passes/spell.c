@@ -3,6 +3,7 @@
 // A hidden str column stands at the source and travels beside the value through every operator
 // that only passes it on. Group keys, aggregates and computed values have no spelling.
 #include "ir/pass.h"
+#include "ir/passes/carry.h"
 #include "ir/walk.h"
 
 enum : uint32_t { NOWHERE = UINT32_MAX };
@@ -116,37 +117,6 @@ static void find_origins(const Graph *graph, OpId id, uint32_t column, Origins *
 
 // ---- the hidden columns ----
 
-// Appends a column of type str (or str?) to what the operator puts out.
-static uint32_t add_column(Graph *graph, Op *op, const Type *type) {
-    size_t cap = op->column_count;
-    Column hidden = {.name = TEXT("spelling"), .type = type, .hidden = true};
-    arena_push(graph->arena, op->columns, op->column_count, cap, hidden);
-    return op->column_count - 1;
-}
-
-static uint32_t carry_source(Graph *graph, Op *op, uint32_t column) {
-    size_t count = op->column_count - op->source.column_count, cap = count;
-    arena_push(graph->arena, op->source.raw_of, count, cap, column);
-    return add_column(graph, op, type_of(graph->types, TYPE_STR));
-}
-
-// Columns of these operators are the first of their input: all up to the new one are taken on.
-static uint32_t carry_same(Graph *graph, Op *op, uint32_t wanted) {
-    const Op *input = graph_op_at(graph, op->inputs[0]);
-    while (op->column_count <= wanted)
-        add_column(graph, op, input->columns[op->column_count].type);
-    return wanted;
-}
-
-static uint32_t carry_project(Graph *graph, Op *op, uint32_t wanted) {
-    const Type *type = graph_op_at(graph, op->inputs[0])->columns[wanted].type;
-    ExprId value = graph_column(graph, 0, wanted, type, (Span){.file = SPAN_NONE});
-    NamedExpr item = {.name = TEXT("spelling"), .expr = value, .hidden = true};
-    size_t cap = op->project.count;
-    arena_push(graph->arena, op->project.items, op->project.count, cap, item);
-    return add_column(graph, op, type);
-}
-
 static bool side_may_be_absent(JoinKind kind, uint32_t side) {
     if (kind == JOIN_FULL) return true;
     return side ? kind == JOIN_LEFT : kind == JOIN_RIGHT;
@@ -157,7 +127,7 @@ static uint32_t carry_join(Graph *graph, Op *op, uint32_t side, uint32_t wanted)
     JoinColumn column = {.side = side, .index = wanted};
     size_t count = op->column_count, cap = count;
     arena_push(graph->arena, op->join.columns, count, cap, column);
-    return add_column(graph, op, side_may_be_absent(op->join.kind, side) ? type_nullable(type) : type);
+    return carry_column(graph, op, side_may_be_absent(op->join.kind, side) ? type_nullable(type) : type);
 }
 
 static uint32_t carry_union(Speller *speller, Op *op, uint32_t column) {
@@ -171,7 +141,7 @@ static uint32_t carry_union(Speller *speller, Op *op, uint32_t column) {
     while (op->column_count <= left) {
         size_t count = op->column_count, cap = count;
         arena_push(graph->arena, op->union_.right_columns, count, cap, right);
-        add_column(graph, op, type);
+        carry_column(graph, op, type);
     }
     op->union_.right_columns[left] = right;
     return left;
@@ -181,7 +151,7 @@ static uint32_t carry_on(Speller *speller, Op *op, uint32_t column) {
     Graph *graph = speller->graph;
     uint32_t from = NOWHERE, side = 0;
     switch (op->kind) {
-    case OP_SOURCE: return carry_source(graph, op, column);
+    case OP_SOURCE: return carry_source(graph, op, (RawSpan){column, column});
     case OP_UNION: return carry_union(speller, op, column);
     case OP_PROJECT:
         from = carry(speller, op->inputs[0], graph_at(graph, op->project.items[column].expr)->index);

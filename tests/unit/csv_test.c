@@ -171,11 +171,25 @@ static void quoted_fields_are_read(void) {
     sb_scratch_close(&call);
 }
 
+static void fields_are_joined(void) {
+    SbCall call;
+    CHECK(sb_scratch_open(&call, 4096) == SB_OK);
+    static const uint32_t ends[] = {3, 4, 9, 10};  // Of the row's four fields.
+    const SbCsvFields row = {"--a,,\"b,\",\n", ends, 2};
+    static const uint32_t order[] = {2, 0, 1, 0, 3};
+    SbStr text = sb_csv_join(&call, &row, order, 5, ',');
+    CHECK(text.len == 10 && memcmp(text.ptr, "\"b,\",a,,a,", 10) == 0);
+    text = sb_csv_join(&call, &row, order + 2, 1, ',');
+    CHECK(text.len == 0 && text.ptr);
+    sb_scratch_close(&call);
+}
+
 static const UnitTest tests[] = {
     {"examples_are_read", examples_are_read},
     {"hand_written_texts_agree", hand_written_texts_agree},
     {"random_texts_agree", random_texts_agree},
     {"quoted_fields_are_read", quoted_fields_are_read},
+    {"fields_are_joined", fields_are_joined},
 };
 
 UNIT_MAIN("csv_test", tests)

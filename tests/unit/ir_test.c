@@ -71,6 +71,7 @@ static size_t count_in_op(const Op *op, Text what) {
     for (uint32_t i = 0; op->kind == OP_SINK && i < op->sink.column_count; i++) {
         if (text_is(what, "spellings")) found += !expr_is_none(op->sink.columns[i].spelling);
         if (text_is(what, "verbatim")) found += op->sink.columns[i].verbatim;
+        if (text_is(what, "within")) found += op->sink.columns[i].within;
     }
     return found;
 }

@@ -64,6 +64,9 @@ static const Wrong operators[] = {
      " column a $1 spelling $1\n}\n", "%1 sink: the spelling of column 0 is no str"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n $1 = column 0:0 : i64\n path $0\n"
      " column a $1 verbatim\n}\n", "%1 sink: column 0 is verbatim but has no spelling"},
+    {"%1 = sink csv %0 {\n $0 = const str \"o\"\n $1 = const str \"p\"\n path $0\n"
+     " column a $0 spelling $0 verbatim\n column b $1 spelling $1 verbatim within\n}\n",
+     "%1 sink: column 1 is not within the one before"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n path $0\n out a : i64\n}\n",
      "%1 sink: it puts out columns"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n path $0\n}\n%2 = hint %1 {\n}\n",
@@ -72,6 +75,11 @@ static const Wrong operators[] = {
     {"%1 = source inline {\n column i : i64\n out i : str\n}\n", "%1 source: column 0 has two types"},
     {"%1 = source inline {\n column i : i64\n raw_of 1\n out i : i64\n out h : str hidden\n}\n",
      "%1 source: spelling 1 is of no column"},
+    {"%1 = source csv {\n $0 = const str \"i\"\n path $0\n column i : i64\n raw_of 0 to 1\n"
+     " out i : i64\n out h : str hidden\n}\n", "%1 source: spelling 1 is of no column"},
+    {"%1 = source jsonl {\n $0 = const str \"i\"\n path $0\n column i : i64\n column k : i64\n"
+     " raw_of 0 to 1\n out i : i64\n out k : i64\n out h : str hidden\n}\n",
+     "%1 source: spelling 2 is of several columns, but they are no CSV"},
     {"%1 = source inline {\n column i : i64\n raw_of 0\n out i : i64\n out h : str\n}\n",
      "%1 source: spelling 1 is not hidden"},
     {"%1 = source inline {\n column i : i64\n raw_of 0\n out i : i64\n out h : i8 hidden\n}\n",
