@@ -45,6 +45,7 @@ class Example(cases.Case):
         """Writes the expected folder anew."""
         folder = os.path.join(os.path.dirname(self.path), "expected", self.stem())
         shutil.rmtree(folder, ignore_errors=True)
+        self.settings.pop("exit", None)
         if exit_code:
             self.settings["exit"] = str(exit_code)
         settings = "".join(f"{key}: {value}\n" for key, value in self.settings.items())

@@ -112,7 +112,7 @@ class Runner:
             jobs, messages = {}, Result()
             source = self.folder()
             for program in self.case.programs():
-                jobs[program] = os.path.join(self.work, program + "".join(fusion))
+                jobs[program] = os.path.join(self.work, os.path.basename(program) + "".join(fusion))
                 done = start([SBC, program, "-o", jobs[program], *fusion], source, None)
                 messages.add_stream("stderr", done.stderr)
                 messages.code = messages.code or done.returncode
