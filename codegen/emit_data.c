@@ -43,7 +43,13 @@ static uint32_t column_of(const Emit *e, Span span) {
 
 // ---- parameters, steps, sites --------------------------------------------------------------------
 
+// As the program spells it; an IR file has no such text.
 static Text default_text(Emit *e, const Param *param) {
+    Span span = graph_at(e->graph, param->value)->span;
+    if (span.file < e->graph->file_count && span.start < span.end &&
+        span.end <= e->options->sources[span.file].len) {
+        return (Text){e->options->sources[span.file].at + span.start, span.end - span.start};
+    }
     TextBuf buf = {0};
     graph_print_expr(&buf, e->graph, param->value);
     return text_buf_take(&buf, e->arena);

@@ -91,11 +91,24 @@ static bool take_rejects(StageRun *run, UnitResult *result) {
     return !fails && !job->over_limit;
 }
 
+// Who wants the memory: the one breaker that the stage fills, edges aside, or the stage.
+static SbStr hungry_step(const StageRun *run) {
+    const SbJob *what = run->job->what;
+    SbStr label = run->stage->label;
+    uint32_t found = 0;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (terminal & SB_TERMINAL_SINK || what->breakers[terminal].kind == SB_BREAK_EDGE) continue;
+        if (++found == 1) label = what->steps[what->breakers[terminal].step].label;
+    }
+    return found == 1 ? label : run->stage->label;
+}
+
 static bool take_failure(StageRun *run, const UnitResult *result) {
     Job *job = run->job;
     if (result->status != SB_STAGE_FAULT) return true;
-    SbStr label = run->stage->label;
-    if (result->failure.site < job->what->site_count) {
+    SbStr label = hungry_step(run);
+    if (result->failure.fault != SB_OK && result->failure.site < job->what->site_count) {
         label = job->what->steps[job->what->sites[result->failure.site].step].label;
     }
     if (result->failure.fault == SB_FAULT_TOO_LARGE || result->failure.fault == SB_OK) {

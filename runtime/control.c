@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { LIVE_MS = 200, PLAIN_MS = 10000 };
+enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000 };
 
 struct Control {
     Job        *job;
@@ -74,9 +74,11 @@ Control *control_open(Job *job) {
     control->end.data = control->timer.data = control;
     ProgressMode mode = job->options.progress;
     control->live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO);
-    if (control->live || mode == PROGRESS_PLAIN) {
+    if (mode != PROGRESS_NONE) {
         uint64_t period = control->live ? LIVE_MS : PLAIN_MS;
-        uv_timer_start(&control->timer, on_timer, period, period);
+        // Who asks for plain lines sees one soon.
+        uint64_t first = mode == PROGRESS_PLAIN ? PLAIN_FIRST_MS : period;
+        uv_timer_start(&control->timer, on_timer, first, period);
     }
     if (pthread_create(&control->thread, nullptr, control_main, control) != 0) {
         on_end(&control->end);

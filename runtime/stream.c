@@ -53,7 +53,8 @@ Stream *stream_open(const char *path, int cancel_fd, Trouble *trouble) {
         return nullptr;
     }
     bool standard = strcmp(path, "-") == 0;
-    stream->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    // A pipe that nobody writes to yet must not hold up an interrupt: see read_raw.
+    stream->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     stream->cancel_fd = cancel_fd;
     stream->compression = compression_of(path);
     stream->path = strdup(path);
@@ -88,8 +89,9 @@ static int64_t read_raw(Stream *stream, char *buffer, size_t size, Trouble *trou
     for (;;) {
         struct pollfd fds[2] = {{.fd = stream->fd, .events = POLLIN},
                                 {.fd = stream->cancel_fd, .events = POLLIN}};
-        bool wait = stream->fd == STDIN_FILENO && stream->cancel_fd >= 0;
-        if (wait && poll(fds, 2, -1) > 0 && fds[1].revents) {
+        // A signal ends the wait before it reaches the other descriptor: look again.
+        if (poll(fds, stream->cancel_fd >= 0 ? 2 : 1, -1) < 0 && errno == EINTR) continue;
+        if (fds[1].revents) {
             trouble_set(trouble, TROUBLE_INTERRUPTED, "interrupted");
             return -1;
         }

@@ -106,15 +106,33 @@ static void print_table(Table *table, bool *any, FILE *file) {
     free(table->cells);
 }
 
+// Which steps a flow leads from to a sink; a step comes behind those that it reads.
+static bool *steps_reached(const Job *job) {
+    const SbJob *what = job->what;
+    bool *reached = calloc(what->step_count + 1, sizeof *reached);
+    if (!reached) abort();
+    for (uint32_t s = 0; s < what->sink_count; s++) reached[what->sinks[s].step] = true;
+    for (uint32_t s = what->step_count; s-- > 0;) {
+        for (int i = 0; i < 2; i++) {
+            uint32_t from = what->steps[s].from[i];
+            if (reached[s] && from < s) reached[from] = true;
+        }
+    }
+    return reached;
+}
+
 static void print_steps(const Job *job, bool *any, FILE *file) {
+    bool *reached = steps_reached(job);
     Table table = {.columns = 7};
     static const char *const head[] = {"step", "in", "made", "on", "filtered", "rejected", "merged"};
     for (int i = 0; i < 7; i++) add_word(&table, head[i]);
     for (uint32_t s = 0; s < job->what->step_count; s++) {
+        if (!reached[s]) continue;
         SbStr label = job->what->steps[s].label;
         sb_text_add(add_cell(&table), label.ptr, label.len);
         for (int c = 0; c < SB_COUNTS; c++) add_figure(&table, job->counts[s * SB_COUNTS + (uint32_t)c]);
     }
+    free(reached);
     print_table(&table, any, file);
 }
 

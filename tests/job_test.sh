@@ -1,0 +1,553 @@
+#!/bin/sh
+# job_test.sh: compiled jobs that meet bad input, and every option and kind of input that they have.
+# usage: tests/job_test.sh [CASE]: all cases, or the one of that name. SBC names the compiler.
+root=$(cd "$(dirname "$0")/.." && pwd)
+sbc=${SBC:-$root/zig-out/bin/sbc}
+only=$1
+work=$(mktemp -d) || exit 1
+mounted=
+leave() {
+    [ -z "$mounted" ] || umount "$mounted"
+    rm -rf "$work"
+}
+trap leave EXIT
+cd "$work" || exit 1
+passed=0 failed=0 skipped=0
+
+# ---- what a case says ---------------------------------------------------------------------------
+
+# begin NAME: is the case wanted? Its files lie in a folder of its own.
+begin() {
+    [ -z "$only" ] || [ "$only" = "$1" ] || return 1
+    case_name=$1 case_good=1
+    mkdir "$work/$1" && cd "$work/$1"
+}
+wrong() {
+    [ $case_good = 0 ] || echo "$case_name: failed; alone: tests/job_test.sh $case_name"
+    case_good=0
+    echo "  $*"
+    sed 's/^/    /' "$work/err" | head -12
+}
+end() {
+    if [ $case_good = 1 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    cd "$work" || exit 1
+}
+skip() {
+    echo "$case_name: skipped: $*"
+    skipped=$((skipped + 1))
+    cd "$work" || exit 1
+}
+# gives CODE COMMAND...: runs it, streams to ../out and ../err.
+gives() {
+    want=$1
+    shift
+    timeout 60 "$@" >"$work/out" 2>"$work/err"
+    code=$?
+    [ $code = "$want" ] || wrong "exit $code instead of $want: $*"
+}
+says() { grep -qF -e "$1" "$work/err" || wrong "not said: $1"; }
+silent_on() { ! grep -qF -e "$1" "$work/err" || wrong "said: $1"; }
+prints() { grep -qF -e "$1" "$work/out" || wrong "not printed: $1"; }
+# holds FILE TEXT: the whole of it.
+holds() { [ "$(cat "$1" 2>&1)" = "$2" ] || wrong "$1 holds: $(head -c 600 "$1" 2>&1)"; }
+only_files() {
+    found=$(find . -type f | LC_ALL=C sort | tr '\n' ' ')
+    [ "$found" = "$1" ] || wrong "files: $found, expected: $1"
+}
+numbers() { awk -v n="$1" 'BEGIN { print "a,b,x"; for (i = 0; i < n; i++) printf "%d,name%d,%.1f\n", i, i % 100, i / 2 }'; }
+
+compile() {
+    cat >"$work/$1.sbd"
+    "$sbc" "$work/$1.sbd" -o "$work/$1" 2>"$work/err" && return
+    echo "job_test: $1.sbd does not compile"
+    cat "$work/err"
+    echo "0 passed, 1 failed, 0 skipped"
+    exit 1
+}
+
+# ---- the jobs -------------------------------------------------------------------------------------
+
+compile rows <<'END'
+param input: [str] = ["in.csv"]
+param out: str = "out.csv"
+param low: i64 = 0
+read csv(input) as { a: i64, b: str, x: f64? } | where a >= low | write csv(out)
+END
+compile group <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | group by a { n = count(), s = sum(x) } | write csv("out.csv")
+END
+compile sort <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a desc | write csv("out.csv")
+END
+compile join <<'END'
+let rows = read csv("in.csv") as { a: i64, b: str, x: f64? }
+rows | where a % 2 == 0 | join (rows | select a, c = b) on a | write csv("out.csv")
+END
+compile parts <<'END'
+param input: str = "in.csv"
+param out: str = "parts/"
+read csv(input) as { a: i64, b: str, x: f64? } | write csv(out, bytes = 1KiB)
+END
+compile objects <<'END'
+param input: str = "-"
+read jsonl(input) as { a: i64, b: str? } | derive l = line(), o = offset(), s = source() | write jsonl("-")
+END
+compile lines <<'END'
+param input: str = "in.txt"
+read text(input) | where line != "" | derive n = len(line) | write csv("-")
+END
+compile whole <<'END'
+param input: str = "tree/**/*.txt"
+read files(input) | derive n = len(bytes) | select path, n | write csv("-")
+END
+compile bad <<'END'
+param input: str = "in.csv"
+read csv(input) as { a: i64, b: str, x: f64? } | write csv("out.csv")
+rejects write csv("rejects.csv") limit 10%
+END
+compile fails <<'END'
+param input: str = "in.csv"
+read csv(input) as { a: i64, b: str, x: f64? } | derive y = 100 // a else fail | write csv("out.csv")
+rejects limit 100
+END
+compile meet <<'END'
+param input: str = "in.csv"
+param most: i64 = 150
+let rows = read csv(input) as { a: i64, b: str, x: f64? }
+rows | where a < 100 | union (rows | where a >= 900) | limit most | write csv("-")
+END
+
+# ---- bad input ------------------------------------------------------------------------------------
+
+if begin missing_file; then
+    gives 1 ../rows
+    says "error[SB8010]: "
+    says "'in.csv'"
+    gives 1 ../rows "--input=*.csv"
+    says "error[SB8010]: "
+    only_files ""
+    end
+fi
+if begin unreadable_folder; then
+    mkdir shut
+    numbers 3 >shut/in.csv
+    chmod 0 shut
+    if ls shut >"$work/out" 2>&1; then
+        # Root reads everything unless it gives that right away.
+        if command -v setpriv >"$work/out" && chmod 777 . "$work" &&
+           setpriv --reuid 65534 --clear-groups true 2>"$work/err"; then
+            gives 1 setpriv --reuid 65534 --clear-groups ../rows --input=shut
+            says "'shut'"
+            says "error[SB80"
+            end
+        else
+            skip "root may read every folder, and setpriv is not here"
+        fi
+    else
+        gives 1 ../rows --input=shut
+        says "'shut'"
+        end
+    fi
+    chmod 700 "$work/unreadable_folder/shut"
+fi
+if begin full_disk; then
+    mkdir small
+    if mount -t tmpfs -o size=16k none small 2>"$work/err"; then
+        mounted=$PWD/small
+        numbers 20000 >in.csv
+        gives 3 ../rows --out=small/out.csv
+        says "error[SB8018]: cannot write 'small/out.csv'"
+        silent_on resum
+        only_files "./in.csv "
+        gives 3 ../rows --out=small/out.csv.zst --threads=1 --input=in.csv --input=in.csv --partition=64KiB
+        only_files "./in.csv "
+        umount "$mounted"
+        mounted=
+        end
+    else
+        skip "a tmpfs needs the right to mount"
+    fi
+fi
+if begin full_device; then
+    numbers 20000 >in.csv
+    if [ -w /dev/full ]; then
+        gives 3 ../rows --out=/dev/full
+        says "error[SB8018]: "
+        gives 3 sh -c '../rows --out=- >/dev/full'
+        says "error[SB8018]: "
+        end
+    else
+        skip "no /dev/full"
+    fi
+fi
+if begin closed_pipe; then
+    numbers 300000 >in.csv
+    gives 0 sh -c '{ ../rows --out=-; echo $? >code; } | head -n 2'
+    holds "$work/out" "a,b,x
+0,name0,0.0"
+    holds code 0
+    end
+fi
+if begin changed_source; then
+    # Opened at the start, read after the pipe in front of it: it changes in between.
+    mkfifo wait
+    for change in shrink grow touch; do
+        numbers 100 >z.csv
+        timeout 60 ../rows --input=wait --input=z.csv >"$work/out" 2>"$work/err" &
+        job=$!
+        {
+            numbers 3
+            case $change in
+            shrink) numbers 50 >z.csv ;;
+            grow) numbers 150 >z.csv ;;
+            touch) touch -d 2001-01-01 z.csv ;;
+            esac
+        } >wait
+        wait $job
+        code=$?
+        [ $code = 1 ] || wrong "$change: exit $code instead of 1"
+        says "error[SB8013]: 'z.csv'"
+        [ ! -e out.csv ] || wrong "$change: out.csv exists"
+    done
+    end
+fi
+if begin truncated; then
+    numbers 5000 >in.csv
+    gzip -k in.csv
+    gives 0 ../rows --input=in.csv.gz
+    cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
+    gives 0 ../rows --out=out.csv.zst
+    gives 0 ../rows --out=out.csv.lz4
+    for kind in zst lz4; do
+        gives 0 ../rows --input=out.csv.$kind --overwrite
+        cmp -s in.csv out.csv || wrong "out.csv differs from in.csv behind .$kind"
+    done
+    mv out.csv.zst in.csv.zst
+    mv out.csv.lz4 in.csv.lz4
+    rm out.csv
+    for kind in gz zst lz4; do
+        head -c 900 in.csv.$kind >cut.csv.$kind
+        gives 1 ../rows --input=cut.csv.$kind
+        says "error[SB8015]: 'cut.csv.$kind' is damaged at byte 900: the file ends too early"
+        printf 'no such thing as this' >cut.csv.$kind
+        gives 1 ../rows --input=cut.csv.$kind
+        says "error[SB8015]: 'cut.csv.$kind' is damaged at byte "
+        [ ! -e out.csv ] || wrong "out.csv exists"
+    done
+    end
+fi
+if begin memory; then
+    numbers 200000 >in.csv
+    for what in group sort join; do
+        gives 3 ../$what --memory=6MiB --threads=1 --partition=256KiB
+        says "error[SB8019]: '$what "
+        says "6291456 bytes that --memory gives"
+        says "fix: raise --memory"
+        silent_on resum
+        only_files "./in.csv "
+        gives 0 ../$what --memory=256MiB --threads=2
+        rm -f out.csv
+    done
+    only_files "./in.csv "
+    end
+fi
+if begin output_exists; then
+    numbers 3 >in.csv
+    echo old >out.csv
+    gives 2 ../rows
+    says "error[SB8007]: 'out.csv' exists"
+    holds out.csv old
+    gives 0 ../rows --overwrite
+    cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
+    mkdir parts
+    echo old >parts/x
+    gives 2 ../parts
+    says "error[SB8007]: the folder 'parts/' is not empty"
+    gives 2 ../rows --out=in.csv --overwrite
+    says "error[SB8008]: 'in.csv' is read and written"
+    gives 1 ../rows --out=parts
+    says "fix: end the path in /"
+    end
+fi
+if begin options; then
+    numbers 3 >in.csv
+    gives 2 ../rows --low=x
+    says "error[SB8003]: --low=x: 'x' is no i64"
+    gives 2 ../rows --low=99999999999999999999
+    says "error[SB8003]: "
+    gives 2 ../rows --lwo=1
+    says "error[SB8002]: unknown option '--lwo'"
+    says "fix: did you mean '--low'?"
+    gives 2 ../rows --thread=1
+    says "did you mean '--threads'?"
+    gives 2 ../rows --threads=0
+    says "'0' is no whole number from 1 to 1024"
+    gives 2 ../rows --memory=much
+    says "fix: a number and a unit: --memory=64MiB"
+    gives 2 ../rows --workers=2
+    says "error[SB8005]: --workers is not in this version"
+    gives 2 ../rows file.csv
+    says "unexpected argument 'file.csv'"
+    gives 2 ../rows --low=1 --low=2
+    says "--low is given twice"
+    gives 2 ../rows --overwrite=yes
+    says "--overwrite takes no value"
+    gives 2 ../meet --most=-1
+    says "a number of rows is negative: -1"
+    only_files "./in.csv "
+    end
+fi
+if begin interrupted; then
+    numbers 100 >in.csv
+    mkfifo wait
+    for signal in INT TERM; do
+        # A background command of a shell ignores SIGINT; env gives it back.
+        env --default-signal=INT ../rows --input=in.csv --input=- --partition=1KiB <wait >"$work/out" 2>"$work/err" &
+        job=$!
+        exec 9>wait
+        numbers 50 >&9
+        tries=0
+        until ls .out.csv.* >"$work/out" 2>&1 || [ $tries = 100 ]; do
+            sleep 0.05
+            tries=$((tries + 1))
+        done
+        sleep 0.1
+        kill -$signal $job
+        tries=0
+        while kill -0 $job 2>"$work/out" && [ $tries != 200 ]; do
+            sleep 0.05
+            tries=$((tries + 1))
+        done
+        [ $tries != 200 ] || kill -KILL $job
+        wait $job
+        code=$?
+        exec 9>&-
+        [ $code = 130 ] || wrong "$signal: exit $code instead of 130"
+        says "error[SB8021]: interrupted"
+        silent_on resum
+        only_files "./in.csv "
+    done
+    end
+fi
+if begin header; then
+    printf 'a,bb,x\n1,2,3\n' >in.csv
+    gives 1 ../rows
+    says "error[SB8014]: 'in.csv' has no column 'b'"
+    : >in.csv
+    gives 1 ../rows
+    says "error[SB8014]: 'in.csv' is empty: it has no header"
+    end
+fi
+
+# ---- inputs ---------------------------------------------------------------------------------------
+
+if begin stdin; then
+    numbers 1000 >in.csv
+    gives 0 sh -c '../rows --input=- --out=- --partition=1KiB --threads=3 <in.csv'
+    cmp -s in.csv "$work/out" || wrong "standard output differs from standard input"
+    gives 0 sh -c 'cat in.csv | ../rows --input=- --out=- --partition=100'
+    cmp -s in.csv "$work/out" || wrong "standard output differs from the pipe"
+    gives 1 sh -c '../rows --input=- --out=- </dev/null'
+    says "'-' is empty: it has no header"
+    end
+fi
+if begin json_lines; then
+    printf '{"a":1,"b":"x"}\n\n{"a":2}\n{"b":null,"a":3}' >in.jsonl
+    for size in 1 7 4MiB; do
+        gives 0 ../objects --input=in.jsonl --partition=$size --threads=3
+        holds "$work/out" '{"a":1,"b":"x","l":1,"o":0,"s":"in.jsonl"}
+{"a":2,"b":null,"l":3,"o":17,"s":"in.jsonl"}
+{"a":3,"b":null,"l":4,"o":25,"s":"in.jsonl"}'
+    done
+    gives 0 sh -c '../objects <in.jsonl'
+    prints '{"a":3,"b":null,"l":4,"o":25,"s":"-"}'
+    end
+fi
+if begin text_lines; then
+    printf 'one\r\n\nthree\nfour, too' >in.txt
+    for size in 1 5 4MiB; do
+        gives 0 ../lines --partition=$size --threads=3
+        holds "$work/out" 'line,n
+one,3
+three,5
+"four, too",9'
+    done
+    end
+fi
+if begin globs; then
+    mkdir -p tree/x/y tree/.hidden
+    printf 1 >tree/b.txt
+    printf 12 >tree/x/a.txt
+    printf 123 >tree/x/y/c.txt
+    printf 1234 >tree/.hidden/d.txt
+    : >tree/x/no.text
+    gives 0 ../whole
+    holds "$work/out" 'path,n
+tree/b.txt,1
+tree/x/a.txt,2
+tree/x/y/c.txt,3'
+    says "tree/x/y/c.txt     1      3"
+    gives 0 ../whole --input=tree/x
+    holds "$work/out" 'path,n
+tree/x/a.txt,2
+tree/x/no.text,0'
+    gives 0 ../whole "--input=tree/[a-c].t?t"
+    holds "$work/out" 'path,n
+tree/b.txt,1'
+    gives 0 sh -c "printf 'a,b,x\n1,2,3\n' | tee 1.csv >2.csv; ../rows '--input=?.csv' --out=-"
+    holds "$work/out" 'a,b,x
+1,2,3
+1,2,3'
+    end
+fi
+
+# ---- outputs --------------------------------------------------------------------------------------
+
+if begin folder_of_parts; then
+    numbers 300 >in.csv
+    for size in 100 4MiB; do
+        gives 0 ../parts --partition=$size --threads=3 --overwrite
+        { head -n 1 in.csv; for part in parts/part-*.csv; do tail -n +2 "$part"; done; } >all.csv
+        cmp -s in.csv all.csv || wrong "the parts do not make in.csv"
+        for part in parts/part-0000[0-3].csv; do
+            bytes=$(($(wc -c <"$part")))
+            [ $bytes -ge 1024 ] && [ $bytes -lt 1050 ] || wrong "$part has $bytes bytes"
+        done
+    done
+    numbers 3 >in.csv
+    gives 0 ../parts --overwrite
+    cmp -s in.csv parts/part-00000.csv || wrong "the only part differs from in.csv"
+    [ "$(ls -A parts)" = part-00000.csv ] || wrong "parts/ holds $(ls -A parts)"
+    end
+fi
+if begin first_rows; then
+    numbers 100000 >in.csv
+    gives 0 ../rows --first-rows=3 --partition=1KiB --threads=4
+    holds out.csv 'a,b,x
+0,name0,0.0
+1,name1,0.5
+2,name2,1.0'
+    says "out.csv     3"
+    end
+fi
+if begin bounded; then
+    # What a union, a limit and a slow sink keep waiting does not grow with the input.
+    numbers 1000000 >in.csv
+    gives 0 sh -c '../rows --out=- --memory=64MiB --threads=2 >out.csv'
+    cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
+    end
+fi
+if begin limits; then
+    numbers 1000 >in.csv
+    for size in 50 1KiB 4MiB; do
+        gives 0 ../meet --partition=$size --threads=3
+        { numbers 1000 | head -n 101; numbers 1000 | sed -n '902,951p'; } >all.csv
+        cmp -s all.csv "$work/out" || wrong "--partition=$size: other rows"
+    done
+    gives 0 ../meet --most=0
+    holds "$work/out" a,b,x
+    end
+fi
+if begin reject_file; then
+    printf 'a,b,x\n1,one,0.5\ntwo,2,\n3,"th""ree",z\n4,four,\n' >in.csv
+    gives 1 ../bad
+    says "error[SB"
+    [ ! -e out.csv ] || wrong "a failed job left out.csv"
+    [ -e rejects.csv ] || wrong "a failed job left no rejects"
+    gives 0 ../bad --reject-limit=2 --overwrite
+    holds out.csv 'a,b,x
+1,one,0.5
+4,four,'
+    prints_rejects=$(cut -d, -f 6-10 rejects.csv | head -n 1)
+    [ "$prints_rejects" = "length,code,message,raw" ] || [ "$(wc -l <rejects.csv)" = 3 ] || wrong "rejects.csv: $prints_rejects"
+    grep -qF '"two,2,"' rejects.csv || wrong "rejects.csv lacks the raw row"
+    grep -qF '"3,""th""""ree"",z"' rejects.csv || wrong "rejects.csv quotes wrongly: $(cat rejects.csv)"
+    gives 0 ../bad --reject-limit=50% --rejects=r.jsonl --overwrite
+    [ "$(wc -l <r.jsonl)" = 2 ] || wrong "r.jsonl has not two lines"
+    end
+fi
+if begin else_fail; then
+    printf 'a,b,x\n5,b,\n0,b,\n2,b,\n' >in.csv
+    gives 1 ../fails
+    says "in.csv:3, byte 11"
+    only_files "./in.csv "
+    silent_on "-1"
+    end
+fi
+
+# ---- what a job says of itself ----------------------------------------------------------------------
+
+if begin describes; then
+    gives 0 ../rows --help
+    prints "--low=i64  (0)"
+    prints "--first-rows=N"
+    gives 0 ../rows --params
+    prints '--input=[str]  (["in.csv"])'
+    gives 0 ../rows --plan
+    prints "writes \`write csv(out)\`"
+    gives 0 ../rows --licenses
+    for name in libuv libyaml zlib zstd LZ4 PCRE2 utf8proc "GNU C Library" "Apache License"; do prints "$name"; done
+    prints "Permission is hereby granted, free of charge"
+    prints "Redistributions in binary form must reproduce"
+    only_files ""
+    end
+fi
+if begin stats; then
+    numbers 10 >in.csv
+    gives 0 ../rows --stats --threads=2
+    says "s, 2 threads, memory peak"
+    gives 0 ../rows --stats=json --overwrite
+    tail -n 1 "$work/err" >stats.json
+    grep -qF '"in":0,"made":10,"on":10,"filtered":0,"rejected":0,"merged":0}' stats.json || wrong "$(cat stats.json)"
+    grep -qF '"sinks":[{"sink":"out.csv","rows":10,' stats.json || wrong "$(cat stats.json)"
+    gives 2 ../rows --stats=xml
+    end
+fi
+if begin progress; then
+    mkfifo wait
+    { numbers 10; sleep 1.5; } >wait &
+    gives 0 ../rows --input=wait --progress=plain
+    says "stage 1 of 1: "
+    numbers 10 >in.csv
+    gives 0 ../rows --progress=none --overwrite
+    silent_on "stage 1 of 1"
+    end
+fi
+if begin config; then
+    numbers 10 >in.csv
+    numbers 5 >other.csv
+    printf 'low: 8\nthreads: 2\ninput:\n  - in.csv\n  - other.csv\n' >run.yaml
+    gives 0 ../rows --config=run.yaml --out=-
+    holds "$work/out" 'a,b,x
+8,name8,4.0
+9,name9,4.5'
+    gives 0 ../rows --config=run.yaml --out=- --low=4 --input=other.csv
+    holds "$work/out" 'a,b,x
+4,name4,2.0'
+    printf 'low: 8\ntreads: 2\n' >run.yaml
+    gives 2 ../rows --config=run.yaml
+    says "run.yaml:2:1"
+    says "did you mean 'threads'?"
+    printf 'low: eight\n' >run.yaml
+    gives 2 ../rows --config=run.yaml
+    says "run.yaml:1:6"
+    printf 'low: [1\n' >run.yaml
+    gives 2 ../rows --config=run.yaml
+    says "error[SB8006]: "
+    gives 2 ../rows --config=none.yaml
+    says "cannot open 'none.yaml'"
+    end
+fi
+if begin summary; then
+    # Steps that no flow reaches are not in the table; the counts add up.
+    numbers 1000 >in.csv
+    gives 0 ../meet --most=5
+    says "limit most"
+    awk 'NR == 1 { next } /^$/ { exit }
+         { n = NF; gsub(",", ""); if ($(n-5) + $(n-4) != $(n-3) + $(n-2) + $(n-1) + $n) bad = 1 }
+         END { exit bad }' "$work/err" || wrong "the figures do not add up"
+    end
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
