@@ -1,6 +1,7 @@
 """oracle.py [PART OF A NAME]: every comparison of this folder; run.sh calls it."""
 import sys
 
+import function_cases
 import harness
 import numbers_cases
 import relational

@@ -1,0 +1,188 @@
+"""Texts, regular expressions, dates and time zones, judged by DuckDB, Polars and Python."""
+import random
+import re
+import unicodedata
+import zoneinfo
+from datetime import date, datetime, timedelta, timezone
+
+import duckdb
+import polars
+
+from harness import Different, case, expect, json_lines
+
+PIECES = ["a", "B", "ab", "é", "É", "ß", "ü", "日", "😀", " ", "-", "_", "0", "12", ".", ",", "the", "AND", "\t", "ñ", "x=y"]
+
+
+def texts(seed, count):
+    r = random.Random(seed)
+    return ["".join(r.choice(PIECES) for _ in range(r.randint(0, 8))) for _ in range(count)]
+
+
+def put_texts(work, seed, count=2000):
+    r = random.Random(seed + 100)
+    rows = [(s, r.randint(-6, 8), r.randint(0, 6)) for s in texts(seed, count)]
+    work.put("t.jsonl", json_lines([{"s": s, "i": i, "n": n} for s, i, n in rows]))
+    db = duckdb.connect()
+    frame = polars.DataFrame(rows, schema=["s", "i", "n"], orient="row")
+    db.execute("CREATE TABLE t (s VARCHAR, i BIGINT, n BIGINT)")
+    db.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    return rows, db, frame
+
+
+READ = 'read jsonl("t.jsonl") as { s: str, i: i64, n: i64 } | select '
+WRITE = ' | write jsonl("out.jsonl")'
+
+
+@case
+def strings_by_duckdb(work):
+    rows, db, _ = put_texts(work, 1)
+    got = work.rows(READ + '''a = len(s), b = byte_len(s), c = replace(s, "a", "<>"), d = contains(s, "ab"),
+        e = starts_with(s, "a"), f = ends_with(s, "é"), g = left(s, n), h = right(s, n), k = repeat(s, n), l = trim(s, " -_"),
+        m = index_of(s, "a"), o = substr(s, n, 3), p = split(s, "-"), r = reverse(s)''' + WRITE)
+    expected = db.execute("""SELECT length(s), strlen(s), replace(s, 'a', '<>'), contains(s, 'ab'), starts_with(s, 'a'),
+        ends_with(s, 'é'), left(s, n), right(s, n), repeat(s, n), trim(s, ' -_'), nullif(strpos(s, 'a') - 1, -1),
+        substr(s, n + 1, 3), string_split(s, '-') FROM t""").fetchall()
+    # DuckDB reverses grapheme clusters, we characters.
+    expect([[*row, s[::-1]] for row, (s, _, _) in zip(expected, rows)], got, about=lambda i: rows[i])
+
+
+@case
+def strings_by_polars(work):
+    rows, _, frame = put_texts(work, 2)
+    got = work.rows(READ + '''a = lower(s), b = upper(s), c = pad_left(s, 6, "*"), d = pad_right(s, 6), e = ltrim(s), f = rtrim(s),
+        g = count_of(s, "a"), h = remove_prefix(s, "a"), k = remove_suffix(s, "12")''' + WRITE)
+    c = polars.col("s").str
+    expected = frame.select(c.to_lowercase().alias("a"), c.to_uppercase().alias("b"), c.pad_start(6, "*").alias("c"),
+                            c.pad_end(6).alias("d"), c.strip_chars_start().alias("e"), c.strip_chars_end().alias("f"),
+                            c.count_matches("a", literal=True).cast(polars.Int64).alias("g"), c.strip_prefix("a").alias("h"),
+                            c.strip_suffix("12").alias("k")).rows()
+    # One character becomes one character here: ß is ẞ in capitals, elsewhere SS.
+    expect([[v.replace("SS", "ẞ") if k == 1 else v for k, v in enumerate(row)] for row in expected], got,
+           about=lambda i: rows[i])
+
+
+@case
+def substrings_by_python(work):
+    rows, _, _ = put_texts(work, 3)
+    got = work.rows(READ + "a = substr(s, i), b = substr(s, i, n), c = left(s, i), d = right(s, i)" + WRITE)
+
+    def cut(s, i, n=None):
+        begin = i if i >= 0 else max(len(s) + i, 0)
+        return s[begin:] if n is None else s[begin:begin + n]
+
+    expect([[cut(s, i), cut(s, i, n), s[:i] if i >= 0 else s[:max(len(s) + i, 0)],
+             s[max(len(s) - i, 0):] if i >= 0 else s[-i:]] for s, i, n in rows], got, about=lambda i: rows[i])
+
+
+PATTERNS = [r"\d+", r"[a-z]+", r"(a|ab)(b?)", r"^\w", r"\w$", r"(?i)b", r"[^a-z]+", r"a*", r"\bab\b", r"(.)(.)", r"x=(\w)",
+            r"é|É", r"[é-ü]", r"\p{L}+", r"\s", r"a{2,3}", r"(?:ab)+?", r".*?-", r"", r"(a)|(B)", r"^$", r"the|AND", r"[\-_.]"]
+
+
+@case
+def regular_expressions_by_duckdb(work):
+    """DuckDB matches with RE2 itself."""
+    _, db, _ = put_texts(work, 4, 1200)
+    columns, sql = [], []
+    for k, p in enumerate(PATTERNS):
+        columns += [f'm{k} = matches(s, r"{p}")', f'f{k} = full_match(s, r"{p}")', f'r{k} = replace_matches(s, r"{p}", "<>")']
+        sql += [f"regexp_matches(s, '{p}')", f"regexp_full_match(s, '{p}')", f"regexp_replace(s, '{p}', '<>', 'g')"]
+        # An empty match directly behind a match counts in DuckDB's list, not in its replace, and not here.
+        if not re.fullmatch(p, ""):
+            columns.append(f'a{k} = find_all(s, r"{p}")')
+            sql.append(f"regexp_extract_all(s, '{p}')")
+    got = work.rows(READ + ", ".join(columns) + WRITE)
+    rows = db.execute(f"SELECT {', '.join(sql)} FROM t").fetchall()
+    texts_of = [row[0] for row in db.execute("SELECT s FROM t").fetchall()]
+    expect(rows, got, about=lambda i: (texts_of[i], [(columns[k], rows[i][k], got[i][k]) for k in range(len(columns))
+                                                     if [rows[i][k]] != [got[i][k]]][:2]))
+
+
+@case
+def groups_of_regular_expressions_by_python(work):
+    rows, _, _ = put_texts(work, 5)
+    patterns = [r"([a-zA-Z]+)[-_ ]?(\d+)", r"(?P<k>\w)=(\w)", r"(a)?b", r"([^ ]*) (.*)"]
+    got = work.rows(READ + ", ".join(f'a{k} = extract(s, r"{p}", 1), b{k} = count_matches(s, r"{p}"), c{k} = index_of_match(s, r"{p}")'
+                                     for k, p in enumerate(patterns)) + WRITE)
+
+    def judged(p, s):
+        found = re.search(p, s, re.ASCII)
+        return [found and found[1], len(re.findall(p, s, re.ASCII)), found and found.start()]
+
+    expect([[v for p in patterns for v in judged(p, s)] for s, _, _ in rows], got, about=lambda i: rows[i])
+
+
+@case
+def dates_by_duckdb(work):
+    r = random.Random(6)
+    days = [date(1, 1, 1) + timedelta(r.randrange(3_652_058)) for _ in range(3000)] + \
+           [date(y, m, d) for y in (1900, 2000, 2019, 2020, 2024) for m in (1, 2, 12) for d in (1, 28, 31) if (m, d) != (2, 31)]
+    rows = [(d, r.randint(-40, 40)) for d in days if 10 < d.year < 9990]
+    work.put("t.jsonl", json_lines([{"d": d.isoformat(), "n": n} for d, n in rows]))
+    got = work.rows('''read jsonl("t.jsonl") as { d: date, n: i64 } | select y = year(d), q = quarter(d), m = month(d), a = day(d),
+        w = weekday(d), yd = day_of_year(d), iw = iso_week(d), iy = iso_year(d), p = add_days(d, n), mo = add_months(d, n),
+        l = last_day(d), t1 = truncate(d, "month"), t2 = truncate(d, "week"), t3 = truncate(d, "quarter"), t4 = truncate(d, "year"),
+        b = days_between(d, date("2000-02-29"))''' + WRITE)
+    db = duckdb.connect()
+    db.execute("CREATE TABLE t (d DATE, n BIGINT)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    expect(db.execute("""SELECT year(d), quarter(d), month(d), day(d), isodow(d), dayofyear(d), week(d), isoyear(d),
+        d + n::INTEGER, (d + to_months(n::INTEGER))::DATE, last_day(d), date_trunc('month', d)::DATE, date_trunc('week', d)::DATE,
+        date_trunc('quarter', d)::DATE, date_trunc('year', d)::DATE, date_diff('day', d, DATE '2000-02-29') FROM t""").fetchall(),
+           got, about=lambda i: rows[i])
+
+
+ZONES = ["America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Casablanca", "America/St_Johns",
+         "Pacific/Apia", "UTC", "Asia/Tehran", "Europe/Dublin"]
+
+
+@case
+def time_zones_by_python(work):
+    r = random.Random(7)
+    utc = [datetime(1970, 1, 1) + timedelta(seconds=r.randrange(-2_000_000_000, 3_000_000_000), microseconds=r.choice([0, 5, 250000]))
+           for _ in range(1500)]
+    work.put("t.jsonl", json_lines([{"t": t.isoformat() + "Z"} for t in utc]))
+    for zone in ZONES:
+        got = work.rows(f'''read jsonl("t.jsonl") as {{ t: timestamp }} | select y = year(t, "{zone}"), m = month(t, "{zone}"),
+            d = day(t, "{zone}"), h = hour(t, "{zone}"), mi = minute(t, "{zone}"), w = weekday(t, "{zone}"), s = second(t, "{zone}"),
+            local = in_zone(t, "{zone}"), da = date(t, "{zone}"), back = to_utc(in_zone(t, "{zone}"), "{zone}"),
+            f = format(t, "%Y-%m-%d %H:%M:%S %z", "{zone}")''' + WRITE)
+        expected = []
+        for t in utc:
+            aware = t.replace(tzinfo=timezone.utc).astimezone(zoneinfo.ZoneInfo(zone))
+            local = aware.replace(tzinfo=None)
+            back = local.replace(tzinfo=zoneinfo.ZoneInfo(zone), fold=0).astimezone(timezone.utc).replace(tzinfo=None)
+            expected.append([local.year, local.month, local.day, local.hour, local.minute, local.isoweekday(), local.second, local,
+                             local.date(), back, local.strftime("%Y-%m-%d %H:%M:%S ") + aware.strftime("%z")[:5]])
+        expect(expected, got, about=lambda i: (zone, utc[i]))
+
+
+@case
+def timestamps_by_duckdb(work):
+    r = random.Random(8)
+    rows = [(datetime(1900, 1, 1) + timedelta(seconds=r.randrange(6_000_000_000), microseconds=r.randrange(10**6)), r.randint(-9, 9))
+            for _ in range(3000)]
+    work.put("t.jsonl", json_lines([{"t": t.isoformat(), "n": n} for t, n in rows]))
+    got = work.rows('''read jsonl("t.jsonl") as { t: timestamp, n: i64 } | select h = hour(t), m = minute(t), s = second(t),
+        th = truncate(t, "hour"), td = truncate(t, "day"), tm = truncate(t, "month"), e = epoch_us(t), a = t + 90s, b = t - 1d,
+        mo = add_months(t, n), d = date(t), diff = microseconds(t - timestamp("2000-01-01T00:00:00Z")), f = format(t, "%d.%m.%y %H")
+        ''' + WRITE)
+    db = duckdb.connect()
+    db.execute("CREATE TABLE t (t TIMESTAMP, n BIGINT)")
+    db.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    expect(db.execute("""SELECT hour(t), minute(t), second(t), date_trunc('hour', t), date_trunc('day', t)::TIMESTAMP,
+        date_trunc('month', t)::TIMESTAMP, epoch_us(t), t + INTERVAL 90 SECOND, t - INTERVAL 1 DAY, t + to_months(n::INTEGER),
+        t::DATE, epoch_us(t) - epoch_us(TIMESTAMP '2000-01-01'), strftime(t, '%d.%m.%y %H') FROM t""").fetchall(), got,
+           about=lambda i: rows[i])
+
+
+@case
+def folded_and_normal_texts(work):
+    samples = [chr(c) for c in range(32, 0x2fff) if chr(c).isprintable() and unicodedata.category(chr(c)) != "Cn"]
+    work.put("t.jsonl", json_lines([{"s": c} for c in samples]))
+    got = work.rows('read jsonl("t.jsonl") as { s: str } | select s, l = lower(s), u = upper(s)' + WRITE)
+    wrong = [(c, row) for c, row in zip(samples, got) if len(c.lower()) == 1 and unicodedata.unidata_version >= "14" and row[1] != c.lower()]
+    if wrong:
+        raise Different(f"lower: {wrong[:5]}")
+    wrong = [(c, row) for c, row in zip(samples, got) if len(c.upper()) == 1 and row[2] != c.upper()]
+    if wrong:
+        raise Different(f"upper: {wrong[:5]}")
