@@ -30,6 +30,7 @@ class Result:
     name: str
     seconds: list = field(default_factory=list)
     memory: int = 0  # Peak bytes.
+    processor: float = 0.0  # Least processor seconds of all threads; a peer's start counts.
     digest: str = ""
     fault: str = ""  # Why it does not count.
 
@@ -102,7 +103,8 @@ class Bench:
         return path
 
     def timed(self, command, mode="exit"):
-        """Seconds, peak bytes, exit code and output of a run that a program in C measures."""
+        """What a program in C measures of a run: (seconds, peak bytes, processor seconds), exit code,
+        output."""
         figures = self.out / "figures"
         figures.unlink(missing_ok=True)
         environment = {**os.environ, "BENCH_THREADS": str(self.options.threads),
@@ -112,11 +114,12 @@ class Bench:
                                   capture_output=True, text=True, timeout=RUN_SECONDS_MAX,
                                   cwd=self.out)
         except subprocess.TimeoutExpired:
-            return RUN_SECONDS_MAX, 0, 124, "took too long"
+            return (RUN_SECONDS_MAX, 0, 0), 124, "took too long"
         if done.returncode:
-            return 0, 0, done.returncode, done.stderr
-        seconds, kilobytes, _, code = figures.read_text().split()
-        return float(seconds), int(kilobytes) * 1024, int(code), done.stdout + done.stderr
+            return (0, 0, 0), done.returncode, done.stderr
+        seconds, kilobytes, processor, code = figures.read_text().split()
+        text = done.stdout + done.stderr
+        return (float(seconds), int(kilobytes) * 1024, float(processor)), int(code), text
 
     def commands(self, row):
         """Each contender's command without its output's path, in the order they run."""
@@ -143,7 +146,7 @@ class Bench:
         """One run; the first one's output is kept for comparison."""
         out = self.out / f"{result.name.replace(' ', '_')}.out"
         out.unlink(missing_ok=True)
-        seconds, memory, code, text = self.timed(command(out))
+        (seconds, memory, processor), code, text = self.timed(command(out))
         if code or not out.exists():
             result.fault = f"exit {code}: " + " ".join(text.split())[-300:]
             return
@@ -151,6 +154,7 @@ class Bench:
             seconds = json.loads(text.splitlines()[-1])["seconds"]
         result.seconds.append(seconds)
         result.memory = max(result.memory, memory)
+        result.processor = min(result.processor or processor, processor)
         if result.name == "sbc":
             with open(out, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]

@@ -47,7 +47,7 @@ def least(bench, command, mode, own_clock):
     """Least and median seconds over the rounds, or None and why."""
     seconds = []
     for _ in range(bench.options.rounds):
-        took, _, code, text = bench.timed(command, mode)
+        (took, *_), code, text = bench.timed(command, mode)
         if code:
             return None, " ".join(text.split())[-300:]
         seconds.append(float(text.split()[-1]) if own_clock else took)
