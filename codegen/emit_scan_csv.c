@@ -4,6 +4,7 @@
 
 #include "stdlib/csv.h"
 #include "stdlib/field.h"
+#include "stdlib/number.h"
 
 #include <string.h>
 
@@ -147,15 +148,26 @@ static Val rules_constant(Emit *e, const CsvOptions *csv, const Type *base) {
     return global;
 }
 
-// Could a null word be read as a value of the type? Then it must be looked for first.
-static bool null_word_reads(const CsvOptions *csv, const Type *base) {
-    for (uint32_t i = 0; i < csv->null_count; i++) {
-        Text word = csv->nulls[i];
-        if (!word.len) continue;
-        if (type_is_numeric(base) && !strchr("0123456789+-.,iInN \t", word.at[0])) continue;
-        if (base->kind == TYPE_BOOL && !strchr("tTfF", word.at[0])) continue;
-        return true;
-    }
+// Could the word be read as a value of the type? Of numbers the float reader takes the most; a
+// date or a time begins with a digit or a sign.
+static bool word_reads(Emit *e, Text word, const Type *base) {
+    const char *padded = arena_copy(e->arena, word.at, word.len, 1);
+    arena_alloc(e->arena, SB_SLACK, 1);  // Readers look past the end.
+    double number;
+    uint8_t truth;
+    if (type_is_numeric(base))
+        return sb_read_f64(padded, (int64_t)word.len, &number) != SB_FAULT_BAD_FLOAT;
+    if (base->kind == TYPE_BOOL)
+        return sb_read_bool(padded, (int64_t)word.len, &truth) == SB_OK;
+    if (base->kind == TYPE_DATE || base->kind == TYPE_TIMESTAMP || base->kind == TYPE_DURATION)
+        return strchr("0123456789+-", word.at[0]) != nullptr;
+    return true;
+}
+
+// Then null words must be looked for before the field is read.
+static bool null_word_reads(Emit *e, const CsvOptions *csv, const Type *base) {
+    for (uint32_t i = 0; i < csv->null_count; i++)
+        if (csv->nulls[i].len && word_reads(e, csv->nulls[i], base)) return true;
     return false;
 }
 
@@ -191,7 +203,7 @@ static Value text_column(Emit *e, Frame *frame, const SourceColumn *column, Valu
     bool nullable = column->type->nullable;
     Block from = emit_here(e), slow = emit_block(e, "field"), end = emit_block(e, "field_end");
     Val plain = LLVMBuildNot(e->b, is_quoted(e, &source->options.csv, field), "");
-    if (nullable && null_word_reads(&source->options.csv, base)) plain = emit_i1(e, false);
+    if (nullable && null_word_reads(e, &source->options.csv, base)) plain = emit_i1(e, false);
     else if (nullable) plain = LLVMBuildAnd(e->b, plain, LLVMBuildICmp(e->b, LLVMIntNE, field.b, emit_i64(e, 0), ""), "");
     emit_branch_likely(e, plain, end, slow);
     emit_at(e, slow);
@@ -248,7 +260,7 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
     Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "value");
     Block slow = emit_block(e, "slow"), end = emit_block(e, "column");
     Block from = nullptr;
-    if (null_word_reads(&source->options.csv, base)) {
+    if (null_word_reads(e, &source->options.csv, base)) {
         emit_jump(e, slow);
     } else {
         Val status = emit_read_text(e, source, base, field, slot, true);
