@@ -314,6 +314,7 @@ const stdlib_headers: []const []const u8 = &.{
     "json_access.h",
 };
 const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
+    "cache_test",
     "generic_test",
     "reference_csv_test",
     "reference_library_test",
