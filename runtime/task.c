@@ -205,7 +205,9 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
         facts.place.weight = source_count_lines(text + begin, unit->end - begin) +
                              (unit->end > begin && text[unit->end - 1] != '\n');
     }
-    return record(state, &facts);
+    int32_t stop = record(state, &facts);
+    if (stop) state->stopped_at = begin;
+    return stop;
 }
 
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
@@ -388,6 +390,7 @@ void task_run(SbTaskState *state, UnitResult *result) {
     state->result = result;
     state->lined_at = state->counted_at = unit->begin;
     state->lined_lines = state->counted_rows = 0;
+    state->stopped_at = -1;
     if (!set_terminals(state, result)) {
         trouble_set(&result->trouble, TROUBLE_MEMORY, "stage '%.*s' needs more memory than --memory gives",
                     (int)setup->stage->label.len, setup->stage->label.ptr);
@@ -419,6 +422,9 @@ void task_run(SbTaskState *state, UnitResult *result) {
     if (granted > 0) sb_memory_release(setup->memory, granted);
     if (status == SB_STAGE_NEED) task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
     result->status = status == SB_STAGE_NEED ? SB_STAGE_FAULT : status;
+    // A block's rows are counted at its end: this one has none.
+    if (result->status == SB_STAGE_FAULT && state->stopped_at >= 0)
+        result->counts[setup->source->step * SB_COUNTS + SB_MADE] = rows_before(state, state->stopped_at) + 1;
     result->stopped = task->stopped;
     result->cursor = task->cursor;
     if (result->status == SB_STAGE_DONE && unit->long_row.is && !task->stopped) reject_long_row(state);

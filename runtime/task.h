@@ -68,6 +68,7 @@ struct SbTaskState {
     UnitResult *result;
     int64_t     counted_at, counted_rows;    // Rows of the unit before a place of its text.
     int64_t     lined_at, lined_lines;       // The same for line ends.
+    int64_t     stopped_at;                  // Where the row begins that ended the unit; -1: none.
     SbCall      files;       // Memory of whole files and their entries.
 };
 

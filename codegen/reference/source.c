@@ -18,7 +18,7 @@ typedef struct Source {
     TextCursor  cursor;
     TextRow     text_row;
     uint32_t   *field_of;             // CSV: by column, the number of its field.
-    size_t      read;                 // Of the job's reads: the open file.
+    size_t      reads;                // Of the job's: where those of this source begin.
     int64_t     row_max, row_count, next_row;  // Without files: rows, and the next one.
     Value      *rows;
     // The row that is being judged.
@@ -53,11 +53,16 @@ static Source *source_new(Job *job, Node *node) {
     }
     if (!expr_is_none(op->options.row_max) && job_setting(job, op->options.row_max, &value))
         source->row_max = value.i;
+    source->reads = job->read_count;
+    for (size_t i = 0; i < source->path_count; i++) {
+        FileRead read = {.source = node->op->id.i, .file = i, .path = source->paths[i]};
+        arena_push(job->arena, job->reads, job->read_count, job->read_cap, read);
+    }
     return source;
 }
 
 static FileRead *file_read(Source *source) {
-    return &source->job->reads[source->read];
+    return &source->job->reads[source->reads + source->path];
 }
 
 static int64_t header_field(const TextRow *header, Text name, size_t *times) {
@@ -103,14 +108,11 @@ static bool has_files(Format format) { return format != FORMAT_RANGE && format !
 
 static void file_open(Source *source) {
     Job *job = source->job;
-    FileRead read = {.source = source->node->op->id.i, .file = source->path, .path = source->paths[source->path]};
-    source->read = job->read_count;
-    arena_push(job->arena, job->reads, job->read_count, job->read_cap, read);
     source->open = true;
     source->next_row = 0;
     if (!has_files(source->op->format)) return;
     Text text = {0};
-    if (!file_load(job, read.path, &text)) return;
+    if (!file_load(job, source->paths[source->path], &text)) return;
     source->cursor = (TextCursor){.arena = job->arena,
                                   .text = text,
                                   .line = 1,

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""docs.py: runs the commands of README.md and docs/tutorial.md and compares what they print.
+
+usage: tests/docs.py [--update] [PAGE...]
+
+A fenced block `csv NAME`, `sbd NAME` or `jsonl NAME` becomes a file of that name. In a block `console`
+each line behind `$ ` is run by a shell, in a folder of the page's own with `sbc` on the path; the lines
+below it are what it must print. Other blocks are shown only.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PAGES = ("README.md", "docs/tutorial.md")
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
+SECONDS_MAX = 60
+
+
+def run(command, folder):
+    path = os.path.join(ROOT, "zig-out", "bin") + os.pathsep + os.environ["PATH"]
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, "PATH": path},
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX, check=False)
+    return done.stdout.decode()
+
+
+def console(body, folder):
+    """The block with what its commands print now."""
+    commands = [line for line in body.splitlines() if line.startswith("$ ")]
+    out = ""
+    for command in commands:
+        printed = run(command[2:], folder)
+        out += command + "\n" + printed + ("\n" if printed and not printed.endswith("\n") else "")
+    return out
+
+
+def judge(page, folder, update):
+    """Runs a page; gives (blocks passed, reports of those that differ)."""
+    with open(os.path.join(ROOT, page)) as file:
+        text = file.read()
+    passed, reports = 0, []
+
+    def block(match):
+        nonlocal passed
+        kind, name, body = match.groups()
+        if name:
+            target = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w") as file:
+                file.write(body)
+        if kind != "console":
+            return match[0]
+        found = console(body, folder)
+        if found == body or update:
+            passed += 1
+        else:
+            reports.append(f"FAIL docs {page}\n  shown:\n{body}  found:\n{found}")
+        return match[0].replace(body, found)
+
+    new = BLOCK.sub(block, text)
+    if update and new != text:
+        with open(os.path.join(ROOT, page), "w") as file:
+            file.write(new)
+    return passed, reports
+
+
+def main(arguments):
+    update = "--update" in arguments
+    pages = [a for a in arguments if not a.startswith("--")] or PAGES
+    passed = failed = 0
+    for page in pages:
+        folder = tempfile.mkdtemp(prefix="sbc-docs-")
+        shutil.copytree(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
+        good, reports = judge(page, folder, update)
+        shutil.rmtree(folder)
+        passed, failed = passed + good, failed + len(reports)
+        for report in reports:
+            print(report, f"  run it alone: tests/docs.py {page}", sep="")
+    print(f"docs: {passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
