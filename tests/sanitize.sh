@@ -1,12 +1,10 @@
 #!/bin/bash
-# sanitize.sh [long]: the compiler, the runtime, jobs and unit tests under AddressSanitizer and
+# sanitize.sh: the compiler, the runtime, jobs and unit tests under AddressSanitizer and
 # UBSan; jobs on several threads under ThreadSanitizer; jobs under valgrind. Everything is built by
 # clang-22 (zig cannot link the runtimes of the sanitizers) into build/sanitize/, file by file when
-# something is newer. Without `long` slow unit tests are left out. One line a test; a failure
-# prints the end of its log.
+# something is newer. One line a test; a failure prints the end of its log.
 set -u
 cd "$(dirname "$0")/.." || exit 2
-mode=${1:-short}
 work=$PWD/build/sanitize
 passed=0 failed=0 skipped=0
 LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"

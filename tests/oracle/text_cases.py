@@ -203,7 +203,6 @@ def json_explodes(work):
 @case
 def lines_of_text(work):
     rows = [row[0].replace("\n", "").replace("\r", "") for row in texts(13, 3000, 1)]
-    rows = [row for row in rows]
     work.put("t.txt", "".join(f"{row}\n" for row in rows))
     got = work.rows('read text("t.txt") | write jsonl("out.jsonl")')
     expect([[row] for row in rows], got)
