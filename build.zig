@@ -426,6 +426,7 @@ pub fn build(b: *std.Build) void {
     for (suites) |suite| all.addFileArg(b.path(suite));
     all.addArg("tests/e2e/run.py");
     all.addArg("tests/docs.py");
+    all.addArg("tests/differential/run.py");
     all.addArgs(&.{ "tests/driver_test.sh", "tests/examples.sh" });
     all.addArgs(&.{ "tests/e2e/run.py", "tests/job_test.sh" });
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);

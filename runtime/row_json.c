@@ -49,7 +49,7 @@ static int64_t integer_at(const SbType *type, const char *at) {
     switch (type->size - (type->nullable ? type->size - type->valid_offset : 0)) {
     case 1: return type->kind == SB_U8 ? *(const uint8_t *)at : *(const int8_t *)at;
     case 2: return type->kind == SB_U16 ? *(const uint16_t *)at : *(const int16_t *)at;
-    case 4: return type->kind == SB_U32 ? *(const uint32_t *)at : *(const int32_t *)at;
+    case 4: return type->kind == SB_U32 ? (int64_t)*(const uint32_t *)at : *(const int32_t *)at;
     default: return *(const int64_t *)at;
     }
 }

@@ -301,8 +301,9 @@ int32_t sb_json_value(SbCall *call, const SbType *type, const SbJsonSlot *slot, 
     if (type->nullable) ((uint8_t *)out)[type->valid_offset] = 1;
     int32_t status = read_base(call, type, slot, out);
     // The innermost value that is wrong, not what holds it.
-    bool nested = type->kind == SB_LIST || type->kind == SB_STRUCT;
-    if (status && (!nested || slot->kind < SB_JSON_ARRAY)) {
+    bool went_in = (type->kind == SB_LIST && slot->kind == SB_JSON_ARRAY) ||
+                   (type->kind == SB_STRUCT && slot->kind == SB_JSON_OBJECT);
+    if (status && !went_in) {
         call->detail = (SbStr){slot->ptr, slot->len};
     }
     return status;

@@ -154,6 +154,7 @@ void rejects_judge(Job *job);
 void rejects_print(const Job *job, TextBuf *buf, Format format);
 
 const char *fault_code(int32_t status);
+Text        figure(Arena *arena, int64_t number);  // With commas between thousands; summary.c.
 
 // ---- outputs ----------------------------------------------------------------------------------
 

@@ -130,12 +130,18 @@ bool csv_next(TextCursor *cursor, TextRow *row) {
     return true;
 }
 
+static bool blank_line(const TextCursor *cursor, const TextRow *row) {
+    for (size_t i = row->begin; i < row->end; i++)
+        if (cursor->text.at[i] != ' ' && cursor->text.at[i] != '\t') return false;
+    return true;
+}
+
 bool line_next(TextCursor *cursor, bool skip_blank, TextRow *row) {
     do {
         if (at_end(cursor, cursor->at)) return false;
         row->begin = cursor->at;
         finish(cursor, row, skip_line(cursor, cursor->at));
-    } while (skip_blank && row->end == row->begin);
+    } while (skip_blank && blank_line(cursor, row));
     Text text = {cursor->text.at + row->begin, row->end - row->begin};
     row->status = cursor->row_max && (int64_t)text.len > cursor->row_max ? SB_FAULT_ROW_TOO_LONG
                   : utf8_valid(text) ? SB_OK : SB_FAULT_BAD_UTF8;

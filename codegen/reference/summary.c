@@ -23,7 +23,7 @@ static size_t width(Text text) {
     return count;
 }
 
-static Text figure(Arena *arena, int64_t number) {
+Text figure(Arena *arena, int64_t number) {
     Text digits = text_format(arena, "%lld", (long long)number);
     TextBuf buf = {0};
     for (size_t i = 0; i < digits.len; i++) {

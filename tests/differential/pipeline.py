@@ -321,7 +321,7 @@ class Maker:
         return ("sort ", [i + self.pick(("", "", " desc")) + self.pick(("", "", " nulls first")) for i in items], "")
 
     def limit(self, flow):
-        return ("limit ", [str(self.pick((0, 1, 3, 10, 100)))], "")
+        return ("limit ", [str(self.pick((1, 3, 10, 100)))], "")
 
     def skip(self, flow):
         return ("skip ", [str(self.pick((0, 1, 2, 5, 20)))], "")
