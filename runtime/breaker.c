@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { RADIX_BITS = 6, RADIXES = 1 << RADIX_BITS, SERIAL_GROUPS_MAX = 1 << 15 };
 
@@ -30,12 +31,24 @@ struct SbBreakerState {
 
 static bool is_group(const SbBreakerState *breaker) { return breaker->what->kind == SB_BREAK_GROUP; }
 
+// Arrays as long as a sort are touched in random order: each small page would be a fault.
+static void advise_huge(char *memory, int64_t bytes) {
+    enum : int64_t { HUGE_PAGE = 2 * 1024 * 1024 };
+    int64_t before = -(int64_t)(intptr_t)memory & (HUGE_PAGE - 1);
+    int64_t whole = (bytes - before) & -HUGE_PAGE;
+    if (whole > 0) madvise(memory + before, (size_t)whole, MADV_HUGEPAGE);
+}
+
 static void *charged_alloc(SbBreakerState *breaker, int64_t count, size_t size) {
     int64_t bytes = count * (int64_t)size;
     if (!sb_memory_charge(breaker->memory, bytes)) return nullptr;
     void *memory = calloc((size_t)(count ? count : 1), size);
-    if (!memory) sb_memory_release(breaker->memory, bytes);
-    else breaker->charged += bytes;
+    if (!memory) {
+        sb_memory_release(breaker->memory, bytes);
+        return nullptr;
+    }
+    breaker->charged += bytes;
+    advise_huge(memory, bytes);
     return memory;
 }
 
