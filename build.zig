@@ -423,6 +423,10 @@ pub fn build(b: *std.Build) void {
         sbrt_link(t.root_module);
         all.addArtifactArg(t);
     }
+    // tidy reads every C file that git knows; tests/all.sh names them.
+    const tidy = b.addExecutable(.{ .name = "tidy", .root_module = module(b, b.graph.host, .Debug) });
+    sources(b, tidy.root_module, "tests", &.{"tidy.c"});
+    all.addArtifactArg(tidy);
     for (suites) |suite| all.addFileArg(b.path(suite));
     all.addArg("tests/e2e/run.py");
     all.addArg("tests/docs.py");

@@ -9,7 +9,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static Emit emit_open(Arena *arena, const Plan *plan, const CodegenOptions *options, const char *name) {
+static Emit emit_open(Arena *arena, const Plan *plan, const CodegenOptions *options,
+                      const char *name) {
     Emit e = {.arena = arena, .plan = plan, .graph = plan->graph, .options = options};
     e.ctx = LLVMContextCreate();
     e.module = LLVMModuleCreateWithNameInContext(name, e.ctx);
@@ -51,9 +52,11 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     out.zip_sites = arena_new_array(arena, uint32_t, plan->stage_count + 1);
     for (uint32_t i = 0; i < plan->stage_count; i++) {
         emit_stage(&e, i);
-        if (plan->stages[i].kind != STAGE_ROWS || plan->stages[i].zip_breaker == BREAKER_NONE) continue;
+        if (plan->stages[i].kind != STAGE_ROWS || plan->stages[i].zip_breaker == BREAKER_NONE)
+            continue;
         const Op *zip = graph_op_at(e.graph, plan->stages[i].root);
-        out.zip_sites[i] = emit_site(&e, (Site){.step = zip->step.i, .span = zip->span, .fails = true});
+        out.zip_sites[i] = emit_site(&e,
+                                     (Site){.step = zip->step.i, .span = zip->span, .fails = true});
     }
     for (uint32_t i = 0; i < plan->breaker_count; i++) {
         emit_debug_function_clear(&e);
@@ -68,10 +71,13 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     return out;
 }
 
-static LLVMMemoryBufferRef data_bitcode(Arena *arena, const Plan *plan, const CodegenOptions *options,
-                                        const StageModule *stages) {
+static LLVMMemoryBufferRef data_bitcode(Arena *arena, const Plan *plan,
+                                        const CodegenOptions *options, const StageModule *stages) {
     Emit e = emit_open(arena, plan, options, "sb_job");
-    JobData data = {.breakers = stages->breakers, .zip_sites = stages->zip_sites, .sites = stages->sites, .site_count = stages->site_count};
+    JobData data = {.breakers = stages->breakers,
+                    .zip_sites = stages->zip_sites,
+                    .sites = stages->sites,
+                    .site_count = stages->site_count};
     for (int i = 0; i < TARGET_LEVELS; i++)
         if (options->levels >> i & 1) data.level_names[i] = target_levels[i].name;
     data.lowest_level = data.level_names[0] ? data.level_names[0] : data.level_names[1];
@@ -101,7 +107,8 @@ static void run_all(TargetWork *work, size_t count) {
     }
 }
 
-static bool collect(TargetWork *work, size_t count, TextBuf *out, size_t lengths[4], TextBuf *error) {
+static bool collect(TargetWork *work, size_t count, TextBuf *out, size_t lengths[4],
+                    TextBuf *error) {
     bool ok = true;
     for (size_t i = 0; i < count; i++) {
         if (work[i].error.len) {
@@ -130,8 +137,12 @@ __attribute__((visibility("default"))) bool codegen_run(
     bool text = form != CODEGEN_OBJECT;
     for (int i = 0; i < TARGET_LEVELS; i++)
         if (options->levels >> i & 1 && !(text && count))
-            work[count++] = (TargetWork){.bitcode = stages.bitcode, .level = &target_levels[i], .form = form, .verify = options->verify};
-    if (!text) work[count++] = (TargetWork){.bitcode = data, .form = form, .verify = options->verify};
+            work[count++] = (TargetWork){.bitcode = stages.bitcode,
+                                         .level = &target_levels[i],
+                                         .form = form,
+                                         .verify = options->verify};
+    if (!text)
+        work[count++] = (TargetWork){.bitcode = data, .form = form, .verify = options->verify};
     run_all(work, count);
     bool ok = collect(work, count, out, lengths, error);
     LLVMDisposeMemoryBuffer(stages.bitcode);

@@ -147,7 +147,7 @@ Val emit_value_address(Emit *e, const Type *type, Value value) {
     return slot;
 }
 
-// ---- calls ---------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 static void add_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));

@@ -15,8 +15,9 @@ typedef LLVMValueRef Val;
 typedef LLVMTypeRef  Ty;
 typedef LLVMBasicBlockRef Block;
 
-// A value of the pipeline in registers. str, bytes, json, list: `a` is the address, `b` the length (i64). A
-// struct: `a` is the address of its memory. Others: `a`. `valid` (i1) only where the type is T?.
+// A value of the pipeline in registers. str, bytes, json, list: `a` is the address, `b` the length
+// (i64). A struct: `a` is the address of its memory. Others: `a`. `valid` (i1) only where the type
+// is T?.
 typedef struct Value {
     Val a, b, valid;
 } Value;
@@ -92,7 +93,7 @@ static inline size_t emit_region_begin(const Emit *e) { return e->undo_count; }
 void emit_region_end(Emit *e, size_t mark);
 void emit_memo(Emit *e, Value *slot, Value value);
 
-// ---- memory --------------------------------------------------------------------------------------
+// ---- memory -------------------------------------------------------------------------------------
 
 Val  emit_offset(Emit *e, Val address, size_t bytes);           // address + bytes
 Val  emit_index(Emit *e, Ty element, Val address, Val index);   // &address[index]
@@ -106,8 +107,7 @@ Value emit_load_value(Emit *e, const Type *type, Val address);
 void  emit_store_value(Emit *e, const Type *type, Value value, Val address);
 Val   emit_value_address(Emit *e, const Type *type, Value value);  // In a fresh alloca.
 
-// ---- calls ---------------------------------------------------------------------------------------
-
+// ---- calls --------------------------------------------------------------------------------------
 
 // Calls a C function by its name, declaring it at the first use. Arguments: for each, one LLVM
 // value; a str or list argument is two (address, length) and counts once in `args`.
@@ -120,15 +120,19 @@ static inline Arg arg(Val a) { return (Arg){.a = a}; }
 static inline Arg arg_pair(Val a, Val b) { return (Arg){.a = a, .b = b}; }
 
 Val emit_call(Emit *e, const char *symbol, Ty result, const Arg *args, unsigned count);
-Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Val *args, unsigned count);
+Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Val *args,
+                   unsigned count);
 void emit_cold(Emit *e, Val call);  // Marks a call as unlikely: never inlined.
-Val  emit_hot(Emit *e, Val call);   // Marks a call on the way of every row: inlined if its body is there.
+Val emit_hot(Emit *e,
+             Val call);  // Marks a call on the way of every row: inlined if its body is there.
 void emit_rewind(Emit *e);          // Frees the scratch memory of the row before.
 
-#define emit_callv(e, symbol, result, ...)                                                        \
-    emit_call((e), (symbol), (result), (Arg[]){__VA_ARGS__}, sizeof((Arg[]){__VA_ARGS__}) / sizeof(Arg))
+#define emit_callv(e, symbol, result, ...)                                                         \
+    emit_call((e), (symbol), (result), (Arg[]){__VA_ARGS__},                                       \
+              sizeof((Arg[]){__VA_ARGS__}) / sizeof(Arg))
 
-#define emit_hotv(e, symbol, result, ...) emit_hot((e), emit_callv((e), symbol, (result), __VA_ARGS__))
+#define emit_hotv(e, symbol, result, ...)                                                          \
+    emit_hot((e), emit_callv((e), symbol, (result), __VA_ARGS__))
 
 // ---- constants of the module (emit_const.c) -----------------------------------------------------
 

@@ -46,7 +46,8 @@ static Val checked_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     };
     int which = x->op == EXPR_ADD ? 0 : x->op == EXPR_SUB ? 1 : 2;
     Ty type = LLVMTypeOf(a);
-    Val pair = emit_intrinsic(e, names[is_signed(type_base(x->type))][which], &type, 1, (Val[]){a, b}, 2);
+    Val pair = emit_intrinsic(e, names[is_signed(type_base(x->type))][which], &type, 1,
+                              (Val[]){a, b}, 2);
     Val over = LLVMBuildExtractValue(e->b, pair, 1, "");
     emit_fault_if(e, frame, x->span, over, status(e, SB_FAULT_OVERFLOW), (Detail){0});
     return LLVMBuildExtractValue(e->b, pair, 0, "");
@@ -76,7 +77,7 @@ static Val integer_divide(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     return LLVMBuildSDiv(e->b, a, b, "");
 }
 
-// ---- decimals ------------------------------------------------------------------------------------
+// ---- decimals -----------------------------------------------------------------------------------
 
 static __int128 power_of_ten(unsigned exponent) {
     __int128 power = 1;
@@ -173,6 +174,7 @@ Value emit_arith(Emit *e, Frame *frame, const Expr *x) {
     if (left->kind == TYPE_DECIMAL)
         return (Value){.a = decimal_op(e, frame, x, a, b, left->precision + right->precision)};
     if (divides) return (Value){.a = integer_divide(e, frame, x, a, b)};
-    if (left->kind == TYPE_TIMESTAMP || right->kind == TYPE_TIMESTAMP) return emit_time(e, frame, x, a, b);
+    if (left->kind == TYPE_TIMESTAMP || right->kind == TYPE_TIMESTAMP)
+        return emit_time(e, frame, x, a, b);
     return (Value){.a = checked_op(e, frame, x, a, b)};
 }

@@ -25,7 +25,7 @@ static Val emit_join_equal(Emit *e, const Breaker *breaker, uint32_t index) {
     return fn;
 }
 
-// ---- sorting -------------------------------------------------------------------------------------
+// ---- sorting ------------------------------------------------------------------------------------
 
 // A number that orders as the value does, unsigned; NaN greatest, -0.0 as 0.0. Null: no such
 // number of at most 64 bits (texts: of their first bytes, which decides only where it differs).
@@ -68,8 +68,8 @@ static uint32_t keys_decided(Emit *e, const Breaker *breaker) {
     return k;
 }
 
-// The bits of a value left-aligned in 64, in the key's direction; null: it has none. Of a null value
-// the bits are zero.
+// The bits of a value left-aligned in 64, in the key's direction; null: it has none. Of a null
+// value the bits are zero.
 static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) {
     uint32_t width = prefix_bits(base);
     if (value.valid && type_is_bytes(base))
@@ -81,7 +81,8 @@ static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) 
     if (is_aligned) {
         bits = LLVMBuildAnd(e->b, bits, mask, "");
     } else {  // Bit 63 was inverted for the sign, which is now that of the narrow value.
-        bool is_unsigned = base->kind == TYPE_BOOL || (type_is_integer(base) && !type_is_signed(base));
+        bool is_unsigned = base->kind == TYPE_BOOL ||
+                           (type_is_integer(base) && !type_is_signed(base));
         bits = LLVMBuildShl(e->b, bits, emit_i64(e, 64 - width), "");
         if (!is_unsigned && width < 64) bits = LLVMBuildXor(e->b, bits, emit_i64(e, INT64_MIN), "");
     }
@@ -104,7 +105,8 @@ static Val emit_prefix(Emit *e, const Breaker *breaker, const Op *op, uint32_t i
             all = LLVMBuildOr(e->b, all, LLVMBuildShl(e->b, bit, emit_i64(e, 63 - used++), ""), "");
         }
         Val bits = used < 64 ? prefix_part(e, base, value, key.descending) : nullptr;
-        if (bits) all = LLVMBuildOr(e->b, all, LLVMBuildLShr(e->b, bits, emit_i64(e, used), ""), "");
+        if (bits)
+            all = LLVMBuildOr(e->b, all, LLVMBuildLShr(e->b, bits, emit_i64(e, used), ""), "");
         if (!fits_prefix(e, base)) break;
         used += prefix_bits(base);
     }
@@ -124,13 +126,14 @@ static Val compare_values(Emit *e, const Slot *slot, Value a, Value b) {
     if (type_is_bytes(base))
         return emit_callv(e, "sb_str_compare", e->i32, arg_pair(a.a, a.b), arg_pair(b.a, b.b));
     if (type_is_nested(base))
-        return emit_callv(e, "sb_compare", e->i32, arg(emit_sbtype(e, base)), arg(emit_value_address(e, base, a)),
-                          arg(emit_value_address(e, base, b)));
+        return emit_callv(e, "sb_compare", e->i32, arg(emit_sbtype(e, base)),
+                          arg(emit_value_address(e, base, a)), arg(emit_value_address(e, base, b)));
     bool wide = emit_type(e, base) == e->i128;
     Val x = wide ? a.a : order_bits(e, base, a), y = wide ? b.a : order_bits(e, base, b);
     Val less = LLVMBuildICmp(e->b, wide ? LLVMIntSLT : LLVMIntULT, x, y, "");
     Val more = LLVMBuildICmp(e->b, wide ? LLVMIntSGT : LLVMIntUGT, x, y, "");
-    return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, more, e->i32, ""), LLVMBuildZExt(e->b, less, e->i32, ""), "");
+    return LLVMBuildSub(e->b, LLVMBuildZExt(e->b, more, e->i32, ""),
+                        LLVMBuildZExt(e->b, less, e->i32, ""), "");
 }
 
 // Returns from the function when the key decides.
@@ -146,8 +149,10 @@ static void compare_key(Emit *e, const Slot *slot, SortKey key, Val x, Val y) {
     Value a = slot_load(e, slot, x), b = slot_load(e, slot, y);
     Block end = emit_block(e, "key_end");
     if (a.valid) {
-        Val left = LLVMBuildZExt(e->b, a.valid, e->i32, ""), right = LLVMBuildZExt(e->b, b.valid, e->i32, "");
-        Val absent = key.nulls_first ? LLVMBuildSub(e->b, left, right, "") : LLVMBuildSub(e->b, right, left, "");
+        Val left = LLVMBuildZExt(e->b, a.valid, e->i32, ""),
+            right = LLVMBuildZExt(e->b, b.valid, e->i32, "");
+        Val absent = key.nulls_first ? LLVMBuildSub(e->b, left, right, "")
+                                     : LLVMBuildSub(e->b, right, left, "");
         decide(e, absent);
         Block both = emit_block(e, "both");
         emit_branch(e, a.valid, both, end);
@@ -155,8 +160,10 @@ static void compare_key(Emit *e, const Slot *slot, SortKey key, Val x, Val y) {
     }
     Val order = compare_values(e, slot, a, b);
     if (key.descending) {  // Not negated: a comparison of bytes may give the least number.
-        Val less = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, order, emit_i32(e, 0), ""), e->i32, "");
-        Val more = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, order, emit_i32(e, 0), ""), e->i32, "");
+        Val less = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntSLT, order, emit_i32(e, 0), ""),
+                                 e->i32, "");
+        Val more = LLVMBuildZExt(e->b, LLVMBuildICmp(e->b, LLVMIntSGT, order, emit_i32(e, 0), ""),
+                                 e->i32, "");
         order = LLVMBuildSub(e->b, less, more, "");
     }
     decide(e, order);
@@ -170,7 +177,8 @@ static Val emit_compare_rows(Emit *e, const Breaker *breaker, const Op *op, uint
     if (decided == breaker->key_count) return nullptr;
     Val fn = begin_function(e, "compare", index, e->i32, 2);
     for (uint32_t k = decided; k < breaker->key_count; k++)
-        compare_key(e, &breaker->slots[k], op->sort.keys[k], LLVMGetParam(fn, 0), LLVMGetParam(fn, 1));
+        compare_key(e, &breaker->slots[k], op->sort.keys[k], LLVMGetParam(fn, 0),
+                    LLVMGetParam(fn, 1));
     LLVMBuildRet(e->b, emit_i32(e, 0));
     return fn;
 }

@@ -26,7 +26,8 @@ static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
 }
 
 // An integer that a wider or equal one may not hold: compare what comes back.
-static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from, const Type *to) {
+static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
+                        const Type *to) {
     Ty target = emit_type(e, to);
     Val wide = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
     Val result = LLVMBuildIntCast2(e->b, value, target, is_signed(from), "");
@@ -61,7 +62,8 @@ static Val integer_to_float(Emit *e, Val value, const Type *from, Ty target) {
 
 // Exact or a fault: an integer of more than 53 (24) significant bits does not fit. The way back may
 // leave the integer's range only where the float was rounded up to a power of two.
-static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from, Ty target) {
+static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
+                                 Ty target) {
     Val result = integer_to_float(e, value, from, target);
     unsigned holds = target == e->f32 ? 24 : 53;
     if (x->op != EXPR_CAST || x->proven || type_bits(from) <= holds) return result;
@@ -75,7 +77,8 @@ static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value, Ty target
     if (LLVMTypeOf(value) == target) return value;
     if (target == e->f64) return LLVMBuildFPExt(e->b, value, e->f64, "");
     Val result = LLVMBuildFPTrunc(e->b, value, e->f32, "");
-    // Rounded; a fault only when a finite number becomes infinite. inf - inf is NaN, as is NaN - NaN.
+    // Rounded; a fault only when a finite number becomes infinite. inf - inf is NaN, as is NaN -
+    // NaN.
     Val gap = LLVMBuildFSub(e->b, result, result, "");
     Val infinite = LLVMBuildFCmp(e->b, LLVMRealUNO, gap, gap, "");
     Val gap_before = LLVMBuildFSub(e->b, value, value, "");
@@ -84,7 +87,8 @@ static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value, Ty target
     return result;
 }
 
-static Val cast_plain(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from, const Type *to) {
+static Val cast_plain(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
+                      const Type *to) {
     Ty target = emit_type(e, to);
     bool to_float = type_is_float(to);
     if (type_is_float(from))

@@ -1,4 +1,5 @@
-// Values that are made of others: joined texts, structs, lists; and what a row carries of its source.
+// Values that are made of others: joined texts, structs, lists; and what a row carries of its
+// source.
 #include "codegen/emit_row.h"
 
 #include <string.h>
@@ -61,7 +62,8 @@ static Value emit_field(Emit *e, Frame *frame, const Expr *x) {
     Value whole = emit_expr(e, frame, x->args[0]);
     const Type *type = type_base(graph_at(e->graph, x->args[0])->type);
     const Type *field = type->fields[x->index].type;
-    Value value = emit_load_value(e, field, emit_offset(e, whole.a, type_field_offset(type, x->index)));
+    Value value = emit_load_value(e, field,
+                                  emit_offset(e, whole.a, type_field_offset(type, x->index)));
     if (whole.valid)
         value.valid = value.valid ? LLVMBuildAnd(e->b, value.valid, whole.valid, "") : whole.valid;
     return value;

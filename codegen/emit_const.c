@@ -35,8 +35,8 @@ Value emit_text(Emit *e, Text text) {
     return (Value){.a = emit_bytes(e, text, "text"), .b = emit_i64(e, (int64_t)text.len)};
 }
 
-// Patterns and zones are blocks of bytes without addresses in them: emitted as they are. The checker
-// has refused what does not compile and what there is not.
+// Patterns and zones are blocks of bytes without addresses in them: emitted as they are. The
+// checker has refused what does not compile and what there is not.
 Val emit_regex(Emit *e, Text pattern) {
     SbRegexError error;
     SbRegex *regex = sb_regex_compile(pattern.at, (int64_t)pattern.len, &error);
@@ -78,7 +78,8 @@ Value emit_const(Emit *e, const Type *type, const Const *value) {
     if (value->is_null || base->kind == TYPE_NULL) {
         out.a = LLVMConstNull(emit_type(e, base));
         if (base->kind == TYPE_STRUCT)
-            out.a = private_global(e, LLVMConstNull(LLVMArrayType2(e->i8, type_size(base))), "zero", 16);
+            out.a = private_global(e, LLVMConstNull(LLVMArrayType2(e->i8, type_size(base))), "zero",
+                                   16);
         if (pair) out.b = emit_i64(e, 0);
         return out;
     }
@@ -139,7 +140,8 @@ static Val list_items(Emit *e, const Type *elem, const Const *value) {
 
 static void base_parts(Emit *e, const Type *base, const Const *value, Parts *parts) {
     if (value->is_null) {
-        part_add(e, parts, 0, LLVMConstNull(LLVMArrayType2(e->i8, type_size(base))), type_size(base));
+        part_add(e, parts, 0, LLVMConstNull(LLVMArrayType2(e->i8, type_size(base))),
+                 type_size(base));
     } else if (type_is_bytes(base)) {
         part_add(e, parts, 0, emit_bytes(e, value->text, "text"), 8);
         part_add(e, parts, 8, emit_i64(e, (int64_t)value->text.len), 8);
@@ -169,7 +171,7 @@ Val emit_const_memory(Emit *e, const Type *type, const Const *value) {
     return parts_struct(e, parts, type_size(type));
 }
 
-// ---- type descriptors ----------------------------------------------------------------------------
+// ---- type descriptors ---------------------------------------------------------------------------
 
 static Val struct_fields(Emit *e, const Type *type) {
     Val *fields = arena_new_array(e->arena, Val, type->field_count + 1);

@@ -37,11 +37,12 @@ static uint32_t column_of(const Emit *e, Span span) {
     if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return 0;
     Text text = e->options->sources[span.file];
     uint32_t column = 1;
-    for (uint32_t i = 0; i < span.start && i < text.len; i++) column = text.at[i] == '\n' ? 1 : column + 1;
+    for (uint32_t i = 0; i < span.start && i < text.len; i++)
+        column = text.at[i] == '\n' ? 1 : column + 1;
     return column;
 }
 
-// ---- parameters, steps, sites --------------------------------------------------------------------
+// ---- parameters, steps, sites -------------------------------------------------------------------
 
 // As the program spells it; an IR file has no such text.
 static Text default_text(Emit *e, const Param *param) {
@@ -65,7 +66,8 @@ static Val param_constant(Emit *e, const Param *param) {
     if (!required) {
         const Expr *value = graph_at(e->graph, param->value);
         part_add_text(e, &parts, offsetof(SbParam, value_text), default_text(e, param));
-        PART(&parts, SbParam, value, emit_global(e, emit_const_memory(e, param->type, &value->value), "default"));
+        PART(&parts, SbParam, value,
+             emit_global(e, emit_const_memory(e, param->type, &value->value), "default"));
     }
     return parts_struct(e, &parts, sizeof(SbParam));
 }
@@ -120,13 +122,14 @@ static Val site_constant(Emit *e, const Site *site) {
     PART(&parts, SbSite, step, emit_i32(e, site->step));
     PART(&parts, SbSite, line, emit_i32(e, line_of(e, site->span)));
     PART(&parts, SbSite, column, emit_i32(e, column_of(e, site->span)));
-    part_add_text(e, &parts, offsetof(SbSite, file), known ? e->graph->files[site->span.file] : TEXT(""));
+    part_add_text(e, &parts, offsetof(SbSite, file),
+                  known ? e->graph->files[site->span.file] : TEXT(""));
     part_add_text(e, &parts, offsetof(SbSite, what), site->what);
     PART(&parts, SbSite, fails, byte(e, site->fails));
     return parts_struct(e, &parts, sizeof(SbSite));
 }
 
-// ---- sources and sinks ---------------------------------------------------------------------------
+// ---- sources and sinks --------------------------------------------------------------------------
 
 static SbFormat abi_format(Format format) {
     static const SbFormat formats[] = {
@@ -178,7 +181,8 @@ static Val inline_rows(Emit *e, const SourceOp *source) {
 // Does an expression that the flow computes ask for the line of its row?
 static bool wants_lines(const Emit *e) {
     for (size_t i = 0; i < e->graph->expr_count; i++)
-        if (e->graph->exprs[i].op == EXPR_PLACE && e->graph->exprs[i].index == PLACE_LINE) return true;
+        if (e->graph->exprs[i].op == EXPR_PLACE && e->graph->exprs[i].index == PLACE_LINE)
+            return true;
     for (size_t i = 0; i < e->plan->breaker_count; i++)
         if (e->plan->breakers[i].place_offset != SIZE_MAX) return true;
     return false;
@@ -210,7 +214,8 @@ static Val source_constant(Emit *e, OpId id) {
 
 static bool header_quoted(const CsvOptions *csv, Text name) {
     for (size_t i = 0; i < name.len; i++)
-        if (name.at[i] == csv->delimiter || (csv->quote && name.at[i] == csv->quote) || name.at[i] == '\n' || name.at[i] == '\r')
+        if (name.at[i] == csv->delimiter || (csv->quote && name.at[i] == csv->quote) ||
+            name.at[i] == '\n' || name.at[i] == '\r')
             return csv->quote;
     return false;
 }
@@ -245,10 +250,9 @@ static Val sink_constant(Emit *e, OpId id) {
     return parts_struct(e, &parts, sizeof(SbSink));
 }
 
-// ---- breakers and stages -------------------------------------------------------------------------
+// ---- breakers and stages ------------------------------------------------------------------------
 
-// The columns of an entry, for rows shown as JSON. Key texts of groups have another layout: the runtime
-// is told by SB_KEY_FIELD in the offset.
+// The columns of an entry, for rows shown as JSON.
 static Val entry_type(Emit *e, const Breaker *breaker) {
     Val *fields = arena_new_array(e->arena, Val, breaker->slot_count + 1);
     for (uint32_t i = 0; i < breaker->slot_count; i++) {
@@ -288,10 +292,14 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
     PART(&parts, SbBreaker, row, entry_type(e, breaker));
     PART(&parts, SbBreaker, has_keys, byte(e, breaker->key_count > 0));
-    if (data->breakers[index].merge) PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));
-    if (data->breakers[index].prefix) PART(&parts, SbBreaker, prefix, external(e, "sb_prefix_%u", index, level));
-    if (data->breakers[index].compare) PART(&parts, SbBreaker, compare, external(e, "sb_compare_%u", index, level));
-    if (data->breakers[index].equal) PART(&parts, SbBreaker, equal, external(e, "sb_equal_%u", index, level));
+    if (data->breakers[index].merge)
+        PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));
+    if (data->breakers[index].prefix)
+        PART(&parts, SbBreaker, prefix, external(e, "sb_prefix_%u", index, level));
+    if (data->breakers[index].compare)
+        PART(&parts, SbBreaker, compare, external(e, "sb_compare_%u", index, level));
+    if (data->breakers[index].equal)
+        PART(&parts, SbBreaker, equal, external(e, "sb_equal_%u", index, level));
     return parts_struct(e, &parts, sizeof(SbBreaker));
 }
 
@@ -326,7 +334,8 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
                      external(e, "sb_stage_%u", index, data->level_names[level]), 8);
     part_add_text(e, &parts, offsetof(SbStage, label), stage->label);
     PART(&parts, SbStage, input, byte(e, input_kind(e, stage)));
-    PART(&parts, SbStage, input_index, emit_i32(e, stage->kind == STAGE_SCAN ? stage->source : stage->breaker));
+    PART(&parts, SbStage, input_index,
+         emit_i32(e, stage->kind == STAGE_SCAN ? stage->source : stage->breaker));
     PART(&parts, SbStage, right_index, emit_i32(e, stage->zip_breaker));
     PART(&parts, SbStage, zip_site, emit_i32(e, data->zip_sites[index]));
     PART(&parts, SbStage, needs, numbers(e, stage->needs, stage->need_count));
@@ -339,13 +348,14 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     return parts_struct(e, &parts, sizeof(SbStage));
 }
 
-// ---- the job -------------------------------------------------------------------------------------
+// ---- the job ------------------------------------------------------------------------------------
 
 #define TABLE(Item, list, count, call)                                                            \
     Val *list = arena_new_array(e->arena, Val, (count) + 1);                                      \
     for (uint32_t i = 0; i < (count); i++) list[i] = (call);
 
-static void list_parts(Emit *e, Parts *parts, size_t offset, Val *items, size_t count, const char *name) {
+static void list_parts(Emit *e, Parts *parts, size_t offset, Val *items, size_t count,
+                       const char *name) {
     part_add(e, parts, offset, table(e, items, (uint32_t)count, name), 8);
     part_add(e, parts, offset + 8, emit_i32(e, (uint32_t)count), 4);
 }
@@ -365,7 +375,8 @@ void emit_job_data(Emit *e, const JobData *data) {
     part_add_text(e, &parts, offsetof(SbJob, name), text_of(e->options->job_name));
     part_add_text(e, &parts, offsetof(SbJob, plan), text_of(e->options->plan_text));
     part_add_text(e, &parts, offsetof(SbJob, source_hash), text_of(e->options->source_hash));
-    PART(&parts, SbJob, setup, LLVMAddFunction(e->module, data->setup_name, LLVMFunctionType(e->i32, &e->ptr, 1, false)));
+    PART(&parts, SbJob, setup,
+         LLVMAddFunction(e->module, data->setup_name, LLVMFunctionType(e->i32, &e->ptr, 1, false)));
     list_parts(e, &parts, offsetof(SbJob, params), params, graph->param_count, "params");
     list_parts(e, &parts, offsetof(SbJob, steps), steps, graph->step_count, "steps");
     list_parts(e, &parts, offsetof(SbJob, sources), sources, plan->source_count, "sources");
@@ -388,7 +399,8 @@ void emit_job_main(Emit *e) {
     e->fn = LLVMAddFunction(e->module, "main", LLVMFunctionType(e->i32, params, 2, false));
     e->entry = emit_block(e, "entry");
     emit_at(e, e->entry);
-    Val status = emit_callv(e, "sb_main", e->i32, arg(LLVMGetParam(e->fn, 0)), arg(LLVMGetParam(e->fn, 1)),
+    Val status = emit_callv(e, "sb_main", e->i32, arg(LLVMGetParam(e->fn, 0)),
+                            arg(LLVMGetParam(e->fn, 1)),
                             arg(LLVMGetNamedGlobal(e->module, "sb_job")));
     LLVMBuildRet(e->b, status);
 }

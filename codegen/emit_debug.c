@@ -34,19 +34,24 @@ void emit_debug_open(Emit *e) {
         Text path = e->options->paths[i];
         debug->files[i] = LLVMDIBuilderCreateFile(debug->builder, path.at, path.len, ".", 1);
     }
-    LLVMMetadataRef first = debug->file_count ? debug->files[0]
-                                              : LLVMDIBuilderCreateFile(debug->builder, "job", 3, ".", 1);
+    LLVMMetadataRef first = debug->file_count
+                                ? debug->files[0]
+                                : LLVMDIBuilderCreateFile(debug->builder, "job", 3, ".", 1);
     if (!debug->file_count) debug->files[0] = first;
-    debug->unit = LLVMDIBuilderCreateCompileUnit(debug->builder, LLVMDWARFSourceLanguageC, first, "sbc", 3, true, "", 0,
-                                                 0, "", 0, LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
+    debug->unit = LLVMDIBuilderCreateCompileUnit(
+        debug->builder, LLVMDWARFSourceLanguageC, first, "sbc", 3, true, "", 0, 0, "", 0,
+        LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
     e->debug = debug;
     Val dwarf = emit_i32(e, 4), version = emit_i32(e, LLVMDebugMetadataVersion());
-    LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13, LLVMValueAsMetadata(dwarf));
-    LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18, LLVMValueAsMetadata(version));
+    LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13,
+                      LLVMValueAsMetadata(dwarf));
+    LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
+                      LLVMValueAsMetadata(version));
 }
 
 static void set_location(Emit *e, LineColumn at) {
-    LLVMMetadataRef location = LLVMDIBuilderCreateDebugLocation(e->ctx, at.line, at.column, e->debug->scope, nullptr);
+    LLVMMetadataRef location = LLVMDIBuilderCreateDebugLocation(e->ctx, at.line, at.column,
+                                                                e->debug->scope, nullptr);
     LLVMSetCurrentDebugLocation2(e->b, location);
 }
 
@@ -55,21 +60,26 @@ void emit_debug_function(Emit *e, Span span, const char *name) {
     bool known = span.file != SPAN_NONE && span.file < debug->file_count;
     LineColumn at = known ? locate(e, span) : (LineColumn){1, 1};
     LLVMMetadataRef file = debug->files[known ? span.file : 0];
-    LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(debug->builder, file, nullptr, 0, LLVMDIFlagZero);
-    debug->scope = LLVMDIBuilderCreateFunction(debug->builder, file, name, strlen(name), name, strlen(name), file,
-                                               at.line, type, true, true, at.line, LLVMDIFlagZero, true);
+    LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(debug->builder, file, nullptr, 0,
+                                                             LLVMDIFlagZero);
+    debug->scope = LLVMDIBuilderCreateFunction(debug->builder, file, name, strlen(name), name,
+                                               strlen(name), file, at.line, type, true, true,
+                                               at.line, LLVMDIFlagZero, true);
     LLVMSetSubprogram(e->fn, debug->scope);
     set_location(e, at);
 }
 
 LLVMMetadataRef emit_debug_enter(Emit *e, Span span) {
     LLVMMetadataRef before = LLVMGetCurrentDebugLocation2(e->b);
-    bool known = e->debug && e->debug->scope && span.file != SPAN_NONE && span.file < e->debug->file_count;
+    bool known = e->debug && e->debug->scope && span.file != SPAN_NONE &&
+                 span.file < e->debug->file_count;
     if (known) set_location(e, locate(e, span));
     return before;
 }
 
-void emit_debug_leave(Emit *e, LLVMMetadataRef before) { LLVMSetCurrentDebugLocation2(e->b, before); }
+void emit_debug_leave(Emit *e, LLVMMetadataRef before) {
+    LLVMSetCurrentDebugLocation2(e->b, before);
+}
 
 void emit_debug_function_clear(Emit *e) {
     e->debug->scope = nullptr;

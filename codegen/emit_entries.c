@@ -10,7 +10,7 @@ static Value with_valid(Emit *e, const Type *type, Value value) {
     return value;
 }
 
-// ---- columns of each kind of root ----------------------------------------------------------------
+// ---- columns of each kind of root ---------------------------------------------------------------
 
 static Value load_kept(Emit *e, Frame *frame, uint32_t column) {
     const Breaker *breaker = frame->breaker;
@@ -22,12 +22,14 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
     Val state = emit_offset(e, frame->entry, offset);
     if (!agg->fn) return (Value){.a = emit_load(e, e->i64, state, "rows")};
     uint32_t traits = agg->fn->traits;
-    const char *symbol = text_c(e->arena, text_format(e->arena, "%.*s_end", TEXT_ARG(agg->fn->symbol)));
+    const char *symbol = text_c(e->arena,
+                                text_format(e->arena, "%.*s_end", TEXT_ARG(agg->fn->symbol)));
     Arg args[8];
     unsigned count = 0;
     if (traits & AGG_CALL) args[count++] = arg(emit_call_context(e));
     args[count++] = arg(state);
-    if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
+    if (traits & AGG_TYPED)
+        args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
     if (!expr_is_none(agg->option)) {
         Value option = emit_expr(e, frame, agg->option);
         args[count++] = option.b ? arg_pair(option.a, option.b) : arg(option.a);
@@ -43,7 +45,8 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
     }
     if (type_is_bytes(base) || base->kind == TYPE_LIST) {
         Val pair = emit_call(e, symbol, e->str_pair, args, count);
-        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
+        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),
+                       LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
     }
     return (Value){.a = emit_call(e, symbol, emit_type(e, base), args, count)};
 }
@@ -65,7 +68,8 @@ static Value load_unmatched(Emit *e, Frame *frame, uint32_t column) {
     if (from->side == 0 && !from->merged) return emit_const(e, type, &(Const){.is_null = true});
     uint32_t right = from->side == 0 ? from->merged_index : from->index;
     const Breaker *breaker = frame->breaker;
-    return with_valid(e, type, slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry));
+    return with_valid(e, type,
+                      slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry));
 }
 
 // Rows of `files` and of inline tables: the columns as a C struct behind the SbEntry.
@@ -81,7 +85,8 @@ size_t record_offset(const SourceOp *source, uint32_t column) {
 
 static Value load_record(Emit *e, Frame *frame, uint32_t column) {
     const SourceOp *source = &frame->op->source;
-    return emit_load_value(e, source->columns[column].type, emit_offset(e, frame->entry, record_offset(source, column)));
+    return emit_load_value(e, source->columns[column].type,
+                           emit_offset(e, frame->entry, record_offset(source, column)));
 }
 
 static Value load_number(Emit *e, Frame *frame, uint32_t column) {
@@ -92,9 +97,11 @@ static Value load_number(Emit *e, Frame *frame, uint32_t column) {
 static Value load_zipped(Emit *e, Frame *frame, uint32_t column) {
     const Op *op = frame->op;
     uint32_t left = graph_op_at(e->graph, op->inputs[0])->column_count;
-    const Breaker *side = &e->plan->breakers[column < left ? e->stage->stage->breaker : e->stage->stage->zip_breaker];
+    const Breaker *side =
+        &e->plan->breakers[column < left ? e->stage->stage->breaker : e->stage->stage->zip_breaker];
     uint32_t at = column < left ? column : column - left;
-    return slot_load(e, &side->slots[side->slot_of[at]], column < left ? frame->entry : frame->right);
+    return slot_load(e, &side->slots[side->slot_of[at]],
+                     column < left ? frame->entry : frame->right);
 }
 
 static Val identify_record(Emit *e, Frame *frame) {
@@ -129,7 +136,7 @@ static void set_loader(Emit *e, Frame *frame) {
     else frame->load = load_kept;
 }
 
-// ---- loops ---------------------------------------------------------------------------------------
+// ---- loops --------------------------------------------------------------------------------------
 
 typedef struct RowLoop {
     Val   number;    // Of the row.
@@ -140,9 +147,12 @@ typedef struct RowLoop {
 static RowLoop begin_loop(Emit *e) {
     StageEmit *s = e->stage;
     Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
-    Block block = emit_block(e, "block"), some = emit_block(e, "rows"), head = emit_block(e, "row_head");
+    Block block = emit_block(e, "block"), some = emit_block(e, "rows"),
+          head = emit_block(e, "row_head");
     Block behind = emit_block(e, "behind");
-    RowLoop loop = {.body = emit_block(e, "row"), .next = emit_block(e, "row_next"), .done = emit_block(e, "done")};
+    RowLoop loop = {.body = emit_block(e, "row"),
+                    .next = emit_block(e, "row_next"),
+                    .done = emit_block(e, "done")};
     emit_jump(e, block);
     emit_at(e, block);
     Val first = emit_load(e, e->i64, s->cursor, "first");
@@ -171,7 +181,8 @@ static RowLoop begin_loop(Emit *e) {
         emit_at(e, leaves[i]);
         Val taken = LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), "");
         emit_store(e, taken, s->cursor);
-        if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
+        if (s->stage->kind == STAGE_SCAN)
+            stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
         if (leaves[i] == stop) emit_jump(e, s->stop);
         else stage_leave(e, SB_STAGE_DONE);
     }
@@ -192,7 +203,8 @@ static void push_root(Emit *e, Frame *frame, Block next) {
     if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, next);
     const Breaker *breaker = frame->breaker;
     for (uint32_t i = 0; frame->load == load_group && i < frame->op->group.agg_count; i++)
-        if (breaker->state_offsets[i] != SIZE_MAX) frame_column(e, frame, frame->op->group.key_count + i);
+        if (breaker->state_offsets[i] != SIZE_MAX)
+            frame_column(e, frame, frame->op->group.key_count + i);
     stage_push(e, frame, next);
     emit_region_end(e, mark);
     fault_target_close(e, &target, frame, next, s->stop);
@@ -202,14 +214,17 @@ void stage_loop_entries(Emit *e) {
     StageEmit *s = e->stage;
     Val entries = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.entries), "entries");
     bool zip = s->stage->kind == STAGE_ROWS && s->stage->zip_breaker != BREAKER_NONE;
-    Val right = zip ? emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.right), "right") : nullptr;
+    Val right = zip ? emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.right), "right")
+                    : nullptr;
     RowLoop loop = begin_loop(e);
     emit_at(e, loop.body);
     emit_rewind(e);
     Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
     frame->number = loop.number;
     frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop.number), "entry");
-    if (zip) frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop.number), "right_entry");
+    if (zip)
+        frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop.number),
+                                 "right_entry");
     set_loader(e, frame);
     push_root(e, frame, loop.next);
 }
@@ -222,7 +237,8 @@ void stage_loop_range(Emit *e) {
     Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
     frame->number = loop.number;
     set_loader(e, frame);
-    frame->entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)), "range_row");
+    frame->entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)),
+                               "range_row");
     emit_store_at(e, loop.number, frame->entry, sizeof(SbEntry));  // What a reject shows.
     push_root(e, frame, loop.next);
 }

@@ -39,7 +39,7 @@ Val frame_identity(Emit *e, Frame *frame) {
     return frame->identify(e, frame);
 }
 
-// ---- lazy nodes ----------------------------------------------------------------------------------
+// ---- lazy nodes ---------------------------------------------------------------------------------
 
 // Joins two values that were computed in two blocks.
 static Value join_values(Emit *e, const Type *type, Value x, Block from_x, Value y, Block from_y) {
@@ -63,7 +63,8 @@ static Value join_values(Emit *e, const Type *type, Value x, Block from_x, Value
 typedef Value Branch(Emit *e, Frame *frame, const Expr *x);
 
 // if (condition) yes else no, each in its own region.
-static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Branch *yes, Branch *no) {
+static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Branch *yes,
+                         Branch *no) {
     Block then_block = emit_block(e, "then"), else_block = emit_block(e, "else");
     Block end = emit_block(e, "end");
     emit_branch(e, condition, then_block, else_block);
@@ -82,9 +83,15 @@ static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Br
     return join_values(e, x->type, then_value, then_end, else_value, else_end);
 }
 
-static Value first_arg(Emit *e, Frame *frame, const Expr *x) { return emit_expr(e, frame, x->args[0]); }
-static Value second_arg(Emit *e, Frame *frame, const Expr *x) { return emit_expr(e, frame, x->args[1]); }
-static Value third_arg(Emit *e, Frame *frame, const Expr *x) { return emit_expr(e, frame, x->args[2]); }
+static Value first_arg(Emit *e, Frame *frame, const Expr *x) {
+    return emit_expr(e, frame, x->args[0]);
+}
+static Value second_arg(Emit *e, Frame *frame, const Expr *x) {
+    return emit_expr(e, frame, x->args[1]);
+}
+static Value third_arg(Emit *e, Frame *frame, const Expr *x) {
+    return emit_expr(e, frame, x->args[2]);
+}
 static Value no_value(Emit *e, Frame *frame, const Expr *x) {
     (void)frame, (void)x;
     return (Value){.a = emit_i1(e, false)};
@@ -97,8 +104,8 @@ static Value yes_value(Emit *e, Frame *frame, const Expr *x) {
 // Nothing can go wrong and nothing is expensive: both sides may be computed.
 static bool is_plain(const Emit *e, ExprId id) {
     const Expr *x = graph_at(e->graph, id);
-    if (graph_faults(e->graph, id) || x->op == EXPR_CALL || x->op == EXPR_TEXT || x->op == EXPR_CONCAT ||
-        x->op == EXPR_LIST || x->op == EXPR_STRUCT || x->op == EXPR_ELSE)
+    if (graph_faults(e->graph, id) || x->op == EXPR_CALL || x->op == EXPR_TEXT ||
+        x->op == EXPR_CONCAT || x->op == EXPR_LIST || x->op == EXPR_STRUCT || x->op == EXPR_ELSE)
         return false;
     if (x->op == EXPR_COLUMN) return e->columns_are_plain;
     for (uint32_t i = 0; i < x->arg_count; i++)
@@ -111,7 +118,8 @@ static Value emit_and_or(Emit *e, Frame *frame, const Expr *x) {
     bool both = x->op == EXPR_AND;
     if (is_plain(e, x->args[1])) {
         Val right = emit_condition(e, frame, x->args[1]);
-        return (Value){.a = both ? LLVMBuildAnd(e->b, left, right, "") : LLVMBuildOr(e->b, left, right, "")};
+        return (Value){.a = both ? LLVMBuildAnd(e->b, left, right, "")
+                                 : LLVMBuildOr(e->b, left, right, "")};
     }
     return both ? emit_choice(e, frame, x, left, second_arg, no_value)
                 : emit_choice(e, frame, x, left, yes_value, second_arg);
@@ -129,7 +137,7 @@ static Value emit_coalesce(Emit *e, Frame *frame, const Expr *x) {
     return emit_choice(e, frame, x, first.valid, present, second_arg);
 }
 
-// ---- else handlers -------------------------------------------------------------------------------
+// ---- else handlers ------------------------------------------------------------------------------
 
 static Value emit_else_value(Emit *e, Frame *frame, const Expr *x) {
     FaultTarget *outer = e->faults;
@@ -178,7 +186,7 @@ static Value emit_else(Emit *e, Frame *frame, const Expr *x) {
     return (Value){0};
 }
 
-// ---- leaves --------------------------------------------------------------------------------------
+// ---- leaves -------------------------------------------------------------------------------------
 
 static Value emit_param(Emit *e, const Expr *x) {
     Val params = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, params), "params");
@@ -210,8 +218,13 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
     case EXPR_MOD:
         return emit_arith(e, frame, x);
-    case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IN:
-        return emit_compare(e, frame, x);
+    case EXPR_EQ:
+    case EXPR_NE:
+    case EXPR_LT:
+    case EXPR_LE:
+    case EXPR_GT:
+    case EXPR_GE:
+    case EXPR_IN: return emit_compare(e, frame, x);
     case EXPR_IS_NULL: return emit_is_null(e, frame, x);
     case EXPR_NOT: return emit_not(e, frame, x);
     case EXPR_AND: case EXPR_OR: return emit_and_or(e, frame, x);
@@ -221,7 +234,12 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     case EXPR_ELSE: return emit_else(e, frame, x);
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: return emit_cast(e, frame, x);
     case EXPR_CALL: return emit_function(e, frame, x);
-    case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT: case EXPR_TEXT:
+    case EXPR_RAW:
+    case EXPR_PLACE:
+    case EXPR_REGEX:
+    case EXPR_ZONE:
+    case EXPR_CONCAT:
+    case EXPR_TEXT:
     case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
         return emit_compound(e, frame, x);
     }

@@ -55,7 +55,8 @@ void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail
 
 void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail) {
     Text what = column.len ? text_format(e->arena, "column '%.*s'", TEXT_ARG(column)) : column;
-    Site site = {.step = step.i, .span = {.file = SPAN_NONE}, .what = what, .fails = e->faults_fail};
+    Site site = {
+        .step = step.i, .span = {.file = SPAN_NONE}, .what = what, .fails = e->faults_fail};
     fault_at(e, e->faults, site, bad, status, detail);
 }
 
@@ -66,7 +67,12 @@ static Frame *last_meeting(Frame *frame) {
         case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_UNION: case OP_ZIP:
         case OP_SHUFFLE: case OP_LIMIT:
             return frame;
-        case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
+        case OP_SOURCE:
+        case OP_FILTER:
+        case OP_PROJECT:
+        case OP_EXPLODE:
+        case OP_SAMPLE:
+        case OP_HINT:
         case OP_SINK:
             break;
         }
@@ -94,7 +100,8 @@ static const Type *meeting_row(Emit *e, Frame *meeting, Val *memory) {
 }
 
 static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
-    Val site = target->site, status = target->status, detail = target->detail, len = target->detail_len;
+    Val site = target->site, status = target->status, detail = target->detail,
+        len = target->detail_len;
     Frame *meeting = last_meeting(frame), *root = frame_root(frame);
     if (meeting) {
         Val memory;
@@ -107,9 +114,10 @@ static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
                           arg(root->text->begin), arg(root->text->end), arg(detail), arg(len));
     if (root->breaker && root->breaker->place_offset != SIZE_MAX)
         return emit_callv(e, "sb_reject_kept", e->i32, arg(e->task), arg(site), arg(status),
-                          arg(emit_offset(e, root->entry, root->breaker->place_offset)), arg(detail), arg(len));
-    return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status), arg(root->entry),
-                      arg(detail), arg(len));
+                          arg(emit_offset(e, root->entry, root->breaker->place_offset)),
+                          arg(detail), arg(len));
+    return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),
+                      arg(root->entry), arg(detail), arg(len));
 }
 
 void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop) {

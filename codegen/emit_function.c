@@ -68,7 +68,8 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x) {
         return emit_status_call(e, frame, x->span, symbol, args, count, x->type);
     if (type_is_bytes(base) || base->kind == TYPE_LIST) {
         Val pair = emit_call(e, symbol, e->str_pair, args, count);
-        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), 0};
+        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),
+                       LLVMBuildExtractValue(e->b, pair, 1, ""), 0};
     }
     return (Value){.a = emit_call(e, symbol, emit_type(e, base), args, count)};
 }

@@ -17,7 +17,8 @@ typedef Val EqualFn(Emit *e, void *self, Val entry);
 
 static void emit_probe(Emit *e, Probe *probe, EqualFn *equal, void *self) {
     Block head = emit_block(e, "probe"), occupied = emit_block(e, "occupied");
-    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"), from = emit_here(e);
+    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"),
+          from = emit_here(e);
     probe->found = emit_block(e, "found");
     probe->missing = emit_block(e, "missing");
     Val slots = emit_load_at(e, e->ptr, probe->groups, offsetof(SbGroups, slots), "slots");
@@ -29,7 +30,8 @@ static void emit_probe(Emit *e, Probe *probe, EqualFn *equal, void *self) {
     Val at = emit_phi(e, e->i64, "at");
     emit_phi_add(at, start, from);
     Val slot = emit_load(e, e->i64, emit_index(e, e->i64, slots, at), "slot");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), probe->missing, occupied);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), probe->missing,
+                occupied);
     emit_at(e, occupied);
     Val rest = LLVMBuildXor(e->b, slot, tag, "");
     Val tagged = LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), "");
@@ -76,20 +78,22 @@ static void store_key(Emit *e, Val groups, const Slot *slot, const KeyParts *key
         slot_store(e, slot, key->value, entry);
         const Type *base = type_base(slot->type);
         if (!type_is_nested(base) && !type_is_bytes(base)) return;
-        Val nested = emit_callv(e, "sb_groups_nested", e->i32, arg(groups), arg(emit_sbtype(e, slot->type)),
+        Val nested = emit_callv(e, "sb_groups_nested", e->i32, arg(groups),
+                                arg(emit_sbtype(e, slot->type)),
                                 arg(emit_offset(e, entry, slot->offset)));
         stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, nested, emit_i32(e, 0), ""));
         return;
     }
     Val address = emit_offset(e, entry, slot->offset);
-    Val status = emit_callv(e, "sb_groups_key", e->i32, arg(groups), arg(address), arg(key->value.a),
-                            arg(key->value.b));
+    Val status = emit_callv(e, "sb_groups_key", e->i32, arg(groups), arg(address),
+                            arg(key->value.a), arg(key->value.b));
     stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
     if (slot->type->nullable)
-        emit_store_at(e, LLVMBuildZExt(e->b, key->value.valid, e->i8, ""), address, sizeof(SbKeyStr));
+        emit_store_at(e, LLVMBuildZExt(e->b, key->value.valid, e->i8, ""), address,
+                      sizeof(SbKeyStr));
 }
 
-// ---- aggregates ----------------------------------------------------------------------------------
+// ---- aggregates ---------------------------------------------------------------------------------
 
 static const char *agg_symbol(Emit *e, const Agg *agg, const char *what) {
     return text_c(e->arena, text_format(e->arena, "%.*s_%s", TEXT_ARG(agg->fn->symbol), what));
@@ -102,7 +106,8 @@ typedef struct AggRow {    // What one aggregate needs of the row, judged before
 
 static Arg agg_arg(Emit *e, const Agg *agg, const Type *type, uint32_t i, Value value) {
     if (agg->fn->traits & AGG_NULLS || agg->fn->pointers >> i & 1) {
-        if (!type->nullable || agg->fn->traits & AGG_TYPED) return arg(emit_value_address(e, type, value));
+        if (!type->nullable || agg->fn->traits & AGG_TYPED)
+            return arg(emit_value_address(e, type, value));
         Value present = value;
         present.valid = nullptr;
         Val address = emit_value_address(e, type_base(type), present);
@@ -113,7 +118,8 @@ static Arg agg_arg(Emit *e, const Agg *agg, const Type *type, uint32_t i, Value 
     return (Arg){.a = value.a, .is_signed = type_is_signed(base)};
 }
 
-static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state, Val order) {
+static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state,
+                         Val order) {
     if (!agg->fn) {
         Val rows = emit_load(e, e->i64, state, "rows");
         emit_store(e, LLVMBuildAdd(e->b, rows, emit_i64(e, 1), ""), state);
@@ -122,7 +128,8 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
     Arg args[8];
     unsigned count = 0;
     uint32_t traits = agg->fn->traits;
-    if (traits & AGG_CALL) args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
+    if (traits & AGG_CALL)
+        args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
     args[count++] = arg(state);
     if (traits & AGG_ORDER) args[count++] = arg(order);
     const Type *type = agg->arg_count ? graph_at(e->graph, agg->args[0])->type : nullptr;
@@ -141,7 +148,8 @@ static void add_if(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val s
     bool skips_null = agg->fn && !(agg->fn->traits & AGG_NULLS);
     for (uint32_t i = 0; i < agg->arg_count && skips_null; i++) {
         if (!row->args[i].valid) continue;
-        condition = condition ? LLVMBuildAnd(e->b, condition, row->args[i].valid, "") : row->args[i].valid;
+        condition = condition ? LLVMBuildAnd(e->b, condition, row->args[i].valid, "")
+                              : row->args[i].valid;
     }
     if (!condition) {
         add_to_state(e, agg, row, groups, state, order);
@@ -198,9 +206,10 @@ static void keep_first_row(Emit *e, const Breaker *breaker, Frame *frame, Val gr
     }
 }
 
-static Val new_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKeys *keys, const Probe *probe, Val order) {
-    Val entry = emit_callv(e, "sb_groups_insert", e->ptr, arg(emit_call_context(e)), arg(probe->groups),
-                           arg(probe->hash), arg(order));
+static Val new_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKeys *keys,
+                     const Probe *probe, Val order) {
+    Val entry = emit_callv(e, "sb_groups_insert", e->ptr, arg(emit_call_context(e)),
+                           arg(probe->groups), arg(probe->hash), arg(order));
     stop_if(e, null_pointer(e, entry));
     for (uint32_t k = 0; k < breaker->key_count; k++)
         store_key(e, probe->groups, &breaker->slots[k], &keys->parts[k], entry);
@@ -248,7 +257,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     emit_jump(e, next);
 }
 
-// ---- merging tables of threads -------------------------------------------------------------------
+// ---- merging tables of threads ------------------------------------------------------------------
 
 typedef struct EntryKeys {
     const Breaker *breaker;
@@ -273,7 +282,8 @@ static void merge_states(Emit *e, const Breaker *breaker, const Op *op, Val into
         Val to = emit_offset(e, into, breaker->state_offsets[i]);
         Val other = emit_offset(e, from, breaker->state_offsets[i]);
         if (!agg->fn) {
-            Val sum = LLVMBuildAdd(e->b, emit_load(e, e->i64, to, ""), emit_load(e, e->i64, other, ""), "");
+            Val sum = LLVMBuildAdd(e->b, emit_load(e, e->i64, to, ""),
+                                   emit_load(e, e->i64, other, ""), "");
             emit_store(e, sum, to);
             continue;
         }
@@ -285,10 +295,12 @@ static void merge_states(Emit *e, const Breaker *breaker, const Op *op, Val into
             args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
         args[count++] = arg(other);
         bool fails = agg->fn->traits & AGG_CALL;
-        Val status = emit_call(e, agg_symbol(e, agg, "merge"), fails ? e->i32 : e->type_void, args, count);
+        Val status = emit_call(e, agg_symbol(e, agg, "merge"), fails ? e->i32 : e->type_void, args,
+                               count);
         if (!fails) continue;
         Block bad = emit_block(e, "bad"), fine = emit_block(e, "");
-        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, 0), ""), fine, bad);
+        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, 0), ""), fine,
+                           bad);
         emit_at(e, bad);
         LLVMBuildRet(e->b, status);
         emit_at(e, fine);
@@ -304,9 +316,13 @@ static void merge_first(Emit *e, const Breaker *breaker, Val into, Val from) {
     emit_at(e, earlier);
     emit_store_at(e, other, into, offsetof(SbEntry, order));
     if (breaker->identity_offset != SIZE_MAX)
-        emit_store_at(e, emit_load_at(e, e->i64, from, breaker->identity_offset, ""), into, breaker->identity_offset);
+        emit_store_at(e, emit_load_at(e, e->i64, from, breaker->identity_offset, ""), into,
+                      breaker->identity_offset);
     for (uint32_t i = breaker->key_count; i < breaker->slot_count; i++)
-        slot_store(e, &breaker->slots[i], emit_load_value(e, breaker->slots[i].type, emit_offset(e, from, breaker->slots[i].offset)), into);
+        slot_store(e, &breaker->slots[i],
+                   emit_load_value(e, breaker->slots[i].type,
+                                   emit_offset(e, from, breaker->slots[i].offset)),
+                   into);
     emit_jump(e, end);
     emit_at(e, end);
 }
@@ -325,7 +341,8 @@ Val emit_group_merge(Emit *e, uint32_t index) {
     emit_at(e, begin);
     Val from = LLVMGetParam(e->fn, 2);
     EntryKeys keys = {breaker, from};
-    Probe probe = {.groups = LLVMGetParam(e->fn, 1), .hash = emit_load_at(e, e->i64, from, offsetof(SbEntry, hash), "hash")};
+    Probe probe = {.groups = LLVMGetParam(e->fn, 1),
+                   .hash = emit_load_at(e, e->i64, from, offsetof(SbEntry, hash), "hash")};
     emit_probe(e, &probe, entry_equals, &keys);
     emit_at(e, probe.missing);
     LLVMBuildRet(e->b, emit_callv(e, "sb_groups_adopt", e->i32, arg(probe.groups), arg(from)));

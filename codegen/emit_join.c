@@ -14,9 +14,12 @@ static const Breaker *breaker_of_join(const Emit *e, const Op *op, uint32_t *ind
 }
 
 // The first entry of the row's key, or null.
-static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyParts *keys, Val all_valid) {
-    Block start = emit_block(e, "lookup"), head = emit_block(e, "probe"), full = emit_block(e, "occupied");
-    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"), end = emit_block(e, "looked_up");
+static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyParts *keys,
+                       Val all_valid) {
+    Block start = emit_block(e, "lookup"), head = emit_block(e, "probe"),
+          full = emit_block(e, "occupied");
+    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"),
+          end = emit_block(e, "looked_up");
     Block from = emit_here(e);
     if (all_valid) emit_branch(e, all_valid, start, end);
     else emit_jump(e, start);
@@ -40,7 +43,8 @@ static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyPart
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), end, full);
     emit_at(e, full);
     Val rest = LLVMBuildXor(e->b, slot, tag, "");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), ""), candidate, step);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), ""),
+                candidate, step);
     emit_at(e, candidate);
     Val entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");
     Val same = nullptr;
@@ -55,7 +59,8 @@ static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyPart
     Block candidate_end = emit_here(e);
     emit_branch(e, same, end, step);
     emit_at(e, step);
-    emit_phi_add(at, LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, at, emit_i64(e, 1), ""), mask, ""), step);
+    emit_phi_add(at, LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, at, emit_i64(e, 1), ""), mask, ""),
+                 step);
     emit_jump(e, head);
     emit_at(e, end);
     Val found = emit_phi(e, e->ptr, "match");
@@ -74,7 +79,8 @@ static Value right_value(Emit *e, Frame *frame, uint32_t right, const Type *type
     const Breaker *breaker = frame->breaker;
     Value value = slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry);
     if (frame->matched)
-        value.valid = value.valid ? LLVMBuildAnd(e->b, value.valid, frame->matched, "") : frame->matched;
+        value.valid = value.valid ? LLVMBuildAnd(e->b, value.valid, frame->matched, "")
+                                  : frame->matched;
     return as_column_type(e, type, value);
 }
 
@@ -82,12 +88,14 @@ static Value load_joined(Emit *e, Frame *frame, uint32_t column) {
     const Op *op = frame->op;
     const JoinColumn *from = &op->join.columns[column];
     const Type *type = op->columns[column].type;
-    if (from->side == 0) return as_column_type(e, type, frame_column(e, frame->input[0], from->index));
+    if (from->side == 0)
+        return as_column_type(e, type, frame_column(e, frame->input[0], from->index));
     return right_value(e, frame, from->index, type);
 }
 
 static Val identify_joined(Emit *e, Frame *frame) {
-    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])), arg(frame->number));
+    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
+                      arg(frame->number));
 }
 
 // What a left row without a match is joined with: an entry of zero bytes.
@@ -129,7 +137,8 @@ static void mark_matched(Emit *e, Frame *out) {
 static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     const Breaker *breaker = out->breaker;
     const Op *op = out->op;
-    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next"), more = emit_block(e, "more");
+    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next"),
+          more = emit_block(e, "more");
     Block from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
@@ -161,7 +170,8 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         Value value = emit_expr(e, out, op->join.left[k]);
         keys[k] = key_parts(e, graph_at(e->graph, op->join.left[k])->type, value);
-        if (value.valid) all_valid = all_valid ? LLVMBuildAnd(e->b, all_valid, value.valid, "") : value.valid;
+        if (value.valid)
+            all_valid = all_valid ? LLVMBuildAnd(e->b, all_valid, value.valid, "") : value.valid;
     }
     Val tables = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, tables), "tables");
     Val table = emit_load_at(e, e->ptr, tables, sizeof(void *) * index, "table");

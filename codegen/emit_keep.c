@@ -21,7 +21,8 @@ static Val take_entry(Emit *e, Val rows, size_t bytes) {
     emit_store_at(e, emit_offset(e, at, bytes), rows, offsetof(SbRows, at));
     emit_jump(e, end);
     emit_at(e, grow);
-    Val fresh = emit_callv(e, "sb_rows_grow", e->ptr, arg(e->task), arg(rows), arg(emit_i64(e, (int64_t)bytes)));
+    Val fresh = emit_callv(e, "sb_rows_grow", e->ptr, arg(e->task), arg(rows),
+                           arg(emit_i64(e, (int64_t)bytes)));
     out_of_memory(e, is_null_pointer(e, fresh));
     Block grow_end = emit_here(e);
     emit_jump(e, end);
@@ -37,12 +38,14 @@ static void keep_value(Emit *e, Val rows, const Slot *slot, Value value, Val ent
     const Type *base = type_base(slot->type);
     if (type_is_bytes(base)) {
         if (value.valid) value.b = LLVMBuildSelect(e->b, value.valid, value.b, emit_i64(e, 0), "");
-        value.a = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(value.a), arg(value.b));
+        value.a = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(value.a),
+                             arg(value.b));
         out_of_memory(e, is_null_pointer(e, value.a));
     }
     slot_store(e, slot, value, entry);
     if (!type_is_nested(base)) return;
-    Val status = emit_callv(e, "sb_rows_nested", e->i32, arg(e->task), arg(rows), arg(emit_sbtype(e, slot->type)),
+    Val status = emit_callv(e, "sb_rows_nested", e->i32, arg(e->task), arg(rows),
+                            arg(emit_sbtype(e, slot->type)),
                             arg(emit_offset(e, entry, slot->offset)));
     out_of_memory(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
 }
@@ -55,14 +58,16 @@ static Val join_mark(Emit *e, const KeyParts *keys, uint32_t count) {
     return LLVMBuildSelect(e->b, all, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
 }
 
-// The place of the source's row (SbPlace), from the input text or from the edge that kept it before.
+// The place of the source's row (SbPlace), from the input text or from the edge that kept it
+// before.
 static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     Frame *root = frame_root(frame);
     if (!root->text && (!root->breaker || root->breaker->place_offset == SIZE_MAX)) return;
     PlaceParts parts = frame_place_parts(e, root);
     Val fits = LLVMBuildICmp(e->b, LLVMIntSLT, parts.length, emit_i64(e, SB_PLACE_RAW), "");
     Val kept = LLVMBuildSelect(e->b, fits, parts.length, emit_i64(e, SB_PLACE_RAW), "");
-    Val raw = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(parts.raw), arg(kept));
+    Val raw = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(parts.raw),
+                         arg(kept));
     out_of_memory(e, is_null_pointer(e, raw));
     emit_store_at(e, raw, place, offsetof(SbPlace, raw));
     emit_store_at(e, parts.length, place, offsetof(SbPlace, raw) + 8);
@@ -77,7 +82,8 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
     const Op *op = graph_op_at(e->graph, breaker->op);
     Val rows = s->terminals[terminal];
-    Frame *over = frame_new(e, op, breaker->input ? nullptr : frame, breaker->input ? frame : nullptr);
+    Frame *over = frame_new(e, op, breaker->input ? nullptr : frame,
+                            breaker->input ? frame : nullptr);
     over->input[0] = frame;  // Keys of a right side speak of input 1, all others of input 0.
     over->input[1] = frame;
     bool join = breaker->kind == BREAK_JOIN;
@@ -91,16 +97,20 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
             {keys[k].value.a, keys[k].value.b, nullptr}, keys[k].head, keys[k].tail});
     }
     if (op->kind == OP_SHUFFLE)
-        hash = emit_callv(e, "sb_identity_draw", e->i64, arg(emit_expr(e, over, op->shuffle.seed).a),
+        hash = emit_callv(e, "sb_identity_draw", e->i64,
+                          arg(emit_expr(e, over, op->shuffle.seed).a),
                           arg(frame_identity(e, frame)));
     bool merged = op->kind == OP_UNION && !breaker->keeps_op;
-    const uint32_t *source = merged && s->stage->terminals[terminal].input == 1 ? op->union_.right_columns : nullptr;
+    const uint32_t *source = merged && s->stage->terminals[terminal].input == 1
+                                 ? op->union_.right_columns
+                                 : nullptr;
     // An edge's map is of its own operator's columns, the first of those that come in.
     bool own = merged || (breaker->kind == BREAK_EDGE && (breaker->keeps_op || op->kind != OP_ZIP));
     uint32_t columns = (own ? op : frame->op)->column_count;
     Value *values = arena_new_array(e->arena, Value, columns + 1);
     for (uint32_t c = 0; c < columns; c++)
-        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE && breaker->slot_of[c] >= breaker->key_count)
+        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE &&
+            breaker->slot_of[c] >= breaker->key_count)
             values[c] = frame_column(e, frame, source ? source[c] : c);
     Val entry = take_entry(e, rows, breaker->entry_bytes);
     emit_store_at(e, hash ? hash : emit_i64(e, 0), entry, offsetof(SbEntry, hash));
@@ -108,10 +118,12 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     for (uint32_t k = 0; k < breaker->key_count; k++)
         keep_value(e, rows, &breaker->slots[k], keys[k].value, entry);
     for (uint32_t c = 0; c < columns; c++)
-        if (values[c].a) keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+        if (values[c].a)
+            keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
     if (breaker->identity_offset != SIZE_MAX)
         emit_store_at(e, frame_identity(e, frame), entry, breaker->identity_offset);
-    if (breaker->place_offset != SIZE_MAX) keep_place(e, frame, rows, emit_offset(e, entry, breaker->place_offset));
+    if (breaker->place_offset != SIZE_MAX)
+        keep_place(e, frame, rows, emit_offset(e, entry, breaker->place_offset));
     if (join) {
         emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
         emit_store_at(e, join_mark(e, keys, breaker->key_count), entry, breaker->matched_offset);

@@ -26,7 +26,8 @@ KeyParts key_parts(Emit *e, const Type *type, Value value) {
     const Type *base = type_base(type);
     if (type_is_float(base)) key.value.a = one_float(e, value.a);
     if (type_is_bytes(base) && value.valid)  // Of null: an empty text somewhere readable.
-        key.value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"), "");
+        key.value.a = LLVMBuildSelect(e->b, value.valid, value.a, emit_bytes(e, TEXT(""), "empty"),
+                                      "");
     if (type_is_bytes(base) && value.valid)
         key.value.b = LLVMBuildSelect(e->b, value.valid, value.b, emit_i64(e, 0), "");
     if (!type_is_bytes(base)) {
@@ -59,7 +60,8 @@ Val key_hash(Emit *e, Val hash, const Type *type, const KeyParts *key) {
     if (!hash) hash = emit_i64(e, (int64_t)HASH_SEED);
     if (key->value.valid) {
         Val flag = LLVMBuildZExt(e->b, key->value.valid, e->i64, "");
-        hash = LLVMBuildXor(e->b, hash, LLVMBuildMul(e->b, flag, emit_i64(e, (int64_t)HASH_WORD), ""), "");
+        hash = LLVMBuildXor(e->b, hash,
+                            LLVMBuildMul(e->b, flag, emit_i64(e, (int64_t)HASH_WORD), ""), "");
     }
     if (type_is_bytes(base))
         return emit_hotv(e, "sb_key_hash", e->i64, arg(hash), arg(key->head), arg(key->tail),
@@ -85,7 +87,8 @@ Value slot_load(Emit *e, const Slot *slot, Val entry) {
     Val address = slot_address(e, slot, entry);
     if (!slot->key_str) return emit_load_value(e, slot->type, address);
     Val pair = emit_hotv(e, "sb_key_text", e->str_pair, arg(address));
-    Value value = {LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
+    Value value = {LLVMBuildExtractValue(e->b, pair, 0, ""),
+                   LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
     if (slot->type->nullable) value.valid = slot_valid(e, slot, entry);
     return value;
 }
@@ -129,7 +132,8 @@ Val key_equals_slot(Emit *e, const Type *type, const KeyParts *key, const Slot *
         same = type_is_bytes(base) ? emit_equal(e, base, stored, key->value)
                                    : same_bits(e, stored.a, key->value.a);
     }
-    return same_if_valid(e, same, key->value.valid, slot->type->nullable ? slot_valid(e, slot, entry) : nullptr);
+    return same_if_valid(e, same, key->value.valid,
+                         slot->type->nullable ? slot_valid(e, slot, entry) : nullptr);
 }
 
 Val slots_equal(Emit *e, const Slot *slot, Val a, Val b) {
@@ -141,7 +145,8 @@ Val slots_equal(Emit *e, const Slot *slot, Val a, Val b) {
     }
     Val same;
     if (slot->key_str) {
-        same = emit_hotv(e, "sb_keys_equal", e->i1, arg(slot_address(e, slot, a)), arg(slot_address(e, slot, b)));
+        same = emit_hotv(e, "sb_keys_equal", e->i1, arg(slot_address(e, slot, a)),
+                         arg(slot_address(e, slot, b)));
     } else {
         Value x = emit_load_value(e, base, slot_address(e, slot, a));
         Value y = emit_load_value(e, base, slot_address(e, slot, b));

@@ -44,8 +44,10 @@ Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
     bool kept = !root->text && root->breaker;
     if (what == PLACE_SOURCE && kept) {
         PlaceParts parts = frame_place_parts(e, root);
-        Val pair = emit_callv(e, "sb_source_name", e->str_pair, arg(e->task), arg(parts.source), arg(parts.file));
-        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""), LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
+        Val pair = emit_callv(e, "sb_source_name", e->str_pair, arg(e->task), arg(parts.source),
+                              arg(parts.file));
+        return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),
+                       LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
     }
     if (kept) {
         PlaceParts parts = frame_place_parts(e, root);
@@ -56,7 +58,8 @@ Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
                        .b = emit_load_at(e, e->i64, input, offsetof(SbInput, source_name) + 8, "")};
     if (!root->text) return (Value){.a = emit_i64(e, what == PLACE_LINE ? 1 : 0)};  // Whole files.
     if (what == PLACE_LINE)
-        return (Value){.a = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(root->text->begin))};
+        return (Value){
+            .a = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(root->text->begin))};
     Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
     return (Value){.a = LLVMBuildAdd(e->b, base, root->text->begin, "")};
 }

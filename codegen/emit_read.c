@@ -23,7 +23,8 @@ static Val decimal_form(const Emit *e, const Type *type, char point) {
     return emit_i32(e, bits);
 }
 
-Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot, bool hot) {
+Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot,
+                   bool hot) {
     Arg args[8] = {arg(text.a), arg(text.b)};
     unsigned count = 2;
     const char *symbol = type->kind < countof(readers) ? readers[type->kind] : nullptr;
@@ -31,7 +32,8 @@ Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text
     bool comma = source->options.csv.decimal && source->options.csv.decimal != '.';
     if (is_float && comma) {
         symbol = type->kind == TYPE_F32 ? "sb_read_f32_point" : "sb_read_f64_point";
-        args[count++] = (Arg){.a = emit_int(e, e->i8, (uint8_t)source->options.csv.decimal), .is_signed = true};
+        args[count++] = (Arg){.a = emit_int(e, e->i8, (uint8_t)source->options.csv.decimal),
+                              .is_signed = true};
     } else if (type->kind == TYPE_TIMESTAMP) {
         symbol = "sb_read_timestamp";
         args[count++] = arg(emit_i32(e, (uint32_t)type->unit));
@@ -41,10 +43,11 @@ Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text
         symbol = emit_type(e, type) == e->i64 ? "sb_read_decimal64" : "sb_read_decimal";
         args[count++] = arg(decimal_form(e, type, comma ? source->options.csv.decimal : '.'));
     } else if (type->kind == TYPE_BYTES) {
-        return emit_callv(e, "sb_base64_read", e->i32, arg(emit_call_context(e)), arg_pair(text.a, text.b), arg(slot));
+        return emit_callv(e, "sb_base64_read", e->i32, arg(emit_call_context(e)),
+                          arg_pair(text.a, text.b), arg(slot));
     } else if (type_is_nested(type) || type->kind == TYPE_JSON) {
-        return emit_callv(e, "sb_field_json", e->i32, arg(emit_call_context(e)), arg(emit_sbtype(e, type)),
-                          arg(text.a), arg(text.b), arg(slot));
+        return emit_callv(e, "sb_field_json", e->i32, arg(emit_call_context(e)),
+                          arg(emit_sbtype(e, type)), arg(text.a), arg(text.b), arg(slot));
     }
     args[count++] = arg(slot);
     Val status = emit_call(e, symbol, e->i32, args, count);

@@ -52,10 +52,12 @@ static inline Val emit_condition(Emit *e, Frame *frame, ExprId expr) {
 
 Value emit_arith(Emit *e, Frame *frame, const Expr *x);    // emit_arith.c
 Value emit_compare(Emit *e, Frame *frame, const Expr *x);  // emit_compare.c
-Val   emit_equal(Emit *e, const Type *base, Value a, Value b);  // Of values that are not null, IEEE for floats.
+Val emit_equal(Emit *e, const Type *base, Value a,
+               Value b);  // Of values that are not null, IEEE for floats.
 Value emit_cast(Emit *e, Frame *frame, const Expr *x);     // emit_cast.c
 Value emit_function(Emit *e, Frame *frame, const Expr *x); // emit_function.c
-Value emit_compound(Emit *e, Frame *frame, const Expr *x); // emit_compound.c: concat, text, struct, list...
+Value emit_compound(Emit *e, Frame *frame,
+                    const Expr *x);  // emit_compound.c: concat, text, struct, list...
 
 // Calls `symbol` for a status with the result through a fresh slot of type `out`; a fault leaves
 // the row. The result's `valid` is set when `type` is T?.
@@ -78,8 +80,8 @@ uint32_t emit_site(Emit *e, Site site);
 FaultTarget *emit_faults(const Emit *e);
 void emit_faults_set(Emit *e, FaultTarget *target);
 void fault_target_open(FaultTarget *target, FaultTarget *outer, bool silent);
-// Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last known
-// columns are `frame`'s, then `next`. `stop`: where the stage ends with SB_STAGE_FAULT.
+// Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last
+// known columns are `frame`'s, then `next`. `stop`: where the stage ends with SB_STAGE_FAULT.
 void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop);
 
 // The task's scratch context (SbCall *).

@@ -80,14 +80,17 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
 static void emit_bad_row(Emit *e, TextRow *row, Block after) {
     Val fault = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, fault), "fault");
     Block bad = emit_block(e, "bad_row");
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, fault, emit_i32(e, SB_OK), ""), after, bad);
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, fault, emit_i32(e, SB_OK), ""), after,
+                       bad);
     emit_at(e, bad);
     bool fails = e->plan->fails[row->op->id.i];
-    uint32_t site = emit_site(e, (Site){.step = row->op->step.i, .span = {.file = SPAN_NONE}, .fails = fails});
+    uint32_t site = emit_site(
+        e, (Site){.step = row->op->step.i, .span = {.file = SPAN_NONE}, .fails = fails});
     Val begin = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_begin), "");
     Val end = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_end), "");
-    Val stops = emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(emit_i32(e, site)), arg(fault),
-                           arg(begin), arg(end), arg(LLVMConstNull(e->ptr)), arg(emit_i64(e, 0)));
+    Val stops = emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(emit_i32(e, site)),
+                           arg(fault), arg(begin), arg(end), arg(LLVMConstNull(e->ptr)),
+                           arg(emit_i64(e, 0)));
     stage_count(e, row->op->step, SB_MADE, emit_i64(e, 1));
     Val stop = LLVMBuildICmp(e->b, LLVMIntNE, stops, emit_i32(e, 0), "");
     emit_branch_likely(e, stop, e->stage->stop, after);
@@ -124,8 +127,10 @@ void stage_loop_text(Emit *e) {
     const Op *op = graph_op_at(e->graph, s->stage->root);
     TextRow *row = open_row(e, op);
     Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
-    Block block = emit_block(e, "block"), index = emit_block(e, "index"), head = emit_block(e, "row_head");
-    Block body = emit_block(e, "row"), next = emit_block(e, "row_next"), behind = emit_block(e, "behind");
+    Block block = emit_block(e, "block"), index = emit_block(e, "index"),
+          head = emit_block(e, "row_head");
+    Block body = emit_block(e, "row"), next = emit_block(e, "row_next"),
+          behind = emit_block(e, "behind");
     Block border = emit_block(e, "border"), done = emit_block(e, "done");
     emit_jump(e, block);
 

@@ -29,7 +29,8 @@ typedef struct TextFormat {
     void (*judge)(Emit *e, Frame *frame);           // What holds for the whole row; null: nothing.
     Value (*column)(Emit *e, Frame *frame, uint32_t column);  // Parses; faults leave the row.
     Value (*raw)(Emit *e, Frame *frame, uint32_t column);
-    Value (*span)(Emit *e, Frame *frame, uint32_t hidden);  // Of several columns; null: there are none.
+    Value (*span)(Emit *e, Frame *frame,
+                  uint32_t hidden);  // Of several columns; null: there are none.
 } TextFormat;
 
 // array[index] of u32 as i64.
@@ -41,9 +42,10 @@ extern const TextFormat text_format_text;   // emit_scan_lines.c
 
 const TextFormat *text_format_of(Format format);
 
-// Reads a text as a value of `type` (not null) by the library function for it: sb_read_... . Returns
-// the status; the value is put into `slot` in memory layout.
+// Reads a text as a value of `type` (not null) by the library function for it: sb_read_... .
+// Returns the status; the value is put into `slot` in memory layout.
 // `hot`: on the way of every row.
-Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot, bool hot);
+Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot,
+                   bool hot);
 
 #endif

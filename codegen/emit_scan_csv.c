@@ -1,5 +1,5 @@
-// CSV: fields by the index, each read when it is asked for; what the short way does not take (quotes, nulls,
-// spaces) goes through sb_field_text.
+// CSV: fields by the index, each read when it is asked for; what the short way does not take
+// (quotes, nulls, spaces) goes through sb_field_text.
 #include "codegen/emit_scan.h"
 
 #include "stdlib/csv.h"
@@ -16,8 +16,10 @@ static Val dialect_constant(Emit *e, const CsvOptions *csv) {
     const unsigned char *raw = (const unsigned char *)&dialect;
     for (size_t i = 0; i < 8; i++) bytes[i] = emit_int(e, e->i8, raw[i]);
     Val comment = csv->comment.len ? emit_bytes(e, csv->comment, "comment") : LLVMConstNull(e->ptr);
-    Val members[] = {LLVMConstArray2(e->i8, bytes, 8), comment, emit_i64(e, (int64_t)csv->comment.len)};
-    Val global = LLVMAddGlobal(e->module, LLVMTypeOf(LLVMConstStructInContext(e->ctx, members, 3, false)), "dialect");
+    Val members[] = {LLVMConstArray2(e->i8, bytes, 8), comment,
+                     emit_i64(e, (int64_t)csv->comment.len)};
+    Val global = LLVMAddGlobal(
+        e->module, LLVMTypeOf(LLVMConstStructInContext(e->ctx, members, 3, false)), "dialect");
     LLVMSetInitializer(global, LLVMConstStructInContext(e->ctx, members, 3, false));
     LLVMSetGlobalConstant(global, true);
     LLVMSetLinkage(global, LLVMPrivateLinkage);
@@ -38,7 +40,8 @@ static Val is_straight(Emit *e, const TextRow *row, RawSpan raw) {
 static void open_csv(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
     row->dialect = dialect_constant(e, &source->options.csv);
-    Val count = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.field_count), "field_count");
+    Val count = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.field_count),
+                             "field_count");
     row->field_count = LLVMBuildZExt(e->b, count, e->i64, "");
     row->field_of = arena_new_array(e->arena, Val, source->column_count + 1);
     Val fields = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
@@ -59,7 +62,8 @@ static void index_csv(Emit *e, TextRow *row, Val pos, Val end) {
 
 static void begin_csv(Emit *e, TextRow *row) {
     row->begin = emit_offset_at(e, row->starts, row->row);
-    row->fields = emit_index(e, e->i32, row->ends, LLVMBuildMul(e->b, row->row, row->field_count, ""));
+    row->fields = emit_index(e, e->i32, row->ends,
+                             LLVMBuildMul(e->b, row->row, row->field_count, ""));
     Val last = LLVMBuildSub(e->b, row->field_count, emit_i64(e, 1), "");
     row->end = emit_offset_at(e, row->fields, last);
 }
@@ -76,16 +80,20 @@ static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
     Val behind = LLVMBuildZExt(e->b, emit_load(e, e->i32, safe, ""), e->i64, "");
     Val start = LLVMBuildSelect(e->b, is_first, row->begin,
                                 LLVMBuildAdd(e->b, behind, emit_i64(e, 1), ""), "");
-    return (Value){.a = emit_index(e, e->i8, row->text, start), .b = LLVMBuildSub(e->b, end, start, "")};
+    return (Value){.a = emit_index(e, e->i8, row->text, start),
+                   .b = LLVMBuildSub(e->b, end, start, "")};
 }
 
-static Value raw_csv(Emit *e, Frame *frame, uint32_t column) { return field_bytes(e, frame->text, column); }
+static Value raw_csv(Emit *e, Frame *frame, uint32_t column) {
+    return field_bytes(e, frame->text, column);
+}
 
 // The fields of some columns in scratch memory, a delimiter between them.
 static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
     const TextRow *row = frame->text;
     const SourceOp *source = &frame->op->source;
-    static_assert(offsetof(SbCsvFields, ends) == 8 && offsetof(SbCsvFields, begin) == 16, "in this order");
+    static_assert(offsetof(SbCsvFields, ends) == 8 && offsetof(SbCsvFields, begin) == 16,
+                  "in this order");
     Val fields = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbCsvFields) / 8), "fields");
     emit_store_at(e, row->text, fields, offsetof(SbCsvFields, text));
     emit_store_at(e, row->fields, fields, offsetof(SbCsvFields, ends));
@@ -95,7 +103,8 @@ static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
                             arg(emit_offset(e, map, sizeof(uint32_t) * raw.first)),
                             arg(emit_i32(e, raw.last - raw.first + 1)),
                             arg(emit_int(e, e->i8, (uint8_t)source->options.csv.delimiter)));
-    Value text = {.a = LLVMBuildExtractValue(e->b, joined, 0, ""), .b = LLVMBuildExtractValue(e->b, joined, 1, "")};
+    Value text = {.a = LLVMBuildExtractValue(e->b, joined, 0, ""),
+                  .b = LLVMBuildExtractValue(e->b, joined, 1, "")};
     Val failed = LLVMBuildICmp(e->b, LLVMIntEQ, text.a, LLVMConstNull(e->ptr), "");
     emit_column_fault_if(e, frame->step, source->columns[raw.first].name, failed,
                          emit_i32(e, SB_FAULT_TOO_LARGE), (Detail){0});
@@ -105,8 +114,10 @@ static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
 // The bytes from the first column to the last one: one piece of the file where it has them so.
 static Value span_csv(Emit *e, Frame *frame, uint32_t hidden) {
     RawSpan raw = frame->op->source.raw_of[hidden];
-    Value first = field_bytes(e, frame->text, raw.first), last = field_bytes(e, frame->text, raw.last);
-    Val from = LLVMBuildPtrToInt(e->b, first.a, e->i64, ""), to = LLVMBuildPtrToInt(e->b, last.a, e->i64, "");
+    Value first = field_bytes(e, frame->text, raw.first),
+          last = field_bytes(e, frame->text, raw.last);
+    Val from = LLVMBuildPtrToInt(e->b, first.a, e->i64, ""),
+        to = LLVMBuildPtrToInt(e->b, last.a, e->i64, "");
     Val length = LLVMBuildAdd(e->b, LLVMBuildSub(e->b, to, from, ""), last.b, "");
     Block here = emit_here(e), join = emit_block(e, "join"), end = emit_block(e, "span");
     emit_branch_likely(e, frame->text->straight[hidden], end, join);
@@ -123,12 +134,13 @@ static Value span_csv(Emit *e, Frame *frame, uint32_t hidden) {
     return out;
 }
 
-// ---- null words ----------------------------------------------------------------------------------
+// ---- null words ---------------------------------------------------------------------------------
 
 static Val rules_constant(Emit *e, const CsvOptions *csv, const Type *base) {
     Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
     for (uint32_t i = 0; i < csv->null_count; i++) {
-        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"), emit_i64(e, (int64_t)csv->nulls[i].len)};
+        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"),
+                      emit_i64(e, (int64_t)csv->nulls[i].len)};
         words[i] = LLVMConstNamedStruct(e->str_pair, pair, 2);
     }
     Val list = LLVMConstArray2(e->str_pair, words, csv->null_count);
@@ -137,7 +149,8 @@ static Val rules_constant(Emit *e, const CsvOptions *csv, const Type *base) {
     LLVMSetGlobalConstant(list_global, true);
     LLVMSetLinkage(list_global, LLVMPrivateLinkage);
     bool is_text = type_is_bytes(base) && base->kind == TYPE_STR;
-    Val members[] = {list_global, emit_i32(e, csv->null_count), emit_int(e, e->i8, (uint8_t)csv->quote),
+    Val members[] = {list_global, emit_i32(e, csv->null_count),
+                     emit_int(e, e->i8, (uint8_t)csv->quote),
                      emit_int(e, e->i8, type_is_numeric(base)), emit_int(e, e->i8, is_text)};
     static_assert(offsetof(SbFieldRules, quote) == 12 && offsetof(SbFieldRules, is_text) == 14, "");
     Val value = LLVMConstStructInContext(e->ctx, members, 5, false);
@@ -177,7 +190,7 @@ static Val is_quoted(Emit *e, const CsvOptions *csv, Value field) {
     return LLVMBuildICmp(e->b, LLVMIntEQ, first, emit_int(e, e->i8, (uint8_t)csv->quote), "");
 }
 
-// ---- columns -------------------------------------------------------------------------------------
+// ---- columns ------------------------------------------------------------------------------------
 
 typedef struct FieldText {
     Value text;
@@ -187,9 +200,10 @@ typedef struct FieldText {
 static FieldText field_text(Emit *e, const SourceOp *source, const Type *base, Value field) {
     Val slot = emit_alloca(e, e->str_pair, "field");
     Val rules = rules_constant(e, &source->options.csv, base);
-    Val status = emit_callv(e, "sb_field_text", e->i32, arg(emit_call_context(e)), arg(rules), arg(field.a),
-                            arg(field.b), arg(slot));
-    return (FieldText){{.a = emit_load(e, e->ptr, slot, ""), .b = emit_load_at(e, e->i64, slot, 8, "")}, status};
+    Val status = emit_callv(e, "sb_field_text", e->i32, arg(emit_call_context(e)), arg(rules),
+                            arg(field.a), arg(field.b), arg(slot));
+    return (FieldText){
+        {.a = emit_load(e, e->ptr, slot, ""), .b = emit_load_at(e, e->i64, slot, 8, "")}, status};
 }
 
 static Val is_status(Emit *e, Val status, int32_t value) {
@@ -204,7 +218,9 @@ static Value text_column(Emit *e, Frame *frame, const SourceColumn *column, Valu
     Block from = emit_here(e), slow = emit_block(e, "field"), end = emit_block(e, "field_end");
     Val plain = LLVMBuildNot(e->b, is_quoted(e, &source->options.csv, field), "");
     if (nullable && null_word_reads(e, &source->options.csv, base)) plain = emit_i1(e, false);
-    else if (nullable) plain = LLVMBuildAnd(e->b, plain, LLVMBuildICmp(e->b, LLVMIntNE, field.b, emit_i64(e, 0), ""), "");
+    else if (nullable)
+        plain = LLVMBuildAnd(e->b, plain,
+                             LLVMBuildICmp(e->b, LLVMIntNE, field.b, emit_i64(e, 0), ""), "");
     emit_branch_likely(e, plain, end, slow);
     emit_at(e, slow);
     FieldText read = field_text(e, source, base, field);
@@ -243,8 +259,8 @@ static Val read_again(Emit *e, Frame *frame, const SourceColumn *column, Value f
     emit_branch(e, is_null, end, again);
     emit_at(e, again);
     Val second = emit_read_text(e, source, base, read.text, slot, false);
-    emit_column_fault_if(e, frame->step, column->name, LLVMBuildNot(e->b, is_status(e, second, SB_OK), ""),
-                         second, detail);
+    emit_column_fault_if(e, frame->step, column->name,
+                         LLVMBuildNot(e->b, is_status(e, second, SB_OK), ""), second, detail);
     Block again_end = emit_here(e);
     emit_jump(e, end);
     emit_at(e, end);
@@ -295,4 +311,5 @@ static Value column_csv(Emit *e, Frame *frame, uint32_t index) {
                                                      : scalar_column(e, frame, column, field);
 }
 
-const TextFormat text_format_csv = {open_csv, index_csv, begin_csv, nullptr, column_csv, raw_csv, span_csv};
+const TextFormat text_format_csv = {open_csv,   index_csv, begin_csv, nullptr,
+                                    column_csv, raw_csv,   span_csv};

@@ -6,7 +6,8 @@
 
 static Val constant(Emit *e, Val value, const char *name) { return emit_global(e, value, name); }
 
-// The keys of the columns that count as read; `slot_numbers` tells where each column finds its slot.
+// The keys of the columns that count as read; `slot_numbers` tells where each column finds its
+// slot.
 static void open_jsonl(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
     row->slot_numbers = arena_new_array(e->arena, uint32_t, source->column_count + 1);
@@ -25,17 +26,19 @@ static void open_jsonl(Emit *e, TextRow *row) {
         row->slot_numbers[i] = count++;
     }
     Parts shape = {0};
-    Val list = count ? constant(e, LLVMConstStructInContext(e->ctx, keys, count, true), "keys") : LLVMConstNull(e->ptr);
+    Val list = count ? constant(e, LLVMConstStructInContext(e->ctx, keys, count, true), "keys")
+                     : LLVMConstNull(e->ptr);
     part_add(e, &shape, offsetof(SbJsonShape, keys), list, 8);
     part_add(e, &shape, offsetof(SbJsonShape, count), emit_i32(e, count), 4);
     part_add(e, &shape, offsetof(SbJsonShape, lengths), emit_i64(e, (int64_t)lengths), 8);
     row->shape = constant(e, parts_struct(e, &shape, sizeof(SbJsonShape)), "shape");
-    row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (count + 1)), "slots");
+    row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (count + 1)),
+                                   "slots");
 }
 
 static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
-    emit_callv(e, "sb_lines_index", e->type_void, arg(row->index), arg(row->text), arg(pos), arg(end),
-               arg(emit_i32(e, SB_LINES_SKIP_BLANK)));
+    emit_callv(e, "sb_lines_index", e->type_void, arg(row->index), arg(row->text), arg(pos),
+               arg(end), arg(emit_i32(e, SB_LINES_SKIP_BLANK)));
 }
 
 static void begin_jsonl(Emit *e, TextRow *row) {
@@ -48,7 +51,8 @@ static void judge_jsonl(Emit *e, Frame *frame) {
     TextRow *row = frame->text;
     Val line = emit_index(e, e->i8, row->text, row->begin);
     Val status = emit_callv(e, "sb_json_row", e->i32, arg(emit_call_context(e)), arg(line),
-                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")), arg(row->shape), arg(row->slot_memory));
+                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")), arg(row->shape),
+                            arg(row->slot_memory));
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
     emit_column_fault_if(e, frame->step, TEXT(""), bad, status, (Detail){0});
 }
@@ -106,13 +110,15 @@ static Value slot_text(Emit *e, Val slot, bool quoted) {
 
 // A number, or a string without escapes, of a key that stands there once: read in place. Goes to
 // `slow` when it is not read so, else on with the value in `out`.
-static void read_usual(Emit *e, Frame *frame, const SourceColumn *column, Val slot, Val out, Block slow) {
+static void read_usual(Emit *e, Frame *frame, const SourceColumn *column, Val slot, Val out,
+                       Block slow) {
     const Type *base = type_base(column->type);
     Usual usual = usual_slot(base);
     Val flags = emit_load_at(e, e->i32, slot, offsetof(SbJsonSlot, kind), "flags");
     flags = LLVMBuildAnd(e->b, flags, emit_i32(e, ~usual.ignored), "");
     Block plain = emit_block(e, "usual");
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, flags, emit_i32(e, usual.flags), ""), plain, slow);
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, flags, emit_i32(e, usual.flags), ""),
+                       plain, slow);
     emit_at(e, plain);
     Value text = slot_text(e, slot, !type_is_numeric(base));
     if (base->kind == TYPE_STR) {
@@ -120,7 +126,8 @@ static void read_usual(Emit *e, Frame *frame, const SourceColumn *column, Val sl
     } else {
         Val status = emit_read_text(e, &frame->op->source, base, text, out, true);
         Block read = emit_block(e, "read");
-        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), ""), read, slow);
+        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), ""), read,
+                           slow);
         emit_at(e, read);
     }
     if (column->type->nullable) emit_store_at(e, emit_int(e, e->i8, 1), out, type_size(base));
@@ -144,4 +151,5 @@ static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
     return emit_load_value(e, column->type, out);
 }
 
-const TextFormat text_format_jsonl = {open_jsonl, index_lines, begin_jsonl, judge_jsonl, column_jsonl, raw_jsonl};
+const TextFormat text_format_jsonl = {open_jsonl,  index_lines,  begin_jsonl,
+                                      judge_jsonl, column_jsonl, raw_jsonl};

@@ -7,8 +7,8 @@ static void open_lines(Emit *e, TextRow *row) { (void)e, (void)row; }
 
 static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
     bool bytes = type_base(row->op->source.columns[0].type)->kind == TYPE_BYTES;
-    emit_callv(e, "sb_lines_index", e->type_void, arg(row->index), arg(row->text), arg(pos), arg(end),
-               arg(emit_i32(e, bytes ? SB_LINES_ANY_BYTES : 0)));
+    emit_callv(e, "sb_lines_index", e->type_void, arg(row->index), arg(row->text), arg(pos),
+               arg(end), arg(emit_i32(e, bytes ? SB_LINES_ANY_BYTES : 0)));
 }
 
 static void begin_line(Emit *e, TextRow *row) {

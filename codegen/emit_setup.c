@@ -17,7 +17,8 @@ static void store_paths(Emit *e, const SetupEmit *s, ExprId path, uint32_t index
     Value value = emit_expr(e, s->frame, path);
     Val out = array_at(e, s, offsetof(SbSetup, source_paths), sizeof(SbList), index);
     if (type->kind != TYPE_LIST) {
-        Val call = emit_offset(e, e->task, offsetof(SbTask, call));  // As the text itself, not setup's copy.
+        Val call = emit_offset(e, e->task,
+                               offsetof(SbTask, call));  // As the text itself, not setup's copy.
         Val one = emit_callv(e, "sb_take", e->ptr, arg(call), arg(emit_i64(e, sizeof(SbStr))));
         emit_store(e, value.a, one);
         emit_store_at(e, value.b, one, 8);
@@ -27,7 +28,8 @@ static void store_paths(Emit *e, const SetupEmit *s, ExprId path, uint32_t index
     emit_store_at(e, value.b, out, 8);
 }
 
-static void store_i64(Emit *e, const SetupEmit *s, size_t field, uint32_t index, ExprId expr, int64_t instead) {
+static void store_i64(Emit *e, const SetupEmit *s, size_t field, uint32_t index, ExprId expr,
+                      int64_t instead) {
     Val value = expr_is_none(expr) ? emit_i64(e, instead) : emit_expr(e, s->frame, expr).a;
     emit_store(e, value, array_at(e, s, field, sizeof(int64_t), index));
 }
@@ -76,9 +78,11 @@ static void setup_rejects(Emit *e, const SetupEmit *s) {
         emit_store_at(e, path.b, s->setup, offsetof(SbSetup, rejects_path) + 8);
     }
     if (rejects->has_rows)
-        emit_store_at(e, emit_expr(e, s->frame, rejects->limit_rows).a, s->setup, offsetof(SbSetup, reject_rows));
+        emit_store_at(e, emit_expr(e, s->frame, rejects->limit_rows).a, s->setup,
+                      offsetof(SbSetup, reject_rows));
     if (rejects->has_share)
-        emit_store_at(e, emit_expr(e, s->frame, rejects->limit_share).a, s->setup, offsetof(SbSetup, reject_share));
+        emit_store_at(e, emit_expr(e, s->frame, rejects->limit_share).a, s->setup,
+                      offsetof(SbSetup, reject_share));
 }
 
 // Expressions over parameters load them through e->task; a task with nothing but call and params
@@ -86,7 +90,8 @@ static void setup_rejects(Emit *e, const SetupEmit *s) {
 static Val stand_in_task(Emit *e, Val setup) {
     Val task = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbTask)), "task");
     Val call = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, call), "call");
-    LLVMBuildMemCpy(e->b, emit_offset(e, task, offsetof(SbTask, call)), 16, call, 8, emit_i64(e, sizeof(SbCall)));
+    LLVMBuildMemCpy(e->b, emit_offset(e, task, offsetof(SbTask, call)), 16, call, 8,
+                    emit_i64(e, sizeof(SbCall)));
     Val params = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, params), "params");
     emit_store_at(e, params, task, offsetof(SbTask, params));
     return task;
@@ -100,8 +105,8 @@ static void close_setup(Emit *e, FaultTarget *target, Val setup, Val task) {
     LLVMBuildRet(e->b, emit_i32(e, SB_OK));
     if (!target->block) return;
     emit_at(e, target->block);
-    LLVMBuildMemCpy(e->b, call = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, call), "call"), 8, used, 8,
-                    emit_i64(e, sizeof(SbCall)));
+    LLVMBuildMemCpy(e->b, call = emit_load_at(e, e->ptr, setup, offsetof(SbSetup, call), "call"), 8,
+                    used, 8, emit_i64(e, sizeof(SbCall)));
     emit_store_at(e, target->detail, call, offsetof(SbCall, detail));
     emit_store_at(e, target->detail_len, call, offsetof(SbCall, detail) + 8);
     LLVMBuildRet(e->b, target->status);
@@ -121,7 +126,8 @@ Val emit_setup(Emit *e) {
     fault_target_open(&target, nullptr, false);
     e->faults = &target;
     Op none = {.kind = OP_HINT, .step = STEP_NONE};
-    SetupEmit s = {setup, frame_new(e, arena_copy(e->arena, &none, sizeof none, alignof(Op)), nullptr, nullptr)};
+    SetupEmit s = {setup, frame_new(e, arena_copy(e->arena, &none, sizeof none, alignof(Op)),
+                                    nullptr, nullptr)};
     setup_sources(e, &s);
     setup_sinks(e, &s);
     setup_limits(e, &s);

@@ -31,15 +31,21 @@ static Val constant_global(Emit *e, Val value, const char *name) {
 static Val sink_rules(Emit *e, const CsvOptions *csv) {
     Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
     for (uint32_t i = 0; i < csv->null_count; i++) {
-        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"), emit_i64(e, (int64_t)csv->nulls[i].len)};
+        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"),
+                      emit_i64(e, (int64_t)csv->nulls[i].len)};
         words[i] = LLVMConstNamedStruct(e->str_pair, pair, 2);
     }
-    static_assert(offsetof(SbSinkRules, delimiter) == 12 && offsetof(SbSinkRules, comment) == 16, "");
+    static_assert(offsetof(SbSinkRules, delimiter) == 12 && offsetof(SbSinkRules, comment) == 16,
+                  "");
     Val members[] = {
         constant_global(e, LLVMConstArray2(e->str_pair, words, csv->null_count), "nulls"),
-        emit_i32(e, csv->null_count), emit_int(e, e->i8, (uint8_t)csv->delimiter),
-        emit_int(e, e->i8, (uint8_t)csv->quote), emit_int(e, e->i8, (uint8_t)csv->decimal), emit_int(e, e->i8, 0),
-        emit_bytes(e, csv->comment, "comment"), emit_i64(e, (int64_t)csv->comment.len)};
+        emit_i32(e, csv->null_count),
+        emit_int(e, e->i8, (uint8_t)csv->delimiter),
+        emit_int(e, e->i8, (uint8_t)csv->quote),
+        emit_int(e, e->i8, (uint8_t)csv->decimal),
+        emit_int(e, e->i8, 0),
+        emit_bytes(e, csv->comment, "comment"),
+        emit_i64(e, (int64_t)csv->comment.len)};
     return constant_global(e, LLVMConstStructInContext(e->ctx, members, 8, false), "rules");
 }
 
@@ -54,7 +60,7 @@ static bool is_plain_dialect(const CsvOptions *csv) {
     return ordinary;
 }
 
-// ---- room ----------------------------------------------------------------------------------------
+// ---- room ---------------------------------------------------------------------------------------
 
 static Val text_room(Emit *e, Val len, bool json) {
     Val times = LLVMBuildMul(e->b, len, emit_i64(e, json ? 6 : 2), "");
@@ -62,20 +68,23 @@ static Val text_room(Emit *e, Val len, bool json) {
 }
 
 static Val column_room(Emit *e, const SinkEmit *sink, uint32_t i, bool json) {
-    const Type *type = graph_at(e->graph, sink->op->sink.columns[i].value)->type, *base = type_base(type);
+    const Type *type = graph_at(e->graph, sink->op->sink.columns[i].value)->type,
+               *base = type_base(type);
     Val room = emit_i64(e, SCALAR_ROOM);
     const Value *value = &sink->values[i];
     if (value->a && is_nested_or_bytes(base)) {
         const char *symbol = json ? "sb_json_size_max" : "sb_sink_room";
         Value present = *value;
         present.valid = nullptr;
-        Val bytes = emit_callv(e, symbol, e->i64, arg(emit_sbtype(e, base)), arg(emit_value_address(e, base, present)));
+        Val bytes = emit_callv(e, symbol, e->i64, arg(emit_sbtype(e, base)),
+                               arg(emit_value_address(e, base, present)));
         if (value->valid) bytes = LLVMBuildSelect(e->b, value->valid, bytes, emit_i64(e, 0), "");
         room = LLVMBuildAdd(e->b, room, bytes, "");
     } else if (value->a && type_is_bytes(base)) {
         room = LLVMBuildAdd(e->b, room, text_room(e, value->b, json), "");
     }
-    if (sink->spellings[i].a) room = LLVMBuildAdd(e->b, room, text_room(e, sink->spellings[i].b, json), "");
+    if (sink->spellings[i].a)
+        room = LLVMBuildAdd(e->b, room, text_room(e, sink->spellings[i].b, json), "");
     return room;
 }
 
@@ -85,7 +94,8 @@ static Val take_room(Emit *e, const SinkEmit *sink, bool json) {
     Val need = emit_i64(e, 0);
     for (uint32_t i = 0; i < op->column_count; i++) {
         fixed += 2 * op->columns[i].name.len * 6 + 8 + op->options.csv.null_count;
-        for (uint32_t n = 0; n < op->options.csv.null_count; n++) fixed += op->options.csv.nulls[n].len;
+        for (uint32_t n = 0; n < op->options.csv.null_count; n++)
+            fixed += op->options.csv.nulls[n].len;
         need = LLVMBuildAdd(e->b, need, column_room(e, sink, i, json), "");
     }
     need = LLVMBuildAdd(e->b, need, emit_i64(e, (int64_t)fixed), "");
@@ -96,12 +106,13 @@ static Val take_room(Emit *e, const SinkEmit *sink, bool json) {
     emit_branch_likely(e, fits, ready, grow);
     emit_at(e, grow);
     Val failed = emit_callv(e, "sb_out_grow", e->i32, arg(e->task), arg(sink->out), arg(need));
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, failed, emit_i32(e, 0), ""), ready, e->stage->stop);
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, failed, emit_i32(e, 0), ""), ready,
+                       e->stage->stop);
     emit_at(e, ready);
     return emit_load_at(e, e->ptr, sink->out, offsetof(SbOut, at), "at");
 }
 
-// ---- fields --------------------------------------------------------------------------------------
+// ---- fields -------------------------------------------------------------------------------------
 
 static Val put_constant(Emit *e, Val at, Text text) {
     if (!text.len) return at;
@@ -115,11 +126,17 @@ static Val put_scalar(Emit *e, const Type *base, Value value, Val at, bool json)
     switch ((int)base->kind) {
     case TYPE_BOOL: return emit_callv(e, "sb_put_bool", e->ptr, arg(at), arg(value.a));
     case TYPE_I8: case TYPE_I16: case TYPE_I32: case TYPE_I64:
-        return emit_callv(e, "sb_put_i64", e->ptr, arg(at), arg(LLVMBuildIntCast2(e->b, value.a, e->i64, true, "")));
+        return emit_callv(e, "sb_put_i64", e->ptr, arg(at),
+                          arg(LLVMBuildIntCast2(e->b, value.a, e->i64, true, "")));
     case TYPE_U8: case TYPE_U16: case TYPE_U32: case TYPE_U64:
-        return emit_callv(e, "sb_put_u64", e->ptr, arg(at), arg(LLVMBuildIntCast2(e->b, value.a, e->i64, false, "")));
-    case TYPE_F32: return emit_callv(e, json ? "sb_json_put_f32" : "sb_put_f32", e->ptr, arg(at), arg(value.a));
-    case TYPE_F64: return emit_callv(e, json ? "sb_json_put_f64" : "sb_put_f64", e->ptr, arg(at), arg(value.a));
+        return emit_callv(e, "sb_put_u64", e->ptr, arg(at),
+                          arg(LLVMBuildIntCast2(e->b, value.a, e->i64, false, "")));
+    case TYPE_F32:
+        return emit_callv(e, json ? "sb_json_put_f32" : "sb_put_f32", e->ptr, arg(at),
+                          arg(value.a));
+    case TYPE_F64:
+        return emit_callv(e, json ? "sb_json_put_f64" : "sb_put_f64", e->ptr, arg(at),
+                          arg(value.a));
     default: return nullptr;
     }
 }
@@ -134,9 +151,11 @@ static void emit_unwritable(Emit *e, const SinkEmit *sink, const Type *base, Val
     if (base->kind != TYPE_STR) {
         Val text = emit_callv(e, "sb_cast_detail", e->str_pair, arg(emit_call_context(e)),
                               arg(emit_sbtype(e, base)), arg(emit_value_address(e, base, value)));
-        detail = (Detail){LLVMBuildExtractValue(e->b, text, 0, ""), LLVMBuildExtractValue(e->b, text, 1, "")};
+        detail = (Detail){LLVMBuildExtractValue(e->b, text, 0, ""),
+                          LLVMBuildExtractValue(e->b, text, 1, "")};
     }
-    emit_fault_if(e, sink->frame, sink->op->span, emit_i1(e, true), emit_i32(e, SB_FAULT_UNWRITABLE), detail);
+    emit_fault_if(e, sink->frame, sink->op->span, emit_i1(e, true),
+                  emit_i32(e, SB_FAULT_UNWRITABLE), detail);
     LLVMBuildUnreachable(e->b);
     emit_at(e, go_on);
 }
@@ -153,12 +172,13 @@ static Val put_csv_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
                           arg(emit_int(e, e->i8, (uint8_t)op->options.csv.delimiter)),
                           arg(emit_int(e, e->i8, (uint8_t)op->options.csv.quote)));
     if (base->kind == TYPE_STR) {
-        end = emit_callv(e, "sb_sink_text", e->ptr, arg(at), arg(sink->rules), arg_pair(value.a, value.b),
-                         arg(emit_i32(e, flags)));
+        end = emit_callv(e, "sb_sink_text", e->ptr, arg(at), arg(sink->rules),
+                         arg_pair(value.a, value.b), arg(emit_i32(e, flags)));
     } else {
         value.valid = nullptr;
-        end = emit_callv(e, "sb_sink_value", e->ptr, arg(at), arg(sink->rules), arg(emit_sbtype(e, base)),
-                         arg(emit_value_address(e, base, value)), arg(emit_i32(e, flags)));
+        end = emit_callv(e, "sb_sink_value", e->ptr, arg(at), arg(sink->rules),
+                         arg(emit_sbtype(e, base)), arg(emit_value_address(e, base, value)),
+                         arg(emit_i32(e, flags)));
     }
     if (!op->options.csv.quote) emit_unwritable(e, sink, base, value, end);
     return end;
@@ -180,14 +200,17 @@ static Val put_json_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
 static Val put_spelled(Emit *e, const SinkEmit *sink, uint32_t i, Val at, bool json) {
     const SinkColumn *column = &sink->op->sink.columns[i];
     Value raw = sink->spellings[i];
-    if (column->verbatim) return emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(raw.a), arg(raw.b));
+    if (column->verbatim)
+        return emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(raw.a), arg(raw.b));
     const Type *type = graph_at(e->graph, column->value)->type;
     uint32_t flags = (type->nullable ? SB_FIELD_NULLABLE : 0) | (i == 0 ? SB_FIELD_FIRST : 0);
     Arg base = arg(emit_sbtype(e, type_base(type)));
-    Val end = json ? emit_callv(e, "sb_json_spelling", e->ptr, arg(at), base, arg_pair(raw.a, raw.b))
-                   : emit_callv(e, "sb_sink_spelling", e->ptr, arg(at), arg(sink->rules), base, arg_pair(raw.a, raw.b),
-                                arg(emit_i32(e, flags)));
-    Block from = emit_here(e), canonical = emit_block(e, "canonical"), done = emit_block(e, "spelled");
+    Val end = json
+                  ? emit_callv(e, "sb_json_spelling", e->ptr, arg(at), base, arg_pair(raw.a, raw.b))
+                  : emit_callv(e, "sb_sink_spelling", e->ptr, arg(at), arg(sink->rules), base,
+                               arg_pair(raw.a, raw.b), arg(emit_i32(e, flags)));
+    Block from = emit_here(e), canonical = emit_block(e, "canonical"),
+          done = emit_block(e, "spelled");
     Val usable = LLVMBuildICmp(e->b, LLVMIntNE, end, LLVMConstNull(e->ptr), "");
     emit_branch_likely(e, usable, done, canonical);
     emit_at(e, canonical);
@@ -233,7 +256,7 @@ static Val put_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at, bool jso
     return phi;
 }
 
-// ---- rows ----------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
 static Val put_csv_row(Emit *e, const SinkEmit *sink, Val at) {
     const SinkOp *op = &sink->op->sink;
@@ -272,20 +295,23 @@ static Val put_json_row(Emit *e, const SinkEmit *sink, Val at) {
 
 static Val put_text_row(Emit *e, const SinkEmit *sink, Val at) {
     Value line = sink->values[0];
-    return put_constant(e, emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(line.a), arg(line.b)), TEXT("\n"));
+    return put_constant(e, emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(line.a), arg(line.b)),
+                        TEXT("\n"));
 }
 
 void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     const Op *op = graph_op_at(e->graph, e->stage->stage->terminals[terminal].consumer);
     uint32_t count = op->sink.column_count;
-    SinkEmit sink = {.op = op, .frame = frame_new(e, op, frame, nullptr), .out = e->stage->terminals[terminal]};
+    SinkEmit sink = {
+        .op = op, .frame = frame_new(e, op, frame, nullptr), .out = e->stage->terminals[terminal]};
     sink.values = arena_new_array(e->arena, Value, count + 1);
     sink.spellings = arena_new_array(e->arena, Value, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const SinkColumn *column = &op->sink.columns[i];
         if (column->within) continue;
         bool spelled = !expr_is_none(column->spelling);
-        bool needs_value = !spelled || !column->verbatim || graph_at(e->graph, column->value)->type->nullable;
+        bool needs_value = !spelled || !column->verbatim ||
+                           graph_at(e->graph, column->value)->type->nullable;
         if (needs_value) sink.values[i] = emit_expr(e, sink.frame, column->value);
         if (spelled) sink.spellings[i] = emit_expr(e, sink.frame, column->spelling);
     }

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-// ---- counters ------------------------------------------------------------------------------------
+// ---- counters -----------------------------------------------------------------------------------
 
 static Val counter_slot(Emit *e, uint32_t step, SbCount kind) {
     StageEmit *s = e->stage;
@@ -20,7 +20,8 @@ static Val counter_slot(Emit *e, uint32_t step, SbCount kind) {
     LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
     emit_store(e, emit_i64(e, 0), slot);
     emit_at(e, here);
-    arena_push(e->arena, s->counters, s->counter_count, s->counter_cap, ((Counter){step, kind, slot}));
+    arena_push(e->arena, s->counters, s->counter_count, s->counter_cap,
+               ((Counter){step, kind, slot}));
     return slot;
 }
 
@@ -36,7 +37,7 @@ Val stage_next_order(Emit *e) {
     return order;
 }
 
-// ---- consumers -----------------------------------------------------------------------------------
+// ---- consumers ----------------------------------------------------------------------------------
 
 void stage_judge_filters(Emit *e, Frame *frame, Block next) {
     const SourceOp *source = &frame->op->source;
@@ -65,7 +66,8 @@ static uint32_t consumers_of(const Emit *e, const Op *op, Consumer *out, uint32_
         if (member->inputs[0].i == op->id.i && count < max) out[count++] = (Consumer){member, 0};
     }
     for (uint32_t i = 0; i < stage->terminal_count; i++)
-        if (stage->terminals[i].op.i == op->id.i && count < max) out[count++] = (Consumer){nullptr, i};
+        if (stage->terminals[i].op.i == op->id.i && count < max)
+            out[count++] = (Consumer){nullptr, i};
     return count;
 }
 
@@ -105,7 +107,8 @@ static void deliver_explode(Emit *e, Frame *frame, const Op *op, Block next) {
     Value list = frame_column(e, frame, op->explode.column);
     const Type *elem = op->columns[op->explode.column].type;
     Val len = list.valid ? LLVMBuildSelect(e->b, list.valid, list.b, emit_i64(e, 0), "") : list.b;
-    Block some = emit_block(e, "some"), none = emit_block(e, "none"), head = emit_block(e, "element");
+    Block some = emit_block(e, "some"), none = emit_block(e, "none"),
+          head = emit_block(e, "element");
     Block latch = emit_block(e, "element_next");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, len, emit_i64(e, 0), ""), some, none);
     emit_at(e, none);
@@ -132,8 +135,10 @@ static void deliver_explode(Emit *e, Frame *frame, const Op *op, Block next) {
 
 static void deliver_sample(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
-    Val seed = emit_expr(e, out, op->sample.seed).a, share = emit_expr(e, out, op->sample.fraction).a;
-    Val keep = emit_callv(e, "sb_sampled", e->i1, arg(seed), arg(frame_identity(e, frame)), arg(share));
+    Val seed = emit_expr(e, out, op->sample.seed).a,
+        share = emit_expr(e, out, op->sample.fraction).a;
+    Val keep = emit_callv(e, "sb_sampled", e->i1, arg(seed), arg(frame_identity(e, frame)),
+                          arg(share));
     Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
     emit_branch(e, keep, kept, filtered);
     emit_at(e, filtered);
@@ -182,7 +187,8 @@ static void deliver_terminal(Emit *e, Frame *frame, uint32_t i, Block next) {
     const Terminal *terminal = &e->stage->stage->terminals[i];
     if (terminal->is_sink) terminal_sink(e, frame, i, next);
     else if (e->stage->left[i]) deliver_limited(e, frame, i, next);
-    else if (e->plan->breakers[terminal->index].kind == BREAK_GROUP) terminal_group(e, frame, i, next);
+    else if (e->plan->breakers[terminal->index].kind == BREAK_GROUP)
+        terminal_group(e, frame, i, next);
     else terminal_keep(e, frame, i, next);
 }
 
@@ -216,7 +222,7 @@ void stage_push(Emit *e, Frame *frame, Block next) {
     }
 }
 
-// ---- the function --------------------------------------------------------------------------------
+// ---- the function -------------------------------------------------------------------------------
 
 void stage_leave(Emit *e, SbStageStatus status) {
     emit_phi_add(e->stage->leave_status, emit_i32(e, (uint32_t)status), emit_here(e));

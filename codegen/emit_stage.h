@@ -67,7 +67,8 @@ Val  slots_equal(Emit *e, const Slot *slot, Val a, Val b);  // In two entries.
 Value slot_load(Emit *e, const Slot *slot, Val entry);
 void  slot_store(Emit *e, const Slot *slot, Value value, Val entry);
 
-// Functions of breakers (emit_breaker.c): merge, prefix, compare, equal; null where a breaker has none.
+// Functions of breakers (emit_breaker.c): merge, prefix, compare, equal; null where a breaker has
+// none.
 typedef struct BreakerFns {
     Val merge, prefix, compare, equal;
 } BreakerFns;

@@ -80,7 +80,8 @@ static bool link_library(TargetWork *work, LLVMModuleRef module) {
         again = false;
         for (size_t i = 0; i < stdlib_bitcode_count && i < FILES_MAX; i++) {
             if (linked[i]) continue;
-            LLVMModuleRef library = open_file(work, LLVMGetModuleContext(module), stdlib_bitcode[i]);
+            LLVMModuleRef library = open_file(work, LLVMGetModuleContext(module),
+                                              stdlib_bitcode[i]);
             if (!library) return false;
             if (!is_wanted(module, library)) {
                 LLVMDisposeModule(library);
@@ -107,14 +108,16 @@ static void name_level(TargetWork *work, LLVMModuleRef module) {
         if (LLVMIsDeclaration(f)) continue;
         LLVMContextRef ctx = LLVMGetModuleContext(module);
         LLVMAddAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex,
-            LLVMCreateStringAttribute(ctx, "target-cpu", 10, work->level->cpu, (unsigned)strlen(work->level->cpu)));
-        LLVMRemoveStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex, "target-features", 15);
+                                LLVMCreateStringAttribute(ctx, "target-cpu", 10, work->level->cpu,
+                                                          (unsigned)strlen(work->level->cpu)));
+        LLVMRemoveStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex, "target-features",
+                                         15);
         LLVMRemoveStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex, "tune-cpu", 8);
     }
 }
 
-// O1: row loops call and branch, so that the loop passes of O2 find nothing in them (measured: the same
-// speed, a quarter less time to compile). What must be inlined says so itself.
+// O1: row loops call and branch, so that the loop passes of O2 find nothing in them (measured: the
+// same speed, a quarter less time to compile). What must be inlined says so itself.
 static bool optimise(TargetWork *work, LLVMModuleRef module, LLVMTargetMachineRef machine) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(module, "default<O1>", machine, options);
@@ -169,7 +172,8 @@ void target_run(TargetWork *work) {
         module = nullptr;
         fail(work, "generated bitcode", "it does not parse");
     }
-    if (module && verify(work, module) && prepare(work, module, machine)) emit_result(work, module, machine);
+    if (module && verify(work, module) && prepare(work, module, machine))
+        emit_result(work, module, machine);
     if (module) LLVMDisposeModule(module);
     if (machine) LLVMDisposeTargetMachine(machine);
     LLVMContextDispose(ctx);

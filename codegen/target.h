@@ -1,4 +1,5 @@
-// Target: copies of the generated module for a CPU level, with the library inlined, optimised, as an object.
+// Target: copies of the generated module for a CPU level, with the library inlined, optimised, as
+// an object.
 #ifndef SBC_CODEGEN_TARGET_H
 #define SBC_CODEGEN_TARGET_H
 

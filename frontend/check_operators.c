@@ -143,7 +143,8 @@ static Value decimal_sum(Checker *checker, const AstExpr *expr, Value a, Value b
     Value *sides[] = {&a, &b};
     for (int i = 0; i < 2; i++) {
         if (sides[i]->type == type) continue;
-        // Capped at 38 digits the result may be narrower than an operand: then a cast, which judges.
+        // Capped at 38 digits the result may be narrower than an operand: then a cast, which
+        // judges.
         ExprOp op = type_holds(type, sides[i]->type) ? EXPR_WIDEN : EXPR_CAST;
         *sides[i] = node1(checker, op, type, expr->span, *sides[i]);
     }

@@ -246,7 +246,8 @@ typedef struct Choice {
     const Type *result;
 } Choice;
 
-// Chooses among the overloads of `call` and turns the arguments into what they take. False: reported.
+// Chooses among the overloads of `call` and turns the arguments into what they take. False:
+// reported.
 bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
                      size_t count, Choice *choice);
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);

@@ -235,7 +235,8 @@ static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     if (!symbol.len) fail(reader, "the C function");
     uint32_t pointers = pointer_params(&decl);
     decl.fn = (FnRef){.name = decl.name, .symbol = symbol, .pointers = pointers};
-    decl.agg = (AggRef){.name = decl.name, .symbol = symbol, .pointers = pointers, .state_align = 8};
+    decl.agg = (AggRef){
+        .name = decl.name, .symbol = symbol, .pointers = pointers, .state_align = 8};
     if (!result.type && !result.list_of && !result.nullable) decl.fn.traits |= FN_OUT;
     if (result.nullable) {
         decl.fn.traits |= FN_MAYBE;

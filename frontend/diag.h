@@ -52,9 +52,12 @@ Diags *diags_new(Arena *arena, SourceSet *sources);
 Diag *diag_add(Diags *diags, DiagCode code, Span span, const char *message, ...)
     __attribute__((format(printf, 4, 5)));
 void diag_label(Diags *diags, Diag *diag, Span span, const char *text, ...)
-    __attribute__((format(printf, 4, 5)));  // The first call labels the primary span if `span` is it.
-void diag_note(Diags *diags, Diag *diag, const char *text, ...) __attribute__((format(printf, 3, 4)));
-void diag_fix(Diags *diags, Diag *diag, const char *text, ...) __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 4,
+                          5)));  // The first call labels the primary span if `span` is it.
+void diag_note(Diags *diags, Diag *diag, const char *text, ...)
+    __attribute__((format(printf, 3, 4)));
+void diag_fix(Diags *diags, Diag *diag, const char *text, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // The closest of `names` to `wrong`, or an empty text when none is close.
 Text diag_did_you_mean(Text wrong, const Text *names, size_t count);

@@ -22,7 +22,8 @@ static void put_signature(Page *page, const AstStmt *stmt) {
     uint32_t open = stmt->name.span.end;
     uint32_t end = stmt->type ? stmt->type->span.start
                  : stmt->value ? stmt->value->span.start : stmt->from_span.start;
-    page->reserve = stmt->type ? stmt->type->span.end - stmt->type->span.start + sizeof " ->  =" : 2;
+    page->reserve = stmt->type ? stmt->type->span.end - stmt->type->span.start + sizeof " ->  ="
+                               : 2;
     page_put_seq(page, &(Seq){.open = "(", .close = ")", .items = stmt->params,
                               .stride = sizeof *stmt->params, .count = stmt->param_count,
                               .span = param_span, .emit = emit_param,

@@ -51,7 +51,8 @@ void *arena_alloc(Arena *arena, size_t size, size_t align) {
     Chunk *chunk = arena->chunk;
     size_t start = (chunk->used + align - 1) & ~(align - 1);
     if (start > chunk->capacity || size > chunk->capacity - start) {
-        size_t doubled = chunk->capacity < ((size_t)1 << 24) ? chunk->capacity * 2 : chunk->capacity;
+        size_t doubled = chunk->capacity < ((size_t)1 << 24) ? chunk->capacity * 2
+                                                             : chunk->capacity;
         arena->chunk = chunk = chunk_new(size > doubled ? size : doubled, chunk);
         start = 0;
     }

@@ -22,7 +22,8 @@ void *arena_copy(Arena *arena, const void *bytes, size_t size, size_t align);
 void *arena_grow(Arena *arena, void *items, size_t size, size_t align, size_t *cap, size_t want);
 
 #define arena_new_of(arena, T)            ((T *)arena_alloc((arena), sizeof(T), alignof(T)))
-#define arena_new_array(arena, T, count)  ((T *)arena_alloc((arena), sizeof(T) * (count), alignof(T)))
+#define arena_new_array(arena, T, count)                                                           \
+    ((T *)arena_alloc((arena), sizeof(T) * (count), alignof(T)))
 
 // Appends `value` to the arena array `items` with `count` used and `cap` there (all lvalues).
 #define arena_push(arena, items, count, cap, value)                                              \

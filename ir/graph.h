@@ -19,7 +19,8 @@ typedef enum OpKind {
 #include "ir/ops.def"
 } OpKind;
 
-// A step as the user wrote it: the unit of accounting. in + made = on + filtered + rejected + merged.
+// A step as the user wrote it: the unit of accounting. in + made = on + filtered + rejected +
+// merged.
 typedef struct Step {
     Text label;  // "where fare > 0.0", one line, at most 60 bytes.
     Span span;
@@ -130,7 +131,14 @@ typedef struct SortKey {
     bool   descending, nulls_first;
 } SortKey;
 
-typedef enum JoinKind { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI } JoinKind;
+typedef enum JoinKind {
+    JOIN_INNER,
+    JOIN_LEFT,
+    JOIN_RIGHT,
+    JOIN_FULL,
+    JOIN_SEMI,
+    JOIN_ANTI
+} JoinKind;
 
 // An output column of a join: column `index` of input `side`. A merged key takes the left value,
 // or the right one where the left row is missing.

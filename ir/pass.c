@@ -23,7 +23,8 @@ static void verify(const Graph *graph, const char *after) { (void)graph, (void)a
 static void verify(const Graph *graph, const char *after) {
     TextBuf errors = {0};
     if (!graph_verify(graph, &errors)) {
-        fprintf(stderr, "sbc: the graph is broken after %s:\n%.*s", after, (int)errors.len, errors.at);
+        fprintf(stderr, "sbc: the graph is broken after %s:\n%.*s", after, (int)errors.len,
+                errors.at);
         abort();
     }
     text_buf_free(&errors);

@@ -5,7 +5,8 @@
 #include "ir/graph.h"
 
 // Evaluates a node whose arguments are constants, as the job would. False: it faults or cannot be
-// known before the run; the node stays. The driver supplies it (the scalar library is not below ir/).
+// known before the run; the node stays. The driver supplies it (the scalar library is not below
+// ir/).
 typedef bool ConstEvalFn(void *self, const Graph *graph, ExprId expr, Const *result);
 
 typedef struct PassContext {

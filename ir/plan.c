@@ -26,7 +26,8 @@ static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
         planner->edges[op.i] = stages_breaker(planner, edge);
         stages_feed(planner, op, op, 0, planner->edges[op.i]);
     }
-    Stage stage = {.kind = STAGE_ROWS, .breaker = planner->edges[op.i], .zip_breaker = BREAKER_NONE};
+    Stage stage = {
+        .kind = STAGE_ROWS, .breaker = planner->edges[op.i], .zip_breaker = BREAKER_NONE};
     if (kept) stage.breaker = reader.breaker, stage.zip_breaker = reader.zip_breaker;
     *maker = (Maker){0};
     uint32_t made = stages_make(planner, op, stage);
@@ -156,7 +157,8 @@ static bool before_limit(const Graph *graph, OpId id) {
         const Op *op = &graph->ops[i];
         for (uint32_t k = 0; k < op->input_count; k++) {
             if (op->inputs[k].i != id.i) continue;
-            if (op->kind == OP_LIMIT || (streams(op->kind) && before_limit(graph, op->id))) return true;
+            if (op->kind == OP_LIMIT || (streams(op->kind) && before_limit(graph, op->id)))
+                return true;
         }
     }
     return false;

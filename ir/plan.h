@@ -51,7 +51,7 @@ typedef struct Breaker {
     // EDGE: where the source row was read, for rejects and PLACE behind it; SIZE_MAX: not needed.
     // {SbStr raw; int64_t offset, line; uint32_t source, file}, PLACE_BYTES.
     size_t      place_offset;
-    size_t      identity_offset;  // u64 identity of the row (docs/identity.md); SIZE_MAX: not needed.
+    size_t identity_offset;  // u64 identity of the row (docs/identity.md); SIZE_MAX: not needed.
     size_t      entry_bytes, entry_align;
     uint32_t    producers;   // Stages that feed it; all must end before it is finished.
     bool        limited;     // EDGE of a LIMIT: row and skip counts come from setup.

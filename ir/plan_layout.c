@@ -103,7 +103,8 @@ static void lay_group(Layout *layout, const Op *op, const Op *input) {
     breaker->state_offsets = arena_new_array(layout->arena, size_t, op->group.agg_count);
     for (uint32_t i = 0; i < op->group.agg_count; i++) {
         const AggRef *fn = op->group.aggs[i].fn;
-        size_t bytes = fn ? fn->state_bytes : COUNT_BYTES, align = fn ? fn->state_align : COUNT_BYTES;
+        size_t bytes = fn ? fn->state_bytes : COUNT_BYTES,
+               align = fn ? fn->state_align : COUNT_BYTES;
         bool read = used[op->group.key_count + i];
         breaker->state_offsets[i] = read ? take(breaker, bytes, align) : SIZE_MAX;
     }
@@ -160,7 +161,8 @@ static void lay_kept(Layout *layout, const Op *op) {
     const Plan *plan = layout->plan;
     size_t count = plan->graph->op_count;
     Usage usage = plan->usage;
-    usage.columns = arena_copy(layout->arena, usage.columns, sizeof(bool *) * count, alignof(bool *));
+    usage.columns = arena_copy(layout->arena, usage.columns, sizeof(bool *) * count,
+                               alignof(bool *));
     usage.columns[op->id.i] = arena_new_array(layout->arena, bool, op->column_count);
     uint32_t index = (uint32_t)(layout->breaker - plan->breakers);
     for (size_t s = 0; s < plan->stage_count; s++) {

@@ -19,7 +19,9 @@ static void print_input(TextBuf *buf, const Stage *stage) {
     switch (stage->kind) {
     case STAGE_SCAN: text_buf_format(buf, "scan of source %u", stage->source); break;
     case STAGE_ROWS: text_buf_format(buf, "rows of breaker %u", stage->breaker); break;
-    case STAGE_UNMATCHED: text_buf_format(buf, "unmatched rows of breaker %u", stage->breaker); break;
+    case STAGE_UNMATCHED:
+        text_buf_format(buf, "unmatched rows of breaker %u", stage->breaker);
+        break;
     }
     if (stage->zip_breaker != BREAKER_NONE)
         text_buf_format(buf, " zipped with breaker %u", stage->zip_breaker);
@@ -107,7 +109,9 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
     switch (stage->kind) {
     case STAGE_SCAN: text_buf_add(buf, TEXT("reads its source\n")); break;
     case STAGE_ROWS: text_buf_add(buf, TEXT("goes on with finished rows\n")); break;
-    case STAGE_UNMATCHED: text_buf_add(buf, TEXT("goes on with rows that nothing matched\n")); break;
+    case STAGE_UNMATCHED:
+        text_buf_add(buf, TEXT("goes on with rows that nothing matched\n"));
+        break;
     }
     for (uint32_t i = 0; i < stage->op_count; i++) {
         text_buf_add(buf, i ? TEXT("    fused with ") : TEXT("    begins with "));

@@ -37,7 +37,8 @@ uint32_t stages_make(Planner *planner, OpId root, Stage stage) {
     Maker *maker = &planner->makers[root.i];
     if (maker->count) {
         Order order = {maker->stages[maker->count - 1], index};
-        arena_push(planner->arena, planner->orders, planner->order_count, planner->order_cap, order);
+        arena_push(planner->arena, planner->orders, planner->order_count, planner->order_cap,
+                   order);
     }
     arena_push(planner->arena, maker->stages, maker->count, maker->cap, index);
     return index;

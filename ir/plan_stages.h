@@ -39,7 +39,8 @@ void stages_feed_sink(Planner *planner, OpId from, OpId sink, uint32_t index);
 void stages_need(Planner *planner, uint32_t stage, uint32_t breaker);
 // Would the makers of `from` wait for themselves if they needed `breaker`?
 bool stages_would_wait(const Planner *planner, OpId from, uint32_t breaker);
-// Puts the rows that `left` makes before those of `right`. False: that contradicts an order there is.
+// Puts the rows that `left` makes before those of `right`. False: that contradicts an order there
+// is.
 bool stages_order(Planner *planner, const Maker *left, const Maker *right);
 
 void stages_remark(Planner *planner, OpId producer, OpId consumer, const char *reason);

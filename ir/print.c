@@ -118,7 +118,8 @@ static void print_payload(TextBuf *buf, const Expr *node) {
         text_buf_quoted(buf, node->value.text);
         break;
     case EXPR_PARAM: case EXPR_FIELD: text_buf_format(buf, " %u", node->index); break;
-    case EXPR_COLUMN: case EXPR_RAW: text_buf_format(buf, " %u:%u", node->input, node->index); break;
+    case EXPR_COLUMN:
+    case EXPR_RAW: text_buf_format(buf, " %u:%u", node->input, node->index); break;
     case EXPR_PLACE: text_buf_format(buf, " %s", form_places[node->index]); break;
     case EXPR_ELSE: text_buf_format(buf, " %s", form_handlers[node->handler]); break;
     case EXPR_CALL:
@@ -129,8 +130,12 @@ static void print_payload(TextBuf *buf, const Expr *node) {
     case EXPR_IDIV: case EXPR_MOD: case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE:
     case EXPR_GT: case EXPR_GE: case EXPR_IS_NULL: case EXPR_NOT: case EXPR_AND: case EXPR_OR:
     case EXPR_COALESCE: case EXPR_IF: case EXPR_IN: case EXPR_CAST: case EXPR_WIDEN:
-    case EXPR_TO_F64: case EXPR_CONCAT: case EXPR_TEXT: case EXPR_STRUCT: case EXPR_LIST: case EXPR_INDEX:
-        break;
+    case EXPR_TO_F64:
+    case EXPR_CONCAT:
+    case EXPR_TEXT:
+    case EXPR_STRUCT:
+    case EXPR_LIST:
+    case EXPR_INDEX: break;
     }
 }
 
@@ -390,7 +395,8 @@ static void print_body(Printer *to, const Op *op) {
         break;
     case OP_EXPLODE: text_buf_format(to->buf, "    list %u\n", op->explode.column); break;
     case OP_GROUP:
-        for (uint32_t i = 0; i < op->group.key_count; i++) print_named(to, "key", &op->group.keys[i]);
+        for (uint32_t i = 0; i < op->group.key_count; i++)
+            print_named(to, "key", &op->group.keys[i]);
         for (uint32_t i = 0; i < op->group.agg_count; i++) print_agg(to, &op->group.aggs[i]);
         break;
     case OP_SORT: print_sort(to, op); break;
@@ -426,7 +432,8 @@ static void print_op(Printer *to, const Op *op) {
     text_buf_format(to->buf, "%%%u = %s", op->id.i, op_kind_name(op->kind));
     if (op->kind == OP_SOURCE) text_buf_format(to->buf, " %s", format_name(op->source.format));
     if (op->kind == OP_SINK) text_buf_format(to->buf, " %s", format_name(op->sink.format));
-    for (uint32_t i = 0; i < op->input_count; i++) text_buf_format(to->buf, " %%%u", op->inputs[i].i);
+    for (uint32_t i = 0; i < op->input_count; i++)
+        text_buf_format(to->buf, " %%%u", op->inputs[i].i);
     if (op->step.i != STEP_NONE.i) text_buf_format(to->buf, " step %u", op->step.i);
     if (op->name.len) {
         text_buf_add(to->buf, TEXT(" name "));

@@ -25,7 +25,8 @@ static ExprId read_use(Block *block) {
     if (reader_accept(reader, "none")) return EXPR_NONE;
     reader_expect(reader, "$");
     uint32_t number = reader_u32(reader);
-    if (!reader->failed && number >= block->count) reader_fail(reader, "an expression defined above");
+    if (!reader->failed && number >= block->count)
+        reader_fail(reader, "an expression defined above");
     return reader->failed ? EXPR_NONE : block->nodes[number];
 }
 
@@ -104,7 +105,8 @@ static void read_node(Block *block) {
     node.span = reader_span(reader);
     reader_line_end(reader);
     int arity = expr_op_arity(node.op);
-    if (arity >= 0 && count != (uint32_t)arity) reader_fail(reader, "as many arguments as it takes");
+    if (arity >= 0 && count != (uint32_t)arity)
+        reader_fail(reader, "as many arguments as it takes");
     if (reader->failed) return;
     ExprId id = graph_expr(block->graph, node, args, count);
     arena_push(reader->arena, block->nodes, block->count, block->cap, id);
@@ -240,7 +242,8 @@ static bool sort_line(Block *block) {
     SortKey key = {.key = read_use(block)};
     key.descending = reader_accept(reader, "desc");
     key.nulls_first = reader_accept(reader, "nulls_first");
-    arena_push(reader->arena, block->op->sort.keys, block->op->sort.count, block->caps[CAP_FIRST], key);
+    arena_push(reader->arena, block->op->sort.keys, block->op->sort.count, block->caps[CAP_FIRST],
+               key);
     return true;
 }
 
@@ -268,7 +271,8 @@ static bool join_line(Block *block) {
         column.index = reader_u32(reader);
         column.merged = reader_accept(reader, "merged");
         if (column.merged) column.merged_index = reader_u32(reader);
-        arena_push(reader->arena, op->join.columns, op->column_count, block->caps[CAP_SECOND], column);
+        arena_push(reader->arena, op->join.columns, op->column_count, block->caps[CAP_SECOND],
+                   column);
     } else return false;
     return true;
 }
@@ -296,7 +300,8 @@ static bool hint_line(Block *block) {
     if (reader_accept(reader, "text")) {
         hint->text = reader_string(reader);
     } else if (reader_accept(reader, "partition_key")) {
-        if (hint->partition_key_count == countof(hint->partition_key)) reader_fail(reader, "fewer keys");
+        if (hint->partition_key_count == countof(hint->partition_key))
+            reader_fail(reader, "fewer keys");
         else hint->partition_key[hint->partition_key_count++] = read_use(block);
     } else return false;
     return true;
@@ -327,7 +332,8 @@ static bool op_line(Block *block) {
     case OP_GROUP: return group_line(block);
     case OP_SORT: return sort_line(block);
     case OP_LIMIT:
-        return use_line(block, "count", &op->limit.count) || use_line(block, "skip", &op->limit.skip);
+        return use_line(block, "count", &op->limit.count) ||
+               use_line(block, "skip", &op->limit.skip);
     case OP_DISTINCT:
         if (!reader_accept(reader, "key")) return false;
         arena_push(reader->arena, op->distinct.keys, op->distinct.count, block->caps[CAP_FIRST],
@@ -336,8 +342,8 @@ static bool op_line(Block *block) {
     case OP_JOIN: return join_line(block);
     case OP_UNION:
         if (!reader_accept(reader, "right")) return false;
-        arena_push(reader->arena, op->union_.right_columns, op->column_count, block->caps[CAP_FIRST],
-                   reader_u32(reader));
+        arena_push(reader->arena, op->union_.right_columns, op->column_count,
+                   block->caps[CAP_FIRST], reader_u32(reader));
         return true;
     case OP_ZIP: return false;
     case OP_SHUFFLE: return use_line(block, "seed", &op->shuffle.seed);
@@ -413,7 +419,8 @@ static void read_op_body(Reader *reader, Graph *graph, Op *op) {
     uint32_t outs = 0;
     while (!reader->failed && reader_accept(reader, "out"))
         arena_push(reader->arena, op->columns, outs, block.caps[CAP_OUT], read_out(reader));
-    if (!counts_fit(op, op->column_count, outs)) reader_fail(reader, "as many columns as the payload has");
+    if (!counts_fit(op, op->column_count, outs))
+        reader_fail(reader, "as many columns as the payload has");
     op->column_count = outs;
     block_end(&block);
 }
@@ -443,7 +450,8 @@ static void read_op(Reader *reader, Graph *graph) {
     for (uint32_t i = 0; i < op->input_count; i++) {
         reader_expect(reader, "%");
         op->inputs[i] = (OpId){reader_u32(reader)};
-        if (!reader->failed && op->inputs[i].i >= op->id.i) reader_fail(reader, "an operator above");
+        if (!reader->failed && op->inputs[i].i >= op->id.i)
+            reader_fail(reader, "an operator above");
     }
     if (reader_accept(reader, "step")) op->step = (StepId){reader_u32(reader)};
     if (reader_accept(reader, "name")) op->name = reader_name(reader);

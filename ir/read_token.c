@@ -115,7 +115,8 @@ static void read_number(Reader *reader) {
 
 void reader_next(Reader *reader) {
     if (reader->failed) return;
-    while (peek(reader, 0) == ' ' || peek(reader, 0) == '\r' || peek(reader, 0) == '\t') reader->at++;
+    while (peek(reader, 0) == ' ' || peek(reader, 0) == '\r' || peek(reader, 0) == '\t')
+        reader->at++;
     if (peek(reader, 0) == '#')
         while (reader->at < reader->text.len && peek(reader, 0) != '\n') reader->at++;
     if (reader->token.kind == TOKEN_LINE) reader->line++;
@@ -204,7 +205,8 @@ static __int128 read_whole(Reader *reader, __int128 min, __int128 max) {
     bool good = !reader->failed;
     for (digits += minus; good && *digits; digits++) {
         unsigned digit = (unsigned)(*digits - '0');
-        good = digit <= 9 && (minus ? min < 0 : true) && value <= (limit - (digit <= limit ? digit : limit)) / 10;
+        good = digit <= 9 && (minus ? min < 0 : true) &&
+               value <= (limit - (digit <= limit ? digit : limit)) / 10;
         if (good && digit > limit) good = false;
         if (good) value = value * 10 + digit;
     }
@@ -352,7 +354,8 @@ static Const read_const(Reader *reader, const Type *base, int depth) {
     case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
         return (Const){.f = read_float(reader)};
     case TYPE_DECIMAL:
-        return (Const){.decimal = read_whole(reader, -(__int128)decimal_max, (__int128)decimal_max)};
+        return (Const){
+            .decimal = read_whole(reader, -(__int128)decimal_max, (__int128)decimal_max)};
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: return (Const){.text = reader_string(reader)};
     case TYPE_LIST: case TYPE_STRUCT: return read_items(reader, base, depth);
     case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR: break;

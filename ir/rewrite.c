@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 Rewrite rewrite_make(Graph *graph, RewriteNode *node, void *self) {
-    return (Rewrite){.graph = graph, .node = node, .self = self, .walk = walk_make(graph), .round = 1};
+    return (Rewrite){
+        .graph = graph, .node = node, .self = self, .walk = walk_make(graph), .round = 1};
 }
 
 void rewrite_forget(Rewrite *rewrite) { rewrite->round++; }

@@ -60,7 +60,8 @@ unsigned text_distance(Text a, Text b, unsigned limit) {
             unsigned best = above[j - 1] + (a.at[i - 1] != b.at[j - 1]);
             if (above[j] + 1 < best) best = above[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            bool swapped = i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] && a.at[i - 2] == b.at[j - 1];
+            bool swapped = i > 1 && j > 1 && a.at[i - 1] == b.at[j - 2] &&
+                           a.at[i - 2] == b.at[j - 1];
             if (swapped && above2[j - 2] + 1 < best) best = above2[j - 2] + 1;
             row[j] = best;
         }

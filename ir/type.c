@@ -195,7 +195,8 @@ static void print_field_name(TextBuf *buf, Text name) {
     bool word = name.len && !(name.at[0] >= '0' && name.at[0] <= '9');
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];
-        word &= c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        word &= c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                (c >= 'A' && c <= 'Z');
     }
     if (!word) text_buf_char(buf, '`');
     for (size_t i = 0; i < name.len; i++) {

@@ -193,7 +193,8 @@ static bool check_frame(Verifier *verifier, size_t index) {
     bool good = op->id.i == index && op->input_count == op_kind_inputs(op->kind);
     WANT(good, "its number or its inputs do not fit its kind");
     for (uint32_t i = 0; good && i < op->input_count; i++) {
-        good = op->inputs[i].i < index && graph_op_at(verifier->graph, op->inputs[i])->kind != OP_SINK;
+        good = op->inputs[i].i < index &&
+               graph_op_at(verifier->graph, op->inputs[i])->kind != OP_SINK;
         WANT(good, "input %u does not come before it", i);
     }
     WANT(op->step.i == STEP_NONE.i || op->step.i < verifier->graph->step_count,

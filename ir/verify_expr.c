@@ -117,7 +117,8 @@ static void check_nested(const Check *check) {
         bool known = first->kind == TYPE_STRUCT && node->index < first->field_count;
         want(check, known, "the argument has no such field");
         if (known)
-            want(check, same_base(first->fields[node->index].type, node->type), "it has another type");
+            want(check, same_base(first->fields[node->index].type, node->type),
+                 "it has another type");
     } else if (node->op == EXPR_LIST) {
         bool list = node->type->kind == TYPE_LIST;
         want(check, list, "the type is no list");
@@ -146,9 +147,13 @@ static void check_types(const Check *check) {
     case EXPR_MOD:
         check_arithmetic(check);
         break;
-    case EXPR_EQ: case EXPR_NE: case EXPR_LT: case EXPR_LE: case EXPR_GT: case EXPR_GE: case EXPR_IN:
-        check_compare(check);
-        break;
+    case EXPR_EQ:
+    case EXPR_NE:
+    case EXPR_LT:
+    case EXPR_LE:
+    case EXPR_GT:
+    case EXPR_GE:
+    case EXPR_IN: check_compare(check); break;
     case EXPR_NOT: case EXPR_AND: case EXPR_OR: check_logic(check); break;
     case EXPR_IS_NULL: want(check, is_bool(check->node->type), "the result is no bool"); break;
     case EXPR_COALESCE: case EXPR_IF: case EXPR_ELSE: check_choice(check); break;

@@ -99,7 +99,8 @@ void *sb_alloc_slow(SbCall *call, int64_t bytes);
 
 static inline void *sb_alloc(SbCall *call, int64_t bytes) {
     char *at = call->at;
-    if (__builtin_expect(bytes > call->end - at - SB_SLACK - 16, 0)) return sb_alloc_slow(call, bytes);
+    if (__builtin_expect(bytes > call->end - at - SB_SLACK - 16, 0))
+        return sb_alloc_slow(call, bytes);
     call->at = at + ((bytes + 15) & ~(int64_t)15);
     return at;
 }
@@ -223,12 +224,21 @@ typedef struct SbTask {
 } SbTask;
 
 // Accounting: in + made = on + filtered + rejected + merged, for each step. Generated code counts
-// MADE (the rows of a source, good and bad, that were judged; elements of an explode and matches of a join
-// beyond the first) and FILTERED (of filters, also those of a source; samples; empty explodes; left
-// rows that a join drops). sb_reject_* count REJECTED. The runtime fills in the rest: IN of a step is the sum of ON of
-// the steps in `from`; a group or distinct has as many ON as groups, the others are MERGED; a join MERGES its
-// right rows but those that come out unmatched; a zip its right rows; a limit FILTERS what it skips.
-typedef enum SbCount { SB_IN, SB_MADE, SB_ON, SB_FILTERED, SB_REJECTED, SB_MERGED, SB_COUNTS } SbCount;
+// MADE (the rows of a source, good and bad, that were judged; elements of an explode and matches of
+// a join beyond the first) and FILTERED (of filters, also those of a source; samples; empty
+// explodes; left rows that a join drops). sb_reject_* count REJECTED. The runtime fills in the
+// rest: IN of a step is the sum of ON of the steps in `from`; a group or distinct has as many ON as
+// groups, the others are MERGED; a join MERGES its right rows but those that come out unmatched; a
+// zip its right rows; a limit FILTERS what it skips.
+typedef enum SbCount {
+    SB_IN,
+    SB_MADE,
+    SB_ON,
+    SB_FILTERED,
+    SB_REJECTED,
+    SB_MERGED,
+    SB_COUNTS
+} SbCount;
 
 typedef int32_t SbStageFn(SbTask *task);
 
@@ -386,15 +396,15 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
                        const char *detail, int64_t detail_len);
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
                       const char *detail, int64_t detail_len);
-// The same behind a meeting (docs/rejects.md): raw is `memory`, a struct of type `row`, as JSON; and
-// for a row of a source that waited at a stage border.
+// The same behind a meeting (docs/rejects.md): raw is `memory`, a struct of type `row`, as JSON;
+// and for a row of a source that waited at a stage border.
 int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbType *row,
                        const void *memory, const char *detail, int64_t detail_len);
 int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                        const char *detail, int64_t detail_len);
 
-// At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an output
-// reached its quota; the stage then returns SB_STAGE_FULL.
+// At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an
+// output reached its quota; the stage then returns SB_STAGE_FULL.
 int32_t sb_task_border(SbTask *task);
 
 // Frees what was allocated in the task's scratch memory; called between rows when a first block
@@ -404,7 +414,8 @@ void sb_scratch_rewind(SbCall *call);
 // The path of a file of a source.
 SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file);
 
-// The line of the row that begins at `offset` of the input text; offsets of one unit come ascending.
+// The line of the row that begins at `offset` of the input text; offsets of one unit come
+// ascending.
 int64_t sb_row_line(SbTask *task, int64_t offset);
 
 // `bytes` of scratch memory: sb_alloc as a call.
@@ -426,7 +437,8 @@ int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t 
 // The call context whose memory lives as long as the table: for aggregate states.
 SbCall *sb_groups_call(SbGroups *groups);
 
-// A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the limit.
+// A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the
+// limit.
 SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes);
 // A copy of bytes that lives as long as the rows. nullptr: over the limit.
 const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len);

@@ -29,7 +29,9 @@ struct SbBreakerState {
     _Atomic int32_t status;   // The first fault of a parallel step.
 };
 
-static bool is_group(const SbBreakerState *breaker) { return breaker->what->kind == SB_BREAK_GROUP; }
+static bool is_group(const SbBreakerState *breaker) {
+    return breaker->what->kind == SB_BREAK_GROUP;
+}
 
 // Arrays as long as a sort are touched in random order: each small page would be a fault.
 static void advise_huge(char *memory, int64_t bytes) {
@@ -145,7 +147,8 @@ static void merge_radix(void *arg, uint32_t radix, uint32_t thread) {
 
 static int32_t merge_parallel(SbBreakerState *breaker, SbParallel *parallel) {
     size_t cells = (size_t)breaker->threads * RADIXES;
-    Merge merge = {breaker, calloc(cells, sizeof *merge.buckets), calloc(cells, sizeof *merge.counts)};
+    Merge merge = {breaker, calloc(cells, sizeof *merge.buckets),
+                   calloc(cells, sizeof *merge.counts)};
     breaker->merged = calloc(RADIXES, sizeof *breaker->merged);
     if (!merge.buckets || !merge.counts || !breaker->merged) breaker->status = SB_FAULT_TOO_LARGE;
     if (!breaker->status) parallel->each(parallel, breaker->threads, bucket_part, &merge);

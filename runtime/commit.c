@@ -12,10 +12,12 @@ int64_t stage_wants(const StageRun *run, uint32_t t) {
     if (terminal & SB_TERMINAL_SINK) {
         const Sink *sink = &job->sinks[terminal & ~SB_TERMINAL_SINK];
         if (sink->done) return 0;
-        return job->options.first_rows == INT64_MAX ? INT64_MAX : job->options.first_rows - sink->rows;
+        return job->options.first_rows == INT64_MAX ? INT64_MAX
+                                                    : job->options.first_rows - sink->rows;
     }
     const Edge *edge = &job->edges[terminal];
-    if (job->what->breakers[terminal].kind != SB_BREAK_EDGE || edge->limit == INT64_MAX) return INT64_MAX;
+    if (job->what->breakers[terminal].kind != SB_BREAK_EDGE || edge->limit == INT64_MAX)
+        return INT64_MAX;
     return edge->limit > edge->rows ? edge->limit - edge->rows : 0;
 }
 
@@ -45,7 +47,8 @@ static bool ran_past(const StageRun *run, const UnitResult *result) {
 static bool run_exactly(StageRun *run, UnitResult *result, uint32_t thread) {
     SbTaskState *state = &run->tasks[thread];
     result_reset(result, &run->setup);
-    for (uint32_t t = 0; t < run->stage->terminal_count; t++) result->quota[t] = stage_wants(run, t);
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++)
+        result->quota[t] = stage_wants(run, t);
     if (!units_again(&run->units, &result->unit, &state->buffer, &result->trouble)) return false;
     task_run(state, result);
     return true;
@@ -75,7 +78,8 @@ static bool take_rejects(StageRun *run, UnitResult *result) {
     bool fails = list->items[list->count - 1].fails;
     if (fails) {
         job->failing_list.memory = &job->memory;
-        RejectList last = {.items = &list->items[list->count - 1], .count = 1, .memory = &job->memory};
+        RejectList last = {
+            .items = &list->items[list->count - 1], .count = 1, .memory = &job->memory};
         if (!rejects_move(&job->failing_list, &last)) {
             return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
         }
@@ -113,8 +117,8 @@ static bool take_failure(StageRun *run, const UnitResult *result) {
     }
     if (result->failure.fault == SB_FAULT_TOO_LARGE || result->failure.fault == SB_OK) {
         return trouble_set(&job->trouble, TROUBLE_MEMORY,
-                           "'%.*s' needs more than the %lld bytes that --memory gives", (int)label.len,
-                           label.ptr, (long long)job->memory.limit);
+                           "'%.*s' needs more than the %lld bytes that --memory gives",
+                           (int)label.len, label.ptr, (long long)job->memory.limit);
     }
     return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
                        rejects_fault_text(result->failure.fault));
@@ -190,7 +194,8 @@ static bool take_rows(StageRun *run, UnitResult *result, ExtentList *extents) {
         if (terminal & SB_TERMINAL_SINK) {
             if (!take_output(run, result, t, extents)) return false;
         } else if (result->batches[t]) {
-            if (!edge_add(run->job, terminal, (EdgeBatch){result->batches[t], run->stage->rank})) return false;
+            if (!edge_add(run->job, terminal, (EdgeBatch){result->batches[t], run->stage->rank}))
+                return false;
             result->batches[t] = nullptr;
         }
     }
@@ -207,7 +212,8 @@ bool stage_commit(StageRun *run, UnitResult *result, uint32_t thread, ExtentList
         if (job->trouble.kind == TROUBLE_NONE) job->trouble = result->trouble;
         return false;
     }
-    for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++) job->counts[i] += result->counts[i];
+    for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
+        job->counts[i] += result->counts[i];
     bool good = take_rejects(run, result) && take_failure(run, result);
     if (!take_source(run, result) || !good || !take_rows(run, result, extents)) return false;
     return !stage_nobody_wants(run);

@@ -1,4 +1,5 @@
-// Compress: one member (gzip), frame (zstd, lz4) at a time; members one behind the other are a file.
+// Compress: one member (gzip), frame (zstd, lz4) at a time; members one behind the other are a
+// file.
 #ifndef SBC_RUNTIME_COMPRESS_H
 #define SBC_RUNTIME_COMPRESS_H
 

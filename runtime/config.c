@@ -19,7 +19,8 @@ typedef struct Config {
 // "  --> run.yaml:3:8", the line and a caret below it; lives as long as the process.
 static char *show_place(const Config *config, yaml_mark_t mark) {
     size_t at = 0;
-    for (size_t line = 0; line < mark.line && at < config->len; at++) line += config->text[at] == '\n';
+    for (size_t line = 0; line < mark.line && at < config->len; at++)
+        line += config->text[at] == '\n';
     size_t end = at;
     while (end < config->len && config->text[end] != '\n' && end - at < 200) end++;
     char *shown = nullptr;
@@ -52,13 +53,16 @@ static SbStr config_name(const void *self, uint32_t index) {
 static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value) {
     bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
                 kind == OPTION_LICENSES || kind == OPTION_OVERWRITE;
-    if (value->type != YAML_SCALAR_NODE) return fail_at(config, value->start_mark, "expected one value");
-    if (kind == OPTION_CONFIG) return fail_at(config, value->start_mark, "a configuration names no other");
+    if (value->type != YAML_SCALAR_NODE)
+        return fail_at(config, value->start_mark, "expected one value");
+    if (kind == OPTION_CONFIG)
+        return fail_at(config, value->start_mark, "a configuration names no other");
     if (config->options->seen & 1u << kind) return true;
     const char *text = (const char *)value->data.scalar.value;
     if (flag) {
         if (strcmp(text, "false") == 0) return true;
-        if (strcmp(text, "true") != 0) return fail_at(config, value->start_mark, "expected true or false");
+        if (strcmp(text, "true") != 0)
+            return fail_at(config, value->start_mark, "expected true or false");
         text = nullptr;
     }
     // The document dies with this file; the value does not.
@@ -97,7 +101,8 @@ static bool read_pair(Config *config, yaml_node_t *key, yaml_node_t *value) {
     SbStr name = {(const char *)key->data.scalar.value, (int64_t)key->data.scalar.length};
     OptionKind kind = options_find(name.ptr, (size_t)name.len);
     if (kind != OPTION_KINDS) {
-        if (config->set & 1u << kind) return fail_at(config, key->start_mark, "the name stands twice");
+        if (config->set & 1u << kind)
+            return fail_at(config, key->start_mark, "the name stands twice");
         config->set |= 1u << kind;
         return set_option(config, kind, value);
     }
@@ -146,7 +151,8 @@ static bool load(Config *config) {
     bool whole = config->text && !ferror(file) && config->len < CONFIG_BYTES_MAX;
     fclose(file);
     if (whole) return true;
-    return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot read '%s', or it is over 1 MiB", path);
+    return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot read '%s', or it is over 1 MiB",
+                       path);
 }
 
 bool config_read(Options *options, const SbJob *job, Trouble *trouble) {

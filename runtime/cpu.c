@@ -17,7 +17,8 @@ static uint64_t saved_state(void) {
 
 int cpu_level(void) {
     uint32_t a, b, c, d, features;
-    if (!__get_cpuid(1, &a, &b, &features, &d) || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return -1;
+    if (!__get_cpuid(1, &a, &b, &features, &d) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return -1;
     uint32_t v3_1 = bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C | bit_POPCNT;
     uint32_t v3_7 = bit_AVX2 | bit_BMI | bit_BMI2;
     uint32_t v4_7 = bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL;

@@ -28,7 +28,8 @@ bool durable_make_folder(const char *path, Trouble *trouble) {
         if (*at != '/' && *at != '\0') continue;
         char end = *at;
         *at = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST) good = failed("make the folder", copy, trouble);
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            good = failed("make the folder", copy, trouble);
         *at = end;
         if (end == '\0') break;
     }
@@ -47,7 +48,8 @@ bool durable_create(DurableFile *file, const char *path, bool replace, Trouble *
         if (!made) return false;
     }
     file->path = strdup(path);
-    if (!file->path || asprintf(&file->temporary, "%.*s.%s.XXXXXX", folder, path, path + folder) < 0) {
+    if (!file->path ||
+        asprintf(&file->temporary, "%.*s.%s.XXXXXX", folder, path, path + folder) < 0) {
         file->temporary = nullptr;
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
     }
@@ -91,7 +93,8 @@ bool durable_publish(DurableFile *file, Trouble *trouble) {
     int status = renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path, flags);
     if (status != 0 && errno == EINVAL && flags) status = rename(file->temporary, file->path);
     if (status != 0 && errno == EEXIST) {
-        return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists since the job began", file->path);
+        return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists since the job began",
+                           file->path);
     }
     if (status != 0) return failed("rename a file to", file->path, trouble);
     free(file->temporary);

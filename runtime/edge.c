@@ -14,7 +14,8 @@ bool edge_add(Job *job, uint32_t breaker, EdgeBatch batch) {
         edge->cap = cap;
     }
     uint32_t at = edge->count++;
-    for (; at > 0 && edge->batches[at - 1].rank > batch.rank; at--) edge->batches[at] = edge->batches[at - 1];
+    for (; at > 0 && edge->batches[at - 1].rank > batch.rank; at--)
+        edge->batches[at] = edge->batches[at - 1];
     edge->batches[at] = batch;
     edge->rows += batch.rows->count;
     return true;

@@ -44,8 +44,8 @@ static int64_t read_some(Feed *feed, char *to, int64_t size, int64_t at) {
         return -1;
     }
     if (got == 0) {
-        trouble_set(feed->trouble, TROUBLE_SOURCE_CHANGED, "'%s' became shorter while the job read it",
-                    feed->file->path);
+        trouble_set(feed->trouble, TROUBLE_SOURCE_CHANGED,
+                    "'%s' became shorter while the job read it", feed->file->path);
         return -1;
     }
     return got;
@@ -91,7 +91,8 @@ static int64_t last_row(const Feed *feed, int64_t begin, int64_t target) {
 
 static bool is_comment(const Feed *feed, int64_t at) {
     SbStr comment = feed->source->dialect.comment;
-    return feed->source->what->format == SB_CSV && comment.len > 0 && at + comment.len <= feed->len &&
+    return feed->source->what->format == SB_CSV && comment.len > 0 &&
+           at + comment.len <= feed->len &&
            memcmp(feed->buffer->ptr + at, comment.ptr, (size_t)comment.len) == 0;
 }
 
@@ -207,7 +208,8 @@ FeedEnd feed_rows(Feed *feed, Unit *unit, int64_t begin, int64_t target, bool ex
         if (end < 0 && feed->ended) end = feed->len;
         if (end >= 0) break;
         if (!exact) return FEED_UNSURE;
-        if (feed->len - target > row_max + 2) return leave_out(feed, unit, last_row(feed, begin, target));
+        if (feed->len - target > row_max + 2)
+            return leave_out(feed, unit, last_row(feed, begin, target));
         want = 2 * feed->len < target + row_max + 4 ? 2 * feed->len : target + row_max + 4;
     }
     if (end - begin > row_max) {

@@ -22,7 +22,8 @@ SbStr files_path(const Source *source, const SbEntry *entry, uint32_t *file) {
 }
 
 // The decompressed bytes of a file in scratch memory. ptr nullptr with *too_long: over row_max.
-static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long, Trouble *trouble) {
+static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long,
+                      Trouble *trouble) {
     Source *source = state->setup->files;
     int64_t cap = file->stream ? 1 << 20 : file->size + 1, len = 0;
     *too_long = false;

@@ -74,7 +74,8 @@ static bool add(PathList *list, const char *path, Trouble *trouble) {
 }
 
 static bool cannot(const char *what, const char *path, Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot %s '%s': %s", what, path, strerror(errno));
+    return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot %s '%s': %s", what, path,
+                       strerror(errno));
 }
 
 typedef struct Walk {
@@ -107,7 +108,9 @@ static bool take(Walk *w, const char *path, const char *rest) {
 // Everything in `folder` whose name matches `component`; `**` keeps itself for what lies below.
 static bool walk_folder(Walk *w, const char *folder, const char *component, const char *rest) {
     DIR *dir = opendir(folder[0] == '\0' ? "." : folder);
-    if (!dir) return errno == ENOENT || errno == ENOTDIR ? true : cannot("read the folder", folder, w->trouble);
+    if (!dir)
+        return errno == ENOENT || errno == ENOTDIR ? true
+                                                   : cannot("read the folder", folder, w->trouble);
     bool deep = strcmp(component, "**") == 0, good = true;
     for (struct dirent *entry; good && (entry = readdir(dir));) {
         const char *name = entry->d_name;
@@ -124,7 +127,8 @@ static bool walk_folder(Walk *w, const char *folder, const char *component, cons
             struct stat about;
             char *again = join("**", *rest ? rest : "*");
             if (!again) good = trouble_set(w->trouble, TROUBLE_MEMORY, "no memory for a path");
-            else if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) good = walk(w, path, again);
+            else if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode))
+                good = walk(w, path, again);
             free(again);
         }
         free(path);
@@ -135,7 +139,8 @@ static bool walk_folder(Walk *w, const char *folder, const char *component, cons
 
 static bool walk(Walk *w, const char *folder, const char *pattern) {
     if (w->depth == WALK_DEPTH_MAX) {
-        return trouble_set(w->trouble, TROUBLE_NO_MATCH, "folders are nested too deeply at '%s'", folder);
+        return trouble_set(w->trouble, TROUBLE_NO_MATCH, "folders are nested too deeply at '%s'",
+                           folder);
     }
     w->depth++;
     size_t len = strcspn(pattern, "/");

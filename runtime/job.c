@@ -37,9 +37,9 @@ static bool allocate(Job *job) {
     setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
     setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
     bool good = job->counts && job->sources && job->sinks && job->breakers && job->producers &&
-                job->edges && job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
-                setup->source_counts && setup->source_row_max && setup->sink_paths &&
-                setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+                job->edges && job->tables && job->kept && job->unmatched_rows &&
+                setup->source_paths && setup->source_counts && setup->source_row_max &&
+                setup->sink_paths && setup->sink_bytes && setup->limit_rows && setup->skip_rows;
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
     return good || no_memory(job);
 }
@@ -74,7 +74,8 @@ static bool set_limits(Job *job) {
         job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};
     }
     if (job->limits.rows < 0 && job->limits.share < 0) job->limits.rows = 0;
-    if (job->limits.rows >= 0) snprintf(job->limit_text, sizeof job->limit_text, "%lld", (long long)job->limits.rows);
+    if (job->limits.rows >= 0)
+        snprintf(job->limit_text, sizeof job->limit_text, "%lld", (long long)job->limits.rows);
     else snprintf(job->limit_text, sizeof job->limit_text, "%g%%", job->limits.share * 100);
     return true;
 }
@@ -89,7 +90,8 @@ static bool run_setup(Job *job) {
     int32_t status = job->what->setup ? job->what->setup(setup) : SB_OK;
     if (status != SB_OK) {
         return trouble_set(&job->trouble, TROUBLE_SETUP, "%s: %.*s", rejects_fault_text(status),
-                           (int)job->call.detail.len, job->call.detail.ptr ? job->call.detail.ptr : "");
+                           (int)job->call.detail.len,
+                           job->call.detail.ptr ? job->call.detail.ptr : "");
     }
     return set_limits(job);
 }
@@ -98,11 +100,14 @@ static bool run_setup(Job *job) {
 
 static bool open_sources(Job *job) {
     for (uint32_t s = 0; s < job->what->source_count; s++) {
-        SourceSetup setup = {.paths = job->setup.source_paths[s], .row_max = job->setup.source_row_max[s],
-                             .count = job->setup.source_counts[s], .partition = job->options.partition,
+        SourceSetup setup = {.paths = job->setup.source_paths[s],
+                             .row_max = job->setup.source_row_max[s],
+                             .count = job->setup.source_counts[s],
+                             .partition = job->options.partition,
                              .cancel_fd = job->cancel_fd};
         job->sources[s].number = s;
-        if (!source_open(&job->sources[s], &job->what->sources[s], &setup, &job->trouble)) return false;
+        if (!source_open(&job->sources[s], &job->what->sources[s], &setup, &job->trouble))
+            return false;
     }
     return true;
 }
@@ -157,14 +162,17 @@ static bool open_sinks(Job *job) {
     static const char *const extensions[] = {"csv", "jsonl", "txt"};
     const SbSetup *setup = &job->setup;
     SbStr rejects = setup->rejects_path;
-    if (job->options.rejects) rejects = (SbStr){job->options.rejects, (int64_t)strlen(job->options.rejects)};
+    if (job->options.rejects)
+        rejects = (SbStr){job->options.rejects, (int64_t)strlen(job->options.rejects)};
     job->has_rejects_sink = rejects.len > 0;
     for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
         bool own = s == job->what->sink_count;
         const SbSink *what = own ? nullptr : &job->what->sinks[s];
-        SinkSetup open = {.path = own ? rejects : setup->sink_paths[s], .header = own ? (SbStr){0} : what->header,
+        SinkSetup open = {.path = own ? rejects : setup->sink_paths[s],
+                          .header = own ? (SbStr){0} : what->header,
                           .quote = own || what->format != SB_CSV ? 0 : what->quote,
-                          .part_bytes = own ? 0 : setup->sink_bytes[s], .replace = job->options.overwrite,
+                          .part_bytes = own ? 0 : setup->sink_bytes[s],
+                          .replace = job->options.overwrite,
                           .extension = own ? "jsonl" : extensions[what->format]};
         if (!sink_open(&job->sinks[s], &open, &job->trouble) || !check_paths(job, s)) return false;
     }
@@ -178,7 +186,8 @@ static bool open_job(Job *job) {
         SbStage *stage = &job->what->stages[s];
         if (level >= 1 && stage->run_level[1]) stage->run = stage->run_level[1];
         else if (level >= 0 && stage->run_level[0]) stage->run = stage->run_level[0];
-        if (!stage->run) return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v3");
+        if (!stage->run)
+            return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v3");
     }
     sb_memory_open(&job->memory, options->memory ? options->memory : cpu_memory() / 5 * 4);
     if (!allocate(job)) return false;
@@ -196,8 +205,10 @@ static void close_job(Job *job) {
         edge_close(job, b);
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
     }
-    for (uint32_t s = 0; job->sources && s < job->what->source_count; s++) source_close(&job->sources[s]);
-    for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++) sink_close(&job->sinks[s]);
+    for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
+        source_close(&job->sources[s]);
+    for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++)
+        sink_close(&job->sinks[s]);
     job->rejects.memory = job->failing_list.memory = &job->memory;
     rejects_close(&job->rejects);
     rejects_close(&job->failing_list);
@@ -205,10 +216,11 @@ static void close_job(Job *job) {
     options_close(&job->options);
     sb_scratch_close(&job->call);
     SbSetup *setup = &job->setup;
-    void *all[] = {job->counts, job->sources, job->sinks, job->breakers, job->producers, job->edges,
-                   job->tables, job->kept, job->unmatched_rows, setup->source_paths, setup->source_counts,
-                   setup->source_row_max, setup->sink_paths, setup->sink_bytes, setup->limit_rows,
-                   setup->skip_rows};
+    void *all[] = {
+        job->counts,         job->sources,        job->sinks,           job->breakers,
+        job->producers,      job->edges,          job->tables,          job->kept,
+        job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
+        setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     if (job->cancel_fd >= 0) close(job->cancel_fd);
 }
@@ -237,7 +249,8 @@ static bool run_stages(Job *job) {
     return true;
 }
 
-// Judges the limits over all records; `over` is the number of records up to the one that is too many.
+// Judges the limits over all records; `over` is the number of records up to the one that is too
+// many.
 static bool within_limits(Job *job, uint32_t *over) {
     rejects_sort(&job->rejects);
     *over = job->rejects.count;
@@ -262,8 +275,10 @@ static bool write_rejects(Job *job, uint32_t count) {
     Text text = {0};
     rejects_text(&job->rejects, count, job->what, rejects_format(job), &text);
     ExtentList extents = {0};
-    bool good = !text.failed ? sink_take(sink, text.ptr, text.len, count, &extents, &job->trouble) : no_memory(job);
-    for (size_t i = 0; good && i < extents.count; i++) good = sink_write(&extents.items[i], &job->trouble);
+    bool good = !text.failed ? sink_take(sink, text.ptr, text.len, count, &extents, &job->trouble)
+                             : no_memory(job);
+    for (size_t i = 0; good && i < extents.count; i++)
+        good = sink_write(&extents.items[i], &job->trouble);
     free(extents.items);
     sb_text_close(&text);
     return good && sink_finish(sink, &job->trouble);
@@ -274,7 +289,8 @@ static bool publish(Job *job) {
     for (uint32_t s = 0; s < job->what->sink_count; s++) {
         if (!sink_finish(&job->sinks[s], &job->trouble)) return false;
     }
-    if (atomic_load(&job->cancel)) return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (atomic_load(&job->cancel))
+        return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     for (uint32_t s = 0; s < count; s++) {
         if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
     }
@@ -284,14 +300,16 @@ static bool publish(Job *job) {
 // The end of a job that ran all its stages or passed a limit. Returns the exit code.
 static int finish(Job *job, bool ran) {
     uint32_t over = job->rejects.count;
-    bool data_failed = job->trouble.kind == TROUBLE_NONE && (job->failing || !within_limits(job, &over));
+    bool data_failed = job->trouble.kind == TROUBLE_NONE &&
+                       (job->failing || !within_limits(job, &over));
     if (data_failed && job->failing) {
         rejects_sort(&job->rejects);
         over = rejects_before(&job->rejects, job->failing);
     }
     job_summary_count(job);
     if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, over)) {
-        if (data_failed && job->has_rejects_sink) sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
+        if (data_failed && job->has_rejects_sink)
+            sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
         if (!data_failed && ran) publish(job);
     }
     bool done = job->trouble.kind == TROUBLE_NONE && !data_failed;
@@ -305,7 +323,9 @@ static int finish(Job *job, bool ran) {
     if (!done) fputc('\n', stderr);
     job_summary_print(job, done, stderr);
     stats_print(job, done, stderr);
-    return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble) : data_failed ? 1 : 0;
+    return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
+           : data_failed                     ? 1
+                                             : 0;
 }
 
 // What the job says of itself. False: nothing of the kind was asked for.
@@ -326,7 +346,8 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     if (what->abi_version != SB_ABI_VERSION) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
     }
-    if (job.trouble.kind != TROUBLE_NONE || !options_read(&job.options, what, argc, argv, &job.trouble)) {
+    if (job.trouble.kind != TROUBLE_NONE ||
+        !options_read(&job.options, what, argc, argv, &job.trouble)) {
         trouble_print(&job.trouble, stderr);
         options_close(&job.options);
         return trouble_exit_code(&job.trouble);

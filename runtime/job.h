@@ -70,7 +70,7 @@ typedef struct Job {
     _Atomic int  cancel;         // Interrupted.
     int          cancel_fd;
     Trouble      trouble;        // Why it ends early.
-    bool         over_limit;     // The row limit is passed; the stages that remain cannot change that.
+    bool over_limit;  // The row limit is passed; the stages that remain cannot change that.
     uint32_t     over_count;     // Records of the rejects file then.
     int64_t      started_ns;
 } Job;

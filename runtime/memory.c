@@ -17,8 +17,9 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
         return false;
     }
     int64_t peak = atomic_load_explicit(&memory->peak, memory_order_relaxed);
-    while (used > peak && !atomic_compare_exchange_weak_explicit(
-                              &memory->peak, &peak, used, memory_order_relaxed, memory_order_relaxed)) {
+    while (used > peak &&
+           !atomic_compare_exchange_weak_explicit(&memory->peak, &peak, used, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
     }
     return true;
 }

@@ -206,7 +206,8 @@ bool options_add_text(Options *options, ParamText text, Trouble *trouble) {
 // ---- command line ---------------------------------------------------------------------------
 
 static bool unknown_option(const SbJob *job, SbStr name, Trouble *trouble) {
-    trouble_set(trouble, TROUBLE_UNKNOWN_OPTION, "unknown option '--%.*s'", (int)name.len, name.ptr);
+    trouble_set(trouble, TROUBLE_UNKNOWN_OPTION, "unknown option '--%.*s'", (int)name.len,
+                name.ptr);
     SbStr near = options_nearest(name, option_name, job, OPTION_KINDS + job->param_count);
     if (near.len > 0) trouble_fix(trouble, "did you mean '--%.*s'?", (int)near.len, near.ptr);
     return false;
@@ -235,11 +236,13 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
         SbStr param = job->params[i].name;
         if ((size_t)param.len != len || memcmp(param.ptr, name, len) != 0) continue;
         if (!value && job->params[i].type->kind == SB_BOOL) value = "true";
-        if (value) return options_add_text(options, (ParamText){.param = i, .text = value}, trouble);
+        if (value)
+            return options_add_text(options, (ParamText){.param = i, .text = value}, trouble);
         return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=VALUE", name, name);
     }
     if (options_is_later(name, len)) {
-        return trouble_set(trouble, TROUBLE_NOT_YET, "--%.*s is not in this version", (int)len, name);
+        return trouble_set(trouble, TROUBLE_NOT_YET, "--%.*s is not in this version", (int)len,
+                           name);
     }
     return unknown_option(job, (SbStr){name, (int64_t)len}, trouble);
 }

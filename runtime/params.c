@@ -95,8 +95,9 @@ static bool bad_value(const SbParam *param, const ParamText *text, const SbType 
     char name[160];
     params_type_text(type, name, sizeof name);
     if (text->from_config) {
-        trouble_set(trouble, TROUBLE_PARAM_VALUE, "'%s' is no %s, the type of '%.*s'\n%s", text->text,
-                    name, (int)param->name.len, param->name.ptr, text->shown ? text->shown : "");
+        trouble_set(trouble, TROUBLE_PARAM_VALUE, "'%s' is no %s, the type of '%.*s'\n%s",
+                    text->text, name, (int)param->name.len, param->name.ptr,
+                    text->shown ? text->shown : "");
     } else {
         trouble_set(trouble, TROUBLE_PARAM_VALUE, "--%.*s=%s: '%s' is no %s", (int)param->name.len,
                     param->name.ptr, text->text, text->text, name);
@@ -142,7 +143,8 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
                            (int)param->name.len, param->name.ptr);
     }
     char *value = sb_alloc(call, type->size), *elems = sb_alloc(call, (int64_t)elem->size * count);
-    if (!value || !elems) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
+    if (!value || !elems)
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
     memset(value, 0, type->size);
     memset(elems, 0, (size_t)elem->size * count);
     int64_t taken = 0;
@@ -169,7 +171,8 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
 bool params_read(Params *params, const SbJob *job, const Options *options, SbCall *call,
                  Trouble *trouble) {
     params->values = calloc(job->param_count + 1, sizeof *params->values);
-    if (!params->values) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
+    if (!params->values)
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
     for (uint32_t i = 0; i < job->param_count; i++) {
         if (!read_param(params, job, options, i, call, trouble)) return false;
     }

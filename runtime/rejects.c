@@ -87,7 +87,8 @@ bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts) {
 
 bool rejects_move(RejectList *list, RejectList *from) {
     if (!grow(list, from->count)) return false;
-    if (from->count > 0) memcpy(list->items + list->count, from->items, from->count * sizeof *from->items);
+    if (from->count > 0)
+        memcpy(list->items + list->count, from->items, from->count * sizeof *from->items);
     list->count += from->count;
     list->weight += from->weight;
     list->bytes += from->bytes;
@@ -156,13 +157,15 @@ bool rejects_over_share(const RejectList *list, double share, uint32_t source, i
         int64_t now = reject->row + reject->weight;
         if (source != UINT32_MAX && begun && (double)rejected > share * (double)now) return true;
     }
-    if (!begun && rows >= SHARE_ROWS_MIN && (double)rejected > share * (double)SHARE_ROWS_MIN) return true;
+    if (!begun && rows >= SHARE_ROWS_MIN && (double)rejected > share * (double)SHARE_ROWS_MIN)
+        return true;
     return (double)rejected > share * (double)rows;
 }
 
 // ---- texts ----------------------------------------------------------------------------------
 
-static void add_field(Text *text, SbFormat format, const char *name, const char *bytes, int64_t len) {
+static void add_field(Text *text, SbFormat format, const char *name, const char *bytes,
+                      int64_t len) {
     bool first = text->len == 0 || text->ptr[text->len - 1] == '\n';
     if (format == SB_CSV) {
         if (!first) sb_text_str(text, ",");
@@ -197,12 +200,14 @@ static void add_record(Text *text, SbFormat format, const Reject *reject, const 
     sb_text_str(text, format == SB_CSV ? "\n" : "}\n");
 }
 
-void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format, Text *text) {
+void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format,
+                  Text *text) {
     if (format == SB_CSV) sb_text_str(text, "step,source,line,offset,length,code,message,raw\n");
     for (uint32_t i = 0; i < count; i++) add_record(text, format, &list->items[i], job);
 }
 
-void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight, FILE *file) {
+void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
+                     FILE *file) {
     const FaultInfo *info = fault_info(reject->fault);
     SbStr step = job->steps[reject->step].label;
     fprintf(file, "error[%s]: %.*s\n", info->code, (int)reject->message_len, reject->message);
@@ -226,7 +231,8 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
     }
     fprintf(file, "   = fix: %s\n", info->fix);
     if (limit) {
-        fputs("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on without such rows\n",
+        fputs("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on "
+              "without such rows\n",
               file);
     }
 }

@@ -69,8 +69,10 @@ bool rejects_over_share(const RejectList *list, double share, uint32_t source, i
 const char *rejects_fault_text(int32_t fault);
 
 // The first `count` records as JSON lines or CSV, header included.
-void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format, Text *text);
+void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format,
+                  Text *text);
 // What the user sees of a record that ends the job. `limit` nullptr: it fails by itself.
-void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight, FILE *file);
+void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
+                     FILE *file);
 
 #endif

@@ -39,7 +39,8 @@ static void add_base64(Text *text, SbStr bytes) {
         uint32_t group = (uint32_t)b[i] << 16 | (left > 1 ? (uint32_t)b[i + 1] << 8 : 0) |
                          (left > 2 ? b[i + 2] : 0);
         char four[4] = {signs[group >> 18], signs[group >> 12 & 63],
-                        left > 1 ? signs[group >> 6 & 63] : '=', left > 2 ? signs[group & 63] : '='};
+                        left > 1 ? signs[group >> 6 & 63] : '=',
+                        left > 2 ? signs[group & 63] : '='};
         sb_text_add(text, four, 4);
     }
     sb_text_str(text, "\"");

@@ -27,7 +27,9 @@ static bool add_part(Sink *sink, Trouble *trouble) {
         sink->part_cap = cap;
     }
     char *path = nullptr;
-    int len = sink->folder ? asprintf(&path, "%spart-%05u.%s", sink->path, sink->part_count, sink->extension) : 0;
+    int len = sink->folder
+                  ? asprintf(&path, "%spart-%05u.%s", sink->path, sink->part_count, sink->extension)
+                  : 0;
     SinkPart *part = calloc(1, sizeof *part);
     if (!part || len < 0) {
         free(part);
@@ -46,7 +48,8 @@ static bool add_part(Sink *sink, Trouble *trouble) {
 static bool folder_holds_files(const char *path) {
     DIR *dir = opendir(path);
     bool found = false;
-    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) found = entry->d_name[0] != '.';
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
+        found = entry->d_name[0] != '.';
     if (dir) closedir(dir);
     return found;
 }
@@ -65,11 +68,12 @@ static bool check_place(Sink *sink, Trouble *trouble) {
         sink->to_stream = true;
         sink->fd = open(sink->path, O_WRONLY | O_CLOEXEC);
         if (sink->fd >= 0) return true;
-        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "cannot open '%s': %s", sink->path, strerror(errno));
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "cannot open '%s': %s", sink->path,
+                           strerror(errno));
     }
     if (sink->replace || (is_folder && !folder_holds_files(sink->path))) return true;
-    return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, is_folder ? "the folder '%s' is not empty" : "'%s' exists",
-                       sink->path);
+    return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS,
+                       is_folder ? "the folder '%s' is not empty" : "'%s' exists", sink->path);
 }
 
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
@@ -79,7 +83,8 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
     if (!sink->path) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
     size_t len = strlen(sink->path);
-    if (len == 0) return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
+    if (len == 0)
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
     if (strcmp(sink->path, "-") == 0) {
         sink->to_stream = true;
         sink->fd = STDOUT_FILENO;
@@ -107,7 +112,8 @@ static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *tr
             return true;
         }
         if (put < 0) {
-            return trouble_set(trouble, TROUBLE_WRITE, "cannot write '%s': %s", sink->path, strerror(errno));
+            return trouble_set(trouble, TROUBLE_WRITE, "cannot write '%s': %s", sink->path,
+                               strerror(errno));
         }
         bytes += put;
         len -= put;
@@ -115,7 +121,8 @@ static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *tr
     return true;
 }
 
-static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *extents, Trouble *trouble) {
+static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *extents,
+                       Trouble *trouble) {
     if (len == 0) return true;
     if (extents->count == extents->cap) {
         size_t cap = extents->cap ? 2 * extents->cap : 16;
@@ -137,9 +144,9 @@ static bool flush_chunk(Sink *sink, Trouble *trouble) {
     int64_t len = compress_member(sink->compression, sink->chunk, sink->chunk_len, &packed);
     if (len < 0) return no_memory(sink, trouble);
     sink->chunk_len = 0;
-    bool good = sink->to_stream
-                    ? write_stream(sink, packed, len, trouble)
-                    : durable_write(&sink->parts[sink->part_count - 1]->file, packed, len, sink->offset, trouble);
+    bool good = sink->to_stream ? write_stream(sink, packed, len, trouble)
+                                : durable_write(&sink->parts[sink->part_count - 1]->file, packed,
+                                                len, sink->offset, trouble);
     sink->offset += len;
     free(packed);
     return good;
@@ -206,7 +213,8 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
 }
 
 bool sink_write(const Extent *extent, Trouble *trouble) {
-    return durable_write(&extent->part->file, extent->bytes, extent->len, extent->offset, trouble) &&
+    return durable_write(&extent->part->file, extent->bytes, extent->len, extent->offset,
+                         trouble) &&
            seal(extent->part, trouble);
 }
 
@@ -215,7 +223,8 @@ bool sink_write(const Extent *extent, Trouble *trouble) {
 bool sink_finish(Sink *sink, Trouble *trouble) {
     ExtentList rest = {0};
     bool good = sink->bytes > 0 || begin_part(sink, &rest, trouble);
-    if (good && sink->compression != COMPRESSION_NONE && (sink->chunk_len > 0 || sink->offset == 0)) {
+    if (good && sink->compression != COMPRESSION_NONE &&
+        (sink->chunk_len > 0 || sink->offset == 0)) {
         good = flush_chunk(sink, trouble);
     }
     for (size_t i = 0; good && i < rest.count; i++) good = sink_write(&rest.items[i], trouble);

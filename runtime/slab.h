@@ -1,4 +1,5 @@
-// Slab: charged blocks of memory that die together; entries and texts of a breaker are cut from them.
+// Slab: charged blocks of memory that die together; entries and texts of a breaker are cut from
+// them.
 #ifndef SBC_RUNTIME_SLAB_H
 #define SBC_RUNTIME_SLAB_H
 

@@ -1,5 +1,5 @@
-// One bucket for each range between sampled splitters, filled and sorted in parallel; inside a bucket a
-// radix sort by key, then a merge sort of each run of equal keys.
+// One bucket for each range between sampled splitters, filled and sorted in parallel; inside a
+// bucket a radix sort by key, then a merge sort of each run of equal keys.
 #include "runtime/sort.h"
 
 #include <stdlib.h>
@@ -46,8 +46,9 @@ static void merge_sort(SbSortItem *items, SbSortItem *spare, int64_t count, SbCo
             int64_t end = middle + width < count ? middle + width : count;
             int64_t a = start, b = middle;
             for (int64_t out = start; out < end; out++)
-                to[out] = b >= end || (a < middle && !less(&from[b], &from[a], compare)) ? from[a++]
-                                                                                         : from[b++];
+                to[out] = b >= end || (a < middle && !less(&from[b], &from[a], compare))
+                              ? from[a++]
+                              : from[b++];
         }
         SbSortItem *swap = from;
         from = to;

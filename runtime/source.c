@@ -30,7 +30,8 @@ static void header_close(Header *header) {
 }
 
 // Splits one row into names.
-static bool header_split(Header *header, const SbCsvDialect *dialect, const char *text, int64_t len) {
+static bool header_split(Header *header, const SbCsvDialect *dialect, const char *text,
+                         int64_t len) {
     header->text = malloc((size_t)len + 1);
     header->names = malloc(((size_t)len + 1) * sizeof *header->names);
     if (!header->text || !header->names) return false;
@@ -57,7 +58,8 @@ static bool same(SbStr a, SbStr b) {
     return a.len == b.len && memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
 }
 
-static bool header_map(const Source *source, SourceFile *file, const Header *header, Trouble *trouble) {
+static bool header_map(const Source *source, SourceFile *file, const Header *header,
+                       Trouble *trouble) {
     const SbSource *what = source->what;
     for (uint32_t c = 0; c < what->column_count; c++) {
         SbStr name = what->columns[c].name;
@@ -108,14 +110,16 @@ bool source_header_whole(const Source *source, const char *text, int64_t len) {
     return at >= 0 && sb_csv_row_end(text, at, at + 1, len, &source->dialect) >= 0;
 }
 
-bool source_header(Source *source, SourceFile *file, const char *text, int64_t len, Trouble *trouble) {
+bool source_header(Source *source, SourceFile *file, const char *text, int64_t len,
+                   Trouble *trouble) {
     const SbSource *what = source->what;
     file->opened = true;
     int64_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     file->begin = at;
     if (what->format != SB_CSV) return true;
     file->fields = calloc(what->column_count + 1, sizeof *file->fields);
-    if (!file->fields) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
+    if (!file->fields)
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
     if (!what->header) {
         for (uint32_t c = 0; c < what->column_count; c++) file->fields[c] = c;
         file->field_count = what->column_count;
@@ -153,7 +157,8 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
         if (!text) {
             trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
         } else if (got < 0) {
-            trouble_set(trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", file->path, strerror(errno));
+            trouble_set(trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", file->path,
+                        strerror(errno));
         } else {
             bool whole = got < want || source_header_whole(source, text, got);
             again = !whole && want < source->row_max;
@@ -171,12 +176,14 @@ static bool add_file(Source *source, SourceFile *file, const char *path, Trouble
     *file = (SourceFile){.path = path, .fd = -1};
     bool standard = strcmp(path, "-") == 0;
     if (!standard && stat(path, &file->about) != 0) {
-        return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", path, strerror(errno));
+        return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", path,
+                           strerror(errno));
     }
     if (S_ISDIR(file->about.st_mode)) {
         return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "'%s' is a folder", path);
     }
-    file->stream = standard || !S_ISREG(file->about.st_mode) || compression_of(path) != COMPRESSION_NONE;
+    file->stream = standard || !S_ISREG(file->about.st_mode) ||
+                   compression_of(path) != COMPRESSION_NONE;
     file->size = file->stream ? 0 : file->about.st_size;
     if (!source->is_text || (file->stream && standard)) return true;
     if (!file->stream) return read_header(source, file, trouble);
@@ -218,7 +225,8 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
     if (what->format == SB_RANGE || what->format == SB_INLINE) return true;
     if (!list_files(source, setup->paths, trouble)) return false;
     source->files = calloc(source->paths.count, sizeof *source->files);
-    if (!source->files) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the list of files");
+    if (!source->files)
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the list of files");
     for (uint32_t i = 0; i < source->paths.count; i++) {
         if (!add_file(source, &source->files[i], source->paths.paths[i], trouble)) return false;
         source->file_count++;
@@ -239,7 +247,8 @@ bool source_file_open(SourceFile *file, Trouble *trouble) {
     if (file->fd >= 0) return true;
     file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
     if (file->fd >= 0) return true;
-    return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", file->path, strerror(errno));
+    return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", file->path,
+                       strerror(errno));
 }
 
 bool source_file_check(const SourceFile *file, Trouble *trouble) {
@@ -250,7 +259,8 @@ bool source_file_check(const SourceFile *file, Trouble *trouble) {
         now.st_mtim.tv_nsec == file->about.st_mtim.tv_nsec) {
         return true;
     }
-    return trouble_set(trouble, TROUBLE_SOURCE_CHANGED, "'%s' changed while the job read it", file->path);
+    return trouble_set(trouble, TROUBLE_SOURCE_CHANGED, "'%s' changed while the job read it",
+                       file->path);
 }
 
 bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *trouble) {
@@ -263,8 +273,8 @@ bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *tro
         if (want > LINES_BYTES) want = LINES_BYTES;
         ssize_t got = pread(file->fd, block, (size_t)want, file->known_offset);
         if (got <= 0) {
-            good = trouble_set(trouble, TROUBLE_SOURCE_CHANGED, "'%s' changed while the job read it",
-                               file->path);
+            good = trouble_set(trouble, TROUBLE_SOURCE_CHANGED,
+                               "'%s' changed while the job read it", file->path);
             break;
         }
         file->known_lines += source_count_lines(block, got);

@@ -50,7 +50,8 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
 void source_close(Source *source);
 
 // Takes the byte order mark and the header from the front of a file: `text` holds its first bytes.
-bool source_header(Source *source, SourceFile *file, const char *text, int64_t len, Trouble *trouble);
+bool source_header(Source *source, SourceFile *file, const char *text, int64_t len,
+                   Trouble *trouble);
 // Does the front of a file hold its whole header?
 bool source_header_whole(const Source *source, const char *text, int64_t len);
 // Opens a plain file for its units.

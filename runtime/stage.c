@@ -8,11 +8,13 @@ enum { UNITS_A_THREAD = 4 };
 // ---- opening --------------------------------------------------------------------------------
 
 static bool is_source_input(const SbStage *stage) {
-    return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE || stage->input == SB_INPUT_RECORDS;
+    return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
+           stage->input == SB_INPUT_RECORDS;
 }
 
 // The rows of a join's build side that no probe marked.
-static bool find_unmatched(Job *job, const SbStage *stage, const SbBreaker *what, UnitsSetup *setup) {
+static bool find_unmatched(Job *job, const SbStage *stage, const SbBreaker *what,
+                           UnitsSetup *setup) {
     const SbEntry **rows = malloc(((size_t)setup->entry_count + 1) * sizeof(const SbEntry *));
     if (!rows) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for rows");
     int64_t kept = 0;
@@ -52,7 +54,10 @@ static bool find_right(StageRun *run, int64_t left_count) {
     run->setup.right = edge->entries;
     if (edge->entry_count == left_count) return true;
     uint32_t site = run->stage->zip_site;
-    RejectFacts facts = {.place = {.behind = true, .fails = true, .site = site, .fault = SB_FAULT_ZIP_LENGTH,
+    RejectFacts facts = {.place = {.behind = true,
+                                   .fails = true,
+                                   .site = site,
+                                   .fault = SB_FAULT_ZIP_LENGTH,
                                    .step = job->what->sites[site].step}};
     job->failing_list.memory = &job->memory;
     if (!rejects_add(&job->failing_list, job->what, &facts)) {
@@ -83,7 +88,8 @@ static int64_t weight_before(const Job *job, const TaskSetup *setup) {
     int64_t weight = 0;
     for (uint32_t i = 0; i < job->rejects.count; i++) {
         const Reject *reject = &job->rejects.items[i];
-        bool before = setup->behind ? !reject->behind : !reject->behind && reject->source < setup->files->number;
+        bool before = setup->behind ? !reject->behind
+                                    : !reject->behind && reject->source < setup->files->number;
         if (before) weight += reject->weight;
     }
     return weight;
@@ -121,7 +127,8 @@ static bool open_run(StageRun *run, Job *job, uint32_t index) {
     pthread_mutex_init(&run->lock, nullptr);
     pthread_cond_init(&run->changed, nullptr);
     bool limited = stage->terminal_count > 0;
-    for (uint32_t t = 0; t < stage->terminal_count; t++) limited &= stage_wants(run, t) != INT64_MAX;
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        limited &= stage_wants(run, t) != INT64_MAX;
     run->repeats = limited && units_can_repeat(&run->units);
     uint32_t threads = job->pool.parallel.threads;
     // What cannot be read again is run one unit at a time: then each quota is exact.
@@ -131,10 +138,12 @@ static bool open_run(StageRun *run, Job *job, uint32_t index) {
     run->ring = calloc(run->window, sizeof *run->ring);
     run->remaining = calloc(stage->terminal_count + 1, sizeof *run->remaining);
     bool good = run->tasks && run->ring && run->remaining;
-    for (uint32_t i = 0; good && i < run->window; i++) good = result_open(&run->ring[i], &run->setup);
+    for (uint32_t i = 0; good && i < run->window; i++)
+        good = result_open(&run->ring[i], &run->setup);
     if (!good) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for a stage");
     for (; run->opened < threads; run->opened++) {
-        if (!task_open(&run->tasks[run->opened], &run->setup, run->opened, &job->trouble)) return false;
+        if (!task_open(&run->tasks[run->opened], &run->setup, run->opened, &job->trouble))
+            return false;
     }
     for (uint32_t t = 0; t < stage->terminal_count; t++) run->remaining[t] = stage_wants(run, t);
     run->stop = stage_nobody_wants(run);
@@ -157,7 +166,7 @@ static void close_run(StageRun *run) {
     }
 }
 
-// ---- the loop of a thread; the lock is held between these ----------------------------------------
+// ---- the loop of a thread; the lock is held between these ---------------------------------------
 
 static void stop(StageRun *run) {
     run->stop = true;
@@ -194,7 +203,8 @@ static void do_commit(StageRun *run, uint32_t thread) {
         pthread_mutex_lock(&run->lock);
         run->committed++;
         result->state = result->extents > 0 ? RESULT_COMMITTED : RESULT_FREE;
-        for (uint32_t t = 0; t < run->stage->terminal_count; t++) run->remaining[t] = stage_wants(run, t);
+        for (uint32_t t = 0; t < run->stage->terminal_count; t++)
+            run->remaining[t] = stage_wants(run, t);
         for (size_t i = 0; i < extents.count; i++) {
             if (run->writes.count == run->writes.cap) {
                 size_t cap = run->writes.cap ? 2 * run->writes.cap : 64;
@@ -240,7 +250,8 @@ static void do_unit(StageRun *run, uint32_t thread) {
     memcpy(result->quota, run->remaining, run->stage->terminal_count * sizeof *result->quota);
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
-    if (taken == UNIT_TAKEN && units_prepare(&run->units, &result->unit, &state->buffer, &result->trouble)) {
+    if (taken == UNIT_TAKEN &&
+        units_prepare(&run->units, &result->unit, &state->buffer, &result->trouble)) {
         task_run(state, result);
     }
     pthread_mutex_lock(&run->lock);
@@ -280,14 +291,15 @@ static bool finish_breaker(Job *job, uint32_t breaker) {
     SbStr step = job->what->steps[what->step].label;
     if (status == SB_FAULT_TOO_LARGE) {
         return trouble_set(&job->trouble, TROUBLE_MEMORY,
-                           "'%.*s' needs more than the %lld bytes that --memory gives", (int)step.len,
-                           step.ptr, (long long)job->memory.limit);
+                           "'%.*s' needs more than the %lld bytes that --memory gives",
+                           (int)step.len, step.ptr, (long long)job->memory.limit);
     }
     if (status != SB_OK) {
         return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
                            rejects_fault_text(status));
     }
-    if (what->kind == SB_BREAK_JOIN) job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
+    if (what->kind == SB_BREAK_JOIN)
+        job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
     return true;
 }
 

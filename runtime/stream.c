@@ -98,7 +98,8 @@ static int64_t read_raw(Stream *stream, char *buffer, size_t size, Trouble *trou
         ssize_t got = read(stream->fd, buffer, size);
         if (got >= 0) return got;
         if (errno == EINTR || errno == EAGAIN) continue;
-        trouble_set(trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", stream->path, strerror(errno));
+        trouble_set(trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", stream->path,
+                    strerror(errno));
         return -1;
     }
 }
@@ -140,7 +141,8 @@ static int64_t step_zst(Stream *stream, char *buffer, int64_t size, Trouble *tro
 
 static int64_t step_lz4(Stream *stream, char *buffer, int64_t size, Trouble *trouble) {
     size_t in = stream->len - stream->at, out = (size_t)size;
-    size_t status = LZ4F_decompress(stream->lz4, buffer, &out, stream->input + stream->at, &in, nullptr);
+    size_t status = LZ4F_decompress(stream->lz4, buffer, &out, stream->input + stream->at, &in,
+                                    nullptr);
     stream->at += in;
     if (LZ4F_isError(status)) return damaged(stream, LZ4F_getErrorName(status), trouble);
     stream->open = status != 0;
@@ -175,7 +177,8 @@ int64_t stream_read(Stream *stream, char *buffer, int64_t size, Trouble *trouble
         int64_t got = read_raw(stream, stream->input, INPUT_BYTES, trouble);
         if (got < 0) return -1;
         if (got == 0) {
-            if (stream->open || !stream->any) return damaged(stream, "the file ends too early", trouble);
+            if (stream->open || !stream->any)
+                return damaged(stream, "the file ends too early", trouble);
             return 0;
         }
         stream->len = (size_t)got;

@@ -1,10 +1,16 @@
-// Stream: the bytes of one file in order, decompressed; for sources that cannot be read at any place.
+// Stream: the bytes of one file in order, decompressed; for sources that cannot be read at any
+// place.
 #ifndef SBC_RUNTIME_STREAM_H
 #define SBC_RUNTIME_STREAM_H
 
 #include "runtime/trouble.h"
 
-typedef enum Compression { COMPRESSION_NONE, COMPRESSION_GZ, COMPRESSION_ZST, COMPRESSION_LZ4 } Compression;
+typedef enum Compression {
+    COMPRESSION_NONE,
+    COMPRESSION_GZ,
+    COMPRESSION_ZST,
+    COMPRESSION_LZ4
+} Compression;
 
 Compression compression_of(const char *path);
 

@@ -74,11 +74,14 @@ static Text *add_cell(Table *table) {
 }
 
 static void add_word(Table *table, const char *word) { sb_text_str(add_cell(table), word); }
-static void add_figure(Table *table, int64_t figure) { sb_text_add_figure(add_cell(table), figure); }
+static void add_figure(Table *table, int64_t figure) {
+    sb_text_add_figure(add_cell(table), figure);
+}
 
 static int64_t width(const Text *cell) {
     int64_t characters = 0;
-    for (int64_t i = 0; i < cell->len; i++) characters += ((unsigned char)cell->ptr[i] & 0xc0) != 0x80;
+    for (int64_t i = 0; i < cell->len; i++)
+        characters += ((unsigned char)cell->ptr[i] & 0xc0) != 0x80;
     return characters;
 }
 
@@ -124,13 +127,15 @@ static bool *steps_reached(const Job *job) {
 static void print_steps(const Job *job, bool *any, FILE *file) {
     bool *reached = steps_reached(job);
     Table table = {.columns = 7};
-    static const char *const head[] = {"step", "in", "made", "on", "filtered", "rejected", "merged"};
+    static const char *const head[] = {"step",     "in",       "made",  "on",
+                                       "filtered", "rejected", "merged"};
     for (int i = 0; i < 7; i++) add_word(&table, head[i]);
     for (uint32_t s = 0; s < job->what->step_count; s++) {
         if (!reached[s]) continue;
         SbStr label = job->what->steps[s].label;
         sb_text_add(add_cell(&table), label.ptr, label.len);
-        for (int c = 0; c < SB_COUNTS; c++) add_figure(&table, job->counts[s * SB_COUNTS + (uint32_t)c]);
+        for (int c = 0; c < SB_COUNTS; c++)
+            add_figure(&table, job->counts[s * SB_COUNTS + (uint32_t)c]);
     }
     free(reached);
     print_table(&table, any, file);
@@ -181,14 +186,16 @@ void job_summary_print(const Job *job, bool done, FILE *file) {
 static void stats_json(const Job *job, bool done, double seconds, FILE *file) {
     static const char *const names[] = {"in", "made", "on", "filtered", "rejected", "merged"};
     Text text = {0};
-    sb_text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,\"steps\":[",
-                done ? "true" : "false", seconds, job->pool.parallel.threads, (long long)job->memory.peak);
+    sb_text_format(
+        &text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,\"steps\":[",
+        done ? "true" : "false", seconds, job->pool.parallel.threads, (long long)job->memory.peak);
     for (uint32_t s = 0; s < job->what->step_count; s++) {
         SbStr label = job->what->steps[s].label;
         sb_text_str(&text, s ? ",{\"step\":" : "{\"step\":");
         sb_text_add_json(&text, label.ptr, label.len);
         for (uint32_t c = 0; c < SB_COUNTS; c++) {
-            sb_text_format(&text, ",\"%s\":%lld", names[c], (long long)job->counts[s * SB_COUNTS + c]);
+            sb_text_format(&text, ",\"%s\":%lld", names[c],
+                           (long long)job->counts[s * SB_COUNTS + c]);
         }
         sb_text_str(&text, "}");
     }
@@ -198,7 +205,8 @@ static void stats_json(const Job *job, bool done, double seconds, FILE *file) {
         sb_text_str(&text, s ? ",{\"sink\":" : "{\"sink\":");
         const char *path = sink->path ? sink->path : "";
         sb_text_add_json(&text, path, (int64_t)strlen(path));
-        sb_text_format(&text, ",\"rows\":%lld,\"bytes\":%lld}", (long long)sink->rows, (long long)sink->bytes);
+        sb_text_format(&text, ",\"rows\":%lld,\"bytes\":%lld}", (long long)sink->rows,
+                       (long long)sink->bytes);
     }
     sb_text_str(&text, "]}\n");
     fwrite(text.ptr, 1, (size_t)text.len, file);
@@ -209,6 +217,6 @@ void stats_print(const Job *job, bool done, FILE *file) {
     double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
     if (job->options.stats == STATS_JSON) stats_json(job, done, seconds, file);
     if (job->options.stats != STATS_TEXT) return;
-    fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB\n", seconds, job->pool.parallel.threads,
-            (double)job->memory.peak / (1 << 20));
+    fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB\n", seconds,
+            job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
 }

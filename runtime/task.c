@@ -92,7 +92,8 @@ int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
         if (!begin) sb_memory_release(state->memory, cap - state->cap);
     }
     if (!begin) {
-        task->failure = (SbFailure){.site = UINT32_MAX, .fault = SB_FAULT_TOO_LARGE, .order = task->order};
+        task->failure = (SbFailure){
+            .site = UINT32_MAX, .fault = SB_FAULT_TOO_LARGE, .order = task->order};
         return SB_FAULT_TOO_LARGE;
     }
     state->begin = begin;
@@ -116,7 +117,8 @@ static int64_t lines_before(SbTaskState *state, int64_t at) {
     return state->lined_lines;
 }
 
-static bool is_row(const Source *source, const SourceFile *file, const char *text, int64_t at, int64_t end) {
+static bool is_row(const Source *source, const SourceFile *file, const char *text, int64_t at,
+                   int64_t end) {
     const SbSource *what = source->what;
     SbStr comment = source->dialect.comment;
     while (end > at && (text[end - 1] == '\n' || text[end - 1] == '\r')) end--;
@@ -312,7 +314,8 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, uint32_t thread, Trou
     SbIndex *index = &state->index;
     uint32_t fields = 1;
     for (uint32_t i = 0; setup->files && i < setup->files->file_count; i++) {
-        if (setup->files->files[i].field_count > fields) fields = setup->files->files[i].field_count;
+        if (setup->files->files[i].field_count > fields)
+            fields = setup->files->files[i].field_count;
     }
     index->rows_max = INDEX_ROWS;
     index->ends_max = fields > INDEX_ENDS_MAX / INDEX_ROWS ? INDEX_ENDS_MAX : INDEX_ROWS * fields;
@@ -344,7 +347,8 @@ static bool set_terminals(SbTaskState *state, UnitResult *result) {
         if (is_sink(terminal)) {
             state->terminals[t] = &result->outs[t];
         } else if (is_edge(setup->job, terminal)) {
-            result->batches[t] = sb_rows_open(setup->memory, setup->job->breakers[terminal].entry_bytes);
+            result->batches[t] = sb_rows_open(setup->memory,
+                                              setup->job->breakers[terminal].entry_bytes);
             if (!result->batches[t]) return false;
             state->terminals[t] = result->batches[t];
         } else {
@@ -392,7 +396,8 @@ void task_run(SbTaskState *state, UnitResult *result) {
     state->lined_lines = state->counted_rows = 0;
     state->stopped_at = -1;
     if (!set_terminals(state, result)) {
-        trouble_set(&result->trouble, TROUBLE_MEMORY, "stage '%.*s' needs more memory than --memory gives",
+        trouble_set(&result->trouble, TROUBLE_MEMORY,
+                    "stage '%.*s' needs more memory than --memory gives",
                     (int)setup->stage->label.len, setup->stage->label.ptr);
         return;
     }
@@ -418,16 +423,21 @@ void task_run(SbTaskState *state, UnitResult *result) {
         status = setup->stage->run(task);
         // A unit's output waits in memory for its turn: FULL only asks to go on.
         assert(status >= SB_STAGE_DONE && status <= SB_STAGE_FAULT);
-    } while ((status == SB_STAGE_FULL && !sb_task_border(task)) || (status == SB_STAGE_NEED && grant(state, &granted)));
+    } while ((status == SB_STAGE_FULL && !sb_task_border(task)) ||
+             (status == SB_STAGE_NEED && grant(state, &granted)));
     if (granted > 0) sb_memory_release(setup->memory, granted);
-    if (status == SB_STAGE_NEED) task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
+    if (status == SB_STAGE_NEED)
+        task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
     result->status = status == SB_STAGE_NEED ? SB_STAGE_FAULT : status;
     // A block's rows are counted at its end: this one has none.
     if (result->status == SB_STAGE_FAULT && state->stopped_at >= 0)
-        result->counts[setup->source->step * SB_COUNTS + SB_MADE] = rows_before(state, state->stopped_at) + 1;
+        result->counts[setup->source->step * SB_COUNTS + SB_MADE] = rows_before(state,
+                                                                                state->stopped_at) +
+                                                                    1;
     result->stopped = task->stopped;
     result->cursor = task->cursor;
-    if (result->status == SB_STAGE_DONE && unit->long_row.is && !task->stopped) reject_long_row(state);
+    if (result->status == SB_STAGE_DONE && unit->long_row.is && !task->stopped)
+        reject_long_row(state);
     result->failure = task->failure;
     sb_scratch_rewind(&task->call);
 }

@@ -52,7 +52,12 @@ void sb_text_format(Text *text, const char *format, ...) {
 // that of a maximal part (Unicode 16, table 3-8).
 static int64_t character(const char *bytes, int64_t len, bool *good) {
     const unsigned char *b = (const unsigned char *)bytes;
-    int64_t want = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
+    int64_t want = b[0] < 0x80   ? 1
+                   : b[0] < 0xc2 ? 0
+                   : b[0] < 0xe0 ? 2
+                   : b[0] < 0xf0 ? 3
+                   : b[0] < 0xf5 ? 4
+                                 : 0;
     *good = false;
     if (want == 0) return 1;
     unsigned char low = b[0] == 0xe0 ? 0xa0 : b[0] == 0xf0 ? 0x90 : 0x80;
@@ -128,7 +133,8 @@ void sb_text_add_json(Text *text, const char *bytes, int64_t len) {
 
 void sb_text_add_csv(Text *text, const char *bytes, int64_t len) {
     bool quoted = len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0;
-    for (int64_t at = 0; at < len; at++) quoted |= strchr(",\"\r\n", bytes[at]) && bytes[at] != '\0';
+    for (int64_t at = 0; at < len; at++)
+        quoted |= strchr(",\"\r\n", bytes[at]) && bytes[at] != '\0';
     if (!quoted) {
         sb_text_add(text, bytes, len);
         return;

@@ -133,7 +133,8 @@ static bool rows_from(Feed *feed, Unit *unit, int64_t begin) {
         unit->next = begin;
         return true;
     }
-    return feed_rows(feed, unit, begin - feed->offset, unit->range_end - feed->offset, true) == FEED_FOUND;
+    return feed_rows(feed, unit, begin - feed->offset, unit->range_end - feed->offset, true) ==
+           FEED_FOUND;
 }
 
 static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {

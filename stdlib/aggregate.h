@@ -64,7 +64,7 @@ int32_t sb_any_end(const uint8_t *state, bool *out);
 PLAIN(sb_all, uint8_t, bool)
 int32_t sb_all_end(const uint8_t *state, bool *out);
 
-// ---- min and max ---------------------------------------------------------------------------------
+// ---- min and max --------------------------------------------------------------------------------
 
 #define SB_EXTREMES(X)                                                                            \
     X(i8, int8_t) X(i16, int16_t) X(i32, int32_t) X(i64, int64_t)                                 \
@@ -92,7 +92,7 @@ int32_t sb_min_str_end(SbCall *call, const SbExtremeStr *state, SbStr *out);
 CALLED(sb_max_str, SbExtremeStr, SbStr)
 int32_t sb_max_str_end(SbCall *call, const SbExtremeStr *state, SbStr *out);
 
-// ---- values of any type --------------------------------------------------------------------------
+// ---- values of any type -------------------------------------------------------------------------
 
 // Copies a value in memory layout with all that it points to; SB_OK or SB_FAULT_TOO_LARGE.
 int32_t sb_value_copy(SbCall *call, const SbType *type, void *to, const void *from);
@@ -165,7 +165,7 @@ ARG(sb_arg_max_f64, double)
 ARG(sb_arg_max_str, SbStr)
 #undef ARG
 
-// ---- distribution --------------------------------------------------------------------------------
+// ---- distribution -------------------------------------------------------------------------------
 
 typedef struct SbSample {
     double  *values;

@@ -60,7 +60,7 @@ FLOAT_ADD(f32, float)
 FLOAT_ADD(f64, double)
 SB_EXTREMES(REST)
 
-// ---- str -----------------------------------------------------------------------------------------
+// ---- str ----------------------------------------------------------------------------------------
 
 static inline int compare(const SbExtremeStr *state, SbStr x) {
     int order = memcmp(x.ptr, state->ptr, (size_t)(x.len < state->len ? x.len : state->len));

@@ -1,7 +1,7 @@
 // Variance and standard deviation of a sample, from exact sums.
 //
-// variance = f64(n Sxx - Sx^2) / (f64(n) f64(n - 1)): the numerator is exact and rounded once. stddev
-// is the square root of that. Of a single value both are null.
+// variance = f64(n Sxx - Sx^2) / (f64(n) f64(n - 1)): the numerator is exact and rounded once.
+// stddev is the square root of that. Of a single value both are null.
 #include "stdlib/aggregate.h"
 
 #include <string.h>
@@ -47,7 +47,8 @@ int32_t sb_variance_add(SbCall *call, SbSpread *state, double x) {
     place = 2 * (place + zeros);
     unsigned __int128 square = (unsigned __int128)size * size;
     int shift = place - SQUARES_LOWEST, width = 2 * (64 - __builtin_clzll(size));
-    if (shift >= 0 && shift + width <= 256 - SQUARE_ROOM && add_window(state, (U256)square << shift)) {
+    if (shift >= 0 && shift + width <= 256 - SQUARE_ROOM &&
+        add_window(state, (U256)square << shift)) {
         return SB_OK;
     }
     return add_wide(call, state, square, place);
@@ -64,7 +65,8 @@ static int32_t spill(SbCall *call, SbSpread *state, const uint64_t squares[4]) {
 
 int32_t sb_variance_merge(SbCall *call, SbSpread *into, const SbSpread *from) {
     int32_t status = sb_exact_merge(call, &into->sum, &from->sum);
-    if (status == SB_OK && !add_window(into, load(from->squares))) status = spill(call, into, from->squares);
+    if (status == SB_OK && !add_window(into, load(from->squares)))
+        status = spill(call, into, from->squares);
     if (status != SB_OK || !from->wide) return status;
     if (!into->wide) into->wide = sb_wide_new(call, SB_SQUARE_CHUNKS);
     if (!into->wide) return SB_FAULT_TOO_LARGE;
@@ -72,7 +74,7 @@ int32_t sb_variance_merge(SbCall *call, SbSpread *into, const SbSpread *from) {
     return SB_OK;
 }
 
-// ---- the end ---------------------------------------------------------------------------------------
+// ---- the end ------------------------------------------------------------------------------------
 
 // A number of 32-bit digits in int64 chunks, in units of 2^SB_SQUARE_LOWEST. Products of two sums
 // and n times the squares fit.
@@ -97,7 +99,8 @@ static SbWide *copy_of(Room *room, const SbWide *wide, uint32_t count) {
 }
 
 // into += scale * the number, carries passed on.
-static void add_multiple(Digits *into, const int64_t *chunks, int count, int place, uint64_t scale) {
+static void add_multiple(Digits *into, const int64_t *chunks, int count, int place,
+                         uint64_t scale) {
     unsigned __int128 carry = 0;
     for (int i = 0; place + i < DIGITS && (i < count || carry); i++) {
         carry += (unsigned __int128)(i < count ? (uint64_t)chunks[i] : 0) * scale;
@@ -123,7 +126,8 @@ static void square_sum(const SbExactSum *sum, Digits *square) {
     while (first < end && !wide->chunks[first]) first++;
     while (end > first && !wide->chunks[end - 1]) end--;
     for (int i = first; i < end; i++) {
-        add_multiple(square, wide->chunks + first, end - first, i + first, (uint64_t)wide->chunks[i]);
+        add_multiple(square, wide->chunks + first, end - first, i + first,
+                     (uint64_t)wide->chunks[i]);
     }
 }
 
@@ -141,7 +145,8 @@ int32_t sb_variance_end(SbCall *, const SbSpread *state, double *out) {
     }
     sb_wide_settle(squares);
     add_multiple(&above, squares->chunks, SB_SQUARE_CHUNKS, 0, n);
-    int64_t borrow = 0;  // Cauchy and Schwarz: the square of the sum is at most n times the squares.
+    int64_t borrow =
+        0;  // Cauchy and Schwarz: the square of the sum is at most n times the squares.
     for (int i = 0; i < DIGITS; i++) {
         int64_t digit = above.chunks[i] - square.chunks[i] + borrow;
         borrow = digit >> 32;
@@ -151,7 +156,9 @@ int32_t sb_variance_end(SbCall *, const SbSpread *state, double *out) {
     return SB_OK;
 }
 
-int32_t sb_stddev_add(SbCall *call, SbSpread *state, double x) { return sb_variance_add(call, state, x); }
+int32_t sb_stddev_add(SbCall *call, SbSpread *state, double x) {
+    return sb_variance_add(call, state, x);
+}
 
 int32_t sb_stddev_merge(SbCall *call, SbSpread *into, const SbSpread *from) {
     return sb_variance_merge(call, into, from);

@@ -12,7 +12,7 @@ void sb_count_add(int64_t *state, const void *) { ++*state; }
 void sb_count_merge(int64_t *into, const int64_t *from) { *into += *from; }
 int64_t sb_count_end(const int64_t *state) { return *state; }
 
-// ---- integers: 128 bits hold the sum of 2^64 of them ---------------------------------------------
+// ---- integers: 128 bits hold the sum of 2^64 of them --------------------------------------------
 
 void sb_sum_i64_add(SbIntegerSum *state, int64_t x) { state->total += x, state->count++; }
 void sb_sum_u64_add(SbIntegerSum *state, uint64_t x) { state->total += x, state->count++; }
@@ -22,7 +22,9 @@ void sb_sum_i64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
     into->count += from->count;
 }
 
-void sb_sum_u64_merge(SbIntegerSum *into, const SbIntegerSum *from) { sb_sum_i64_merge(into, from); }
+void sb_sum_u64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
 
 int32_t sb_sum_i64_end(const SbIntegerSum *state, int64_t *out) {
     if (state->total < INT64_MIN || state->total > INT64_MAX) return SB_FAULT_OVERFLOW;
@@ -38,8 +40,12 @@ int32_t sb_sum_u64_end(const SbIntegerSum *state, uint64_t *out) {
 
 void sb_mean_i64_add(SbIntegerSum *state, int64_t x) { sb_sum_i64_add(state, x); }
 void sb_mean_u64_add(SbIntegerSum *state, uint64_t x) { sb_sum_u64_add(state, x); }
-void sb_mean_i64_merge(SbIntegerSum *into, const SbIntegerSum *from) { sb_sum_i64_merge(into, from); }
-void sb_mean_u64_merge(SbIntegerSum *into, const SbIntegerSum *from) { sb_sum_i64_merge(into, from); }
+void sb_mean_i64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+void sb_mean_u64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
 
 int32_t sb_mean_i64_end(const SbIntegerSum *state, double *out) {
     if (state->count == 0) return SB_NULL;
@@ -47,11 +53,15 @@ int32_t sb_mean_i64_end(const SbIntegerSum *state, double *out) {
     return SB_OK;
 }
 
-int32_t sb_mean_u64_end(const SbIntegerSum *state, double *out) { return sb_mean_i64_end(state, out); }
+int32_t sb_mean_u64_end(const SbIntegerSum *state, double *out) {
+    return sb_mean_i64_end(state, out);
+}
 
 // A duration: whole microseconds, halves away from zero.
 void sb_mean_duration_add(SbIntegerSum *state, int64_t x) { sb_sum_i64_add(state, x); }
-void sb_mean_duration_merge(SbIntegerSum *into, const SbIntegerSum *from) { sb_sum_i64_merge(into, from); }
+void sb_mean_duration_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
 
 int32_t sb_mean_duration_end(const SbIntegerSum *state, int64_t *out) {
     if (state->count == 0) return SB_NULL;
@@ -86,7 +96,7 @@ int32_t sb_mean_f64_end(SbCall *, const SbExactSum *state, double *out) {
     return SB_OK;
 }
 
-// ---- decimals: the 128-bit sum and what it carried ------------------------------------------------
+// ---- decimals: the 128-bit sum and what it carried ----------------------------------------------
 
 void sb_sum_decimal_add(SbDecimalSum *state, SbDecimal x) {
     __int128 total;
@@ -120,12 +130,13 @@ int32_t sb_mean_decimal_end(const SbDecimalSum *state, const SbType *type, doubl
     if (state->count == 0) return SB_NULL;
     double sum = sb_decimal_f64(state->low, type->scale);
     // What was carried counts 2^128 each, in units of 10^-scale.
-    if (state->carry) sum += (double)state->carry * 0x1p128 / sb_decimal_f64(sb_decimal_tens(type->scale), 0);
+    if (state->carry)
+        sum += (double)state->carry * 0x1p128 / sb_decimal_f64(sb_decimal_tens(type->scale), 0);
     *out = sum / (double)state->count;
     return SB_OK;
 }
 
-// ---- bool ----------------------------------------------------------------------------------------
+// ---- bool ---------------------------------------------------------------------------------------
 
 enum : uint8_t { SEEN_FALSE = 1, SEEN_TRUE = 2 };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// ---- copies --------------------------------------------------------------------------------------
+// ---- copies -------------------------------------------------------------------------------------
 
 static int32_t copy_text(SbCall *call, SbStr *text) {
     char *copy = sb_alloc(call, text->len);
@@ -21,7 +21,8 @@ static int32_t copy_list(SbCall *call, const SbType *elem, SbList *list) {
     char *copy = sb_alloc(call, size * list->len);
     if (!copy) return SB_FAULT_TOO_LARGE;
     for (int64_t i = 0; i < list->len; i++) {
-        int32_t status = sb_value_copy(call, elem, copy + i * size, (const char *)list->ptr + i * size);
+        int32_t status = sb_value_copy(call, elem, copy + i * size,
+                                       (const char *)list->ptr + i * size);
         if (status != SB_OK) return status;
     }
     list->ptr = copy;
@@ -51,7 +52,8 @@ int32_t sb_value_copy(SbCall *call, const SbType *type, void *to, const void *fr
 }
 
 // Scalars overwrite the value kept before; what points elsewhere is copied anew.
-static int32_t keep(SbCall *call, SbKept *state, uint64_t order, const SbType *type, const void *x) {
+static int32_t keep(SbCall *call, SbKept *state, uint64_t order, const SbType *type,
+                    const void *x) {
     if (!state->value) state->value = sb_alloc(call, type->size);
     if (!state->value) return SB_FAULT_TOO_LARGE;
     state->order = order;
@@ -64,7 +66,7 @@ static int32_t kept_value(const SbKept *state, const SbType *type, void *out) {
     return SB_OK;
 }
 
-// ---- min, max, first, last -----------------------------------------------------------------------
+// ---- min, max, first, last ----------------------------------------------------------------------
 
 int32_t sb_min_add(SbCall *call, SbKept *state, const SbType *type, const void *x) {
     if (state->value && sb_compare(type, x, state->value) >= 0) return SB_OK;
@@ -76,12 +78,14 @@ int32_t sb_max_add(SbCall *call, SbKept *state, const SbType *type, const void *
     return keep(call, state, 0, type, x);
 }
 
-int32_t sb_first_add(SbCall *call, SbKept *state, uint64_t order, const SbType *type, const void *x) {
+int32_t sb_first_add(SbCall *call, SbKept *state, uint64_t order, const SbType *type,
+                     const void *x) {
     if (state->value && order > state->order) return SB_OK;
     return keep(call, state, order, type, x);
 }
 
-int32_t sb_last_add(SbCall *call, SbKept *state, uint64_t order, const SbType *type, const void *x) {
+int32_t sb_last_add(SbCall *call, SbKept *state, uint64_t order, const SbType *type,
+                    const void *x) {
     if (state->value && order < state->order) return SB_OK;
     return keep(call, state, order, type, x);
 }
@@ -118,9 +122,10 @@ int32_t sb_last_end(SbCall *, const SbKept *state, const SbType *type, void *out
     return kept_value(state, type, out);
 }
 
-// ---- count_distinct and mode ---------------------------------------------------------------------
+// ---- count_distinct and mode --------------------------------------------------------------------
 
-static SbDistinctSlot *find(const SbDistinct *state, const SbType *type, uint64_t hash, const void *x) {
+static SbDistinctSlot *find(const SbDistinct *state, const SbType *type, uint64_t hash,
+                            const void *x) {
     for (uint64_t at = hash & (state->room - 1);; at = (at + 1) & (state->room - 1)) {
         SbDistinctSlot *slot = &state->slots[at];
         if (slot->count == 0) return slot;
@@ -145,7 +150,8 @@ static int32_t grow(SbCall *call, SbDistinct *state) {
 }
 
 // Adds the value, hash, count and order of `from`; the hash is computed here.
-static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type, SbDistinctSlot from) {
+static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type,
+                            SbDistinctSlot from) {
     const void *x = from.value;
     if (2 * state->used >= state->room) {
         int32_t status = grow(call, state);
@@ -166,7 +172,8 @@ static int32_t add_distinct(SbCall *call, SbDistinct *state, const SbType *type,
     return SB_OK;
 }
 
-static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type, const SbDistinct *from) {
+static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type,
+                              const SbDistinct *from) {
     for (uint64_t i = 0; i < from->room; i++) {
         const SbDistinctSlot *slot = &from->slots[i];
         if (!slot->count) continue;
@@ -177,7 +184,8 @@ static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type
 }
 
 int32_t sb_count_distinct_add(SbCall *call, SbDistinct *state, const SbType *type, const void *x) {
-    return add_distinct(call, state, type, (SbDistinctSlot){.count = 1, .value = (void *)(uintptr_t)x});
+    return add_distinct(call, state, type,
+                        (SbDistinctSlot){.count = 1, .value = (void *)(uintptr_t)x});
 }
 
 int32_t sb_count_distinct_merge(SbCall *call, SbDistinct *into, const SbType *type,
@@ -212,7 +220,7 @@ int32_t sb_mode_end(SbCall *, const SbDistinct *state, const SbType *type, void 
     return SB_OK;
 }
 
-// ---- collect -------------------------------------------------------------------------------------
+// ---- collect ------------------------------------------------------------------------------------
 
 int32_t sb_collect_add(SbCall *call, SbCollected *state, uint64_t order, const SbType *type,
                        const void *x) {
@@ -228,9 +236,11 @@ int32_t sb_collect_add(SbCall *call, SbCollected *state, uint64_t order, const S
     return keep(call, &state->items[state->count++], order, type, x);
 }
 
-int32_t sb_collect_merge(SbCall *call, SbCollected *into, const SbType *type, const SbCollected *from) {
+int32_t sb_collect_merge(SbCall *call, SbCollected *into, const SbType *type,
+                         const SbCollected *from) {
     for (uint64_t i = 0; i < from->count; i++) {
-        int32_t status = sb_collect_add(call, into, from->items[i].order, type, from->items[i].value);
+        int32_t status = sb_collect_add(call, into, from->items[i].order, type,
+                                        from->items[i].value);
         if (status != SB_OK) return status;
     }
     return SB_OK;
@@ -269,7 +279,7 @@ int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *typ
     return SB_OK;
 }
 
-// ---- arg_min and arg_max ---------------------------------------------------------------------------
+// ---- arg_min and arg_max ------------------------------------------------------------------------
 
 static int order_i64(const SbArgState *state, int64_t by) {
     return (by > state->by.i64) - (by < state->by.i64);
@@ -291,9 +301,15 @@ static int order_str(const SbArgState *state, SbStr by) {
     return sb_compare_bytes(by, (SbStr){state->by.str.ptr, state->by.str.len});
 }
 
-static int32_t set_i64(SbCall *, SbArgState *state, int64_t by) { return state->by.i64 = by, SB_OK; }
-static int32_t set_date(SbCall *, SbArgState *state, int32_t by) { return state->by.i64 = by, SB_OK; }
-static int32_t set_u64(SbCall *, SbArgState *state, uint64_t by) { return state->by.u64 = by, SB_OK; }
+static int32_t set_i64(SbCall *, SbArgState *state, int64_t by) {
+    return state->by.i64 = by, SB_OK;
+}
+static int32_t set_date(SbCall *, SbArgState *state, int32_t by) {
+    return state->by.i64 = by, SB_OK;
+}
+static int32_t set_u64(SbCall *, SbArgState *state, uint64_t by) {
+    return state->by.u64 = by, SB_OK;
+}
 static int32_t set_f64(SbCall *, SbArgState *state, double by) { return state->by.f64 = by, SB_OK; }
 
 static int32_t set_str(SbCall *call, SbArgState *state, SbStr by) {
@@ -306,7 +322,9 @@ static int64_t by_i64(const SbArgState *state) { return state->by.i64; }
 static int32_t by_date(const SbArgState *state) { return (int32_t)state->by.i64; }
 static uint64_t by_u64(const SbArgState *state) { return state->by.u64; }
 static double by_f64(const SbArgState *state) { return state->by.f64; }
-static SbStr by_str(const SbArgState *state) { return (SbStr){state->by.str.ptr, state->by.str.len}; }
+static SbStr by_str(const SbArgState *state) {
+    return (SbStr){state->by.str.ptr, state->by.str.len};
+}
 
 // `sign` turns the order round: 1 for the least, -1 for the greatest.
 #define ARG(name, kind, T, sign)                                                                  \

@@ -37,7 +37,7 @@ int32_t sb_cast_str_timestamp(SbStr x, uint32_t unit, int64_t *out) {
     return sb_read_timestamp(x.ptr, x.len, unit, nullptr, out);
 }
 
-// ---- decimals ------------------------------------------------------------------------------------
+// ---- decimals -----------------------------------------------------------------------------------
 
 static int32_t to_decimal(SbDecimal x, uint32_t precision, uint32_t scale, SbDecimal *out) {
     return sb_decimal_rescale(x, 0, scale, precision, out) == SB_OK ? SB_OK : SB_FAULT_BAD_CAST;
@@ -92,7 +92,7 @@ float sb_cast_decimal_f32(SbDecimal x, uint32_t scale) {
     return value;
 }
 
-// ---- floats ----------------------------------------------------------------------------------------
+// ---- floats -------------------------------------------------------------------------------------
 
 int32_t sb_cast_f64_i64(double x, int64_t *out) {
     if (!(x >= -0x1p63 && x < 0x1p63)) return SB_FAULT_BAD_CAST;
@@ -124,7 +124,7 @@ TO_FLOAT(u64, uint64_t, f64, double)
 TO_FLOAT(i64, int64_t, f32, float)
 TO_FLOAT(u64, uint64_t, f32, float)
 
-// ---- dates -----------------------------------------------------------------------------------------
+// ---- dates --------------------------------------------------------------------------------------
 
 int32_t sb_cast_date_timestamp(int32_t x, uint32_t unit, int64_t *out) {
     return sb_timestamp_of(x, 0, 0, unit, out) == SB_OK ? SB_OK : SB_FAULT_BAD_CAST;

@@ -1,7 +1,7 @@
 // Casts between types other than plain integers and floats: sb_cast_FROM_TO.
 //
-// SB_OK, or the fault of the target's reader for text (BAD_INTEGER, ... OUT_OF_RANGE), BAD_CAST for a
-// value that the target cannot hold (docs/casts.md).
+// SB_OK, or the fault of the target's reader for text (BAD_INTEGER, ... OUT_OF_RANGE), BAD_CAST for
+// a value that the target cannot hold (docs/casts.md).
 //
 //   str -> bool i8..u64 f32 f64 decimal date timestamp duration   as a CSV field is read
 //   bool -> i64 (0, 1)      i64, u64 -> decimal      f64 -> decimal: by its shortest digits
@@ -17,7 +17,8 @@
 #include "runtime/abi.h"
 
 // Any of these by the two types, neither nullable; a fault leaves the offending text in
-// call->detail. `value` and `out` are in memory layout. What docs/casts.md gives BAD_CAST is BAD_CAST.
+// call->detail. `value` and `out` are in memory layout. What docs/casts.md gives BAD_CAST is
+// BAD_CAST.
 int32_t sb_cast(SbCall *call, const SbType *from, const void *value, const SbType *to, void *out);
 
 int32_t sb_cast_str_bool(SbStr x, bool *out);

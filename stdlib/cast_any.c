@@ -110,7 +110,8 @@ static int32_t from_decimal(SbDecimal x, const SbType *from, const SbType *to, v
     SbDecimal decimal = 0;
     if (to->kind == SB_DECIMAL) {
         int32_t status = sb_decimal_rescale(x, from->scale, to->scale, to->precision, &decimal);
-        return store_decimal(to, status == SB_FAULT_OVERFLOW ? SB_FAULT_BAD_CAST : status, decimal, out);
+        return store_decimal(to, status == SB_FAULT_OVERFLOW ? SB_FAULT_BAD_CAST : status, decimal,
+                             out);
     }
     if (to->kind == SB_F64) return *(double *)out = sb_cast_decimal_f64(x, from->scale), SB_OK;
     if (to->kind == SB_F32) return *(float *)out = sb_cast_decimal_f32(x, from->scale), SB_OK;
@@ -136,16 +137,19 @@ static int32_t from_bytes(SbStr x, const SbType *to, void *out) {
 
 static int32_t from_time(const SbType *from, const void *value, const SbType *to, void *out) {
     if (from->kind == SB_DATE)
-        return sb_cast_date_timestamp(*(const int32_t *)value, to->unit, out) ? SB_FAULT_BAD_CAST : SB_OK;
+        return sb_cast_date_timestamp(*(const int32_t *)value, to->unit, out) ? SB_FAULT_BAD_CAST
+                                                                              : SB_OK;
     int64_t time = *(const int64_t *)value;
     int32_t status = to->kind == SB_DATE ? sb_cast_timestamp_date(time, from->unit, out)
                                          : sb_timestamp_rescale(time, from->unit, to->unit, out);
     return status ? SB_FAULT_BAD_CAST : SB_OK;
 }
 
-static int32_t cast(SbCall *call, const SbType *from, const void *value, const SbType *to, void *out) {
+static int32_t cast(SbCall *call, const SbType *from, const void *value, const SbType *to,
+                    void *out) {
     if (from->kind == SB_STR) return from_text(call, *(const SbStr *)value, to, out);
-    if (from->kind == SB_BYTES || from->kind == SB_JSON) return from_bytes(*(const SbStr *)value, to, out);
+    if (from->kind == SB_BYTES || from->kind == SB_JSON)
+        return from_bytes(*(const SbStr *)value, to, out);
     if (from->kind == SB_DATE || from->kind == SB_TIMESTAMP) return from_time(from, value, to, out);
     if (from->kind == SB_DECIMAL) return from_decimal(load_decimal(from, value), from, to, out);
     if (from->kind == SB_F32) return from_float(*(const float *)value, to, out);

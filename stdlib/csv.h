@@ -52,8 +52,8 @@ typedef struct SbCsvFields {
     int64_t         begin;  // Of the row.
 } SbCsvFields;
 
-// The bytes of the fields fields[0, count) of a row with `delimiter` between them, in scratch memory.
-// ptr is null when that is out.
+// The bytes of the fields fields[0, count) of a row with `delimiter` between them, in scratch
+// memory. ptr is null when that is out.
 SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
                   char delimiter);
 

@@ -50,7 +50,8 @@ int32_t sb_read_timestamp(const char *ptr, int64_t len, uint32_t unit, const SbZ
         bool good = (sb_digits_wrong(time) | (time & 0x0000ff0000ff0000)) == 0 && hour < 24 &&
                     minute < 60 && second < 60;
         int64_t seconds = days * SB_DAY_S + hour * 3600 + minute * 60 + second;
-        if (LIKELY(good && !__builtin_mul_overflow(seconds, sb_unit_scale(unit), out))) return SB_OK;
+        if (LIKELY(good && !__builtin_mul_overflow(seconds, sb_unit_scale(unit), out)))
+            return SB_OK;
     }
     return sb_read_timestamp_any(ptr, len, unit, zone, out);
 }

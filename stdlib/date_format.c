@@ -2,7 +2,8 @@
 //
 //   %Y year, four digits or more   %y its last two (read: 69..99 are 19xx, 00..68 are 20xx)
 //   %m %d %H %M %S two digits (read: one or two)    %j day of the year, three
-//   %I hour of twelve with %p AM or PM              %f fraction of a second: six digits (read: 1..9)
+//   %I hour of twelve with %p AM or PM              %f fraction of a second: six digits (read:
+// 1..9)
 //   %b %B month's name, short, long                 %a %A weekday's name (read: not compared)
 //   %u weekday, Monday 1   %V %G ISO week and its year (written only)
 //   %z offset +0100 (read: also +01:00, +01, Z)     %s seconds since the epoch
@@ -21,7 +22,10 @@ static const char DAYS[7][10] = {"Monday", "Tuesday", "Wednesday", "Thursday", "
 
 // What %F, %T and %R stand for; else null.
 static const char *longer(char letter) {
-    return letter == 'F' ? "%Y-%m-%d" : letter == 'T' ? "%H:%M:%S" : letter == 'R' ? "%H:%M" : nullptr;
+    return letter == 'F'   ? "%Y-%m-%d"
+           : letter == 'T' ? "%H:%M:%S"
+           : letter == 'R' ? "%H:%M"
+                           : nullptr;
 }
 
 // ---- writing -----------------------------------------------------------------------------------
@@ -95,7 +99,8 @@ static char *put_format(char *out, const Fields *fields, const char *at, const c
         }
         if (++at == end) return nullptr;
         const char *more = longer(*at);
-        out = more ? put_format(out, fields, more, more + strlen(more)) : put_letter(out, fields, *at);
+        out = more ? put_format(out, fields, more, more + strlen(more))
+                   : put_letter(out, fields, *at);
         if (!out) return nullptr;
     }
     return out;

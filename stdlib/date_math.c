@@ -87,7 +87,8 @@ int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out) {
     return status == SB_OK ? date_of_days(days, out) : status;
 }
 
-int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months, int64_t *out) {
+int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months,
+                                int64_t *out) {
     int64_t day = SB_DAY_S * sb_unit_scale(type->unit), days;
     int32_t status = add_months(sb_floor_div(timestamp, day), months, &days);
     if (status != SB_OK) return status;
@@ -100,8 +101,8 @@ int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t m
 
 int32_t sb_last_day_date(int32_t date, int32_t *out) {
     SbCivil civil = sb_civil_of(date);
-    return date_of_days((int64_t)date + sb_month_days(civil.year, (unsigned)civil.month) - civil.day,
-                        out);
+    return date_of_days(
+        (int64_t)date + sb_month_days(civil.year, (unsigned)civil.month) - civil.day, out);
 }
 
 int64_t sb_days_in_month_date(int32_t date) {
@@ -120,7 +121,8 @@ static Truncation truncation_of(SbStr unit) {
     static const char *const names[] = {"year", "quarter", "month", "week", "day", "hour", "minute",
                                         "second"};
     for (int i = 0; i < TO_NOTHING; i++) {
-        if ((int64_t)strlen(names[i]) == unit.len && memcmp(names[i], unit.ptr, (size_t)unit.len) == 0)
+        if ((int64_t)strlen(names[i]) == unit.len &&
+            memcmp(names[i], unit.ptr, (size_t)unit.len) == 0)
             return (Truncation)i;
     }
     return TO_NOTHING;

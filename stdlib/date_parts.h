@@ -30,7 +30,8 @@ int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, cons
 int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out);
 int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out);
 int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out);
-int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months, int64_t *out);
+int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t months,
+                                int64_t *out);
 int64_t sb_days_between(int32_t from, int32_t to);
 int32_t sb_last_day_date(int32_t date, int32_t *out);
 int64_t sb_days_in_month_date(int32_t date);

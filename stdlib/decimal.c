@@ -17,7 +17,7 @@ const SbDecimal sb_powers_of_ten_128[SB_DECIMAL_DIGITS + 1] = {
     E19 * 10000000000000000, E19 * 100000000000000000, E19 * 1000000000000000000, E19 * E19,
 };
 
-// ---- text ----------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
 // Digits seen so far and where the point stands.
 typedef struct Digits {
@@ -80,7 +80,8 @@ int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDeci
         *out = 0;
         return SB_OK;
     }
-    // value stands `zeros` digits before the last; the target wants `scale` digits behind the point.
+    // value stands `zeros` digits before the last; the target wants `scale` digits behind the
+    // point.
     int64_t shift = form.scale - (d.scale - d.zeros) + exponent;
     if (shift < 0 || d.used + shift > form.precision) return SB_FAULT_BAD_DECIMAL;
     SbDecimal value = (SbDecimal)d.value * sb_decimal_tens((unsigned)shift);
@@ -103,7 +104,8 @@ char *sb_put_decimal(char *out, SbDecimal x, unsigned scale, char point) {
     }
     char digits[40];
     unsigned count = 0;
-    for (; size || count <= scale; size /= 10) digits[count++] = (char)('0' + (unsigned)(size % 10));
+    for (; size || count <= scale; size /= 10)
+        digits[count++] = (char)('0' + (unsigned)(size % 10));
     while (count) {
         if (count == scale) *out++ = point;
         *out++ = digits[--count];
@@ -111,7 +113,7 @@ char *sb_put_decimal(char *out, SbDecimal x, unsigned scale, char point) {
     return out;
 }
 
-// ---- arithmetic ------------------------------------------------------------------------------------
+// ---- arithmetic ---------------------------------------------------------------------------------
 
 static int32_t checked(bool overflow, SbDecimal x, uint32_t precision, SbDecimal *out) {
     *out = x;
@@ -132,7 +134,8 @@ int32_t sb_decimal_sub(SbDecimal a, SbDecimal b, uint32_t precision, SbDecimal *
 
 // A checked product without the 128-bit overflow helper, which libgcc does not have.
 static bool multiply(SbDecimal a, SbDecimal b, SbDecimal *out) {
-    unsigned __int128 x = (unsigned __int128)(a < 0 ? -a : a), y = (unsigned __int128)(b < 0 ? -b : b);
+    unsigned __int128 x = (unsigned __int128)(a < 0 ? -a : a),
+                      y = (unsigned __int128)(b < 0 ? -b : b);
     uint64_t xh = (uint64_t)(x >> 64), yh = (uint64_t)(y >> 64), xl = (uint64_t)x, yl = (uint64_t)y;
     unsigned __int128 cross = (unsigned __int128)xh * yl + (unsigned __int128)yh * xl;
     unsigned __int128 low = (unsigned __int128)xl * yl;
@@ -148,7 +151,8 @@ int32_t sb_decimal_mul(SbDecimal a, SbDecimal b, uint32_t precision, SbDecimal *
     return checked(overflow, product, precision, out);
 }
 
-int32_t sb_decimal_rescale(SbDecimal x, uint32_t from, uint32_t to, uint32_t precision, SbDecimal *out) {
+int32_t sb_decimal_rescale(SbDecimal x, uint32_t from, uint32_t to, uint32_t precision,
+                           SbDecimal *out) {
     if (to >= from) return sb_decimal_mul(x, sb_decimal_tens(to - from), precision, out);
     SbDecimal divisor = sb_decimal_tens(from - to);
     if (x % divisor) return SB_FAULT_BAD_CAST;

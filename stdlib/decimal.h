@@ -19,7 +19,7 @@ static inline bool sb_decimal_fits(SbDecimal x, unsigned precision) {
     return x < limit && x > -limit;
 }
 
-// ---- text ----------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
 // [+-] digits [point digits], spaces around it ignored; with `exponent` also [e [+-] digits], as in
 // JSON. Digits behind the scale must be zeros. SB_OK or SB_FAULT_BAD_DECIMAL.
@@ -36,15 +36,17 @@ int32_t sb_read_decimal64(const char *ptr, int64_t len, SbDecimalForm form, int6
 // Exactly `scale` digits behind the point; no point when there are none.
 char *sb_put_decimal(char *out, SbDecimal x, unsigned scale, char point);
 
-// ---- arithmetic: SB_OK or SB_FAULT_OVERFLOW --------------------------------------------------------
+// ---- arithmetic: SB_OK or SB_FAULT_OVERFLOW -----------------------------------------------------
 
 int32_t sb_decimal_add(SbDecimal a, SbDecimal b, uint32_t precision, SbDecimal *out);
 int32_t sb_decimal_sub(SbDecimal a, SbDecimal b, uint32_t precision, SbDecimal *out);
 // Scales add up: no alignment.
 int32_t sb_decimal_mul(SbDecimal a, SbDecimal b, uint32_t precision, SbDecimal *out);
 
-// To another scale. OVERFLOW when it does not fit, BAD_CAST when digits other than zero would be lost.
-int32_t sb_decimal_rescale(SbDecimal x, uint32_t from, uint32_t to, uint32_t precision, SbDecimal *out);
+// To another scale. OVERFLOW when it does not fit, BAD_CAST when digits other than zero would be
+// lost.
+int32_t sb_decimal_rescale(SbDecimal x, uint32_t from, uint32_t to, uint32_t precision,
+                           SbDecimal *out);
 
 // -1, 0, 1 for any two scales; never overflows.
 int32_t sb_decimal_compare(SbDecimal a, uint32_t a_scale, SbDecimal b, uint32_t b_scale);

@@ -19,7 +19,7 @@ static uint32_t load32(const char *ptr) {
     return x;
 }
 
-// ---- XXH64 ----------------------------------------------------------------------------------------
+// ---- XXH64 --------------------------------------------------------------------------------------
 
 static const uint64_t P1 = 0x9e3779b185ebca87, P2 = 0xc2b2ae3d27d4eb4f, P3 = 0x165667b19e3779f9,
                       P4 = 0x85ebca77c2b2ae63, P5 = 0x27d4eb2f165667c5;
@@ -56,7 +56,7 @@ uint64_t sb_xxh64(const char *ptr, int64_t len, uint64_t seed) {
     return hash ^ hash >> 32;
 }
 
-// ---- hash(x) ----------------------------------------------------------------------------------------
+// ---- hash(x) ------------------------------------------------------------------------------------
 
 uint64_t sb_hash_text(SbStr s) { return sb_xxh64(s.ptr, s.len, 0); }
 uint64_t sb_hash_u64(uint64_t x) { return sb_xxh64((const char *)&x, sizeof x, 0); }
@@ -81,7 +81,8 @@ static double half_value(const SbType *type, const void *value) {
     uint16_t bits;
     memcpy(&bits, value, sizeof bits);
     int mantissa_bits = type->kind == SB_F16 ? 10 : 7, bias = type->kind == SB_F16 ? 15 : 127;
-    int exponent = bits >> mantissa_bits & (2 * bias + 1), mantissa = bits & ((1 << mantissa_bits) - 1);
+    int exponent = bits >> mantissa_bits & (2 * bias + 1),
+        mantissa = bits & ((1 << mantissa_bits) - 1);
     if (exponent == 2 * bias + 1)
         return mantissa ? __builtin_nan("") : bits >> 15 ? -__builtin_inf() : __builtin_inf();
     if (exponent) mantissa |= 1 << mantissa_bits;
@@ -129,7 +130,8 @@ int32_t sb_hash_any(SbCall *call, const SbType *type, const void *x, uint64_t *o
     case SB_F32: *out = sb_hash_f64((double)READ(float, x)); break;
     case SB_F64: *out = sb_hash_f64(READ(double, x)); break;
     case SB_DECIMAL:
-        *out = hash_decimal(type->precision <= 18 ? READ(int64_t, x) : READ(SbDecimal, x), type->scale);
+        *out = hash_decimal(type->precision <= 18 ? READ(int64_t, x) : READ(SbDecimal, x),
+                            type->scale);
         break;
     case SB_STR: case SB_BYTES: case SB_JSON: *out = sb_hash_text(READ(SbStr, x)); break;
     case SB_LIST: case SB_STRUCT: return hash_parts(call, type, x, out);
@@ -137,12 +139,14 @@ int32_t sb_hash_any(SbCall *call, const SbType *type, const void *x, uint64_t *o
     return SB_OK;
 }
 
-// ---- CRC-32 -----------------------------------------------------------------------------------------
+// ---- CRC-32 -------------------------------------------------------------------------------------
 
 int64_t sb_crc32(SbStr s) {
-    static const uint32_t nibble[16] = {  // Remainders of 0..15, bits reversed.
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    static const uint32_t nibble[16] = {
+        // Remainders of 0..15, bits reversed.
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
     };
     uint32_t crc = UINT32_MAX;
     for (int64_t i = 0; i < s.len; i++) {
@@ -153,23 +157,27 @@ int64_t sb_crc32(SbStr s) {
     return (int64_t)~crc & UINT32_MAX;
 }
 
-// ---- MD5 and SHA-256: the same frame, 64-byte blocks and a length at the end -------------------------
+// ---- MD5 and SHA-256: the same frame, 64-byte blocks and a length at the end --------------------
 
 typedef void BlockFn(uint32_t *state, const char *block);
 
 static uint32_t big_endian(uint32_t x) { return __builtin_bswap32(x); }
 
 static void md5_block(uint32_t *state, const char *block) {
-    static const uint8_t turns[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
-    static const uint32_t sines[64] = {  // floor(2^32 * |sin(i + 1)|)
-        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
-        0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
-        0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
-        0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
-        0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
-        0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
-        0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
-        0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
+    static const uint8_t turns[4][4] = {
+        {7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
+    static const uint32_t sines[64] = {
+        // floor(2^32 * |sin(i + 1)|)
+        0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613,
+        0xfd469501, 0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193,
+        0xa679438e, 0x49b40821, 0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d,
+        0x02441453, 0xd8a1e681, 0xe7d3fbc8, 0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed,
+        0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a, 0xfffa3942, 0x8771f681, 0x6d9d6122,
+        0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70, 0x289b7ec6, 0xeaa127fa,
+        0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665, 0xf4292244,
+        0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
+        0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb,
+        0xeb86d391,
     };
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
     for (int i = 0; i < 64; i++) {
@@ -187,15 +195,18 @@ static void md5_block(uint32_t *state, const char *block) {
 }
 
 static void sha256_block(uint32_t *state, const char *block) {
-    static const uint32_t roots[64] = {  // Fractions of the cube roots of the first 64 primes.
-        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+    static const uint32_t roots[64] = {
+        // Fractions of the cube roots of the first 64 primes.
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+        0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+        0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+        0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+        0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+        0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+        0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+        0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+        0xc67178f2,
     };
     uint32_t w[64], v[8];
     for (int i = 0; i < 16; i++) w[i] = big_endian(load32(block + 4 * i));

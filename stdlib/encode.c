@@ -53,8 +53,8 @@ int32_t sb_hex_decode(SbCall *call, SbStr text, SbStr *out) {
 }
 
 static bool is_plain(char c) {
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' || c == '.' ||
-           c == '_' || c == '~';
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
 }
 
 int32_t sb_url_encode(SbCall *call, SbStr text, SbStr *out) {

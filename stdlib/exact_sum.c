@@ -51,7 +51,8 @@ void sb_wide_merge(SbWide *into, const SbWide *from) {
     into->pending = 2;
 }
 
-static int32_t add_wide(SbCall *call, SbExactSum *sum, unsigned __int128 size, int place, bool minus) {
+static int32_t add_wide(SbCall *call, SbExactSum *sum, unsigned __int128 size, int place,
+                        bool minus) {
     if (!sum->wide) sum->wide = sb_wide_new(call, SB_WIDE_CHUNKS);
     if (!sum->wide) return SB_FAULT_TOO_LARGE;
     sb_wide_add(sum->wide, size, (uint32_t)(place - SB_WIDE_LOWEST), minus);
@@ -128,7 +129,8 @@ double sb_chunks_round(const int64_t *chunks, int count, int lowest) {
     for (int i = 0; i < low - 1 && !sticky; i++) sticky = bit(chunks, i);
     bool half = low <= high + 1 && bit(chunks, low - 1);
     bits += half && (sticky || (bits & 1));
-    bits += (uint64_t)(low - smallest) << 52;  // The leading bit counts as one more of the exponent.
+    bits += (uint64_t)(low - smallest)
+            << 52;  // The leading bit counts as one more of the exponent.
     double value;
     memcpy(&value, &bits, sizeof value);
     return value;

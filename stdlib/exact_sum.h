@@ -69,7 +69,7 @@ int32_t sb_exact_merge(SbCall *call, SbExactSum *into, const SbExactSum *from);
 // nan for nan or both infinities.
 double sb_exact_value(const SbExactSum *sum);
 
-// ---- wide accumulators ---------------------------------------------------------------------------
+// ---- wide accumulators --------------------------------------------------------------------------
 
 SbWide *sb_wide_new(SbCall *call, uint32_t chunks);  // Null: out of memory.
 // Adds or subtracts size * 2^place units, place from 0.

@@ -84,7 +84,9 @@ int32_t sb_format_f64(SbCall *call, double x, SbStr spec_text, SbStr *out) {
     if (x != x) len = snprintf(digits, sizeof digits, "nan");
     else if (!finite) len = snprintf(digits, sizeof digits, "inf");
     else if (spec.kind == 'e') len = snprintf(digits, sizeof digits, "%.*e", decimals, size);
-    else len = snprintf(digits, sizeof digits, "%.*f", decimals, spec.kind == '%' ? size * 100 : size);
+    else
+        len = snprintf(digits, sizeof digits, "%.*f", decimals,
+                       spec.kind == '%' ? size * 100 : size);
     if (spec.kind == '%' && finite) digits[len++] = '%';
     Parts parts = {digits, len, finite ? count_digits(digits) : 0, minus, finite};
     return lay_out(call, &spec, &parts, out);

@@ -7,7 +7,7 @@
 #include "stdlib/string.h"
 #include "stdlib/text_out.h"
 
-// ---- members of an object or array ----------------------------------------------------------------
+// ---- members of an object or array --------------------------------------------------------------
 
 typedef struct Walk {
     const char *at, *end;
@@ -84,7 +84,7 @@ static int32_t item(SbStr json, int64_t index, SbStr *out) {
     return SB_NULL;
 }
 
-// ---- paths ----------------------------------------------------------------------------------------
+// ---- paths --------------------------------------------------------------------------------------
 
 typedef struct Step {
     bool    is_key;
@@ -144,7 +144,7 @@ static int32_t find(SbCall *call, SbStr json, SbStr path, SbStr *out) {
     return json.len && *begin == 'n' ? SB_NULL : SB_OK;
 }
 
-// ---- functions ------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
 int32_t sb_json_get(SbCall *call, SbStr json, SbStr path, SbStr *out) {
     return find(call, json, path, out);

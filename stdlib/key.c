@@ -40,7 +40,8 @@ uint64_t sb_key_word(uint64_t hash, uint64_t word) { return sb_hash_word(hash, w
 uint64_t sb_key_hash(uint64_t seed, uint64_t head, uint64_t tail, SbStr text) {
     uint64_t hash = sb_mix(seed ^ head ^ (uint64_t)text.len * 0xa0761d6478bd642f,
                            tail ^ 0xe7037ed1a0b428db);
-    if (__builtin_expect(text.len > SB_KEY_INLINE, 0)) hash = sb_hash_bytes(hash, text.ptr, text.len);
+    if (__builtin_expect(text.len > SB_KEY_INLINE, 0))
+        hash = sb_hash_bytes(hash, text.ptr, text.len);
     return hash;
 }
 

@@ -9,7 +9,7 @@ static const char *element(const SbType *type, SbList xs, int64_t i) {
     return (const char *)xs.ptr + i * (int64_t)type->elem->size;
 }
 
-// ---- looking --------------------------------------------------------------------------------------
+// ---- looking ------------------------------------------------------------------------------------
 
 int64_t sb_list_len(SbList xs) { return xs.len; }
 
@@ -64,7 +64,7 @@ static int32_t extreme(const SbType *type, SbList xs, int32_t sign, void *out) {
 int32_t sb_list_min(const SbType *type, SbList xs, void *out) { return extreme(type, xs, 1, out); }
 int32_t sb_list_max(const SbType *type, SbList xs, void *out) { return extreme(type, xs, -1, out); }
 
-// ---- cutting --------------------------------------------------------------------------------------
+// ---- cutting ------------------------------------------------------------------------------------
 
 SbList sb_list_slice_rest(const SbType *type, SbList xs, int64_t begin) {
     if (begin < 0) begin = begin < -xs.len ? 0 : begin + xs.len;
@@ -79,7 +79,7 @@ SbList sb_list_slice(const SbType *type, SbList xs, int64_t begin, int64_t count
     return rest;
 }
 
-// ---- making ---------------------------------------------------------------------------------------
+// ---- making -------------------------------------------------------------------------------------
 
 static char *copy_of(SbCall *call, const SbType *type, SbList xs) {
     char *copy = sb_alloc(call, xs.len * (int64_t)type->elem->size);
@@ -185,7 +185,7 @@ int32_t sb_sequence(SbCall *call, int64_t begin, int64_t end, SbList *out) {
     return SB_OK;
 }
 
-// ---- numbers --------------------------------------------------------------------------------------
+// ---- numbers ------------------------------------------------------------------------------------
 
 int32_t sb_list_sum_f64(SbCall *call, SbList xs, double *out) {
     const double *items = xs.ptr;

@@ -17,8 +17,9 @@ double sb_round(double x) {
     return __builtin_copysign(whole, x);
 }
 
-static const double TENS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static const double TENS[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 // Before the point: the remainder is exact, and so is the multiple of a power below 10^23.
 static double round_before_point(double x, int64_t digits) {
@@ -33,7 +34,8 @@ static double round_before_point(double x, int64_t digits) {
 double sb_round_digits(double x, int64_t digits) {
     if (!sb_is_finite(x)) return x;
     if (digits == 0) return sb_round(x);
-    if (digits < 0) return digits < -400 ? __builtin_copysign(0, x) : round_before_point(x, -digits);
+    if (digits < 0)
+        return digits < -400 ? __builtin_copysign(0, x) : round_before_point(x, -digits);
     // x 10^digits as an exact pair; from 2^53 on x has no digits to round away.
     if (digits > 22 || __builtin_fabs(x) * TENS[digits] >= 0x1p53) return x;
     SbPair scaled = sb_pair_product(__builtin_fabs(x), TENS[digits]);
@@ -74,7 +76,8 @@ int32_t sb_pow_i64(int64_t base, int64_t exponent, int64_t *out) {
     if (exponent < 0) return SB_FAULT_BAD_ARGUMENT;
     int64_t result = 1;
     for (;;) {
-        if ((exponent & 1) && __builtin_mul_overflow(result, base, &result)) return SB_FAULT_OVERFLOW;
+        if ((exponent & 1) && __builtin_mul_overflow(result, base, &result))
+            return SB_FAULT_OVERFLOW;
         exponent >>= 1;
         if (!exponent) break;
         // A square that overflows is needed: the highest bit of the exponent is yet to come.
@@ -93,4 +96,6 @@ int64_t sb_clamp_i64(int64_t x, int64_t low, int64_t high) {
     return x < low ? low : x > high ? high : x;
 }
 
-double sb_clamp_f64(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+double sb_clamp_f64(double x, double low, double high) {
+    return x < low ? low : x > high ? high : x;
+}

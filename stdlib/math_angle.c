@@ -1,5 +1,5 @@
-// sin, cos, tan and their inverses. An angle is reduced by as many bits of 2/pi as it takes (M. Payne
-// and R. Hanek), to a pair within pi/4; an arc tangent is reduced by a table of 17.
+// sin, cos, tan and their inverses. An angle is reduced by as many bits of 2/pi as it takes (M.
+// Payne and R. Hanek), to a pair within pi/4; an arc tangent is reduced by a table of 17.
 #include "stdlib/math.h"
 
 #include "stdlib/math_pair.h"
@@ -112,7 +112,7 @@ double sb_tan(double x) {
     return x < 0 ? -sum : sum;
 }
 
-// ---- inverses --------------------------------------------------------------------------------------
+// ---- inverses -----------------------------------------------------------------------------------
 
 // atan(i / 16)
 static const SbPair ARCS[17] = {
@@ -168,7 +168,9 @@ double sb_atan2(double y, double x) {
     }
     if (x == 0 || y * 0x1p-64 > x) return turn(HALF_PI, left, below);
     if (x * 0x1p-64 > y) return left ? turn(zero, left, below) : below ? -(y / x) : y / x;
-    double factor = x > 0x1p500 || y > 0x1p500 ? 0x1p-600 : x < 0x1p-500 || y < 0x1p-500 ? 0x1p500 : 1;
+    double factor = x > 0x1p500 || y > 0x1p500     ? 0x1p-600
+                    : x < 0x1p-500 || y < 0x1p-500 ? 0x1p500
+                                                   : 1;
     return turn(first_quadrant((SbPair){y * factor, 0}, (SbPair){x * factor, 0}), left, below);
 }
 

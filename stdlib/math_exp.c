@@ -39,10 +39,12 @@ static double scale(double x, int k) {
 static SbPair series_expm1(SbPair r) {
     double x = r.high, sum = 1.0 / 6227020800;
     static const double inverse[] = {1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
-                                     1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6};
+                                     1.0 / 40320,     1.0 / 5040,     1.0 / 720,     1.0 / 120,
+                                     1.0 / 24,        1.0 / 6};
     for (int i = 0; i < 10; i++) sum = sum * x + inverse[i];
     SbPair square = sb_pair_product(x, x);
-    SbPair tail = sb_pair_fast(0.5 * square.high, 0.5 * square.low + square.high * x * sum + r.low + x * r.low);
+    SbPair tail = sb_pair_fast(0.5 * square.high,
+                               0.5 * square.low + square.high * x * sum + r.low + x * r.low);
     return sb_pair_add((SbPair){x, 0}, tail);
 }
 
@@ -92,7 +94,7 @@ double sb_expm1(double x) {
     return scale(sum.high + sum.low, k);
 }
 
-// ---- logarithms ------------------------------------------------------------------------------------
+// ---- logarithms ---------------------------------------------------------------------------------
 
 // log(1 + f) for 1 + f from 0.7 to 1.42: 2 s (1 + s^2/3 + s^4/5 + ...), s = f / (2 + f).
 static SbPair series_log1p(SbPair f) {
@@ -100,7 +102,8 @@ static SbPair series_log1p(SbPair f) {
     SbPair square = sb_pair_multiply(s, s);
     double z = square.high, sum = 1.0 / 27;
     for (int i = 25; i >= 7; i -= 2) sum = sum * z + 1.0 / i;
-    SbPair third = {0x1.5555555555555p-2, 0x1.5555555555555p-56}, fifth = {0.2, -0x1.999999999999ap-57};
+    SbPair third = {0x1.5555555555555p-2, 0x1.5555555555555p-56},
+           fifth = {0.2, -0x1.999999999999ap-57};
     SbPair tail = sb_pair_add(fifth, (SbPair){z * sum, 0});
     tail = sb_pair_add(third, sb_pair_multiply(square, tail));
     tail = sb_pair_multiply(sb_pair_multiply(square, tail), s);
@@ -181,7 +184,7 @@ double sb_log1p(double x) {
     return log.high + log.low;
 }
 
-// ---- powers ----------------------------------------------------------------------------------------
+// ---- powers -------------------------------------------------------------------------------------
 
 // 0: no integer; 1: odd; 2: even.
 static int parity(double y) {
@@ -252,7 +255,7 @@ double sb_hypot(double x, double y) {
     return (root.high + root.low) * factor;
 }
 
-// ---- hyperbolic ------------------------------------------------------------------------------------
+// ---- hyperbolic ---------------------------------------------------------------------------------
 
 // e^x as a pair, x from 0 to 700.
 static SbPair exp_both(double x) {

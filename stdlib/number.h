@@ -1,14 +1,16 @@
 // Text to integers and floats and back: readers for fields of text formats, and shortest printing.
 //
 // Readers take the bytes of a field (readable SB_SLACK past its end), ignore spaces and tabs around
-// a number, and return SB_OK or a fault: BAD_INTEGER, BAD_FLOAT or BAD_BOOL for what is no such value,
-// OUT_OF_RANGE for a number that the type cannot hold. `out` is written only on SB_OK.
+// a number, and return SB_OK or a fault: BAD_INTEGER, BAD_FLOAT or BAD_BOOL for what is no such
+// value, OUT_OF_RANGE for a number that the type cannot hold. `out` is written only on SB_OK.
 //   integer  [+-] digits
 //   float    [+-] digits [point digits] [e [+-] digits], digits on one side of the point suffice;
-//            [+-] inf, infinity or nan in any case. Rounded to nearest, ties to even, at any length;
+//            [+-] inf, infinity or nan in any case. Rounded to nearest, ties to even, at any
+// length;
 //            what is too small becomes a subnormal or zero.
 //   bool     true or false in any case, without spaces
-// JSON numbers are a subset of both forms: what a JSON scanner found valid is read by the same calls.
+// JSON numbers are a subset of both forms: what a JSON scanner found valid is read by the same
+// calls.
 #ifndef SBC_STDLIB_NUMBER_H
 #define SBC_STDLIB_NUMBER_H
 
@@ -30,8 +32,8 @@ int32_t sb_read_f64(const char *ptr, int64_t len, double *out);
 int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out);
 int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out);
 
-// Writers put at most SB_NUMBER_MAX bytes and return the end. Floats are the fewest digits that read
-// back to the same value, of those the closest, laid out as Python's repr: 1.0, 0.0001, 1e-05,
+// Writers put at most SB_NUMBER_MAX bytes and return the end. Floats are the fewest digits that
+// read back to the same value, of those the closest, laid out as Python's repr: 1.0, 0.0001, 1e-05,
 // 1e+16, nan, -inf.
 enum { SB_NUMBER_MAX = 32 };
 

@@ -1,9 +1,9 @@
 // Printing numbers: integers by pairs of digits, floats by their shortest digits (Schubfach).
 //
 // R. Giulietti, "The Schubfach way to render doubles": all values that round to a float v = c 2^q
-// form an interval around it. k is chosen so that the multiples of 10^k are at least as dense as one
-// in the interval and those of 10^(k+1) at most one; so the answer is among four candidates, which
-// are compared with the interval's ends in units of 10^k / 4, rounded to odd.
+// form an interval around it. k is chosen so that the multiples of 10^k are at least as dense as
+// one in the interval and those of 10^(k+1) at most one; so the answer is among four candidates,
+// which are compared with the interval's ends in units of 10^k / 4, rounded to odd.
 #include "stdlib/number.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ static int digit_count(uint64_t value) {
 
 // Writes exactly `count` digits of value at out.
 static void put_digits(char *out, uint64_t value, int count) {
-    for (; count >= 2; count -= 2, value /= 100) memcpy(out + count - 2, PAIRS + value % 100 * 2, 2);
+    for (; count >= 2; count -= 2, value /= 100)
+        memcpy(out + count - 2, PAIRS + value % 100 * 2, 2);
     if (count) *out = (char)('0' + value % 10);
 }
 
@@ -70,7 +71,8 @@ static SbPower power_above(int exponent) {
 // whose lower neighbour is only half as far.
 static Decimal shortest(uint64_t c, int q, bool narrow) {
     uint64_t odd = c & 1;  // An odd float does not own the ends of its interval.
-    int k = narrow ? (q * 1262611 - 524031) >> 22 : (q * 1262611) >> 22;  // floor(log10 of the width)
+    int k = narrow ? (q * 1262611 - 524031) >> 22
+                   : (q * 1262611) >> 22;        // floor(log10 of the width)
     int shift = q + ((-k * 1741647) >> 19) + 1;  // floor(log2(10^-k))
     SbPower power = power_above(-k);
     uint64_t middle = round_to_odd(power, (4 * c) << shift);

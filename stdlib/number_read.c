@@ -1,8 +1,8 @@
 // Reading numbers of any form and length: what the short cuts of number.c leave over.
 //
-// Floats: up to 19 digits w and a power of ten go through one 64 x 128 bit product with the table of
-// powers (D. Lemire, "Number Parsing at a Gigabyte per Second", arXiv 2101.11408). The product is
-// a little below the true value; only if that could change the rounding is the text compared
+// Floats: up to 19 digits w and a power of ten go through one 64 x 128 bit product with the table
+// of powers (D. Lemire, "Number Parsing at a Gigabyte per Second", arXiv 2101.11408). The product
+// is a little below the true value; only if that could change the rounding is the text compared
 // exactly with the midpoint between two floats.
 #include "stdlib/number.h"
 
@@ -212,8 +212,9 @@ static int big_compare(const Big *a, const Big *b) {
     return 0;
 }
 
-// All digits of the text up to DIGITS_MAX and one that stands for the rest. A midpoint of floats has
-// fewer than 800 digits, so the comparison is exact. Returns the power of ten of the last digit.
+// All digits of the text up to DIGITS_MAX and one that stands for the rest. A midpoint of floats
+// has fewer than 800 digits, so the comparison is exact. Returns the power of ten of the last
+// digit.
 static int64_t big_read(Big *big, const Decimal *decimal) {
     int64_t scale = decimal->scale, used = 0;
     bool rest = false;

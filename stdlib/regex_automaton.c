@@ -52,7 +52,7 @@ static Next next_kind(uint8_t byte) {
     return byte == '\n' ? NEXT_LINE : is_word(byte) ? NEXT_WORD : NEXT_OTHER;
 }
 
-// ---- classes of bytes -----------------------------------------------------------------------------
+// ---- classes of bytes ---------------------------------------------------------------------------
 
 static void classes_fill(Builder *b) {
     bool cut[257] = {true};
@@ -97,7 +97,7 @@ static uint8_t before_of(const Builder *b, Next next) {
     return before_seen(b, of[next]);
 }
 
-// ---- states ---------------------------------------------------------------------------------------
+// ---- states -------------------------------------------------------------------------------------
 
 static uint64_t state_hash(const uint32_t *kernel, size_t count, uint8_t before, bool matched) {
     uint64_t hash = 14695981039346656037u ^ (uint64_t)(before * 2 + matched);
@@ -143,7 +143,7 @@ static uint32_t state_of(Builder *b, uint8_t before, bool matched) {
     return (uint32_t)b->state_count - 1;
 }
 
-// ---- transitions ----------------------------------------------------------------------------------
+// ---- transitions --------------------------------------------------------------------------------
 
 static bool holds(SbRegexAssert assertion, uint8_t before, Next next) {
     bool edge = (before == REGEX_BEFORE_WORD) != (next == NEXT_WORD);

@@ -98,7 +98,7 @@ static int32_t runs_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *
     return SB_OK;
 }
 
-// ---- functions ------------------------------------------------------------------------------------
+// ---- functions ----------------------------------------------------------------------------------
 
 int32_t sb_regex_find_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *out) {
     if (regex->flags & REGEX_RUNS) return runs_all(call, text, regex, out);
@@ -203,7 +203,7 @@ int32_t sb_regex_split(SbCall *call, SbStr text, const SbRegex *regex, SbList *o
     return SB_OK;
 }
 
-// ---- replace --------------------------------------------------------------------------------------
+// ---- replace ------------------------------------------------------------------------------------
 
 // reference = "$" DIGIT+ | "${" DIGIT+ "}"     at[0] is the dollar. Its length, 0 for none.
 static int64_t reference_read(SbStr with, int64_t at, int64_t *group) {

@@ -44,7 +44,9 @@ static inline bool regex_is_word(uint8_t c) {
 static inline SbRegexBefore regex_before(SbStr text, int64_t at) {
     if (at == 0) return REGEX_BEFORE_NOTHING;
     uint8_t c = (uint8_t)text.ptr[at - 1];
-    return c == '\n' ? REGEX_BEFORE_LINE : regex_is_word(c) ? REGEX_BEFORE_WORD : REGEX_BEFORE_OTHER;
+    return c == '\n'          ? REGEX_BEFORE_LINE
+           : regex_is_word(c) ? REGEX_BEFORE_WORD
+                              : REGEX_BEFORE_OTHER;
 }
 
 // Between two characters, not inside one.

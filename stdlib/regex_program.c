@@ -30,7 +30,7 @@ static uint32_t inst_new(RegexProgram *program, SbRegexOp op, uint32_t a, uint32
     return (uint32_t)program->inst_count++;
 }
 
-// ---- sets -----------------------------------------------------------------------------------------
+// ---- sets ---------------------------------------------------------------------------------------
 
 static int encode(uint32_t c, uint8_t out[UTF8_MAX]) {
     if (c < 0x80) {
@@ -96,7 +96,8 @@ static uint32_t tree_build(RegexProgram *program, const Sequence *begin, const S
     size_t count = 0;
     while (begin < end && !program->failed) {
         const Sequence *stop = begin + 1;
-        while (stop < end && stop->count > depth && stop->first[depth] == begin->first[depth]) stop++;
+        while (stop < end && stop->count > depth && stop->first[depth] == begin->first[depth])
+            stop++;
         bool last = depth == begin->count - 1;
         uint32_t target = last ? next : tree_build(program, begin, stop, depth + 1, reuse, next);
         SbRegexByteRange *before = count ? &made[count - 1] : nullptr;
@@ -135,7 +136,7 @@ static uint32_t set_build(RegexProgram *program, const RegexRange *ranges, uint3
     return inst;
 }
 
-// ---- the other nodes ------------------------------------------------------------------------------
+// ---- the other nodes ----------------------------------------------------------------------------
 
 static uint32_t node_build(RegexProgram *program, const RegexTree *tree, uint32_t id,
                            uint32_t next);

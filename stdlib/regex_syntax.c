@@ -256,7 +256,9 @@ static void parse_flags(Parser *p, int64_t open) {
         case ')': case ':':
             if (!on && !some) fail(p, open, "no flag behind the minus sign");
             return;
-        default: fail(p, open, "unknown group: expected (?: (?P<name> or flags out of imsU"); return;
+        default:
+            fail(p, open, "unknown group: expected (?: (?P<name> or flags out of imsU");
+            return;
         }
         some = true;
         p->flags = on ? p->flags | flag : p->flags & ~flag;
@@ -288,7 +290,8 @@ static uint32_t parse_group(Parser *p) {
     if (looking_at(p, "?P=")) return fail(p, open, "backreferences are not part of RE2 syntax");
     if (!accept(p, "?") || accept_name(p, open)) {
         number = ++p->tree->group_count;
-        if (number > REGEX_GROUPS_MAX) return fail(p, open, "more than %d groups", REGEX_GROUPS_MAX);
+        if (number > REGEX_GROUPS_MAX)
+            return fail(p, open, "more than %d groups", REGEX_GROUPS_MAX);
     } else {
         parse_flags(p, open);
         if (p->failed) return 0;

@@ -19,8 +19,12 @@ static char *quoted_if_special(char *out, char *end) {
     return end + 2;
 }
 
-char *sb_json_put_f64(char *out, double value) { return quoted_if_special(out, sb_put_f64(out, value)); }
-char *sb_json_put_f32(char *out, float value) { return quoted_if_special(out, sb_put_f32(out, value)); }
+char *sb_json_put_f64(char *out, double value) {
+    return quoted_if_special(out, sb_put_f64(out, value));
+}
+char *sb_json_put_f32(char *out, float value) {
+    return quoted_if_special(out, sb_put_f32(out, value));
+}
 
 static bool is_null_word(const SbSinkRules *rules, SbStr text) {
     for (uint32_t i = 0; i < rules->null_count; i++)
@@ -50,7 +54,9 @@ int64_t sb_text_room(const SbType *type, const void *value) {
     return SCALAR_MAX;
 }
 
-int64_t sb_sink_room(const SbType *type, const void *value) { return 2 * sb_text_room(type, value) + 2; }
+int64_t sb_sink_room(const SbType *type, const void *value) {
+    return 2 * sb_text_room(type, value) + 2;
+}
 
 static char *put_integer(char *out, const SbType *type, const void *value) {
     switch ((int)type->kind) {
@@ -85,7 +91,14 @@ char *sb_put_text(char *out, const SbType *type, const void *value) {
     case SB_TIMESTAMP: return sb_put_timestamp(out, *(const int64_t *)value, type->unit);
     case SB_DURATION: return sb_put_duration(out, *(const int64_t *)value);
     case SB_LIST: case SB_STRUCT: return sb_json_put_value(out, type, value);
-    case SB_I8: case SB_I16: case SB_I32: case SB_I64: case SB_U8: case SB_U16: case SB_U32: case SB_U64:
+    case SB_I8:
+    case SB_I16:
+    case SB_I32:
+    case SB_I64:
+    case SB_U8:
+    case SB_U16:
+    case SB_U32:
+    case SB_U64:
     case SB_F16: case SB_BF16:
         break;
     }
@@ -135,7 +148,8 @@ static SbStr usable_spelling(SbStr raw) {
     return raw;
 }
 
-char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw, uint32_t flags) {
+char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw,
+                       uint32_t flags) {
     SbStr text = usable_spelling(raw);
     if (!text.len) return nullptr;
     bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;

@@ -1,4 +1,5 @@
-// Sink fields: values as fields of a CSV sink, by the rules of docs/text_forms.md, "Writing fields".
+// Sink fields: values as fields of a CSV sink, by the rules of docs/text_forms.md, "Writing
+// fields".
 #ifndef SBC_STDLIB_SINK_FIELD_H
 #define SBC_STDLIB_SINK_FIELD_H
 
@@ -24,9 +25,10 @@ char   *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, c
                       uint32_t flags);
 int64_t sb_sink_room(const SbType *type, const void *value);
 
-// How a text source spelled a value that is not null, as a field of a CSV sink; nullptr: that does not
-// count (docs/text_forms.md), or needs quotes and there are none: write the canonical form.
-char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw, uint32_t flags);
+// How a text source spelled a value that is not null, as a field of a CSV sink; nullptr: that does
+// not count (docs/text_forms.md), or needs quotes and there are none: write the canonical form.
+char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw,
+                       uint32_t flags);
 
 // The same for a JSON sink: a number, true or false as spelled if JSON takes it; a value that
 // JSON writes as a string (`quoted`) between quotes. Room: 6 * len + 2.

@@ -15,7 +15,7 @@ bool sb_is_ascii(SbStr s) {
     return bits < 0x80;
 }
 
-// ---- searching ------------------------------------------------------------------------------------
+// ---- searching ----------------------------------------------------------------------------------
 
 // Rabin and Karp's rolling hash: linear but for chance, for texts on which memchr finds too much.
 static int64_t find_rolling(SbStr s, SbStr part, int64_t from) {
@@ -80,7 +80,7 @@ int64_t sb_count_of(SbStr s, SbStr part) {
     return count;
 }
 
-// ---- cutting --------------------------------------------------------------------------------------
+// ---- cutting ------------------------------------------------------------------------------------
 
 static SbStr cut(SbStr s, int64_t begin, int64_t end) {
     return (SbStr){s.ptr + begin, end - begin};
@@ -179,7 +179,7 @@ SbStr sb_right(SbStr s, int64_t count) {
     return cut(s, count < 0 ? skip(s, 0, -count) : skip_back(s, count), s.len);
 }
 
-// ---- paths: parts are parted by '/' ---------------------------------------------------------------
+// ---- paths: parts are parted by '/' -------------------------------------------------------------
 
 SbStr sb_basename(SbStr path) {
     while (path.len > 1 && path.ptr[path.len - 1] == '/') path.len--;
@@ -213,7 +213,7 @@ SbStr sb_stem(SbStr path) {
     return cut(base, 0, extension_at(base));
 }
 
-// ---- codes ----------------------------------------------------------------------------------------
+// ---- codes --------------------------------------------------------------------------------------
 
 int32_t sb_char_code(SbStr s, int64_t *out) {
     if (!s.len) return SB_NULL;

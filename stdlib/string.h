@@ -63,7 +63,7 @@ static inline bool sb_is_space(uint32_t c) {
            c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-// ---- making (string_make.c) ----------------------------------------------------------------------
+// ---- making (string_make.c) ---------------------------------------------------------------------
 
 int32_t sb_replace(SbCall *call, SbStr s, SbStr part, SbStr with, SbStr *out);
 int32_t sb_replace_first(SbCall *call, SbStr s, SbStr part, SbStr with, SbStr *out);
@@ -80,7 +80,7 @@ int32_t sb_words(SbCall *call, SbStr s, SbList *out);
 int32_t sb_levenshtein(SbCall *call, SbStr a, SbStr b, int64_t *out);
 int32_t sb_char_of(SbCall *call, int64_t code, SbStr *out);
 
-// ---- case and normal forms (unicode.c): Unicode 14, simple mappings ------------------------------
+// ---- case and normal forms (unicode.c): Unicode 14, simple mappings -----------------------------
 
 int32_t sb_upper(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_lower(SbCall *call, SbStr s, SbStr *out);

@@ -1,4 +1,5 @@
-// String make: texts and lists of texts built in scratch memory; pieces are views where they can be.
+// String make: texts and lists of texts built in scratch memory; pieces are views where they can
+// be.
 #include "stdlib/list_build.h"
 #include "stdlib/string.h"
 #include "stdlib/utf8.h"
@@ -55,7 +56,7 @@ int32_t sb_reverse(SbCall *call, SbStr s, SbStr *out) {
     return SB_OK;
 }
 
-// ---- padding --------------------------------------------------------------------------------------
+// ---- padding ------------------------------------------------------------------------------------
 
 typedef struct Pad {
     int64_t width;
@@ -97,7 +98,7 @@ int32_t sb_pad_right_with(SbCall *call, SbStr s, int64_t width, SbStr fill, SbSt
     return pad(call, s, &(Pad){width, fill, false}, out);
 }
 
-// ---- lists of texts -------------------------------------------------------------------------------
+// ---- lists of texts -----------------------------------------------------------------------------
 
 static int32_t split_chars(SbCall *call, SbStr s, SbList *out) {
     SbBuild build = {.call = call};
@@ -162,7 +163,7 @@ int32_t sb_words(SbCall *call, SbStr s, SbList *out) {
     return SB_OK;
 }
 
-// ---- others ---------------------------------------------------------------------------------------
+// ---- others -------------------------------------------------------------------------------------
 
 static uint32_t *points_of(SbCall *call, SbStr s, int64_t *count) {
     *count = sb_utf8_count(s.ptr, s.len);

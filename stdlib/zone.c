@@ -12,7 +12,8 @@ static const int32_t *offsets(const SbZone *zone) {
 // The day of a year on which a change happens.
 static int64_t change_day(const SbZoneChange *change, int64_t year) {
     int64_t new_year = sb_days_of(year, 1, 1);
-    if (change->kind == 1) return new_year + change->day - 1 + (sb_is_leap(year) && change->day >= 60);
+    if (change->kind == 1)
+        return new_year + change->day - 1 + (sb_is_leap(year) && change->day >= 60);
     if (change->kind == 2) return new_year + change->day;
     int64_t first = sb_days_of(year, (unsigned)change->month, 1);
     int64_t at = (change->day - (first + 4)) % 7;  // 1970-01-01 was a Thursday.
@@ -27,7 +28,8 @@ static int32_t rule_offset(const SbZone *zone, int64_t seconds) {
     int64_t year = sb_civil_of(sb_floor_div(seconds + zone->standard, SB_DAY_S)).year;
     int64_t begin = change_day(&zone->begin, year) * SB_DAY_S + zone->begin.time - zone->standard;
     int64_t end = change_day(&zone->end, year) * SB_DAY_S + zone->end.time - zone->summer;
-    bool summer = begin < end ? seconds >= begin && seconds < end : seconds >= begin || seconds < end;
+    bool summer = begin < end ? seconds >= begin && seconds < end
+                              : seconds >= begin || seconds < end;
     return summer ? zone->summer : zone->standard;
 }
 

@@ -3,7 +3,10 @@
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 for program; do
-    "$program"
+    case $program in
+    */tidy) "$program" $(find ir frontend codegen runtime stdlib driver tests -name '*.[ch]' | sort) sbc.c ;;
+    *) "$program" ;;
+    esac
     status=$?
     [ $status -le 1 ] || echo "$program: 0 passed, 1 failed, 0 skipped (exit $status)"
 done | tee "$log"

@@ -121,7 +121,8 @@ static void check_file(const char *path, FILE *file) {
         start = 0;
     }
     bool table = strstr(path, ".def") != nullptr;
-    if (!comment_first && !table) problem(path, 1, "no sentence that says what the file is for", "");
+    if (!comment_first && !table)
+        problem(path, 1, "no sentence that says what the file is for", "");
     if (line > FILE_LINES_MAX && !table) problem(path, line, "file over 800 lines", "");
 }
 

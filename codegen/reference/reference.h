@@ -11,7 +11,8 @@
 
 typedef struct ReferenceRun {
     const Graph *graph;
-    const char *const *args;   // Job options: --PARAM=VALUE, --overwrite, --rejects=, --reject-limit=.
+    const char *const
+        *args;  // Job options: --PARAM=VALUE, --overwrite, --rejects=, --reject-limit=.
     size_t       arg_count;
 } ReferenceRun;
 

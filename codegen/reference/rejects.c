@@ -183,7 +183,8 @@ static void judge_rows(Job *job, int64_t limit) {
         weight += job->rejects[i].weight;
         if (weight <= limit) continue;
         Text line = text_format(job->arena, "   = %.*s row%s rejected, the limit is %lld\n",
-                                TEXT_ARG(figure(job->arena, weight)), weight == 1 ? "" : "s", (long long)limit);
+                                TEXT_ARG(figure(job->arena, weight)), weight == 1 ? "" : "s",
+                                (long long)limit);
         fail_record(job, &job->rejects[0], line);
         job->reject_count = i + 1;
         return;
@@ -228,7 +229,8 @@ static void judge_share(Job *job, double share) {
     if (!job->reject_count || !passes_share(job, share)) return;
     for (size_t i = 0; i < job->reject_count; i++) rejected += job->rejects[i].weight;
     Text line = text_format(job->arena, "   = %.*s row%s rejected, the limit is %g%%\n",
-                            TEXT_ARG(figure(job->arena, rejected)), rejected == 1 ? "" : "s", share * 100);
+                            TEXT_ARG(figure(job->arena, rejected)), rejected == 1 ? "" : "s",
+                            share * 100);
     fail_record(job, &job->rejects[0], line);
 }
 

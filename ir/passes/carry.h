@@ -4,7 +4,8 @@
 
 #include "ir/graph.h"
 
-// Each gives the number of the output column that holds what is asked for, and adds one if there is none.
+// Each gives the number of the output column that holds what is asked for, and adds one if there is
+// none.
 
 // Appends a column for the compiler's sake; what feeds it is the caller's business.
 uint32_t carry_column(Graph *graph, Op *op, const Type *type);

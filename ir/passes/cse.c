@@ -31,7 +31,8 @@ static ExprId merge_node(void *self, Graph *graph, ExprId id, const ExprId *args
     if (!node->faults || impure || !node->arg_count) return made;
     size_t first = merger->count > LOOK_BACK_MAX ? merger->count - LOOK_BACK_MAX : 0;
     for (size_t i = first; i < merger->count; i++)
-        if (node->op != EXPR_FIELD && same_work(graph, merger->seen[i], node)) return merger->seen[i];
+        if (node->op != EXPR_FIELD && same_work(graph, merger->seen[i], node))
+            return merger->seen[i];
     arena_push(graph->arena, merger->seen, merger->count, merger->cap, made);
     return made;
 }

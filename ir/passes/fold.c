@@ -5,7 +5,9 @@
 #include "ir/pass.h"
 #include "ir/rewrite.h"
 
-static bool is_const(const Graph *graph, ExprId id) { return graph_at(graph, id)->op == EXPR_CONST; }
+static bool is_const(const Graph *graph, ExprId id) {
+    return graph_at(graph, id)->op == EXPR_CONST;
+}
 
 static bool is_bool(const Graph *graph, ExprId id, bool value) {
     const Expr *node = graph_at(graph, id);

@@ -1,7 +1,7 @@
 // prune: drops operators no sink needs, and computed columns nobody reads.
 //
-// Declared columns of sources stay, since what counts as read is judged; operators that pass rows on stay,
-// since their steps are accounted for.
+// Declared columns of sources stay, since what counts as read is judged; operators that pass rows
+// on stay, since their steps are accounted for.
 #include "ir/pass.h"
 #include "ir/rewrite.h"
 

@@ -36,7 +36,8 @@ static Origin find_origin(const Graph *graph, OpId id, uint32_t column) {
     }
 }
 
-// Takes the bytes of `raw` from their source to operator `id`. Gives the column that has them there.
+// Takes the bytes of `raw` from their source to operator `id`. Gives the column that has them
+// there.
 static uint32_t carry(Graph *graph, OpId id, RawSpan raw) {
     Op *op = graph_op_at(graph, id);
     if (op->kind == OP_SOURCE) return carry_source(graph, op, raw);

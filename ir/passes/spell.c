@@ -33,7 +33,8 @@ static bool same_dialect(const SourceOp *source, const SinkOp *sink) {
 static bool spelled_alike(const SourceOp *source, const SinkOp *sink, const Type *type) {
     bool number = type_is_numeric(type);
     if (source->format == FORMAT_JSONL && !number) return false;
-    bool from_comma = source->options.csv.decimal == ',', to_comma = sink->options.csv.decimal == ',';
+    bool from_comma = source->options.csv.decimal == ',',
+         to_comma = sink->options.csv.decimal == ',';
     bool fraction = type_is_float(type) || type->kind == TYPE_DECIMAL;
     if (fraction && from_comma != to_comma) return false;
     Text from = source->options.zone, to = sink->options.zone;
@@ -127,14 +128,16 @@ static uint32_t carry_join(Graph *graph, Op *op, uint32_t side, uint32_t wanted)
     JoinColumn column = {.side = side, .index = wanted};
     size_t count = op->column_count, cap = count;
     arena_push(graph->arena, op->join.columns, count, cap, column);
-    return carry_column(graph, op, side_may_be_absent(op->join.kind, side) ? type_nullable(type) : type);
+    return carry_column(graph, op,
+                        side_may_be_absent(op->join.kind, side) ? type_nullable(type) : type);
 }
 
 static uint32_t carry_union(Speller *speller, Op *op, uint32_t column) {
     Graph *graph = speller->graph;
     uint32_t left = carry(speller, op->inputs[0], column);
     uint32_t right = carry(speller, op->inputs[1], op->union_.right_columns[column]);
-    const Op *first = graph_op_at(graph, op->inputs[0]), *second = graph_op_at(graph, op->inputs[1]);
+    const Op *first = graph_op_at(graph, op->inputs[0]),
+             *second = graph_op_at(graph, op->inputs[1]);
     const Type *type = second->columns[right].type;
     for (uint32_t i = op->column_count; i <= left; i++)
         if (first->columns[i].type != type) return NOWHERE;
@@ -154,7 +157,8 @@ static uint32_t carry_on(Speller *speller, Op *op, uint32_t column) {
     case OP_SOURCE: return carry_source(graph, op, (RawSpan){column, column});
     case OP_UNION: return carry_union(speller, op, column);
     case OP_PROJECT:
-        from = carry(speller, op->inputs[0], graph_at(graph, op->project.items[column].expr)->index);
+        from = carry(speller, op->inputs[0],
+                     graph_at(graph, op->project.items[column].expr)->index);
         return from == NOWHERE ? from : carry_project(graph, op, from);
     case OP_JOIN:
         side = op->join.columns[column].side;

@@ -45,7 +45,8 @@ int main(int argc, char **argv) {
     Graph *graph = graph_of(arena, argv[file]);
     PassContext context = {.graph = graph, .eval = reference_const_eval};
     if (graph && passes_run(&context, after)) {
-        ReferenceRun run = {graph, (const char *const *)(argv + file + 1), (size_t)(argc - file - 1)};
+        ReferenceRun run = {graph, (const char *const *)(argv + file + 1),
+                            (size_t)(argc - file - 1)};
         status = reference_run(&run);
     }
     arena_free(arena);

@@ -24,7 +24,9 @@ static SbCall *scratch(void) {
     return &call;
 }
 
-static bool same(double a, double b) { return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b)); }
+static bool same(double a, double b) {
+    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+}
 
 static double sum_of(const double *values, size_t count) {
     SbCall *call = scratch();
@@ -33,17 +35,22 @@ static double sum_of(const double *values, size_t count) {
     return sb_sum_f64_end(call, &sum);
 }
 
-#define SUM(...) sum_of((const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+#define SUM(...)                                                                                   \
+    sum_of((const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 static void exact_sums(void) {
     CHECK(same(SUM(0.1, 0.2, 0.3), 0.6) && same(SUM(1e16, 1, -1e16), 1));
     CHECK(same(SUM(1e308, 1e308, -1e308, -1e308), 0) && same(SUM(1e308, 1e308), INFINITY));
     CHECK(same(SUM(1e308, 1e308, -1e308), 1e308) && same(SUM(5e-324, 5e-324), 1e-323));
-    CHECK(same(SUM(1e300, 5e-324, -1e300), 5e-324) && same(SUM(-1e-300, 1e-310), -9.999999999e-301));
+    CHECK(same(SUM(1e300, 5e-324, -1e300), 5e-324) &&
+          same(SUM(-1e-300, 1e-310), -9.999999999e-301));
     CHECK(same(SUM(0x1p53, 1, 0x1p-1074), 0x1.0000000000001p53) && same(SUM(0x1p53, 1), 0x1p53));
-    CHECK(same(SUM(0x1p53, 3), 0x1.0000000000002p53) && same(SUM(-0.0), 0) && same(SUM(INFINITY, 1), INFINITY));
-    CHECK(same(SUM(INFINITY, -INFINITY), NAN) && same(SUM(NAN, 1), NAN) && same(SUM(-INFINITY), -INFINITY));
-    CHECK(same(SUM(0x1p46, 0x1p46, 0x1p46, -0x1p-80), 0x3p46) && same(SUM(2.2250738585072014e-308, -5e-324), 0x1.ffffffffffffep-1023));
+    CHECK(same(SUM(0x1p53, 3), 0x1.0000000000002p53) && same(SUM(-0.0), 0) &&
+          same(SUM(INFINITY, 1), INFINITY));
+    CHECK(same(SUM(INFINITY, -INFINITY), NAN) && same(SUM(NAN, 1), NAN) &&
+          same(SUM(-INFINITY), -INFINITY));
+    CHECK(same(SUM(0x1p46, 0x1p46, 0x1p46, -0x1p-80), 0x3p46) &&
+          same(SUM(2.2250738585072014e-308, -5e-324), 0x1.ffffffffffffep-1023));
     CHECK(same(SUM(1.7976931348623157e308, 9.9792015476735990e291), INFINITY));
     CHECK(same(SUM(1.7976931348623157e308, 9.9792015476735972e291), 1.7976931348623157e308));
 }
@@ -68,9 +75,11 @@ static void any_order(void) {
         double sum = sum_of(values, COUNT);
         SbCall *call = scratch();
         SbExactSum states[4] = {}, all = {};
-        for (int i = COUNT - 1; i >= 0; i--) sb_sum_f64_add(call, &states[random_u64() % 4], values[i]);
+        for (int i = COUNT - 1; i >= 0; i--)
+            sb_sum_f64_add(call, &states[random_u64() % 4], values[i]);
         for (int i = 0; i < 4; i++) CHECK(sb_sum_f64_merge(call, &all, &states[i]) == SB_OK);
-        CHECK_SAYS(same(sb_sum_f64_end(call, &all), sum), "%a, not %a", sb_sum_f64_end(call, &all), sum);
+        CHECK_SAYS(same(sb_sum_f64_end(call, &all), sum), "%a, not %a", sb_sum_f64_end(call, &all),
+                   sum);
         CHECK(all.count == COUNT);
         // The rounded sum and the rest: |rest| <= half an ulp.
         sb_sum_f64_add(call, &all, -sum);
@@ -100,7 +109,8 @@ static void integers(void) {
     int64_t out = 1;
     uint64_t unsigned_out = 1;
     double mean = 0;
-    CHECK(sb_sum_i64_end(&sum, &out) == SB_OK && out == 0 && sb_mean_i64_end(&sum, &mean) == SB_NULL);
+    CHECK(sb_sum_i64_end(&sum, &out) == SB_OK && out == 0 &&
+          sb_mean_i64_end(&sum, &mean) == SB_NULL);
     sb_sum_i64_add(&sum, INT64_MAX);
     sb_sum_i64_add(&sum, 1);
     CHECK(sb_sum_i64_end(&sum, &out) == SB_FAULT_OVERFLOW);
@@ -173,17 +183,20 @@ static void texts(void) {
     SbExtremeStr low = {}, high = {}, other = {};
     SbStr out;
     CHECK(sb_max_str_end(call, &high, &out) == SB_NULL);
-    const char *words[] = {"pear", "apple", "", "zebra with a name that is longer than thirty-two bytes", "appl"};
+    const char *words[] = {"pear", "apple", "",
+                           "zebra with a name that is longer than thirty-two bytes", "appl"};
     for (size_t i = 0; i < 5; i++) {
         sb_min_str_add(call, i & 1 ? &low : &other, str(words[i]));
         sb_max_str_add(call, &high, str(words[i]));
     }
     sb_min_str_merge(call, &low, &other);
     CHECK(sb_min_str_end(call, &low, &out) == SB_OK && out.len == 0);
-    CHECK(sb_max_str_end(call, &high, &out) == SB_OK && out.len == (int64_t)strlen(words[3]) && memcmp(out.ptr, words[3], (size_t)out.len) == 0);
+    CHECK(sb_max_str_end(call, &high, &out) == SB_OK && out.len == (int64_t)strlen(words[3]) &&
+          memcmp(out.ptr, words[3], (size_t)out.len) == 0);
 }
 
-static const SbType I64 = {.kind = SB_I64, .size = 8, .align = 8}, STR = {.kind = SB_STR, .size = 16, .align = 8};
+static const SbType I64 = {.kind = SB_I64, .size = 8, .align = 8},
+                    STR = {.kind = SB_STR, .size = 16, .align = 8};
 
 static void values(void) {
     SbCall *call = scratch();
@@ -212,7 +225,8 @@ static void distinct_and_mode(void) {
     SbCall *call = scratch();
     SbDistinct one = {}, two = {};
     SbStr out;
-    CHECK(sb_count_distinct_end(call, &one, &STR) == 0 && sb_mode_end(call, &one, &STR, &out) == SB_NULL);
+    CHECK(sb_count_distinct_end(call, &one, &STR) == 0 &&
+          sb_mode_end(call, &one, &STR, &out) == SB_NULL);
     for (int i = 0; i < 5000; i++) {
         char text[16];
         snprintf(text, sizeof text, "%d", i * i % 1000);
@@ -259,7 +273,8 @@ static void quantiles(void) {
     SbSample sample = {}, other = {};
     double out = 0;
     CHECK(sb_median_f64_end(call, &sample, &out) == SB_NULL);
-    for (int i = 0; i < 101; i++) sb_quantile_f64_add(call, i % 2 ? &sample : &other, (double)(i * 37 % 101) - 50);
+    for (int i = 0; i < 101; i++)
+        sb_quantile_f64_add(call, i % 2 ? &sample : &other, (double)(i * 37 % 101) - 50);
     sb_quantile_f64_merge(call, &sample, &other);
     CHECK(sb_quantile_f64_end(call, &sample, 0, &out) == SB_OK && same(out, -50));
     CHECK(sb_quantile_f64_end(call, &sample, 1, &out) == SB_OK && same(out, 50));
@@ -280,18 +295,23 @@ static double variance_of(const double *x, size_t count) {
     SbCall *call = scratch();
     SbSpread one = {}, two = {};
     double out = -1;
-    for (size_t i = 0; i < count; i++) CHECK(sb_variance_add(call, i % 3 ? &one : &two, x[i]) == SB_OK);
+    for (size_t i = 0; i < count; i++)
+        CHECK(sb_variance_add(call, i % 3 ? &one : &two, x[i]) == SB_OK);
     CHECK(sb_variance_merge(call, &two, &one) == SB_OK);
     return sb_variance_end(call, &two, &out) == SB_OK ? out : -1;
 }
 
-#define VARIANCE(...) variance_of((const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+#define VARIANCE(...)                                                                              \
+    variance_of((const double[]){__VA_ARGS__},                                                     \
+                sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
 
 static void spread(void) {
     CHECK(VARIANCE(1) == -1 && same(VARIANCE(1, 2, 3, 4), 5.0 / 3) && same(VARIANCE(7, 7, 7), 0));
     CHECK(same(VARIANCE(1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16), 30));
-    CHECK(same(VARIANCE(0.1, 0.2, 0.4), 0.023333333333333334));  // Of the floats, by exact fractions.
-    CHECK(same(VARIANCE(1e200, 0), INFINITY) && same(VARIANCE(0x1p100, 0), 0x1p199) && same(VARIANCE(0x1p-300, 0), 0x1p-601) && same(VARIANCE(0x1p-530, 0), 0x1p-1061));
+    CHECK(
+        same(VARIANCE(0.1, 0.2, 0.4), 0.023333333333333334));  // Of the floats, by exact fractions.
+    CHECK(same(VARIANCE(1e200, 0), INFINITY) && same(VARIANCE(0x1p100, 0), 0x1p199) &&
+          same(VARIANCE(0x1p-300, 0), 0x1p-601) && same(VARIANCE(0x1p-530, 0), 0x1p-1061));
     CHECK(same(VARIANCE(-0x1p100, 0x1p100, 0x1p-300), 0x1p200) && isnan(VARIANCE(INFINITY, 1)));
     double x[64];
     for (int i = 0; i < 64; i++) x[i] = 1e15 + (i & 1);

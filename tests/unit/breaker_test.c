@@ -162,8 +162,11 @@ static int32_t equal_builds(const SbEntry *a, const SbEntry *b) {
 static void join_chains_are_in_right_order(void) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
-    SbBreaker what = {.kind = SB_BREAK_JOIN, .entry_bytes = sizeof(Build), .equal = equal_builds,
-                      .next_offset = offsetof(Build, next), .matched_offset = offsetof(Build, matched)};
+    SbBreaker what = {.kind = SB_BREAK_JOIN,
+                      .entry_bytes = sizeof(Build),
+                      .equal = equal_builds,
+                      .next_offset = offsetof(Build, next),
+                      .matched_offset = offsetof(Build, matched)};
     SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
     for (int64_t i = 0; i < 9000; i++) {
         SbRows *part = sb_breaker_part(breaker, (uint32_t)(i / 10 % THREADS));

@@ -5,7 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static const SbType SECONDS = {.kind = SB_TIMESTAMP, .unit = 0}, MICROS = {.kind = SB_TIMESTAMP, .unit = 2},
+static const SbType SECONDS = {.kind = SB_TIMESTAMP, .unit = 0},
+                    MICROS = {.kind = SB_TIMESTAMP, .unit = 2},
                     NANOS = {.kind = SB_TIMESTAMP, .unit = 3};
 
 static SbStr str(const char *text) { return (SbStr){text, (int64_t)strlen(text)}; }
@@ -64,22 +65,35 @@ static void calendar(void) {
 }
 
 static void date_texts(void) {
-    static const struct { const char *text; int32_t status, days; } cases[] = {
-        {"1970-01-01", SB_OK, 0}, {"2026-11-21", SB_OK, 20778}, {"2024-02-29", SB_OK, 19782},
-        {"0000-03-01", SB_OK, -719468}, {"-0044-03-15", SB_OK, -735525}, {"+12026-01-01", SB_OK, 3672879},
-        {"2023-02-29", SB_FAULT_BAD_DATE, 0}, {"2023-13-01", SB_FAULT_BAD_DATE, 0},
-        {"2023-00-01", SB_FAULT_BAD_DATE, 0}, {"2023-04-31", SB_FAULT_BAD_DATE, 0},
-        {"2023-1-01", SB_FAULT_BAD_DATE, 0}, {"2023-01-1", SB_FAULT_BAD_DATE, 0},
-        {"2023/01/01", SB_FAULT_BAD_DATE, 0}, {"2023-01-01 ", SB_FAULT_BAD_DATE, 0},
-        {"20230101", SB_FAULT_BAD_DATE, 0}, {"", SB_FAULT_BAD_DATE, 0}, {"202a-01-01", SB_FAULT_BAD_DATE, 0},
-        {"2023,01,01", SB_FAULT_BAD_DATE, 0}, {"12026-01-01", SB_FAULT_BAD_DATE, 0},
-        {"+9999999-01-01", SB_FAULT_OUT_OF_RANGE, 0}, {"+99999999999999999999-01-01", SB_FAULT_OUT_OF_RANGE, 0},
+    static const struct { const char *text; int32_t status, days;
+    } cases[] = {
+        {"1970-01-01", SB_OK, 0},
+        {"2026-11-21", SB_OK, 20778},
+        {"2024-02-29", SB_OK, 19782},
+        {"0000-03-01", SB_OK, -719468},
+        {"-0044-03-15", SB_OK, -735525},
+        {"+12026-01-01", SB_OK, 3672879},
+        {"2023-02-29", SB_FAULT_BAD_DATE, 0},
+        {"2023-13-01", SB_FAULT_BAD_DATE, 0},
+        {"2023-00-01", SB_FAULT_BAD_DATE, 0},
+        {"2023-04-31", SB_FAULT_BAD_DATE, 0},
+        {"2023-1-01", SB_FAULT_BAD_DATE, 0},
+        {"2023-01-1", SB_FAULT_BAD_DATE, 0},
+        {"2023/01/01", SB_FAULT_BAD_DATE, 0},
+        {"2023-01-01 ", SB_FAULT_BAD_DATE, 0},
+        {"20230101", SB_FAULT_BAD_DATE, 0},
+        {"", SB_FAULT_BAD_DATE, 0},
+        {"202a-01-01", SB_FAULT_BAD_DATE, 0},
+        {"2023,01,01", SB_FAULT_BAD_DATE, 0},
+        {"12026-01-01", SB_FAULT_BAD_DATE, 0},
+        {"+9999999-01-01", SB_FAULT_OUT_OF_RANGE, 0},
+        {"+99999999999999999999-01-01", SB_FAULT_OUT_OF_RANGE, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int32_t days = 0;
         int32_t status = sb_read_date(padded(cases[i].text), (int64_t)strlen(cases[i].text), &days);
-        CHECK_SAYS(status == cases[i].status && days == cases[i].days, "'%s' is %d, %d", cases[i].text,
-                   status, days);
+        CHECK_SAYS(status == cases[i].status && days == cases[i].days, "'%s' is %d, %d",
+                   cases[i].text, status, days);
         if (status != SB_OK) continue;
         char text[SB_DATE_MAX + 1];
         *sb_put_date(text, days) = 0;
@@ -91,7 +105,12 @@ static void date_texts(void) {
 }
 
 static void timestamp_texts(void) {
-    static const struct { const char *text; uint32_t unit; int32_t status; const char *canonical; } cases[] = {
+    static const struct {
+        const char *text;
+        uint32_t unit;
+        int32_t status;
+        const char *canonical;
+    } cases[] = {
         {"2026-11-21T09:00:00Z", 2, SB_OK, "2026-11-21T09:00:00Z"},
         {"2026-11-21 09:00:00", 2, SB_OK, "2026-11-21T09:00:00Z"},
         {"2026-11-21t09:00", 0, SB_OK, "2026-11-21T09:00:00Z"},
@@ -107,7 +126,8 @@ static void timestamp_texts(void) {
         {"2026-11-21T09:00:60Z", 2, SB_FAULT_BAD_TIMESTAMP, ""},
         {"2026-11-21T24:00:00Z", 2, SB_FAULT_BAD_TIMESTAMP, ""},
         {"2026-02-30T00:00:00Z", 2, SB_FAULT_BAD_TIMESTAMP, ""},
-        {"2026-11-21", 2, SB_FAULT_BAD_TIMESTAMP, ""}, {"2026-11-21T09", 2, SB_FAULT_BAD_TIMESTAMP, ""},
+        {"2026-11-21", 2, SB_FAULT_BAD_TIMESTAMP, ""},
+        {"2026-11-21T09", 2, SB_FAULT_BAD_TIMESTAMP, ""},
         {"2026-11-21T09:00:00.Z", 2, SB_FAULT_BAD_TIMESTAMP, ""},
         {"2026-11-21T09:00:00+1:00", 2, SB_FAULT_BAD_TIMESTAMP, ""},
         {"2026-11-21T09:00:00+01:", 2, SB_FAULT_BAD_TIMESTAMP, ""},
@@ -131,31 +151,50 @@ static void timestamp_texts(void) {
         int64_t back = 1;
         char *end = sb_put_timestamp(text, INT64_MAX, unit);
         CHECK(end - text <= SB_TIMESTAMP_MAX);
-        CHECK(sb_read_timestamp(text, end - text, unit, nullptr, &back) == SB_OK && back == INT64_MAX);
+        CHECK(sb_read_timestamp(text, end - text, unit, nullptr, &back) == SB_OK &&
+              back == INT64_MAX);
         end = sb_put_timestamp(text, INT64_MIN, unit);
         CHECK(end - text <= SB_TIMESTAMP_MAX);
         if (unit == 0) continue;
-        CHECK(sb_read_timestamp(text, end - text, unit, nullptr, &back) == SB_OK && back == INT64_MIN);
+        CHECK(sb_read_timestamp(text, end - text, unit, nullptr, &back) == SB_OK &&
+              back == INT64_MIN);
     }
 }
 
 static void durations(void) {
-    static const struct { const char *text; int32_t status; int64_t micros; const char *canonical; } cases[] = {
-        {"90s", SB_OK, 90000000, "90s"}, {"1.5h", SB_OK, 5400000000, "90m"}, {"0s", SB_OK, 0, "0s"},
-        {"36h", SB_OK, 129600000000, "36h"}, {"24h", SB_OK, 86400000000, "1d"}, {"-1ms", SB_OK, -1000, "-1ms"},
-        {"+0.000001s", SB_OK, 1, "1us"}, {"1.0000000000000000000s", SB_OK, 1000000, "1s"},
-        {"0.5us", SB_FAULT_BAD_DURATION, 0, ""}, {"90", SB_FAULT_BAD_DURATION, 0, ""},
-        {"s", SB_FAULT_BAD_DURATION, 0, ""}, {"1.s", SB_FAULT_BAD_DURATION, 0, ""},
-        {".5s", SB_FAULT_BAD_DURATION, 0, ""}, {"1 s", SB_FAULT_BAD_DURATION, 0, ""},
-        {"1ns", SB_FAULT_BAD_DURATION, 0, ""}, {"", SB_FAULT_BAD_DURATION, 0, ""},
-        {"0.0000000000000000001s", SB_FAULT_BAD_DURATION, 0, ""}, {"1w", SB_FAULT_BAD_DURATION, 0, ""},
-        {"106751992d", SB_FAULT_OUT_OF_RANGE, 0, ""}, {"9223372036854775807us", SB_OK, INT64_MAX, "9223372036854775807us"},
+    static const struct {
+        const char *text;
+        int32_t status;
+        int64_t micros;
+        const char *canonical;
+    } cases[] = {
+        {"90s", SB_OK, 90000000, "90s"},
+        {"1.5h", SB_OK, 5400000000, "90m"},
+        {"0s", SB_OK, 0, "0s"},
+        {"36h", SB_OK, 129600000000, "36h"},
+        {"24h", SB_OK, 86400000000, "1d"},
+        {"-1ms", SB_OK, -1000, "-1ms"},
+        {"+0.000001s", SB_OK, 1, "1us"},
+        {"1.0000000000000000000s", SB_OK, 1000000, "1s"},
+        {"0.5us", SB_FAULT_BAD_DURATION, 0, ""},
+        {"90", SB_FAULT_BAD_DURATION, 0, ""},
+        {"s", SB_FAULT_BAD_DURATION, 0, ""},
+        {"1.s", SB_FAULT_BAD_DURATION, 0, ""},
+        {".5s", SB_FAULT_BAD_DURATION, 0, ""},
+        {"1 s", SB_FAULT_BAD_DURATION, 0, ""},
+        {"1ns", SB_FAULT_BAD_DURATION, 0, ""},
+        {"", SB_FAULT_BAD_DURATION, 0, ""},
+        {"0.0000000000000000001s", SB_FAULT_BAD_DURATION, 0, ""},
+        {"1w", SB_FAULT_BAD_DURATION, 0, ""},
+        {"106751992d", SB_FAULT_OUT_OF_RANGE, 0, ""},
+        {"9223372036854775807us", SB_OK, INT64_MAX, "9223372036854775807us"},
         {"-9223372036854775808us", SB_OK, INT64_MIN, "-9223372036854775808us"},
         {"9999999999999999999999999999999999999999999999999d", SB_FAULT_OUT_OF_RANGE, 0, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t value = 0;
-        int32_t status = sb_read_duration(padded(cases[i].text), (int64_t)strlen(cases[i].text), &value);
+        int32_t status = sb_read_duration(padded(cases[i].text), (int64_t)strlen(cases[i].text),
+                                          &value);
         CHECK_SAYS(status == cases[i].status && value == cases[i].micros, "'%s' is %d, %" PRId64,
                    cases[i].text, status, value);
         if (status != SB_OK) continue;
@@ -174,24 +213,31 @@ static void parts(void) {
     CHECK(sb_quarter_date(d) == 1 && sb_weekday_date(d) == 4 && sb_day_of_year_date(d) == 60);
     CHECK(sb_microsecond_timestamp(&NANOS, 1999) == 1 && sb_hour_timestamp(&SECONDS, -1) == 23);
     // ISO weeks around new year.
-    static const struct { int year; unsigned month, day; int iso_year, week; } weeks[] = {
-        {2021, 1, 3, 2020, 53}, {2021, 1, 4, 2021, 1}, {2024, 12, 30, 2025, 1}, {2026, 12, 31, 2026, 53},
-        {2027, 1, 3, 2026, 53}, {2023, 1, 1, 2022, 52}, {2000, 1, 1, 1999, 52},
+    static const struct { int year; unsigned month, day; int iso_year, week;
+    } weeks[] = {
+        {2021, 1, 3, 2020, 53},   {2021, 1, 4, 2021, 1},  {2024, 12, 30, 2025, 1},
+        {2026, 12, 31, 2026, 53}, {2027, 1, 3, 2026, 53}, {2023, 1, 1, 2022, 52},
+        {2000, 1, 1, 1999, 52},
     };
     for (size_t i = 0; i < sizeof weeks / sizeof *weeks; i++) {
         int64_t days = sb_days_of(weeks[i].year, weeks[i].month, weeks[i].day);
-        CHECK(sb_iso_week_date((int32_t)days) == weeks[i].week && sb_iso_year_date((int32_t)days) == weeks[i].iso_year);
+        CHECK(sb_iso_week_date((int32_t)days) == weeks[i].week &&
+              sb_iso_year_date((int32_t)days) == weeks[i].iso_year);
     }
 }
 
 static void arithmetic(void) {
     int32_t date = 0;
     int64_t value = 0;
-    CHECK(sb_add_months_date((int32_t)sb_days_of(2024, 1, 31), 1, &date) == SB_OK && date == sb_days_of(2024, 2, 29));
-    CHECK(sb_add_months_date((int32_t)sb_days_of(2024, 2, 29), -12, &date) == SB_OK && date == sb_days_of(2023, 2, 28));
+    CHECK(sb_add_months_date((int32_t)sb_days_of(2024, 1, 31), 1, &date) == SB_OK &&
+          date == sb_days_of(2024, 2, 29));
+    CHECK(sb_add_months_date((int32_t)sb_days_of(2024, 2, 29), -12, &date) == SB_OK &&
+          date == sb_days_of(2023, 2, 28));
     CHECK(sb_add_months_date(0, INT64_MAX, &date) == SB_FAULT_OVERFLOW);
-    CHECK(sb_add_months_timestamp(&MICROS, at("2024-01-31T10:00:00Z"), 1, &value) == SB_OK && value == at("2024-02-29T10:00:00Z"));
-    CHECK(sb_last_day_date((int32_t)sb_days_of(2023, 2, 3), &date) == SB_OK && date == sb_days_of(2023, 2, 28));
+    CHECK(sb_add_months_timestamp(&MICROS, at("2024-01-31T10:00:00Z"), 1, &value) == SB_OK &&
+          value == at("2024-02-29T10:00:00Z"));
+    CHECK(sb_last_day_date((int32_t)sb_days_of(2023, 2, 3), &date) == SB_OK &&
+          date == sb_days_of(2023, 2, 28));
     CHECK(sb_make_date(2024, 2, 29, &date) == SB_OK && date == 19782);
     CHECK(sb_make_date(2023, 2, 29, &date) == SB_FAULT_BAD_ARGUMENT);
     CHECK(sb_date_add(0, 2 * SB_DAY_US, &date) == SB_OK && date == 2);
@@ -205,11 +251,18 @@ static void arithmetic(void) {
     CHECK(sb_timestamp_sub(INT64_MAX, -1, 2, &value) == SB_FAULT_OVERFLOW);
     CHECK(sb_timestamp_rescale(1500, 1, 0, &value) == SB_FAULT_BAD_CAST);
     CHECK(sb_timestamp_rescale(1500, 1, 3, &value) == SB_OK && value == 1500000000);
-    CHECK(sb_truncate_date(19782, str("quarter"), &date) == SB_OK && date == sb_days_of(2024, 1, 1));
+    CHECK(sb_truncate_date(19782, str("quarter"), &date) == SB_OK &&
+          date == sb_days_of(2024, 1, 1));
     CHECK(sb_truncate_date(19782, str("hour"), &date) == SB_FAULT_BAD_ARGUMENT);
-    CHECK(sb_truncate_timestamp(&MICROS, at("2024-02-29T13:14:15.5Z"), str("week"), &value) == SB_OK && value == at("2024-02-26T00:00:00Z"));
-    CHECK(sb_truncate_timestamp(&MICROS, at("2024-02-29T13:14:15.5Z"), str("minute"), &value) == SB_OK && value == at("2024-02-29T13:14:00Z"));
-    CHECK(sb_truncate_zone(&MICROS, at("2024-07-01T22:30:00Z"), str("day"), zone("Europe/Berlin"), &value) == SB_OK && value == at("2024-07-01T22:00:00Z"));
+    CHECK(sb_truncate_timestamp(&MICROS, at("2024-02-29T13:14:15.5Z"), str("week"), &value) ==
+              SB_OK &&
+          value == at("2024-02-26T00:00:00Z"));
+    CHECK(sb_truncate_timestamp(&MICROS, at("2024-02-29T13:14:15.5Z"), str("minute"), &value) ==
+              SB_OK &&
+          value == at("2024-02-29T13:14:00Z"));
+    CHECK(sb_truncate_zone(&MICROS, at("2024-07-01T22:30:00Z"), str("day"), zone("Europe/Berlin"),
+                           &value) == SB_OK &&
+          value == at("2024-07-01T22:00:00Z"));
     CHECK(sb_truncate_zone(&SECONDS, INT64_MIN, str("day"), nullptr, &value) == SB_FAULT_OVERFLOW);
     CHECK(sb_from_seconds(1.5, &value) == SB_OK && value == 1500000);
     CHECK(sb_from_seconds(1e300, &value) == SB_FAULT_OVERFLOW);
@@ -217,25 +270,39 @@ static void arithmetic(void) {
 
 // Offsets known from the history of each zone, its last transitions and the rules behind them.
 static void zones(void) {
-    static const struct { const char *zone, *utc; int32_t offset; } cases[] = {
-        {"UTC", "2026-01-01T00:00:00Z", 0}, {"Europe/Berlin", "2026-01-01T00:00:00Z", 3600},
-        {"Europe/Berlin", "2026-03-29T00:59:59Z", 3600}, {"Europe/Berlin", "2026-03-29T01:00:00Z", 7200},
-        {"Europe/Berlin", "2026-10-25T00:59:59Z", 7200}, {"Europe/Berlin", "2026-10-25T01:00:00Z", 3600},
-        {"Europe/Berlin", "2090-07-01T00:00:00Z", 7200}, {"Europe/Berlin", "1970-07-01T00:00:00Z", 3600},
-        {"Europe/Berlin", "1945-06-01T00:00:00Z", 10800}, {"Europe/Berlin", "1800-01-01T00:00:00Z", 3208},
-        {"America/New_York", "2007-03-11T07:00:00Z", -14400}, {"America/New_York", "2006-03-20T07:00:00Z", -18000},
-        {"America/New_York", "2040-11-04T05:59:59Z", -14400}, {"America/New_York", "2040-11-04T06:00:00Z", -18000},
-        {"Asia/Kolkata", "2026-01-01T00:00:00Z", 19800}, {"Asia/Kathmandu", "2026-01-01T00:00:00Z", 20700},
-        {"Australia/Sydney", "2045-01-01T00:00:00Z", 39600}, {"Australia/Sydney", "2045-07-01T00:00:00Z", 36000},
-        {"Australia/Lord_Howe", "2045-01-01T00:00:00Z", 39600}, {"Australia/Lord_Howe", "2045-07-01T00:00:00Z", 37800},
-        {"Europe/Dublin", "2045-01-01T00:00:00Z", 0}, {"Europe/Dublin", "2045-07-01T00:00:00Z", 3600},
-        {"Pacific/Apia", "2011-12-30T09:59:59Z", -36000}, {"Pacific/Apia", "2011-12-30T10:00:00Z", 50400},
+    static const struct { const char *zone, *utc; int32_t offset;
+    } cases[] = {
+        {"UTC", "2026-01-01T00:00:00Z", 0},
+        {"Europe/Berlin", "2026-01-01T00:00:00Z", 3600},
+        {"Europe/Berlin", "2026-03-29T00:59:59Z", 3600},
+        {"Europe/Berlin", "2026-03-29T01:00:00Z", 7200},
+        {"Europe/Berlin", "2026-10-25T00:59:59Z", 7200},
+        {"Europe/Berlin", "2026-10-25T01:00:00Z", 3600},
+        {"Europe/Berlin", "2090-07-01T00:00:00Z", 7200},
+        {"Europe/Berlin", "1970-07-01T00:00:00Z", 3600},
+        {"Europe/Berlin", "1945-06-01T00:00:00Z", 10800},
+        {"Europe/Berlin", "1800-01-01T00:00:00Z", 3208},
+        {"America/New_York", "2007-03-11T07:00:00Z", -14400},
+        {"America/New_York", "2006-03-20T07:00:00Z", -18000},
+        {"America/New_York", "2040-11-04T05:59:59Z", -14400},
+        {"America/New_York", "2040-11-04T06:00:00Z", -18000},
+        {"Asia/Kolkata", "2026-01-01T00:00:00Z", 19800},
+        {"Asia/Kathmandu", "2026-01-01T00:00:00Z", 20700},
+        {"Australia/Sydney", "2045-01-01T00:00:00Z", 39600},
+        {"Australia/Sydney", "2045-07-01T00:00:00Z", 36000},
+        {"Australia/Lord_Howe", "2045-01-01T00:00:00Z", 39600},
+        {"Australia/Lord_Howe", "2045-07-01T00:00:00Z", 37800},
+        {"Europe/Dublin", "2045-01-01T00:00:00Z", 0},
+        {"Europe/Dublin", "2045-07-01T00:00:00Z", 3600},
+        {"Pacific/Apia", "2011-12-30T09:59:59Z", -36000},
+        {"Pacific/Apia", "2011-12-30T10:00:00Z", 50400},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int32_t offset = sb_zone_offset(zone(cases[i].zone), at(cases[i].utc) / 1000000);
         CHECK_SAYS(offset == cases[i].offset, "%s %s is %d", cases[i].zone, cases[i].utc, offset);
     }
-    CHECK(!sb_zone_find("Europe/Berli", 12) && !sb_zone_find("", 0) && !sb_zone_find("europe/berlin", 13));
+    CHECK(!sb_zone_find("Europe/Berli", 12) && !sb_zone_find("", 0) &&
+          !sb_zone_find("europe/berlin", 13));
     CHECK(sb_zone_version().len >= 5 && sb_zone_name(0).len > 0 && sb_zone_name(100000).len == 0);
     for (uint32_t i = 0; sb_zone_name(i).len; i++) {
         SbStr name = sb_zone_name(i);
@@ -245,19 +312,26 @@ static void zones(void) {
 
 static void local_times(void) {
     int64_t value = 0;
-    static const struct { const char *text, *utc; } cases[] = {
-        {"2026-01-01T00:00:00", "2025-12-31T23:00:00Z"}, {"2026-03-29T01:59:59", "2026-03-29T00:59:59Z"},
-        {"2026-03-29T02:30:00", "2026-03-29T01:30:00Z"}, {"2026-03-29T03:00:00", "2026-03-29T01:00:00Z"},
-        {"2026-10-25T02:30:00", "2026-10-25T00:30:00Z"}, {"2026-10-25T03:00:00", "2026-10-25T02:00:00Z"},
+    static const struct { const char *text, *utc;
+    } cases[] = {
+        {"2026-01-01T00:00:00", "2025-12-31T23:00:00Z"},
+        {"2026-03-29T01:59:59", "2026-03-29T00:59:59Z"},
+        {"2026-03-29T02:30:00", "2026-03-29T01:30:00Z"},
+        {"2026-03-29T03:00:00", "2026-03-29T01:00:00Z"},
+        {"2026-10-25T02:30:00", "2026-10-25T00:30:00Z"},
+        {"2026-10-25T03:00:00", "2026-10-25T02:00:00Z"},
         {"2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00Z"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const SbZone *berlin = zone("Europe/Berlin");
-        CHECK(sb_read_timestamp(padded(cases[i].text), (int64_t)strlen(cases[i].text), 2, berlin, &value) == SB_OK);
+        CHECK(sb_read_timestamp(padded(cases[i].text), (int64_t)strlen(cases[i].text), 2, berlin,
+                                &value) == SB_OK);
         CHECK_SAYS(value == at(cases[i].utc), "'%s'", cases[i].text);
     }
-    CHECK(sb_in_zone(&MICROS, at("2026-07-01T00:00:00Z"), zone("Europe/Berlin"), &value) == SB_OK && value == at("2026-07-01T02:00:00Z"));
-    CHECK(sb_to_utc(&MICROS, at("2026-07-01T02:00:00Z"), zone("Europe/Berlin"), &value) == SB_OK && value == at("2026-07-01T00:00:00Z"));
+    CHECK(sb_in_zone(&MICROS, at("2026-07-01T00:00:00Z"), zone("Europe/Berlin"), &value) == SB_OK &&
+          value == at("2026-07-01T02:00:00Z"));
+    CHECK(sb_to_utc(&MICROS, at("2026-07-01T02:00:00Z"), zone("Europe/Berlin"), &value) == SB_OK &&
+          value == at("2026-07-01T00:00:00Z"));
     CHECK(sb_hour_zone(&MICROS, at("2026-07-01T23:00:00Z"), zone("Europe/Berlin")) == 1);
     CHECK(sb_day_zone(&MICROS, at("2026-07-01T23:00:00Z"), zone("Europe/Berlin")) == 2);
     CHECK(sb_hour_zone(&SECONDS, INT64_MAX, zone("Europe/Berlin")) >= 0);
@@ -268,12 +342,19 @@ static void local_times(void) {
 static void formats(void) {
     SbStr text = {};
     int64_t t = at("2024-02-09T13:04:05.000006Z");
-    CHECK(sb_format_timestamp(scratch(), &MICROS, t, str("%Y-%m-%d %H:%M:%S.%f %j %a %A %b %B %y %I%p %u %V %G %z %s 100%%"), &text) == SB_OK);
-    const char *want = "2024-02-09 13:04:05.000006 040 Fri Friday Feb February 24 01PM 5 06 2024 +0000 1707483845 100%";
-    CHECK_SAYS(text.len == (int64_t)strlen(want) && memcmp(text.ptr, want, strlen(want)) == 0, "%.*s", (int)text.len, text.ptr);
-    CHECK(sb_format_zone(scratch(), &MICROS, t, str("%F %T%z"), zone("America/New_York"), &text) == SB_OK);
+    CHECK(
+        sb_format_timestamp(scratch(), &MICROS, t,
+                            str("%Y-%m-%d %H:%M:%S.%f %j %a %A %b %B %y %I%p %u %V %G %z %s 100%%"),
+                            &text) == SB_OK);
+    const char *want = "2024-02-09 13:04:05.000006 040 Fri Friday Feb February 24 01PM 5 06 2024 "
+                       "+0000 1707483845 100%";
+    CHECK_SAYS(text.len == (int64_t)strlen(want) && memcmp(text.ptr, want, strlen(want)) == 0,
+               "%.*s", (int)text.len, text.ptr);
+    CHECK(sb_format_zone(scratch(), &MICROS, t, str("%F %T%z"), zone("America/New_York"), &text) ==
+          SB_OK);
     CHECK(text.len == 24 && memcmp(text.ptr, "2024-02-09 08:04:05-0500", 24) == 0);
-    CHECK(sb_format_date(scratch(), 0, str("%d.%m.%Y"), &text) == SB_OK && text.len == 10 && memcmp(text.ptr, "01.01.1970", 10) == 0);
+    CHECK(sb_format_date(scratch(), 0, str("%d.%m.%Y"), &text) == SB_OK && text.len == 10 &&
+          memcmp(text.ptr, "01.01.1970", 10) == 0);
     CHECK(sb_format_date(scratch(), 0, str("%Q"), &text) == SB_FAULT_BAD_ARGUMENT);
     CHECK(sb_format_date(scratch(), 0, str("%"), &text) == SB_FAULT_BAD_ARGUMENT);
 
@@ -281,19 +362,30 @@ static void formats(void) {
     int64_t value = 0;
     CHECK(sb_parse_date(str("29.2.2024"), str("%d.%m.%Y"), &date) == SB_OK && date == 19782);
     CHECK(sb_parse_date(str("Feb 29, 2024"), str("%b %d, %Y"), &date) == SB_OK && date == 19782);
-    CHECK(sb_parse_date(str("THURSDAY february 29 24"), str("%A %B %d %y"), &date) == SB_OK && date == 19782);
+    CHECK(sb_parse_date(str("THURSDAY february 29 24"), str("%A %B %d %y"), &date) == SB_OK &&
+          date == 19782);
     CHECK(sb_parse_date(str("2024060"), str("%Y%j"), &date) == SB_OK && date == 19782);
     CHECK(sb_parse_date(str("30.2.2024"), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_DATE);
     CHECK(sb_parse_date(str("29.2.2024x"), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_DATE);
     CHECK(sb_parse_date(str("29.2."), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_DATE);
     CHECK(sb_parse_date(str("29"), str("%d"), &date) == SB_FAULT_BAD_ARGUMENT);
-    CHECK(sb_parse_timestamp(str("02/09/2024 01:04:05 PM"), str("%m/%d/%Y %I:%M:%S %p"), &value) == SB_OK && value == at("2024-02-09T13:04:05Z"));
-    CHECK(sb_parse_timestamp(str("12:30am 2024-01-01"), str("%I:%M%p %F"), &value) == SB_OK && value == at("2024-01-01T00:30:00Z"));
-    CHECK(sb_parse_timestamp(str("09/Feb/2024:13:04:05 +0100"), str("%d/%b/%Y:%T %z"), &value) == SB_OK && value == at("2024-02-09T12:04:05Z"));
-    CHECK(sb_parse_timestamp(str("1707483845.25"), str("%s.%f"), &value) == SB_OK && value == at("2024-02-09T13:04:05.250Z"));
-    CHECK(sb_parse_timestamp(str("2024-02-09 0.1234567"), str("%F %S.%f"), &value) == SB_FAULT_TOO_PRECISE);
-    CHECK(sb_parse_timestamp_zone(str("2024-07-01 00:00"), str("%F %R"), zone("Europe/Berlin"), &value) == SB_OK && value == at("2024-06-30T22:00:00Z"));
-    CHECK(sb_parse_timestamp(str("25:00 2024-01-01"), str("%R %F"), &value) == SB_FAULT_BAD_TIMESTAMP);
+    CHECK(sb_parse_timestamp(str("02/09/2024 01:04:05 PM"), str("%m/%d/%Y %I:%M:%S %p"), &value) ==
+              SB_OK &&
+          value == at("2024-02-09T13:04:05Z"));
+    CHECK(sb_parse_timestamp(str("12:30am 2024-01-01"), str("%I:%M%p %F"), &value) == SB_OK &&
+          value == at("2024-01-01T00:30:00Z"));
+    CHECK(sb_parse_timestamp(str("09/Feb/2024:13:04:05 +0100"), str("%d/%b/%Y:%T %z"), &value) ==
+              SB_OK &&
+          value == at("2024-02-09T12:04:05Z"));
+    CHECK(sb_parse_timestamp(str("1707483845.25"), str("%s.%f"), &value) == SB_OK &&
+          value == at("2024-02-09T13:04:05.250Z"));
+    CHECK(sb_parse_timestamp(str("2024-02-09 0.1234567"), str("%F %S.%f"), &value) ==
+          SB_FAULT_TOO_PRECISE);
+    CHECK(sb_parse_timestamp_zone(str("2024-07-01 00:00"), str("%F %R"), zone("Europe/Berlin"),
+                                  &value) == SB_OK &&
+          value == at("2024-06-30T22:00:00Z"));
+    CHECK(sb_parse_timestamp(str("25:00 2024-01-01"), str("%R %F"), &value) ==
+          SB_FAULT_BAD_TIMESTAMP);
 }
 
 static const UnitTest TESTS[] = {

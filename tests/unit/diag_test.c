@@ -79,7 +79,8 @@ static void carets_stand_under_characters(void) {
 
 static void far_lines_and_other_files(void) {
     Case c = case_new();
-    uint32_t f = source_add(c.sources, TEXT("a.sbd"), TEXT("one\ntwo\nthree\n4\n5\n6\n7\n8\n9\nten\n"));
+    uint32_t f = source_add(c.sources, TEXT("a.sbd"),
+                            TEXT("one\ntwo\nthree\n4\n5\n6\n7\n8\n9\nten\n"));
     uint32_t g = source_add(c.sources, TEXT("lib.sbd"), TEXT("x\r\ny\r\n"));
     Diag *d = diag_add(c.diags, some_code, at(f, 26, 29), "m");
     diag_label(c.diags, d, at(g, 3, 4), "lib");

@@ -13,7 +13,12 @@ static void fill(char *bytes, int len) {
 
 // Of the first `len` bytes 3, 10, 17, ...: made with xxhash 0.8 and Python's hashlib and zlib.
 static void vectors_agree(void) {
-    static const struct { int len; uint64_t xxh64; uint32_t crc; const char *md5, *sha256; } cases[] = {
+    static const struct {
+        int len;
+        uint64_t xxh64;
+        uint32_t crc;
+        const char *md5, *sha256;
+    } cases[] = {
         {0, 0xef46db3751d8e999, 0x00000000, "d41d8cd98f00b204e9800998ecf8427e",
          "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
         {1, 0x1f25c8d0bc1f4bb6, 0x4b0bbe37, "8666683506aacd900bbd5a74ac4edf68",
@@ -54,7 +59,8 @@ static void vectors_agree(void) {
         CHECK_SAYS(sb_xxh64(text.ptr, text.len, 0) == cases[i].xxh64, "xxh64 of %d", cases[i].len);
         CHECK_SAYS(sb_crc32(text) == cases[i].crc, "crc32 of %d", cases[i].len);
         CHECK(sb_md5(&call, text, &md5) == SB_OK && sb_sha256(&call, text, &sha256) == SB_OK);
-        CHECK_SAYS(md5.len == 32 && memcmp(md5.ptr, cases[i].md5, 32) == 0, "md5 of %d", cases[i].len);
+        CHECK_SAYS(md5.len == 32 && memcmp(md5.ptr, cases[i].md5, 32) == 0, "md5 of %d",
+                   cases[i].len);
         CHECK_SAYS(sha256.len == 64 && memcmp(sha256.ptr, cases[i].sha256, 64) == 0, "sha256 of %d",
                    cases[i].len);
     }
@@ -64,8 +70,10 @@ static void values_hash_as_written(void) {
     uint64_t out;
     CHECK(sb_hash_text((SbStr){"abc", 3}) == 0x44bc2cf5ad770999);
     CHECK(sb_hash_f64(0.0) == sb_hash_f64(-0.0) && sb_hash_f64(NAN) == sb_hash_f64(-NAN));
-    SbType i32 = {.kind = SB_I32, .size = 4, .align = 4}, f32 = {.kind = SB_F32, .size = 4, .align = 4};
-    SbType half = {.kind = SB_F16, .size = 2, .align = 2}, brain = {.kind = SB_BF16, .size = 2, .align = 2};
+    SbType i32 = {.kind = SB_I32, .size = 4, .align = 4},
+           f32 = {.kind = SB_F32, .size = 4, .align = 4};
+    SbType half = {.kind = SB_F16, .size = 2, .align = 2},
+           brain = {.kind = SB_BF16, .size = 2, .align = 2};
     int32_t minus = -42;
     float x = 1.5f;
     uint16_t half_x = 0x3e00, brain_x = 0x3fc0, half_tiny = 0x0001;

@@ -46,7 +46,10 @@ static void nested_values_compare_in_order(void) {
     SbType list = {.kind = SB_LIST, .size = 16, .align = 8, .elem = &i32_type};
     CHECK(sb_compare(&list, &a, &b) < 0 && sb_compare(&list, &a, &c) > 0);
     CHECK(sb_compare(&list, &a, &a) == 0);
-    struct Row { double f; SbStr s; } p = {0.0, {"k", 1}}, q = {-0.0, {"k", 1}}, r = {0.0, {"l", 1}};
+    struct Row {
+        double f;
+        SbStr s;
+    } p = {0.0, {"k", 1}}, q = {-0.0, {"k", 1}}, r = {0.0, {"l", 1}};
     SbField fields[] = {{.type = &f64_type, .offset = 0}, {.type = &str_type, .offset = 8}};
     SbType row = {.kind = SB_STRUCT, .size = 24, .align = 8, .fields = fields, .field_count = 2};
     CHECK(sb_compare(&row, &p, &q) == 0 && sb_compare(&row, &p, &r) < 0);

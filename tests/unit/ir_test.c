@@ -63,10 +63,12 @@ static size_t count_exprs(const Graph *graph, Text name, bool proven) {
 static size_t count_in_op(const Op *op, Text what) {
     size_t found = 0;
     if (text_is(what, "items") && op->kind == OP_PROJECT) found = op->project.count;
-    if (text_is(what, "items") && op->kind == OP_GROUP) found = op->group.key_count + op->group.agg_count;
+    if (text_is(what, "items") && op->kind == OP_GROUP)
+        found = op->group.key_count + op->group.agg_count;
     for (uint32_t i = 0; text_is(what, "hidden") && i < op->column_count; i++)
         found += op->columns[i].hidden;
-    for (uint32_t i = 0; text_is(what, "read") && op->kind == OP_SOURCE && i < op->source.column_count; i++)
+    for (uint32_t i = 0;
+         text_is(what, "read") && op->kind == OP_SOURCE && i < op->source.column_count; i++)
         found += op->source.columns[i].read;
     for (uint32_t i = 0; op->kind == OP_SINK && i < op->sink.column_count; i++) {
         if (text_is(what, "spellings")) found += !expr_is_none(op->sink.columns[i].spelling);
@@ -134,7 +136,8 @@ static size_t check_expectations(const char *path, Text text) {
         const char *end = memchr(text.at + at, '\n', text.len - at);
         size_t len = end ? (size_t)(end - text.at) - at : text.len - at;
         Text line = {text.at + at, len};
-        if (text_starts(line, TEXT("# "))) found += check_line(path, text, (Text){line.at + 2, len - 2});
+        if (text_starts(line, TEXT("# ")))
+            found += check_line(path, text, (Text){line.at + 2, len - 2});
         at += len + 1;
     }
     return found;
@@ -210,16 +213,20 @@ static void the_printed_form_is_the_written_one(void) {
 }
 
 static void errors_name_the_line(void) {
-    static const struct { const char *text, *error; } wrong[] = {
+    static const struct { const char *text, *error;
+    } wrong[] = {
         {"stop", "line 1: expected a statement, found 'stop'"},
         {"\n\n%1 = zip %0 %0 {\n}", "line 3: expected operators numbered from 0"},
         {"%0 = filter %0 {\n}", "line 1: expected an operator above"},
         {"step \"x", "line 1: expected a closing quote"},
         {"param p : i32 {\n    $0 = const i8 128\n}", "line 2: expected a whole number that fits"},
-        {"param p : i32 {\n    $0 = not $0 : bool\n}", "line 2: expected an expression defined above"},
-        {"param p : i32 {\n    $0 = add : i32\n}", "line 3: expected as many arguments as it takes"},
+        {"param p : i32 {\n    $0 = not $0 : bool\n}",
+         "line 2: expected an expression defined above"},
+        {"param p : i32 {\n    $0 = add : i32\n}",
+         "line 3: expected as many arguments as it takes"},
         {"param p : decimal(39,0) {\n}", "line 1: expected a decimal of 1 to 38 digits"},
-        {"%0 = source csv {\n    out a : i64\n}\n", "line 3: expected as many columns as the payload has"},
+        {"%0 = source csv {\n    out a : i64\n}\n",
+         "line 3: expected as many columns as the payload has"},
     };
     for (size_t i = 0; i < countof(wrong); i++) {
         Arena *arena = arena_new();
@@ -245,7 +252,8 @@ static void expr_row(const char *doc, Arena *arena, const char *name, int arity,
                                     faults ? "yes" : "no", meaning));
 }
 
-static void op_row(const char *doc, Arena *arena, const char *name, int inputs, const char *meaning) {
+static void op_row(const char *doc, Arena *arena, const char *name, int inputs,
+                   const char *meaning) {
     has_row(doc, arena, text_format(arena, "\n| `%s` | %d | %s |\n", name, inputs, meaning));
 }
 

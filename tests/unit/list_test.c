@@ -32,12 +32,17 @@ static void positions(void) {
     x = 7;
     CHECK(sb_list_index_of(&ints, xs, &x, &out) == SB_OK && out == 3);
     CHECK(sb_list_get(&ints, xs, -4, &out) == SB_OK && out == 5);
-    CHECK(sb_list_get(&ints, xs, 4, &out) == SB_NULL && sb_list_get(&ints, xs, -5, &out) == SB_NULL);
+    CHECK(sb_list_get(&ints, xs, 4, &out) == SB_NULL &&
+          sb_list_get(&ints, xs, -5, &out) == SB_NULL);
     CHECK(sb_list_get(&ints, xs, INT64_MIN, &out) == SB_NULL);
-    CHECK(sb_list_first(&ints, none, &out) == SB_NULL && sb_list_last(&ints, xs, &out) == SB_OK && out == 7);
-    CHECK(IS(sb_list_slice(&ints, xs, 1, 2), 6, 5) && IS(sb_list_slice(&ints, xs, -1, INT64_MAX), 7));
-    CHECK(sb_list_slice(&ints, xs, INT64_MAX, 1).len == 0 && sb_list_slice(&ints, xs, 0, -1).len == 0);
-    CHECK(sb_list_slice_rest(&ints, xs, INT64_MIN).len == 4 && sb_list_slice_rest(&ints, none, 3).len == 0);
+    CHECK(sb_list_first(&ints, none, &out) == SB_NULL && sb_list_last(&ints, xs, &out) == SB_OK &&
+          out == 7);
+    CHECK(IS(sb_list_slice(&ints, xs, 1, 2), 6, 5) &&
+          IS(sb_list_slice(&ints, xs, -1, INT64_MAX), 7));
+    CHECK(sb_list_slice(&ints, xs, INT64_MAX, 1).len == 0 &&
+          sb_list_slice(&ints, xs, 0, -1).len == 0);
+    CHECK(sb_list_slice_rest(&ints, xs, INT64_MIN).len == 4 &&
+          sb_list_slice_rest(&ints, none, 3).len == 0);
 }
 
 static void order(void) {
@@ -51,7 +56,8 @@ static void order(void) {
     CHECK(sb_list_reverse(&call, &ints, (SbList){items, 3}, &out) == SB_OK && IS(out, 74, 37, 0));
     Maybe some[] = {{0, 0}, {2, 1}, {9, 0}, {1, 1}};
     for (int desc = 0; desc < 2; desc++) {
-        CHECK((desc ? sb_list_sort_desc : sb_list_sort)(&call, &maybes, (SbList){some, 4}, &out) == SB_OK);
+        CHECK((desc ? sb_list_sort_desc : sb_list_sort)(&call, &maybes, (SbList){some, 4}, &out) ==
+              SB_OK);
         const Maybe *sorted = out.ptr;
         CHECK(sorted[0].value == 1 + desc && sorted[1].value == 2 - desc);
         CHECK(!sorted[2].valid && sorted[2].value == 0 && sorted[3].value == 9);  // Stable.
@@ -59,7 +65,8 @@ static void order(void) {
     double numbers[] = {NAN, 1.0, -0.0, 0.0, INFINITY}, number;
     CHECK(sb_list_distinct(&call, &floats, (SbList){numbers, 5}, &out) == SB_OK && out.len == 4);
     CHECK(sb_list_max(&floats, (SbList){numbers, 5}, &number) == SB_OK && isnan(number));
-    CHECK(sb_list_min(&floats, (SbList){numbers, 5}, &number) == SB_OK && number == 0 && signbit(number));
+    CHECK(sb_list_min(&floats, (SbList){numbers, 5}, &number) == SB_OK && number == 0 &&
+          signbit(number));
     int32_t least;
     CHECK(sb_list_min(&maybes, (SbList){some, 4}, &least) == SB_OK && least == 1);
     CHECK(sb_list_min(&maybes, (SbList){some, 1}, &least) == SB_NULL);

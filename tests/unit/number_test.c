@@ -58,7 +58,8 @@ static void integers(void) {
         {"9223372036854775808", SB_FAULT_OUT_OF_RANGE, 0},
         {"-9223372036854775809", SB_FAULT_OUT_OF_RANGE, 0},
         {"99999999999999999999999999999", SB_FAULT_OUT_OF_RANGE, 0},
-        {"", SB_FAULT_BAD_INTEGER, 0}, {" ", SB_FAULT_BAD_INTEGER, 0}, {"-", SB_FAULT_BAD_INTEGER, 0},
+        {"", SB_FAULT_BAD_INTEGER, 0}, {" ", SB_FAULT_BAD_INTEGER, 0}, {"-", SB_FAULT_BAD_INTEGER,
+            0},
         {"1.0", SB_FAULT_BAD_INTEGER, 0}, {"1e3", SB_FAULT_BAD_INTEGER, 0},
         {"1,000", SB_FAULT_BAD_INTEGER, 0}, {"1 2", SB_FAULT_BAD_INTEGER, 0},
         {"--1", SB_FAULT_BAD_INTEGER, 0}, {"12345678a", SB_FAULT_BAD_INTEGER, 0},
@@ -125,7 +126,8 @@ static void bools(void) {
     CHECK(sb_read_bool(p.bytes, p.len, &value) == SB_OK && value == 0);
     p = padded("True");
     CHECK(sb_read_bool(p.bytes, p.len, &value) == SB_OK && value == 1);
-    for (const char *const *bad = (const char *const[]){"", "t", "1", " true", "truex", "fals", nullptr};
+    for (const char *const *bad = (const char *const[]){"", "t", "1", " true", "truex", "fals",
+        nullptr};
          *bad; bad++) {
         p = padded(*bad);
         CHECK_SAYS(sb_read_bool(p.bytes, p.len, &value) == SB_FAULT_BAD_BOOL, "'%s'", *bad);
@@ -156,24 +158,29 @@ static void check_f64(const char *text) {
 
 static void float_forms(void) {
     static const char *const good[] = {
-        "0", "1", "12.34", "-12.34", ".5", "5.", "+1.5", " 2.5 ", "-0", "-0.0", "1e3", "1E+3", "1e-3",
+        "0", "1", "12.34", "-12.34", ".5", "5.", "+1.5", " 2.5 ", "-0", "-0.0", "1e3", "1E+3",
+        "1e-3",
         "00001.5", "99999999", "9999999.", ".9999999", "123456789", "0.000001", "1e22", "1e23",
         "8.5e-300", "1e308", "1.7976931348623157e308", "1.7976931348623158e308",
         "1.7976931348623159e308", "1e309", "1e400", "1e99999999999", "1e-99999999999", "0e999999",
         "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "2.47e-324", "1e-400",
         "2.2250738585072011e-308", "2.2250738585072012e-308", "2.2250738585072014e-308",
-        "9007199254740993", "9007199254740992.9999999999999999999", "9007199254740993.0000000000001",
+        "9007199254740993", "9007199254740992.9999999999999999999",
+        "9007199254740993.0000000000001",
         "9007199254740991.5", "9007199254740995", "1.00000005960464477539062500",
         "1.000000059604644775390624999", "1.000000059604644775390625001", "3.4028235677973366e38",
         "3.4028235e38", "1.4e-45", "7e-46", "7.1e-46", "1.1754943e-38", "16777217", "16777216.9",
         "6.631236846766476e-316", "3.2378839133029012895883524125015321748630094232e-318",
         "7.2057594037927933e16", "0.500000000000000166533453693773481063544750213623046875",
-        "100000000000000016777215", "100000000000000016777216", "2.2250738585072013830902327173324e-308",
+        "100000000000000016777215", "100000000000000016777216",
+        "2.2250738585072013830902327173324e-308",
         "1.448997445238699", "123456789012345678901234567890", "0.1e-5",
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) check_f64(good[i]);
-    static const char *const bad[] = {"", " ", ".", "-", "+.", "e5", "1e", "1e+", "1.2.3", "1,5", "0x1p3",
-                                      "1_0", "1f", "in", "nanx", "- 1", "--1", "1 2", "/5", "1/5", "1\x1e"};
+    static const char *const bad[] = {"", " ", ".", "-", "+.", "e5", "1e", "1e+", "1.2.3", "1,5",
+        "0x1p3",
+                                      "1_0", "1f", "in", "nanx", "- 1", "--1", "1 2", "/5", "1/5",
+                                      "1\x1e"};
     double value;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Padded p = padded(bad[i]);
@@ -263,7 +270,8 @@ static void check_put_f64(double value) {
     // Of the texts of this length it is the closest: the one that rounds the exact value, unless
     // that one does not read back.
     snprintf(shorter, sizeof shorter, "%.*e", digits - 1, value);
-    CHECK_SAYS(!same(strtod(shorter, nullptr), value) || strtold(shorter, nullptr) == strtold(text, nullptr),
+    CHECK_SAYS(!same(strtod(shorter, nullptr), value) || strtold(shorter, nullptr) == strtold(text,
+        nullptr),
                "'%s' is farther than '%s'", text, shorter);
 }
 
@@ -285,18 +293,22 @@ static void put_f64(void) {
 static void put_f32(void) {
     for (uint32_t i = 0; i < 0xff * 400; i++) {
         uint32_t fraction = i / 0xff;
-        fraction = fraction < 2 ? fraction : fraction == 2 ? 0x7fffff : (uint32_t)random_u64() & 0x7fffff;
+        fraction = fraction < 2    ? fraction
+                   : fraction == 2 ? 0x7fffff
+                                   : (uint32_t)random_u64() & 0x7fffff;
         float value = f32_of(i % 0xff << 23 | fraction);
         char text[SB_NUMBER_MAX + SB_SLACK], shorter[40];
         char *end = sb_put_f32(text, value);
         *end = 0;
         CHECK_SAYS(same(strtof(text, nullptr), value), "%a is '%s'", (double)value, text);
         float back = 1;
-        CHECK_SAYS(sb_read_f32(text, end - text, &back) == SB_OK && same(back, value), "'%s'", text);
+        CHECK_SAYS(sb_read_f32(text, end - text, &back) == SB_OK && same(back, value), "'%s'",
+            text);
         int digits = significant(text);
         if (digits < 2) continue;
         snprintf(shorter, sizeof shorter, "%.*e", digits - 2, (double)value);
-        CHECK_SAYS(!same(strtof(shorter, nullptr), value), "'%s' is longer than '%s'", text, shorter);
+        CHECK_SAYS(!same(strtof(shorter, nullptr), value), "'%s' is longer than '%s'", text,
+            shorter);
     }
 }
 
@@ -307,10 +319,13 @@ static void layout(void) {
     } cases[] = {
         {0, "0.0"}, {-0.0, "-0.0"}, {1, "1.0"}, {12.34, "12.34"}, {0.1, "0.1"}, {-2.5, "-2.5"},
         {0.0001, "0.0001"}, {0.00001, "1e-05"}, {0.000123, "0.000123"}, {1.5e-7, "1.5e-07"},
-        {1e15, "1000000000000000.0"}, {1e16, "1e+16"}, {123456789012345680.0, "1.2345678901234568e+17"},
+        {1e15, "1000000000000000.0"}, {1e16, "1e+16"}, {123456789012345680.0,
+            "1.2345678901234568e+17"},
         {1e22, "1e+22"}, {1e100, "1e+100"}, {5e-324, "5e-324"}, {0.3, "0.3"}, {100, "100.0"},
-        {1.7976931348623157e308, "1.7976931348623157e+308"}, {9007199254740992.0, "9007199254740992.0"},
-        {2.2250738585072014e-308, "2.2250738585072014e-308"}, {INFINITY, "inf"}, {-INFINITY, "-inf"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"}, {9007199254740992.0,
+            "9007199254740992.0"},
+        {2.2250738585072014e-308, "2.2250738585072014e-308"}, {INFINITY, "inf"}, {-INFINITY,
+            "-inf"},
         {9.5367431640625e-7, "9.5367431640625e-07"}, {2251799813685248.5, "2251799813685248.5"},
     };
     char text[SB_NUMBER_MAX + 1];
@@ -346,7 +361,8 @@ static int wide_bits(const uint32_t *wide) {
     return 0;
 }
 
-static int wide_bit(const uint32_t *wide, int at) { return at < 0 ? 0 : wide[at / 32] >> at % 32 & 1; }
+static int wide_bit(const uint32_t *wide,
+    int at) { return at < 0 ? 0 : wide[at / 32] >> at % 32 & 1; }
 
 // 10^q for q >= 0 has the top bits of 5^q; for q < 0, table * 5^-q is the largest multiple that is
 // at most the power of two it stands for.

@@ -61,7 +61,8 @@ static OpId group_by(Graph *graph, OpId input, uint32_t key) {
     op->group.keys[0] = (NamedExpr){.name = TEXT("key"), .expr = k};
     op->group.key_count = 1;
     op->group.aggs = arena_new_array(graph->arena, Agg, 2);
-    op->group.aggs[0] = (Agg){.name = TEXT("n"), .where = EXPR_NONE, .option = EXPR_NONE, .type = i64};
+    op->group.aggs[0] = (Agg){
+        .name = TEXT("n"), .where = EXPR_NONE, .option = EXPR_NONE, .type = i64};
     op->group.aggs[1] = (Agg){.name = TEXT("total"), .fn = &sum, .args = {v}, .arg_count = 1,
                               .where = EXPR_NONE, .option = EXPR_NONE, .type = f64};
     op->group.agg_count = 2;
@@ -349,7 +350,8 @@ static void crossed_unions_have_an_order(void) {
         uint32_t ranks[2] = {0};
         for (size_t s = 0; s < plan->stage_count; s++)
             for (uint32_t t = 0; t < plan->stages[s].terminal_count; t++)
-                if (!plan->stages[s].terminals[t].is_sink && plan->stages[s].terminals[t].index == i)
+                if (!plan->stages[s].terminals[t].is_sink &&
+                    plan->stages[s].terminals[t].index == i)
                     ranks[plan->stages[s].terminals[t].input] = plan->stages[s].rank;
         if (plan->breakers[i].producers == 2) CHECK(ranks[0] < ranks[1]);
     }

@@ -20,14 +20,15 @@ static Flow copy_json(const char *columns, Text text) {
     } while (0)
 
 // `bad` must be rejected with the code and the message.
-#define CHECK_BAD(columns, bad, code, message)                                                    \
-    do {                                                                                          \
-        Flow flow_ = copy_json(columns, TEXT(bad "\n"));                                          \
-        Text rejects_ = flow_get(&flow_, "rejects.jsonl");                                        \
-        CHECK_TEXT(flow_get(&flow_, "out.jsonl"), "");                                            \
-        CHECK_SAYS(text_has(rejects_, "\"code\":\"" code "\",\"message\":\"" message "\",\"raw\""), \
-                   "\n%.*s", TEXT_ARG(rejects_));                                                 \
-        flow_end(&flow_);                                                                         \
+#define CHECK_BAD(columns, bad, code, message)                                                     \
+    do {                                                                                           \
+        Flow flow_ = copy_json(columns, TEXT(bad "\n"));                                           \
+        Text rejects_ = flow_get(&flow_, "rejects.jsonl");                                         \
+        CHECK_TEXT(flow_get(&flow_, "out.jsonl"), "");                                             \
+        CHECK_SAYS(                                                                                \
+            text_has(rejects_, "\"code\":\"" code "\",\"message\":\"" message "\",\"raw\""),       \
+            "\n%.*s", TEXT_ARG(rejects_));                                                         \
+        flow_end(&flow_);                                                                          \
     } while (0)
 
 #define NO_OBJECT "the line is no JSON object"

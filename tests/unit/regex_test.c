@@ -45,24 +45,65 @@ static void expect_match(const char *pattern, const char *text, int64_t begin, i
 }
 
 static void known_matches(void) {
-    static const struct { const char *pattern, *text; int begin, end; } cases[] = {
-        {"", "", 0, 0}, {"", "abc", 0, 0}, {"a", "", -1, -1}, {"b+", "abbc", 1, 3},
-        {"a|ab", "ab", 0, 1}, {"ab|a", "ab", 0, 2}, {"a*?b", "aab", 0, 3}, {"a+?", "aaa", 0, 1},
-        {"^b", "ab", -1, -1}, {"(?m)^b", "a\nb", 2, 3}, {"a$", "a\n", -1, -1},
-        {"(?m)a$", "a\nb", 0, 1}, {"\\bfoo\\b", "a foo.", 2, 5}, {"\\bfoo\\b", "afoo", -1, -1},
-        {"\\Bo", "foo", 1, 2}, {"\\b", "  a", 2, 2}, {"a.c", "a\nc", -1, -1},
-        {"(?s)a.c", "a\nc", 0, 3}, {".", "é", 0, 2}, {"[^a]", "é", 0, 2}, {"é+", "aéé", 1, 5},
-        {"(?i)straße", "STRAßE", 0, 7}, {"(?i)É", "é", 0, 2}, {"(?i)k", "\xe2\x84\xaa", 0, 3},
-        {"(?i)σ", "ς", 0, 2}, {"\\x{1F600}", "😀", 0, 4}, {"[\\x{1F600}-\\x{1F64F}]", "a😂", 1, 5},
-        {"\\pL+", "1éa2", 1, 4}, {"\\p{Lu}", "aÉ", 1, 3}, {"\\PL", "é1", 2, 3},
-        {"[[:alpha:]]+", "12ab", 2, 4}, {"[^[:alpha:]]", "ab1", 2, 3}, {"[]a]+", "a]b", 0, 2},
-        {"[a-]+", "b-a", 1, 3}, {"\\Qa.b\\E+", "a.bb", 0, 4}, {"a{2,3}", "aaaa", 0, 3},
-        {"a{2}", "a", -1, -1}, {"a{,2}", "a{,2}", 0, 5}, {"x{", "x{", 0, 2}, {"(a|b)*c", "abac", 0, 4},
-        {"(?U)a+", "aa", 0, 1}, {"(?i:A)b", "ab", 0, 2}, {"(?i:A)b", "aB", -1, -1},
-        {"(?P<y>\\d{4})-(\\d\\d)", "on 2026-11", 3, 10}, {"\\A\\z", "", 0, 0}, {"\\z", "ab", 2, 2},
-        {"[\\d\\-]+", "a1-2", 1, 4}, {"\\s\\S\\w\\W\\D", " a_-x", 0, 5}, {"\\101\\x42", "AB", 0, 2},
-        {"(|a)+", "aa", 0, 0}, {"(a|)+", "aab", 0, 2}, {"(a*)*b", "aab", 0, 3}, {"\\.\\/", "./", 0, 2},
-        {"(?:){1000}x", "x", 0, 1}, {"^*a", "a", 0, 1}, {"\\B", "\xc3\xa9", 0, 0}, {"\\b", "\xc3\xa9", -1, -1},
+    static const struct { const char *pattern, *text; int begin, end;
+    } cases[] = {
+        {"", "", 0, 0},
+        {"", "abc", 0, 0},
+        {"a", "", -1, -1},
+        {"b+", "abbc", 1, 3},
+        {"a|ab", "ab", 0, 1},
+        {"ab|a", "ab", 0, 2},
+        {"a*?b", "aab", 0, 3},
+        {"a+?", "aaa", 0, 1},
+        {"^b", "ab", -1, -1},
+        {"(?m)^b", "a\nb", 2, 3},
+        {"a$", "a\n", -1, -1},
+        {"(?m)a$", "a\nb", 0, 1},
+        {"\\bfoo\\b", "a foo.", 2, 5},
+        {"\\bfoo\\b", "afoo", -1, -1},
+        {"\\Bo", "foo", 1, 2},
+        {"\\b", "  a", 2, 2},
+        {"a.c", "a\nc", -1, -1},
+        {"(?s)a.c", "a\nc", 0, 3},
+        {".", "é", 0, 2},
+        {"[^a]", "é", 0, 2},
+        {"é+", "aéé", 1, 5},
+        {"(?i)straße", "STRAßE", 0, 7},
+        {"(?i)É", "é", 0, 2},
+        {"(?i)k", "\xe2\x84\xaa", 0, 3},
+        {"(?i)σ", "ς", 0, 2},
+        {"\\x{1F600}", "😀", 0, 4},
+        {"[\\x{1F600}-\\x{1F64F}]", "a😂", 1, 5},
+        {"\\pL+", "1éa2", 1, 4},
+        {"\\p{Lu}", "aÉ", 1, 3},
+        {"\\PL", "é1", 2, 3},
+        {"[[:alpha:]]+", "12ab", 2, 4},
+        {"[^[:alpha:]]", "ab1", 2, 3},
+        {"[]a]+", "a]b", 0, 2},
+        {"[a-]+", "b-a", 1, 3},
+        {"\\Qa.b\\E+", "a.bb", 0, 4},
+        {"a{2,3}", "aaaa", 0, 3},
+        {"a{2}", "a", -1, -1},
+        {"a{,2}", "a{,2}", 0, 5},
+        {"x{", "x{", 0, 2},
+        {"(a|b)*c", "abac", 0, 4},
+        {"(?U)a+", "aa", 0, 1},
+        {"(?i:A)b", "ab", 0, 2},
+        {"(?i:A)b", "aB", -1, -1},
+        {"(?P<y>\\d{4})-(\\d\\d)", "on 2026-11", 3, 10},
+        {"\\A\\z", "", 0, 0},
+        {"\\z", "ab", 2, 2},
+        {"[\\d\\-]+", "a1-2", 1, 4},
+        {"\\s\\S\\w\\W\\D", " a_-x", 0, 5},
+        {"\\101\\x42", "AB", 0, 2},
+        {"(|a)+", "aa", 0, 0},
+        {"(a|)+", "aab", 0, 2},
+        {"(a*)*b", "aab", 0, 3},
+        {"\\.\\/", "./", 0, 2},
+        {"(?:){1000}x", "x", 0, 1},
+        {"^*a", "a", 0, 1},
+        {"\\B", "\xc3\xa9", 0, 0},
+        {"\\b", "\xc3\xa9", -1, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         expect_match(cases[i].pattern, cases[i].text, cases[i].begin, cases[i].end);
@@ -146,7 +187,8 @@ static void groups_and_replacements(void) {
     CHECK(sb_regex_find_all_group(&call, str("a@b c@d"), regex, 2, &list) == SB_OK);
     expect_list("all of a group", list, "b|d");
     CHECK(sb_regex_replace(&call, str("a@b, c@d!"), regex, str("$2$$${1}x$3"), &out) == SB_OK);
-    CHECK_SAYS(out.len == 11 && memcmp(out.ptr, "b$ax, d$cx!", 11) == 0, "%.*s", (int)out.len, out.ptr);
+    CHECK_SAYS(out.len == 11 && memcmp(out.ptr, "b$ax, d$cx!", 11) == 0, "%.*s", (int)out.len,
+               out.ptr);
     CHECK(sb_regex_replace_first(&call, str("a@b, c@d!"), regex, str(""), &out) == SB_OK);
     CHECK(out.len == 6 && memcmp(out.ptr, ", c@d!", 6) == 0);
     CHECK(sb_regex_replace(&call, str("a@b"), regex, str("$4"), &out) == SB_FAULT_BAD_ARGUMENT);
@@ -170,7 +212,8 @@ static void time_stays_linear(void) {
         SbRegex *regex = compiled(patterns[i]);
         int64_t count = -1;
         int32_t status = sb_regex_count(&call, (SbStr){text, LEN}, regex, &count);
-        CHECK_SAYS(status == SB_FAULT_REGEX_LIMIT || (status == SB_OK && (count == 0 || count == LEN)),
+        CHECK_SAYS(status == SB_FAULT_REGEX_LIMIT ||
+                       (status == SB_OK && (count == 0 || count == LEN)),
                    "%s: %d %lld", patterns[i], status, (long long)count);
         bool matches = true;
         status = sb_regex_matches(&call, (SbStr){text, LEN}, regex, &matches);
@@ -181,7 +224,7 @@ static void time_stays_linear(void) {
     free(text);
 }
 
-// ---- against PCRE2 ----------------------------------------------------------------------------------
+// ---- against PCRE2 ------------------------------------------------------------------------------
 
 static uint64_t seed;
 
@@ -196,7 +239,8 @@ static bool random_pattern(char *out, int depth) {
     static const char *const atoms[] = {"a", "b", "c", "é", "[ab]", "[^a]", ".", "\\w", "\\d", "ab",
                                         "\\pL", "[a-cé]", "(?i:B)", "\\s", "\\n", "[^\\w]", "1"};
     static const char *const asserts[] = {"^", "$", "\\b", "\\B", "(?m:^)", "(?m:$)", "\\A", "\\z"};
-    static const char *const repeats[] = {"*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?"};
+    static const char *const repeats[] = {"*",  "+",   "?",     "*?",    "+?",
+                                          "??", "{2}", "{1,3}", "{0,2}?"};
     char *at = out + strlen(out);
     unsigned kind = depth > 3 ? 0 : dice(10);
     if (kind < 4) {
@@ -240,10 +284,11 @@ static void compare_once(const SbRegex *regex, pcre2_code *code, const char *pat
     SbRegexSpan span = {-1, -1};
     int32_t status = regex_search(&search, 0, &span);
     bool same = status == (count < 0 ? SB_NULL : SB_OK) &&
-                (count < 0 || ((PCRE2_SIZE)span.begin == bounds[0] && (PCRE2_SIZE)span.end == bounds[1]));
+                (count < 0 ||
+                 ((PCRE2_SIZE)span.begin == bounds[0] && (PCRE2_SIZE)span.end == bounds[1]));
     CHECK_SAYS(same, "pattern '%s' text '%s': %lld-%lld, PCRE2 %d %zd-%zd", pattern, text,
-               (long long)span.begin, (long long)span.end, count, count < 0 ? -1 : (ssize_t)bounds[0],
-               count < 0 ? -1 : (ssize_t)bounds[1]);
+               (long long)span.begin, (long long)span.end, count,
+               count < 0 ? -1 : (ssize_t)bounds[0], count < 0 ? -1 : (ssize_t)bounds[1]);
     int64_t slots[REGEX_SLOTS];
     if (same && status == SB_OK) {
         CHECK(regex_groups(&search, span, slots) == SB_OK && slots[1] == span.end);

@@ -18,7 +18,8 @@
 static const SbType type_str = {.kind = SB_STR, .size = 16, .align = 8};
 static const SbType type_i64 = {.kind = SB_I64, .size = 8, .align = 8};
 static const SbField columns[] = {{STR("name"), &type_str, 16}, {STR("number"), &type_i64, 32}};
-static const SbType type_row = {.kind = SB_STRUCT, .size = 40, .align = 8, .fields = columns, .field_count = 2};
+static const SbType type_row = {
+    .kind = SB_STRUCT, .size = 40, .align = 8, .fields = columns, .field_count = 2};
 
 enum { STEP_READ, STEP_LIMIT, STEP_WRITE };
 
@@ -29,7 +30,8 @@ typedef struct Row {
 } Row;
 
 static bool put_row(SbTask *task, SbOut *out, SbStr name, int64_t number) {
-    if (out->end - out->at < name.len + SB_NUMBER_MAX + 2 && sb_out_grow(task, out, name.len + SB_NUMBER_MAX + 2)) {
+    if (out->end - out->at < name.len + SB_NUMBER_MAX + 2 &&
+        sb_out_grow(task, out, name.len + SB_NUMBER_MAX + 2)) {
         return false;
     }
     memcpy(out->at, name.ptr, (size_t)name.len);
@@ -43,7 +45,8 @@ static bool put_row(SbTask *task, SbOut *out, SbStr name, int64_t number) {
 
 static bool keep_row(SbTask *task, SbRows *rows, SbStr name, int64_t number) {
     Row *row = (Row *)rows->at;
-    if (rows->end - rows->at < (ptrdiff_t)sizeof *row) row = (Row *)sb_rows_grow(task, rows, sizeof *row);
+    if (rows->end - rows->at < (ptrdiff_t)sizeof *row)
+        row = (Row *)sb_rows_grow(task, rows, sizeof *row);
     else rows->at += sizeof *row;
     if (!row) return false;
     rows->count++;
@@ -68,9 +71,11 @@ static bool judge(SbTask *task, uint32_t row, bool edge) {
     int32_t fault = sb_read_i64(number.ptr, number.len, &value);
     if (fault != SB_OK) {
         uint32_t end = input->index->ends[(size_t)(row + 1) * input->field_count - 1];
-        return sb_reject_text(task, 0, fault, input->index->starts[row], end, number.ptr, number.len) == 0;
+        return sb_reject_text(task, 0, fault, input->index->starts[row], end, number.ptr,
+                              number.len) == 0;
     }
-    bool good = edge ? keep_row(task, task->terminals[0], name, value) : put_row(task, task->terminals[0], name, value);
+    bool good = edge ? keep_row(task, task->terminals[0], name, value)
+                     : put_row(task, task->terminals[0], name, value);
     task->order++;
     if (good && --task->limits[0] == 0) task->stopped = 1;
     return good;
@@ -91,7 +96,8 @@ static int32_t scan(SbTask *task, bool edge) {
         task->cursor = index->next;
         if (index->fault == SB_OK) continue;
         task->counts[STEP_READ * SB_COUNTS + SB_MADE]++;
-        if (sb_reject_text(task, 1, index->fault, index->fault_begin, index->fault_end, nullptr, 0)) {
+        if (sb_reject_text(task, 1, index->fault, index->fault_begin, index->fault_end, nullptr,
+                           0)) {
             return SB_STAGE_FAULT;
         }
     }
@@ -112,8 +118,14 @@ static int32_t rows_to_sink(SbTask *task) {
 static const SbStr default_in = STR("in.csv"), default_out = STR("out.csv");
 static const int64_t default_rows = 3;
 static const SbParam params[] = {
-    {.name = STR("input"), .type = &type_str, .value_text = STR("\"in.csv\""), .value = &default_in},
-    {.name = STR("out"), .type = &type_str, .value_text = STR("\"out.csv\""), .value = &default_out},
+    {.name = STR("input"),
+     .type = &type_str,
+     .value_text = STR("\"in.csv\""),
+     .value = &default_in},
+    {.name = STR("out"),
+     .type = &type_str,
+     .value_text = STR("\"out.csv\""),
+     .value = &default_out},
     {.name = STR("rows"), .type = &type_i64, .value_text = STR("3"), .value = &default_rows},
 };
 
@@ -133,25 +145,44 @@ static int32_t setup_limit(SbSetup *s) {
     return setup(s);
 }
 
-static const SbSource sources[] = {{.label = STR("read csv(input)"), .format = SB_CSV, .step = STEP_READ,
-                                    .delimiter = ',', .quote = '"', .decimal = '.', .header = 1,
-                                    .columns = columns, .column_count = 2}};
-static const SbSink sinks[] = {{.label = STR("write csv(out)"), .format = SB_CSV, .step = STEP_WRITE,
-                                .header = STR("name,number\n"), .quote = '"'}};
+static const SbSource sources[] = {{.label = STR("read csv(input)"),
+                                    .format = SB_CSV,
+                                    .step = STEP_READ,
+                                    .delimiter = ',',
+                                    .quote = '"',
+                                    .decimal = '.',
+                                    .header = 1,
+                                    .columns = columns,
+                                    .column_count = 2}};
+static const SbSink sinks[] = {{.label = STR("write csv(out)"),
+                                .format = SB_CSV,
+                                .step = STEP_WRITE,
+                                .header = STR("name,number\n"),
+                                .quote = '"'}};
 static const SbStepInfo copy_steps[] = {
     {STR("read csv(input)"), 1, 0, {UINT32_MAX, UINT32_MAX}},
     {STR("limit rows"), 2, 6, {STEP_READ, UINT32_MAX}},
     {STR("write csv(out)"), 3, 14, {STEP_READ, UINT32_MAX}},
 };
-static const SbSite sites[] = {{.step = STEP_READ, .what = STR("column 'number'")}, {.step = STEP_READ, .what = STR("row")}};
+static const SbSite sites[] = {{.step = STEP_READ, .what = STR("column 'number'")},
+                               {.step = STEP_READ, .what = STR("row")}};
 static const uint32_t to_sink[] = {SB_TERMINAL_SINK | 0}, to_edge[] = {0};
 static SbStage copy_stages[] = {{.run = scan_to_sink, .label = STR("copy"), .input = SB_INPUT_TEXT,
                                  .terminals = to_sink, .terminal_count = 1}};
 static SbStage limit_stages[] = {
-    {.run = scan_to_edge, .label = STR("scan"), .input = SB_INPUT_TEXT, .terminals = to_edge, .terminal_count = 1},
-    {.run = rows_to_sink, .label = STR("rows"), .input = SB_INPUT_ROWS, .terminals = to_sink, .terminal_count = 1},
+    {.run = scan_to_edge,
+     .label = STR("scan"),
+     .input = SB_INPUT_TEXT,
+     .terminals = to_edge,
+     .terminal_count = 1},
+    {.run = rows_to_sink,
+     .label = STR("rows"),
+     .input = SB_INPUT_ROWS,
+     .terminals = to_sink,
+     .terminal_count = 1},
 };
-static const SbBreaker breakers[] = {{.kind = SB_BREAK_EDGE, .step = STEP_LIMIT, .entry_bytes = sizeof(Row), .row = &type_row}};
+static const SbBreaker breakers[] = {
+    {.kind = SB_BREAK_EDGE, .step = STEP_LIMIT, .entry_bytes = sizeof(Row), .row = &type_row}};
 
 #define JOB(setup_, stages_, breaker_count_)                                                      \
     {                                                                                             \
@@ -162,7 +193,8 @@ static const SbBreaker breakers[] = {{.kind = SB_BREAK_EDGE, .step = STEP_LIMIT,
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 2,         \
         .rejects_format = SB_JSONL,                                                               \
     }
-static const SbJob copy_job = JOB(setup, copy_stages, 0), small_job = JOB(setup_small_rows, copy_stages, 0),
+static const SbJob copy_job = JOB(setup, copy_stages, 0),
+                   small_job = JOB(setup_small_rows, copy_stages, 0),
                    limit_job = JOB(setup_limit, limit_stages, 1);
 
 // ---- running jobs -------------------------------------------------------------------------------
@@ -260,8 +292,9 @@ static void same_bytes_for_any_threads_and_partition(void) {
     CHECK(run(&copy_job, "--threads=1 --out=want.csv") == 0);
     char *want = slurp("want.csv");
     CHECK(strstr(want, "\nn19999,19999\n") != nullptr);
-    static const char *const options[] = {"--threads=2 --partition=1000", "--threads=4 --partition=333", "--threads=4 --partition=64KiB",
-                                          "--threads=1 --partition=4097", "--threads=3"};
+    static const char *const options[] = {
+        "--threads=2 --partition=1000", "--threads=4 --partition=333",
+        "--threads=4 --partition=64KiB", "--threads=1 --partition=4097", "--threads=3"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         char line[256];
         snprintf(line, sizeof line, "%s --overwrite", options[i]);
@@ -281,7 +314,8 @@ static void compressed_files_come_and_go(void) {
     free(text);
     CHECK(run(&copy_job, "--input=plain.csv --out=want.csv") == 0);
     char *want = slurp("want.csv");
-    CHECK(run(&copy_job, "--input=in.csv.gz --threads=2 --partition=1000") == 0 && holds("out.csv", want));
+    CHECK(run(&copy_job, "--input=in.csv.gz --threads=2 --partition=1000") == 0 &&
+          holds("out.csv", want));
     static const char *const extensions[] = {"gz", "zst", "lz4"};
     for (int i = 0; i < 3; i++) {
         char line[256];
@@ -303,16 +337,22 @@ static void rejects_are_recorded(void) {
     enter();
     spill("in.csv", "name,number\na,1\nb,x1\nc,2,3\nd,4\n");
     CHECK(run(&copy_job, "") == 1);
-    CHECK(says("error[SB7002]: column 'number': 'x1' is no integer of this type\n  --> in.csv:3, byte 16\n   | b,x1\n"));
+    CHECK(says("error[SB7002]: column 'number': 'x1' is no integer of this type\n  --> in.csv:3, "
+               "byte 16\n   | b,x1\n"));
     CHECK(says("1 row rejected, the limit is 0") && access("out.csv", F_OK) != 0);
     static const char want[] =
-        "{\"step\":\"read csv(input)\",\"source\":\"in.csv\",\"line\":3,\"offset\":16,\"length\":4,\"code\":\"SB7002\","
+        "{\"step\":\"read "
+        "csv(input)\",\"source\":\"in.csv\",\"line\":3,\"offset\":16,\"length\":4,\"code\":"
+        "\"SB7002\","
         "\"message\":\"column 'number': 'x1' is no integer of this type\",\"raw\":\"b,x1\"}\n"
-        "{\"step\":\"read csv(input)\",\"source\":\"in.csv\",\"line\":4,\"offset\":21,\"length\":5,\"code\":\"SB7012\","
+        "{\"step\":\"read "
+        "csv(input)\",\"source\":\"in.csv\",\"line\":4,\"offset\":21,\"length\":5,\"code\":"
+        "\"SB7012\","
         "\"message\":\"the row has the wrong number of fields\",\"raw\":\"c,2,3\"}\n";
     CHECK(run(&copy_job, "--reject-limit=2 --rejects=bad.jsonl") == 0);
     CHECK(holds("bad.jsonl", want) && holds("out.csv", "name,number\na,1\nd,4\n"));
-    CHECK(run(&copy_job, "--reject-limit=10% --overwrite --rejects=bad.jsonl") == 1 && holds("bad.jsonl", want));
+    CHECK(run(&copy_job, "--reject-limit=10% --overwrite --rejects=bad.jsonl") == 1 &&
+          holds("bad.jsonl", want));
     leave();
 }
 
@@ -326,10 +366,12 @@ static void long_rows_are_rejected(void) {
     }
     fclose(file);
     CHECK(run(&small_job, "--threads=1 --reject-limit=4 --rejects=r1 --out=o1") == 0);
-    CHECK(run(&small_job, "--threads=4 --partition=50 --reject-limit=4 --rejects=r2 --out=o2") == 0);
+    CHECK(run(&small_job, "--threads=4 --partition=50 --reject-limit=4 --rejects=r2 --out=o2") ==
+          0);
     char *rejects = slurp("r1"), *rows = slurp("o1");
     CHECK(strstr(rejects, "\"line\":9,") && strstr(rejects, "\"length\":305,\"code\":\"SB7015\""));
-    CHECK(strstr(rows, "n8,8\n") && !strstr(rows, ",7\n") && holds("r2", rejects) && holds("o2", rows));
+    CHECK(strstr(rows, "n8,8\n") && !strstr(rows, ",7\n") && holds("r2", rejects) &&
+          holds("o2", rows));
     free(rejects);
     free(rows);
     leave();
@@ -376,7 +418,8 @@ static void usage_is_checked(void) {
     spill("twice.csv", "name,number,name\na,1,b\n");
     CHECK(run(&copy_job, "--input=twice.csv") == 1 && says("two columns 'name'"));
     spill("run.yaml", "out: from.csv\nrows: many\n");
-    CHECK(run(&copy_job, "--config=run.yaml") == 2 && says("run.yaml:2:7\n   | rows: many\n   |       ^"));
+    CHECK(run(&copy_job, "--config=run.yaml") == 2 &&
+          says("run.yaml:2:7\n   | rows: many\n   |       ^"));
     spill("run.yaml", "out: from.csv\nthreads: 2\n");
     CHECK(run(&copy_job, "--config=run.yaml") == 0 && holds("from.csv", "name,number\na,1\n"));
     leave();

@@ -16,7 +16,8 @@ static SbStr str(const char *text) {
 }
 
 static bool is(SbStr s, const char *text) {
-    bool same = s.len == (int64_t)strlen(text) && (!s.len || memcmp(s.ptr, text, (size_t)s.len) == 0);
+    bool same = s.len == (int64_t)strlen(text) &&
+                (!s.len || memcmp(s.ptr, text, (size_t)s.len) == 0);
     if (!same) fprintf(stderr, "'%.*s' is not '%s'\n", (int)s.len, s.ptr, text);
     return same;
 }
@@ -25,11 +26,13 @@ static void positions_count_characters(void) {
     SbStr s = str("hé\xf0\x9f\x98\x80llo, a long one");
     CHECK(sb_str_len(s) == 18 && sb_byte_len(s) == 22);
     CHECK(is(sb_substr(s, 1, 3), "é😀l") && is(sb_substr(s, -3, 2), "on"));
-    CHECK(is(sb_substr(s, 17, 5), "e") && is(sb_substr(s, 18, 5), "") && is(sb_substr(s, 2, -1), ""));
+    CHECK(is(sb_substr(s, 17, 5), "e") && is(sb_substr(s, 18, 5), "") &&
+          is(sb_substr(s, 2, -1), ""));
     CHECK(is(sb_substr(s, INT64_MIN, INT64_MAX), "hé😀llo, a long one"));
     CHECK(is(sb_substr(s, INT64_MAX, INT64_MAX), "") && is(sb_substr_rest(s, 14), " one"));
     CHECK(is(sb_left(s, 3), "hé😀") && is(sb_left(s, -15), "hé😀") && is(sb_left(s, INT64_MIN), ""));
-    CHECK(is(sb_right(s, 3), "one") && is(sb_right(s, -15), "one") && is(sb_right(s, INT64_MIN), ""));
+    CHECK(is(sb_right(s, 3), "one") && is(sb_right(s, -15), "one") &&
+          is(sb_right(s, INT64_MIN), ""));
     int64_t at = -1;
     CHECK(sb_index_of(s, str("😀"), &at) == SB_OK && at == 2);
     CHECK(sb_index_of(s, str("😁"), &at) == SB_NULL);
@@ -58,7 +61,8 @@ static void trimming_knows_unicode(void) {
     CHECK(is(sb_ltrim(str(" é ")), "é ") && is(sb_rtrim(str(" é ")), " é"));
     CHECK(is(sb_trim_of(str("éxaxé"), str("xé")), "a") && is(sb_trim_of(str("é"), str("")), "é"));
     CHECK(is(sb_ltrim_of(str("ééa"), str("é")), "a") && is(sb_rtrim_of(str("aéé"), str("é")), "a"));
-    CHECK(is(sb_remove_prefix(str("aab"), str("a")), "ab") && is(sb_remove_suffix(str("a"), str("b")), "a"));
+    CHECK(is(sb_remove_prefix(str("aab"), str("a")), "ab") &&
+          is(sb_remove_suffix(str("a"), str("b")), "a"));
 }
 
 static void paths_are_cut_at_slashes(void) {
@@ -71,7 +75,8 @@ static void paths_are_cut_at_slashes(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         SbStr path = str(cases[i].path);
         CHECK_SAYS(is(sb_basename(path), cases[i].base) && is(sb_dirname(path), cases[i].dir) &&
-                       is(sb_extension(path), cases[i].extension) && is(sb_stem(path), cases[i].stem),
+                       is(sb_extension(path), cases[i].extension) &&
+                       is(sb_stem(path), cases[i].stem),
                    "%s", cases[i].path);
     }
 }

@@ -21,7 +21,8 @@ static SbStr str(const char *text) {
 }
 
 static bool is(SbStr s, const char *text) {
-    bool same = s.len == (int64_t)strlen(text) && (!s.len || memcmp(s.ptr, text, (size_t)s.len) == 0);
+    bool same = s.len == (int64_t)strlen(text) &&
+                (!s.len || memcmp(s.ptr, text, (size_t)s.len) == 0);
     if (!same) fprintf(stderr, "'%.*s' is not '%s'\n", (int)s.len, s.ptr, text);
     return same;
 }
@@ -33,7 +34,8 @@ static void encodings(void) {
     MADE(sb_base64_encode(&call, str(""), &out), "");
     MADE(sb_base64_encode(&call, str("ab"), &out), "YWI=");
     MADE(sb_base64_decode(&call, str("YWI="), &out), "ab");
-    CHECK(sb_base64_decode(&call, str("YW=I"), &out) == SB_FAULT_BAD_BASE64 && is(call.detail, "YW=I"));
+    CHECK(sb_base64_decode(&call, str("YW=I"), &out) == SB_FAULT_BAD_BASE64 &&
+          is(call.detail, "YW=I"));
     MADE(sb_hex_encode(&call, str("\xff\x01"), &out), "ff01");
     MADE(sb_hex_decode(&call, str("fF61"), &out), "\xff\x61");
     CHECK(sb_hex_decode(&call, str("f"), &out) == SB_FAULT_BAD_ARGUMENT);
@@ -45,10 +47,14 @@ static void encodings(void) {
 }
 
 static void formats(void) {
-    static const struct { double x; const char *spec, *text; } floats[] = {
-        {0.125, ".2", "0.12"}, {0.375, ".2", "0.38"}, {-0.0, ".0", "-0"}, {1e22, ",.0", "10,000,000,000,000,000,000,000"},
-        {NAN, "+08.2", "     nan"}, {-INFINITY, "6", "  -inf"}, {2.5, "+.1e", "+2.5e+00"}, {1234.5, "012,.1", "000001,234.5"},
-        {0.5, ".0%", "50%"}, {999.5, ",.0", "1,000"}, {1.5, "", "1.500000"}, {-1.5, "7.1", "   -1.5"},
+    static const struct { double x; const char *spec, *text;
+    } floats[] = {
+        {0.125, ".2", "0.12"},      {0.375, ".2", "0.38"},
+        {-0.0, ".0", "-0"},         {1e22, ",.0", "10,000,000,000,000,000,000,000"},
+        {NAN, "+08.2", "     nan"}, {-INFINITY, "6", "  -inf"},
+        {2.5, "+.1e", "+2.5e+00"},  {1234.5, "012,.1", "000001,234.5"},
+        {0.5, ".0%", "50%"},        {999.5, ",.0", "1,000"},
+        {1.5, "", "1.500000"},      {-1.5, "7.1", "   -1.5"},
     };
     SbStr out;
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
@@ -57,14 +63,18 @@ static void formats(void) {
     MADE(sb_format_i64(&call, -255, str("06x"), &out), "-000ff");
     MADE(sb_format_i64(&call, 100, str(",.1"), &out), "100.0");
     MADE(sb_format_i64(&call, 7, str("+3"), &out), " +7");
-    CHECK(sb_format_f64(&call, -1.7976931348623157e308, str(".100"), &out) == SB_OK && out.len == 411);
-    static const char *const wrong[] = {"q", ".", "1001", ".101", "x2", "99999999999999999999", " ", ".2x"};
+    CHECK(sb_format_f64(&call, -1.7976931348623157e308, str(".100"), &out) == SB_OK &&
+          out.len == 411);
+    static const char *const wrong[] = {"q", ".",  "1001", ".101", "x2", "99999999999999999999",
+                                        " ", ".2x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK_SAYS(sb_format_f64(&call, 1, str(wrong[i]), &out) == SB_FAULT_BAD_ARGUMENT, "%s", wrong[i]);
+        CHECK_SAYS(sb_format_f64(&call, 1, str(wrong[i]), &out) == SB_FAULT_BAD_ARGUMENT, "%s",
+                   wrong[i]);
 }
 
 static void json_paths(void) {
-    const char *text = "{\"a\":{\"b\":[1,2.5,\"x\\u00e9\\n\",true,null,{\"c d\":\"]}\"}]},\"a\":7,\"\\u006b\":-3,\"e\":\"\"}";
+    const char *text = "{\"a\":{\"b\":[1,2.5,\"x\\u00e9\\n\",true,null,{\"c "
+                       "d\":\"]}\"}]},\"a\":7,\"\\u006b\":-3,\"e\":\"\"}";
     SbStr out;
     int64_t number = 0;
     double real;
@@ -81,12 +91,16 @@ static void json_paths(void) {
     CHECK(sb_json_get(&call, str(text), str("a.b[-7]"), &out) == SB_NULL);
     CHECK(sb_json_get(&call, str(text), str("e.x[0]"), &out) == SB_NULL);
     CHECK(sb_json_get_i64(&call, str(text), str("a.b[1]"), &number) == SB_FAULT_JSON_TYPE);
-    CHECK(sb_json_get_i64(&call, str("99999999999999999999"), str(""), &number) == SB_FAULT_OUT_OF_RANGE);
-    CHECK(sb_json_get_str(&call, str(text), str("a"), &out) == SB_FAULT_JSON_TYPE && call.detail.len > 9);
+    CHECK(sb_json_get_i64(&call, str("99999999999999999999"), str(""), &number) ==
+          SB_FAULT_OUT_OF_RANGE);
+    CHECK(sb_json_get_str(&call, str(text), str("a"), &out) == SB_FAULT_JSON_TYPE &&
+          call.detail.len > 9);
     CHECK(sb_json_get_bool(&call, str("\"t\""), str(""), &flag) == SB_FAULT_JSON_TYPE);
-    static const char *const wrong[] = {".a", "a.", "a..b", "a[", "a[x]", "a[1", "[1]a", "a.[0]", "\"a", "[-]"};
+    static const char *const wrong[] = {".a",  "a.",   "a..b",  "a[",  "a[x]",
+                                        "a[1", "[1]a", "a.[0]", "\"a", "[-]"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK_SAYS(sb_json_get(&call, str(text), str(wrong[i]), &out) == SB_FAULT_BAD_ARGUMENT, "%s", wrong[i]);
+        CHECK_SAYS(sb_json_get(&call, str(text), str(wrong[i]), &out) == SB_FAULT_BAD_ARGUMENT,
+                   "%s", wrong[i]);
     CHECK(sb_json_len(&call, str("[ ]"), &number) == SB_OK && number == 0);
     CHECK(sb_json_len(&call, str(text), &number) == SB_OK && number == 4);
     CHECK(sb_json_len(&call, str("3"), &number) == SB_FAULT_JSON_TYPE);
@@ -98,7 +112,8 @@ static void json_paths(void) {
     MADE(sb_json_kind(&call, str(" null"), &out), "null");
     MADE(sb_json_kind(&call, str("-1"), &out), "number");
     MADE(sb_json_parse(&call, str(" { \"a\" : [ 1 ] } "), &out), "{\"a\":[1]}");
-    CHECK(sb_json_parse(&call, str("{\"a\":}"), &out) == SB_FAULT_JSON_TYPE && is(call.detail, "{\"a\":}"));
+    CHECK(sb_json_parse(&call, str("{\"a\":}"), &out) == SB_FAULT_JSON_TYPE &&
+          is(call.detail, "{\"a\":}"));
     CHECK(sb_json_parse(&call, str(""), &out) == SB_FAULT_JSON_TYPE);
     SbType text_type = {.kind = SB_STR, .size = 16, .align = 8};
     SbStr quoted = str("a\"\n");
@@ -110,7 +125,8 @@ static void choices(void) {
     double a = 1, b = NAN, out = 0;
     CHECK(sb_greatest(&f64, &a, &b, &out) == SB_OK && isnan(out));
     CHECK(sb_least(&f64, &b, &a, &out) == SB_OK && out == 1);
-    CHECK(sb_null_if(&f64, &b, &b, &out) == SB_NULL && sb_null_if(&f64, &a, &b, &out) == SB_OK && out == 1);
+    CHECK(sb_null_if(&f64, &b, &b, &out) == SB_NULL && sb_null_if(&f64, &a, &b, &out) == SB_OK &&
+          out == 1);
 }
 
 // Frozen: a change of these numbers changes what users' pipelines give.
@@ -126,7 +142,8 @@ static void random_numbers_are_frozen(void) {
     }
     CHECK(fabs(sum / 60000 - 0.5) < 0.005);
     for (int i = 0; i < 6; i++) CHECK(counts[i] > 9600 && counts[i] < 10400);
-    CHECK_SAYS(sb_random(0, 0) == 0x1.ff7622ac0ea00p-6 && sb_random(1, 7) == 0x1.02295480b8ff4p-3, "%a %a", sb_random(0, 0), sb_random(1, 7));
+    CHECK_SAYS(sb_random(0, 0) == 0x1.ff7622ac0ea00p-6 && sb_random(1, 7) == 0x1.02295480b8ff4p-3,
+               "%a %a", sb_random(0, 0), sb_random(1, 7));
     CHECK(sb_random_int(5, 5, INT64_MIN, INT64_MAX, &x) == SB_OK);
     CHECK(sb_random_int(5, 5, 3, 3, &x) == SB_OK && x == 3);
     CHECK(sb_random_int(5, 5, 4, 3, &x) == SB_FAULT_BAD_ARGUMENT);

@@ -27,7 +27,8 @@ static void layout_is_that_of_c(void) {
     CHECK(type_size(row) == sizeof(struct Row) && type_align(row) == alignof(struct Row));
     CHECK(type_field_offset(row, 2) == offsetof(struct Row, c));
     CHECK(type_field_offset(row, 3) == offsetof(struct Row, d));
-    CHECK(type_size(type_decimal(types, 19, 2)) == 16 && type_size(type_decimal(types, 18, 2)) == 8);
+    CHECK(type_size(type_decimal(types, 19, 2)) == 16 &&
+          type_size(type_decimal(types, 18, 2)) == 8);
     arena_free(arena);
 }
 

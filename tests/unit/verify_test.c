@@ -43,7 +43,8 @@ static const Wrong operators[] = {
      "%1 group: aggregate 0 counts rows but has arguments"},
     {"%1 = group %0 {\n $0 = column 0:0 : i64\n key k $0\n out k : str\n}\n",
      "%1 group: key 0 has not the type of its column"},
-    {"%1 = join %0 %0 {\n $0 = column 0:0 : i64\n $1 = column 1:2 : str\n kind inner\n key $0 $1\n}\n",
+    {"%1 = join %0 %0 {\n $0 = column 0:0 : i64\n $1 = column 1:2 : str\n kind inner\n key $0 "
+     "$1\n}\n",
      "%1 join: the sides of key 0 differ in type"},
     {"%1 = join %0 %0 {\n kind inner\n from 2:0\n out a : i64\n}\n",
      "%1 join: column 0 comes from nowhere"},
@@ -53,17 +54,21 @@ static const Wrong operators[] = {
      "%1 join: column 0 has another type"},
     {"%1 = join %0 %0 {\n kind inner\n from 0:0 merged 3\n out a : i64\n}\n",
      "%1 join: merged column 0 has no right side"},
-    {"%1 = union %0 %0 {\n right 2\n out a : i64\n}\n", "%1 union: column 0 has no match on the right"},
+    {"%1 = union %0 %0 {\n right 2\n out a : i64\n}\n",
+     "%1 union: column 0 has no match on the right"},
     {"%1 = zip %0 %0 {\n out a : i64\n}\n", "%1 zip: its columns are not those of both inputs"},
     {"%1 = zip %0 %0 {\n out a : i64\n out l : [i64]\n out s : str\n"
-     " out a2 : i64\n out l2 : [i64]\n out s2 : i8\n}\n", "%1 zip: column 5 has another type"},
+     " out a2 : i64\n out l2 : [i64]\n out s2 : i8\n}\n",
+     "%1 zip: column 5 has another type"},
     {"%1 = sink csv %0 {\n}\n", "%1 sink: it has no path"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n path $0\n column a none\n}\n",
      "%1 sink: column 0 has no value"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n $1 = column 0:0 : i64\n path $0\n"
-     " column a $1 spelling $1\n}\n", "%1 sink: the spelling of column 0 is no str"},
+     " column a $1 spelling $1\n}\n",
+     "%1 sink: the spelling of column 0 is no str"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n $1 = column 0:0 : i64\n path $0\n"
-     " column a $1 verbatim\n}\n", "%1 sink: column 0 is verbatim but has no spelling"},
+     " column a $1 verbatim\n}\n",
+     "%1 sink: column 0 is verbatim but has no spelling"},
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n $1 = const str \"p\"\n path $0\n"
      " column a $0 spelling $0 verbatim\n column b $1 spelling $1 verbatim within\n}\n",
      "%1 sink: column 1 is not within the one before"},
@@ -72,11 +77,13 @@ static const Wrong operators[] = {
     {"%1 = sink csv %0 {\n $0 = const str \"o\"\n path $0\n}\n%2 = hint %1 {\n}\n",
      "%2 hint: input 0 does not come before it"},
     {"%1 = source range {\n column i : i64\n out i : i64\n}\n", "%1 source: it reads nothing"},
-    {"%1 = source inline {\n column i : i64\n out i : str\n}\n", "%1 source: column 0 has two types"},
+    {"%1 = source inline {\n column i : i64\n out i : str\n}\n",
+     "%1 source: column 0 has two types"},
     {"%1 = source inline {\n column i : i64\n raw_of 1\n out i : i64\n out h : str hidden\n}\n",
      "%1 source: spelling 1 is of no column"},
     {"%1 = source csv {\n $0 = const str \"i\"\n path $0\n column i : i64\n raw_of 0 to 1\n"
-     " out i : i64\n out h : str hidden\n}\n", "%1 source: spelling 1 is of no column"},
+     " out i : i64\n out h : str hidden\n}\n",
+     "%1 source: spelling 1 is of no column"},
     {"%1 = source jsonl {\n $0 = const str \"i\"\n path $0\n column i : i64\n column k : i64\n"
      " raw_of 0 to 1\n out i : i64\n out k : i64\n out h : str hidden\n}\n",
      "%1 source: spelling 2 is of several columns, but they are no CSV"},
@@ -84,7 +91,8 @@ static const Wrong operators[] = {
      "%1 source: spelling 1 is not hidden"},
     {"%1 = source inline {\n column i : i64\n raw_of 0\n out i : i64\n out h : i8 hidden\n}\n",
      "%1 source: spelling 1 is no str"},
-    {"%1 = source inline {\n column i : null\n out i : null\n}\n", "%1 source: column 0 has no type"},
+    {"%1 = source inline {\n column i : null\n out i : null\n}\n",
+     "%1 source: column 0 has no type"},
 };
 
 // Nodes of one project; $0 to $5 stand above them.
