@@ -149,6 +149,7 @@ Val  parts_struct(Emit *e, Parts *parts, size_t size);
 Val  emit_global(Emit *e, Val initializer, const char *name);         // Private, constant.
 
 Val   emit_bytes(Emit *e, Text bytes, const char *name);             // A private global, padded.
+Val   emit_null_words(Emit *e, const CsvOptions *csv);               // SbStr[null_count]
 Value emit_text(Emit *e, Text text);                                 // A str constant.
 Value emit_const(Emit *e, const Type *type, const Const *value);
 Val   emit_sbtype(Emit *e, const Type *type);                        // Address of its SbType.

@@ -31,6 +31,16 @@ Val emit_bytes(Emit *e, Text bytes, const char *name) {
     return private_global(e, string, name, 16);
 }
 
+Val emit_null_words(Emit *e, const CsvOptions *csv) {
+    Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
+    for (uint32_t i = 0; i < csv->null_count; i++) {
+        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"),
+                      emit_i64(e, (int64_t)csv->nulls[i].len)};
+        words[i] = LLVMConstNamedStruct(e->str_pair, pair, 2);
+    }
+    return private_global(e, LLVMConstArray2(e->str_pair, words, csv->null_count), "nulls", 16);
+}
+
 Value emit_text(Emit *e, Text text) {
     return (Value){.a = emit_bytes(e, text, "text"), .b = emit_i64(e, (int64_t)text.len)};
 }

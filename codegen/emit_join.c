@@ -101,12 +101,7 @@ static Val identify_joined(Emit *e, Frame *frame) {
 // What a left row without a match is joined with: an entry of zero bytes.
 static Val zero_entry(Emit *e, const Breaker *breaker) {
     Ty type = LLVMArrayType2(e->i8, breaker->entry_bytes);
-    Val global = LLVMAddGlobal(e->module, type, "no_match");
-    LLVMSetInitializer(global, LLVMConstNull(type));
-    LLVMSetGlobalConstant(global, true);
-    LLVMSetLinkage(global, LLVMPrivateLinkage);
-    LLVMSetAlignment(global, 16);
-    return global;
+    return emit_global(e, LLVMConstNull(type), "no_match");
 }
 
 static void push_if(Emit *e, Frame *out, Val condition, Block next) {

@@ -18,12 +18,7 @@ static Val dialect_constant(Emit *e, const CsvOptions *csv) {
     Val comment = csv->comment.len ? emit_bytes(e, csv->comment, "comment") : LLVMConstNull(e->ptr);
     Val members[] = {LLVMConstArray2(e->i8, bytes, 8), comment,
                      emit_i64(e, (int64_t)csv->comment.len)};
-    Val global = LLVMAddGlobal(
-        e->module, LLVMTypeOf(LLVMConstStructInContext(e->ctx, members, 3, false)), "dialect");
-    LLVMSetInitializer(global, LLVMConstStructInContext(e->ctx, members, 3, false));
-    LLVMSetGlobalConstant(global, true);
-    LLVMSetLinkage(global, LLVMPrivateLinkage);
-    return global;
+    return emit_global(e, LLVMConstStructInContext(e->ctx, members, 3, false), "dialect");
 }
 
 // Does the file have the columns side by side, in this order?
@@ -137,28 +132,12 @@ static Value span_csv(Emit *e, Frame *frame, uint32_t hidden) {
 // ---- null words ---------------------------------------------------------------------------------
 
 static Val rules_constant(Emit *e, const CsvOptions *csv, const Type *base) {
-    Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
-    for (uint32_t i = 0; i < csv->null_count; i++) {
-        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"),
-                      emit_i64(e, (int64_t)csv->nulls[i].len)};
-        words[i] = LLVMConstNamedStruct(e->str_pair, pair, 2);
-    }
-    Val list = LLVMConstArray2(e->str_pair, words, csv->null_count);
-    Val list_global = LLVMAddGlobal(e->module, LLVMTypeOf(list), "nulls");
-    LLVMSetInitializer(list_global, list);
-    LLVMSetGlobalConstant(list_global, true);
-    LLVMSetLinkage(list_global, LLVMPrivateLinkage);
     bool is_text = type_is_bytes(base) && base->kind == TYPE_STR;
-    Val members[] = {list_global, emit_i32(e, csv->null_count),
+    Val members[] = {emit_null_words(e, csv), emit_i32(e, csv->null_count),
                      emit_int(e, e->i8, (uint8_t)csv->quote),
                      emit_int(e, e->i8, type_is_numeric(base)), emit_int(e, e->i8, is_text)};
     static_assert(offsetof(SbFieldRules, quote) == 12 && offsetof(SbFieldRules, is_text) == 14, "");
-    Val value = LLVMConstStructInContext(e->ctx, members, 5, false);
-    Val global = LLVMAddGlobal(e->module, LLVMTypeOf(value), "rules");
-    LLVMSetInitializer(global, value);
-    LLVMSetGlobalConstant(global, true);
-    LLVMSetLinkage(global, LLVMPrivateLinkage);
-    return global;
+    return emit_global(e, LLVMConstStructInContext(e->ctx, members, 5, false), "rules");
 }
 
 // Could the word be read as a value of the type? Of numbers the float reader takes the most; a

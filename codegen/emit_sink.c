@@ -20,25 +20,11 @@ static bool is_nested_or_bytes(const Type *base) {
     return type_is_nested(base) || base->kind == TYPE_BYTES || base->kind == TYPE_JSON;
 }
 
-static Val constant_global(Emit *e, Val value, const char *name) {
-    Val global = LLVMAddGlobal(e->module, LLVMTypeOf(value), name);
-    LLVMSetInitializer(global, value);
-    LLVMSetGlobalConstant(global, true);
-    LLVMSetLinkage(global, LLVMPrivateLinkage);
-    return global;
-}
-
 static Val sink_rules(Emit *e, const CsvOptions *csv) {
-    Val *words = arena_new_array(e->arena, Val, csv->null_count + 1);
-    for (uint32_t i = 0; i < csv->null_count; i++) {
-        Val pair[] = {emit_bytes(e, csv->nulls[i], "null"),
-                      emit_i64(e, (int64_t)csv->nulls[i].len)};
-        words[i] = LLVMConstNamedStruct(e->str_pair, pair, 2);
-    }
     static_assert(offsetof(SbSinkRules, delimiter) == 12 && offsetof(SbSinkRules, comment) == 16,
                   "");
     Val members[] = {
-        constant_global(e, LLVMConstArray2(e->str_pair, words, csv->null_count), "nulls"),
+        emit_null_words(e, csv),
         emit_i32(e, csv->null_count),
         emit_int(e, e->i8, (uint8_t)csv->delimiter),
         emit_int(e, e->i8, (uint8_t)csv->quote),
@@ -46,7 +32,7 @@ static Val sink_rules(Emit *e, const CsvOptions *csv) {
         emit_int(e, e->i8, 0),
         emit_bytes(e, csv->comment, "comment"),
         emit_i64(e, (int64_t)csv->comment.len)};
-    return constant_global(e, LLVMConstStructInContext(e->ctx, members, 8, false), "rules");
+    return emit_global(e, LLVMConstStructInContext(e->ctx, members, 8, false), "rules");
 }
 
 // Numbers, dates and words contain none of the dialect's special characters and are no null words.

@@ -359,7 +359,7 @@ typedef struct SbSetup {
     int64_t *source_row_max;   // By source: bytes.
     SbStr   *sink_paths;       // By sink.
     int64_t *sink_bytes;       // By sink: bytes a part.
-    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept; INT64_MAX.
+    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all.
     int64_t *skip_rows;        // By breaker: rows skipped first; 0.
     SbStr    rejects_path;     // Empty: none.
     int64_t  reject_rows;      // -1: no such limit.
