@@ -1,4 +1,4 @@
-//! The whole build on one page (Zig 0.17). `zig build -h` lists the verbs: install (default), test, run.
+//! The whole build on one page (Zig 0.17). `zig build -h` lists the verbs: install (default), unit, test, run.
 const std = @import("std");
 
 // Strict from day one; -Wconversion because offsets and row counts cross u32/u64 everywhere.
@@ -349,9 +349,14 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "text_functions_test",
 };
 
-// Scripts that run sbc and its jobs; each prints "N passed, N failed, N skipped".
+// Scripts that run sbc and its jobs, quick ones first; each prints "N passed, N failed, N skipped".
 const suites: []const []const u8 = &.{
+    "tests/docs.py",
+    "tests/driver_test.sh",
+    "tests/examples.sh",
     "tests/debug_test.sh",
+    "tests/job_test.sh",
+    "tests/differential/run.py",
     "tests/e2e/run.py",
 };
 
@@ -413,26 +418,25 @@ pub fn build(b: *std.Build) void {
     sources(b, interpret.root_module, "tests/differential", &.{"interpret.c"});
     b.getInstallStep().dependOn(&b.addInstallArtifact(interpret, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
 
+    const quick = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
     const all = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
-    all.has_side_effects = true;
-    all.step.dependOn(b.getInstallStep());
+    // tidy reads every C file that git knows; tests/all.sh names them.
+    const tidy = b.addExecutable(.{ .name = "tidy", .root_module = module(b, b.graph.host, .Debug) });
+    sources(b, tidy.root_module, "tests", &.{"tidy.c"});
+    for ([_]*std.Build.Step.Run{ quick, all }) |tests| {
+        tests.has_side_effects = true;
+        tests.step.dependOn(b.getInstallStep());
+        tests.addArtifactArg(tidy);
+    }
     for (unit) |name| {
         const t = program(b, name, target, optimize, .{ .sbc = libsbc, .std = libstd });
         sources(b, t.root_module, "tests/unit", &.{b.fmt("{s}.c", .{name})});
         t.root_module.linkLibrary(sbrt);
         sbrt_link(t.root_module);
-        all.addArtifactArg(t);
+        for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(t);
     }
-    // tidy reads every C file that git knows; tests/all.sh names them.
-    const tidy = b.addExecutable(.{ .name = "tidy", .root_module = module(b, b.graph.host, .Debug) });
-    sources(b, tidy.root_module, "tests", &.{"tidy.c"});
-    all.addArtifactArg(tidy);
     for (suites) |suite| all.addFileArg(b.path(suite));
-    all.addArg("tests/e2e/run.py");
-    all.addArg("tests/docs.py");
-    all.addArg("tests/differential/run.py");
-    all.addArgs(&.{ "tests/driver_test.sh", "tests/examples.sh" });
-    all.addArgs(&.{ "tests/e2e/run.py", "tests/job_test.sh" });
+    b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }
 
