@@ -52,7 +52,8 @@ static int dispatch(Options *options) {
         names[i] = text_of(commands[i].name);
         if (strcmp(word, commands[i].name) != 0) continue;
         options->files++;
-        if (--options->file_count || commands[i].alone) return commands[i].run(options);
+        bool alone = commands[i].alone || options->markdown;
+        if (--options->file_count || alone) return commands[i].run(options);
         fprintf(stderr, "usage: sbc %s %s\n", commands[i].name, commands[i].operands);
         return EXIT_WRONG_USAGE;
     }

@@ -25,6 +25,7 @@ static void set_no_cache(Options *o) { o->no_cache = true; }
 static void set_reference(Options *o) { o->reference = true; }
 static void set_compiled(Options *o) { o->reference = false; }
 static void set_explain(Options *o) { o->explain = true; }
+static void set_markdown(Options *o) { o->markdown = true; }
 static void set_help(Options *o) { o->help = true; }
 static void set_version(Options *o) { o->version = true; }
 static void take_output(Options *o, const char *value) { o->output = value; }
@@ -50,6 +51,7 @@ static const Flag flags[] = {
     {"--no-cache", set_no_cache, nullptr, "", "run: compile anew, and keep nothing"},
     {"--no-fuse", set_no_fuse, nullptr, "", "a border behind every step: the same bytes, slower"},
     {"--check", set_check, nullptr, "", "fmt: list the files that would change"},
+    {"--markdown", set_markdown, nullptr, "", "doc, explain: everything, as a page of docs/"},
     {"--diagnostics=json", set_json, nullptr, "", "print mistakes for an editor"},
     {"--diagnostics=text", set_text, nullptr, nullptr, nullptr},
     {"--help", set_help, nullptr, "", "print this"},

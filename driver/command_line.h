@@ -4,7 +4,7 @@
 
 #include "ir/text.h"
 
-// What the process ends with; LANGUAGE.md, Commands.
+// What the process ends with; docs/reference.md, Commands.
 enum { EXIT_DONE = 0, EXIT_WRONG_PROGRAM = 1, EXIT_WRONG_USAGE = 2, EXIT_MACHINE = 3 };
 
 typedef enum DumpKind { DUMP_NONE, DUMP_AST, DUMP_IR, DUMP_PLAN, DUMP_LLVM, DUMP_ASM } DumpKind;
@@ -21,7 +21,7 @@ typedef struct Options {
     const char *target;          // --target=FILE.yaml
     DumpKind    dump;
     bool        json, colour, check_only, help, version;
-    bool        no_fuse, no_cache, reference, explain;
+    bool        no_fuse, no_cache, reference, explain, markdown;
 } Options;
 
 // False: what is wrong was said on stderr.

@@ -39,6 +39,35 @@ static void print_group(TextBuf *buf, const DeclTable *table, Text group) {
     }
 }
 
+// A cell of a table: `|` would end it.
+static void print_cell(TextBuf *buf, Text text) {
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] == '|') text_buf_char(buf, '\\');
+        text_buf_char(buf, text.at[i]);
+    }
+}
+
+static void print_markdown_row(TextBuf *buf, const Decl *decl) {
+    text_buf_add(buf, TEXT("| `"));
+    print_cell(buf, decl->signature);
+    text_buf_add(buf, TEXT("` | "));
+    print_cell(buf, decl->doc);
+    text_buf_add(buf, TEXT(" | "));
+    for (uint32_t i = 0; i < decl->example_count; i++) {
+        text_buf_add(buf, i ? TEXT("<br>`` ") : TEXT("`` "));
+        print_cell(buf, decl->examples[i]);
+        text_buf_add(buf, TEXT(" ``"));
+    }
+    text_buf_add(buf, TEXT(" |\n"));
+}
+
+static void print_markdown_group(TextBuf *buf, const DeclTable *table, Text group) {
+    text_buf_format(buf, "## %.*s\n\n| function | result | examples |\n|---|---|---|\n",
+                    TEXT_ARG(group));
+    for (size_t i = 0; i < table->count; i++)
+        if (text_eq(table->items[i].group, group)) print_markdown_row(buf, &table->items[i]);
+}
+
 static bool same_word(Text a, Text b) {
     bool same = a.len == b.len;
     for (size_t i = 0; same && i < a.len; i++)
@@ -46,15 +75,23 @@ static bool same_word(Text a, Text b) {
     return same;
 }
 
-static void print_all(TextBuf *buf, const DeclTable *table) {
+// Each group once, in the order of the declarations.
+static void print_all(TextBuf *buf, const DeclTable *table,
+                      void (*print)(TextBuf *, const DeclTable *, Text group)) {
     for (size_t i = 0; i < table->count; i++) {
         bool known = false;
         for (size_t j = 0; j < i; j++)
             known |= text_eq(table->items[j].group, table->items[i].group);
         if (known) continue;
         if (buf->len) text_buf_char(buf, '\n');
-        print_group(buf, table, table->items[i].group);
+        print(buf, table, table->items[i].group);
     }
+}
+
+static void print_markdown(TextBuf *buf, const DeclTable *table) {
+    text_buf_add(buf, TEXT("# Functions\n\nMade by `sbc doc --markdown` from "
+                           "`stdlib/functions.decl`. The tests run the examples; each is true.\n"));
+    print_all(buf, table, print_markdown_group);
 }
 
 static bool print_one(TextBuf *buf, Arena *arena, const DeclTable *table, const char *word) {
@@ -84,7 +121,8 @@ int doc_command(const Options *options) {
     const DeclTable *table = declare_stdlib(s.arena, s.types, s.diags);
     TextBuf buf = {0};
     int status = EXIT_DONE;
-    if (!options->file_count) print_all(&buf, table);
+    if (options->markdown) print_markdown(&buf, table);
+    else if (!options->file_count) print_all(&buf, table, print_group);
     for (size_t i = 0; i < options->file_count; i++)
         if (!print_one(&buf, s.arena, table, options->files[i])) status = EXIT_WRONG_USAGE;
     put(stdout, &buf);

@@ -1,4 +1,5 @@
 // sbc explain: the page of a code, of a program's mistakes (SB0...) or of a row's (SB7...).
+#include "codegen/reference/value.h"
 #include "driver/commands.h"
 #include "frontend/diag.h"
 
@@ -45,8 +46,49 @@ static bool explain_one(const char *word) {
     return false;
 }
 
+// Examples of bad characters hold them: a page shows U+FFFD.
+static void print_markdown_line(Text line) {
+    TextBuf buf = {0};
+    utf8_repair(&buf, line);
+    for (size_t i = 0; i < buf.len; i++) {
+        if ((unsigned char)buf.at[i] < ' ') fputs("\uFFFD", stdout);
+        else putchar(buf.at[i]);
+    }
+    putchar('\n');
+    text_buf_free(&buf);
+}
+
+// The examples of a page are indented by four spaces, which is code once an empty line is before it.
+static void print_markdown_page(const char *page) {
+    bool code = false;
+    for (const char *line = page; *line;) {
+        size_t len = strcspn(line, "\n");
+        bool indented = len > 4 && strncmp(line, "    ", 4) == 0;
+        if (indented && !code) putchar('\n');
+        code = indented;
+        print_markdown_line((Text){line, len});
+        line += len + (line[len] == '\n');
+    }
+}
+
+static void print_markdown(void) {
+    puts("# Diagnostics\n\nMade by `sbc explain --markdown` from `frontend/diagnostics.def` and "
+         "`runtime/faults.def`. The tests compile\neach wrong and each right example.\n\n"
+         "## Programs\n");
+    for (uint32_t c = 0; c < DIAG_COUNT; c++) {
+        printf("### %s: %s\n\n", diag_code((DiagCode)c), diag_title((DiagCode)c));
+        print_markdown_page(diag_page((DiagCode)c));
+        putchar('\n');
+    }
+    puts("## Rows\n\nA row in which this happens is rejected, unless the expression says what else; `{}` is "
+         "the offending text.\n\n| code | message | fix |\n|---|---|---|");
+    for (size_t i = 0; i < countof(faults); i++)
+        printf("| %s | %s | %s |\n", faults[i].code, faults[i].message, faults[i].fix);
+}
+
 int explain_command(const Options *options) {
     int status = EXIT_DONE;
+    if (options->markdown) print_markdown();
     for (size_t i = 0; i < options->file_count; i++)
         if (!explain_one(options->files[i])) status = EXIT_WRONG_USAGE;
     return status;

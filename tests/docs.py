@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""docs.py: runs the commands of README.md and docs/tutorial.md and compares what they print.
+"""docs.py: runs the commands of README.md, the tutorial and the reference, and compares what they print.
 
 usage: tests/docs.py [--update] [PAGE...]
 
 A fenced block `csv NAME`, `sbd NAME` or `jsonl NAME` becomes a file of that name. In a block `console`
 each line behind `$ ` is run by a shell, in a folder of the page's own with `sbc` on the path; the lines
-below it are what it must print. Other blocks are shown only.
+below it are what it must print; a block `stdout` is the same without standard error. `...` alone on a
+line stands for any lines, inside of one for anything. Other blocks are shown only.
 """
 import os
 import re
@@ -15,26 +16,35 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ("README.md", "docs/tutorial.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/reference.md")
+GENERATED = {"docs/functions.md": "sbc doc --markdown", "docs/diagnostics.md": "sbc explain --markdown"}
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 SECONDS_MAX = 60
+ERRORS = {"console": subprocess.STDOUT, "stdout": subprocess.DEVNULL}  # By kind of block.
 
 
-def run(command, folder):
+def run(command, folder, errors):
     path = os.path.join(ROOT, "zig-out", "bin") + os.pathsep + os.environ["PATH"]
     done = subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, "PATH": path},
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_MAX, check=False)
+                          stdout=subprocess.PIPE, stderr=errors, timeout=SECONDS_MAX, check=False)
     return done.stdout.decode()
 
 
-def console(body, folder):
+def console(body, folder, errors):
     """The block with what its commands print now."""
     commands = [line for line in body.splitlines() if line.startswith("$ ")]
     out = ""
     for command in commands:
-        printed = run(command[2:], folder)
+        printed = run(command[2:], folder, errors)
         out += command + "\n" + printed + ("\n" if printed and not printed.endswith("\n") else "")
     return out
+
+
+def agrees(shown, found):
+    """Whether what is shown is what was found, but for what `...` stands for."""
+    parts = [r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r"\n"
+             for line in shown.splitlines()]
+    return shown == found or re.fullmatch("".join(parts), found) is not None
 
 
 def judge(page, folder, update):
@@ -51,10 +61,13 @@ def judge(page, folder, update):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w") as file:
                 file.write(body)
-        if kind != "console":
+        if kind not in ERRORS:
             return match[0]
-        found = console(body, folder)
-        if found == body or update:
+        found = console(body, folder, ERRORS[kind])
+        if agrees(body, found):
+            passed += 1
+            return match[0]
+        if update:
             passed += 1
         else:
             reports.append(f"FAIL docs {page}\n  shown:\n{body}  found:\n{found}")
@@ -67,14 +80,28 @@ def judge(page, folder, update):
     return passed, reports
 
 
+def judge_generated(page, update):
+    """A page that a command prints whole: (blocks passed, reports)."""
+    path = os.path.join(ROOT, page)
+    with open(path) as file:
+        shown = file.read()
+    found = run(GENERATED[page], ROOT, subprocess.DEVNULL)
+    if update:
+        with open(path, "w") as file:
+            file.write(found)
+    same = update or found == shown
+    return int(same), [] if same else [f"FAIL docs {page}: {GENERATED[page]} prints another page"]
+
+
 def main(arguments):
     update = "--update" in arguments
-    pages = [a for a in arguments if not a.startswith("--")] or PAGES
+    pages = [a for a in arguments if not a.startswith("--")] or [*PAGES, *GENERATED]
     passed = failed = 0
     for page in pages:
         folder = tempfile.mkdtemp(prefix="sbc-docs-")
         shutil.copytree(os.path.join(ROOT, "examples"), os.path.join(folder, "examples"))
-        good, reports = judge(page, folder, update)
+        good, reports = (judge_generated(page, update) if page in GENERATED
+                         else judge(page, folder, update))
         shutil.rmtree(folder)
         passed, failed = passed + good, failed + len(reports)
         for report in reports:
