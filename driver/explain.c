@@ -58,7 +58,7 @@ static void print_markdown_line(Text line) {
     text_buf_free(&buf);
 }
 
-// The examples of a page are indented by four spaces, which is code once an empty line is before it.
+// The examples of a page are indented by four spaces: code, once an empty line is before them.
 static void print_markdown_page(const char *page) {
     bool code = false;
     for (const char *line = page; *line;) {
@@ -80,8 +80,8 @@ static void print_markdown(void) {
         print_markdown_page(diag_page((DiagCode)c));
         putchar('\n');
     }
-    puts("## Rows\n\nA row in which this happens is rejected, unless the expression says what else; `{}` is "
-         "the offending text.\n\n| code | message | fix |\n|---|---|---|");
+    puts("## Rows\n\nA row in which this happens is rejected, unless the expression says what "
+         "else; `{}` is the offending text.\n\n| code | message | fix |\n|---|---|---|");
     for (size_t i = 0; i < countof(faults); i++)
         printf("| %s | %s | %s |\n", faults[i].code, faults[i].message, faults[i].fix);
 }

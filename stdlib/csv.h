@@ -1,4 +1,4 @@
-// CSV: finds rows and fields in text, as docs/reference.md, Sources and sinks, says, and reads quoted fields.
+// CSV: finds rows and fields in text, by the rules of docs/reference.md, and reads quoted fields.
 //
 // The rules, in one place. A row starts where the last one ended. A line that begins with the
 // comment text is skipped to its line end, whatever it holds; so is a blank line, unless
