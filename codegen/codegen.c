@@ -59,7 +59,6 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
                                      (Site){.step = zip->step.i, .span = zip->span, .fails = true});
     }
     for (uint32_t i = 0; i < plan->breaker_count; i++) {
-        emit_debug_function_clear(&e);
         BreakerFns fns = emit_breaker(&e, i);
         out.breakers[i] = (BreakerHas){fns.merge, fns.prefix, fns.compare, fns.equal};
     }

@@ -155,9 +155,14 @@ Value emit_const(Emit *e, const Type *type, const Const *value);
 Val   emit_sbtype(Emit *e, const Type *type);                        // Address of its SbType.
 Val   emit_regex(Emit *e, Text pattern);                             // const SbRegex *
 Val   emit_zone(Emit *e, Text name);                                 // const SbZone *
+
+typedef struct LineColumn {
+    uint32_t line, column;  // From 1, in bytes; 0: the span is in no file.
+} LineColumn;
+
+LineColumn emit_locate(const Emit *e, Span span);  // Where it begins.
 void  emit_debug_open(Emit *e);
 void  emit_debug_function(Emit *e, Span span, const char *name);
-void  emit_debug_function_clear(Emit *e);   // What follows has no source: functions of breakers.
 void  emit_debug_close(Emit *e);
 // Debug locations: code emitted until the matching leave belongs to `span`.
 LLVMMetadataRef emit_debug_enter(Emit *e, Span span);

@@ -9,6 +9,7 @@ static Val begin_function(Emit *e, const char *what, uint32_t index, Ty result, 
     snprintf(name, sizeof name, "sb_%s_%u", what, index);
     e->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(result, types, params, false));
     e->entry = emit_block(e, "entry");
+    emit_debug_function(e, graph_op_at(e->graph, e->plan->breakers[index].op)->span, name);
     Block begin = emit_block(e, "begin");
     emit_at(e, e->entry);
     emit_jump(e, begin);

@@ -25,23 +25,6 @@ static Text step_label(const Emit *e, StepId step) {
     return step.i < e->graph->step_count ? e->graph->steps[step.i].label : TEXT("");
 }
 
-static uint32_t line_of(const Emit *e, Span span) {
-    if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return 0;
-    Text text = e->options->sources[span.file];
-    uint32_t line = 1;
-    for (uint32_t i = 0; i < span.start && i < text.len; i++) line += text.at[i] == '\n';
-    return line;
-}
-
-static uint32_t column_of(const Emit *e, Span span) {
-    if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return 0;
-    Text text = e->options->sources[span.file];
-    uint32_t column = 1;
-    for (uint32_t i = 0; i < span.start && i < text.len; i++)
-        column = text.at[i] == '\n' ? 1 : column + 1;
-    return column;
-}
-
 // ---- parameters, steps, sites -------------------------------------------------------------------
 
 // As the program spells it; an IR file has no such text.
@@ -109,7 +92,11 @@ static Val step_constant(Emit *e, uint32_t index) {
     OpKind kind = OP_HINT;
     step_inputs(e, index, from, &kind);
     part_add_text(e, &parts, offsetof(SbStepInfo, label), step->label);
-    PART(&parts, SbStepInfo, line, emit_i32(e, line_of(e, step->span)));
+    bool known = step->span.file < e->graph->file_count;
+    PART(&parts, SbStepInfo, file, emit_i32(e, known ? step->span.file : UINT32_MAX));
+    PART(&parts, SbStepInfo, begin, emit_i32(e, step->span.start));
+    PART(&parts, SbStepInfo, end, emit_i32(e, step->span.end));
+    PART(&parts, SbStepInfo, line, emit_i32(e, emit_locate(e, step->span).line));
     PART(&parts, SbStepInfo, kind, byte(e, (uint64_t)kind));
     part_add(e, &parts, offsetof(SbStepInfo, from), emit_i32(e, from[0]), 4);
     part_add(e, &parts, offsetof(SbStepInfo, from) + 4, emit_i32(e, from[1]), 4);
@@ -118,15 +105,22 @@ static Val step_constant(Emit *e, uint32_t index) {
 
 static Val site_constant(Emit *e, const Site *site) {
     Parts parts = {0};
-    bool known = site->span.file != SPAN_NONE && site->span.file < e->graph->file_count;
+    LineColumn at = emit_locate(e, site->span);
     PART(&parts, SbSite, step, emit_i32(e, site->step));
-    PART(&parts, SbSite, line, emit_i32(e, line_of(e, site->span)));
-    PART(&parts, SbSite, column, emit_i32(e, column_of(e, site->span)));
+    PART(&parts, SbSite, line, emit_i32(e, at.line));
+    PART(&parts, SbSite, column, emit_i32(e, at.column));
     part_add_text(e, &parts, offsetof(SbSite, file),
-                  known ? e->graph->files[site->span.file] : TEXT(""));
+                  at.line ? e->graph->files[site->span.file] : TEXT(""));
     part_add_text(e, &parts, offsetof(SbSite, what), site->what);
     PART(&parts, SbSite, fails, byte(e, site->fails));
     return parts_struct(e, &parts, sizeof(SbSite));
+}
+
+static Val file_constant(Emit *e, uint32_t index) {
+    Parts parts = {0};
+    part_add_text(e, &parts, offsetof(SbFile, path), e->options->paths[index]);
+    part_add_text(e, &parts, offsetof(SbFile, text), e->options->sources[index]);
+    return parts_struct(e, &parts, sizeof(SbFile));
 }
 
 // ---- sources and sinks --------------------------------------------------------------------------
@@ -370,6 +364,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     TABLE(SbBreaker, breakers, plan->breaker_count, breaker_constant(e, data, i))
     TABLE(SbStage, stages, plan->stage_count, stage_constant(e, data, i))
     TABLE(SbSite, sites, data->site_count, site_constant(e, &data->sites[i]))
+    TABLE(SbFile, files, graph->file_count, file_constant(e, i))
     Parts parts = {0};
     PART(&parts, SbJob, abi_version, emit_i32(e, SB_ABI_VERSION));
     part_add_text(e, &parts, offsetof(SbJob, name), text_of(e->options->job_name));
@@ -387,6 +382,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     part_add(e, &parts, offsetof(SbJob, stages), stage_table, 8);
     PART(&parts, SbJob, stage_count, emit_i32(e, (uint32_t)plan->stage_count));
     list_parts(e, &parts, offsetof(SbJob, sites), sites, data->site_count, "sites");
+    list_parts(e, &parts, offsetof(SbJob, files), files, graph->file_count, "files");
     PART(&parts, SbJob, rejects_format, byte(e, abi_format(graph->rejects.format)));
     PART(&parts, SbJob, memory_floor, emit_i64(e, (int64_t)plan->memory_floor));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");

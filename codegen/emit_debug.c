@@ -11,12 +11,9 @@ struct DebugInfo {
     size_t           file_count;
 };
 
-typedef struct LineColumn {
-    unsigned line, column;
-} LineColumn;
-
-static LineColumn locate(const Emit *e, Span span) {
+LineColumn emit_locate(const Emit *e, Span span) {
     LineColumn at = {1, 1};
+    if (span.file == SPAN_NONE || span.file >= e->graph->file_count) return (LineColumn){0};
     Text text = e->options->sources[span.file];
     for (uint32_t i = 0; i < span.start && i < text.len; i++) {
         at.column++;
@@ -58,7 +55,7 @@ static void set_location(Emit *e, LineColumn at) {
 void emit_debug_function(Emit *e, Span span, const char *name) {
     struct DebugInfo *debug = e->debug;
     bool known = span.file != SPAN_NONE && span.file < debug->file_count;
-    LineColumn at = known ? locate(e, span) : (LineColumn){1, 1};
+    LineColumn at = known ? emit_locate(e, span) : (LineColumn){1, 1};
     LLVMMetadataRef file = debug->files[known ? span.file : 0];
     LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(debug->builder, file, nullptr, 0,
                                                              LLVMDIFlagZero);
@@ -73,17 +70,12 @@ LLVMMetadataRef emit_debug_enter(Emit *e, Span span) {
     LLVMMetadataRef before = LLVMGetCurrentDebugLocation2(e->b);
     bool known = e->debug && e->debug->scope && span.file != SPAN_NONE &&
                  span.file < e->debug->file_count;
-    if (known) set_location(e, locate(e, span));
+    if (known) set_location(e, emit_locate(e, span));
     return before;
 }
 
 void emit_debug_leave(Emit *e, LLVMMetadataRef before) {
     LLVMSetCurrentDebugLocation2(e->b, before);
-}
-
-void emit_debug_function_clear(Emit *e) {
-    e->debug->scope = nullptr;
-    LLVMSetCurrentDebugLocation2(e->b, nullptr);
 }
 
 void emit_debug_close(Emit *e) {

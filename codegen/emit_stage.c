@@ -192,6 +192,14 @@ static void deliver_terminal(Emit *e, Frame *frame, uint32_t i, Block next) {
     else terminal_keep(e, frame, i, next);
 }
 
+// Of a terminal: the sink, or the operator whose rows the breaker holds.
+static const Op *consumer_op(const Emit *e, Consumer consumer) {
+    if (consumer.op) return consumer.op;
+    const Terminal *terminal = &e->stage->stage->terminals[consumer.terminal];
+    return graph_op_at(e->graph, terminal->is_sink ? e->plan->sinks[terminal->index]
+                                                   : e->plan->breakers[terminal->index].op);
+}
+
 static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     FaultTarget *outer = e->faults, target;
     bool fails = e->faults_fail;
@@ -199,8 +207,10 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     fault_target_open(&target, outer, false);
     e->faults = &target;
     e->faults_fail = consumer.op && e->plan->fails[consumer.op->id.i];
+    LLVMMetadataRef outside = emit_debug_enter(e, consumer_op(e, consumer)->span);
     if (consumer.op) deliver_member(e, frame, consumer.op, next);
     else deliver_terminal(e, frame, consumer.terminal, next);
+    emit_debug_leave(e, outside);
     e->faults = outer;
     e->faults_fail = fails;
     emit_region_end(e, mark);

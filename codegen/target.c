@@ -94,6 +94,14 @@ static bool link_library(TargetWork *work, LLVMModuleRef module) {
     return true;
 }
 
+// So that the stack of a crash can be walked at every instruction; it costs no instruction.
+static LLVMAttributeRef unwind_table(LLVMContextRef ctx) {
+    enum { ASYNCHRONOUS = 2 };
+    static const char name[] = "uwtable";
+    return LLVMCreateEnumAttribute(ctx, LLVMGetEnumAttributeKindForName(name, sizeof name - 1),
+                                   ASYNCHRONOUS);
+}
+
 // sb_stage_0 becomes sb_stage_0_v3, so that levels lie side by side in one job.
 static void name_level(TargetWork *work, LLVMModuleRef module) {
     for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f)) {
@@ -110,6 +118,7 @@ static void name_level(TargetWork *work, LLVMModuleRef module) {
         LLVMAddAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex,
                                 LLVMCreateStringAttribute(ctx, "target-cpu", 10, work->level->cpu,
                                                           (unsigned)strlen(work->level->cpu)));
+        LLVMAddAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex, unwind_table(ctx));
         LLVMRemoveStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex, "target-features",
                                          15);
         LLVMRemoveStringAttributeAtIndex(f, (unsigned)LLVMAttributeFunctionIndex, "tune-cpu", 8);

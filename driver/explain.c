@@ -1,4 +1,5 @@
-// sbc explain: the page of a code, of a program's mistakes (SB0...) or of a row's (SB7...).
+// sbc explain: the page of a code, of a program's mistakes (SB0...), of a row's (SB7...) or of what
+// ends a job (SB8...).
 #include "codegen/reference/value.h"
 #include "driver/commands.h"
 #include "frontend/diag.h"
@@ -32,16 +33,55 @@ static bool explain_fault(const char *code) {
     return false;
 }
 
+typedef struct JobEnd {
+    const char *code;
+    int         exit_code;
+    const char *title, *fix;
+} JobEnd;
+
+static const JobEnd job_ends[] = {
+#define TROUBLE(name, code, exit, title, fix) {code, exit, title, fix},
+#include "runtime/troubles.def"
+#undef TROUBLE
+};
+
+static const char *exit_reason(int exit_code) {
+    switch (exit_code) {
+    case 1: return "The job ends with exit code 1: the program or its data is wrong.";
+    case 2: return "The job ends with exit code 2: it was not used as it should be.";
+    case 3: return "The job ends with exit code 3: the machine lacks something.";
+    case 130: return "The job ends with exit code 130.";
+    default:
+        return "The signal that the message names ends the job; a shell shows 128 and its number:\n"
+               "139 for SIGSEGV, 134 for SIGABRT. The message shows the line of the pipeline, its\n"
+               "step and the functions that were called from there. A temporary file, whose name\n"
+               "begins with a dot, may stay beside an output.";
+    }
+}
+
+static bool explain_job_end(const char *code) {
+    for (size_t i = 0; i < countof(job_ends); i++) {
+        const JobEnd *end = &job_ends[i];
+        if (strcmp(end->code, code) != 0) continue;
+        printf("%s: %s\n\n%s\nNo output appears under its name.\n\nfix: %s\n", code, end->title,
+               exit_reason(end->exit_code), end->fix);
+        return true;
+    }
+    return false;
+}
+
 static bool explain_one(const char *word) {
     DiagCode code;
     if (diag_find(text_of(word), &code)) {
         printf("%s: %s\n\n%s", diag_code(code), diag_title(code), diag_page(code));
         return true;
     }
-    if (explain_fault(word)) return true;
-    Text codes[DIAG_COUNT + countof(faults)];
+    if (explain_fault(word) || explain_job_end(word)) return true;
+    Text codes[DIAG_COUNT + countof(faults) + countof(job_ends)];
     for (uint32_t c = 0; c < DIAG_COUNT; c++) codes[c] = text_of(diag_code((DiagCode)c));
     for (size_t f = 0; f < countof(faults); f++) codes[DIAG_COUNT + f] = text_of(faults[f].code);
+    for (size_t i = 0; i < countof(job_ends); i++)
+        codes[DIAG_COUNT + countof(faults) + i] = text_of(job_ends[i].code);
     command_line_unknown("code", word, codes, countof(codes));
     return false;
 }
@@ -72,8 +112,9 @@ static void print_markdown_page(const char *page) {
 }
 
 static void print_markdown(void) {
-    puts("# Diagnostics\n\nMade by `sbc explain --markdown` from `frontend/diagnostics.def` and "
-         "`runtime/faults.def`. The tests compile\neach wrong and each right example.\n\n"
+    puts("# Diagnostics\n\nMade by `sbc explain --markdown` from `frontend/diagnostics.def`, "
+         "`runtime/faults.def` and\n`runtime/troubles.def`. The tests compile each wrong and each "
+         "right example.\n\n"
          "## Programs\n");
     for (uint32_t c = 0; c < DIAG_COUNT; c++) {
         printf("### %s: %s\n\n", diag_code((DiagCode)c), diag_title((DiagCode)c));
@@ -84,6 +125,11 @@ static void print_markdown(void) {
          "else; `{}` is the offending text.\n\n| code | message | fix |\n|---|---|---|");
     for (size_t i = 0; i < countof(faults); i++)
         printf("| %s | %s | %s |\n", faults[i].code, faults[i].message, faults[i].fix);
+    puts("\n## Jobs\n\nWhat ends a job early. 128: by a signal, which a shell shows as 128 and its "
+         "number.\n\n| code | exit | what | fix |\n|---|---|---|---|");
+    for (size_t i = 0; i < countof(job_ends); i++)
+        printf("| %s | %d | %s | %s |\n", job_ends[i].code, job_ends[i].exit_code,
+               job_ends[i].title, job_ends[i].fix);
 }
 
 int explain_command(const Options *options) {

@@ -335,8 +335,14 @@ typedef struct SbSite {        // A place in the program that can fault.
     uint8_t  fails;            // `else fail`, or upstream of a zip.
 } SbSite;
 
+typedef struct SbFile {        // A file of the program, as it was when it was compiled.
+    SbStr path, text;
+} SbFile;
+
 typedef struct SbStepInfo {
     SbStr    label;
+    uint32_t file;             // Number; UINT32_MAX: not known.
+    uint32_t begin, end;       // Bytes of its text.
     uint32_t line;
     uint8_t  kind;             // OpKind of ir/graph.h, for the summary's wording.
     uint32_t from[2];          // Steps before it: left and right; UINT32_MAX for none.
@@ -379,6 +385,7 @@ typedef struct SbJob {
     const SbBreaker *breakers; uint32_t breaker_count;
     SbStage         *stages;   uint32_t stage_count;  // In an order in which needs come first.
     const SbSite    *sites;    uint32_t site_count;
+    const SbFile    *files;    uint32_t file_count;
     uint8_t  rejects_format;   // SbFormat
     int64_t  memory_floor;     // Bytes: the least that the plan needs.
 } SbJob;

@@ -1,5 +1,6 @@
 // Control: signals and the progress line, on a thread of their own with a libuv loop.
 #define _GNU_SOURCE
+#include "runtime/crash.h"
 #include "runtime/job.h"
 
 #include <pthread.h>
@@ -51,7 +52,10 @@ static void on_end(uv_async_t *handle) {
 
 static void *control_main(void *arg) {
     Control *control = arg;
+    CrashStack crash_stack;
+    crash_stack_open(&crash_stack);
     uv_run(&control->loop, UV_RUN_DEFAULT);
+    crash_stack_close(&crash_stack);
     return nullptr;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/job.h"
 
 #include "runtime/cpu.h"
+#include "runtime/crash.h"
 #include "runtime/licenses.h"
 
 #include <signal.h>
@@ -356,6 +357,9 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         options_close(&job.options);
         return 0;
     }
+    CrashStack crash_stack;
+    crash_open(what);
+    crash_stack_open(&crash_stack);
     job.cancel_fd = eventfd(0, EFD_CLOEXEC);
     int code;
     if (open_job(&job)) {
@@ -368,5 +372,6 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         code = trouble_exit_code(&job.trouble);
     }
     close_job(&job);
+    crash_stack_close(&crash_stack);
     return code;
 }

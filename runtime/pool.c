@@ -1,5 +1,7 @@
 #include "runtime/pool.h"
 
+#include "runtime/crash.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,8 @@ static void take_all(Pool *pool, uint32_t thread) {
 
 static void *worker_main(void *arg) {
     Worker worker = *(Worker *)arg;
+    CrashStack crash_stack;
+    crash_stack_open(&crash_stack);
     Pool *pool = worker.pool;
     free(arg);
     uint64_t seen = 0;
@@ -35,6 +39,7 @@ static void *worker_main(void *arg) {
         if (--pool->busy == 0) pthread_cond_signal(&pool->idle);
     }
     pthread_mutex_unlock(&pool->lock);
+    crash_stack_close(&crash_stack);
     return nullptr;
 }
 

@@ -11,7 +11,7 @@ typedef struct TroubleInfo {
 
 static const TroubleInfo infos[TROUBLE_END] = {
     [TROUBLE_NONE] = {"", 0, ""},
-#define TROUBLE(name, code, exit, fix) [TROUBLE_##name] = {code, exit, fix},
+#define TROUBLE(name, code, exit, title, fix) [TROUBLE_##name] = {code, exit, fix},
 #include "runtime/troubles.def"
 #undef TROUBLE
 };
@@ -33,6 +33,10 @@ void trouble_fix(Trouble *trouble, const char *format, ...) {
     vsnprintf(trouble->fix, sizeof trouble->fix, format, args);
     va_end(args);
 }
+
+const char *trouble_code(TroubleKind kind) { return infos[kind].code; }
+
+const char *trouble_fix_text(TroubleKind kind) { return infos[kind].fix; }
 
 int trouble_exit_code(const Trouble *trouble) {
     return infos[trouble->kind].exit_code;

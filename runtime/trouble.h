@@ -7,7 +7,7 @@
 
 typedef enum TroubleKind {
     TROUBLE_NONE,
-#define TROUBLE(name, code, exit, fix) TROUBLE_##name,
+#define TROUBLE(name, code, exit, title, fix) TROUBLE_##name,
 #include "runtime/troubles.def"
 #undef TROUBLE
     TROUBLE_END,
@@ -27,6 +27,8 @@ bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...)
 // Replaces the fix of the trouble just set.
 void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+const char *trouble_code(TroubleKind kind);
+const char *trouble_fix_text(TroubleKind kind);  // Of the table.
 int  trouble_exit_code(const Trouble *trouble);
 void trouble_print(const Trouble *trouble, FILE *file);
 

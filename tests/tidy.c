@@ -22,7 +22,8 @@ static const struct Layer {
     {"stdlib/", {"runtime/abi.h", nullptr}},
     {"tests/", {"", nullptr}},
     {"driver/",
-     {"frontend/", "ir/", "codegen/", "stdlib/", "runtime/abi.h", "runtime/faults.def", nullptr}},
+     {"frontend/", "ir/", "codegen/", "stdlib/", "runtime/abi.h", "runtime/faults.def",
+      "runtime/troubles.def", nullptr}},
     {"sbc.c", {"driver/", "ir/", nullptr}},
 };
 

@@ -160,9 +160,9 @@ static const SbSink sinks[] = {{.label = STR("write csv(out)"),
                                 .header = STR("name,number\n"),
                                 .quote = '"'}};
 static const SbStepInfo copy_steps[] = {
-    {STR("read csv(input)"), 1, 0, {UINT32_MAX, UINT32_MAX}},
-    {STR("limit rows"), 2, 6, {STEP_READ, UINT32_MAX}},
-    {STR("write csv(out)"), 3, 14, {STEP_READ, UINT32_MAX}},
+    {.label = STR("read csv(input)"), .line = 1, .kind = 0, .from = {UINT32_MAX, UINT32_MAX}},
+    {.label = STR("limit rows"), .line = 2, .kind = 6, .from = {STEP_READ, UINT32_MAX}},
+    {.label = STR("write csv(out)"), .line = 3, .kind = 14, .from = {STEP_READ, UINT32_MAX}},
 };
 static const SbSite sites[] = {{.step = STEP_READ, .what = STR("column 'number'")},
                                {.step = STEP_READ, .what = STR("row")}};
