@@ -287,6 +287,7 @@ const stdlib_headers: []const []const u8 = &.{
     "math_pair.h",
     "cast.h",
     "aggregate.h",
+    "bytes64.h",
     "decimal.h",
     "exact_sum.h",
     "date.h",

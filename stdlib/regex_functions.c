@@ -1,6 +1,7 @@
 // Regex functions: find_all, split, replace and their kin over regex_search.
 #include "stdlib/regex_match.h"
 
+#include "stdlib/bytes64.h"
 #include "stdlib/list_build.h"
 
 // Goes on behind `span`: a match of nothing moves one character on, and an empty match right
@@ -38,26 +39,17 @@ static SbStr span_text(SbStr text, SbRegexSpan span) {
 
 // ---- runs: patterns like [a-z0-9]+, 64 bytes at a time -----------------------------------------
 
-typedef uint8_t Bytes64 __attribute__((vector_size(64), aligned(1)));
-typedef bool Mask64 __attribute__((ext_vector_type(64)));
-
 // Bit i: byte i is in the set.
 static uint64_t run_mask(const SbRegex *regex, const char *ptr) {
-    Bytes64 bytes, in = {0};
-    memcpy(&bytes, ptr, sizeof bytes);
+    Bytes64 bytes = bytes64_load(ptr), in = {0};
     for (uint32_t i = 0; i < regex->run_ranges; i++) {
         in |= (Bytes64)(bytes - regex->run_first[i] <= regex->run_span[i]);
     }
-    Mask64 mask = __builtin_convertvector(in, Mask64);
-    uint64_t bits;
-    memcpy(&bits, &mask, sizeof bits);
-    return bits;
+    return bytes64_mask(in);
 }
 
 static uint64_t run_mask_until(const SbRegex *regex, SbStr text, int64_t at) {
-    uint64_t mask = run_mask(regex, text.ptr + at);
-    int64_t left = text.len - at;
-    return left < 64 ? mask & ((UINT64_C(1) << left) - 1) : mask;
+    return bytes64_until(run_mask(regex, text.ptr + at), text.len - at);
 }
 
 static int64_t runs_count(const SbRegex *regex, SbStr text) {

@@ -1,6 +1,7 @@
 // String: looking into texts; every result is a number or a view.
 #include "stdlib/string.h"
 
+#include "stdlib/bytes64.h"
 #include "stdlib/utf8.h"
 
 #include <string.h>
@@ -10,9 +11,10 @@ int64_t sb_byte_len(SbStr s) { return s.len; }
 SbStr sb_bytes_of_str(SbStr s) { return s; }
 
 bool sb_is_ascii(SbStr s) {
-    uint8_t bits = 0;
-    for (int64_t i = 0; i < s.len; i++) bits |= (uint8_t)s.ptr[i];
-    return bits < 0x80;
+    uint64_t wide = 0;
+    for (int64_t i = 0; i < s.len; i += 64)
+        wide |= bytes64_until(bytes64_mask(bytes64_load(s.ptr + i) >> 7), s.len - i);
+    return !wide;
 }
 
 // ---- searching ----------------------------------------------------------------------------------

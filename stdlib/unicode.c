@@ -1,5 +1,6 @@
 // Unicode: case and normal forms by the tables of utf8proc 2.8 (Unicode 14), linked statically, so
 // that every machine gives the same text. Case mappings are the simple ones: one character to one.
+#include "stdlib/bytes64.h"
 #include "stdlib/list_build.h"
 #include "stdlib/string.h"
 #include "stdlib/utf8.h"
@@ -18,12 +19,17 @@ static uint32_t mapped(uint32_t c, Case to) {
     __builtin_trap();
 }
 
-// Flips the letters that lie within 26 of `first`; vectorises. The rest is copied.
-static void map_ascii(const char *from, char *to, int64_t len, uint8_t first) {
-    for (int64_t i = 0; i < len; i++) {
-        uint8_t c = (uint8_t)from[i];
-        to[i] = (char)(c ^ ((uint8_t)(c - first) < 26 ? 0x20 : 0));
+// Flips the letters that lie within 26 of `first`; the rest is copied. Writes whole vectors. False:
+// there is a byte that is not ASCII, and the result means nothing.
+static bool map_ascii(const char *from, char *to, int64_t len, uint8_t first) {
+    uint64_t wide = 0;
+    for (int64_t i = 0; i < len; i += 64) {
+        Bytes64 bytes = bytes64_load(from + i);
+        Bytes64 other = bytes ^ ((Bytes64)((Bytes64)(bytes - first) < 26) & 0x20);
+        memcpy(to + i, &other, sizeof other);
+        wide |= bytes64_until(bytes64_mask(bytes >> 7), len - i);
     }
+    return !wide;
 }
 
 static char *map_point(const char *from, char *to, Case how) {
@@ -34,11 +40,10 @@ static char *map_point(const char *from, char *to, Case how) {
 static char *map_room(SbCall *call, SbStr s) { return sb_alloc(call, s.len + s.len / 2 + 4); }
 
 static int32_t map_all(SbCall *call, SbStr s, Case how, SbStr *out) {
-    bool ascii = sb_is_ascii(s);
-    char *text = ascii ? sb_alloc(call, s.len) : map_room(call, s), *at = text;
+    char *text = map_room(call, s), *at = text;
     if (!text) return SB_FAULT_TOO_LARGE;
-    if (ascii) {
-        map_ascii(s.ptr, text, s.len, how == CASE_LOWER ? 'A' : 'a');
+    if (map_ascii(s.ptr, text, s.len, how == CASE_LOWER ? 'A' : 'a')) {
+        sb_shrink(call, text, s.len);
         *out = (SbStr){text, s.len};
         return SB_OK;
     }

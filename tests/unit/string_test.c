@@ -148,6 +148,42 @@ static void lists_of_texts(void) {
     CHECK(sb_split(&call, (SbStr){many, 200000}, str(","), &list) == SB_OK && list.len == 200001);
 }
 
+// Pieces of all lengths up to several vectors, against a search byte by byte.
+static void pieces_of_all_lengths(void) {
+    static char text[300 + SB_SLACK];
+    for (int64_t every = 1; every < 140; every++) {
+        for (int64_t i = 0; i < (int64_t)sizeof text; i++)
+            text[i] = i % every == every - 1 ? ';' : 'A';
+        for (int64_t len = 0; len <= 300; len += every % 7 + 1) {
+            SbList list;
+            CHECK(sb_split(&call, (SbStr){text, len}, str(";"), &list) == SB_OK);
+            CHECK(list.len == len / every + 1);
+            const SbStr *items = list.ptr;
+            int bad = 0;
+            for (int64_t i = 0; i < list.len; i++) {
+                int64_t rest = len - i * every, want = rest < every - 1 ? rest : every - 1;
+                bad += items[i].ptr != text + i * every || items[i].len != want;
+            }
+            CHECK(bad == 0);
+            SbStr out;
+            CHECK(sb_lower(&call, (SbStr){text, len}, &out) == SB_OK && out.len == len);
+            for (int64_t i = 0; i < len; i++) bad += out.ptr[i] != (text[i] == 'A' ? 'a' : ';');
+            CHECK(bad == 0);
+        }
+    }
+}
+
+// What stands behind the end of a text has no say in whether it is ASCII.
+static void ascii_up_to_the_end(void) {
+    static char text[200 + SB_SLACK];
+    for (int64_t len = 0; len <= 200; len++) {
+        memset(text, 'a', sizeof text);
+        text[len] = (char)0x80;
+        CHECK(sb_is_ascii((SbStr){text, len}));
+        if (len) CHECK(!sb_is_ascii((SbStr){text + 1, len}));
+    }
+}
+
 static const UnitTest tests[] = {
     {"positions_count_characters", positions_count_characters},
     {"searching_ends_at_the_end", searching_ends_at_the_end},
@@ -157,6 +193,8 @@ static const UnitTest tests[] = {
     {"normal_forms_compose", normal_forms_compose},
     {"texts_are_made", texts_are_made},
     {"lists_of_texts", lists_of_texts},
+    {"pieces_of_all_lengths", pieces_of_all_lengths},
+    {"ascii_up_to_the_end", ascii_up_to_the_end},
 };
 
 int main(int argc, char **argv) {
