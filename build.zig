@@ -213,6 +213,7 @@ const runtime: []const []const u8 = &.{
 const stdlib: []const []const u8 = &.{
     "cast.c",
     "cast_any.c",
+    "aggregate_distinct.c",
     "aggregate_extreme.c",
     "aggregate_sample.c",
     "aggregate_spread.c",
@@ -271,6 +272,7 @@ const stdlib: []const []const u8 = &.{
 };
 const stdlib_hot: []const []const u8 = &.{ // without .c
     "math",
+    "aggregate_distinct",
     "aggregate_extreme",
     "aggregate_sum",
     "date",

@@ -111,7 +111,7 @@ int32_t sb_first_end(SbCall *call, const SbKept *state, const SbType *type, void
 ORDERED(sb_last, SbKept)
 int32_t sb_last_end(SbCall *call, const SbKept *state, const SbType *type, void *out);
 
-// The distinct values with their counts: open addressing, at most half full.
+// The distinct values with their counts: open addressing, at most half full, as all tables below.
 typedef struct SbDistinctSlot {
     uint64_t hash, count;  // count 0: free.
     uint64_t order;        // The least: of the first row with the value.
@@ -123,10 +123,44 @@ typedef struct SbDistinct {
     uint64_t        room, used;  // room is a power of two.
 } SbDistinct;
 
-GENERIC(sb_count_distinct, SbDistinct)
-int64_t sb_count_distinct_end(SbCall *call, const SbDistinct *state, const SbType *type);
 ORDERED(sb_mode, SbDistinct)
 int32_t sb_mode_end(SbCall *call, const SbDistinct *state, const SbType *type, void *out);
+
+// A set of 64-bit words, each in its slot; 0 marks a free one, so that the word 0 has a flag.
+typedef struct SbWordSet {
+    uint64_t *slots;
+    uint64_t  room, used;  // room is a power of two; the word 0 is used but has no slot.
+    uint64_t  has_zero;
+} SbWordSet;
+
+// A text in a set of texts: short ones inside the slot. Growing never looks at long ones.
+typedef struct SbTextSlot {
+    uint64_t hash;         // 0: free.
+    SbKeyStr key;
+} SbTextSlot;
+
+typedef struct SbTextSet {
+    SbTextSlot *slots;
+    uint64_t    room, used;
+} SbTextSet;
+
+// By type: words for what fits 64 bits, texts, and any other value.
+typedef union SbAnySet {
+    SbWordSet  words;
+    SbTextSet  texts;
+    SbDistinct values;
+} SbAnySet;
+
+CALLED(sb_count_distinct_u64, SbWordSet, uint64_t)
+int64_t sb_count_distinct_u64_end(SbCall *call, const SbWordSet *state);
+CALLED(sb_count_distinct_i64, SbWordSet, int64_t)
+int64_t sb_count_distinct_i64_end(SbCall *call, const SbWordSet *state);
+CALLED(sb_count_distinct_f64, SbWordSet, double)
+int64_t sb_count_distinct_f64_end(SbCall *call, const SbWordSet *state);
+CALLED(sb_count_distinct_str, SbTextSet, SbStr)
+int64_t sb_count_distinct_str_end(SbCall *call, const SbTextSet *state);
+GENERIC(sb_count_distinct, SbAnySet)
+int64_t sb_count_distinct_end(SbCall *call, const SbAnySet *state, const SbType *type);
 
 typedef struct SbCollected {
     SbKept  *items;
@@ -197,6 +231,7 @@ int32_t sb_stddev_end(SbCall *call, const SbSpread *state, double *out);
 static_assert(sizeof(SbIntegerSum) == 32 && sizeof(SbDecimalSum) == 32 && sizeof(SbExactSum) == 48);
 static_assert(sizeof(SbKept) == 16 && sizeof(SbDistinct) == 24 && sizeof(SbCollected) == 24);
 static_assert(sizeof(SbArgState) == 40 && sizeof(SbSample) == 24 && sizeof(SbExtremeStr) == 24);
+static_assert(sizeof(SbWordSet) == 32 && sizeof(SbTextSet) == 24 && sizeof(SbAnySet) == 32);
 static_assert(sizeof(SbSpread) == 96 && alignof(SbSpread) == 16 && sizeof(SbExtreme_f64) == 16);
 
 #undef PLAIN

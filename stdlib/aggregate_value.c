@@ -122,7 +122,7 @@ int32_t sb_last_end(SbCall *, const SbKept *state, const SbType *type, void *out
     return kept_value(state, type, out);
 }
 
-// ---- count_distinct and mode --------------------------------------------------------------------
+// ---- mode, and count_distinct of any type -------------------------------------------------------
 
 static SbDistinctSlot *find(const SbDistinct *state, const SbType *type, uint64_t hash,
                             const void *x) {
@@ -183,18 +183,72 @@ static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type
     return SB_OK;
 }
 
-int32_t sb_count_distinct_add(SbCall *call, SbDistinct *state, const SbType *type, const void *x) {
-    return add_distinct(call, state, type,
+// Which of the three sets holds values of a type.
+typedef enum SetKind { SET_WORDS, SET_TEXTS, SET_VALUES } SetKind;
+
+#define WORD(T)                                                                                   \
+    do {                                                                                          \
+        T narrow;                                                                                 \
+        memcpy(&narrow, x, sizeof narrow);                                                        \
+        *word = (uint64_t)narrow;                                                                 \
+        return SET_WORDS;                                                                         \
+    } while (0)
+
+// Of a value that fits 64 bits `*word`, which only equal values share; x: null for the kind alone.
+static SetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
+    static const uint64_t NOTHING[2];
+    if (!x) x = NOTHING;
+    switch ((SbKind)type->kind) {
+    case SB_BOOL: case SB_U8: WORD(uint8_t);
+    case SB_I8: WORD(int8_t);
+    case SB_I16: WORD(int16_t);
+    case SB_I32: case SB_DATE: WORD(int32_t);
+    case SB_I64: case SB_TIMESTAMP: case SB_DURATION: WORD(int64_t);
+    case SB_U16: WORD(uint16_t);
+    case SB_U32: WORD(uint32_t);
+    case SB_U64: WORD(uint64_t);
+    case SB_F16: case SB_BF16: case SB_F32: case SB_F64:
+        *word = sb_float_key(type, x);
+        return SET_WORDS;
+    case SB_DECIMAL:
+        if (type->precision <= 18) WORD(int64_t);
+        return SET_VALUES;
+    case SB_STR: case SB_BYTES: case SB_JSON: return SET_TEXTS;
+    case SB_LIST: case SB_STRUCT: return SET_VALUES;
+    }
+    __builtin_trap();
+}
+
+int32_t sb_count_distinct_add(SbCall *call, SbAnySet *state, const SbType *type, const void *x) {
+    uint64_t word;
+    switch (set_kind(type, x, &word)) {
+    case SET_WORDS: return sb_count_distinct_u64_add(call, &state->words, word);
+    case SET_TEXTS: return sb_count_distinct_str_add(call, &state->texts, *(const SbStr *)x);
+    case SET_VALUES: break;
+    }
+    return add_distinct(call, &state->values, type,
                         (SbDistinctSlot){.count = 1, .value = (void *)(uintptr_t)x});
 }
 
-int32_t sb_count_distinct_merge(SbCall *call, SbDistinct *into, const SbType *type,
-                                const SbDistinct *from) {
-    return merge_distinct(call, into, type, from);
+int32_t sb_count_distinct_merge(SbCall *call, SbAnySet *into, const SbType *type,
+                                const SbAnySet *from) {
+    uint64_t word;
+    switch (set_kind(type, nullptr, &word)) {
+    case SET_WORDS: return sb_count_distinct_u64_merge(call, &into->words, &from->words);
+    case SET_TEXTS: return sb_count_distinct_str_merge(call, &into->texts, &from->texts);
+    case SET_VALUES: break;
+    }
+    return merge_distinct(call, &into->values, type, &from->values);
 }
 
-int64_t sb_count_distinct_end(SbCall *, const SbDistinct *state, const SbType *) {
-    return (int64_t)state->used;
+int64_t sb_count_distinct_end(SbCall *, const SbAnySet *state, const SbType *type) {
+    uint64_t word;
+    switch (set_kind(type, nullptr, &word)) {
+    case SET_WORDS: return (int64_t)state->words.used;
+    case SET_TEXTS: return (int64_t)state->texts.used;
+    case SET_VALUES: break;
+    }
+    return (int64_t)state->values.used;
 }
 
 int32_t sb_mode_add(SbCall *call, SbDistinct *state, uint64_t order, const SbType *type,

@@ -97,6 +97,12 @@ static uint64_t f64_key_bits(double x) {
     return bits;
 }
 
+uint64_t sb_float_key(const SbType *type, const void *value) {
+    if (type->kind == SB_F64) return f64_key_bits(*(const double *)value);
+    if (type->kind == SB_F32) return f64_key_bits((double)*(const float *)value);
+    return (uint64_t)half_read(type, value);
+}
+
 static uint64_t hash_list(uint64_t hash, const SbType *elem, const SbList *list) {
     hash = sb_hash_word(hash, (uint64_t)list->len);
     const char *at = list->ptr;
@@ -128,9 +134,8 @@ uint64_t sb_hash_value(uint64_t hash, const SbType *type, const void *value) {
     case SB_U16: HASH(uint16_t);
     case SB_U32: HASH(uint32_t);
     case SB_U64: HASH(uint64_t);
-    case SB_F16: case SB_BF16: return sb_hash_word(hash, (uint64_t)half_read(type, value));
-    case SB_F32: return sb_hash_word(hash, f64_key_bits((double)*(const float *)value));
-    case SB_F64: return sb_hash_word(hash, f64_key_bits(*(const double *)value));
+    case SB_F16: case SB_BF16: case SB_F32: case SB_F64:
+        return sb_hash_word(hash, sb_float_key(type, value));
     case SB_DECIMAL:
         if (type->precision <= 18) HASH(int64_t);
         return hash_decimal(hash, *(const SbDecimal *)value);

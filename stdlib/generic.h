@@ -14,6 +14,9 @@ int32_t sb_compare(const SbType *type, const void *a, const void *b);
 // Equal values under sb_compare give equal hashes. Not visible in outputs: see stdlib/digest.h.
 uint64_t sb_hash_value(uint64_t hash, const SbType *type, const void *value);
 
+// The bits of a float of any width as a key: one for NaN, one for both zeros.
+uint64_t sb_float_key(const SbType *type, const void *value);
+
 // Bytes of the value without the flag of a nullable one.
 static inline int64_t sb_base_size(const SbType *type) {
     return type->nullable ? type->valid_offset : type->size;

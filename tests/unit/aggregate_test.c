@@ -196,6 +196,7 @@ static void texts(void) {
 }
 
 static const SbType I64 = {.kind = SB_I64, .size = 8, .align = 8},
+                    F64 = {.kind = SB_F64, .size = 8, .align = 8},
                     STR = {.kind = SB_STR, .size = 16, .align = 8};
 
 static void values(void) {
@@ -223,10 +224,10 @@ static void values(void) {
 
 static void distinct_and_mode(void) {
     SbCall *call = scratch();
-    SbDistinct one = {}, two = {};
+    SbAnySet one = {}, two = {};
     SbStr out;
     CHECK(sb_count_distinct_end(call, &one, &STR) == 0 &&
-          sb_mode_end(call, &one, &STR, &out) == SB_NULL);
+          sb_mode_end(call, &(SbDistinct){}, &STR, &out) == SB_NULL);
     for (int i = 0; i < 5000; i++) {
         char text[16];
         snprintf(text, sizeof text, "%d", i * i % 1000);
@@ -242,6 +243,64 @@ static void distinct_and_mode(void) {
         sb_mode_add(call, &mode, (uint64_t)(i < 2 ? 1 - i : i), &STR, &x);  // "a" is the first row.
     }
     CHECK(sb_mode_end(call, &mode, &STR, &out) == SB_OK && out.len == 1 && out.ptr[0] == 'a');
+}
+
+// Words of all sizes through the typed functions and the generic one; both parts hold the same.
+static void distinct_words(void) {
+    SbCall *call = scratch();
+    SbWordSet one = {}, two = {};
+    SbAnySet any = {};
+    for (uint64_t i = 0; i < 6000; i++) {
+        uint64_t x = i % 1000 * UINT64_C(0x100000000);  // 0 too; low bits are all equal.
+        CHECK(sb_count_distinct_u64_add(call, i & 1 ? &one : &two, x) == SB_OK);
+        CHECK(sb_count_distinct_add(call, &any, &I64, &x) == SB_OK);
+    }
+    CHECK(sb_count_distinct_u64_end(call, &one) == 500 && one.has_zero + two.has_zero == 1);
+    CHECK(sb_count_distinct_u64_merge(call, &one, &two) == SB_OK);
+    CHECK(sb_count_distinct_u64_merge(call, &one, &two) == SB_OK);
+    CHECK(sb_count_distinct_u64_end(call, &one) == 1000);
+    CHECK(sb_count_distinct_end(call, &any, &I64) == 1000);
+    CHECK(2 * (one.used - 1) <= one.room);
+    SbWordSet signs = {};
+    const int64_t signs_of[] = {INT64_MIN, -1, 0, 1, INT64_MAX, 0, -1};
+    for (size_t i = 0; i < sizeof signs_of / sizeof *signs_of; i++)
+        CHECK(sb_count_distinct_i64_add(call, &signs, signs_of[i]) == SB_OK);
+    CHECK(sb_count_distinct_i64_end(call, &signs) == 5);
+}
+
+static void distinct_floats(void) {
+    SbCall *call = scratch();
+    const double values[] = {0.0, -0.0, __builtin_nan(""), -__builtin_nan("1"), 1.0, -1.0,
+                             __builtin_inf(), -__builtin_inf(), 1.0};
+    SbWordSet one = {}, none = {};
+    SbAnySet any = {}, copy = {};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        CHECK(sb_count_distinct_f64_add(call, &one, values[i]) == SB_OK);
+        CHECK(sb_count_distinct_add(call, &any, &F64, &values[i]) == SB_OK);
+    }
+    CHECK(sb_count_distinct_f64_merge(call, &none, &one) == SB_OK);
+    CHECK(sb_count_distinct_f64_end(call, &none) == 6);
+    CHECK(sb_count_distinct_merge(call, &copy, &F64, &any) == SB_OK);
+    CHECK(sb_count_distinct_end(call, &copy, &F64) == 6);
+}
+
+// Empty, at both sides of what a slot holds, huge; texts that differ in their last byte only.
+static void distinct_texts(void) {
+    enum { HUGE = 100000 };
+    SbCall *call = scratch();
+    static char huge[HUGE + SB_SLACK];
+    memset(huge, 'x', HUGE);
+    SbTextSet one = {}, two = {};
+    const int64_t lengths[] = {0, 1, 7, 8, 9, 15, 16, 17, 24, 4096, HUGE};
+    int64_t count = sizeof lengths / sizeof *lengths;
+    for (int64_t i = 0; i < count * 4; i++) {
+        int64_t len = lengths[i % count];
+        huge[len ? len - 1 : 0] = i / count & 1 ? 'y' : 'x';
+        CHECK(sb_count_distinct_str_add(call, i & 1 ? &one : &two, (SbStr){huge, len}) == SB_OK);
+        huge[len ? len - 1 : 0] = 'x';
+    }
+    CHECK(sb_count_distinct_str_merge(call, &one, &two) == SB_OK);
+    CHECK(sb_count_distinct_str_end(call, &one) == 2 * count - 1);
 }
 
 static void collected(void) {
@@ -339,7 +398,9 @@ static void bools(void) {
 static const UnitTest TESTS[] = {
     {"exact_sums", exact_sums}, {"any_order", any_order}, {"many_carries", many_carries},
     {"integers", integers}, {"decimals", decimals}, {"extremes", extremes}, {"texts", texts},
-    {"values", values}, {"distinct_and_mode", distinct_and_mode}, {"collected", collected},
+    {"values", values}, {"distinct_and_mode", distinct_and_mode},
+    {"distinct_words", distinct_words}, {"distinct_floats", distinct_floats},
+    {"distinct_texts", distinct_texts}, {"collected", collected},
     {"quantiles", quantiles}, {"spread", spread}, {"bools", bools},
 };
 
