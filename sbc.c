@@ -54,15 +54,18 @@ static int dispatch(Options *options) {
         options->files++;
         bool alone = commands[i].alone || options->markdown;
         if (--options->file_count || alone) return commands[i].run(options);
-        fprintf(stderr, "usage: sbc %s %s\n", commands[i].name, commands[i].operands);
+        complain(options, DIAG_WRONG_USAGE, nullptr, "sbc %s needs operands: sbc %s %s",
+                 commands[i].name, commands[i].name, commands[i].operands);
         return EXIT_WRONG_USAGE;
     }
     if (options->output || options->dump != DUMP_NONE || options->explain)
         return compile_command(options);
     if (is_program(word))
-        fprintf(stderr, "sbc: what shall become of %s? sbc run %s, or sbc %s -o JOB\n", word, word,
-                word);
-    else command_line_unknown("command", word, names, countof(commands));
+        complain(options, DIAG_WRONG_USAGE,
+                 text_c(options->arena, text_format(options->arena, "sbc run %s, or sbc %s -o JOB",
+                                                    word, word)),
+                 "what shall become of %s?", word);
+    else complain_unknown(options, "command", word, names, countof(commands));
     return EXIT_WRONG_USAGE;
 }
 

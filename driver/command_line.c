@@ -1,7 +1,6 @@
 #include "driver/command_line.h"
 
-#include "frontend/diag.h"
-
+#include <stdarg.h>
 #include <string.h>
 
 // A flag without a value has `set`, one with a value (--after=fold, or -o FILE) has `take`.
@@ -68,11 +67,37 @@ void command_line_print(FILE *stream) {
     }
 }
 
-void command_line_unknown(const char *what, const char *text, const Text *names, size_t count) {
+void complain(const Options *options, DiagCode code, const char *fix, const char *format, ...) {
+    static const Span nowhere = {0, 0, SPAN_NONE};
+    Diags *diags = diags_new(options->arena, source_set_new(options->arena));
+    va_list args;
+    va_start(args, format);
+    TextBuf message = {0};
+    text_buf_formatv(&message, format, args);
+    va_end(args);
+    Diag *diag = diag_add(diags, code, nowhere, "%.*s", (int)message.len, message.at);
+    text_buf_free(&message);
+    if (fix) diag_fix(diags, diag, "%s", fix);
+    TextBuf buf = {0};
+    if (options->json) diags_print_json(&buf, diags);
+    else diags_print(&buf, diags, options->colour);
+    fwrite(buf.at, 1, buf.len, stderr);
+    text_buf_free(&buf);
+}
+
+int complain_of(const Options *options, DiagCode code, TextBuf *error, int status) {
+    if (error->len) complain(options, code, nullptr, "%.*s", (int)error->len, error->at);
+    text_buf_free(error);
+    return status;
+}
+
+void complain_unknown(const Options *options, const char *what, const char *text,
+                      const Text *names, size_t count) {
     Text near = diag_did_you_mean(text_of(text), names, count);
-    fprintf(stderr, "sbc: unknown %s '%s'", what, text);
-    if (near.len) fprintf(stderr, "; did you mean '%.*s'?\n", TEXT_ARG(near));
-    else fputs("; see sbc --help\n", stderr);
+    Text fix = near.len ? text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near))
+                        : TEXT("see sbc --help");
+    complain(options, DIAG_UNKNOWN_WORD, text_c(options->arena, fix), "unknown %s '%s'", what,
+             text);
 }
 
 // How many arguments the flag at `args` takes with it: 0 when it is wrong, which was said.
@@ -88,12 +113,13 @@ static int take_flag(Options *options, char *const *args) {
         if (!flag->take || !(whole || equals)) continue;
         if (equals) return flag->take(options, args[0] + len + 1), 1;
         if (args[1]) return flag->take(options, args[1]), 2;
-        fprintf(stderr, "sbc: %s needs a value: %s%s\n", flag->text, flag->text, flag->operand);
+        complain(options, DIAG_WRONG_USAGE, nullptr, "%s needs a value: %s%s", flag->text,
+                 flag->text, flag->operand);
         return 0;
     }
-    command_line_unknown("option", args[0], names, countof(flags));
-    if (options->file_count && strcmp(options->files[0], "run") == 0)
-        fprintf(stderr, "options of the job go behind --: sbc run FILE -- %s\n", args[0]);
+    complain_unknown(options, options->file_count && strcmp(options->files[0], "run") == 0
+                                  ? "option of sbc (those of the job go behind --)" : "option",
+                     args[0], names, countof(flags));
     return 0;
 }
 

@@ -2,7 +2,7 @@
 #ifndef SBC_DRIVER_COMMAND_LINE_H
 #define SBC_DRIVER_COMMAND_LINE_H
 
-#include "ir/text.h"
+#include "frontend/diag.h"
 
 // What the process ends with; docs/reference.md, Commands.
 enum { EXIT_DONE = 0, EXIT_WRONG_PROGRAM = 1, EXIT_WRONG_USAGE = 2, EXIT_MACHINE = 3 };
@@ -27,8 +27,17 @@ typedef struct Options {
 // False: what is wrong was said on stderr.
 bool command_line_read(Options *options, int argc, char **argv);
 
-// Says that `text` is no `what`, and which of the names was perhaps meant.
-void command_line_unknown(const char *what, const char *text, const Text *names, size_t count);
+// Says on stderr what is wrong, where no place in a program is: as text, or as JSON if the options
+// ask for it. `fix` may be null.
+void complain(const Options *options, DiagCode code, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+// Complains of what `error` holds, unless it is empty (it was said), and frees it. Gives `status`.
+int complain_of(const Options *options, DiagCode code, TextBuf *error, int status);
+
+// Complains that `text` is no `what`, and says which of the names was perhaps meant.
+void complain_unknown(const Options *options, const char *what, const char *text,
+                      const Text *names, size_t count);
 
 void command_line_print(FILE *stream);  // The list for --help.
 

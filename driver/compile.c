@@ -10,12 +10,6 @@
 
 #include <string.h>
 
-static int say(TextBuf *error, int status) {
-    fprintf(stderr, "sbc: %.*s\n", (int)error->len, error->len ? error->at : "");
-    text_buf_free(error);
-    return status;
-}
-
 static bool read_levels(const Session *s, unsigned *levels, TextBuf *error) {
     *levels = LEVELS_BOTH;
     return !s->options->target ||
@@ -37,32 +31,36 @@ static void add_sources(const Session *s, TextBuf *parts) {
     }
 }
 
-const char *compile_key(const Session *s, const char *cache, TextBuf *error) {
-    TextBuf parts = {0};
+static void add_program(const Session *s, TextBuf *parts, unsigned levels) {
+    cache_key_add(parts, "name", text_of(s->name));
+    cache_key_add(parts, "options",
+                  text_format(s->arena, "%u %d %s", levels, s->options->no_fuse,
+                              s->options->after ? s->options->after : ""));
+    for (size_t i = 0; i < s->sources->file_count; i++) {
+        cache_key_add(parts, "file", s->sources->files[i].path);
+        cache_key_add(parts, "text", s->sources->files[i].text);
+    }
+    add_sources(s, parts);
+}
+
+int compile_key(const Session *s, const char *cache, const char **key) {
+    TextBuf parts = {0}, error = {0};
     Text build;
     unsigned levels;
     ExternFiles externs = extern_files(s->program->graph);
-    bool good = read_levels(s, &levels, error);
-    if (good && !cache_build_id(s->arena, cache, &build)) {
-        text_buf_add(error, TEXT("the parts of sbc cannot be read"));
-        good = false;
+    if (!read_levels(s, &levels, &error))
+        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    if (!cache_build_id(s->arena, cache, &build)) {
+        complain(s->options, DIAG_NOT_BUILT, nullptr, "the parts of sbc cannot be read");
+        return EXIT_MACHINE;
     }
-    if (good) {
-        cache_key_add(&parts, "build", build);
-        cache_key_add(&parts, "name", text_of(s->name));
-        cache_key_add(&parts, "options",
-                      text_format(s->arena, "%u %d %s", levels, s->options->no_fuse,
-                                  s->options->after ? s->options->after : ""));
-        for (size_t i = 0; i < s->sources->file_count; i++) {
-            cache_key_add(&parts, "file", s->sources->files[i].path);
-            cache_key_add(&parts, "text", s->sources->files[i].text);
-        }
-        add_sources(s, &parts);
-        good = extern_key(s->arena, &externs, &parts, error);
-    }
-    const char *key = good ? cache_key(s->arena, &parts) : nullptr;
+    cache_key_add(&parts, "build", build);
+    add_program(s, &parts, levels);
+    bool good = extern_key(s->arena, &externs, &parts, &error);
+    if (good) *key = cache_key(s->arena, &parts);
     text_buf_free(&parts);
-    return key;
+    return good ? EXIT_DONE
+                : complain_of(s->options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
 }
 
 // ---- from plan to executable --------------------------------------------------------------------
@@ -111,21 +109,21 @@ int compile_to(Session *s, const char *output) {
     Work work;
     TextBuf error = {0};
     if (!prepare(s, &work, &error))
-        return error.len ? say(&error, EXIT_WRONG_USAGE) : EXIT_WRONG_USAGE;
+        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
     ExternFiles externs = extern_files(s->program->graph);
     ExternBuild objects;
     if (!extern_compile(s->arena, &externs, header_text(s), &objects, &error))
-        return say(&error, EXIT_WRONG_PROGRAM);
+        return complain_of(s->options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
     bool built = build_job(s->arena, work.plan, &work.codegen, output, objects.objects, &error);
     extern_remove(&objects);
-    return built ? EXIT_DONE : say(&error, EXIT_MACHINE);
+    return built ? EXIT_DONE : complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
 }
 
 static int compile_dump(Session *s) {
     Work work;
     TextBuf buf = {0}, error = {0};
     if (!prepare(s, &work, &error))
-        return error.len ? say(&error, EXIT_WRONG_USAGE) : EXIT_WRONG_USAGE;
+        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
     bool ok = true;
     switch (s->options->dump) {
     case DUMP_NONE: case DUMP_AST: break;
@@ -139,14 +137,14 @@ static int compile_dump(Session *s) {
         break;
     }
     put(stdout, &buf);
-    return ok ? EXIT_DONE : say(&error, EXIT_MACHINE);
+    return ok ? EXIT_DONE : complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
 }
 
 static int compile_explain(Session *s) {
     Work work;
     TextBuf error = {0};
     if (!prepare(s, &work, &error))
-        return error.len ? say(&error, EXIT_WRONG_USAGE) : EXIT_WRONG_USAGE;
+        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
     fputs(work.codegen.plan_text, stdout);
     return EXIT_DONE;
 }
@@ -163,7 +161,8 @@ static const char *default_output(Arena *arena, const char *path) {
 int compile_command(const Options *options) {
     if (options->dump == DUMP_AST) return check_command(options);
     if (options->file_count != 1) {
-        fputs("sbc: one program is compiled at a time\n", stderr);
+        complain(options, DIAG_WRONG_USAGE, "sbc FILE.sbd -o JOB",
+                 "one program is compiled at a time");
         return EXIT_WRONG_USAGE;
     }
     Session s = session_new(options);

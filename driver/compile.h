@@ -4,9 +4,9 @@
 
 #include "driver/session.h"
 
-// The key of what would be compiled from a checked program, with all that it depends on. Null:
-// `error` says which file cannot be read.
-const char *compile_key(const Session *s, const char *cache, TextBuf *error);
+// The key of what would be compiled from a checked program, with all that it depends on. An exit
+// code; what is wrong was said.
+int compile_key(const Session *s, const char *cache, const char **key);
 
 // Makes the executable `output`. An exit code; what is wrong was said.
 int compile_to(Session *s, const char *output);

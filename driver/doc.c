@@ -94,7 +94,8 @@ static void print_markdown(TextBuf *buf, const DeclTable *table) {
     print_all(buf, table, print_markdown_group);
 }
 
-static bool print_one(TextBuf *buf, Arena *arena, const DeclTable *table, const char *word) {
+static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
+                      const char *word) {
     size_t count = 0;
     const Decl *decl = declare_find(table, text_of(word), &count);
     for (size_t i = 0; i < count; i++) {
@@ -107,12 +108,12 @@ static bool print_one(TextBuf *buf, Arena *arena, const DeclTable *table, const 
         return true;
     }
     if (count) return true;
-    Text *names = arena_new_array(arena, Text, 2 * table->count + 1);
+    Text *names = arena_new_array(options->arena, Text, 2 * table->count + 1);
     for (size_t i = 0; i < table->count; i++) {
         names[2 * i] = table->items[i].name;
         names[2 * i + 1] = table->items[i].group;
     }
-    command_line_unknown("function or group", word, names, 2 * table->count);
+    complain_unknown(options, "function or group", word, names, 2 * table->count);
     return false;
 }
 
@@ -124,7 +125,7 @@ int doc_command(const Options *options) {
     if (options->markdown) print_markdown(&buf, table);
     else if (!options->file_count) print_all(&buf, table, print_group);
     for (size_t i = 0; i < options->file_count; i++)
-        if (!print_one(&buf, s.arena, table, options->files[i])) status = EXIT_WRONG_USAGE;
+        if (!print_one(&buf, options, table, options->files[i])) status = EXIT_WRONG_USAGE;
     put(stdout, &buf);
     return status;
 }

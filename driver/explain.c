@@ -70,7 +70,7 @@ static bool explain_job_end(const char *code) {
     return false;
 }
 
-static bool explain_one(const char *word) {
+static bool explain_one(const Options *options, const char *word) {
     DiagCode code;
     if (diag_find(text_of(word), &code)) {
         printf("%s: %s\n\n%s", diag_code(code), diag_title(code), diag_page(code));
@@ -82,7 +82,7 @@ static bool explain_one(const char *word) {
     for (size_t f = 0; f < countof(faults); f++) codes[DIAG_COUNT + f] = text_of(faults[f].code);
     for (size_t i = 0; i < countof(job_ends); i++)
         codes[DIAG_COUNT + countof(faults) + i] = text_of(job_ends[i].code);
-    command_line_unknown("code", word, codes, countof(codes));
+    complain_unknown(options, "code", word, codes, countof(codes));
     return false;
 }
 
@@ -136,6 +136,6 @@ int explain_command(const Options *options) {
     int status = EXIT_DONE;
     if (options->markdown) print_markdown();
     for (size_t i = 0; i < options->file_count; i++)
-        if (!explain_one(options->files[i])) status = EXIT_WRONG_USAGE;
+        if (!explain_one(options, options->files[i])) status = EXIT_WRONG_USAGE;
     return status;
 }

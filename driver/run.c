@@ -16,19 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int failed(TextBuf *error, int status) {
-    fprintf(stderr, "sbc: %.*s\n", (int)error->len, error->len ? error->at : "");
-    text_buf_free(error);
-    return status;
-}
-
 // ---- the executable -----------------------------------------------------------------------------
 
 // Compiles where nobody else sees it and keeps no name: the open file is all that is left.
 static int build_unkept(Session *s, int *fd) {
     const char *folder;
     TextBuf error = {0};
-    if (!build_folder(s->arena, &folder, &error)) return failed(&error, EXIT_MACHINE);
+    if (!build_folder(s->arena, &folder, &error))
+        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
     const char *job = text_c(s->arena, text_format(s->arena, "%s/job", folder));
     int status = compile_to(s, job);
     if (status == EXIT_DONE) *fd = open(job, O_RDONLY | O_CLOEXEC);
@@ -38,12 +33,12 @@ static int build_unkept(Session *s, int *fd) {
 }
 
 static int build_kept(Session *s, const char *cache, int *fd) {
-    TextBuf error = {0};
-    const char *key = compile_key(s, cache, &error);
-    if (!key) return failed(&error, EXIT_WRONG_PROGRAM);
+    const char *key;
+    int status = compile_key(s, cache, &key);
+    if (status != EXIT_DONE) return status;
     *fd = cache_open(s->arena, cache, key);
     if (*fd >= 0) return EXIT_DONE;
-    int status = compile_to(s, text_c(s->arena, text_format(s->arena, "%s/%s", cache, key)));
+    status = compile_to(s, text_c(s->arena, text_format(s->arena, "%s/%s", cache, key)));
     if (status != EXIT_DONE) return status;
     *fd = cache_open(s->arena, cache, key);  // Before it may be removed.
     cache_trim(s->arena, cache, CACHE_BYTES_MAX);
@@ -55,7 +50,8 @@ static int build(Session *s, int *fd) {
     *fd = -1;
     int status = cache ? build_kept(s, cache, fd) : build_unkept(s, fd);
     if (status == EXIT_DONE && *fd < 0) {
-        fprintf(stderr, "sbc: the job cannot be opened: %s\n", strerror(errno));
+        complain(s->options, DIAG_NOT_STARTED, nullptr, "the job cannot be opened: %s",
+                 strerror(errno));
         return EXIT_MACHINE;
     }
     return status;
@@ -73,7 +69,8 @@ static int become_job(const Session *s, int fd) {
     for (size_t i = 0; i < count; i++) args[i + 1] = s->options->job_args[i];
     fflush(stdout);
     fexecve(fd, (char *const *)(uintptr_t)args, environ);
-    fprintf(stderr, "sbc: the job cannot be started: %s\n", strerror(errno));
+    complain(s->options, DIAG_NOT_STARTED, nullptr, "the job cannot be started: %s",
+             strerror(errno));
     return EXIT_MACHINE;
 }
 
@@ -82,7 +79,7 @@ static int interpret(Session *s) {
     ExternFiles externs = extern_files(s->program->graph);
     if (!session_optimise(s)) return EXIT_WRONG_USAGE;
     if (!extern_load(s->arena, &externs, header_text(s), &error))
-        return failed(&error, EXIT_WRONG_PROGRAM);
+        return complain_of(s->options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
     return reference_run(&(ReferenceRun){.graph = s->program->graph, .args = s->options->job_args,
                                          .arg_count = s->options->job_arg_count});
 }
@@ -98,9 +95,12 @@ static int exit_code(int status) {
 // Runs the job as a child and shows its rows as a table.
 static int run_as_table(Session *s, int fd) {
     int ends[2];
-    if (pipe(ends)) return perror("sbc"), EXIT_MACHINE;
-    pid_t child = fork();
-    if (child < 0) return perror("sbc"), EXIT_MACHINE;
+    pid_t child = pipe(ends) ? -1 : fork();
+    if (child < 0) {
+        complain(s->options, DIAG_NOT_STARTED, nullptr, "the job cannot be started: %s",
+                 strerror(errno));
+        return EXIT_MACHINE;
+    }
     if (child == 0) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
@@ -122,7 +122,8 @@ static int run_as_table(Session *s, int fd) {
 int run_command(const Options *options) {
     Session s = session_new(options);
     if (options->file_count + (options->text != nullptr) != 1) {
-        fputs("sbc: run takes one file, or -e 'TEXT'; options of the job go behind --\n", stderr);
+        complain(options, DIAG_WRONG_USAGE, "sbc run FILE -- --threads=1",
+                 "run takes one file, or -e 'TEXT'; options of the job go behind --");
         return EXIT_WRONG_USAGE;
     }
     bool loaded = options->text ? session_take(&s, text_of(options->text))

@@ -163,13 +163,9 @@ int schema_command(const Options *options) {
     int status = EXIT_DONE;
     for (size_t i = 0; i < options->file_count; i++) {
         TextBuf out = {0}, error = {0};
-        if (!schema_one(options, options->files[i], &out, &error)) {
-            fprintf(stderr, "sbc: %.*s\n", (int)error.len, error.len ? error.at : "");
-            status = EXIT_WRONG_PROGRAM;
-        }
-        if (out.len) fwrite(out.at, 1, out.len, stdout);
-        text_buf_free(&out);
-        text_buf_free(&error);
+        if (!schema_one(options, options->files[i], &out, &error))
+            status = complain_of(options, DIAG_NO_SCHEMA, &error, EXIT_WRONG_PROGRAM);
+        put(stdout, &out);
     }
     return status;
 }

@@ -53,10 +53,8 @@ bool session_optimise(Session *s) {
     if (passes_run(&context, after)) return true;
     Text *names = arena_new_array(s->arena, Text, pass_count);
     for (size_t i = 0; i < pass_count; i++) names[i] = text_of(passes[i].name);
-    Text near = diag_did_you_mean(text_of(after), names, pass_count);
-    fprintf(stderr, "sbc: there is no pass '%s'", after);
-    if (near.len) fprintf(stderr, "; did you mean '%.*s'?", TEXT_ARG(near));
-    fputs("\nThe passes are, in order:\n", stderr);
+    complain_unknown(s->options, "pass", after, names, pass_count);
+    fputs("The passes are, in order:\n", stderr);
     for (size_t i = 0; i < pass_count; i++)
         fprintf(stderr, "  %-8s %s\n", passes[i].name, passes[i].doc);
     return false;

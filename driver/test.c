@@ -201,11 +201,8 @@ static int test_one(const Options *options, const char *path, Tally *tally) {
     if (status != EXIT_DONE) return status;
     TextBuf error = {0};
     ExternFiles externs = extern_files(s.program->graph);
-    if (!extern_load(s.arena, &externs, header_text(&s), &error)) {
-        fprintf(stderr, "sbc: %.*s\n", (int)error.len, error.at);
-        text_buf_free(&error);
-        return EXIT_WRONG_PROGRAM;
-    }
+    if (!extern_load(s.arena, &externs, header_text(&s), &error))
+        return complain_of(options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
     unsigned failed = tally->failed;
     for (size_t i = 0; i < s.program->test_count; i++) run_test(&s, &s.program->tests[i], tally);
     if (!s.program->test_count) printf("        %s has no tests\n", path);

@@ -61,7 +61,7 @@ done
 expect version 0 'sbc ' --version
 expect unknown_command 2 "did you mean 'check'?" chek small.sbd
 expect unknown_option 2 "did you mean '--explain'?" small.sbd --explan
-expect no_files 2 'usage: sbc check FILE...' check
+expect no_files 2 'sbc check FILE...' check
 expect what_now 2 'sbc run small.sbd' small.sbd
 expect missing_value 2 '-o needs a value' small.sbd -o
 expect missing_file 1 'error[SB0001]' check nothere.sbd
@@ -215,11 +215,11 @@ expect extern_missing 1 'c.c cannot be read' run c.sbd
 echo 'levels: [x86-64-v3]' >target.yaml
 expect target 0 '2,4' run --target=target.yaml small.sbd
 printf 'levels:\n  - x86-64-v3\n  - x86-64-v5\n' >target.yaml
-expect target_wrong 1 'target.yaml:3:5' run --target=target.yaml small.sbd
+expect target_wrong 2 'target.yaml:3:5' run --target=target.yaml small.sbd
 holds target_caret grep -qF '^^^^^^^^^' err
 echo 'level: x' >target.yaml
-expect target_name 1 'no such name' run --target=target.yaml small.sbd
-expect target_missing 1 'cannot be read' run --target=nothere.yaml small.sbd
+expect target_name 2 'no such name' run --target=target.yaml small.sbd
+expect target_missing 2 'cannot be read' run --target=nothere.yaml small.sbd
 
 echo "driver_test: $passed passed, $failed failed, 0 skipped"
 [ $failed -eq 0 ]
