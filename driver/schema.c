@@ -165,7 +165,8 @@ int schema_command(const Options *options) {
         TextBuf out = {0}, error = {0};
         if (!schema_one(options, options->files[i], &out, &error))
             status = complain_of(options, DIAG_NO_SCHEMA, &error, EXIT_WRONG_PROGRAM);
-        put(stdout, &out);
+        if (out.len) fwrite(out.at, 1, out.len, stdout);
+        text_buf_free(&out);
     }
     return status;
 }
