@@ -172,11 +172,32 @@ static void lex_comment(Lexer *l) {
     l->at = end;
 }
 
+// A raw string that ends at `\"`, with text right behind it, was meant to go on: it is blamed once,
+// and goes on to the quote that does end it. Returns the offset behind that.
+static uint32_t skip_raw_quotes(Lexer *l, uint32_t behind) {
+    uint32_t blamed = 0;
+    while (behind && l->text.at[behind - 2] == '\\' && behind < line_end(l, l->at) &&
+           (blamed || !strchr(" \t,)]}|+=", l->text.at[behind]))) {
+        if (!blamed) blamed = behind;
+        uint32_t next = lex_skip_string(l->text, behind - 1, l->end, true);
+        if (!next) break;
+        behind = next;
+    }
+    if (!blamed) return behind;
+    Span span = span_of(l->input, blamed - 2, blamed);
+    Diag *d = diag_add(l->input->diags, DIAG_RAW_QUOTE, span,
+                       "a raw string ends at its first quote");
+    diag_label(l->input->diags, d, span, "a backslash does not protect it");
+    diag_fix(l->input->diags, d, "write \\x22 for a quote in a pattern");
+    return behind;
+}
+
 // What begins with a quote; `lead` is the length of r or f in front of it.
 static void lex_quote(Lexer *l, TokenKind kind, uint32_t lead) {
     uint32_t quote = l->at + lead;
     uint32_t behind = kind == TOKEN_FSTRING ? lex_skip_fstring(l->text, quote, l->end, 0)
                     : lex_skip_string(l->text, quote, l->end, kind == TOKEN_RAW_STRING);
+    if (kind == TOKEN_RAW_STRING) behind = skip_raw_quotes(l, behind);
     if (behind == LEX_OPEN_BRACE) {
         behind = line_end(l, l->at);  // The brace is diagnosed when the string is decoded.
     } else if (!behind) {
