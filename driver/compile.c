@@ -83,10 +83,8 @@ static const char *source_hash(const Session *s) {
 static bool prepare(Session *s, Work *work, TextBuf *error) {
     *work = (Work){0};
     if (!read_levels(s, &work->codegen.levels, error) || !session_optimise(s)) return false;
-    work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse});
-    TextBuf explained = {0};
-    plan_explain(&explained, work->plan);
-    Text plan_text = text_buf_take(&explained, s->arena);
+    work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse,
+                                                            .remarks = s->remarks});
     size_t count = s->sources->file_count;
     Text *paths = arena_new_array(s->arena, Text, count + 1);
     Text *texts = arena_new_array(s->arena, Text, count + 1);
@@ -94,6 +92,10 @@ static bool prepare(Session *s, Work *work, TextBuf *error) {
         paths[i] = s->sources->files[i].path;
         texts[i] = s->sources->files[i].text;
     }
+    TextBuf explained = {0};
+    plan_explain(&explained, work->plan);
+    remarks_print(&explained, s->remarks, s->program->graph, texts);
+    Text plan_text = text_buf_take(&explained, s->arena);
     work->codegen.job_name = s->name;
     work->codegen.plan_text = text_c(s->arena, plan_text);
     work->codegen.source_hash = source_hash(s);

@@ -17,7 +17,8 @@ Session session_new(const Options *options) {
     SourceSet *sources = source_set_new(options->arena);
     return (Session){.options = options, .arena = options->arena, .sources = sources,
                      .diags = diags_new(options->arena, sources),
-                     .types = type_table_new(options->arena)};
+                     .types = type_table_new(options->arena),
+                     .remarks = remarks_new(options->arena)};
 }
 
 bool session_load(Session *s, const char *path) {
@@ -47,7 +48,8 @@ void session_check(Session *s, CheckAs as) {
 }
 
 bool session_optimise(Session *s) {
-    PassContext context = {.graph = s->program->graph, .eval = reference_const_eval};
+    PassContext context = {.graph = s->program->graph, .eval = reference_const_eval,
+                           .remarks = s->remarks};
     const char *after = s->options->after;
     if (after && strcmp(after, "none") == 0) return true;
     if (passes_run(&context, after)) return true;

@@ -15,6 +15,7 @@ typedef struct Session {
     uint32_t       file;     // The main file.
     const char    *name;     // Of the main file, for messages.
     Program       *program;  // Null until session_check.
+    Remarks       *remarks;  // Of the passes and the plan.
 } Session;
 
 typedef struct CheckAs {

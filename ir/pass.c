@@ -41,6 +41,7 @@ bool passes_run(PassContext *context, const char *after) {
     if (after && !known(after)) return false;
     verify(context->graph, "lowering");
     for (size_t i = 0; i < pass_count; i++) {
+        if (context->remarks) context->remarks->pass = passes[i].name;
         passes[i].run(context);
         verify(context->graph, passes[i].name);
         if (after && strcmp(passes[i].name, after) == 0) break;

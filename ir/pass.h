@@ -2,7 +2,7 @@
 #ifndef SBC_IR_PASS_H
 #define SBC_IR_PASS_H
 
-#include "ir/graph.h"
+#include "ir/remark.h"
 
 // Evaluates a node whose arguments are constants, as the job would. False: it faults or cannot be
 // known before the run; the node stays. The driver supplies it (the scalar library is not below
@@ -13,6 +13,7 @@ typedef struct PassContext {
     Graph       *graph;
     ConstEvalFn *eval;       // May be null: nothing is folded but what ir/ itself knows.
     void        *eval_self;
+    Remarks     *remarks;    // What passes say of their decisions; null: nobody asks.
 } PassContext;
 
 typedef struct Pass {
@@ -42,6 +43,7 @@ bool graph_verify(const Graph *graph, TextBuf *errors);
 
 void   graph_print(TextBuf *buf, const Graph *graph);
 void   graph_print_expr(TextBuf *buf, const Graph *graph, ExprId expr);  // One line, nested form.
+void   graph_print_const(TextBuf *buf, const Type *base, const Const *value);
 // Reads what graph_print wrote. Null: `error` says what and in which line.
 Graph *graph_read(Arena *arena, TypeTable *types, Text text, TextBuf *error);
 

@@ -166,7 +166,9 @@ static bool before_limit(const Graph *graph, OpId id) {
 
 Plan *plan_make(Graph *graph, PlanOptions options) {
     Plan *plan = arena_new_of(graph->arena, Plan);
-    *plan = (Plan){.graph = graph, .usage = graph_usage(graph), .fails = find_fails(graph)};
+    *plan = (Plan){.graph = graph, .usage = graph_usage(graph), .fails = find_fails(graph),
+                   .remarks = options.remarks};
+    if (plan->remarks) plan->remarks->pass = "fuse";
     Planner planner = stages_begin(plan);
     for (size_t i = 0; i < graph->op_count; i++) {
         const Op *op = &graph->ops[i];

@@ -9,6 +9,7 @@
 #ifndef SBC_IR_PLAN_H
 #define SBC_IR_PLAN_H
 
+#include "ir/remark.h"
 #include "ir/walk.h"
 
 typedef enum StageInputKind {
@@ -86,19 +87,13 @@ typedef struct Stage {
     Text      label;
 } Stage;
 
-// Why two operators do not run in one stage, or why rows are kept in memory.
-typedef struct Remark {
-    OpId producer, consumer;
-    Text reason;
-} Remark;
-
 typedef struct Plan {
     Graph    *graph;
     Stage    *stages;   size_t stage_count, stage_cap;  // Whatever a stage waits for comes first.
     Breaker  *breakers; size_t breaker_count, breaker_cap;
     OpId     *sources;  size_t source_count, source_cap;  // SOURCE operators, in graph order.
     OpId     *sinks;    size_t sink_count, sink_cap;
-    Remark   *remarks;  size_t remark_count, remark_cap;
+    Remarks  *remarks;     // Why operators do not run in one stage; null: nobody asks.
     uint32_t *fused;    // By operator: the first stage that computes it (of breakers: that begins
                         // with its rows; of sinks: that feeds it), or STAGE_NONE: no sink needs it.
     bool     *fails;    // By operator: upstream of a zip, where every reject is a fail.
@@ -107,13 +102,15 @@ typedef struct Plan {
 } Plan;
 
 typedef struct PlanOptions {
-    bool no_fuse;  // A border behind every step: same bytes, for tests.
+    bool     no_fuse;   // A border behind every step: same bytes, for tests.
+    Remarks *remarks;   // May be null.
 } PlanOptions;
 
 // Adds key expressions to the graph, nothing else. Sources that no sink needs are left out.
 Plan *plan_make(Graph *graph, PlanOptions options);
 void  plan_print(TextBuf *buf, const Plan *plan);     // --dump=plan
-void  plan_explain(TextBuf *buf, const Plan *plan);   // --explain
+// --explain, but for what the passes said.
+void  plan_explain(TextBuf *buf, const Plan *plan);
 
 // Private to plan*.c: entry layouts, widths and the memory estimate of a plan of finished stages.
 void plan_layout(Plan *plan);

@@ -129,33 +129,8 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
     }
 }
 
-static void explain_source(TextBuf *buf, const Plan *plan, OpId id) {
-    const SourceOp *source = &op_of(plan, id)->source;
-    uint32_t unread = 0;
-    for (uint32_t i = 0; i < source->column_count; i++) {
-        if (source->columns[i].read) continue;
-        if (!unread++) {
-            text_buf_add(buf, TEXT("never parsed by "));
-            say_op(buf, plan, id);
-        }
-        text_buf_format(buf, unread > 1 ? ", %.*s" : ": %.*s", TEXT_ARG(source->columns[i].name));
-    }
-    if (unread) text_buf_char(buf, '\n');
-}
-
 void plan_explain(TextBuf *buf, const Plan *plan) {
     for (size_t i = 0; i < plan->stage_count; i++) explain_stage(buf, plan, i);
-    for (size_t i = 0; i < plan->remark_count; i++) {
-        const Remark *remark = &plan->remarks[i];
-        text_buf_add(buf, TEXT("border behind "));
-        say_op(buf, plan, remark->producer);
-        if (remark->consumer.i != remark->producer.i) {
-            text_buf_add(buf, TEXT(", before "));
-            say_op(buf, plan, remark->consumer);
-        }
-        text_buf_format(buf, ": %.*s\n", TEXT_ARG(remark->reason));
-    }
-    for (size_t i = 0; i < plan->source_count; i++) explain_source(buf, plan, plan->sources[i]);
     text_buf_add(buf, TEXT("memory: at least "));
     say_bytes(buf, plan->memory_floor);
     text_buf_char(buf, '\n');

@@ -90,9 +90,10 @@ void stages_need(Planner *planner, uint32_t stage, uint32_t breaker) {
 }
 
 void stages_remark(Planner *planner, OpId producer, OpId consumer, const char *reason) {
-    Plan *plan = planner->plan;
-    Remark remark = {producer, consumer, text_of(reason)};
-    arena_push(planner->arena, plan->remarks, plan->remark_count, plan->remark_cap, remark);
+    const Plan *plan = planner->plan;
+    bool kept = producer.i == consumer.i;  // The border is behind it, whoever reads its rows.
+    remark(plan->remarks, graph_op_at(plan->graph, consumer)->span, "%s: %s",
+           kept ? "a stage ends behind it" : "a stage ends before it", reason);
 }
 
 // ---- waiting ----

@@ -67,19 +67,17 @@ static void print_decimal(TextBuf *buf, __int128 value) {
     text_buf_add(buf, (Text){at, (size_t)(digits + sizeof digits - at)});
 }
 
-static void print_const(TextBuf *buf, const Type *type, const Const *value);
-
 static void print_items(TextBuf *buf, const Type *type, const Const *value) {
     bool list = type->kind == TYPE_LIST;
     text_buf_char(buf, list ? '[' : '{');
     for (uint32_t i = 0; i < value->item_count; i++) {
         if (i) text_buf_add(buf, TEXT(", "));
-        print_const(buf, list ? type->elem : type->fields[i].type, &value->items[i]);
+        graph_print_const(buf, list ? type->elem : type->fields[i].type, &value->items[i]);
     }
     text_buf_char(buf, list ? ']' : '}');
 }
 
-static void print_const(TextBuf *buf, const Type *type, const Const *value) {
+void graph_print_const(TextBuf *buf, const Type *type, const Const *value) {
     if (value->is_null) {
         text_buf_add(buf, TEXT("null"));
         return;
@@ -111,7 +109,7 @@ static void print_payload(TextBuf *buf, const Expr *node) {
         text_buf_char(buf, ' ');
         type_print(buf, node->type);
         text_buf_char(buf, ' ');
-        print_const(buf, type_base(node->type), &node->value);
+        graph_print_const(buf, type_base(node->type), &node->value);
         break;
     case EXPR_REGEX: case EXPR_ZONE:
         text_buf_char(buf, ' ');
@@ -310,7 +308,7 @@ static void print_source(Printer *to, const Op *op) {
     const Type *row = source->row_count ? row_type(to->graph, source) : nullptr;
     for (uint32_t i = 0; i < source->row_count; i++) {
         text_buf_add(to->buf, TEXT("    row "));
-        print_const(to->buf, row, &source->rows[i]);
+        graph_print_const(to->buf, row, &source->rows[i]);
         line_end(to);
     }
 }

@@ -9,6 +9,7 @@
 typedef struct Merger {
     ExprId *seen;      // Nodes of the operator that can fault.
     size_t  count, cap;
+    Remarks *remarks;
 } Merger;
 
 static bool same_work(const Graph *graph, ExprId id, const Expr *node) {
@@ -30,9 +31,13 @@ static ExprId merge_node(void *self, Graph *graph, ExprId id, const ExprId *args
     bool impure = node->op == EXPR_CALL && (node->fn->traits & FN_IMPURE);
     if (!node->faults || impure || !node->arg_count) return made;
     size_t first = merger->count > LOOK_BACK_MAX ? merger->count - LOOK_BACK_MAX : 0;
-    for (size_t i = first; i < merger->count; i++)
-        if (node->op != EXPR_FIELD && same_work(graph, merger->seen[i], node))
-            return merger->seen[i];
+    for (size_t i = first; i < merger->count; i++) {
+        ExprId seen = merger->seen[i];
+        if (node->op == EXPR_FIELD || !same_work(graph, seen, node)) continue;
+        remark_as(merger->remarks, node->span, graph_at(graph, seen)->span,
+                  "is computed once, with the same in");
+        return seen;
+    }
     arena_push(graph->arena, merger->seen, merger->count, merger->cap, made);
     return made;
 }
@@ -44,7 +49,7 @@ static void merge_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
 
 void pass_cse(PassContext *context) {
     Graph *graph = context->graph;
-    Merger merger = {0};
+    Merger merger = {.remarks = context->remarks};
     Rewrite rewrite = rewrite_make(graph, merge_node, &merger);
     for (size_t i = 0; i < graph->op_count; i++) {
         merger.count = 0;

@@ -1,9 +1,21 @@
-// fold: computes constants, and takes branches that are decided before the run.
+// fold: computes constants, drops work that changes nothing, and takes branches that are decided
+// before the run.
 //
-// Only what is exact and keeps every fault: `x * 0` stays, `false and x` goes, since x would not
-// have been judged.
+// Only what is exact and keeps every fault: `x * 0` stays, since x is judged; `false and x` goes,
+// since x would not have been. Of floats only what keeps each bit: `x + 0.0` stays, since -0.0
+// would become 0.0.
 #include "ir/pass.h"
 #include "ir/rewrite.h"
+
+#include <math.h>
+
+// What stands for a node, and why. `expr` is EXPR_NONE where nothing is decided.
+typedef struct Decision {
+    ExprId      expr;
+    const char *why;
+} Decision;
+
+static const Decision undecided = {EXPR_NONE, nullptr};
 
 static bool is_const(const Graph *graph, ExprId id) {
     return graph_at(graph, id)->op == EXPR_CONST;
@@ -20,34 +32,207 @@ static bool is_null_const(const Graph *graph, ExprId id) {
     return node->op == EXPR_CONST && node->value.is_null;
 }
 
+static bool is_whole(const Graph *graph, ExprId id, int64_t value) {
+    const Expr *node = graph_at(graph, id);
+    if (node->op != EXPR_CONST || node->value.is_null) return false;
+    if (node->type->kind == TYPE_DURATION) return node->value.i == value;
+    if (!type_is_integer(node->type)) return false;
+    return type_is_signed(node->type) ? node->value.i == value : node->value.u == (uint64_t)value;
+}
+
+static bool is_float(const Graph *graph, ExprId id, double value) {
+    const Expr *node = graph_at(graph, id);
+    return node->op == EXPR_CONST && type_is_float(node->type) && !node->value.is_null &&
+           node->value.f == value && signbit(node->value.f) == signbit(value);
+}
+
 static ExprId make_bool(Graph *graph, bool value, Span span) {
     return graph_const(graph, type_of(graph->types, TYPE_BOOL), (Const){.i = value}, span);
 }
 
-// The node that stands for `node`, decided by what ir/ itself knows; EXPR_NONE: undecided.
-static ExprId decide(Graph *graph, const Expr *node) {
+// A node like `node` with another operator and the arguments given.
+static ExprId remake(Graph *graph, const Expr *node, ExprOp op, const ExprId *args,
+                     uint32_t count) {
+    return graph_expr(graph, (Expr){.op = op, .type = node->type, .span = node->span}, args, count);
+}
+
+// ---- arithmetic ---------------------------------------------------------------------------------
+
+// The operand that the node is equal to, because the other one changes nothing.
+static Decision decide_arithmetic(const Graph *graph, const Expr *node) {
+    static const char why[] = "the constant operand changes nothing";
     const ExprId *args = node->args;
-    const Expr *first = node->arg_count ? graph_at(graph, args[0]) : nullptr;
-    if (node->op == EXPR_AND || node->op == EXPR_OR) {
-        bool neutral = node->op == EXPR_AND;
-        if (is_bool(graph, args[0], neutral)) return args[1];
-        if (is_bool(graph, args[0], !neutral) || is_bool(graph, args[1], neutral)) return args[0];
+    switch ((int)node->op) {
+    case EXPR_ADD:
+        if (is_whole(graph, args[1], 0) || is_float(graph, args[1], -0.0))
+            return (Decision){args[0], why};
+        if (is_whole(graph, args[0], 0) || is_float(graph, args[0], -0.0))
+            return (Decision){args[1], why};
+        break;
+    case EXPR_SUB:
+        if (is_whole(graph, args[1], 0) || is_float(graph, args[1], 0.0))
+            return (Decision){args[0], why};
+        break;
+    case EXPR_MUL:
+        if (is_whole(graph, args[1], 1) || is_float(graph, args[1], 1.0))
+            return (Decision){args[0], why};
+        if (is_whole(graph, args[0], 1) || is_float(graph, args[0], 1.0))
+            return (Decision){args[1], why};
+        break;
+    case EXPR_DIV:
+        if (is_float(graph, args[1], 1.0)) return (Decision){args[0], why};
+        break;
+    case EXPR_IDIV:
+        if (is_whole(graph, args[1], 1)) return (Decision){args[0], why};
+        break;
+    case EXPR_NEG:
+        if (graph_at(graph, args[0])->op == EXPR_NEG && type_is_float(node->type))
+            return (Decision){graph_at(graph, args[0])->args[0], "a double `-` goes"};
+        break;
     }
-    if (node->op == EXPR_IF && is_bool(graph, args[0], true)) return args[1];
-    if (node->op == EXPR_IF && is_bool(graph, args[0], false)) return args[2];
-    if (node->op == EXPR_IF && expr_same(args[1], args[2]) && !first->faults) return args[1];
-    if (node->op == EXPR_NOT && first->op == EXPR_NOT) return first->args[0];
-    if (node->op == EXPR_NOT && is_const(graph, args[0]))
-        return make_bool(graph, is_bool(graph, args[0], false), node->span);
-    if (node->op == EXPR_IS_NULL && first->op == EXPR_SOME && !first->faults)
-        return make_bool(graph, false, node->span);
-    if (node->op == EXPR_IS_NULL && is_const(graph, args[0]))
-        return make_bool(graph, is_null_const(graph, args[0]), node->span);
-    if (node->op == EXPR_COALESCE && is_null_const(graph, args[0])) return args[1];
-    if (node->op == EXPR_COALESCE && first->op == EXPR_SOME)
-        return node->type->nullable ? args[0] : first->args[0];
-    if (node->op == EXPR_ELSE && !first->faults) return args[0];
-    return EXPR_NONE;
+    return undecided;
+}
+
+// ---- truth --------------------------------------------------------------------------------------
+
+static Decision decide_and_or(const Graph *graph, const Expr *node) {
+    const ExprId *args = node->args;
+    bool neutral = node->op == EXPR_AND;
+    if (is_bool(graph, args[0], neutral)) return (Decision){args[1], "the right side decides"};
+    if (is_bool(graph, args[0], !neutral)) return (Decision){args[0], "the left side decides"};
+    if (is_bool(graph, args[1], neutral) || expr_same(args[0], args[1]))
+        return (Decision){args[0], "the right side changes nothing"};
+    return undecided;
+}
+
+static Decision decide_not(Graph *graph, const Expr *node) {
+    static const char why[] = "a comparison takes the `not`";
+    const Expr *first = graph_at(graph, node->args[0]);
+    if (first->op == EXPR_NOT) return (Decision){first->args[0], "a double `not` goes"};
+    if (first->op == EXPR_CONST)
+        return (Decision){make_bool(graph, !first->value.i, node->span), "is constant"};
+    // Of the other comparisons both are false where an operand is null or NaN.
+    if (first->op == EXPR_EQ || first->op == EXPR_NE) {
+        ExprOp other = first->op == EXPR_EQ ? EXPR_NE : EXPR_EQ;
+        ExprId args[] = {first->args[0], first->args[1]};
+        return (Decision){remake(graph, node, other, args, 2), why};
+    }
+    return undecided;
+}
+
+static Decision decide_if(Graph *graph, const Expr *node) {
+    const ExprId *args = node->args;
+    if (is_bool(graph, args[0], true)) return (Decision){args[1], "the condition is always true"};
+    if (is_bool(graph, args[0], false)) return (Decision){args[2], "the condition is never true"};
+    if (expr_same(args[1], args[2]) && !graph_at(graph, args[0])->faults)
+        return (Decision){args[1], "both branches are the same"};
+    if (is_bool(graph, args[1], true) && is_bool(graph, args[2], false))
+        return (Decision){args[0], "is its condition"};
+    if (is_bool(graph, args[1], false) && is_bool(graph, args[2], true))
+        return (Decision){remake(graph, node, EXPR_NOT, args, 1), "is `not` its condition"};
+    return undecided;
+}
+
+static Decision decide_null(Graph *graph, const Expr *node) {
+    const Expr *first = graph_at(graph, node->args[0]);
+    if (node->op == EXPR_IS_NULL) {
+        if (first->op == EXPR_SOME && !first->faults)
+            return (Decision){make_bool(graph, false, node->span), "is never null"};
+        if (first->op == EXPR_CONST)
+            return (Decision){make_bool(graph, first->value.is_null, node->span), "is constant"};
+        return undecided;
+    }
+    if (is_null_const(graph, node->args[0]))
+        return (Decision){node->args[1], "the left side is always null"};
+    if (is_null_const(graph, node->args[1]))
+        return (Decision){node->args[0], "the right side changes nothing"};
+    if (first->op == EXPR_SOME)
+        return (Decision){node->type->nullable ? node->args[0] : first->args[0],
+                          "the left side is never null"};
+    return undecided;
+}
+
+// ---- casts and texts ----------------------------------------------------------------------------
+
+static Decision decide_cast(Graph *graph, const Expr *node) {
+    ExprId arg = node->args[0];
+    const Expr *inner = graph_at(graph, arg);
+    if (inner->type == node->type) return (Decision){arg, "has this type already"};
+    if (inner->op != EXPR_WIDEN) return undecided;
+    ExprId narrow = inner->args[0];
+    bool back = graph_at(graph, narrow)->type == node->type && type_is_integer(node->type);
+    if (node->op == EXPR_CAST && back)
+        return (Decision){narrow, "takes back the cast inside"};
+    if (node->op == EXPR_WIDEN || node->op == EXPR_TO_F64)
+        return (Decision){remake(graph, node, node->op, &narrow, 1), "two casts are one"};
+    return undecided;
+}
+
+static bool is_text(const Graph *graph, ExprId id) {
+    const Expr *node = graph_at(graph, id);
+    return node->op == EXPR_CONST && !node->value.is_null;
+}
+
+// Parts of a concatenation; neighbours that are constant have become one.
+typedef struct Parts {
+    ExprId  *items;
+    uint32_t count;
+    size_t   cap;
+} Parts;
+
+static void add_part(Graph *graph, Parts *parts, ExprId id, Span span) {
+    if (is_text(graph, id) && graph_at(graph, id)->value.text.len == 0) return;
+    ExprId *last = parts->count ? &parts->items[parts->count - 1] : nullptr;
+    if (last && is_text(graph, *last) && is_text(graph, id)) {
+        Text a = graph_at(graph, *last)->value.text, b = graph_at(graph, id)->value.text;
+        Text both = text_format(graph->arena, "%.*s%.*s", TEXT_ARG(a), TEXT_ARG(b));
+        *last = graph_const_text(graph, both, span);
+        return;
+    }
+    size_t count = parts->count;
+    arena_push(graph->arena, parts->items, count, parts->cap, id);
+    parts->count = (uint32_t)count;
+}
+
+static Decision decide_concat(Graph *graph, const Expr *node) {
+    Parts parts = {0};
+    bool spliced = false;
+    for (uint32_t i = 0; i < node->arg_count; i++) {
+        const Expr inner = *graph_at(graph, node->args[i]);
+        bool nested = inner.op == EXPR_CONCAT;
+        spliced |= nested;
+        for (uint32_t k = 0; nested && k < inner.arg_count; k++)
+            add_part(graph, &parts, inner.args[k], node->span);
+        if (!nested) add_part(graph, &parts, node->args[i], node->span);
+    }
+    if (!spliced && parts.count == node->arg_count) return undecided;
+    if (!parts.count) return (Decision){graph_const_text(graph, TEXT(""), node->span), "is empty"};
+    if (parts.count == 1) return (Decision){parts.items[0], "the other parts are empty"};
+    return (Decision){remake(graph, node, EXPR_CONCAT, parts.items, parts.count),
+                      "is joined in one go"};
+}
+
+// ---- all ----------------------------------------------------------------------------------------
+
+// The node that stands for `node`, decided by what ir/ itself knows.
+static Decision decide(Graph *graph, const Expr *node) {
+    switch ((int)node->op) {
+    case EXPR_NEG: case EXPR_ADD: case EXPR_SUB: case EXPR_MUL: case EXPR_DIV: case EXPR_IDIV:
+        return decide_arithmetic(graph, node);
+    case EXPR_AND: case EXPR_OR: return decide_and_or(graph, node);
+    case EXPR_NOT: return decide_not(graph, node);
+    case EXPR_IF: return decide_if(graph, node);
+    case EXPR_IS_NULL: case EXPR_COALESCE: return decide_null(graph, node);
+    case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: return decide_cast(graph, node);
+    case EXPR_CONCAT: return decide_concat(graph, node);
+    case EXPR_ELSE:
+        if (graph_at(graph, node->args[0])->faults) return undecided;
+        return (Decision){node->args[0], "what the handler stands behind cannot fault"};
+    case EXPR_IN:
+        if (node->arg_count != 2) return undecided;
+        return (Decision){remake(graph, node, EXPR_EQ, node->args, 2), "is one comparison"};
+    }
+    return undecided;
 }
 
 // What a constant of the node's type may be computed from. Handlers, places and random numbers
@@ -63,17 +248,37 @@ static bool can_evaluate(const Graph *graph, const Expr *node) {
     return true;
 }
 
+static void say_const(const PassContext *context, Span span, ExprId id) {
+    TextBuf text = {0};
+    if (!context->remarks) return;
+    const Expr *node = graph_at(context->graph, id);
+    graph_print_const(&text, type_base(node->type), &node->value);
+    remark_whole(context->remarks, span, "is constant: %.*s", (int)text.len, text.at);
+    text_buf_free(&text);
+}
+
 // A decided node may be of T where T? is asked for, and the other way round never.
 static ExprId fold_node(void *self, Graph *graph, ExprId id, const ExprId *args) {
     const PassContext *context = self;
     ExprId made = rewrite_same(graph, id, args);
     Expr node = *graph_at(graph, made);
-    ExprId decided = decide(graph, &node);
-    if (!expr_is_none(decided) && graph_at(graph, decided)->type == node.type) return decided;
+    Decision decision = decide(graph, &node);
+    bool decided = !expr_is_none(decision.expr) &&
+                   graph_at(graph, decision.expr)->type == node.type;
+    if (decided && !is_const(graph, decision.expr)) {
+        remark(context->remarks, node.span, "%s", decision.why);
+        return decision.expr;
+    }
+    if (decided) {
+        say_const(context, node.span, decision.expr);
+        return decision.expr;
+    }
     Const value = {0};
     if (!context->eval || !can_evaluate(graph, &node)) return made;
     if (!context->eval(context->eval_self, graph, made, &value)) return made;
-    return graph_const(graph, node.type, value, node.span);
+    ExprId constant = graph_const(graph, node.type, value, node.span);
+    say_const(context, node.span, constant);
+    return constant;
 }
 
 void pass_fold(PassContext *context) { rewrite_graph(context->graph, fold_node, context); }

@@ -13,6 +13,7 @@ typedef struct Pruner {
     uint32_t **columns;   // By old operator, old column: the new column, or GONE.
     OpId      *ops;       // By old operator: the new one.
     Op        *op;        // The operator at hand, its inputs still old.
+    Remarks   *remarks;
 } Pruner;
 
 // A union and a zip have columns by place: all of them stay.
@@ -138,9 +139,27 @@ static void prune_body(const Pruner *pruner, Op *op) {
     }
 }
 
+// Columns that would have been computed.
+static void say_dropped(const Pruner *pruner, const Op *op) {
+    const bool *used = pruner->usage.columns[op->id.i];
+    RemarkNames names = {0};
+    for (uint32_t i = 0; op->kind == OP_PROJECT && i < op->project.count; i++) {
+        const NamedExpr *item = &op->project.items[i];
+        bool computed = graph_at(pruner->graph, item->expr)->op != EXPR_COLUMN;
+        if (!used[i] && !item->hidden && computed) remark_name(&names, item->name);
+    }
+    for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++)
+        if (!used[op->group.key_count + i]) remark_name(&names, op->group.aggs[i].name);
+    if (names.count)
+        remark(pruner->remarks, op->span, "never computed, nobody reads them: %.*s",
+               (int)names.text.len, names.text.at);
+    text_buf_free(&names.text);
+}
+
 static void prune_op(Pruner *pruner, Rewrite *rewrite, Op *op) {
     pruner->op = op;
     rewrite_forget(rewrite);
+    say_dropped(pruner, op);
     prune_body(pruner, op);
     op_each_expr(op, rewrite, renumber_slot);
     prune_columns(pruner, op);
@@ -148,13 +167,16 @@ static void prune_op(Pruner *pruner, Rewrite *rewrite, Op *op) {
 
 void pass_prune(PassContext *context) {
     Graph *graph = context->graph;
-    Pruner pruner = {.graph = graph, .usage = find_usage(graph),
+    Pruner pruner = {.graph = graph, .usage = find_usage(graph), .remarks = context->remarks,
                      .columns = arena_new_array(graph->arena, uint32_t *, graph->op_count),
                      .ops = arena_new_array(graph->arena, OpId, graph->op_count)};
     Rewrite rewrite = rewrite_make(graph, renumber, &pruner);
     size_t count = 0;
     for (size_t i = 0; i < graph->op_count; i++) {
-        if (!pruner.usage.ops[i]) continue;
+        if (!pruner.usage.ops[i]) {
+            remark(context->remarks, graph->ops[i].span, "left out: no sink needs its rows");
+            continue;
+        }
         Op op = graph->ops[i];
         pruner.ops[i] = (OpId){(uint32_t)count};
         prune_op(&pruner, &rewrite, &op);

@@ -2,6 +2,31 @@
 #include "ir/pass.h"
 #include "ir/walk.h"
 
+static void say_columns(Remarks *remarks, const Op *op) {
+    RemarkNames unread = {0};
+    for (uint32_t c = 0; c < op->source.column_count; c++)
+        if (!op->source.columns[c].read) remark_name(&unread, op->source.columns[c].name);
+    if (unread.count)
+        remark(remarks, op->span, "never parsed: %.*s", (int)unread.text.len, unread.text.at);
+    text_buf_free(&unread.text);
+}
+
+static void say_filter(Remarks *remarks, const Graph *graph, const Op *op,
+                       const PreFilter *filter) {
+    RemarkNames parsed = {0};
+    Walk walk = walk_make(graph);
+    walk_start(&walk);
+    walk_add(&walk, filter->pred);
+    for (ExprId id; walk_next(&walk, &id);) {
+        const Expr *node = graph_at(graph, id);
+        if (node->op == EXPR_COLUMN) remark_name(&parsed, op->source.columns[node->index].name);
+    }
+    remark(remarks, graph->steps[filter->step.i].span,
+           "runs in the reader, before other columns are parsed; it parses %.*s",
+           (int)(parsed.count ? parsed.text.len : 7), parsed.count ? parsed.text.at : "nothing");
+    text_buf_free(&parsed.text);
+}
+
 void pass_reads(PassContext *context) {
     Graph *graph = context->graph;
     Usage usage = graph_usage(graph);
@@ -19,5 +44,8 @@ void pass_reads(PassContext *context) {
             const Expr *node = graph_at(graph, id);
             if (node->op == EXPR_COLUMN) op->source.columns[node->index].read = true;
         }
+        say_columns(context->remarks, op);
+        for (uint32_t f = 0; context->remarks && f < op->source.filter_count; f++)
+            say_filter(context->remarks, graph, op, &op->source.filters[f]);
     }
 }

@@ -83,8 +83,11 @@ void pass_span(PassContext *context) {
         for (uint32_t c = 0, count; c < op->sink.column_count; c += count) {
             Origin origin = sink_origin(graph, op, c);
             count = origin.source.i == OP_NONE.i ? 1 : run_length(graph, op, c, origin);
-            if (count > 1)
-                join_run(graph, op, c, (RawSpan){origin.column, origin.column + count - 1});
+            if (count == 1) continue;
+            join_run(graph, op, c, (RawSpan){origin.column, origin.column + count - 1});
+            remark(context->remarks, op->span, "copied in one run: %.*s to %.*s",
+                   TEXT_ARG(op->sink.columns[c].name),
+                   TEXT_ARG(op->sink.columns[c + count - 1].name));
         }
     }
 }

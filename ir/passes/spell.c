@@ -200,6 +200,17 @@ static void spell_column(Speller *speller, const Op *op, SinkColumn *column) {
     column->verbatim = origins.verbatim;
 }
 
+static void say_spelled(Remarks *remarks, const Op *op) {
+    RemarkNames names = {0};
+    for (uint32_t c = 0; c < op->sink.column_count; c++)
+        if (!expr_is_none(op->sink.columns[c].spelling))
+            remark_name(&names, op->sink.columns[c].name);
+    if (names.count)
+        remark(remarks, op->span, "carried as bytes and written as they were spelled: %.*s",
+               (int)names.text.len, names.text.at);
+    text_buf_free(&names.text);
+}
+
 void pass_spell(PassContext *context) {
     Speller speller = {.graph = context->graph};
     for (size_t i = 0; i < context->graph->op_count; i++) {
@@ -207,5 +218,6 @@ void pass_spell(PassContext *context) {
         if (op->kind != OP_SINK || op->sink.format == FORMAT_TEXT) continue;
         for (uint32_t c = 0; c < op->sink.column_count; c++)
             spell_column(&speller, op, &op->sink.columns[c]);
+        say_spelled(context->remarks, op);
     }
 }
