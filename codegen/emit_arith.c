@@ -126,41 +126,21 @@ static Value emit_neg(Emit *e, Frame *frame, const Expr *x) {
     return (Value){.a = checked_op(e, frame, &minus, zero, value.a)};
 }
 
-// Timestamps count units, durations microseconds: a duration is brought to the timestamp's unit,
-// which must be exact; a difference to microseconds, towards zero (docs/casts.md).
-static Val duration_in_unit(Emit *e, Frame *frame, const Expr *x, Val micros, TimeUnit unit) {
-    if (unit == UNIT_US) return micros;
-    Expr step = *x;
-    if (unit == UNIT_NS) {
-        step.op = EXPR_MUL;
-        return checked_op(e, frame, &step, micros, emit_i64(e, 1000));
-    }
-    int64_t factor = unit == UNIT_MS ? 1000 : 1000000;
-    Val rest = LLVMBuildSRem(e->b, micros, emit_i64(e, factor), "");
-    Val inexact = LLVMBuildICmp(e->b, LLVMIntNE, rest, emit_i64(e, 0), "");
-    emit_fault_if(e, frame, x->span, inexact, status(e, SB_FAULT_TOO_PRECISE), (Detail){0});
-    return LLVMBuildSDiv(e->b, micros, emit_i64(e, factor), "");
-}
-
-static Val unit_in_duration(Emit *e, Frame *frame, const Expr *x, Val units, TimeUnit unit) {
-    if (unit == UNIT_US) return units;
-    if (unit == UNIT_NS) return LLVMBuildSDiv(e->b, units, emit_i64(e, 1000), "");
-    Expr step = *x;
-    step.op = EXPR_MUL;
-    return checked_op(e, frame, &step, units, emit_i64(e, unit == UNIT_MS ? 1000 : 1000000));
-}
-
+// Timestamps count units, durations microseconds: where the two are one, an ordinary sum; else the
+// library's, which rounds towards the past (docs/casts.md).
 static Value emit_time(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     const Type *left = type_base(graph_at(e->graph, x->args[0])->type);
     const Type *right = type_base(graph_at(e->graph, x->args[1])->type);
-    if (left->kind == TYPE_TIMESTAMP && right->kind == TYPE_DURATION)
-        b = duration_in_unit(e, frame, x, b, left->unit);
-    if (left->kind == TYPE_DURATION && right->kind == TYPE_TIMESTAMP)
-        a = duration_in_unit(e, frame, x, a, right->unit);
-    Val result = checked_op(e, frame, x, a, b);
-    if (left->kind == TYPE_TIMESTAMP && right->kind == TYPE_TIMESTAMP)
-        result = unit_in_duration(e, frame, x, result, left->unit);
-    return (Value){.a = result};
+    TimeUnit unit = left->kind == TYPE_TIMESTAMP ? left->unit : right->unit;
+    if (unit == UNIT_US) return (Value){.a = checked_op(e, frame, x, a, b)};
+    bool distance = left->kind == TYPE_TIMESTAMP && right->kind == TYPE_TIMESTAMP;
+    const char *symbol = distance               ? "sb_timestamp_sub"
+                         : x->op == EXPR_ADD ? "sb_timestamp_add"
+                                                : "sb_timestamp_minus";
+    bool swapped = left->kind == TYPE_DURATION;
+    Arg args[] = {arg(swapped ? b : a), arg(swapped ? a : b),
+                  {.a = emit_int(e, e->i32, unit), .is_signed = false}};
+    return emit_status_call(e, frame, x->span, symbol, args, countof(args), type_base(x->type));
 }
 
 Value emit_arith(Emit *e, Frame *frame, const Expr *x) {

@@ -37,7 +37,7 @@ static bool literal_fits(const Type *own, const Type *want) {
 
 static bool fits_fixed(const Type *want, const Type *found, bool flexible, bool loose) {
     if (type_holds(want, found)) return true;
-    if (want->kind == TYPE_TIMESTAMP && found->kind == TYPE_TIMESTAMP)
+    if (want->kind == TYPE_TIMESTAMP && found->kind == TYPE_TIMESTAMP)  // A named unit.
         return found->unit < want->unit;
     return loose && flexible && literal_fits(found, want);
 }
@@ -73,8 +73,8 @@ static bool fits_param(Checker *checker, Fit *fit, const Arguments *args, uint32
         return expr_is_none(args->values[i].id) ? list : nullable;  // [] or null.
     }
     if (found->nullable && !nullable) return false;
-    if (param->decimal)
-        return base->kind == TYPE_DECIMAL;
+    if (param->decimal) return base->kind == TYPE_DECIMAL;
+    if (param->any_unit) return base->kind == TYPE_TIMESTAMP;
     if (param->list_of)
         return base->kind == TYPE_LIST && bind_variable(checker, fit, base->elem, false);
     if (!param->type) return bind_variable(checker, fit, base, args->flexible[i]);
@@ -210,6 +210,7 @@ static const Type *wanted_type(Checker *checker, const Choice *choice, uint32_t 
     const Type *type = param->type;
     if (param->decimal && type_base(value.type)->kind == TYPE_DECIMAL)
         type = type_decimal(checker->types, DECIMAL_PRECISION_MAX, type_base(value.type)->scale);
+    else if (param->any_unit && choice->timestamp) type = choice->timestamp;
     else if (param->list_of) type = type_list(checker->types, choice->variable);
     else if (!type) type = choice->variable;
     bool keeps_null = choice->decl->aggregate && value.type->nullable;
@@ -236,11 +237,24 @@ static const Type *result_type(Checker *checker, const Choice *choice, const Arg
         const Type *first = args->count ? type_base(args->values[0].type) : nullptr;
         unsigned scale = first && first->kind == TYPE_DECIMAL ? first->scale : 0;
         type = type_decimal(checker->types, DECIMAL_PRECISION_MAX, scale);
+    } else if (decl->result_unit && choice->timestamp) {
+        type = choice->timestamp;
     } else if (!type) {
         type = choice->variable;
         if (decl->result_list) type = type_list(checker->types, type);
     }
     return decl->result_nullable ? type_nullable(type) : type;
+}
+
+// The timestamp of the finest unit among the arguments, or null.
+static const Type *finest_timestamp(const Arguments *args, const Decl *decl) {
+    const Type *finest = nullptr;
+    for (uint32_t i = 0; i < args->count; i++) {
+        const Type *type = type_base(args->values[i].type);
+        if (!decl->params[i].any_unit || type->kind != TYPE_TIMESTAMP) continue;
+        if (!finest || type->unit > finest->unit) finest = type;
+    }
+    return finest;
 }
 
 static bool uses_variable(const Decl *decl) {
@@ -271,6 +285,7 @@ bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl
         report_fix(checker, diag, "give it an element, or a column of a list type");
         return false;
     }
+    choice->timestamp = finest_timestamp(args, choice->decl);
     choice->result = result_type(checker, choice, args);
     bool good = true;
     for (uint32_t i = 0; i < args->count; i++) {

@@ -243,6 +243,7 @@ typedef struct Arguments {
 typedef struct Choice {
     const Decl *decl;
     const Type *variable;   // T.
+    const Type *timestamp;  // What timestamps of any unit are taken to; null: there are none.
     const Type *result;
 } Choice;
 

@@ -92,7 +92,7 @@ static uint32_t number(Reader *reader) {
 typedef struct DeclType {
     const Type   *type;
     DeclParamKind kind;
-    bool          list_of, nullable, decimal;
+    bool          list_of, nullable, decimal, any_unit;
 } DeclType;
 
 static DeclType read_type(Reader *reader);
@@ -150,6 +150,7 @@ static DeclType read_bare_type(Reader *reader) {
         type.type = read_unit(reader);
     } else if (type_kind_find(name, &kind)) {
         type.type = type_of(reader->types, kind);
+        type.any_unit = kind == TYPE_TIMESTAMP;
     } else {
         fail(reader, "a type");
         type.type = type_of(reader->types, TYPE_ERROR);
@@ -197,6 +198,7 @@ static void read_params(Reader *reader, Decl *decl) {
         param->list_of = type.list_of;
         param->nullable = type.nullable;
         param->decimal = type.decimal;
+        param->any_unit = type.any_unit;
     } while (!reader->failed && take(reader, ','));
     expect(reader, ')', "')' or ','");
 }
@@ -230,6 +232,7 @@ static void read_head(Reader *reader, DeclTable *table, bool aggregate) {
     decl.result_list = result.list_of;
     decl.result_nullable = result.nullable;
     decl.result_decimal = result.decimal;
+    decl.result_unit = result.any_unit;
     expect(reader, '=', "'=' and the C function");
     Text symbol = word(reader);
     if (!symbol.len) fail(reader, "the C function");

@@ -24,6 +24,7 @@ typedef struct DeclParam {
     bool          list_of;   // [T]
     bool          nullable;  // T?
     bool          decimal;   // Any decimal, widened to decimal(38, s).
+    bool          any_unit;  // A timestamp of any unit; all of one call are taken to the finest.
 } DeclParam;
 
 typedef struct Decl {
@@ -34,6 +35,7 @@ typedef struct Decl {
     const Type *result;        // Null: T, [T] or T? by the flags.
     bool        result_list, result_nullable;
     bool        result_decimal;  // decimal(38, s) of the first argument.
+    bool        result_unit;     // A timestamp of the unit that the arguments are taken to.
     FnRef       fn;            // Functions.
     AggRef      agg;           // Aggregates.
     Text        signature, doc, group;

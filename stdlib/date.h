@@ -96,11 +96,10 @@ int32_t sb_read_timestamp_any(const char *ptr, int64_t len, uint32_t unit, const
 // OUT_OF_RANGE; TOO_PRECISE when the unit cannot hold the nanoseconds.
 int32_t sb_timestamp_of(int64_t days, int64_t nanos, int64_t offset, uint32_t unit, int64_t *out);
 
-// ---- arithmetic: what ADD and SUB of these types compile to; OVERFLOW ---------------------------
+// ---- arithmetic: what ADD and SUB compile to; OVERFLOW ---------------------------
 
-int32_t sb_date_add(int32_t date, int64_t duration, int32_t *out);  // Whole days only: BAD_ARGUMENT
-int32_t sb_date_sub(int32_t a, int32_t b, int64_t *out);              // A duration.
 int32_t sb_timestamp_add(int64_t timestamp, int64_t duration, uint32_t unit, int64_t *out);
+int32_t sb_timestamp_minus(int64_t timestamp, int64_t duration, uint32_t unit, int64_t *out);
 int32_t sb_timestamp_sub(int64_t a, int64_t b, uint32_t unit, int64_t *out);  // A duration.
 
 // Between units: BAD_CAST when digits would be lost or the value does not fit.

@@ -2,12 +2,12 @@
 //
 //   %Y year, four digits or more   %y its last two (read: 69..99 are 19xx, 00..68 are 20xx)
 //   %m %d %H %M %S two digits (read: one or two)    %j day of the year, three
-//   %I hour of twelve with %p AM or PM              %f fraction of a second: six digits (read:
-// 1..9)
+//   %I hour of twelve with %p AM or PM              %f fraction of a second: six digits, of %3f and
+//                                                   %9f three and nine (read: 1..9)
 //   %b %B month's name, short, long                 %a %A weekday's name (read: not compared)
 //   %u weekday, Monday 1   %V %G ISO week and its year (written only)
 //   %z offset +0100 (read: also +01:00, +01, Z)     %s seconds since the epoch
-//   %F is %Y-%m-%d, %T is %H:%M:%S, %R is %H:%M, %% is %
+//   %F is %Y-%m-%d, %T is %H:%M:%S, %R is %H:%M, %% is %     %-d drops leading zeros, of any letter
 // Names are English; they are read in any case, short or long. Spaces match as they are.
 #include "stdlib/date_parts.h"
 
@@ -39,12 +39,12 @@ typedef struct Fields {
 enum { LETTER_MAX = 24 };  // The most bytes that a letter writes.
 
 static char *put_number(char *out, int64_t value, int width) {
+    char text[SB_NUMBER_MAX], *digits = text;
+    int64_t count = sb_put_i64(text, value) - text;
     if (value < 0) {
-        *out++ = '-';
-        value = -value;
+        *out++ = *digits++;
+        count--;
     }
-    char digits[SB_NUMBER_MAX];
-    int64_t count = sb_put_i64(digits, value) - digits;
     for (; width > count; width--) *out++ = '0';
     memcpy(out, digits, (size_t)count);
     return out + count;
@@ -75,7 +75,6 @@ static char *put_letter(char *out, const Fields *f, char letter) {
     case 'p': return put_name(out, hour < 12 ? "AM" : "PM", false);
     case 'M': return put_number(out, f->seconds / 60 % 60, 2);
     case 'S': return put_number(out, f->seconds % 60, 2);
-    case 'f': return put_number(out, f->nanos / 1000, 6);
     case 'j': return put_number(out, f->days - sb_days_of(f->civil.year, 1, 1) + 1, 3);
     case 'b': return put_name(out, MONTHS[f->civil.month - 1], true);
     case 'B': return put_name(out, MONTHS[f->civil.month - 1], false);
@@ -91,17 +90,53 @@ static char *put_letter(char *out, const Fields *f, char letter) {
     }
 }
 
+// What stands between % and its letter: the digits of %f, or a '-'.
+typedef struct Flags {
+    int  digits;
+    bool bare;   // No leading zeros.
+} Flags;
+
+// The flags at `at`, which is left on the letter; false at the end of the format.
+static bool take_flags(const char **at, const char *end, Flags *flags) {
+    *flags = (Flags){.digits = 6};
+    if (*at < end && **at == '-') {
+        flags->bare = true;
+        ++*at;
+    } else if (end - *at >= 2 && (**at == '3' || **at == '6' || **at == '9') && (*at)[1] == 'f') {
+        flags->digits = **at - '0';
+        ++*at;
+    }
+    return *at < end;
+}
+
+static char *put_fraction(char *out, int64_t nanos, int digits) {
+    for (int i = 9; i > digits; i--) nanos /= 10;
+    return put_number(out, nanos, digits);
+}
+
+static char *drop_zeros(char *begin, char *end) {
+    char *first = begin;
+    while (first + 1 < end && *first == '0' && sb_is_digit(first[1])) first++;
+    memmove(begin, first, (size_t)(end - first));
+    return end - (first - begin);
+}
+
 static char *put_format(char *out, const Fields *fields, const char *at, const char *end) {
     for (; at < end; at++) {
         if (*at != '%') {
             *out++ = *at;
             continue;
         }
-        if (++at == end) return nullptr;
+        at++;
+        Flags flags;
+        if (!take_flags(&at, end, &flags)) return nullptr;
         const char *more = longer(*at);
-        out = more ? put_format(out, fields, more, more + strlen(more))
-                   : put_letter(out, fields, *at);
+        char *begin = out;
+        if (more) out = put_format(out, fields, more, more + strlen(more));
+        else if (*at == 'f') out = put_fraction(out, fields->nanos, flags.digits);
+        else out = put_letter(out, fields, *at);
         if (!out) return nullptr;
+        if (flags.bare) out = drop_zeros(begin, out);
     }
     return out;
 }
@@ -253,9 +288,10 @@ static int32_t take_format(Parsed *p, const char *at, const char *end) {
         int32_t status = SB_OK;
         if (*at != '%') {
             status = p->at < p->end && *p->at++ == *at ? SB_OK : SB_NULL;
-        } else if (++at == end) {
-            return SB_FAULT_BAD_ARGUMENT;
         } else {
+            Flags flags;
+            at++;
+            if (!take_flags(&at, end, &flags)) return SB_FAULT_BAD_ARGUMENT;
             const char *more = longer(*at);
             status = more ? take_format(p, more, more + strlen(more)) : take_letter(p, *at);
         }
@@ -301,16 +337,26 @@ int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out) {
     return SB_OK;
 }
 
-int32_t sb_parse_timestamp_zone(SbStr text, SbStr format, const SbZone *zone, int64_t *out) {
+static int32_t parse_timestamp(SbStr text, SbStr format, const SbZone *zone, uint32_t unit,
+                               int64_t *out) {
     Parsed p;
     int64_t days;
     int32_t status = parse(text, format, &p, &days);
     if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_TIMESTAMP : status;
     int64_t seconds = p.hour * 3600 + p.minute * 60 + p.second;
     if (!p.has_offset) p.offset = sb_zone_offset_local(zone, days * SB_DAY_S + seconds);
-    return sb_timestamp_of(days, seconds * 1000000000 + p.nanos, p.offset, 2, out);
+    return sb_timestamp_of(days, seconds * 1000000000 + p.nanos, p.offset, unit, out);
 }
 
-int32_t sb_parse_timestamp(SbStr text, SbStr format, int64_t *out) {
-    return sb_parse_timestamp_zone(text, format, nullptr, out);
-}
+#define PARSE(name, unit)                                                                         \
+    int32_t sb_parse_##name(SbStr text, SbStr format, int64_t *out) {                             \
+        return parse_timestamp(text, format, nullptr, unit, out);                                 \
+    }                                                                                             \
+    int32_t sb_parse_##name##_zone(SbStr text, SbStr format, const SbZone *zone, int64_t *out) {  \
+        return parse_timestamp(text, format, zone, unit, out);                                    \
+    }
+
+PARSE(timestamp_s, 0)
+PARSE(timestamp_ms, 1)
+PARSE(timestamp, 2)
+PARSE(timestamp_ns, 3)

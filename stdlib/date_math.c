@@ -5,24 +5,22 @@
 
 // ---- ADD and SUB -------------------------------------------------------------------------------
 
-int32_t sb_date_add(int32_t date, int64_t duration, int32_t *out) {
-    if (duration % SB_DAY_US) return SB_FAULT_BAD_ARGUMENT;
-    return sb_add_days_date(date, duration / SB_DAY_US, out) == SB_OK ? SB_OK : SB_FAULT_OVERFLOW;
-}
-
-int32_t sb_date_sub(int32_t a, int32_t b, int64_t *out) {
-    int64_t days = (int64_t)a - b;
-    return __builtin_mul_overflow(days, SB_DAY_US, out) ? SB_FAULT_OVERFLOW : SB_OK;
-}
-
 // A duration in units; rounds towards the past what the unit cannot hold.
-static __int128 in_units(int64_t duration, uint32_t unit) {
-    if (unit == 3) return (__int128)duration * 1000;
-    return sb_floor_div(duration, 1000000 / sb_unit_scale(unit));
+static __int128 in_units(__int128 duration, uint32_t unit) {
+    if (unit == 3) return duration * 1000;
+    int64_t factor = 1000000 / sb_unit_scale(unit);
+    return duration / factor - (duration % factor < 0);
 }
 
 int32_t sb_timestamp_add(int64_t timestamp, int64_t duration, uint32_t unit, int64_t *out) {
     __int128 sum = timestamp + in_units(duration, unit);
+    if (sum < INT64_MIN || sum > INT64_MAX) return SB_FAULT_OVERFLOW;
+    *out = (int64_t)sum;
+    return SB_OK;
+}
+
+int32_t sb_timestamp_minus(int64_t timestamp, int64_t duration, uint32_t unit, int64_t *out) {
+    __int128 sum = timestamp + in_units(-(__int128)duration, unit);
     if (sum < INT64_MIN || sum > INT64_MAX) return SB_FAULT_OVERFLOW;
     *out = (int64_t)sum;
     return SB_OK;
@@ -60,6 +58,16 @@ int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out) {
         return SB_FAULT_BAD_ARGUMENT;
     }
     return date_of_days(sb_days_of(year, (unsigned)month, (unsigned)day), out);
+}
+
+int32_t sb_make_timestamp(int64_t year, int64_t month, int64_t day, int64_t hour, int64_t minute,
+                          int64_t second, int64_t *out) {
+    int32_t date, status = sb_make_date(year, month, day, &date);
+    if (status != SB_OK) return status;
+    bool good = hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 60;
+    if (!good) return SB_FAULT_BAD_ARGUMENT;
+    int64_t seconds = date * SB_DAY_S + hour * 3600 + minute * 60 + second;
+    return sb_from_epoch(seconds, out);
 }
 
 int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out) {
@@ -109,6 +117,19 @@ int64_t sb_days_in_month_date(int32_t date) {
     SbCivil civil = sb_civil_of(date);
     return sb_month_days(civil.year, (unsigned)civil.month);
 }
+
+// Whole months: `to` is at least so many months on as add_months counts them.
+int64_t sb_months_between(int32_t from, int32_t to) {
+    SbCivil a = sb_civil_of(from), b = sb_civil_of(to);
+    int64_t months = (b.year - a.year) * 12 + b.month - a.month;
+    bool from_last = a.day == (int32_t)sb_month_days(a.year, (unsigned)a.month);
+    bool to_last = b.day == (int32_t)sb_month_days(b.year, (unsigned)b.month);
+    if (months > 0) return months - (b.day < a.day && !to_last);
+    if (months < 0) return months + (b.day > a.day && !from_last);
+    return 0;
+}
+
+int64_t sb_years_between(int32_t from, int32_t to) { return sb_months_between(from, to) / 12; }
 
 bool sb_is_leap_year(int64_t year) { return sb_is_leap(year); }
 
@@ -166,6 +187,18 @@ int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit,
     return sb_truncate_zone(type, timestamp, unit, nullptr, out);
 }
 
+// To a multiple of `width` since the epoch; rounded towards the past where the unit cannot hold it.
+int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, int64_t *out) {
+    if (width <= 0) return SB_FAULT_BAD_ARGUMENT;
+    int64_t unit = 1000000000 / sb_unit_scale(type->unit);  // In nanoseconds.
+    __int128 nanos = (__int128)timestamp * unit, step = (__int128)width * 1000;
+    __int128 rest = nanos % step, start = nanos - rest - (rest < 0 ? step : 0);
+    __int128 units = start / unit - (start % unit < 0);
+    if (units < INT64_MIN || units > INT64_MAX) return SB_FAULT_OVERFLOW;
+    *out = (int64_t)units;
+    return SB_OK;
+}
+
 // ---- zones and epochs --------------------------------------------------------------------------
 
 int64_t sb_zone_offset_at(const SbType *type, int64_t timestamp, const SbZone *zone) {
@@ -197,15 +230,32 @@ int32_t sb_from_seconds(double seconds, int64_t *out) {
     return SB_OK;
 }
 
-int32_t sb_epoch_us(const SbType *type, int64_t timestamp, int64_t *out) {
-    if (type->unit == 3) {
-        *out = sb_floor_div(timestamp, 1000);
+// Full units of 1 / per_second since the epoch.
+static int32_t epoch_in(const SbType *type, int64_t timestamp, int64_t per_second, int64_t *out) {
+    int64_t scale = sb_unit_scale(type->unit);
+    if (scale > per_second) {
+        *out = sb_floor_div(timestamp, scale / per_second);
         return SB_OK;
     }
-    int64_t factor = 1000000 / sb_unit_scale(type->unit);
-    return __builtin_mul_overflow(timestamp, factor, out) ? SB_FAULT_OVERFLOW : SB_OK;
+    return __builtin_mul_overflow(timestamp, per_second / scale, out) ? SB_FAULT_OVERFLOW : SB_OK;
+}
+
+int32_t sb_epoch_ms(const SbType *type, int64_t timestamp, int64_t *out) {
+    return epoch_in(type, timestamp, 1000, out);
+}
+
+int32_t sb_epoch_us(const SbType *type, int64_t timestamp, int64_t *out) {
+    return epoch_in(type, timestamp, 1000000, out);
+}
+
+int32_t sb_epoch_ns(const SbType *type, int64_t timestamp, int64_t *out) {
+    return epoch_in(type, timestamp, 1000000000, out);
 }
 
 int32_t sb_from_epoch(int64_t seconds, int64_t *out) {
     return __builtin_mul_overflow(seconds, INT64_C(1000000), out) ? SB_FAULT_OVERFLOW : SB_OK;
+}
+
+int32_t sb_from_epoch_ms(int64_t millis, int64_t *out) {
+    return __builtin_mul_overflow(millis, INT64_C(1000), out) ? SB_FAULT_OVERFLOW : SB_OK;
 }

@@ -9,7 +9,7 @@ typedef struct Moment {
 static inline Moment moment_of(const SbType *type, int64_t timestamp, const SbZone *zone) {
     int64_t scale = sb_unit_scale(type->unit);
     int64_t seconds = sb_floor_div(timestamp, scale);
-    Moment moment = {.fraction = timestamp - seconds * scale};
+    Moment moment = {.fraction = sb_floor_mod(timestamp, scale)};
     if (zone && __builtin_add_overflow(seconds, sb_zone_offset(zone, seconds), &seconds)) {
         seconds = timestamp;  // The last day of all that a timestamp[s] holds.
     }
@@ -41,8 +41,20 @@ static inline int64_t minute_of(Moment m, const SbType *type) {
     return (void)type, m.seconds / 60 % 60;
 }
 static inline int64_t second_of(Moment m, const SbType *type) { return (void)type, m.seconds % 60; }
+
+static inline int64_t fraction_of(Moment m, const SbType *type, int64_t per_second) {
+    int64_t scale = sb_unit_scale(type->unit);
+    return scale > per_second ? m.fraction / (scale / per_second)
+                              : m.fraction * (per_second / scale);
+}
+static inline int64_t millisecond_of(Moment m, const SbType *type) {
+    return fraction_of(m, type, 1000);
+}
 static inline int64_t microsecond_of(Moment m, const SbType *type) {
-    return type->unit == 3 ? m.fraction / 1000 : m.fraction * (1000000 / sb_unit_scale(type->unit));
+    return fraction_of(m, type, 1000000);
+}
+static inline int64_t nanosecond_of(Moment m, const SbType *type) {
+    return fraction_of(m, type, 1000000000);
 }
 
 #define DATE_PART(name)                                                                           \
@@ -67,6 +79,7 @@ TIME_PARTS(TIME_PART)
 int64_t sb_days_between(int32_t from, int32_t to) { return (int64_t)to - from; }
 
 double sb_seconds(int64_t duration) { return (double)duration / 1e6; }
+double sb_milliseconds(int64_t duration) { return (double)duration / 1e3; }
 double sb_minutes(int64_t duration) { return (double)duration / 6e7; }
 double sb_hours(int64_t duration) { return (double)duration / 3.6e9; }
 double sb_days(int64_t duration) { return (double)duration / 8.64e10; }
@@ -77,3 +90,4 @@ int64_t sb_epoch(const SbType *type, int64_t timestamp) {
 }
 
 int64_t sb_from_epoch_us(int64_t micros) { return micros; }
+int64_t sb_from_epoch_ns(int64_t nanos) { return nanos; }

@@ -10,7 +10,7 @@
 #define DATE_PARTS(X)                                                                             \
     X(year) X(quarter) X(month) X(day) X(weekday) X(day_of_year) X(iso_week) X(iso_year)
 #define TIME_PARTS(X)                                                                             \
-    X(hour) X(minute) X(second) X(microsecond)
+    X(hour) X(minute) X(second) X(millisecond) X(microsecond) X(nanosecond)
 
 #define DECLARE_DATE(name) int64_t sb_##name##_date(int32_t date);
 #define DECLARE_TIMESTAMP(name)                                                                   \
@@ -27,6 +27,8 @@ int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit,
 int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, const SbZone *zone,
                          int64_t *out);
 
+int32_t sb_truncate_width(const SbType *type, int64_t timestamp, int64_t width, int64_t *out);
+
 int32_t sb_make_date(int64_t year, int64_t month, int64_t day, int32_t *out);
 int32_t sb_add_days_date(int32_t date, int64_t days, int32_t *out);
 int32_t sb_add_months_date(int32_t date, int64_t months, int32_t *out);
@@ -35,6 +37,10 @@ int32_t sb_add_months_timestamp(const SbType *type, int64_t timestamp, int64_t m
 int64_t sb_days_between(int32_t from, int32_t to);
 int32_t sb_last_day_date(int32_t date, int32_t *out);
 int64_t sb_days_in_month_date(int32_t date);
+int64_t sb_months_between(int32_t from, int32_t to);
+int64_t sb_years_between(int32_t from, int32_t to);
+int32_t sb_make_timestamp(int64_t year, int64_t month, int64_t day, int64_t hour, int64_t minute,
+                          int64_t second, int64_t *out);
 bool sb_is_leap_year(int64_t year);
 
 int32_t sb_date_zone(const SbType *type, int64_t timestamp, const SbZone *zone, int32_t *out);
@@ -43,15 +49,20 @@ int32_t sb_to_utc(const SbType *type, int64_t local, const SbZone *zone, int64_t
 int64_t sb_zone_offset_at(const SbType *type, int64_t timestamp, const SbZone *zone);
 
 double sb_seconds(int64_t duration);
+double sb_milliseconds(int64_t duration);
 double sb_minutes(int64_t duration);
 double sb_hours(int64_t duration);
 double sb_days(int64_t duration);
 int64_t sb_microseconds(int64_t duration);
 int32_t sb_from_seconds(double seconds, int64_t *out);
 int64_t sb_epoch(const SbType *type, int64_t timestamp);
+int32_t sb_epoch_ms(const SbType *type, int64_t timestamp, int64_t *out);
 int32_t sb_epoch_us(const SbType *type, int64_t timestamp, int64_t *out);
+int32_t sb_epoch_ns(const SbType *type, int64_t timestamp, int64_t *out);
 int32_t sb_from_epoch(int64_t seconds, int64_t *out);
+int32_t sb_from_epoch_ms(int64_t millis, int64_t *out);
 int64_t sb_from_epoch_us(int64_t micros);
+int64_t sb_from_epoch_ns(int64_t nanos);  // A timestamp[ns].
 
 // ---- by format (stdlib/date_format.c) -----------------------------------------------------------
 
@@ -61,7 +72,14 @@ int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp,
 int32_t sb_format_zone(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
                        const SbZone *zone, SbStr *out);
 int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out);
-int32_t sb_parse_timestamp(SbStr text, SbStr format, int64_t *out);
-int32_t sb_parse_timestamp_zone(SbStr text, SbStr format, const SbZone *zone, int64_t *out);
+
+#define DECLARE_PARSE(name)                                                                       \
+    int32_t sb_parse_##name(SbStr text, SbStr format, int64_t *out);                              \
+    int32_t sb_parse_##name##_zone(SbStr text, SbStr format, const SbZone *zone, int64_t *out);
+DECLARE_PARSE(timestamp_s)
+DECLARE_PARSE(timestamp_ms)
+DECLARE_PARSE(timestamp)
+DECLARE_PARSE(timestamp_ns)
+#undef DECLARE_PARSE
 
 #endif

@@ -103,7 +103,7 @@ bool date_from_civil(int64_t year, int64_t month, int64_t day, int64_t *days) {
 }
 
 void date_print(TextBuf *buf, int64_t days) {
-    int64_t year = 1970 + days / 366;  // Not past the right year on either side by much.
+    int64_t year = 1970 + (int64_t)((__int128)days * 400 / 146097);  // Within a year of it.
     while (days_before_year(year) - days_before_year(1970) > days) year--;
     while (days_before_year(year + 1) - days_before_year(1970) <= days) year++;
     days -= days_before_year(year) - days_before_year(1970);
@@ -115,11 +115,12 @@ void date_print(TextBuf *buf, int64_t days) {
 }
 
 static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static int64_t floor_rest(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
 
 static void print_timestamp(TextBuf *buf, TimeUnit unit, int64_t at) {
     int64_t per_second = unit_per_second(unit);
-    int64_t second = floor_divide(at, per_second), fraction = at - second * per_second;
-    int64_t day = floor_divide(second, 86400), clock = second - day * 86400;
+    int64_t second = floor_divide(at, per_second), fraction = floor_rest(at, per_second);
+    int64_t day = floor_divide(second, 86400), clock = floor_rest(second, 86400);
     date_print(buf, day);
     text_buf_format(buf, "T%02lld:%02lld:%02lld", (long long)(clock / 3600),
                     (long long)(clock / 60 % 60), (long long)(clock % 60));
