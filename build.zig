@@ -259,6 +259,7 @@ const stdlib: []const []const u8 = &.{
     "json_put.c",
     "json_read.c",
     "json_row.c",
+    "json_form.c",
     "text_out.c",
     "string.c",
     "string_make.c",

@@ -16,7 +16,7 @@ typedef struct TextRow {
     Val *straight;    // CSV: by hidden column, i1: its columns stand side by side in the file.
     Val  dialect;     // CSV: SbCsvDialect constant.
     Val *slots;       // JSON: by column, address of its SbJsonSlot; null where it is not read.
-    Val  shape;       // JSON: constant; `slot_memory`: SbJsonSlot[].
+    Val  form;        // JSON: SbJsonForm; `slot_memory`: SbJsonSlot[].
     Val  slot_memory;
     uint32_t *slot_numbers;
 } TextRow;

@@ -31,9 +31,12 @@ static void open_jsonl(Emit *e, TextRow *row) {
     part_add(e, &shape, offsetof(SbJsonShape, keys), list, 8);
     part_add(e, &shape, offsetof(SbJsonShape, count), emit_i32(e, count), 4);
     part_add(e, &shape, offsetof(SbJsonShape, lengths), emit_i64(e, (int64_t)lengths), 8);
-    row->shape = constant(e, parts_struct(e, &shape, sizeof(SbJsonShape)), "shape");
     row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (count + 1)),
                                    "slots");
+    row->form = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbJsonForm) / 8), "form");
+    emit_callv(e, "sb_json_form_open", e->type_void, arg(row->form),
+               arg(constant(e, parts_struct(e, &shape, sizeof(SbJsonShape)), "shape")),
+               arg(row->slot_memory));
 }
 
 static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
@@ -50,9 +53,8 @@ static void begin_jsonl(Emit *e, TextRow *row) {
 static void judge_jsonl(Emit *e, Frame *frame) {
     TextRow *row = frame->text;
     Val line = emit_index(e, e->i8, row->text, row->begin);
-    Val status = emit_callv(e, "sb_json_row", e->i32, arg(emit_call_context(e)), arg(line),
-                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")), arg(row->shape),
-                            arg(row->slot_memory));
+    Val status = emit_callv(e, "sb_json_row_like", e->i32, arg(emit_call_context(e)), arg(line),
+                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")), arg(row->form));
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
     emit_column_fault_if(e, frame->step, TEXT(""), bad, status, (Detail){0});
 }

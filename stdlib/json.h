@@ -49,6 +49,42 @@ static inline uint64_t sb_json_head(SbStr name) {
 int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonShape *shape,
                     SbJsonSlot *slots);
 
+// A line's form: the texts between its values, as stdlib/json_form.c tells.
+enum { SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8 };
+
+typedef struct SbJsonFormPart {
+    const char *text;  // Before a value, in the line that was learnt.
+    uint32_t    len;
+    uint32_t    slot;  // The value's, or UINT32_MAX.
+} SbJsonFormPart;
+
+typedef struct SbJsonFormPlace {
+    uint32_t part, offset;  // In the text before the part's value; part == count: in the tail.
+} SbJsonFormPlace;
+
+typedef struct SbJsonFormObject {
+    uint32_t        slot;
+    SbJsonFormPlace open, close;
+    const char     *last;  // Behind it in the line that was learnt.
+} SbJsonFormObject;
+
+typedef struct SbJsonForm {
+    const SbJsonShape *shape;
+    SbJsonSlot        *slots;         // By key of the shape.
+    uint32_t           count;         // Parts; 0: no form yet.
+    uint32_t           object_count;  // Wanted objects.
+    uint32_t           misses, rest;  // Lines to pass before a form is learnt again.
+    SbStr              tail;          // Behind the last value.
+    SbJsonFormPart     parts[SB_JSON_FORM_PARTS];
+    SbJsonFormObject   objects[SB_JSON_FORM_OBJECTS];
+} SbJsonForm;
+
+void sb_json_form_open(SbJsonForm *form, const SbJsonShape *shape, SbJsonSlot *slots);
+
+// As sb_json_row, into form->slots, and faster for lines that have the form of one before. Lines
+// that were good must stay where they are as long as the form is used.
+int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForm *form);
+
 // ---- reading values whose grammar was checked --------------------------------------------------
 
 // A whole field of CSV, or an argument, as one value with white space around it at most: fills the

@@ -71,6 +71,9 @@ int32_t sb_json_check(const SbJsonSlot *slot) {
     if (slot->twice) return SB_FAULT_DUPLICATE_KEY;
     bool nested = slot->kind >= SB_JSON_ARRAY;
     if (!nested && !slot->escapes) return SB_OK;
+    // Too short to be too deep.
+    bool shallow = nested && slot->len < 2 * SB_JSON_DEPTH_MAX;
+    if (shallow && !memchr(slot->ptr, '\\', (size_t)slot->len)) return SB_OK;
     int64_t depth = 0;
     for (const char *at = slot->ptr, *end = at + slot->len; at < end;) {
         if (*at == '"') {
@@ -122,23 +125,22 @@ int32_t sb_json_compact(SbCall *call, const SbJsonSlot *slot, SbStr *out) {
 
 // What a checked value at `at` is.
 static SbJsonSlot slot_at(const char *at, const char *end) {
-    const char *stop = sb_json_value_end(at, end);
-    SbJsonSlot slot = {.ptr = at, .len = stop - at};
-    size_t len = (size_t)slot.len;
+    SbJsonSlot slot = {.ptr = at, .whole = 1};
     switch (*at) {
     case '"':
         slot.kind = SB_JSON_STRING;
-        slot.escapes = memchr(at, '\\', len) != nullptr;
-        break;
+        slot.len = sb_json_string_skip(at, &slot.escapes) - at;
+        return slot;
     case '{': slot.kind = SB_JSON_OBJECT; break;
     case '[': slot.kind = SB_JSON_ARRAY; break;
     case 'n': slot.kind = SB_JSON_NULL; break;
     case 't': slot.kind = SB_JSON_TRUE; break;
     case 'f': slot.kind = SB_JSON_FALSE; break;
-    default:
-        slot.kind = SB_JSON_NUMBER;
-        slot.whole = !memchr(at, '.', len) && !memchr(at, 'e', len) && !memchr(at, 'E', len);
+    default: slot.kind = SB_JSON_NUMBER;
     }
+    slot.len = sb_json_value_end(at, end) - at;
+    for (int64_t i = 0; slot.kind == SB_JSON_NUMBER && i < slot.len; i++)
+        if (at[i] == '.' || (at[i] | 0x20) == 'e') slot.whole = 0;
     return slot;
 }
 
@@ -218,17 +220,13 @@ static int32_t read_list(SbCall *call, const SbType *type, const SbJsonSlot *slo
     return SB_OK;
 }
 
-// The field of this key (a string with its quotes), or -1.
-static int32_t find_field(SbCall *call, const SbType *type, SbStr quoted, int64_t *field) {
-    SbStr name = {quoted.ptr + 1, quoted.len - 2};
+// The field of this key (a string), or -1.
+static int32_t find_field(SbCall *call, const SbType *type, const SbJsonSlot *key, int64_t *field) {
+    SbStr name;
     *field = -1;
-    if (memchr(name.ptr, '\\', (size_t)name.len)) {
-        SbJsonSlot slot = {quoted.ptr, quoted.len, .kind = SB_JSON_STRING, .escapes = 1};
-        int32_t status = sb_json_string(call, &slot, &name);
-        // A key with half of a surrogate pair is no field's.
-        if (status == SB_FAULT_LONE_SURROGATE) return SB_OK;
-        if (status) return status;
-    }
+    int32_t status = sb_json_string(call, key, &name);
+    // A key with half of a surrogate pair is no field's.
+    if (status) return status == SB_FAULT_LONE_SURROGATE ? SB_OK : status;
     for (uint32_t i = 0; i < type->field_count; i++) {
         SbStr wanted = type->fields[i].name;
         if (wanted.len != name.len) continue;
@@ -244,12 +242,11 @@ static int32_t read_struct(SbCall *call, const SbType *type, const SbJsonSlot *s
     for (uint32_t i = 0; i < type->field_count; i++) slots[i] = (SbJsonSlot){};
     const char *end = slot->ptr + slot->len;
     for (const char *at = sb_json_space(slot->ptr + 1, end); *at != '}';) {
-        const char *key = at;
+        const SbJsonSlot key = slot_at(at, end);
         int64_t field;
-        at = sb_json_string_end(at);
-        int32_t status = find_field(call, type, (SbStr){key, at - key}, &field);
+        int32_t status = find_field(call, type, &key, &field);
         if (status) return status;
-        at = sb_json_space(sb_json_space(at, end) + 1, end);  // Over the colon.
+        at = sb_json_space(sb_json_space(at + key.len, end) + 1, end);  // Over the colon.
         SbJsonSlot inner = slot_at(at, end);
         at = sb_json_space(at + inner.len, end);
         if (*at == ',') at = sb_json_space(at + 1, end);

@@ -2,7 +2,6 @@
 // are searched with vectors; nesting is one bit a level.
 #include "stdlib/json_text.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 enum { WORDS_HERE = 16 };  // 64 levels each, before scratch memory is asked for.
@@ -64,22 +63,12 @@ static const char *skip_escape(const Reader *reader, const char *at) {
     }
 }
 
-// A bit for each of 32 bytes that is a quote, a backslash or a control character.
-static inline uint32_t string_stops(const char *at) {
-    __m256i bytes = _mm256_loadu_si256((const __m256i *)at);
-    __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
-                                    _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
-    __m256i low = _mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f));
-    stops = _mm256_or_si256(stops, _mm256_cmpeq_epi8(low, bytes));
-    return (uint32_t)_mm256_movemask_epi8(stops);
-}
-
 // As skip_string, for any string.
 [[gnu::noinline]]
 static const char *skip_long_string(const Reader *reader, const char *at, uint8_t *escapes) {
     at++;
     while (at < reader->end) {
-        uint32_t stops = string_stops(at);
+        uint32_t stops = sb_json_string_stops(at);
         if (!stops) {
             at += 32;
             continue;
@@ -98,7 +87,7 @@ static const char *skip_long_string(const Reader *reader, const char *at, uint8_
 // Behind the closing quote of the string whose opening quote is at `at`; null when it is none.
 // Sets *escapes when there are any. Most strings are plain and short.
 static inline const char *skip_string(const Reader *reader, const char *at, uint8_t *escapes) {
-    const char *stop = at + 1 + _tzcnt_u32(string_stops(at + 1));  // 33 behind `at` for none.
+    const char *stop = at + 1 + _tzcnt_u32(sb_json_string_stops(at + 1));  // at + 33: none.
     if (stop < reader->end && *stop == '"') return stop + 1;
     return skip_long_string(reader, at, escapes);
 }
@@ -301,6 +290,11 @@ int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonSha
     at = read_members(&reader, at + 1, shape, slots);
     if (reader.memory_out) return SB_FAULT_TOO_LARGE;
     return at && sb_json_space(at, reader.end) == reader.end ? SB_OK : SB_FAULT_BAD_JSON;
+}
+
+const char *sb_json_skip(SbCall *call, const char *at, const char *end, SbJsonSlot *slot) {
+    Reader reader = {.end = end, .call = call};
+    return skip_value(&reader, at, slot);
 }
 
 int32_t sb_json_slot(SbCall *call, const char *ptr, int64_t len, SbJsonSlot *slot) {

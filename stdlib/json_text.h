@@ -4,6 +4,8 @@
 
 #include "stdlib/json.h"
 
+#include <immintrin.h>
+
 static inline const char *sb_json_space(const char *at, const char *end) {
     while (at < end && (uint8_t)*at <= ' ') {  // Mostly there is none.
         if (*at != ' ' && *at != '\t' && *at != '\n' && *at != '\r') break;
@@ -12,14 +14,39 @@ static inline const char *sb_json_space(const char *at, const char *end) {
     return at;
 }
 
-// Behind the closing quote of the valid string whose opening quote is at `at`.
+// A bit for each of 32 bytes that is a quote, a backslash or a control character.
+static inline uint32_t sb_json_string_stops(const char *at) {
+    __m256i bytes = _mm256_loadu_si256((const __m256i *)at);
+    __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
+                                    _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
+    __m256i low = _mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f));
+    stops = _mm256_or_si256(stops, _mm256_cmpeq_epi8(low, bytes));
+    return (uint32_t)_mm256_movemask_epi8(stops);
+}
+
+// Behind the closing quote of the valid string whose opening quote is at `at`. Sets *escapes when
+// there are any.
+static inline const char *sb_json_string_skip(const char *at, uint8_t *escapes) {
+    for (at++;;) {
+        uint32_t stops = sb_json_string_stops(at);
+        at += stops ? _tzcnt_u32(stops) : 32;
+        if (!stops) continue;
+        if (*at == '"') return at + 1;
+        *escapes = 1;
+        at += 2;
+    }
+}
+
 static inline const char *sb_json_string_end(const char *at) {
-    for (at++; *at != '"'; at++) at += *at == '\\';
-    return at + 1;
+    uint8_t escapes;
+    return sb_json_string_skip(at, &escapes);
 }
 
 // Behind the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
 const char *sb_json_value_end(const char *at, const char *end);
+
+// Behind any value at `at` < end, its slot filled; null when its grammar is wrong or memory is out.
+const char *sb_json_skip(SbCall *call, const char *at, const char *end, SbJsonSlot *slot);
 
 // Four hexadecimal digits, or -1.
 static inline int32_t sb_json_hex4(const char *at) {

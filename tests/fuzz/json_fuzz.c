@@ -68,6 +68,22 @@ static SbJsonShape make_shape(SbJsonKey *keys) {
     return shape;
 }
 
+// Lines read by the form of those before them, and one by one.
+static void check_forms(const char *text, int64_t len, const SbJsonShape *shape) {
+    SbJsonSlot slots[4], like[4];
+    SbJsonForm form;
+    sb_json_form_open(&form, shape, like);
+    for (const char *at = text, *end = text + len; at < end;) {
+        const char *feed = memchr(at, '\n', (size_t)(end - at));
+        int64_t line = (feed ? feed : end) - at;
+        int32_t status = sb_json_row(&call, at, line, shape, slots);
+        require(sb_json_row_like(&call, at, line, &form) == status);
+        for (uint32_t i = 0; status == SB_OK && i < shape->count; i++)
+            require(memcmp(&slots[i], &like[i], offsetof(SbJsonSlot, twice) + 1) == 0);
+        at += line + 1;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const int64_t len = (int64_t)size;
     SbJsonKey keys[4];
@@ -79,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memset(text + size, size ? data[size - 1] : '"', SB_SLACK);
     if (sb_utf8_valid(text, len)) {
         bool object = oracle_is_object(text, text + len);
+        check_forms(text, len, &shape);
         require((sb_json_row(&call, text, len, &shape, slots) == SB_OK) == object);
         if (object && !memchr(text, '\\', size)) {
             require(oracle_slots_agree(text, text + len, &shape, slots));

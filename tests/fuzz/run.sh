@@ -13,7 +13,7 @@ mkdir -p "$work"
 sources_of() {
     case $1 in
     csv) echo stdlib/csv_*.c stdlib/utf8.c runtime/scratch.c ;;
-    json) echo stdlib/json_p*.c stdlib/json_r*.c stdlib/text_out.c stdlib/number*.c stdlib/date*.c \
+    json) echo stdlib/json_[fpr]*.c stdlib/text_out.c stdlib/number*.c stdlib/date*.c \
         stdlib/decimal.c stdlib/zone*.c stdlib/utf8.c runtime/scratch.c ;;
     regex) echo stdlib/regex*.c stdlib/utf8.c runtime/scratch.c ;;
     ir_read) echo ir/*.c ir/passes/*.c ;;

@@ -172,6 +172,63 @@ static void random_lines_agree(void) {
     CHECK(good > 10000);
 }
 
+// `first` with some of its scalar values replaced and, once in four, a wrong byte.
+static int64_t vary(const char *first, int64_t len, char *out) {
+    static const char *scalars[] = {"1", "-2.50", "true", "\"\"", "\"a,}\"", "[1,\"b\"]",
+                                    "\"thirty and more characters without an escape\"", "\"\\n\"",
+                                    "1e5", "01", "7.", "-", "{\"a\":1}", "[1,[2]]", "\"open"};
+    char *start = out;
+    for (int64_t i = 0; i < len; i++) {
+        *out++ = first[i];
+        bool value = first[i] == ':' && (first[i + 1] == '"' || first[i + 1] == '1');
+        if (!value || random_below(2)) continue;
+        int64_t end = i + 1;
+        while (end < len && first[end] != ',' && first[end] != '}') end++;
+        const char *scalar = scalars[random_below(random_below(4) ? 7 : 15)];
+        out = memcpy(out, scalar, strlen(scalar)), out += strlen(scalar);
+        i = end - 1;
+    }
+    int64_t made = out - start;
+    bool spoil = random_below(4) == 0;
+    if (spoil) start[random_below((uint32_t)made)] = "{}[],:\"\\e1. "[random_below(12)];
+    for (int i = 0; i < SB_SLACK; i++) *out++ = "}\"]0"[random_below(4)];
+    return made;
+}
+
+static void lines_of_one_form_agree(void) {
+    enum { LINES = 8 };
+    static char first[1 << 16], lines[LINES][1 << 18];
+    SbJsonKey keys[5];
+    SbJsonSlot slots[5], like[5];
+    SbJsonShape shape = make_shape(keys);
+    SbJsonForm form;
+    int hits = 0, bad = 0;
+    for (int round = 0; round < 20000 && !unit_failures; round++) {
+        uint64_t seed = state;
+        sb_json_form_open(&form, &shape, like);
+        char *end = first;
+        for (uint32_t i = 1 + random_below(7), n = 0; n < i; n++) {
+            end += sprintf(end, "%c\"%s\":", n ? ',' : '{', key_names[random_below(5)]);
+            end = put_random(end, 3);
+        }
+        *end++ = '}';
+        memset(end, ' ', SB_SLACK);
+        sb_json_row_like(&call, first, end - first, &form);
+        for (int i = 0; i < LINES; i++) {
+            int64_t len = vary(first, end - first, lines[i]);
+            int32_t status = sb_json_row(&call, lines[i], len, &shape, slots);
+            bool same = sb_json_row_like(&call, lines[i], len, &form) == status;
+            for (uint32_t k = 0; status == SB_OK && k < shape.count; k++)
+                same &= memcmp(&slots[k], &like[k], offsetof(SbJsonSlot, twice) + 1) == 0;
+            CHECK_SAYS(same, "state %llx: %.*s", (unsigned long long)seed, (int)len, lines[i]);
+            hits += form.count && !form.misses;
+            bad += status != SB_OK;
+        }
+        sb_scratch_rewind(&call);
+    }
+    CHECK(hits > 20000 && bad > 5000);
+}
+
 static void nesting_has_no_limit(void) {
     enum { DEPTH = 3000000 };
     char *text = malloc(2 * DEPTH + 64 + SB_SLACK);
@@ -390,6 +447,7 @@ static const UnitTest tests[] = {
     {"keys_are_found", keys_are_found},
     {"bad_lines_are_refused", bad_lines_are_refused},
     {"random_lines_agree", random_lines_agree},
+    {"lines_of_one_form_agree", lines_of_one_form_agree},
     {"nesting_has_no_limit", nesting_has_no_limit},
     {"strings_are_unescaped", strings_are_unescaped},
     {"strings_come_back", strings_come_back},
