@@ -44,6 +44,8 @@ static Val order_bits(Emit *e, const Type *base, Value value) {
     return LLVMBuildXor(e->b, wide, emit_i64(e, INT64_MIN), "");
 }
 
+enum { PREFIX_BITS = 128 };  // Of SbBreaker.prefix and prefix_more.
+
 // How many bits of a key the prefix takes if there is room; the whole value but for texts.
 static uint32_t prefix_bits(const Type *base) {
     enum { F32_BITS = 35 };  // As f64: of its 52 bits behind the exponent a f32 uses 23.
@@ -57,14 +59,14 @@ static bool fits_prefix(Emit *e, const Type *base) {
     return !type_is_bytes(base) && !type_is_nested(base) && emit_type(e, base) != e->i128;
 }
 
-// How many keys the prefix of emit_prefix decides alone.
+// How many keys the prefixes of emit_prefix decide alone.
 static uint32_t keys_decided(Emit *e, const Breaker *breaker) {
     uint32_t used = 0, k = 0;
     for (; k < breaker->key_count; k++) {
         const Type *type = breaker->slots[k].type, *base = type_base(type);
         if (!fits_prefix(e, base)) break;
         used += prefix_bits(base) + type->nullable;
-        if (used > 64) break;
+        if (used > PREFIX_BITS) break;
     }
     return k;
 }
@@ -91,28 +93,77 @@ static Val prefix_part(Emit *e, const Type *base, Value value, bool descending) 
     return value.valid ? LLVMBuildSelect(e->b, value.valid, bits, emit_i64(e, 0), "") : bits;
 }
 
-// As much of the keys as 64 bits hold, the first one on top: for each a bit that tells nulls apart,
-// if there can be any, then the value. The last one may be cut.
-static Val emit_prefix(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
-    Val fn = begin_function(e, "prefix", index, e->i64, 1), all = emit_i64(e, 0);
+static Val shift_up(Emit *e, Val bits, uint32_t count) {
+    Ty wide = LLVMTypeOf(bits);
+    return LLVMBuildShl(e->b, bits, LLVMConstInt(wide, count, false), "");
+}
+
+static Val shift_down(Emit *e, Val bits, uint32_t count) {
+    Ty wide = LLVMTypeOf(bits);
+    return LLVMBuildLShr(e->b, bits, LLVMConstInt(wide, count, false), "");
+}
+
+// The bytes of a text behind the first eight.
+static Value text_rest(Emit *e, Value text) {
+    enum { FIRST = 8 };
+    Val more = LLVMBuildICmp(e->b, LLVMIntSGT, text.b, emit_i64(e, FIRST), "");
+    Val len = LLVMBuildSub(e->b, text.b, emit_i64(e, FIRST), "");
+    text.b = LLVMBuildSelect(e->b, more, len, emit_i64(e, 0), "");
+    text.a = LLVMBuildSelect(e->b, more, emit_offset(e, text.a, FIRST), text.a, "");
+    return text;
+}
+
+// The bits of a value left-aligned in 128; null: it has none.
+static Val prefix_wide(Emit *e, const Type *base, Value value, bool descending) {
+    Val bits = prefix_part(e, base, value, descending);
+    if (!bits) return nullptr;
+    Val wide = shift_up(e, LLVMBuildZExt(e->b, bits, e->i128, ""), 64);
+    if (!type_is_bytes(base)) return wide;
+    Val rest = prefix_part(e, base, text_rest(e, value), descending);
+    return LLVMBuildOr(e->b, wide, LLVMBuildZExt(e->b, rest, e->i128, ""), "");
+}
+
+// As much of the keys as 128 bits hold, the first one on top: for each a bit that tells nulls
+// apart, if there can be any, then the value. The last one may be cut.
+static Val emit_keys(Emit *e, const Breaker *breaker, const Op *op, Val entry) {
+    Val all = LLVMConstNull(e->i128);
     uint32_t used = 0;
-    for (uint32_t k = 0; k < breaker->key_count && used < 64; k++) {
+    for (uint32_t k = 0; k < breaker->key_count && used < PREFIX_BITS; k++) {
         SortKey key = op->sort.keys[k];
         const Type *base = type_base(breaker->slots[k].type);
-        Value value = slot_load(e, &breaker->slots[k], LLVMGetParam(fn, 0));
+        Value value = slot_load(e, &breaker->slots[k], entry);
         if (value.valid) {
             Val late = key.nulls_first ? value.valid : LLVMBuildNot(e->b, value.valid, "");
-            Val bit = LLVMBuildZExt(e->b, late, e->i64, "");
-            all = LLVMBuildOr(e->b, all, LLVMBuildShl(e->b, bit, emit_i64(e, 63 - used++), ""), "");
+            Val bit = LLVMBuildZExt(e->b, late, e->i128, "");
+            all = LLVMBuildOr(e->b, all, shift_up(e, bit, PREFIX_BITS - 1 - used++), "");
         }
-        Val bits = used < 64 ? prefix_part(e, base, value, key.descending) : nullptr;
-        if (bits)
-            all = LLVMBuildOr(e->b, all, LLVMBuildLShr(e->b, bits, emit_i64(e, used), ""), "");
+        Val bits = used < PREFIX_BITS ? prefix_wide(e, base, value, key.descending) : nullptr;
+        if (bits) all = LLVMBuildOr(e->b, all, shift_down(e, bits, used), "");
         if (!fits_prefix(e, base)) break;
         used += prefix_bits(base);
     }
-    LLVMBuildRet(e->b, all);
+    return all;
+}
+
+// `shift` 64: the first 64 bits of the keys; 0: those that follow.
+static Val emit_prefix(Emit *e, const Breaker *breaker, uint32_t index, uint32_t shift) {
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    Val fn = begin_function(e, shift ? "prefix" : "prefix_more", index, e->i64, 1);
+    Val keys = emit_keys(e, breaker, op, LLVMGetParam(fn, 0));
+    LLVMBuildRet(e->b, LLVMBuildTrunc(e->b, shift_down(e, keys, shift), e->i64, ""));
     return fn;
+}
+
+// Do the keys go on behind 64 bits?
+static bool has_more(Emit *e, const Breaker *breaker) {
+    uint32_t used = 0;
+    for (uint32_t k = 0; k < breaker->key_count && used <= 64; k++) {
+        const Type *type = breaker->slots[k].type, *base = type_base(type);
+        if (type_is_bytes(base)) return true;
+        if (!fits_prefix(e, base)) return false;
+        used += prefix_bits(base) + type->nullable;
+    }
+    return used > 64;
 }
 
 // A shuffle's rows carry their draw as the hash.
@@ -172,7 +223,7 @@ static void compare_key(Emit *e, const Slot *slot, SortKey key, Val x, Val y) {
     emit_at(e, end);
 }
 
-// Compares rows of one prefix: by the keys that it does not hold. Null: it holds all.
+// Compares rows of equal prefixes: by the keys that those do not hold. Null: they hold all.
 static Val emit_compare_rows(Emit *e, const Breaker *breaker, const Op *op, uint32_t index) {
     uint32_t decided = keys_decided(e, breaker);
     if (decided == breaker->key_count) return nullptr;
@@ -191,8 +242,10 @@ BreakerFns emit_breaker(Emit *e, uint32_t index) {
     case BREAK_GROUP: return (BreakerFns){.merge = emit_group_merge(e, index)};
     case BREAK_SORT:
         if (op->kind == OP_SHUFFLE) return (BreakerFns){.prefix = emit_draw(e, index)};
-        return (BreakerFns){.prefix = emit_prefix(e, breaker, op, index),
-                            .compare = emit_compare_rows(e, breaker, op, index)};
+        return (BreakerFns){
+            .prefix = emit_prefix(e, breaker, index, 64),
+            .prefix_more = has_more(e, breaker) ? emit_prefix(e, breaker, index, 0) : nullptr,
+            .compare = emit_compare_rows(e, breaker, op, index)};
     case BREAK_JOIN: return (BreakerFns){.equal = emit_join_equal(e, breaker, index)};
     case BREAK_EDGE: break;
     }

@@ -290,6 +290,8 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
         PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));
     if (data->breakers[index].prefix)
         PART(&parts, SbBreaker, prefix, external(e, "sb_prefix_%u", index, level));
+    if (data->breakers[index].prefix_more)
+        PART(&parts, SbBreaker, prefix_more, external(e, "sb_prefix_more_%u", index, level));
     if (data->breakers[index].compare)
         PART(&parts, SbBreaker, compare, external(e, "sb_compare_%u", index, level));
     if (data->breakers[index].equal)

@@ -70,7 +70,7 @@ void  slot_store(Emit *e, const Slot *slot, Value value, Val entry);
 // Functions of breakers (emit_breaker.c): merge, prefix, compare, equal; null where a breaker has
 // none.
 typedef struct BreakerFns {
-    Val merge, prefix, compare, equal;
+    Val merge, prefix, prefix_more, compare, equal;
 } BreakerFns;
 
 BreakerFns emit_breaker(Emit *e, uint32_t index);

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SB_ABI_VERSION = 1, SB_SLACK = 64 };
+enum { SB_ABI_VERSION = 2, SB_SLACK = 64 };
 
 // ---- values -------------------------------------------------------------------------------
 
@@ -291,9 +291,11 @@ typedef struct SbBreaker {
     uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
     // GROUP: adds `from` (of another thread's table) to `into`. A status; nonzero fails the job.
     int32_t (*merge)(SbCall *call, SbGroups *into, SbEntry *from);
-    // SORT: the first eight bytes of the key as a number that orders the same way, or 0; and the
-    // whole comparison without the order key. < 0, 0, > 0.
+    // SORT: the first 64 bits of the keys as a number that orders the same way, the 64 behind them
+    // (null: there are none), and a comparison, < 0, 0, > 0, that decides what those leave open
+    // (null: nothing).
     uint64_t (*prefix)(const SbEntry *entry);
+    uint64_t (*prefix_more)(const SbEntry *entry);
     int32_t (*compare)(const SbEntry *a, const SbEntry *b);
     // JOIN: are the keys equal?
     int32_t (*equal)(const SbEntry *a, const SbEntry *b);

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { RADIX_BITS = 6, RADIXES = 1 << RADIX_BITS, SERIAL_GROUPS_MAX = 1 << 15 };
 
@@ -23,7 +22,7 @@ struct SbBreakerState {
     SbGroups *merged;         // GROUP: RADIXES tables when the parts were merged in parallel.
     const SbEntry **entries;  // After finish.
     int64_t   count;
-    int64_t   charged;        // Entries, sort items, slots.
+    int64_t   charged;        // Entries, slots.
     int64_t   rows_in;
     SbTable   table;
     _Atomic int32_t status;   // The first fault of a parallel step.
@@ -33,32 +32,16 @@ static bool is_group(const SbBreakerState *breaker) {
     return breaker->what->kind == SB_BREAK_GROUP;
 }
 
-// Arrays as long as a sort are touched in random order: each small page would be a fault.
-static void advise_huge(char *memory, int64_t bytes) {
-    enum : int64_t { HUGE_PAGE = 2 * 1024 * 1024 };
-    int64_t before = -(int64_t)(intptr_t)memory & (HUGE_PAGE - 1);
-    int64_t whole = (bytes - before) & -HUGE_PAGE;
-    if (whole > 0) madvise(memory + before, (size_t)whole, MADV_HUGEPAGE);
-}
-
 static void *charged_alloc(SbBreakerState *breaker, int64_t count, size_t size) {
     int64_t bytes = count * (int64_t)size;
     if (!sb_memory_charge(breaker->memory, bytes)) return nullptr;
-    void *memory = calloc((size_t)(count ? count : 1), size);
+    void *memory = sb_memory_pages(bytes);
     if (!memory) {
         sb_memory_release(breaker->memory, bytes);
         return nullptr;
     }
     breaker->charged += bytes;
-    advise_huge(memory, bytes);
     return memory;
-}
-
-static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, size_t size) {
-    if (!memory) return;
-    free(memory);
-    sb_memory_release(breaker->memory, count * (int64_t)size);
-    breaker->charged -= count * (int64_t)size;
 }
 
 SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory) {
@@ -223,56 +206,18 @@ static void list_entries(const SbBreakerState *breaker, const SbEntry **out) {
     }
 }
 
-typedef struct Keying {
-    SbBreakerState *breaker;
-    SbSortItem     *items;
-    uint32_t        chunks;
-} Keying;
-
-static void chunk_of(const Keying *keying, uint32_t chunk, int64_t *begin, int64_t *end) {
-    *begin = keying->breaker->count * chunk / keying->chunks;
-    *end = keying->breaker->count * (chunk + 1) / keying->chunks;
-}
-
-static void key_chunk(void *arg, uint32_t chunk, uint32_t thread) {
-    (void)thread;
-    Keying *keying = arg;
-    const SbBreaker *what = keying->breaker->what;
-    bool by_key = what->kind == SB_BREAK_SORT && what->prefix;
-    int64_t begin, end;
-    chunk_of(keying, chunk, &begin, &end);
-    for (int64_t i = begin; i < end; i++) {
-        const SbEntry *entry = keying->breaker->entries[i];
-        uint64_t key = by_key ? what->prefix(entry)
-                              : what->kind == SB_BREAK_SORT ? 0 : entry->order;
-        keying->items[i] = (SbSortItem){key, entry};
-    }
-}
-
-static void unkey_chunk(void *arg, uint32_t chunk, uint32_t thread) {
-    (void)thread;
-    Keying *keying = arg;
-    int64_t begin, end;
-    chunk_of(keying, chunk, &begin, &end);
-    for (int64_t i = begin; i < end; i++) keying->breaker->entries[i] = keying->items[i].entry;
-}
+static uint64_t order_of(const SbEntry *entry) { return entry->order; }
 
 static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
+    const SbBreaker *what = breaker->what;
+    bool sorts = what->kind == SB_BREAK_SORT;
+    const SbSortBy by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
+                              : (SbSortBy){.prefix = order_of};
     breaker->count = count_entries(breaker);
     breaker->entries = charged_alloc(breaker, breaker->count, sizeof *breaker->entries);
-    SbSortItem *items = charged_alloc(breaker, breaker->count * 2, sizeof *items);
-    if (breaker->entries && items) {
-        list_entries(breaker, breaker->entries);
-        Keying keying = {breaker, items, parallel->threads * 4};
-        parallel->each(parallel, keying.chunks, key_chunk, &keying);
-        bool sorts = breaker->what->kind == SB_BREAK_SORT;
-        sb_sort(items, items + breaker->count, breaker->count,
-                sorts ? breaker->what->compare : nullptr, parallel);
-        parallel->each(parallel, keying.chunks, unkey_chunk, &keying);
-    }
-    int32_t status = breaker->entries && items ? SB_OK : SB_FAULT_TOO_LARGE;
-    charged_free(breaker, items, breaker->count * 2, sizeof *items);
-    return status;
+    if (!breaker->entries) return SB_FAULT_TOO_LARGE;
+    list_entries(breaker, breaker->entries);
+    return sb_sort(breaker->entries, breaker->count, &by, breaker->memory, parallel);
 }
 
 // ---- join tables -------------------------------------------------------------------------------

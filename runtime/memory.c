@@ -2,6 +2,8 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 void sb_memory_open(SbMemory *memory, int64_t limit) {
     memory->limit = limit;
@@ -27,4 +29,14 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
 void sb_memory_release(SbMemory *memory, int64_t bytes) {
     int64_t before = atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
     assert(before >= bytes);
+}
+
+void *sb_memory_pages(int64_t bytes) {
+    enum : int64_t { HUGE_PAGE = 2 * 1024 * 1024 };
+    char *memory = calloc(1, (size_t)(bytes ? bytes : 1));
+    if (!memory) return nullptr;
+    int64_t before = -(int64_t)(intptr_t)memory & (HUGE_PAGE - 1);
+    int64_t whole = (bytes - before) & -HUGE_PAGE;
+    if (whole > 0) madvise(memory + before, (size_t)whole, MADV_HUGEPAGE);
+    return memory;
 }

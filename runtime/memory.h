@@ -15,4 +15,8 @@ void sb_memory_open(SbMemory *memory, int64_t limit);
 bool sb_memory_charge(SbMemory *memory, int64_t bytes);
 void sb_memory_release(SbMemory *memory, int64_t bytes);
 
+// `bytes` of zeroes, for long arrays: huge pages where there can be some, since such arrays are
+// touched in random order and each small page would be a fault. free() gives them back.
+void *sb_memory_pages(int64_t bytes);
+
 #endif

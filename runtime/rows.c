@@ -65,7 +65,7 @@ SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
 
 const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len) {
     (void)task;
-    char *copy = sb_slab_alloc(&rows->state->texts, len);
+    char *copy = sb_slab_text(&rows->state->texts, len);
     if (copy && len) memcpy(copy, ptr, (size_t)len);
     return copy;
 }

@@ -83,7 +83,7 @@ int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *memory) {
     if (type->kind == SB_LIST) return list_copy(slab, type->elem, (SbList *)(void *)value);
     if (type->kind == SB_STR || type->kind == SB_BYTES || type->kind == SB_JSON) {
         SbStr *text = (SbStr *)(void *)value;
-        char *copy = sb_slab_alloc(slab, text->len);
+        char *copy = sb_slab_text(slab, text->len);
         if (!copy) return SB_FAULT_TOO_LARGE;
         if (text->len) memcpy(copy, text->ptr, (size_t)text->len);
         text->ptr = copy;

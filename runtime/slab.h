@@ -20,14 +20,20 @@ void sb_slab_close(SbSlab *slab);
 // pages). False: the account does not hold it.
 bool sb_slab_grow(SbSlab *slab, int64_t bytes);
 
-// `bytes` aligned to 16, not zeroed, with SB_SLACK readable bytes behind. nullptr: over the limit.
-static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
-    int64_t rounded = (bytes + 15) & ~INT64_C(15);
+// `bytes` of text, not zeroed, with SB_SLACK readable bytes behind. nullptr: over the limit.
+static inline char *sb_slab_text(SbSlab *slab, int64_t bytes) {
     // >=: no bytes of a slab without a block have an address too.
-    if (rounded >= slab->end - slab->at && !sb_slab_grow(slab, rounded)) return nullptr;
+    if (bytes >= slab->end - slab->at && !sb_slab_grow(slab, bytes)) return nullptr;
     char *at = slab->at;
-    slab->at += rounded;
+    slab->at += bytes;
     return at;
+}
+
+// The same, aligned to 16.
+static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
+    slab->at += -(intptr_t)slab->at & 15;
+    if (slab->at > slab->end) slab->at = slab->end;
+    return sb_slab_text(slab, (bytes + 15) & ~INT64_C(15));
 }
 
 // Copies into the slab what a nested value (of memory layout, at `value`) points to. A status.

@@ -1,19 +1,20 @@
-// Sort: brings items into order by (key, compare, order key), on all threads.
+// Sort: brings entries into order by (prefix, prefix_more, compare, order key), on all threads.
 #ifndef SBC_RUNTIME_SORT_H
 #define SBC_RUNTIME_SORT_H
 
 #include "runtime/breaker.h"
 
-typedef struct SbSortItem {
-    uint64_t       key;
-    const SbEntry *entry;
-} SbSortItem;
+// What each decides among those that are equal by the ones before; null: nothing. The order key is
+// the last.
+typedef struct SbSortBy {
+    uint64_t (*prefix)(const SbEntry *entry);
+    uint64_t (*prefix_more)(const SbEntry *entry);
+    int32_t (*compare)(const SbEntry *a, const SbEntry *b);
+} SbSortBy;
 
-typedef int32_t SbCompareFn(const SbEntry *a, const SbEntry *b);
-
-// Sorts `items`; `spare` has room for as many. `compare` decides among equal keys (null: the order
-// key alone does), the order key last. The result is in `items`.
-void sb_sort(SbSortItem *items, SbSortItem *spare, int64_t count, SbCompareFn *compare,
-             SbParallel *parallel);
+// SB_OK, or SB_FAULT_TOO_LARGE when the account does not hold what it needs: 17 bytes an entry and
+// a little.
+int32_t sb_sort(const SbEntry **entries, int64_t count, const SbSortBy *by, SbMemory *memory,
+                SbParallel *parallel);
 
 #endif

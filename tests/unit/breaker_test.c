@@ -113,11 +113,19 @@ static int32_t compare_rows(const SbEntry *x, const SbEntry *y) {
 
 static uint64_t coarse_prefix(const SbEntry *x) { return (uint64_t)((const Row *)x)->a >> 3; }
 
-static void check_sort(int64_t rows, bool with_prefix) {
+static uint64_t other_bits(const SbEntry *x) {
+    const Row *row = (const Row *)x;
+    return (uint64_t)((row->a & 7) << 1 | row->b >> 3);
+}
+
+typedef enum Prefixes { NONE, ONE, BOTH } Prefixes;
+
+static void check_sort(int64_t rows, Prefixes prefixes) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
     SbBreaker what = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(Row), .compare = compare_rows,
-                      .prefix = with_prefix ? coarse_prefix : nullptr};
+                      .prefix = prefixes == NONE ? nullptr : coarse_prefix,
+                      .prefix_more = prefixes == BOTH ? other_bits : nullptr};
     SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
     srand(7);
     for (int64_t i = 0; i < rows; i++) {
@@ -141,11 +149,13 @@ static void check_sort(int64_t rows, bool with_prefix) {
 }
 
 static void sort_is_stable(void) {
-    check_sort(0, true);
-    check_sort(1, false);
-    check_sort(300, true);
-    check_sort(100000, true);
-    check_sort(100000, false);
+    check_sort(0, ONE);
+    check_sort(1, NONE);
+    check_sort(300, BOTH);
+    check_sort(30000, BOTH);
+    check_sort(100000, ONE);
+    check_sort(100000, BOTH);
+    check_sort(100000, NONE);
 }
 
 typedef struct Build {
