@@ -1,26 +1,9 @@
 // String: hostile texts, combining characters, far positions.
 #include "runtime/scratch.h"
 #include "stdlib/string.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/texts.h"
 
 static SbCall call;
-
-static SbStr str(const char *text) {
-    static char room[8][1024];
-    static unsigned turn;
-    char *copy = room[turn++ % 8];
-    size_t len = strlen(text);
-    memset(copy + len, 'a', SB_SLACK);
-    memcpy(copy, text, len);
-    return (SbStr){copy, (int64_t)len};
-}
-
-static bool is(SbStr s, const char *text) {
-    bool same = s.len == (int64_t)strlen(text) &&
-                (!s.len || memcmp(s.ptr, text, (size_t)s.len) == 0);
-    if (!same) fprintf(stderr, "'%.*s' is not '%s'\n", (int)s.len, s.ptr, text);
-    return same;
-}
 
 static void positions_count_characters(void) {
     SbStr s = str("hé\xf0\x9f\x98\x80llo, a long one");

@@ -4,28 +4,11 @@
 #include "stdlib/encode.h"
 #include "stdlib/json_access.h"
 #include "stdlib/random.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/texts.h"
 
 #include <math.h>
 
 static SbCall call;
-
-static SbStr str(const char *text) {
-    static char room[8][1024];
-    static unsigned turn;
-    char *copy = room[turn++ % 8];
-    size_t len = strlen(text);
-    memset(copy + len, '0', SB_SLACK);
-    memcpy(copy, text, len);
-    return (SbStr){copy, (int64_t)len};
-}
-
-static bool is(SbStr s, const char *text) {
-    bool same = s.len == (int64_t)strlen(text) &&
-                (!s.len || memcmp(s.ptr, text, (size_t)s.len) == 0);
-    if (!same) fprintf(stderr, "'%.*s' is not '%s'\n", (int)s.len, s.ptr, text);
-    return same;
-}
 
 #define MADE(expression, text) CHECK((expression) == SB_OK && is(out, text))
 
