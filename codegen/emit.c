@@ -202,7 +202,7 @@ static void lower_args(Emit *e, const Arg *args, unsigned count, Lowered *out) {
         out->extend[at] = extension(e, type, args[i].is_signed);
         out->count++;
         if (!args[i].b) continue;
-        out->types[at + 1] = e->i64;
+        out->types[at + 1] = LLVMTypeOf(args[i].b);
         out->values[at + 1] = args[i].b;
         out->count++;
     }

@@ -3,7 +3,9 @@
 
 #include <math.h>
 
-static bool is_signed(const Type *type) { return type_is_signed(type); }
+static bool is_signed(const Type *type) {
+    return type_is_signed(type) || type->kind == TYPE_DURATION;
+}
 
 // The offending text is the canonical text of the value, made where the row is lost already.
 static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {

@@ -201,6 +201,7 @@ static Val source_constant(Emit *e, OpId id) {
     PART(&parts, SbSource, columns, source_fields(e, source));
     PART(&parts, SbSource, column_count, emit_i32(e, source->column_count));
     PART(&parts, SbSource, wants_lines, byte(e, wants_lines(e)));
+    PART(&parts, SbSource, fails, byte(e, e->plan->fails[op->id.i]));
     if (source->format == FORMAT_INLINE) PART(&parts, SbSource, rows, inline_rows(e, source));
     PART(&parts, SbSource, row_count, emit_i64(e, source->row_count));
     return parts_struct(e, &parts, sizeof(SbSource));

@@ -62,32 +62,17 @@ void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status
 
 // The nearest meeting (docs/rejects.md) that the row came through in this stage, its root included.
 static Frame *last_meeting(Frame *frame) {
-    for (; frame; frame = frame->input[0]) {
-        switch (frame->op->kind) {
-        case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_UNION: case OP_ZIP:
-        case OP_SHUFFLE: case OP_LIMIT:
-            return frame;
-        case OP_SOURCE:
-        case OP_FILTER:
-        case OP_PROJECT:
-        case OP_EXPLODE:
-        case OP_SAMPLE:
-        case OP_HINT:
-        case OP_SINK:
-            break;
-        }
-    }
-    return nullptr;
+    while (frame && !op_is_meeting(frame->op->kind)) frame = frame->input[0];
+    return frame;
 }
 
 // The columns that the meeting passed on and somebody reads, as a struct in memory.
 static const Type *meeting_row(Emit *e, Frame *meeting, Val *memory) {
     const Op *op = meeting->op;
-    const bool *used = e->plan->usage.columns[op->id.i];
     Field *fields = arena_new_array(e->arena, Field, op->column_count + 1);
     uint32_t *columns = arena_new_array(e->arena, uint32_t, op->column_count + 1), count = 0;
     for (uint32_t i = 0; i < op->column_count; i++) {
-        if (op->columns[i].hidden || !used[i]) continue;
+        if (op->columns[i].hidden || op->columns[i].unread) continue;
         fields[count] = (Field){op->columns[i].name, op->columns[i].type};
         columns[count++] = i;
     }

@@ -23,6 +23,11 @@ static Val decimal_form(const Emit *e, const Type *type, char point) {
     return emit_i32(e, bits);
 }
 
+Val emit_source_zone(Emit *e, const SourceOp *source) {
+    bool utc = !source->options.zone.len || text_is(source->options.zone, "UTC");
+    return utc ? LLVMConstNull(e->ptr) : emit_zone(e, source->options.zone);
+}
+
 Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text, Val slot,
                    bool hot) {
     Arg args[8] = {arg(text.a), arg(text.b)};
@@ -37,8 +42,7 @@ Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text
     } else if (type->kind == TYPE_TIMESTAMP) {
         symbol = "sb_read_timestamp";
         args[count++] = arg(emit_i32(e, (uint32_t)type->unit));
-        bool utc = !source->options.zone.len || text_is(source->options.zone, "UTC");
-        args[count++] = arg(utc ? LLVMConstNull(e->ptr) : emit_zone(e, source->options.zone));
+        args[count++] = arg(emit_source_zone(e, source));
     } else if (type->kind == TYPE_DECIMAL) {
         symbol = emit_type(e, type) == e->i64 ? "sb_read_decimal64" : "sb_read_decimal";
         args[count++] = arg(decimal_form(e, type, comma ? source->options.csv.decimal : '.'));
@@ -47,7 +51,8 @@ Val emit_read_text(Emit *e, const SourceOp *source, const Type *type, Value text
                           arg_pair(text.a, text.b), arg(slot));
     } else if (type_is_nested(type) || type->kind == TYPE_JSON) {
         return emit_callv(e, "sb_field_json", e->i32, arg(emit_call_context(e)),
-                          arg(emit_sbtype(e, type)), arg(text.a), arg(text.b), arg(slot));
+                          arg_pair(emit_sbtype(e, type), emit_source_zone(e, source)),
+                          arg(text.a), arg(text.b), arg(slot));
     }
     args[count++] = arg(slot);
     Val status = emit_call(e, symbol, e->i32, args, count);

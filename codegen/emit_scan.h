@@ -42,6 +42,9 @@ extern const TextFormat text_format_text;   // emit_scan_lines.c
 
 const TextFormat *text_format_of(Format format);
 
+// The zone of timestamps without an offset; null is UTC.
+Val emit_source_zone(Emit *e, const SourceOp *source);
+
 // Reads a text as a value of `type` (not null) by the library function for it: sb_read_... .
 // Returns the status; the value is put into `slot` in memory layout.
 // `hot`: on the way of every row.

@@ -255,7 +255,8 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
     Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "value");
     Block slow = emit_block(e, "slow"), end = emit_block(e, "column");
     Block from = nullptr;
-    if (null_word_reads(e, &source->options.csv, base)) {
+    // An empty field, which may be null, reads as no bytes.
+    if (base->kind == TYPE_BYTES || null_word_reads(e, &source->options.csv, base)) {
         emit_jump(e, slow);
     } else {
         Val status = emit_read_text(e, source, base, field, slot, true);

@@ -93,7 +93,9 @@ static void read_slot(Emit *e, Frame *frame, const SourceColumn *column, Val slo
     Val wrong = LLVMBuildICmp(e->b, LLVMIntNE, whole, emit_i32(e, SB_OK), "");
     emit_column_fault_if(e, frame->step, column->name, wrong, whole, (Detail){0});
     Val status = emit_callv(e, "sb_json_value", e->i32, arg(emit_call_context(e)),
-                            arg(emit_sbtype(e, column->type)), arg(slot), arg(out));
+                            arg_pair(emit_sbtype(e, column->type),
+                                     emit_source_zone(e, &frame->op->source)),
+                            arg(slot), arg(out));
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
     Val call = emit_call_context(e);
     Detail detail = {emit_load_at(e, e->ptr, call, offsetof(SbCall, detail), ""),

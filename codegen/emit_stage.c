@@ -206,8 +206,9 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     size_t mark = emit_region_begin(e);
     fault_target_open(&target, outer, false);
     e->faults = &target;
-    e->faults_fail = consumer.op && e->plan->fails[consumer.op->id.i];
-    LLVMMetadataRef outside = emit_debug_enter(e, consumer_op(e, consumer)->span);
+    const Op *op = consumer_op(e, consumer);
+    e->faults_fail = e->plan->fails[op->id.i];
+    LLVMMetadataRef outside = emit_debug_enter(e, op->span);
     if (consumer.op) deliver_member(e, frame, consumer.op, next);
     else deliver_terminal(e, frame, consumer.terminal, next);
     emit_debug_leave(e, outside);

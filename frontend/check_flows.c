@@ -1,32 +1,49 @@
 // Flows: their heads, their steps in turn, and `let`.
 #include "frontend/checker.h"
+#include "frontend/lex.h"
+
+#include <string.h>
 
 Flow broken_flow(void) { return (Flow){.op = OP_NONE, .broken = true, .has_place = true}; }
 
 // ---- steps as the summary counts them -----------------------------------------------------------
 
+// Bytes of the string, f-string or quoted name that begins at `at`.
+static size_t literal_length(Text text, size_t at) {
+    uint32_t end = (uint32_t)text.len, open = (uint32_t)at;
+    if (text.at[at] == '`') {
+        const char *close = memchr(text.at + at + 1, '`', text.len - at - 1);
+        return close ? (size_t)(close + 1 - (text.at + at)) : text.len - at;
+    }
+    char before = at ? text.at[at - 1] : ' ';
+    bool word = at > 1 && (lex_is_letter(text.at[at - 2]) || lex_is_digit(text.at[at - 2]));
+    uint32_t behind = before == 'f' && !word ? lex_skip_fstring(text, open, end, 0)
+                                             : lex_skip_string(text, open, end,
+                                                               before == 'r' && !word);
+    return behind && behind != LEX_OPEN_BRACE ? behind - open : text.len - at;
+}
+
 // The source text on one line, cut to LABEL_BYTES_MAX at a character; comments are left out.
+// Literals stay as they are written.
 static Text step_label(Checker *checker, Span span) {
     Text text = source_text(checker, span);
     TextBuf buf = {0};
-    bool space = false, quoted = false;
-    for (size_t i = 0; i < text.len; i++) {
+    bool space = false;
+    for (size_t i = 0, len; i < text.len; i += len) {
         char c = text.at[i];
-        if (quoted && c == '\\' && i + 1 < text.len) {
-            text_buf_char(&buf, c);
-            c = text.at[++i];
-        } else if (c == '"') quoted = !quoted;
-        if (!quoted && c == '#') {
-            while (i < text.len && text.at[i] != '\n') i++;
+        len = 1;
+        if (c == '#') {
+            while (i + len < text.len && text.at[i + len] != '\n') len++;
             c = '\n';
         }
         if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
             space = buf.len > 0;
             continue;
         }
+        if (c == '"' || c == '`') len = literal_length(text, i);
         if (space) text_buf_char(&buf, ' ');
         space = false;
-        text_buf_char(&buf, c);
+        text_buf_add(&buf, (Text){text.at + i, len});
     }
     if (buf.len > LABEL_BYTES_MAX) {
         size_t end = LABEL_BYTES_MAX - 3;

@@ -27,6 +27,18 @@ static const char *const join_names[] = {
 };
 
 const char *op_kind_name(OpKind kind) { return op_names[kind]; }
+
+bool op_is_meeting(OpKind kind) {
+    switch (kind) {
+    case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_UNION: case OP_ZIP:
+    case OP_SHUFFLE: case OP_LIMIT:
+        return true;
+    case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
+    case OP_SINK:
+        return false;
+    }
+    return false;
+}
 uint32_t op_kind_inputs(OpKind kind) { return op_inputs[kind]; }
 const char *format_name(Format format) { return format_names[format]; }
 const char *join_kind_name(JoinKind kind) { return join_names[kind]; }

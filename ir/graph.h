@@ -30,6 +30,7 @@ typedef struct Column {
     Text        name;
     const Type *type;
     bool        hidden;  // Carried for the compiler's sake; no sink writes it, no name finds it.
+    bool        unread;  // By names alone nothing reads it (pass reads).
 } Column;
 
 typedef struct NamedExpr {
@@ -258,6 +259,9 @@ static inline Expr *graph_at(const Graph *graph, ExprId id) { return &graph->exp
 static inline Op *graph_op_at(const Graph *graph, OpId id) { return &graph->ops[id.i]; }
 
 const char *op_kind_name(OpKind kind);
+
+// Behind a meeting a row has no place in a source: a reject shows it as JSON (docs/rejects.md).
+bool op_is_meeting(OpKind kind);
 uint32_t    op_kind_inputs(OpKind kind);
 const char *format_name(Format format);
 const char *join_kind_name(JoinKind kind);

@@ -57,6 +57,12 @@ static Text key_name(const Graph *graph, const Op *from, ExprId key) {
     return node->op == EXPR_COLUMN ? from->columns[node->index].name : TEXT("key");
 }
 
+// Are the bits of the key those of the value? Of floats keys hold 0.0 for -0.0.
+static bool keeps_bits(const Breaker *breaker, const Type *type) {
+    bool one_form = breaker->kind == BREAK_GROUP || breaker->kind == BREAK_JOIN;
+    return !one_form || !type_is_float(type_base(type));
+}
+
 // Slots for keys; the columns that are keys as they are share them.
 static void add_keys(Layout *layout, const Op *from, ExprId *keys, uint32_t count) {
     const Graph *graph = layout->plan->graph;
@@ -67,7 +73,8 @@ static void add_keys(Layout *layout, const Op *from, ExprId *keys, uint32_t coun
         const Expr *node = graph_at(graph, keys[i]);
         bool group = breaker->kind == BREAK_GROUP;
         uint32_t slot = add_slot(layout, key_name(graph, from, keys[i]), node->type, group);
-        bool column = node->op == EXPR_COLUMN && breaker->slot_of;
+        bool column = node->op == EXPR_COLUMN && breaker->slot_of &&
+                      keeps_bits(breaker, node->type);
         if (column && breaker->slot_of[node->index] == SLOT_NONE)
             breaker->slot_of[node->index] = slot;
     }
@@ -221,16 +228,15 @@ static bool reads_text(const Op *op) {
            op->source.format == FORMAT_TEXT || op->source.format == FORMAT_FILES;
 }
 
-// Is a row of the operator one row of a source, whose text a reject shows? `left` and `right` say
-// so of its inputs.
-static bool traced_row(const Op *op, bool left, bool right) {
+// Is a row of the operator one row of a source, whose text a reject shows? `input` says so of
+// its input's rows.
+static bool traced_row(const Op *op, bool input) {
     switch (op->kind) {
     case OP_SOURCE: return reads_text(op);
-    case OP_UNION: return left || right;
-    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_LIMIT: case OP_SAMPLE: case OP_HINT:
-        return left;
+    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
+        return input;
     case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_ZIP: case OP_SHUFFLE:
-    case OP_SINK:
+    case OP_UNION: case OP_LIMIT: case OP_SINK:
         return false;
     }
     return false;
@@ -246,16 +252,10 @@ static void search_place(void *self, ExprId *slot, Scope scope, TypeKind wanted)
     (void)wanted;
     PlaceSearch *search = self;
     if (scope == SCOPE_PARAMS || scope == SCOPE_OWN) return;
-    search->found |= graph_faults(search->graph, *slot);
     walk_start(&search->walk);
     walk_add(&search->walk, *slot);
     for (ExprId id; !search->found && walk_next(&search->walk, &id);)
         search->found = graph_at(search->graph, id)->op == EXPR_PLACE;
-}
-
-// A field that needs a quote where there is none cannot be written.
-static bool sink_rejects(const Op *op) {
-    return op->kind == OP_SINK && op->sink.format == FORMAT_CSV && !op->sink.options.csv.quote;
 }
 
 // By operator: does something behind it ask for the place of the source's row?
@@ -265,16 +265,14 @@ static bool *find_places(const Plan *plan) {
     bool *wanted = arena_new_array(graph->arena, bool, graph->op_count);
     for (size_t i = 0; i < graph->op_count; i++) {
         Op *op = &graph->ops[i];
-        bool left = op->input_count > 0 && traced[op->inputs[0].i];
-        bool right = op->input_count > 1 && traced[op->inputs[1].i];
-        traced[i] = traced_row(op, left, right);
+        traced[i] = traced_row(op, op->input_count > 0 && traced[op->inputs[0].i]);
     }
     for (size_t i = graph->op_count; i-- > 0;) {
         Op *op = &graph->ops[i];
         PlaceSearch search = {.graph = graph, .walk = walk_make(graph)};
         search.found = wanted[i] && traced[i];
         if (!search.found && plan->usage.ops[i]) op_each_expr(op, &search, search_place);
-        search.found |= plan->usage.ops[i] && sink_rejects(op);
+        search.found |= plan->usage.ops[i] && op_rejects(graph, op);
         for (uint32_t k = 0; k < op->input_count; k++)
             wanted[op->inputs[k].i] |= search.found && traced[op->inputs[k].i];
     }

@@ -444,7 +444,9 @@ static void print_op(Printer *to, const Op *op) {
     print_body(to, op);
     for (uint32_t i = 0; i < op->column_count; i++) {
         print_typed(to, "out", op->columns[i].name, op->columns[i].type);
-        text_buf_add(to->buf, op->columns[i].hidden ? TEXT(" hidden\n") : TEXT("\n"));
+        if (op->columns[i].hidden) text_buf_add(to->buf, TEXT(" hidden"));
+        if (op->columns[i].unread) text_buf_add(to->buf, TEXT(" unread"));
+        text_buf_char(to->buf, '\n');
     }
     block_end(to);
 }

@@ -397,6 +397,7 @@ static Column read_out(Reader *reader) {
     reader_expect(reader, ":");
     column.type = reader_type(reader);
     column.hidden = reader_accept(reader, "hidden");
+    column.unread = reader_accept(reader, "unread");
     reader_line_end(reader);
     return column;
 }

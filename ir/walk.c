@@ -243,8 +243,66 @@ static void mark_inputs(Marker *marker, const Op *op) {
     }
 }
 
+// ---- rejects ----
+
+typedef struct Faults {
+    const Graph *graph;
+    bool         found;
+} Faults;
+
+static void see_fault(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)wanted;
+    Faults *faults = self;
+    if (scope == SCOPE_INPUT || scope == SCOPE_RIGHT)
+        faults->found |= graph_faults(faults->graph, *slot);
+}
+
+bool op_rejects(const Graph *graph, const Op *op) {
+    Faults faults = {.graph = graph};
+    op_each_expr((Op *)op, &faults, see_fault);
+    // A field that needs a quote where there is none cannot be written.
+    bool unquoted = op->kind == OP_SINK && op->sink.format == FORMAT_CSV &&
+                    !op->sink.options.csv.quote;
+    return faults.found || unquoted;
+}
+
+// By operator: can a reject show a row that it made? Those of the operators behind it do, up to
+// the next meeting.
+static bool *find_shown(const Graph *graph) {
+    bool *shown = arena_new_array(graph->arena, bool, graph->op_count);
+    for (size_t i = graph->op_count; i-- > 0;) {
+        const Op *op = &graph->ops[i];
+        bool here = op_rejects(graph, op) || (!op_is_meeting(op->kind) && shown[i]);
+        for (uint32_t k = 0; k < op->input_count; k++) shown[op->inputs[k].i] |= here;
+    }
+    return shown;
+}
+
+static bool agg_faults(const Graph *graph, const Agg *agg) {
+    bool faults = graph_faults(graph, agg->where) ||
+                  (agg->fn && (agg->fn->traits & AGG_FALLIBLE));
+    for (uint32_t i = 0; i < agg->arg_count; i++) faults |= graph_faults(graph, agg->args[i]);
+    return faults;
+}
+
+// Is column `i`, which counts as read, judged whatever its value is good for?
+static bool is_judged(const Graph *graph, const Op *op, uint32_t i) {
+    if (op->kind == OP_PROJECT) return graph_faults(graph, op->project.items[i].expr);
+    if (op->kind != OP_GROUP || i < op->group.key_count) return false;
+    return agg_faults(graph, &op->group.aggs[i - op->group.key_count]);
+}
+
+static void mark_own(Marker *marker, const Op *op, bool shown) {
+    bool *used = marker->usage.columns[op->id.i];
+    bool whole = shown && op_is_meeting(op->kind);
+    for (uint32_t i = 0; i < op->column_count; i++)
+        if (!op->columns[i].hidden && !op->columns[i].unread)
+            used[i] |= whole || is_judged(marker->graph, op, i);
+}
+
 Usage graph_usage(const Graph *graph) {
     Marker marker = {.graph = graph, .walk = walk_make(graph)};
+    const bool *shown = find_shown(graph);
     marker.usage.columns = arena_new_array(graph->arena, bool *, graph->op_count);
     marker.usage.ops = arena_new_array(graph->arena, bool, graph->op_count);
     for (size_t i = 0; i < graph->op_count; i++)
@@ -254,6 +312,7 @@ Usage graph_usage(const Graph *graph) {
         if (op->kind == OP_SINK) marker.usage.ops[i] = true;
         if (!marker.usage.ops[i]) continue;
         for (uint32_t k = 0; k < op->input_count; k++) marker.usage.ops[op->inputs[k].i] = true;
+        mark_own(&marker, op, shown[i]);
         mark_inputs(&marker, op);
     }
     return marker.usage;

@@ -37,9 +37,13 @@ void walk_start(Walk *walk);
 void walk_add(Walk *walk, ExprId root);   // EXPR_NONE adds nothing.
 bool walk_next(Walk *walk, ExprId *id);   // Parents before what only they have.
 
-// By operator and output column: can the value reach a sink, a predicate or a key? False for all
-// columns of operators that no sink needs. An item of a project or an aggregate that nobody reads
-// is not computed and cannot fault.
+// Does `op` reject rows that it takes?
+bool op_rejects(const Graph *graph, const Op *op);
+
+// By operator and output column: can the value reach a sink, a predicate or a key, or stand in a
+// reject? False for all columns of operators that no sink needs. An item of a project or an
+// aggregate that nobody reads is not computed and cannot fault; one that counts as read is judged,
+// also where a pass has found that its value does not matter.
 typedef struct Usage {
     bool **columns;  // columns[op][column]
     bool  *ops;      // Does a sink need the operator?

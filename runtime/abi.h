@@ -258,6 +258,7 @@ typedef struct SbSource {
     const SbField *columns; // Declared columns, in type order.
     uint32_t column_count;
     uint8_t  wants_lines;   // line() is used: number lines before the stage runs.
+    uint8_t  fails;         // Upstream of a zip: a reject fails the job.
     // Range: the row count is in setup's `count`. Inline: constant rows.
     const SbEntry *const *rows;
     int64_t  row_count;

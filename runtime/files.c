@@ -51,21 +51,22 @@ static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long
     return (SbStr){bytes, len};
 }
 
-static bool reject_file(SbTaskState *state, uint32_t number, Trouble *trouble) {
+// False: the job ends with this file.
+static bool reject_file(SbTaskState *state, uint32_t number) {
     const TaskSetup *setup = state->setup;
     const char *path = setup->files->files[number].path;
     UnitResult *result = state->result;
     uint32_t step = setup->source->step;
     RejectFacts facts = {
         .place = {.source = setup->files->number, .file = number, .step = step, .path = path,
-                  .site = UINT32_MAX, .weight = 1, .fault = SB_FAULT_ROW_TOO_LONG,
-                  .sequence = result->unit.ordinal << 32 | result->rejects.count},
+                  .site = UINT32_MAX, .fails = setup->source->fails,
+                  .fault = SB_FAULT_ROW_TOO_LONG},
         .raw = path, .raw_len = (int64_t)strlen(path),
     };
     result->counts[step * SB_COUNTS + SB_MADE]++;
-    result->counts[step * SB_COUNTS + SB_REJECTED]++;
-    return rejects_add(&result->rejects, setup->job, &facts) ||
-           trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    if (task_reject(state, &facts) == SB_OK) return true;
+    result->status = SB_STAGE_FAULT;
+    return false;
 }
 
 bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
@@ -89,7 +90,7 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
         SbStr bytes = read_all(state, file, &too_long, trouble);
         if (!bytes.ptr && !too_long) return false;
         if (too_long) {
-            if (!reject_file(state, (uint32_t)i, trouble)) return false;
+            if (!reject_file(state, (uint32_t)i)) return false;
             continue;
         }
         SbEntry *entry = sb_alloc(&state->files, size);

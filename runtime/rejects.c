@@ -169,7 +169,8 @@ static void add_field(Text *text, SbFormat format, const char *name, const char 
     bool first = text->len == 0 || text->ptr[text->len - 1] == '\n';
     if (format == SB_CSV) {
         if (!first) sb_text_str(text, ",");
-        sb_text_add_csv(text, bytes, len);
+        if (bytes && len == 0) sb_text_str(text, "\"\"");  // Null is the empty field.
+        else sb_text_add_csv(text, bytes, len);
         return;
     }
     sb_text_format(text, "%s\"%s\":", first ? "{" : ",", name);

@@ -16,7 +16,7 @@ typedef struct Reject {
     bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
     uint32_t source, file, step;
-    uint64_t sequence;     // (unit, number in it): order of equals.
+    uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.
     int64_t  offset, length;
     int64_t  line;         // First relative to the unit, made absolute by the commit; 0: none.
     int64_t  row;          // Number of the row in its unit, from 0, then in its source.

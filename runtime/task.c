@@ -154,8 +154,12 @@ static int64_t rows_before(SbTaskState *state, int64_t at) {
     return state->counted_rows;
 }
 
-// Fills what the site says and stores the record. Nonzero: the unit must stop.
-static int32_t record(SbTaskState *state, RejectFacts *facts) {
+// The order of the unit's first row among the rows of all stages that feed one terminal.
+static uint64_t first_order(const SbTaskState *state) {
+    return (uint64_t)state->setup->stage->rank << 56 | state->result->unit.ordinal << 32;
+}
+
+int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
     const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
     Reject *place = &facts->place;
@@ -165,7 +169,7 @@ static int32_t record(SbTaskState *state, RejectFacts *facts) {
         place->step = site->step;
         place->fails = site->fails;
     }
-    place->sequence = state->result->unit.ordinal << 32 | list->count;
+    place->sequence = first_order(state) | list->count;
     if (place->weight == 0) place->weight = 1;
     if (!rejects_add(list, setup->job, facts)) {
         task->failure = (SbFailure){place->site, SB_FAULT_TOO_LARGE, task->order};
@@ -207,7 +211,7 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
         facts.place.weight = source_count_lines(text + begin, unit->end - begin) +
                              (unit->end > begin && text[unit->end - 1] != '\n');
     }
-    int32_t stop = record(state, &facts);
+    int32_t stop = task_reject(state, &facts);
     if (stop) state->stopped_at = begin;
     return stop;
 }
@@ -234,7 +238,7 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry 
         facts.raw_len = row.len;
         facts.place.offset = (int64_t)task->order;
     }
-    int32_t stop = record(state, &facts);
+    int32_t stop = task_reject(state, &facts);
     sb_text_close(&row);
     return stop;
 }
@@ -248,7 +252,7 @@ int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbType 
         .detail = detail, .detail_len = detail_len,
         .raw = row.ptr, .raw_len = row.len,
     };
-    int32_t stop = record(task->state, &facts);
+    int32_t stop = task_reject(task->state, &facts);
     sb_text_close(&row);
     return stop;
 }
@@ -266,7 +270,7 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
         .raw = kept->raw.ptr,
         .raw_len = kept->raw.len < SB_PLACE_RAW ? kept->raw.len : SB_PLACE_RAW,
     };
-    return record(task->state, &facts);
+    return task_reject(task->state, &facts);
 }
 
 SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file) {
@@ -297,6 +301,7 @@ static void reject_long_row(SbTaskState *state) {
             .row = state->setup->wants_rows ? rows_before(state, row->begin) : 0,
             .site = UINT32_MAX,
             .weight = row->open ? row->lines : 1,
+            .fails = source->what->fails,
             .fault = row->open ? SB_FAULT_OPEN_QUOTE : SB_FAULT_ROW_TOO_LONG,
             .path = source->files[unit->file].path,
         },
@@ -304,7 +309,7 @@ static void reject_long_row(SbTaskState *state) {
         .raw_len = row->length < RAW_BYTES_MAX + 4 ? row->length : RAW_BYTES_MAX + 4,
     };
     result->counts[step * SB_COUNTS + SB_MADE]++;
-    if (record(state, &facts) != SB_OK) result->status = SB_STAGE_FAULT;
+    if (task_reject(state, &facts) != SB_OK) result->status = SB_STAGE_FAULT;
 }
 
 // ---- running --------------------------------------------------------------------------------
@@ -403,7 +408,7 @@ void task_run(SbTaskState *state, UnitResult *result) {
     }
     set_input(state, unit);
     task->cursor = unit->begin;
-    task->order = (uint64_t)setup->stage->rank << 56 | unit->ordinal << 32;
+    task->order = first_order(state);
     task->params = setup->params;
     task->terminals = state->terminals;
     task->limits = result->left;

@@ -79,6 +79,9 @@ void task_close(SbTaskState *state);
 // Runs the stage on the result's unit until it is done.
 void task_run(SbTaskState *state, UnitResult *result);
 
+// Fills what the place's site says and stores the record. Nonzero: the unit must stop.
+int32_t task_reject(SbTaskState *state, RejectFacts *facts);
+
 bool result_open(UnitResult *result, const TaskSetup *setup);
 void result_close(UnitResult *result, const TaskSetup *setup);
 // Makes it ready for a unit.

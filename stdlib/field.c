@@ -6,12 +6,21 @@
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 
-bool sb_field_is_null(const SbFieldRules *rules, const char *ptr, int64_t len) {
+// Without the spaces around a number.
+static SbStr word_of(const SbFieldRules *rules, const char *ptr, int64_t len) {
     while (rules->number && len && is_space(ptr[0])) ptr++, len--;
     while (rules->number && len && is_space(ptr[len - 1])) len--;
+    return (SbStr){ptr, len};
+}
+
+static bool is_null_word(const SbFieldRules *rules, SbStr word) {
     for (uint32_t i = 0; i < rules->null_count; i++)
-        if (sb_str_equal((SbStr){ptr, len}, rules->nulls[i])) return true;
+        if (sb_str_equal(word, rules->nulls[i])) return true;
     return false;
+}
+
+bool sb_field_is_null(const SbFieldRules *rules, const char *ptr, int64_t len) {
+    return is_null_word(rules, word_of(rules, ptr, len));
 }
 
 int32_t sb_field_text(SbCall *call, const SbFieldRules *rules, const char *ptr, int64_t len,
@@ -21,12 +30,14 @@ int32_t sb_field_text(SbCall *call, const SbFieldRules *rules, const char *ptr, 
         return out->ptr ? SB_OK : SB_FAULT_TOO_LARGE;
     }
     *out = (SbStr){ptr, len};
-    if (sb_field_is_null(rules, ptr, len)) return SB_NULL;
-    return len || rules->is_text ? SB_OK : SB_FAULT_MISSING;
+    SbStr word = word_of(rules, ptr, len);
+    if (is_null_word(rules, word)) return SB_NULL;
+    return word.len || rules->is_text ? SB_OK : SB_FAULT_MISSING;
 }
 
-int32_t sb_field_json(SbCall *call, const SbType *type, const char *ptr, int64_t len, void *out) {
+int32_t sb_field_json(SbCall *call, SbJsonAs as, const char *ptr, int64_t len, void *out) {
     SbJsonSlot slot;
     int32_t status = sb_json_slot(call, ptr, len, &slot);
-    return status ? status : sb_json_value(call, type, &slot, out);
+    if (!status) status = sb_json_check(&slot);
+    return status ? status : sb_json_value(call, as, &slot, out);
 }

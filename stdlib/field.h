@@ -3,6 +3,7 @@
 #define SBC_STDLIB_FIELD_H
 
 #include "runtime/abi.h"
+#include "stdlib/json.h"
 
 typedef struct SbFieldRules {
     const SbStr *nulls;
@@ -21,7 +22,7 @@ int32_t sb_field_text(SbCall *call, const SbFieldRules *rules, const char *ptr, 
 // Is the unquoted field a null word?
 bool sb_field_is_null(const SbFieldRules *rules, const char *ptr, int64_t len);
 
-// A field that holds one JSON value, as a value of `type` (list, struct, json) in memory layout.
-int32_t sb_field_json(SbCall *call, const SbType *type, const char *ptr, int64_t len, void *out);
+// A field that holds one JSON value, as a value (list, struct, json) in memory layout.
+int32_t sb_field_json(SbCall *call, SbJsonAs as, const char *ptr, int64_t len, void *out);
 
 #endif

@@ -102,8 +102,14 @@ int32_t sb_json_string(SbCall *call, const SbJsonSlot *slot, SbStr *out);
 // The value as `json` keeps it: without white space between tokens. A view when there is none.
 int32_t sb_json_compact(SbCall *call, const SbJsonSlot *slot, SbStr *out);
 
+// What a value is read as: a type, and the zone of timestamps without an offset; null: UTC.
+typedef struct SbJsonAs {
+    const SbType        *type;
+    const struct SbZone *zone;
+} SbJsonAs;
+
 // A value of any type into memory layout, `out` aligned and type->size long. A missing slot or null
 // is null for a nullable type, else SB_FAULT_MISSING. On a fault call->detail is the inner value.
-int32_t sb_json_value(SbCall *call, const SbType *type, const SbJsonSlot *slot, void *out);
+int32_t sb_json_value(SbCall *call, SbJsonAs as, const SbJsonSlot *slot, void *out);
 
 #endif

@@ -75,6 +75,7 @@ int32_t sb_json_check(const SbJsonSlot *slot) {
     bool shallow = nested && slot->len < 2 * SB_JSON_DEPTH_MAX;
     if (shallow && !memchr(slot->ptr, '\\', (size_t)slot->len)) return SB_OK;
     int64_t depth = 0;
+    bool deep = false;
     for (const char *at = slot->ptr, *end = at + slot->len; at < end;) {
         if (*at == '"') {
             if (skip_checked(&at)) return SB_FAULT_LONE_SURROGATE;
@@ -82,10 +83,10 @@ int32_t sb_json_check(const SbJsonSlot *slot) {
         }
         depth += *at == '{' || *at == '[';
         depth -= *at == '}' || *at == ']';
-        if (depth > SB_JSON_DEPTH_MAX) return SB_FAULT_NESTED_TOO_DEEP;
+        deep |= depth > SB_JSON_DEPTH_MAX;
         at++;
     }
-    return SB_OK;
+    return deep ? SB_FAULT_NESTED_TOO_DEEP : SB_OK;
 }
 
 static bool has_space(const char *at, const char *end) {
@@ -183,13 +184,14 @@ static int32_t read_decimal(const SbType *type, const SbJsonSlot *slot, void *ou
                                 : sb_read_decimal64(slot->ptr, slot->len, form, out);
 }
 
-static int32_t read_string(SbCall *call, const SbType *type, const SbJsonSlot *slot, void *out) {
+static int32_t read_string(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, void *out) {
+    const SbType *type = as->type;
     SbStr text;
     int32_t status = sb_json_string(call, slot, &text);
     if (status) return status;
     switch (type->kind) {
     case SB_DATE: return sb_read_date(text.ptr, text.len, out);
-    case SB_TIMESTAMP: return sb_read_timestamp(text.ptr, text.len, type->unit, nullptr, out);
+    case SB_TIMESTAMP: return sb_read_timestamp(text.ptr, text.len, type->unit, as->zone, out);
     case SB_DURATION: return sb_read_duration(text.ptr, text.len, out);
     case SB_BYTES: return sb_base64_read(call, text, out);
     default: *(SbStr *)out = text; return SB_OK;
@@ -197,7 +199,8 @@ static int32_t read_string(SbCall *call, const SbType *type, const SbJsonSlot *s
 }
 
 // Elements are counted first, so that the list is allocated once.
-static int32_t read_list(SbCall *call, const SbType *type, const SbJsonSlot *slot, SbList *out) {
+static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, SbList *out) {
+    const SbType *type = as->type;
     if (slot->kind != SB_JSON_ARRAY) return SB_FAULT_JSON_TYPE;
     const char *end = slot->ptr + slot->len, *first = sb_json_space(slot->ptr + 1, end);
     int64_t count = 0;
@@ -212,7 +215,7 @@ static int32_t read_list(SbCall *call, const SbType *type, const SbJsonSlot *slo
     *out = (SbList){elem, count};
     for (const char *at = first; *at != ']'; elem += size) {
         SbJsonSlot inner = slot_at(at, end);
-        int32_t status = sb_json_value(call, type->elem, &inner, elem);
+        int32_t status = sb_json_value(call, (SbJsonAs){type->elem, as->zone}, &inner, elem);
         if (status) return status;
         at = sb_json_space(at + inner.len, end);
         if (*at == ',') at = sb_json_space(at + 1, end);
@@ -235,7 +238,8 @@ static int32_t find_field(SbCall *call, const SbType *type, const SbJsonSlot *ke
     return SB_OK;
 }
 
-static int32_t read_struct(SbCall *call, const SbType *type, const SbJsonSlot *slot, char *out) {
+static int32_t read_struct(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, char *out) {
+    const SbType *type = as->type;
     if (slot->kind != SB_JSON_OBJECT) return SB_FAULT_JSON_TYPE;
     SbJsonSlot *slots = sb_alloc(call, (int64_t)sizeof *slots * type->field_count);
     if (!slots) return SB_FAULT_TOO_LARGE;
@@ -256,13 +260,15 @@ static int32_t read_struct(SbCall *call, const SbType *type, const SbJsonSlot *s
     }
     for (uint32_t i = 0; i < type->field_count; i++) {
         const SbField *field = &type->fields[i];
-        int32_t status = sb_json_value(call, field->type, &slots[i], out + field->offset);
+        int32_t status = sb_json_value(call, (SbJsonAs){field->type, as->zone}, &slots[i],
+                                       out + field->offset);
         if (status) return status;
     }
     return SB_OK;
 }
 
-static int32_t read_base(SbCall *call, const SbType *type, const SbJsonSlot *slot, void *out) {
+static int32_t read_base(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, void *out) {
+    const SbType *type = as->type;
     switch ((SbKind)type->kind) {
     case SB_BOOL:
         if (slot->kind != SB_JSON_TRUE && slot->kind != SB_JSON_FALSE) return SB_FAULT_JSON_TYPE;
@@ -276,27 +282,28 @@ static int32_t read_base(SbCall *call, const SbType *type, const SbJsonSlot *slo
     case SB_DECIMAL:
         return read_decimal(type, slot, out);
     case SB_STR: case SB_BYTES: case SB_DATE: case SB_TIMESTAMP: case SB_DURATION:
-        return read_string(call, type, slot, out);
+        return read_string(call, as, slot, out);
     case SB_JSON:
         return sb_json_compact(call, slot, out);
     case SB_LIST:
-        return read_list(call, type, slot, out);
+        return read_list(call, as, slot, out);
     case SB_STRUCT:
-        return read_struct(call, type, slot, out);
+        return read_struct(call, as, slot, out);
     case SB_F16: case SB_BF16:
         break;  // Not in this version: the checker refuses them.
     }
     return SB_FAULT_JSON_TYPE;
 }
 
-int32_t sb_json_value(SbCall *call, const SbType *type, const SbJsonSlot *slot, void *out) {
+int32_t sb_json_value(SbCall *call, SbJsonAs as, const SbJsonSlot *slot, void *out) {
+    const SbType *type = as.type;
     if (slot->kind == SB_JSON_MISSING || slot->kind == SB_JSON_NULL) {
         if (!type->nullable) return SB_FAULT_MISSING;
         memset(out, 0, type->size);
         return SB_OK;
     }
     if (type->nullable) ((uint8_t *)out)[type->valid_offset] = 1;
-    int32_t status = read_base(call, type, slot, out);
+    int32_t status = read_base(call, &as, slot, out);
     // The innermost value that is wrong, not what holds it.
     bool went_in = (type->kind == SB_LIST && slot->kind == SB_JSON_ARRAY) ||
                    (type->kind == SB_STRUCT && slot->kind == SB_JSON_OBJECT);

@@ -134,8 +134,8 @@ static int32_t cast_text(Eval *eval, const Type *to, const Value *value, Value *
         *out = *value;
         return SB_OK;
     }
-    if (to->kind == TYPE_JSON || type_is_nested(to)) {
-        JsonFault fault = json_read_value(eval->arena, to, value->text, out);
+    if (to->kind == TYPE_JSON) {
+        JsonFault fault = json_read_any(eval->arena, value->text, out);
         return fault.status ? eval_fault(eval, fault.status, fault.text) : SB_OK;
     }
     int32_t status = value_read(eval->arena, to, value->text, (ReadOptions){.point = '.'}, out);

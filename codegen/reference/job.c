@@ -117,6 +117,9 @@ static void want_sink(Job *job, const Op *op, bool *seen) {
 static void want_inputs(Job *job, Node *node) {
     const Op *op = node->op;
     bool *seen = arena_new_array(job->arena, bool, job->graph->expr_count + 1);
+    // A reject may show them.
+    for (uint32_t c = 0; c < op->column_count && op_is_meeting(op->kind); c++)
+        node->needed[c] |= !op->columns[c].hidden && !op->columns[c].unread;
     switch (op->kind) {
     case OP_SOURCE:
         return;

@@ -114,7 +114,6 @@ static JsonFault read_base(Arena *arena, const Type *type, const JsonNode *node,
         return read_number(arena, type, node, out);
     case TYPE_STR:
         if (node->kind != JSON_STRING) return wrong_type(node);
-        if (node->lone) return fault_of(SB_FAULT_LONE_SURROGATE, (Text){0});
         *out = value_text(node->string);
         return fine;
     case TYPE_BYTES: case TYPE_DATE: case TYPE_TIMESTAMP: case TYPE_DURATION: {
@@ -124,8 +123,6 @@ static JsonFault read_base(Arena *arena, const Type *type, const JsonNode *node,
         return status ? fault_of(status, node->text) : fine;
     }
     case TYPE_JSON:
-        if (node->depth > JSON_DEPTH_MAX) return fault_of(SB_FAULT_NESTED_TOO_DEEP, (Text){0});
-        if (node->lone) return fault_of(SB_FAULT_LONE_SURROGATE, (Text){0});
         *out = value_text(json_compact(arena, node->text));
         return fine;
     case TYPE_LIST:
@@ -158,8 +155,38 @@ JsonFault json_read_member(Arena *arena, const Type *type, const JsonNode *objec
     return type->nullable ? fine : fault_of(SB_FAULT_MISSING, (Text){0});
 }
 
-JsonFault json_read_value(Arena *arena, const Type *type, Text text, Value *out) {
-    const JsonNode *node = utf8_valid(text) ? json_parse(arena, text) : nullptr;
-    if (!node) return fault_of(SB_FAULT_JSON_TYPE, text);
-    return json_read(arena, type, node, nullptr, out);
+// What is wrong with a whole value, whatever is wanted of it.
+static JsonFault judge_whole(const JsonNode *node) {
+    if (node->lone) return fault_of(SB_FAULT_LONE_SURROGATE, (Text){0});
+    if (node->depth > JSON_DEPTH_MAX) return fault_of(SB_FAULT_NESTED_TOO_DEEP, (Text){0});
+    return fine;
+}
+
+JsonFault json_read_column(Arena *arena, const Type *type, const JsonNode *object, Text key,
+                           const struct SbZone *zone, Value *out) {
+    const JsonNode *value = nullptr;
+    for (const JsonNode *child = object->first; child; child = child->next)
+        if (text_eq(child->key, key) && !child->lone_key) value = value ? object : child;
+    JsonFault fault = value && value != object ? judge_whole(value) : fine;
+    return fault.status ? fault : json_read_member(arena, type, object, key, zone, out);
+}
+
+// The only value of a text.
+static JsonFault parse_whole(Arena *arena, Text text, const JsonNode **node) {
+    *node = utf8_valid(text) ? json_parse(arena, text) : nullptr;
+    return *node ? judge_whole(*node) : fault_of(SB_FAULT_JSON_TYPE, text);
+}
+
+JsonFault json_read_value(Arena *arena, const Type *type, Text text, const struct SbZone *zone,
+                          Value *out) {
+    const JsonNode *node;
+    JsonFault fault = parse_whole(arena, text, &node);
+    return fault.status ? fault : json_read(arena, type, node, zone, out);
+}
+
+JsonFault json_read_any(Arena *arena, Text text, Value *out) {
+    const JsonNode *node;
+    JsonFault fault = parse_whole(arena, text, &node);
+    if (!fault.status) *out = value_text(json_compact(arena, node->text));
+    return fault;
 }

@@ -133,9 +133,11 @@ static bool print_csv_cell(Job *job, const Op *op, uint32_t c, const Cell *cell,
         text_buf_add(buf, cell->spelling);
         return true;
     }
+    // A spelling that this sink cannot write does not count.
+    if (cell->spelling.at && csv_field(buf, csv, (Spelled){cell->spelling, c == 0, cell->nullable}))
+        return true;
     TextBuf text = {0};
-    if (cell->spelling.at) text_buf_add(&text, cell->spelling);
-    else value_print(&text, cell->type, &cell->value, csv->decimal ? csv->decimal : '.');
+    value_print(&text, cell->type, &cell->value, csv->decimal ? csv->decimal : '.');
     Spelled field = {text_buf_view(&text), c == 0, cell->nullable};
     bool good = csv_field(buf, csv, field);
     if (!good) job->eval.detail = text_copy(job->arena, field.text);

@@ -47,8 +47,16 @@ JsonFault json_read(Arena *arena, const Type *type, const JsonNode *node,
 JsonFault json_read_member(Arena *arena, const Type *type, const JsonNode *object, Text key,
                            const struct SbZone *zone, Value *out);
 
+// The same for a column of a row: also judges what its value holds beyond what the type reads.
+JsonFault json_read_column(Arena *arena, const Type *type, const JsonNode *object, Text key,
+                           const struct SbZone *zone, Value *out);
+
 // Reads a text that holds one JSON value, as json, list or struct fields of a CSV do.
-JsonFault json_read_value(Arena *arena, const Type *type, Text text, Value *out);
+JsonFault json_read_value(Arena *arena, const Type *type, Text text, const struct SbZone *zone,
+                          Value *out);
+
+// Reads a text that holds one JSON value, null too, as a `json`.
+JsonFault json_read_any(Arena *arena, Text text, Value *out);
 
 // The text of a value without white space between tokens.
 Text json_compact(Arena *arena, Text text);

@@ -78,7 +78,7 @@ static void fail_record(Job *job, const Reject *reject, Text limit) {
                         (long long)origin->line, (long long)origin->offset);
     else if (origin && origin->has_file)
         text_buf_format(out, "  --> %.*s\n", TEXT_ARG(origin->path));
-    if (reject->raw.at) {
+    if (reject->raw.len) {
         text_buf_add(out, TEXT("   | "));
         print_visible(out, reject->raw, RAW_LINE_BYTES);
         text_buf_char(out, '\n');
@@ -124,7 +124,7 @@ static Text row_as_json(Job *job, const Row *row) {
     bool first = true;
     text_buf_char(&buf, '{');
     for (uint32_t c = 0; c < node->op->column_count; c++) {
-        if (node->op->columns[c].hidden || !node->needed[c]) continue;
+        if (node->op->columns[c].hidden || node->op->columns[c].unread) continue;
         if (!first) text_buf_char(&buf, ',');
         first = false;
         json_print_string(&buf, node->op->columns[c].name);

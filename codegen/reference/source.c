@@ -159,10 +159,11 @@ static bool judge_csv(Source *source, uint32_t column, Value *out) {
         *out = value_text(field->text);
         return true;
     }
-    if (!type->nullable && (null_word || (!field->quoted && !word.len)))
+    if (null_word || (!field->quoted && !word.len))
         return column_fault(source, column, SB_FAULT_MISSING, (Text){0});
     if (base->kind == TYPE_JSON || type_is_nested(base)) {
-        JsonFault fault = json_read_value(source->job->arena, base, field->text, out);
+        JsonFault fault = json_read_value(source->job->arena, base, field->text,
+                                          source->zone, out);
         return column_fault(source, column, fault.status, fault.text);
     }
     ReadOptions options = {csv->decimal ? csv->decimal : '.', source->zone};
@@ -172,7 +173,7 @@ static bool judge_csv(Source *source, uint32_t column, Value *out) {
 
 static bool judge_json(Source *source, uint32_t column, Value *out) {
     const SourceColumn *declared = &source->op->columns[column];
-    JsonFault fault = json_read_member(source->job->arena, declared->type, source->object,
+    JsonFault fault = json_read_column(source->job->arena, declared->type, source->object,
                                        declared->name, source->zone, out);
     return column_fault(source, column, fault.status, fault.text);
 }

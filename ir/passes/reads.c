@@ -1,4 +1,4 @@
-// reads: which source columns count as read, by names alone; nothing later may change the answer.
+// reads: which columns count as read, by names alone; nothing later may change the answer.
 #include "ir/pass.h"
 #include "ir/walk.h"
 
@@ -27,12 +27,22 @@ static void say_filter(Remarks *remarks, const Graph *graph, const Op *op,
     text_buf_free(&parsed.text);
 }
 
+// Until it is known, nothing is read but what sinks, predicates and keys ask for.
+static void mark_all_unread(Graph *graph) {
+    for (size_t i = 0; i < graph->op_count; i++)
+        for (uint32_t c = 0; c < graph->ops[i].column_count; c++)
+            graph->ops[i].columns[c].unread = true;
+}
+
 void pass_reads(PassContext *context) {
     Graph *graph = context->graph;
+    mark_all_unread(graph);
     Usage usage = graph_usage(graph);
     Walk walk = walk_make(graph);
     for (size_t i = 0; i < graph->op_count; i++) {
         Op *op = &graph->ops[i];
+        for (uint32_t c = 0; c < op->column_count; c++)
+            op->columns[c].unread = op->kind != OP_SOURCE && !usage.columns[i][c];
         if (op->kind != OP_SOURCE) continue;
         for (uint32_t c = 0; c < op->source.column_count; c++)
             op->source.columns[c].read = usage.columns[i][c];

@@ -31,8 +31,8 @@ static bool same_dialect(const SourceOp *source, const SinkOp *sink) {
 }
 
 static bool spelled_alike(const SourceOp *source, const SinkOp *sink, const Type *type) {
-    bool number = type_is_numeric(type);
-    if (source->format == FORMAT_JSONL && !number) return false;
+    // JSON spells a bool in one way.
+    if (source->format == FORMAT_JSONL && type->kind == TYPE_BOOL) return false;
     bool from_comma = source->options.csv.decimal == ',',
          to_comma = sink->options.csv.decimal == ',';
     bool fraction = type_is_float(type) || type->kind == TYPE_DECIMAL;

@@ -45,7 +45,7 @@ static void require(bool so) {
 // A slot as a value of the type, written and read once more: the same text.
 static void check_value(const SbType *type, const SbJsonSlot *slot) {
     alignas(16) char value[128], again[128];
-    if (sb_json_value(&call, type, slot, value)) return;
+    if (sb_json_value(&call, (SbJsonAs){type}, slot, value)) return;
     int64_t size = sb_json_size_max(type, value);
     char *text = sb_alloc(&call, size + SB_SLACK), *copy = sb_alloc(&call, size + SB_SLACK);
     require(text && copy);
@@ -53,7 +53,7 @@ static void check_value(const SbType *type, const SbJsonSlot *slot) {
     require(end - text <= size);
     SbJsonSlot written;
     require(sb_json_slot(&call, text, end - text, &written) == SB_OK);
-    require(sb_json_value(&call, type, &written, again) == SB_OK);
+    require(sb_json_value(&call, (SbJsonAs){type}, &written, again) == SB_OK);
     int64_t len = sb_json_put_value(copy, type, again) - copy;
     require(len == end - text && memcmp(copy, text, (size_t)len) == 0);
 }

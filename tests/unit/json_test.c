@@ -334,7 +334,7 @@ static int32_t through(const SbType *type, const char *text, char *room) {
     strcpy(in, text);
     SbJsonSlot slot;
     int32_t status = sb_json_slot(&call, in, (int64_t)strlen(text), &slot);
-    if (status == SB_OK) status = sb_json_value(&call, type, &slot, value);
+    if (status == SB_OK) status = sb_json_value(&call, (SbJsonAs){type}, &slot, value);
     if (status) return status;
     char *end = sb_json_put_value(room, type, value);
     CHECK(end - room <= sb_json_size_max(type, value));

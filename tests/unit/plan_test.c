@@ -382,9 +382,8 @@ static void a_limit_is_a_limited_edge(void) {
     arena_free(graph->arena);
 }
 
-static void places_travel_where_a_reject_may_follow(void) {
-    Graph *graph = graph_empty();
-    OpId end = limit(graph, source(graph));
+// The plan of a step over `end` that may reject, with a border behind each step.
+static Plan *planned_reject(Graph *graph, OpId end) {
     ExprId k = column_of(graph, end, 0, 0);
     Expr sum = {.op = EXPR_ADD, .type = graph_at(graph, k)->type, .span = nowhere};
     NamedExpr *item = arena_new_of(graph->arena, NamedExpr);
@@ -394,8 +393,21 @@ static void places_travel_where_a_reject_may_follow(void) {
     op->project.items = item;
     op->project.count = 1;
     sink(graph, op->id, ALL);
-    Plan *plan = planned(graph, false);
-    CHECK(plan->breakers[0].place_offset == 24 && plan->breakers[0].entry_bytes == 64);
+    return planned(graph, true);
+}
+
+static void places_travel_where_a_reject_may_follow(void) {
+    Graph *graph = graph_empty();
+    Plan *plan = planned_reject(graph, filter(graph, source(graph)));
+    CHECK(plan->breakers[0].kind == BREAK_EDGE && plan->breakers[0].place_offset != SIZE_MAX);
+    arena_free(graph->arena);
+}
+
+static void behind_a_meeting_no_place_is_wanted(void) {
+    Graph *graph = graph_empty();
+    Plan *plan = planned_reject(graph, limit(graph, source(graph)));
+    for (size_t i = 0; i < plan->breaker_count; i++)
+        CHECK(plan->breakers[i].place_offset == SIZE_MAX);
     arena_free(graph->arena);
 }
 
@@ -426,6 +438,7 @@ static const UnitTest tests[] = {
     {"a_zip_has_two_edges", a_zip_has_two_edges},
     {"a_limit_is_a_limited_edge", a_limit_is_a_limited_edge},
     {"places_travel_where_a_reject_may_follow", places_travel_where_a_reject_may_follow},
+    {"behind_a_meeting_no_place_is_wanted", behind_a_meeting_no_place_is_wanted},
     {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
 };
 

@@ -132,7 +132,7 @@ static void null_words_replace_the_rule_of_the_empty_field(void) {
     CHECK_TEXT(flow_get(&flow, "out.jsonl"), "{\"a\":null,\"b\":null,\"c\":\"NA\"}\n"
                "{\"a\":null,\"b\":null,\"c\":\"-\"}\n{\"a\":\"\",\"b\":1,\"c\":\"x\"}\n");
     Text rejects = flow_get(&flow, "rejects.jsonl");
-    CHECK(text_has(rejects, "column 'b': '' is no integer of this type\",\"raw\":\"q,,y\""));
+    CHECK(text_has(rejects, "column 'b': the value is missing\",\"raw\":\"q,,y\""));
     CHECK(text_has(rejects,
                    "column 'b': 'NA' is no integer of this type\",\"raw\":\"r,\\\"NA\\\",z\""));
     flow_end(&flow);
