@@ -172,8 +172,10 @@ const codegen: []const []const u8 = &.{
 const runtime: []const []const u8 = &.{
     "breaker.c",
     "groups.c",
+    "join_table.c",
     "memory.c",
     "rows.c",
+    "runs.c",
     "scratch.c",
     "slab.c",
     "sort.c",

@@ -3,14 +3,14 @@
 
 #include <stdio.h>
 
-enum : uint64_t { ADDRESS_MASK = (UINT64_C(1) << 48) - 1 };
-
 // Probes `groups` from `hash`: emits the loop; `equal` is asked for candidates. Control arrives at
 // `missing` when the key is not there; the entry found is returned as a phi of block `found`.
 typedef struct Probe {
     Val   groups, hash;
     Block found, missing;
     Val   entry;   // Valid in `found`.
+    Val   slot;    // Address of the slot of `entry`, in `missing` of the free one.
+    Val   tag;
 } Probe;
 
 typedef Val EqualFn(Emit *e, void *self, Val entry);
@@ -24,17 +24,18 @@ static void emit_probe(Emit *e, Probe *probe, EqualFn *equal, void *self) {
     Val slots = emit_load_at(e, e->ptr, probe->groups, offsetof(SbGroups, slots), "slots");
     Val mask = emit_load_at(e, e->i64, probe->groups, offsetof(SbGroups, mask), "mask");
     Val start = LLVMBuildAnd(e->b, probe->hash, mask, "");
-    Val tag = LLVMBuildAnd(e->b, probe->hash, emit_i64(e, (int64_t)~ADDRESS_MASK), "tag");
+    probe->tag = LLVMBuildAnd(e->b, probe->hash, emit_i64(e, (int64_t)~SB_SLOT_ADDRESS), "tag");
     emit_jump(e, head);
     emit_at(e, head);
     Val at = emit_phi(e, e->i64, "at");
     emit_phi_add(at, start, from);
-    Val slot = emit_load(e, e->i64, emit_index(e, e->i64, slots, at), "slot");
+    probe->slot = emit_index(e, e->i64, slots, at);
+    Val slot = emit_load(e, e->i64, probe->slot, "slot");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), probe->missing,
                 occupied);
     emit_at(e, occupied);
-    Val rest = LLVMBuildXor(e->b, slot, tag, "");
-    Val tagged = LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), "");
+    Val rest = LLVMBuildXor(e->b, slot, probe->tag, "");
+    Val tagged = LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)SB_SLOT_ADDRESS), "");
     emit_branch(e, tagged, candidate, step);
     emit_at(e, candidate);
     probe->entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");
@@ -274,9 +275,10 @@ static Val entry_equals(Emit *e, void *self, Val entry) {
     return same ? same : emit_i1(e, true);
 }
 
-static void merge_states(Emit *e, const Breaker *breaker, const Op *op, Val into, Val from) {
+static void merge_states(Emit *e, const Breaker *breaker, Val into, Val from) {
+    const Op *op = graph_op_at(e->graph, breaker->op);
     Val call = LLVMGetParam(e->fn, 0);
-    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+    for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++) {
         if (breaker->state_offsets[i] == SIZE_MAX) continue;
         const Agg *agg = &op->group.aggs[i];
         Val to = emit_offset(e, into, breaker->state_offsets[i]);
@@ -307,29 +309,13 @@ static void merge_states(Emit *e, const Breaker *breaker, const Op *op, Val into
     }
 }
 
-// Of two first rows the earlier one's columns stay.
-static void merge_first(Emit *e, const Breaker *breaker, Val into, Val from) {
-    Val mine = emit_load_at(e, e->i64, into, offsetof(SbEntry, order), "");
-    Val other = emit_load_at(e, e->i64, from, offsetof(SbEntry, order), "");
-    Block earlier = emit_block(e, "earlier"), end = emit_block(e, "ordered");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULT, other, mine, ""), earlier, end);
-    emit_at(e, earlier);
-    emit_store_at(e, other, into, offsetof(SbEntry, order));
-    if (breaker->identity_offset != SIZE_MAX)
-        emit_store_at(e, emit_load_at(e, e->i64, from, breaker->identity_offset, ""), into,
-                      breaker->identity_offset);
-    for (uint32_t i = breaker->key_count; i < breaker->slot_count; i++)
-        slot_store(e, &breaker->slots[i],
-                   emit_load_value(e, breaker->slots[i].type,
-                                   emit_offset(e, from, breaker->slots[i].offset)),
-                   into);
-    emit_jump(e, end);
-    emit_at(e, end);
+static void fill_slot(Emit *e, const Probe *probe, Val entry) {
+    Val address = LLVMBuildPtrToInt(e->b, entry, e->i64, "");
+    emit_store(e, LLVMBuildOr(e->b, address, probe->tag, ""), probe->slot);
 }
 
 Val emit_group_merge(Emit *e, uint32_t index) {
     const Breaker *breaker = &e->plan->breakers[index];
-    const Op *op = graph_op_at(e->graph, breaker->op);
     char name[40];
     snprintf(name, sizeof name, "sb_merge_%u", index);
     Ty params[] = {e->ptr, e->ptr, e->ptr};
@@ -345,10 +331,17 @@ Val emit_group_merge(Emit *e, uint32_t index) {
                    .hash = emit_load_at(e, e->i64, from, offsetof(SbEntry, hash), "hash")};
     emit_probe(e, &probe, entry_equals, &keys);
     emit_at(e, probe.missing);
-    LLVMBuildRet(e->b, emit_callv(e, "sb_groups_adopt", e->i32, arg(probe.groups), arg(from)));
+    fill_slot(e, &probe, from);
+    LLVMBuildRet(e->b, emit_i32(e, SB_OK));
     emit_at(e, probe.found);
-    merge_first(e, breaker, probe.entry, from);
-    if (op->kind == OP_GROUP) merge_states(e, breaker, op, probe.entry, from);
+    Val from_order = emit_load_at(e, e->i64, from, offsetof(SbEntry, order), ""),
+        order = emit_load_at(e, e->i64, probe.entry, offsetof(SbEntry, order), "");
+    Val earlier = LLVMBuildICmp(e->b, LLVMIntULT, from_order, order, "earlier");
+    Val stays = LLVMBuildSelect(e->b, earlier, from, probe.entry, "stays"),
+        leaves = LLVMBuildSelect(e->b, earlier, probe.entry, from, "leaves");
+    fill_slot(e, &probe, stays);
+    merge_states(e, breaker, stays, leaves);
+    emit_store_at(e, emit_i64(e, -1), leaves, offsetof(SbEntry, order));  // It is merged.
     LLVMBuildRet(e->b, emit_i32(e, SB_OK));
     return e->fn;
 }

@@ -1,8 +1,6 @@
 // Probing the table of a join, and the right rows that nothing matched.
 #include "codegen/emit_stage.h"
 
-enum : uint64_t { ADDRESS_MASK = (UINT64_C(1) << 48) - 1 };
-
 static const Breaker *breaker_of_join(const Emit *e, const Op *op, uint32_t *index) {
     for (uint32_t i = 0; i < e->plan->breaker_count; i++) {
         const Breaker *breaker = &e->plan->breakers[i];
@@ -33,7 +31,7 @@ static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyPart
     Val slots = emit_load_at(e, e->ptr, table, offsetof(SbTable, slots), "slots");
     Val mask = emit_load_at(e, e->i64, table, offsetof(SbTable, mask), "mask");
     Val first = LLVMBuildAnd(e->b, hash, mask, "");
-    Val tag = LLVMBuildAnd(e->b, hash, emit_i64(e, (int64_t)~ADDRESS_MASK), "tag");
+    Val tag = LLVMBuildAnd(e->b, hash, emit_i64(e, (int64_t)~SB_SLOT_ADDRESS), "tag");
     Block start_end = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
@@ -43,7 +41,7 @@ static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyPart
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), end, full);
     emit_at(e, full);
     Val rest = LLVMBuildXor(e->b, slot, tag, "");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)ADDRESS_MASK), ""),
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)SB_SLOT_ADDRESS), ""),
                 candidate, step);
     emit_at(e, candidate);
     Val entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");

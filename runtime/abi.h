@@ -141,8 +141,18 @@ typedef struct SbGroups {
     uint64_t  mask;
     int64_t   count;     // Entries.
     int64_t   count_max; // Grow beyond.
-    struct SbGroupsState *state;  // Runtime's: entries, arena, memory account.
+    struct SbGroupsState *state;  // Runtime's: entries, texts, memory account.
 } SbGroups;
+
+enum : uint64_t { SB_SLOT_ADDRESS = (UINT64_C(1) << 48) - 1 };
+
+static inline uint64_t sb_slot(const SbEntry *entry) {
+    return (uint64_t)(uintptr_t)entry | (entry->hash & ~SB_SLOT_ADDRESS);
+}
+
+static inline SbEntry *sb_slot_entry(uint64_t slot) {
+    return (SbEntry *)(uintptr_t)(slot & SB_SLOT_ADDRESS);
+}
 
 // Rows that a sort, a join's build side or a stage border keeps.
 typedef struct SbRows {
@@ -290,7 +300,9 @@ typedef struct SbBreaker {
                                // join matched it, 2 when its key is null (never in the table).
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
     uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
-    // GROUP: adds `from` (of another thread's table) to `into`. A status; nonzero fails the job.
+    // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key that
+    // of the earlier row stays there and takes what the other counted; the order of the other
+    // becomes UINT64_MAX. A status; nonzero fails the job.
     int32_t (*merge)(SbCall *call, SbGroups *into, SbEntry *from);
     // SORT: the first 64 bits of the keys as a number that orders the same way, the 64 behind them
     // (null: there are none), and a comparison, < 0, 0, > 0, that decides what those leave open
@@ -437,9 +449,6 @@ int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
 // A new, zeroed entry with `hash` and `order` for a key that is not in the table; grows the table
 // when it is full. nullptr: over the memory limit (the task's failure is set).
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order);
-// Puts an entry of another table, whose key is not in this one, into it. It is not copied: its
-// table must outlive this one. Nonzero: over the memory limit.
-int32_t sb_groups_adopt(SbGroups *groups, SbEntry *entry);
 // A deep copy of a nested key (in place) into the table's memory. A status.
 int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.

@@ -6,106 +6,91 @@
 #include <string.h>
 
 enum : int64_t { SLOTS_MIN = 1024, STATE_BLOCK_BYTES = 4096 };
+enum { RADIX_BITS_MAX = 10 };
 
-static int64_t slots_bytes(uint64_t slots) { return (int64_t)(slots * sizeof(uint64_t)); }
+static SbMemory *memory_of(const SbGroups *groups) {
+    return groups->state->rows.state->entries.memory;
+}
+
+static bool open_slots(SbGroups *groups, int64_t slots) {
+    int64_t bytes = slots * (int64_t)sizeof *groups->slots;
+    groups->slots = sb_memory_pages(memory_of(groups), bytes);
+    if (!groups->slots) return false;
+    groups->state->slot_bytes = bytes;
+    groups->mask = (uint64_t)slots - 1;
+    groups->count_max = slots / 2;
+    return true;
+}
 
 int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory) {
-    *groups = (SbGroups){0};
-    struct SbGroupsState *state = calloc(1, sizeof *state);
-    if (!state) return SB_FAULT_TOO_LARGE;
-    sb_slab_open(&state->slab, memory);
-    state->entry_bytes = entry_bytes;
-    groups->state = state;
-    groups->slots = calloc(SLOTS_MIN, sizeof(uint64_t));
-    if (!groups->slots || sb_scratch_open(&state->call, STATE_BLOCK_BYTES)) goto fail;
-    if (!sb_memory_charge(memory, slots_bytes(SLOTS_MIN))) goto fail;
-    state->charged = slots_bytes(SLOTS_MIN);
-    groups->mask = SLOTS_MIN - 1;
-    groups->count_max = SLOTS_MIN / 2;
-    return SB_OK;
-fail:
+    *groups = (SbGroups){.state = calloc(1, sizeof *groups->state)};
+    if (!groups->state) return SB_FAULT_TOO_LARGE;
+    if (!sb_rows_init(&groups->state->rows, memory, entry_bytes) &&
+        !sb_scratch_open(&groups->state->call, STATE_BLOCK_BYTES) &&
+        open_slots(groups, SLOTS_MIN)) return SB_OK;
     sb_groups_close(groups);
     return SB_FAULT_TOO_LARGE;
+}
+
+void sb_groups_seal(SbGroups *groups) {
+    sb_memory_free(memory_of(groups), groups->slots, groups->state->slot_bytes);
+    groups->slots = nullptr;
 }
 
 void sb_groups_close(SbGroups *groups) {
     struct SbGroupsState *state = groups->state;
     if (!state) return;
-    sb_memory_release(state->slab.memory, state->charged);
+    if (groups->slots) sb_groups_seal(groups);
     sb_scratch_close(&state->call);
-    sb_slab_close(&state->slab);
-    free(state->entries);
-    free(groups->slots);
+    sb_rows_fini(&state->rows);
     free(state);
     *groups = (SbGroups){0};
 }
 
 SbCall *sb_groups_call(SbGroups *groups) { return &groups->state->call; }
 
-static uint64_t slot_of(const SbEntry *entry) {
-    return (uint64_t)(uintptr_t)entry | (entry->hash & ~((UINT64_C(1) << 48) - 1));
-}
-
-static void put(SbGroups *groups, SbEntry *entry) {
+static void put(SbGroups *groups, const SbEntry *entry) {
     uint64_t at = entry->hash & groups->mask;
     while (groups->slots[at]) at = (at + 1) & groups->mask;
-    groups->slots[at] = slot_of(entry);
+    groups->slots[at] = sb_slot(entry);
 }
 
-// Doubles the slots (fourfold while small) and puts every entry again.
+// Doubles the slots (fourfold while small) and puts every entry again: entries lie side by side in
+// their blocks, so that this reads memory in order and waits for the slots alone.
 static bool grow(SbGroups *groups) {
-    struct SbGroupsState *state = groups->state;
-    uint64_t slots = (groups->mask + 1) * (groups->mask < 65536 ? 4 : 2);
-    if (!sb_memory_charge(state->slab.memory, slots_bytes(slots))) return false;
-    uint64_t *moved = calloc(slots, sizeof *moved);
-    if (!moved) {
-        sb_memory_release(state->slab.memory, slots_bytes(slots));
+    enum { AHEAD = 16 };
+    SbGroups before = *groups;
+    int64_t bytes = groups->state->slot_bytes, slots = (int64_t)groups->mask + 1;
+    if (!open_slots(groups, slots * (slots < 65536 ? 4 : 2))) {
+        *groups = before;
         return false;
     }
-    int64_t before = slots_bytes(groups->mask + 1);
-    free(groups->slots);
-    sb_memory_release(state->slab.memory, before);
-    state->charged += slots_bytes(slots) - before;
-    groups->slots = moved;
-    groups->mask = slots - 1;
-    groups->count_max = (int64_t)(slots / 2);
-    for (int64_t i = 0; i < groups->count; i++) put(groups, state->entries[i]);
-    return true;
-}
-
-static bool grow_entries(struct SbGroupsState *state) {
-    int64_t max = state->entries_max ? state->entries_max * 2 : SLOTS_MIN / 2;
-    int64_t more = (max - state->entries_max) * (int64_t)sizeof *state->entries;
-    if (!sb_memory_charge(state->slab.memory, more)) return false;
-    SbEntry **moved = realloc(state->entries, (size_t)max * sizeof *moved);
-    if (!moved) {
-        sb_memory_release(state->slab.memory, more);
-        return false;
+    sb_memory_free(memory_of(groups), before.slots, bytes);
+    RowSpan span = {0};
+    while (sb_rows_next_span(&groups->state->rows, &span)) {
+        for (int64_t i = 0; i < span.count; i++) {
+            if (i + AHEAD < span.count)
+                __builtin_prefetch(&groups->slots[span_entry(&span, i + AHEAD)->hash &
+                                                  groups->mask], 1);
+            put(groups, span_entry(&span, i));
+        }
     }
-    state->charged += more;
-    state->entries = moved;
-    state->entries_max = max;
     return true;
-}
-
-int32_t sb_groups_adopt(SbGroups *groups, SbEntry *entry) {
-    struct SbGroupsState *state = groups->state;
-    if (groups->count >= groups->count_max && !grow(groups)) return SB_FAULT_TOO_LARGE;
-    if (groups->count >= state->entries_max && !grow_entries(state)) return SB_FAULT_TOO_LARGE;
-    state->entries[groups->count++] = entry;
-    put(groups, entry);
-    return SB_OK;
 }
 
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order) {
     (void)call;
+    if (groups->count >= groups->count_max && !grow(groups)) return nullptr;
     struct SbGroupsState *state = groups->state;
-    SbEntry *entry = sb_slab_alloc(&state->slab, state->entry_bytes);
+    int64_t entry_bytes = state->rows.state->entry_bytes;
+    SbEntry *entry = sb_rows_add(&state->rows);
     if (!entry) return nullptr;
-    memset(entry, 0, (size_t)state->entry_bytes);
+    memset(entry, 0, (size_t)entry_bytes);
     entry->hash = hash;
     entry->order = order;
-    return sb_groups_adopt(groups, entry) ? nullptr : entry;
+    groups->count++;
+    put(groups, entry);
+    return entry;
 }
 
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len) {
@@ -114,14 +99,135 @@ int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t 
         memcpy(key->bytes, ptr, (size_t)len);
         return SB_OK;
     }
-    char *copy = sb_slab_alloc(&groups->state->slab, len);
+    const char *copy = sb_rows_text(nullptr, &groups->state->rows, ptr, len);
     if (!copy) return SB_FAULT_TOO_LARGE;
-    memcpy(copy, ptr, (size_t)len);
     memcpy(&key->far.head, ptr, sizeof key->far.head);
     key->far.ptr = copy;
     return SB_OK;
 }
 
 int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value) {
-    return sb_slab_nested(&groups->state->slab, type, value);
+    return sb_rows_nested(nullptr, &groups->state->rows, type, value);
+}
+
+// ---- merging the tables of threads --------------------------------------------------------------
+
+typedef struct Table {  // Slots for the entries of one radix, used for one after the other.
+    SbGroups groups;
+    int64_t  room;      // Slots.
+} Table;
+
+typedef struct Merge {
+    const SbGroupsMerge *of;
+    SbParallel *parallel;
+    uint32_t  radix_bits;
+    int64_t  *begins;          // [part << radix_bits | radix]: where its entries begin in lists,
+                               // and one more.
+    Table    *tables;          // By thread.
+    _Atomic int32_t status;    // The first fault.
+} Merge;
+
+// Bits that neither the slots of a table nor their tags use.
+static uint32_t radix_of(const Merge *merge, const SbEntry *entry) {
+    return (uint32_t)(entry->hash >> 36) & ((1u << merge->radix_bits) - 1);
+}
+
+// Lists the entries of one part by radix.
+static void share_out(void *arg, uint32_t part, uint32_t thread) {
+    (void)thread;
+    Merge *merge = arg;
+    int64_t counts[1 << RADIX_BITS_MAX] = {0};
+    int64_t *begins = merge->begins + ((size_t)part << merge->radix_bits);
+    const SbRows *rows = &merge->of->parts[part]->state->rows;
+    RowSpan span = {0};
+    while (sb_rows_next_span(rows, &span))
+        for (int64_t i = 0; i < span.count; i++) counts[radix_of(merge, span_entry(&span, i))]++;
+    int64_t at = begins[0];
+    for (uint32_t r = 0; r < 1u << merge->radix_bits; r++) {
+        begins[r] = at;
+        at += counts[r];
+        counts[r] = begins[r];
+    }
+    span = (RowSpan){0};
+    while (sb_rows_next_span(rows, &span))
+        for (int64_t i = 0; i < span.count; i++) {
+            const SbEntry *entry = span_entry(&span, i);
+            merge->of->lists[counts[radix_of(merge, entry)]++] = entry;
+        }
+}
+
+// Empty slots, twice as many as there are entries.
+static bool clear_table(const Merge *merge, Table *table, int64_t entries) {
+    int64_t slots = SLOTS_MIN, slot = sizeof *table->groups.slots;
+    while (slots < 2 * entries) slots *= 2;
+    if (slots > table->room) {
+        sb_memory_free(merge->of->memory, table->groups.slots, table->room * slot);
+        table->groups.slots = sb_memory_pages(merge->of->memory, slots * slot);
+        table->room = table->groups.slots ? slots : 0;
+    } else {
+        memset(table->groups.slots, 0, (size_t)(slots * slot));
+    }
+    table->groups.mask = (uint64_t)slots - 1;
+    return table->groups.slots;
+}
+
+// Entries lie anywhere and slots too: both are asked for before they are needed.
+static int32_t merge_list(const Merge *merge, SbCall *call, SbGroups *into, int64_t begin,
+                          int64_t end) {
+    enum { ENTRY_AHEAD = 24, SLOT_AHEAD = 12 };
+    const SbEntry **list = merge->of->lists;
+    int32_t status = SB_OK;
+    for (int64_t i = begin; i < end && !status; i++) {
+        if (i + ENTRY_AHEAD < end) {
+            __builtin_prefetch(list[i + ENTRY_AHEAD], 1);
+            __builtin_prefetch(&into->slots[list[i + SLOT_AHEAD]->hash & into->mask], 1);
+        }
+        status = merge->of->what->merge(call, into, (SbEntry *)(uintptr_t)list[i]);
+    }
+    return status;
+}
+
+static void merge_radix(void *arg, uint32_t radix, uint32_t thread) {
+    Merge *merge = arg;
+    Table *table = &merge->tables[thread];
+    uint32_t parts = merge->parallel->threads;
+    int64_t total = 0;
+    for (uint32_t part = 0; part < parts; part++) {
+        const int64_t *begin = &merge->begins[(size_t)part << merge->radix_bits | radix];
+        total += begin[1] - begin[0];
+    }
+    int32_t status = clear_table(merge, table, total) ? SB_OK : SB_FAULT_TOO_LARGE;
+    for (uint32_t part = 0; part < parts && !status; part++) {
+        const int64_t *begin = &merge->begins[(size_t)part << merge->radix_bits | radix];
+        status = merge_list(merge, sb_groups_call(merge->of->parts[thread]), &table->groups,
+                            begin[0], begin[1]);
+    }
+    if (status) merge->status = status;
+}
+
+int32_t sb_groups_merge(const SbGroupsMerge *of, SbParallel *parallel) {
+    enum { TABLE_ENTRIES = 1 << 14 };  // Its slots fit a core's cache.
+    Merge merge = {.of = of, .parallel = parallel};
+    int64_t total = 0;
+    for (uint32_t i = 0; i < parallel->threads; i++) total += of->parts[i]->count;
+    while (total >> merge.radix_bits > TABLE_ENTRIES && merge.radix_bits < RADIX_BITS_MAX)
+        merge.radix_bits++;
+    merge.tables = calloc(parallel->threads, sizeof *merge.tables);
+    merge.begins = calloc(((size_t)parallel->threads << merge.radix_bits) + 1,
+                          sizeof *merge.begins);
+    if (merge.tables && merge.begins) {
+        for (uint32_t i = 0; i < parallel->threads; i++)
+            merge.begins[(size_t)(i + 1) << merge.radix_bits] =
+                merge.begins[(size_t)i << merge.radix_bits] + of->parts[i]->count;
+        parallel->each(parallel, parallel->threads, share_out, &merge);
+        parallel->each(parallel, 1u << merge.radix_bits, merge_radix, &merge);
+    } else {
+        merge.status = SB_FAULT_TOO_LARGE;
+    }
+    for (uint32_t i = 0; merge.tables && i < parallel->threads; i++)
+        sb_memory_free(of->memory, merge.tables[i].groups.slots,
+                       merge.tables[i].room * (int64_t)sizeof(uint64_t));
+    free(merge.tables);
+    free(merge.begins);
+    return merge.status;
 }

@@ -1,22 +1,36 @@
-// Groups: the hash table of one thread's groups.
+// Groups: the hash table of one thread's groups, and how tables of threads become one.
 #ifndef SBC_RUNTIME_GROUPS_H
 #define SBC_RUNTIME_GROUPS_H
 
-#include "runtime/abi.h"
-#include "runtime/memory.h"
-#include "runtime/slab.h"
+#include "runtime/breaker.h"
+#include "runtime/rows.h"
 
 struct SbGroupsState {
-    SbSlab    slab;        // Entries and long key texts.
-    SbCall    call;        // Memory of aggregate states.
-    SbEntry **entries;     // In the order of insertion.
-    int64_t   entries_max;
-    int64_t   entry_bytes;
-    int64_t   charged;     // Slots and the entries array.
+    SbRows  rows;       // The entries in the order of insertion, and their long texts.
+    SbCall  call;       // Memory of aggregate states.
+    int64_t slot_bytes; // Charged for the slots.
 };
 
 // Nonzero: over the limit; nothing is left behind.
 int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory);
 void    sb_groups_close(SbGroups *groups);
+
+// Gives the slots back: no group is looked for any more.
+void sb_groups_seal(SbGroups *groups);
+
+// An entry whose group went on in an entry of an earlier row.
+static inline bool sb_group_is_merged(const SbEntry *entry) { return entry->order == UINT64_MAX; }
+
+typedef struct SbGroupsMerge {
+    const SbBreaker *what;
+    SbMemory  *memory;
+    SbGroups **parts;         // By thread; sealed.
+    const SbEntry **lists;    // Room for all entries; means nothing afterwards.
+} SbGroupsMerge;
+
+// Leaves of all entries of one key that of the earliest row, with what the others counted. The keys
+// are shared out by radix of their hashes, so that each is one thread's and each table stays
+// small. A status: SB_FAULT_TOO_LARGE or a fault of an aggregate.
+int32_t sb_groups_merge(const SbGroupsMerge *merge, SbParallel *parallel);
 
 #endif

@@ -31,12 +31,22 @@ void sb_memory_release(SbMemory *memory, int64_t bytes) {
     assert(before >= bytes);
 }
 
-void *sb_memory_pages(int64_t bytes) {
+void *sb_memory_pages(SbMemory *memory, int64_t bytes) {
     enum : int64_t { HUGE_PAGE = 2 * 1024 * 1024 };
-    char *memory = calloc(1, (size_t)(bytes ? bytes : 1));
-    if (!memory) return nullptr;
-    int64_t before = -(int64_t)(intptr_t)memory & (HUGE_PAGE - 1);
+    if (!sb_memory_charge(memory, bytes)) return nullptr;
+    char *pages = calloc(1, (size_t)(bytes ? bytes : 1));
+    if (!pages) {
+        sb_memory_release(memory, bytes);
+        return nullptr;
+    }
+    int64_t before = -(int64_t)(intptr_t)pages & (HUGE_PAGE - 1);
     int64_t whole = (bytes - before) & -HUGE_PAGE;
-    if (whole > 0) madvise(memory + before, (size_t)whole, MADV_HUGEPAGE);
-    return memory;
+    if (whole > 0) madvise(pages + before, (size_t)whole, MADV_HUGEPAGE);
+    return pages;
+}
+
+void sb_memory_free(SbMemory *memory, void *pages, int64_t bytes) {
+    if (!pages) return;
+    free(pages);
+    sb_memory_release(memory, bytes);
 }

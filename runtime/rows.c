@@ -75,15 +75,20 @@ int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *val
     return sb_slab_nested(&rows->state->texts, type, value);
 }
 
-void sb_rows_list(const SbRows *rows, const SbEntry **out) {
+bool sb_rows_next_span(const SbRows *rows, RowSpan *span) {
     const struct SbRowsState *state = rows->state;
-    for (int64_t b = 0; b < state->block_count; b++) {
-        bool last = b == state->block_count - 1;
-        const RowBlock *block = &state->blocks[b];
-        int64_t count = last ? (rows->at - block->begin) / state->entry_bytes : block->count;
-        for (int64_t i = 0; i < count; i++)
-            *out++ = (const SbEntry *)(const void *)(block->begin + i * state->entry_bytes);
-    }
+    if (span->block == state->block_count) return false;
+    bool last = span->block == state->block_count - 1;
+    const RowBlock *block = &state->blocks[span->block];
+    int64_t count = last ? (rows->at - block->begin) / state->entry_bytes : block->count;
+    *span = (RowSpan){block->begin, count, state->entry_bytes, span->block + 1};
+    return true;
+}
+
+void sb_rows_list(const SbRows *rows, const SbEntry **out) {
+    RowSpan span = {0};
+    while (sb_rows_next_span(rows, &span))
+        for (int64_t i = 0; i < span.count; i++) *out++ = span_entry(&span, i);
 }
 
 const SbEntry *const *sb_rows_entries(SbRows *rows) {

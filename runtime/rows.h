@@ -22,6 +22,33 @@ struct SbRowsState {
 int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes);
 void    sb_rows_fini(SbRows *rows);
 
+// A new entry, not zeroed. nullptr: over the limit. What generated code does inline.
+static inline SbEntry *sb_rows_add(SbRows *rows) {
+    char *at = rows->at;
+    rows->count++;
+    if (at != rows->end) {
+        rows->at = at + rows->state->entry_bytes;
+        return (SbEntry *)(void *)at;
+    }
+    SbEntry *entry = sb_rows_grow(nullptr, rows, rows->state->entry_bytes);
+    rows->count -= !entry;
+    return entry;
+}
+
+// Entries that lie side by side. All zero: before the first.
+typedef struct RowSpan {
+    char   *begin;
+    int64_t count, entry_bytes;
+    int64_t block;  // The next one.
+} RowSpan;
+
+// Goes on to the next span in the order in which the entries came. False: there is none.
+bool sb_rows_next_span(const SbRows *rows, RowSpan *span);
+
+static inline SbEntry *span_entry(const RowSpan *span, int64_t i) {
+    return (SbEntry *)(void *)(span->begin + i * span->entry_bytes);
+}
+
 // Writes the address of every entry to `out`, which has room for rows->count.
 void sb_rows_list(const SbRows *rows, const SbEntry **out);
 

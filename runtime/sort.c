@@ -208,9 +208,9 @@ static void prefix_sums(Sort *sort) {
 
 static void *charged_alloc(Sort *sort, SbMemory *memory, int64_t count, size_t size) {
     int64_t bytes = count * (int64_t)size;
-    if (!sb_memory_charge(memory, bytes)) return nullptr;
-    sort->charged += bytes;
-    return sb_memory_pages(bytes);
+    void *pages = sb_memory_pages(memory, bytes);
+    if (pages) sort->charged += bytes;
+    return pages;
 }
 
 static bool sort_parallel(Sort *sort, SbMemory *memory, SbParallel *parallel) {

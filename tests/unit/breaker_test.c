@@ -20,26 +20,32 @@ typedef struct Group {  // What generated code keeps for `group by k { n = count
     int64_t key, rows;
 } Group;
 
-static Group *find(SbGroups *groups, uint64_t hash, int64_t key) {
-    for (uint64_t at = hash & groups->mask; groups->slots[at]; at = (at + 1) & groups->mask) {
-        Group *group = (Group *)(uintptr_t)(groups->slots[at] & ((UINT64_C(1) << 48) - 1));
-        if (group->key == key) return group;
-    }
-    return nullptr;
+// The slot of the key, or the free one where it belongs.
+static uint64_t *find(SbGroups *groups, uint64_t hash, int64_t key) {
+    uint64_t at = hash & groups->mask;
+    for (; groups->slots[at]; at = (at + 1) & groups->mask)
+        if (((Group *)sb_slot_entry(groups->slots[at]))->key == key) break;
+    return &groups->slots[at];
 }
 
 static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
     (void)call;
-    Group *from = (Group *)entry, *to = find(into, entry->hash, from->key);
-    if (!to) return sb_groups_adopt(into, entry);
-    to->rows += from->rows;
-    if (entry->order < to->entry.order) to->entry.order = entry->order;
+    uint64_t *slot = find(into, entry->hash, ((Group *)entry)->key);
+    Group *stays = (Group *)entry, *leaves = (Group *)sb_slot_entry(*slot);
+    if (!leaves) return *slot = sb_slot(entry), SB_OK;
+    if (leaves->entry.order < stays->entry.order) {
+        stays = leaves;
+        leaves = (Group *)entry;
+    }
+    *slot = sb_slot(&stays->entry);
+    stays->rows += leaves->rows;
+    leaves->entry.order = UINT64_MAX;
     return SB_OK;
 }
 
 static void add(SbGroups *groups, int64_t key, uint64_t order) {
     uint64_t hash = sb_hash_word(1, (uint64_t)key);
-    Group *group = find(groups, hash, key);
+    Group *group = (Group *)sb_slot_entry(*find(groups, hash, key));
     if (!group) {
         group = (Group *)sb_groups_insert(nullptr, groups, hash, order);
         group->key = key;

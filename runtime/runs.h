@@ -1,0 +1,20 @@
+// Runs: entries of several threads, each in order, become one list in order, on all threads.
+#ifndef SBC_RUNTIME_RUNS_H
+#define SBC_RUNTIME_RUNS_H
+
+#include "runtime/breaker.h"
+
+typedef struct SbRun {
+    const SbEntry **entries;
+    int64_t         count;
+} SbRun;
+
+// Does the order grow from entry to entry? A thread takes the units of a stage in their order, so
+// that this holds but for work that was done again.
+bool sb_run_ascends(const SbRun *run);
+
+// `out` has room for the entries of all runs; there are parallel->threads of them.
+// SB_FAULT_TOO_LARGE: out of memory.
+int32_t sb_runs_merge(const SbRun *runs, const SbEntry **out, SbParallel *parallel);
+
+#endif
