@@ -318,17 +318,18 @@ static SbKept *sort_by_order(SbKept *items, SbKept *spare, uint64_t count) {
     return items;
 }
 
+// The values are of type T? where the column may be null; the list is of T.
 int32_t sb_collect_end(SbCall *call, const SbCollected *state, const SbType *type, SbList *out) {
     if (state->count == 0) return SB_NULL;
+    size_t size = (size_t)sb_base_size(type);
     int64_t bytes = (int64_t)(state->count * sizeof(SbKept));
     SbKept *items = sb_alloc(call, bytes), *spare = items ? sb_alloc(call, bytes) : nullptr;
-    char *values = spare ? sb_alloc(call, (int64_t)(state->count * type->size)) : nullptr;
+    char *values = spare ? sb_alloc(call, (int64_t)(state->count * size)) : nullptr;
     if (!values) return SB_FAULT_TOO_LARGE;
     memcpy(items, state->items, (size_t)bytes);
     items = sort_by_order(items, spare, state->count);
-    for (uint64_t i = 0; i < state->count; i++) {
-        memcpy(values + i * type->size, items[i].value, type->size);
-    }
+    for (uint64_t i = 0; i < state->count; i++)
+        memcpy(values + i * size, items[i].value, size);
     *out = (SbList){values, (int64_t)state->count};
     return SB_OK;
 }

@@ -165,6 +165,7 @@ expect test_none 0 'has no tests' test small.sbd
 # ---- doc, explain
 expect doc 0 'Strings' doc
 expect doc_one 0 'trim(s: str) -> str' doc trim
+expect doc_aggregate 0 '| aggregate { ok = sum(x) == 4 }' doc sum
 expect doc_unknown 2 "did you mean 'hour'?" doc hout
 expect explain_code 0 'SB0322: ' explain SB0322
 expect explain_fault 0 'SB7021: division by zero' explain SB7021

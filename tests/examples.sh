@@ -1,33 +1,46 @@
 #!/bin/sh
 # examples.sh [SBC]: every `example` of stdlib/functions.decl is true, interpreted and compiled.
 #
-# Each becomes a column of one row. Constants are not folded (--after=spell), so that the compiled
-# run calls the functions. Run it alone: sh tests/examples.sh zig-out/bin/sbc
+# One of a function is an expression and becomes a column of one row; one of an aggregate is a flow
+# of the one column `ok`, and all of these become one union. Constants are not folded
+# (--after=spell), so that the compiled run calls the functions. Run it alone:
+# sh tests/examples.sh zig-out/bin/sbc
 sbc=${1:-zig-out/bin/sbc}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 program=$work/examples.sbd
 passed=0 failed=0
 
-sed -n 's/^ *example //p' stdlib/functions.decl >"$work/examples"
+# of KIND: the examples of functions (fn) or aggregates (agg).
+of() {
+    awk -v kind="$1" '/^(fn|agg) / { now = $1 }
+                      /^ +example / && now == kind { sub(/^ +example /, ""); print }' \
+        stdlib/functions.decl
+}
+
+of fn >"$work/functions"
+of agg >"$work/aggregates"
+cat "$work/functions" "$work/aggregates" >"$work/examples"
 count=$(wc -l <"$work/examples")
 {
     echo '[{row: 1}]'
-    echo '| select row,'
-    awk -v count="$count" '{ printf "    e%d = (%s)%s\n", NR, $0, NR < count ? "," : "" }' \
-        "$work/examples"
-    echo '| write csv("-")'
+    printf '| select'
+    awk -v count="$(wc -l <"$work/functions")" \
+        '{ printf "    e%d = (%s)%s\n", NR, $0, NR < count ? "," : "" }' "$work/functions"
+    echo "| write csv(\"$work/functions.csv\", header = false)"
+    awk 'NR == 1 { print } NR > 1 { printf "| union (%s)\n", $0 }' "$work/aggregates"
+    echo "| write csv(\"$work/aggregates.csv\", header = false)"
 } >"$program"
 
-# judge ENGINE: the second line of rows.csv holds true for every example.
+# judge ENGINE: every value that the program leaves is true.
 judge() {
-    if ! "$sbc" run --no-cache --after=spell --engine="$1" "$program" \
-            >"$work/rows.csv" 2>"$work/said"; then
+    rm -f "$work/functions.csv" "$work/aggregates.csv"
+    if ! "$sbc" run --no-cache --after=spell --engine="$1" "$program" 2>"$work/said"; then
         sed "s/^/examples: $1: /" "$work/said" >&2
         failed=$((failed + 1))
         return
     fi
-    sed -n '2s/^1,//p' "$work/rows.csv" | tr , '\n' >"$work/values"
+    { tr , '\n' <"$work/functions.csv" && cat "$work/aggregates.csv"; } >"$work/values"
     if [ "$(wc -l <"$work/values")" -ne "$count" ]; then
         echo "examples: $1: $count values are expected" >&2
         failed=$((failed + 1))
