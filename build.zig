@@ -222,6 +222,7 @@ const stdlib: []const []const u8 = &.{
     "aggregate_spread.c",
     "aggregate_sum.c",
     "aggregate_value.c",
+    "aggregate_whole.c",
     "put_small.c",
     "date.c",
     "date_format.c",

@@ -115,6 +115,19 @@ static Val decimal_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b, unsign
                        LLVMBuildExtractValue(e->b, pair, 1, ""));
 }
 
+// Both sides are of one scale, and so far from the ends of their integers that nothing wraps.
+static Val decimal_divide(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
+    if (LLVMTypeOf(a) != LLVMTypeOf(b)) {
+        a = widen_decimal(e, a);
+        b = widen_decimal(e, b);
+    }
+    Val zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, LLVMConstNull(LLVMTypeOf(b)), "");
+    if (!x->proven)
+        emit_fault_if(e, frame, x->span, zero, status(e, SB_FAULT_DIVIDE_BY_ZERO), (Detail){0});
+    Val result = x->op == EXPR_IDIV ? LLVMBuildSDiv(e->b, a, b, "") : LLVMBuildSRem(e->b, a, b, "");
+    return fit_decimal(e, frame, x, widen_decimal(e, result), nullptr);
+}
+
 static Value emit_neg(Emit *e, Frame *frame, const Expr *x) {
     Value value = emit_expr(e, frame, x->args[0]);
     const Type *type = type_base(x->type);
@@ -151,6 +164,8 @@ Value emit_arith(Emit *e, Frame *frame, const Expr *x) {
     bool divides = x->op == EXPR_IDIV || x->op == EXPR_MOD;
     if (is_float(left))
         return (Value){.a = x->op == EXPR_MOD ? float_mod(e, a, b) : float_op(e, x->op, a, b)};
+    if (left->kind == TYPE_DECIMAL && divides)
+        return (Value){.a = decimal_divide(e, frame, x, a, b)};
     if (left->kind == TYPE_DECIMAL)
         return (Value){.a = decimal_op(e, frame, x, a, b, left->precision + right->precision)};
     if (divides) return (Value){.a = integer_divide(e, frame, x, a, b)};

@@ -166,6 +166,27 @@ static Value decimal_product(Checker *checker, const AstExpr *expr, Value a, Val
     return error_value(checker);
 }
 
+// x // y and x % y at one scale: the quotient is whole, the remainder keeps the scale.
+static Value decimal_quotient(Checker *checker, const AstExpr *expr, Value a, Value b) {
+    const Type *both = common_type(checker, a.type, b.type);
+    if (!both) {
+        Diag *diag = report(checker, DIAG_DECIMAL_BOUNDS, expr->span,
+                            "%s and %s together need more than 38 digits",
+                            type_say(checker, a.type), type_say(checker, b.type));
+        report_label(checker, diag, expr->span, "a decimal has at most 38 digits");
+        report_fix(checker, diag, "narrow one of them first: decimal(x, 18, 4)");
+        return error_value(checker);
+    }
+    const Type *type = both;
+    if (expr->op == AST_OP_IDIV) {
+        unsigned digits = a.type->precision - a.type->scale + b.type->scale;
+        if (digits > DECIMAL_PRECISION_MAX) digits = DECIMAL_PRECISION_MAX;
+        type = type_decimal(checker->types, digits ? digits : 1, 0);
+    }
+    return node2(checker, op_of(expr->op), type, expr->span,
+                 widen(checker, a, both, expr->a->span), widen(checker, b, both, expr->b->span));
+}
+
 static Value as_f64(Checker *checker, Value value, Span span) {
     const Type *f64 = kind_type(checker, TYPE_F64);
     if (value.type == f64) return value;
@@ -259,7 +280,7 @@ static Value numbers(Checker *checker, const AstExpr *expr, Value a, Value b) {
         if (expr->op == AST_OP_MUL) return decimal_product(checker, expr, a, b);
         if (expr->op == AST_OP_ADD || expr->op == AST_OP_SUB)
             return decimal_sum(checker, expr, a, b);
-        return bad_operands(checker, expr, a, b);
+        return decimal_quotient(checker, expr, a, b);
     }
     const Type *type = common_type(checker, a.type, b.type);
     bool whole_only = expr->op == AST_OP_IDIV;

@@ -215,6 +215,22 @@ int32_t sb_median_f64_end(SbCall *call, const SbSample *state, double *out);
 CALLED(sb_median_i64, SbSample, int64_t)
 int32_t sb_median_i64_end(SbCall *call, const SbSample *state, double *out);
 
+CALLED(sb_quantile_u64, SbSample, uint64_t)
+int32_t sb_quantile_u64_end(SbCall *call, const SbSample *state, double fraction, double *out);
+CALLED(sb_median_u64, SbSample, uint64_t)
+int32_t sb_median_u64_end(SbCall *call, const SbSample *state, double *out);
+
+#define SAMPLED(name)                                                                             \
+    int32_t name##_add(SbCall *call, SbSample *state, const SbType *type, SbDecimal x);           \
+    int32_t name##_merge(SbCall *call, SbSample *into, const SbType *type, const SbSample *from);
+SAMPLED(sb_quantile_decimal)
+int32_t sb_quantile_decimal_end(SbCall *call, const SbSample *state, const SbType *type,
+                                double fraction, double *out);
+SAMPLED(sb_median_decimal)
+int32_t sb_median_decimal_end(SbCall *call, const SbSample *state, const SbType *type,
+                              double *out);
+#undef SAMPLED
+
 // Exact sums of x and of its squares.
 typedef struct SbSpread {
     SbExactSum sum;
@@ -227,12 +243,40 @@ int32_t sb_variance_end(SbCall *call, const SbSpread *state, double *out);
 CALLED(sb_stddev, SbSpread, double)
 int32_t sb_stddev_end(SbCall *call, const SbSpread *state, double *out);
 
+CALLED(sb_variance_pop, SbSpread, double)
+int32_t sb_variance_pop_end(SbCall *call, const SbSpread *state, double *out);
+CALLED(sb_stddev_pop, SbSpread, double)
+int32_t sb_stddev_pop_end(SbCall *call, const SbSpread *state, double *out);
+
+// The same of integers, and of decimals without their scale.
+typedef struct SbWholeSpread {
+    uint64_t count;
+    uint64_t sum[3];      // 192 bits in two's complement, lowest first.
+    uint64_t squares[5];  // 320 bits.
+} SbWholeSpread;
+
+#define WHOLE(name)                                                                               \
+    PLAIN(sb_##name##_i64, SbWholeSpread, int64_t)                                                \
+    int32_t sb_##name##_i64_end(const SbWholeSpread *state, double *out);                         \
+    PLAIN(sb_##name##_u64, SbWholeSpread, uint64_t)                                               \
+    int32_t sb_##name##_u64_end(const SbWholeSpread *state, double *out);                         \
+    void sb_##name##_decimal_add(SbWholeSpread *state, const SbType *type, SbDecimal x);          \
+    void sb_##name##_decimal_merge(SbWholeSpread *into, const SbType *type,                       \
+                                   const SbWholeSpread *from);                                    \
+    int32_t sb_##name##_decimal_end(const SbWholeSpread *state, const SbType *type, double *out);
+WHOLE(variance)
+WHOLE(variance_pop)
+WHOLE(stddev)
+WHOLE(stddev_pop)
+#undef WHOLE
+
 // The states as functions.decl gives them.
 static_assert(sizeof(SbIntegerSum) == 32 && sizeof(SbDecimalSum) == 32 && sizeof(SbExactSum) == 48);
 static_assert(sizeof(SbKept) == 16 && sizeof(SbDistinct) == 24 && sizeof(SbCollected) == 24);
 static_assert(sizeof(SbArgState) == 40 && sizeof(SbSample) == 24 && sizeof(SbExtremeStr) == 24);
 static_assert(sizeof(SbWordSet) == 32 && sizeof(SbTextSet) == 24 && sizeof(SbAnySet) == 32);
 static_assert(sizeof(SbSpread) == 96 && alignof(SbSpread) == 16 && sizeof(SbExtreme_f64) == 16);
+static_assert(sizeof(SbWholeSpread) == 72);
 
 #undef PLAIN
 #undef CALLED

@@ -1,7 +1,8 @@
-// Variance and standard deviation of a sample, from exact sums.
+// Variance and standard deviation of floats, of a sample or a population, from exact sums.
 //
 // variance = f64(n Sxx - Sx^2) / (f64(n) f64(n - 1)): the numerator is exact and rounded once.
-// stddev is the square root of that. Of a single value both are null.
+// stddev is the square root of that. Of a single value both are null. Of a population n stands for
+// n - 1.
 #include "stdlib/aggregate.h"
 
 #include <string.h>
@@ -131,9 +132,10 @@ static void square_sum(const SbExactSum *sum, Digits *square) {
     }
 }
 
-int32_t sb_variance_end(SbCall *, const SbSpread *state, double *out) {
+// Of a sample over n (n - 1), of a population over n n.
+static int32_t spread(const SbSpread *state, bool sample, double *out) {
     uint64_t n = state->sum.count;
-    if (n < 2) return SB_NULL;
+    if (n < 1 + (uint64_t)sample) return SB_NULL;
     *out = (double)__builtin_nanf("");
     if (state->sum.special) return SB_OK;
     Digits square = {}, above = {};
@@ -152,20 +154,29 @@ int32_t sb_variance_end(SbCall *, const SbSpread *state, double *out) {
         borrow = digit >> 32;
         above.chunks[i] = digit & 0xffffffff;
     }
-    *out = sb_chunks_round(above.chunks, DIGITS, SB_SQUARE_LOWEST) / ((double)n * (double)(n - 1));
+    *out = sb_chunks_round(above.chunks, DIGITS, SB_SQUARE_LOWEST) /
+           ((double)n * (double)(n - sample));
     return SB_OK;
 }
 
-int32_t sb_stddev_add(SbCall *call, SbSpread *state, double x) {
-    return sb_variance_add(call, state, x);
-}
-
-int32_t sb_stddev_merge(SbCall *call, SbSpread *into, const SbSpread *from) {
-    return sb_variance_merge(call, into, from);
-}
-
-int32_t sb_stddev_end(SbCall *call, const SbSpread *state, double *out) {
-    int32_t status = sb_variance_end(call, state, out);
+static int32_t root(int32_t status, double *out) {
     if (status == SB_OK) *out = __builtin_sqrt(*out);
     return status;
 }
+
+int32_t sb_variance_end(SbCall *, const SbSpread *state, double *out) {
+    return spread(state, true, out);
+}
+
+#define SAME_STATE(name)                                                                          \
+    int32_t sb_##name##_add(SbCall *call, SbSpread *state, double x) {                            \
+        return sb_variance_add(call, state, x);                                                   \
+    }                                                                                             \
+    int32_t sb_##name##_merge(SbCall *call, SbSpread *into, const SbSpread *from) {               \
+        return sb_variance_merge(call, into, from);                                               \
+    }                                                                                             \
+    int32_t sb_##name##_end(SbCall *, const SbSpread *state, double *out)
+
+SAME_STATE(stddev) { return root(spread(state, true, out), out); }
+SAME_STATE(variance_pop) { return spread(state, false, out); }
+SAME_STATE(stddev_pop) { return root(spread(state, false, out), out); }

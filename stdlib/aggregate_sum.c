@@ -128,11 +128,21 @@ void sb_mean_decimal_merge(SbDecimalSum *into, const SbType *, const SbDecimalSu
 
 int32_t sb_mean_decimal_end(const SbDecimalSum *state, const SbType *type, double *out) {
     if (state->count == 0) return SB_NULL;
-    double sum = sb_decimal_f64(state->low, type->scale);
-    // What was carried counts 2^128 each, in units of 10^-scale.
-    if (state->carry)
-        sum += (double)state->carry * 0x1p128 / sb_decimal_f64(sb_decimal_tens(type->scale), 0);
-    *out = sum / (double)state->count;
+    if (!state->carry) {
+        *out = sb_decimal_f64(state->low, type->scale) / (double)state->count;
+        return SB_OK;
+    }
+    // low + carry 2^128, as 192 bits.
+    __int128 high = (__int128)state->carry + (state->low < 0 ? -1 : 0);
+    unsigned __int128 low = (unsigned __int128)state->low;
+    bool minus = high < 0;
+    if (minus) {
+        low = -low;
+        high = -high - (low != 0);
+    }
+    uint64_t words[] = {(uint64_t)low, (uint64_t)(low >> 64), (uint64_t)high};
+    double sum = sb_words_f64(words, 3, type->scale);
+    *out = (minus ? -sum : sum) / (double)state->count;
     return SB_OK;
 }
 

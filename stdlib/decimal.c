@@ -190,3 +190,29 @@ double sb_decimal_f64(SbDecimal x, uint32_t scale) {
     sb_read_f64_any(text, sb_put_decimal(text, x, scale, '.') - text, '.', &value);
     return value;
 }
+
+double sb_words_f64(const uint64_t *words, int count, uint32_t scale) {
+    enum { CHUNK = 19, DIGITS = 128, SCALE_MAX = 2 * SB_DECIMAL_DIGITS };
+    uint64_t rest[SB_DECIMAL_WORDS];
+    memcpy(rest, words, (size_t)count * sizeof *rest);
+    char text[DIGITS + SCALE_MAX + 2 + SB_SLACK] = {}, *end = text + DIGITS + SCALE_MAX + 2;
+    char *at = end;
+    uint32_t digits = 0;
+    while (count || digits <= scale) {  // Nineteen digits at a time, the last ones first.
+        unsigned __int128 carry = 0;
+        for (int i = count; i-- > 0; carry %= (uint64_t)E19) {
+            carry = carry << 64 | rest[i];
+            rest[i] = (uint64_t)(carry / (uint64_t)E19);
+        }
+        while (count && !rest[count - 1]) count--;
+        uint64_t chunk = (uint64_t)carry;
+        for (int i = 0; i < CHUNK && (count || chunk || digits <= scale); i++, chunk /= 10) {
+            if (digits == scale && scale) *--at = '.';
+            *--at = (char)('0' + chunk % 10);
+            digits++;
+        }
+    }
+    double value = 0;
+    sb_read_f64_any(at, end - at, '.', &value);
+    return value;
+}

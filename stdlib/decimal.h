@@ -57,4 +57,8 @@ int32_t sb_decimal_round(SbDecimal x, uint32_t scale, int64_t digits, SbDecimal 
 // The nearest f64, ties to even.
 double sb_decimal_f64(SbDecimal x, uint32_t scale);
 
+// The same of a number of up to SB_DECIMAL_WORDS words, lowest first, times 10^-scale, scale <= 76.
+enum { SB_DECIMAL_WORDS = 6 };
+double sb_words_f64(const uint64_t *words, int count, uint32_t scale);
+
 #endif

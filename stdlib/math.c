@@ -49,6 +49,26 @@ int32_t sb_round_decimal(const SbType *type, SbDecimal x, int64_t digits, SbDeci
     return sb_decimal_round(x, type->scale, digits, out);
 }
 
+int32_t sb_round_whole_decimal(const SbType *type, SbDecimal x, SbDecimal *out) {
+    return sb_decimal_round(x, type->scale, 0, out);
+}
+
+SbDecimal sb_trunc_decimal(const SbType *type, SbDecimal x) {
+    return x - x % sb_decimal_tens(type->scale);
+}
+
+int32_t sb_floor_decimal(const SbType *type, SbDecimal x, SbDecimal *out) {
+    SbDecimal step = sb_decimal_tens(type->scale), rest = x % step;
+    *out = x - rest - (rest < 0 ? step : 0);
+    return sb_decimal_fits(*out, SB_DECIMAL_DIGITS) ? SB_OK : SB_FAULT_OVERFLOW;
+}
+
+int32_t sb_ceil_decimal(const SbType *type, SbDecimal x, SbDecimal *out) {
+    SbDecimal step = sb_decimal_tens(type->scale), rest = x % step;
+    *out = x - rest + (rest > 0 ? step : 0);
+    return sb_decimal_fits(*out, SB_DECIMAL_DIGITS) ? SB_OK : SB_FAULT_OVERFLOW;
+}
+
 int32_t sb_abs_i64(int64_t x, int64_t *out) {
     if (x == INT64_MIN) return SB_FAULT_OVERFLOW;
     *out = x < 0 ? -x : x;
@@ -59,6 +79,7 @@ int64_t sb_sign_i64(int64_t x) { return (x > 0) - (x < 0); }
 double sb_abs_f64(double x) { return __builtin_fabs(x); }
 double sb_sign_f64(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 SbDecimal sb_abs_decimal(SbDecimal x) { return x < 0 ? -x : x; }
+int64_t sb_sign_decimal(SbDecimal x) { return (x > 0) - (x < 0); }
 
 int32_t sb_gcd(int64_t a, int64_t b, int64_t *out) {
     uint64_t x = a < 0 ? -(uint64_t)a : (uint64_t)a, y = b < 0 ? -(uint64_t)b : (uint64_t)b;

@@ -38,6 +38,10 @@ double sb_trunc(double x);
 double sb_round(double x);                            // Halves away from zero.
 double sb_round_digits(double x, int64_t digits);     // Of the exact value of x; digits may be < 0.
 int32_t sb_round_decimal(const SbType *type, SbDecimal x, int64_t digits, SbDecimal *out);
+int32_t sb_floor_decimal(const SbType *type, SbDecimal x, SbDecimal *out);
+int32_t sb_ceil_decimal(const SbType *type, SbDecimal x, SbDecimal *out);
+SbDecimal sb_trunc_decimal(const SbType *type, SbDecimal x);
+int32_t sb_round_whole_decimal(const SbType *type, SbDecimal x, SbDecimal *out);
 bool sb_is_nan(double x);
 bool sb_is_finite(double x);
 
@@ -46,6 +50,7 @@ int64_t sb_sign_i64(int64_t x);
 double sb_abs_f64(double x);
 double sb_sign_f64(double x);
 SbDecimal sb_abs_decimal(SbDecimal x);
+int64_t sb_sign_decimal(SbDecimal x);
 int32_t sb_gcd(int64_t a, int64_t b, int64_t *out);
 int32_t sb_pow_i64(int64_t base, int64_t exponent, int64_t *out);
 

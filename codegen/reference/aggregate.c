@@ -88,10 +88,7 @@ static int32_t sum(const AggCall *call, Value *out) {
 
 // The sum of whole numbers * 10^-scale, rounded once to f64.
 static double rounded_integer_sum(const Sums *sums, const Type *type) {
-    __int128 number;
-    if (type->kind != TYPE_DECIMAL || !big_to_i128(&sums->x, &number))
-        return big_round(&sums->x, 0, 53);
-    return decimal_to_f64(number, type->scale);
+    return big_decimal(&sums->x, type->kind == TYPE_DECIMAL ? type->scale : 0);
 }
 
 static int32_t mean(const AggCall *call, Value *out) {
@@ -109,19 +106,26 @@ static int32_t mean(const AggCall *call, Value *out) {
     return SB_OK;
 }
 
-// f64(n Sxx - Sx Sx) / (f64(n) f64(n - 1)); the numerator is exact. Its arguments are floats.
-static int32_t variance(const AggCall *call, Value *out, bool root) {
+typedef struct Spread {
+    bool root, sample;   // The square root; over n (n - 1), not n n.
+} Spread;
+
+// f64(n Sxx - Sx Sx) / (f64(n) f64(n - 1)); the numerator is exact.
+static int32_t variance(const AggCall *call, Value *out, Spread spread) {
     uint64_t n = call->input->count;
     *out = value_null();
-    if (n < 2) return SB_OK;
+    if (n < 1 + (uint64_t)spread.sample) return SB_OK;
     Sums sums = sums_of(call, true);
     Big count = big_of(n), square = big_product(&sums.x, &sums.x);
     Big numerator = big_product(&count, &sums.xx);
     big_negate(&square);
     big_add(&numerator, &square);
-    double result = big_round(&numerator, BIG_UNIT, 53) / ((double)n * (double)(n - 1));
+    unsigned scale = call->type->kind == TYPE_DECIMAL ? 2 * call->type->scale : 0;
+    double above = type_is_float(call->type) ? big_round(&numerator, BIG_UNIT, 53)
+                                             : big_decimal(&numerator, scale);
+    double result = above / ((double)n * (double)(n - spread.sample));
     if (sums.nan || sums.up || sums.down) result = (double)NAN;
-    *out = value_f64(root ? sqrt(result) : result);
+    *out = value_f64(spread.root ? sqrt(result) : result);
     return SB_OK;
 }
 
@@ -237,8 +241,10 @@ int32_t aggregate(const AggCall *call, Value *out) {
     *out = value_null();
     if (!count) return SB_OK;
     if (text_is(name, "mean")) return mean(call, out);
-    if (text_is(name, "variance")) return variance(call, out, false);
-    if (text_is(name, "stddev")) return variance(call, out, true);
+    if (text_is(name, "variance")) return variance(call, out, (Spread){false, true});
+    if (text_is(name, "stddev")) return variance(call, out, (Spread){true, true});
+    if (text_is(name, "variance_pop")) return variance(call, out, (Spread){false, false});
+    if (text_is(name, "stddev_pop")) return variance(call, out, (Spread){true, false});
     if (text_is(name, "min") || text_is(name, "arg_min")) return extreme(call, false, out);
     if (text_is(name, "max") || text_is(name, "arg_max")) return extreme(call, true, out);
     if (text_is(name, "quantile")) return quantile(call, call->option.f, out);

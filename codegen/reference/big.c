@@ -1,6 +1,8 @@
 #include "codegen/reference/big.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum { F64_DIGITS = 53, F32_DIGITS = 24 };
 
@@ -68,6 +70,29 @@ Big big_product(const Big *a, const Big *b) {
     }
     if (negative) big_negate(&out);
     return out;
+}
+
+// strtod of the digits.
+double big_decimal(const Big *big, unsigned scale) {
+    enum { DIGITS_MAX = 32 * BIG_LIMBS / 3, EXPONENT_MAX = 16 };
+    char text[DIGITS_MAX + EXPONENT_MAX], *end = text + DIGITS_MAX, *at = end;
+    Big rest = *big;
+    bool negative = big_is_negative(big), more = true;
+    if (negative) big_negate(&rest);
+    while (more) {
+        uint64_t digit = 0;
+        more = false;
+        for (int i = BIG_LIMBS - 1; i >= 0; i--) {
+            digit = digit << 32 | rest.limb[i];
+            rest.limb[i] = (uint32_t)(digit / 10);
+            more |= rest.limb[i] != 0;
+            digit %= 10;
+        }
+        *--at = (char)('0' + digit);
+    }
+    snprintf(end, EXPONENT_MAX, "e-%u", scale);
+    double f = strtod(at, nullptr);
+    return negative ? -f : f;
 }
 
 static bool bit_at(const Big *big, int i) {

@@ -22,6 +22,8 @@ void big_add_i128(Big *into, __int128 number, unsigned shift);
 // a * b, which must fit.
 Big  big_product(const Big *a, const Big *b);
 Big  big_of(uint64_t number);
+// big * 10^-scale, rounded to the nearest f64.
+double big_decimal(const Big *big, unsigned scale);
 // big * 2^unit, rounded to the nearest number of `bits` binary digits (53 or 24), ties to even;
 // infinite beyond the type.
 double big_round(const Big *big, int unit, int bits);
