@@ -9,11 +9,12 @@
 # System packages need root; without it the script prints the one line to run as root. Everything
 # else goes into .venv/ of this folder. Elsewhere than on Debian 12: LLVM=DIR names an LLVM 22.
 set -euo pipefail
+set -f  # Patterns of files are for `missing`.
 cd "$(dirname "$0")"
 
 ZIG_VERSION=0.17.0
 LLVM=${LLVM:-/usr/lib/llvm-22}
-# Debian packages and the file that shows that each is there.
+# Debian packages and the file (or a pattern) that shows that each is there.
 PACKAGES="
 llvm-22-dev=$LLVM/include/llvm-c/Core.h
 lld-22=/usr/bin/ld.lld-22
@@ -29,19 +30,29 @@ liblz4-dev=/usr/lib/x86_64-linux-gnu/liblz4.a
 zlib1g-dev=/usr/lib/x86_64-linux-gnu/libz.a
 libpcre2-dev=/usr/lib/x86_64-linux-gnu/libpcre2-8.a
 libutf8proc-dev=/usr/lib/x86_64-linux-gnu/libutf8proc.a
-python3-venv=/usr/bin/python3
+python3-venv=/usr/lib/python3*/ensurepip/__init__.py
+"
+# What only tests use, beside the above.
+TEST_PACKAGES="
+gdb=/usr/bin/gdb
+valgrind=/usr/bin/valgrind
+binutils=/usr/bin/addr2line
+zstd=/usr/bin/zstd
+lz4=/usr/bin/lz4
 "
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
 
-missing_packages() {
-    for entry in $PACKAGES; do
-        [ -e "${entry#*=}" ] || printf '%s ' "${entry%%=*}"
+# missing PACKAGE=FILE...: those that are not there.
+missing() {
+    for entry; do
+        compgen -G "${entry#*=}" >/dev/null || printf '%s ' "${entry%%=*}"
     done
 }
 
+# install_packages PACKAGE=FILE...
 install_packages() {
-    missing=$(missing_packages)
+    missing=$(missing "$@")
     [ -n "$missing" ] || return 0
     line="apt-get update && apt-get install -y --no-install-recommends $missing"
     if ! command -v apt-get >/dev/null; then
@@ -74,7 +85,7 @@ zig() {
 }
 
 build() {
-    install_packages
+    install_packages $PACKAGES
     install_zig
     say "building (the first time takes a minute or two)"
     zig build -Doptimize=ReleaseSafe -Dllvm="$LLVM"
@@ -82,12 +93,12 @@ build() {
 
 case "${1:-}" in
 check)
-    missing=$(missing_packages)
+    missing=$(missing $PACKAGES $TEST_PACKAGES)
     [ -z "$missing" ] && say "nothing is missing" || say "missing: $missing"
     ;;
 build) build ;;
 test)
-    install_packages
+    install_packages $PACKAGES $TEST_PACKAGES
     install_zig
     # tests/suites.sh sums up what each suite says; every suite runs alone with the same command.
     export ZIG_DEBUG_CMD=1 LLVM
