@@ -253,7 +253,7 @@ static void read_traits(Reader *reader, Decl *decl) {
         {"fallible", FN_FALLIBLE, AGG_FALLIBLE}, {"call", FN_CALL, AGG_CALL},
         {"typed", FN_TYPED, AGG_TYPED},          {"random", FN_RANDOM, 0},
         {"costly", FN_COSTLY, 0},                {"order", 0, AGG_ORDER},
-        {"nulls", 0, AGG_NULLS},
+        {"nulls", 0, AGG_NULLS},                 {"columns", 0, AGG_COLUMNS},
     };
     skip_spaces(reader);
     while (reader->at < reader->line_end && !reader->failed) {
@@ -267,7 +267,7 @@ static void read_traits(Reader *reader, Decl *decl) {
             if (decl->aggregate) decl->agg.traits |= bit;
             else decl->fn.traits |= bit;
         }
-        if (!found) fail(reader, decl->aggregate ? "call, typed, order, nulls or fallible"
+        if (!found) fail(reader, decl->aggregate ? "call, typed, order, nulls, columns or fallible"
                                                  : "fallible, call, typed, random or costly");
         skip_spaces(reader);
     }

@@ -10,7 +10,7 @@ static const char *const form_fn_traits[] = {
 };
 
 static const char *const form_agg_traits[] = {
-    "call", "typed", "order", "maybe", "fallible", "nulls",
+    "call", "typed", "order", "maybe", "fallible", "nulls", "columns",
 };
 
 static const char *const form_handlers[] = {
@@ -24,6 +24,6 @@ static const char *const form_places[] = {
 enum { FORM_DEPTH_MAX = 64 };  // Nesting of types and constants that the reader follows.
 
 static_assert(1u << (countof(form_fn_traits) - 1) == FN_OUT);
-static_assert(1u << (countof(form_agg_traits) - 1) == AGG_NULLS);
+static_assert(1u << (countof(form_agg_traits) - 1) == AGG_COLUMNS);
 
 #endif

@@ -12,6 +12,7 @@ typedef struct OpId { uint32_t i; } OpId;      // Index into Graph.ops.
 typedef struct StepId { uint32_t i; } StepId;  // Index into Graph.steps.
 
 #define OP_NONE   ((OpId){UINT32_MAX})
+static inline bool op_is_none(OpId id) { return id.i == UINT32_MAX; }
 #define STEP_NONE ((StepId){UINT32_MAX})
 
 typedef enum OpKind {
@@ -105,6 +106,7 @@ typedef enum AggTrait : uint32_t {
     AGG_MAYBE = 1u << 3,  // end returns a status: of nothing it is null.
     AGG_FALLIBLE = 1u << 4,  // end may fault (an overflow): that fails the job.
     AGG_NULLS = 1u << 5,  // add is called for null arguments too (first, last, collect).
+    AGG_COLUMNS = 1u << 6,  // There is P_column, which adds a column of values.
 } AggTrait;
 
 typedef struct AggRef {

@@ -64,6 +64,30 @@ int32_t sb_any_end(const uint8_t *state, bool *out);
 PLAIN(sb_all, uint8_t, bool)
 int32_t sb_all_end(const uint8_t *state, bool *out);
 
+// ---- columns ------------------------------------------------------------------------------------
+
+// The forms for columns: P_column adds `rows` values, at most SB_COLUMN_ROWS. counts[i] is 1 where
+// row i counts, else 0; null: all do. Decimals come in 64 bits.
+enum { SB_COLUMN_ROWS = 1024 };
+
+#define COLUMN(name, State, X)                                                                    \
+    void name##_column(State *state, const X *values, const uint8_t *counts, int64_t rows);
+#define CALLED_COLUMN(name, State, X)                                                             \
+    int32_t name##_column(SbCall *call, State *state, const X *values, const uint8_t *counts,     \
+                          int64_t rows);
+COLUMN(sb_count, int64_t, void)
+COLUMN(sb_sum_i64, SbIntegerSum, int64_t)
+COLUMN(sb_sum_u64, SbIntegerSum, uint64_t)
+COLUMN(sb_sum_decimal, SbDecimalSum, int64_t)
+CALLED_COLUMN(sb_sum_f64, SbExactSum, double)
+COLUMN(sb_mean_i64, SbIntegerSum, int64_t)
+COLUMN(sb_mean_u64, SbIntegerSum, uint64_t)
+COLUMN(sb_mean_duration, SbIntegerSum, int64_t)
+CALLED_COLUMN(sb_mean_f64, SbExactSum, double)
+COLUMN(sb_any, uint8_t, bool)
+COLUMN(sb_all, uint8_t, bool)
+
+
 // ---- min and max --------------------------------------------------------------------------------
 
 #define SB_EXTREMES(X)                                                                            \
@@ -78,7 +102,9 @@ int32_t sb_all_end(const uint8_t *state, bool *out);
     PLAIN(sb_min_##name, SbExtreme_##name, T)                                                     \
     int32_t sb_min_##name##_end(const SbExtreme_##name *state, T *out);                           \
     PLAIN(sb_max_##name, SbExtreme_##name, T)                                                     \
-    int32_t sb_max_##name##_end(const SbExtreme_##name *state, T *out);
+    int32_t sb_max_##name##_end(const SbExtreme_##name *state, T *out);                           \
+    COLUMN(sb_min_##name, SbExtreme_##name, T)                                                    \
+    COLUMN(sb_max_##name, SbExtreme_##name, T)
 SB_EXTREMES(STATE)
 #undef STATE
 
@@ -279,6 +305,8 @@ static_assert(sizeof(SbSpread) == 96 && alignof(SbSpread) == 16 && sizeof(SbExtr
 static_assert(sizeof(SbWholeSpread) == 72);
 
 #undef PLAIN
+#undef COLUMN
+#undef CALLED_COLUMN
 #undef CALLED
 #undef GENERIC
 #undef ORDERED
