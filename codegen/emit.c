@@ -149,7 +149,7 @@ Val emit_value_address(Emit *e, const Type *type, Value value) {
 
 // ---- calls --------------------------------------------------------------------------------------
 
-static void add_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type) {
+void emit_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAttributeRef attribute = type ? LLVMCreateTypeAttribute(e->ctx, kind, type)
                                       : LLVMCreateEnumAttribute(e->ctx, kind, 0);
@@ -216,11 +216,11 @@ Val emit_call(Emit *e, const char *symbol, Ty result, const Arg *args, unsigned 
     const char *extend = extension(e, result, false);
     if (!fn) {
         fn = LLVMAddFunction(e->module, symbol, type);
-        add_attribute(e, fn, LLVMAttributeFunctionIndex, "nounwind", nullptr);
-        if (extend) add_attribute(e, fn, LLVMAttributeReturnIndex, extend, nullptr);
+        emit_attribute(e, fn, LLVMAttributeFunctionIndex, "nounwind", nullptr);
+        if (extend) emit_attribute(e, fn, LLVMAttributeReturnIndex, extend, nullptr);
         for (unsigned i = 0; i < lowered.count; i++) {
-            if (lowered.by_memory[i]) add_attribute(e, fn, i + 1, "byval", e->str_pair);
-            if (lowered.extend[i]) add_attribute(e, fn, i + 1, lowered.extend[i], nullptr);
+            if (lowered.by_memory[i]) emit_attribute(e, fn, i + 1, "byval", e->str_pair);
+            if (lowered.extend[i]) emit_attribute(e, fn, i + 1, lowered.extend[i], nullptr);
         }
     }
     Val call = LLVMBuildCall2(e->b, type, fn, lowered.values, lowered.count, "");

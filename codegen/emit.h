@@ -27,6 +27,7 @@ typedef struct FaultTarget {
     Block block;      // Made at the first use.
     Val   site, status, detail, detail_len;  // Phis, without incoming edges of their own.
     bool  silent;     // An `else VALUE`: nobody looks at the phis; there are none.
+    Val   raised;     // In a column loop, of a silent one: i1, did it come to it? Null: no.
     struct FaultTarget *outer;  // What `else reject` and `else fail` go to.
 } FaultTarget;
 
@@ -36,6 +37,12 @@ typedef struct Site {
     Text     what;
     bool     fails;
 } Site;
+
+// A column loop under construction: code without a branch, in which conditions are masks.
+typedef struct Lanes {
+    Val active;   // i1: does the row count where the builder stands? Null: all do.
+    Val raised;   // i1: did a row that counts fault, or may it have? Null: none.
+} Lanes;
 
 // The columns of an operator while a row is on its way; see emit_row.h.
 typedef struct Frame Frame;
@@ -57,6 +64,7 @@ typedef struct Emit {
     size_t  undo_count, undo_cap;
     FaultTarget *faults;    // Where a fault goes here.
     bool  columns_are_plain;  // Loading a column of the stage's input is cheap and cannot fault.
+    Lanes *lanes;           // Of the column loop being emitted; null: rows.
     bool  faults_fail;      // It fails the job: inside `else fail`, upstream of a zip.
     // Of the module.
     Site   *sites;
@@ -122,6 +130,8 @@ static inline Arg arg_pair(Val a, Val b) { return (Arg){.a = a, .b = b}; }
 Val emit_call(Emit *e, const char *symbol, Ty result, const Arg *args, unsigned count);
 Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Val *args,
                    unsigned count);
+// `index`: LLVMAttributeFunctionIndex, or 1 and up for parameters; `type` of one that has a type.
+void emit_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type);
 void emit_cold(Emit *e, Val call);  // Marks a call as unlikely: never inlined.
 Val emit_hot(Emit *e,
              Val call);  // Marks a call on the way of every row: inlined if its body is there.

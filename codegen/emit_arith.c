@@ -38,8 +38,109 @@ static Val plain_op(Emit *e, ExprOp op, Val a, Val b) {
     }
 }
 
+// ---- overflow in column loops -------------------------------------------------------------------
+//
+// The intrinsics that say whether an operation overflows do not become vector instructions; what
+// follows does.
+
+// Of what bounds the type, as its words: zero or the sign is extended.
+typedef struct Bounds {
+    int64_t  least;
+    uint64_t most;
+} Bounds;
+
+static Bounds bounds_of(unsigned bits, bool is_signed) {
+    uint64_t most = UINT64_MAX >> (64 - bits);
+    if (!is_signed) return (Bounds){0, most};
+    return (Bounds){-(int64_t)(most >> 1) - 1, most >> 1};
+}
+
+static Val outside(Emit *e, Val a, int64_t low, int64_t high) {
+    Ty type = LLVMTypeOf(a);
+    Val below = LLVMBuildICmp(e->b, LLVMIntSLT, a, LLVMConstInt(type, (uint64_t)low, true), "");
+    Val above = LLVMBuildICmp(e->b, LLVMIntSGT, a, LLVMConstInt(type, (uint64_t)high, true), "");
+    return LLVMBuildOr(e->b, below, above, "");
+}
+
+// The values of `a` for which a OP c overflows, c being a constant.
+static Val over_constant(Emit *e, ExprOp op, bool is_signed, Val a, Val constant) {
+    Ty type = LLVMTypeOf(a);
+    Bounds bounds = bounds_of(LLVMGetIntTypeWidth(type), is_signed);
+    if (!is_signed) {
+        uint64_t c = LLVMConstIntGetZExtValue(constant), limit = bounds.most - c;
+        if (op == EXPR_MUL) limit = c ? bounds.most / c : bounds.most;
+        if (op == EXPR_SUB) return LLVMBuildICmp(e->b, LLVMIntULT, a, constant, "");
+        return LLVMBuildICmp(e->b, LLVMIntUGT, a, emit_int(e, type, limit), "");
+    }
+    int64_t c = LLVMConstIntGetSExtValue(constant);
+    int64_t least = bounds.least, most = (int64_t)bounds.most;
+    bool grows = (op == EXPR_ADD) == (c >= 0);
+    switch ((int)op) {
+    case EXPR_ADD:
+        return grows ? outside(e, a, least, most - c) : outside(e, a, least - c, most);
+    case EXPR_SUB:
+        return grows ? outside(e, a, least, most + c) : outside(e, a, least + c, most);
+    default: break;
+    }
+    if (c == 0 || c == 1) return emit_i1(e, false);
+    if (c == -1) return outside(e, a, -most, most);
+    return c > 0 ? outside(e, a, least / c, most / c) : outside(e, a, most / c, least / c);
+}
+
+// A product in twice the bits; of 64 bits in floats, whose errors are taken into account: it is
+// said to overflow a little too early.
+static Val over_product(Emit *e, bool is_signed, Val a, Val b) {
+    Ty type = LLVMTypeOf(a);
+    if (type != e->i64) {
+        Val wide = LLVMBuildMul(e->b, LLVMBuildIntCast2(e->b, a, e->i64, is_signed, ""),
+                                LLVMBuildIntCast2(e->b, b, e->i64, is_signed, ""), "");
+        Val back = LLVMBuildIntCast2(e->b, LLVMBuildTrunc(e->b, wide, type, ""), e->i64, is_signed,
+                                     "");
+        return LLVMBuildICmp(e->b, LLVMIntNE, wide, back, "");
+    }
+    Val x = is_signed ? LLVMBuildSIToFP(e->b, a, e->f64, "") : LLVMBuildUIToFP(e->b, a, e->f64, "");
+    Val y = is_signed ? LLVMBuildSIToFP(e->b, b, e->f64, "") : LLVMBuildUIToFP(e->b, b, e->f64, "");
+    Val product = LLVMBuildFMul(e->b, x, y, "");
+    Ty f64 = e->f64;
+    Val size = emit_intrinsic(e, "llvm.fabs", &f64, 1, &product, 1);
+    Val limit = LLVMConstReal(e->f64, is_signed ? 0x1.ffffffffffp62 : 0x1.ffffffffffp63);
+    return LLVMBuildFCmp(e->b, LLVMRealOGE, size, limit, "");
+}
+
+static Val over_variable(Emit *e, ExprOp op, bool is_signed, Val a, Val b) {
+    Val result = plain_op(e, op, a, b), zero = LLVMConstNull(LLVMTypeOf(a));
+    if (!is_signed)
+        return op == EXPR_ADD ? LLVMBuildICmp(e->b, LLVMIntULT, result, a, "")
+                              : LLVMBuildICmp(e->b, LLVMIntULT, a, b, "");
+    // The sign of the result is that of no operand (of a difference: b's turned over).
+    Val left = LLVMBuildXor(e->b, a, result, "");
+    Val right = LLVMBuildXor(e->b, op == EXPR_ADD ? b : a, op == EXPR_ADD ? result : b, "");
+    return LLVMBuildICmp(e->b, LLVMIntSLT, LLVMBuildAnd(e->b, left, right, ""), zero, "");
+}
+
+static Val lane_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
+    bool signs = is_signed(type_base(x->type));
+    bool swaps = x->op != EXPR_SUB && LLVMIsAConstantInt(a);
+    Val left = swaps ? b : a, right = swaps ? a : b, over;
+    bool is_doubt = false;
+    if (LLVMIsAConstantInt(right)) {
+        over = over_constant(e, x->op, signs, left, right);
+    } else if (x->op == EXPR_MUL) {
+        over = over_product(e, signs, left, right);
+        is_doubt = LLVMTypeOf(a) == e->i64;
+    } else {
+        over = over_variable(e, x->op, signs, left, right);
+    }
+    if (is_doubt) emit_doubt_if(e, over);
+    else emit_fault_if(e, frame, x->span, over, status(e, SB_FAULT_OVERFLOW), (Detail){0});
+    return plain_op(e, x->op, a, b);
+}
+
+// ---- integers -----------------------------------------------------------------------------------
+
 static Val checked_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     if (x->proven) return plain_op(e, x->op, a, b);
+    if (e->lanes) return lane_op(e, frame, x, a, b);
     static const char *const names[2][3] = {
         {"llvm.uadd.with.overflow", "llvm.usub.with.overflow", "llvm.umul.with.overflow"},
         {"llvm.sadd.with.overflow", "llvm.ssub.with.overflow", "llvm.smul.with.overflow"},
@@ -53,14 +154,75 @@ static Val checked_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     return LLVMBuildExtractValue(e->b, pair, 0, "");
 }
 
+// ---- division by a constant in column loops -----------------------------------------------------
+//
+// There is no vector instruction for the high half of a product of 64 bits, so that LLVM divides
+// the elements one by one. It is put together from products of 32 bits here.
+
+// The high 64 bits of a * factor.
+static Val multiply_high(Emit *e, Val a, uint64_t factor) {
+    Val low_bits = emit_i64(e, UINT32_MAX), half = emit_i64(e, 32);
+    Val a_low = LLVMBuildAnd(e->b, a, low_bits, ""), a_high = LLVMBuildLShr(e->b, a, half, "");
+    Val low = emit_i64(e, (int64_t)(factor & UINT32_MAX));
+    Val high = emit_i64(e, (int64_t)(factor >> 32));
+    Val carry = LLVMBuildLShr(e->b, LLVMBuildMul(e->b, a_low, low, ""), half, "");
+    Val one = LLVMBuildMul(e->b, a_low, high, ""), other = LLVMBuildMul(e->b, a_high, low, "");
+    Val middle = LLVMBuildAdd(e->b, LLVMBuildAnd(e->b, one, low_bits, ""), carry, "");
+    middle = LLVMBuildLShr(e->b, LLVMBuildAdd(e->b, middle, other, ""), half, "");
+    Val top = LLVMBuildAdd(e->b, LLVMBuildMul(e->b, a_high, high, ""), middle, "");
+    return LLVMBuildAdd(e->b, top, LLVMBuildLShr(e->b, one, half, ""), "");
+}
+
+// a / d for d that is no power of two (T. Granlund, P. Montgomery, "Division by invariant integers
+// using multiplication", PLDI 1994): a * ceil(2^(N + l) / d) / 2^(N + l), where d < 2^l. Of 63 bits
+// the factor fits a word; of 64 its top bit is added apart.
+static Val divide_unsigned(Emit *e, Val a, uint64_t d, bool of_63_bits) {
+    unsigned l = 64 - (unsigned)__builtin_clzll(d);
+    if (of_63_bits) {
+        uint64_t factor = (uint64_t)(((unsigned __int128)1 << (63 + l)) / d + 1);
+        return LLVMBuildLShr(e->b, multiply_high(e, a, factor), emit_i64(e, l - 1), "");
+    }
+    unsigned __int128 above = ((unsigned __int128)1 << l) - d;
+    uint64_t factor = (uint64_t)((above << 64) / d + 1);
+    Val high = multiply_high(e, a, factor);
+    Val rest = LLVMBuildLShr(e->b, LLVMBuildSub(e->b, a, high, ""), emit_i64(e, 1), "");
+    return LLVMBuildLShr(e->b, LLVMBuildAdd(e->b, rest, high, ""), emit_i64(e, l - 1), "");
+}
+
+static bool divides_by_parts(const Emit *e, Val divisor, bool is_signed) {
+    if (!e->lanes || LLVMTypeOf(divisor) != e->i64 || !LLVMIsAConstantInt(divisor)) return false;
+    uint64_t d = LLVMConstIntGetZExtValue(divisor);
+    if (is_signed && (int64_t)d < 0) d = -d;
+    return (d & (d - 1)) != 0;
+}
+
+static Val divide_by_parts(Emit *e, ExprOp op, bool is_signed, Val a, Val divisor) {
+    uint64_t d = LLVMConstIntGetZExtValue(divisor);
+    bool minus = is_signed && (int64_t)d < 0;
+    Val sign = is_signed ? LLVMBuildAShr(e->b, a, emit_i64(e, 63), "") : nullptr;
+    Val size = sign ? LLVMBuildSub(e->b, LLVMBuildXor(e->b, a, sign, ""), sign, "") : a;
+    Val quotient = divide_unsigned(e, size, minus ? -d : d, is_signed);
+    if (sign)
+        quotient = LLVMBuildSub(e->b, LLVMBuildXor(e->b, quotient, sign, ""), sign, "");
+    if (minus) quotient = LLVMBuildNeg(e->b, quotient, "");
+    if (op == EXPR_IDIV) return quotient;
+    return LLVMBuildSub(e->b, a, LLVMBuildMul(e->b, quotient, divisor, ""), "");
+}
+
+// ---- division -----------------------------------------------------------------------------------
+
 // x // y and x % y towards zero. y = 0 and the one overflow (least / -1) are faults; the remainder
 // of least by -1 is 0.
 static Val integer_divide(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     const Type *type = type_base(x->type);
     Ty ty = LLVMTypeOf(a);
+    if (divides_by_parts(e, b, is_signed(type)))
+        return divide_by_parts(e, x->op, is_signed(type), a, b);
     Val zero = LLVMBuildICmp(e->b, LLVMIntEQ, b, LLVMConstNull(ty), "");
     if (!x->proven)
         emit_fault_if(e, frame, x->span, zero, status(e, SB_FAULT_DIVIDE_BY_ZERO), (Detail){0});
+    // In a column loop the division takes place all the same.
+    if (e->lanes) b = LLVMBuildSelect(e->b, zero, emit_int(e, ty, 1), b, "");
     if (!is_signed(type))
         return x->op == EXPR_IDIV ? LLVMBuildUDiv(e->b, a, b, "") : LLVMBuildURem(e->b, a, b, "");
     Val minus_one = LLVMBuildICmp(e->b, LLVMIntEQ, b, LLVMConstAllOnes(ty), "");
@@ -74,6 +236,7 @@ static Val integer_divide(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     Val over = LLVMBuildAnd(e->b, least, minus_one, "");
     if (!x->proven)
         emit_fault_if(e, frame, x->span, over, status(e, SB_FAULT_OVERFLOW), (Detail){0});
+    if (e->lanes) b = LLVMBuildSelect(e->b, over, emit_int(e, ty, 1), b, "");
     return LLVMBuildSDiv(e->b, a, b, "");
 }
 
@@ -93,17 +256,23 @@ static Val widen_decimal(Emit *e, Val value) {
 static Val fit_decimal(Emit *e, Frame *frame, const Expr *x, Val value, Val over) {
     const Type *type = type_base(x->type);
     if (!x->proven) {
-        Val bound = emit_i128(e, power_of_ten(type->precision));
+        __int128 limit = power_of_ten(type->precision);
+        bool narrow = LLVMTypeOf(value) == e->i64;
+        Val bound = narrow ? emit_i64(e, (int64_t)limit) : emit_i128(e, limit);
         Val high = LLVMBuildICmp(e->b, LLVMIntSGE, value, bound, "");
         Val low = LLVMBuildICmp(e->b, LLVMIntSLE, value, LLVMBuildNeg(e->b, bound, ""), "");
         Val bad = LLVMBuildOr(e->b, high, low, "");
         if (over) bad = LLVMBuildOr(e->b, bad, over, "");
         emit_fault_if(e, frame, x->span, bad, status(e, SB_FAULT_OVERFLOW), (Detail){0});
     }
-    return emit_type(e, type) == e->i64 ? LLVMBuildTrunc(e->b, value, e->i64, "") : value;
+    return LLVMBuildIntCast2(e->b, value, emit_type(e, type), true, "");
 }
 
 static Val decimal_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b, unsigned digits) {
+    bool narrow = LLVMTypeOf(a) == e->i64 && LLVMTypeOf(b) == e->i64 &&
+                  emit_type(e, type_base(x->type)) == e->i64;
+    if (narrow && (x->op != EXPR_MUL || digits <= DECIMAL_PRECISION_I64))
+        return fit_decimal(e, frame, x, plain_op(e, x->op, a, b), nullptr);
     a = widen_decimal(e, a);
     b = widen_decimal(e, b);
     bool small = digits <= DECIMAL_PRECISION_MAX;

@@ -10,6 +10,10 @@ static bool is_signed(const Type *type) {
 // The offending text is the canonical text of the value, made where the row is lost already.
 static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
     if (x->op != EXPR_CAST || x->proven) return;
+    if (e->lanes) {
+        emit_fault_if(e, frame, x->span, bad, emit_i32(e, SB_FAULT_BAD_CAST), (Detail){0});
+        return;
+    }
     const Expr *source = graph_at(e->graph, x->args[0]);
     Block fault = emit_block(e, "cast_fault"), go_on = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
@@ -27,16 +31,28 @@ static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
     emit_at(e, go_on);
 }
 
-// An integer that a wider or equal one may not hold: compare what comes back.
+// Is the integer outside of what `to` holds? Bounds that `from` keeps anyway are not compared.
+static Val is_outside(Emit *e, Val value, const Type *from, const Type *to) {
+    Ty type = emit_type(e, from);
+    unsigned digits = LLVMGetIntTypeWidth(emit_type(e, to)) - is_signed(to);
+    unsigned had = LLVMGetIntTypeWidth(type) - is_signed(from);
+    Val bad = emit_i1(e, false);
+    uint64_t most = UINT64_MAX >> (64 - digits);
+    if (had > digits)
+        bad = LLVMBuildICmp(e->b, is_signed(from) ? LLVMIntSGT : LLVMIntUGT, value,
+                            emit_int(e, type, most), "");
+    if (!is_signed(from) || (is_signed(to) && had <= digits)) return bad;
+    Val least = LLVMConstInt(type, is_signed(to) ? ~most : 0, true);
+    return LLVMBuildOr(e->b, bad, LLVMBuildICmp(e->b, LLVMIntSLT, value, least, ""), "");
+}
+
+// An integer that a wider or equal one may not hold.
 static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
                         const Type *to) {
     Ty target = emit_type(e, to);
-    Val wide = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
     Val result = LLVMBuildIntCast2(e->b, value, target, is_signed(from), "");
     if (x->op != EXPR_CAST || x->proven) return result;
-    Val back = LLVMBuildIntCast2(e->b, result, e->i128, is_signed(to), "");
-    Val bad = LLVMBuildICmp(e->b, LLVMIntNE, wide, back, "");
-    emit_cast_fault(e, frame, x, bad);
+    emit_cast_fault(e, frame, x, is_outside(e, value, from, to));
     return result;
 }
 
@@ -53,13 +69,26 @@ static Val cast_float_to_integer(Emit *e, Frame *frame, const Expr *x, Val value
     Val exact = LLVMBuildFCmp(e->b, LLVMRealOEQ, whole, wide, "");
     Val good = LLVMBuildAnd(e->b, LLVMBuildAnd(e->b, above, below, ""), exact, "");
     emit_cast_fault(e, frame, x, LLVMBuildNot(e->b, good, ""));
-    return is_signed(to) ? LLVMBuildFPToSI(e->b, wide, emit_type(e, to), "")
-                         : LLVMBuildFPToUI(e->b, wide, emit_type(e, to), "");
+    Val result = is_signed(to) ? LLVMBuildFPToSI(e->b, wide, emit_type(e, to), "")
+                               : LLVMBuildFPToUI(e->b, wide, emit_type(e, to), "");
+    // In a column loop what does not fit is converted too: to any value, but to one.
+    return e->lanes ? LLVMBuildFreeze(e->b, result, "") : result;
 }
 
 static Val integer_to_float(Emit *e, Val value, const Type *from, Ty target) {
     return is_signed(from) ? LLVMBuildSIToFP(e->b, value, target, "")
                            : LLVMBuildUIToFP(e->b, value, target, "");
+}
+
+// More than `bits` bits, if only as far as the place of the leading one.
+static Val is_large(Emit *e, Val value, const Type *from, unsigned bits) {
+    Ty type = emit_type(e, from);
+    int64_t limit = INT64_C(1) << bits;
+    Val large = LLVMBuildICmp(e->b, is_signed(from) ? LLVMIntSGT : LLVMIntUGT, value,
+                              emit_int(e, type, (uint64_t)limit), "");
+    if (!is_signed(from)) return large;
+    Val low = LLVMConstInt(type, (uint64_t)-limit, true);
+    return LLVMBuildOr(e->b, large, LLVMBuildICmp(e->b, LLVMIntSLT, value, low, ""), "");
 }
 
 // Exact or a fault: an integer of more than 53 (24) significant bits does not fit. The way back may
@@ -69,6 +98,10 @@ static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value
     Val result = integer_to_float(e, value, from, target);
     unsigned holds = target == e->f32 ? 24 : 53;
     if (x->op != EXPR_CAST || x->proven || type_bits(from) <= holds) return result;
+    if (e->lanes) {
+        emit_doubt_if(e, is_large(e, value, from, holds));
+        return result;
+    }
     Val back = LLVMBuildFPToSI(e->b, result, e->i128, "");
     Val wide = LLVMBuildIntCast2(e->b, value, e->i128, is_signed(from), "");
     emit_cast_fault(e, frame, x, LLVMBuildICmp(e->b, LLVMIntNE, wide, back, ""));
@@ -122,10 +155,20 @@ static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {
     return cast_by_library(e, frame, x, value, from);
 }
 
+static Value cast_lane(Emit *e, Frame *frame, const Expr *x, Value value) {
+    Val outer = emit_narrow(e, value.valid);
+    Value out = cast_present(e, frame, x, value);
+    e->lanes->active = outer;
+    out.a = LLVMBuildSelect(e->b, value.valid, out.a, LLVMConstNull(LLVMTypeOf(out.a)), "");
+    out.valid = value.valid;
+    return out;
+}
+
 // A null is not judged: its cast runs only behind the test.
 Value emit_cast(Emit *e, Frame *frame, const Expr *x) {
     Value value = emit_expr(e, frame, x->args[0]);
     if (!value.valid) return cast_present(e, frame, x, value);
+    if (e->lanes) return cast_lane(e, frame, x, value);
     Block from = emit_here(e), there = emit_block(e, "cast"), end = emit_block(e, "end");
     emit_branch(e, value.valid, there, end);
     emit_at(e, there);

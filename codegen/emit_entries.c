@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { BLOCK_ROWS = 1024 };
+enum { BLOCK_ROWS = COLUMN_ROWS };
 
 static Value with_valid(Emit *e, const Type *type, Value value) {
     if (type->nullable && !value.valid) value.valid = emit_i1(e, true);
@@ -141,6 +141,8 @@ static void set_loader(Emit *e, Frame *frame) {
 typedef struct RowLoop {
     Val   number;    // Of the row.
     Block body, next, done;
+    Block begin;     // The start of a block of rows: must go on at chunk.rows.
+    Chunk chunk;
 } RowLoop;
 
 // Rows cursor..end in blocks: `body` is entered for each, and goes on at `next`.
@@ -149,10 +151,10 @@ static RowLoop begin_loop(Emit *e) {
     Val end = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.end), "end");
     Block block = emit_block(e, "block"), some = emit_block(e, "rows"),
           head = emit_block(e, "row_head");
-    Block behind = emit_block(e, "behind");
-    RowLoop loop = {.body = emit_block(e, "row"),
-                    .next = emit_block(e, "row_next"),
-                    .done = emit_block(e, "done")};
+    Block behind = emit_block(e, "behind"), rows = emit_block(e, "by_row");
+    Val row = emit_alloca(e, e->i64, "at_row");
+    RowLoop loop = {.body = emit_block(e, "row"), .next = emit_block(e, "row_next"),
+                    .done = emit_block(e, "done"), .begin = some};
     emit_jump(e, block);
     emit_at(e, block);
     Val first = emit_load(e, e->i64, s->cursor, "first");
@@ -162,10 +164,13 @@ static RowLoop begin_loop(Emit *e) {
     Val small = LLVMBuildICmp(e->b, LLVMIntSLT, left, emit_i64(e, BLOCK_ROWS), "");
     Val count = LLVMBuildSelect(e->b, small, left, emit_i64(e, BLOCK_ROWS), "");
     Val last = LLVMBuildAdd(e->b, first, count, "");
+    loop.chunk = (Chunk){first, count, row, rows, behind};
+    emit_at(e, rows);
     emit_jump(e, head);
     emit_at(e, head);
     loop.number = emit_phi(e, e->i64, "row");
-    emit_phi_add(loop.number, first, some);
+    emit_phi_add(loop.number, first, rows);
+    emit_store(e, loop.number, row);
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, loop.number, last, ""), loop.body, behind);
     emit_at(e, loop.next);
     emit_phi_add(loop.number, LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), ""), loop.next);
@@ -179,7 +184,7 @@ static RowLoop begin_loop(Emit *e) {
     Block stop = emit_block(e, "stop_row"), leaves[] = {stop, s->satisfied};
     for (size_t i = 0; i < countof(leaves) && leaves[i]; i++) {
         emit_at(e, leaves[i]);
-        Val taken = LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), "");
+        Val taken = LLVMBuildAdd(e->b, emit_load(e, e->i64, row, ""), emit_i64(e, 1), "");
         emit_store(e, taken, s->cursor);
         if (s->stage->kind == STAGE_SCAN)
             stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
@@ -193,14 +198,14 @@ static RowLoop begin_loop(Emit *e) {
 }
 
 // Results of aggregates are judged for every row, whatever follows.
-static void push_root(Emit *e, Frame *frame, Block next) {
+void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     StageEmit *s = e->stage;
     FaultTarget target;
     fault_target_open(&target, nullptr, false);
     size_t mark = emit_region_begin(e);
     e->faults = &target;
     e->faults_fail = e->plan->fails[frame->op->id.i];
-    if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, next);
+    if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, filter, next);
     const Breaker *breaker = frame->breaker;
     for (uint32_t i = 0; frame->load == load_group && i < frame->op->group.agg_count; i++)
         if (breaker->state_offsets[i] != SIZE_MAX)
@@ -217,6 +222,8 @@ void stage_loop_entries(Emit *e) {
     Val right = zip ? emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.right), "right")
                     : nullptr;
     RowLoop loop = begin_loop(e);
+    emit_at(e, loop.begin);
+    emit_jump(e, loop.chunk.rows);
     emit_at(e, loop.body);
     emit_rewind(e);
     Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
@@ -226,19 +233,27 @@ void stage_loop_entries(Emit *e) {
         frame->right = emit_load(e, e->ptr, emit_index(e, e->ptr, right, loop.number),
                                  "right_entry");
     set_loader(e, frame);
-    push_root(e, frame, loop.next);
+    stage_push_root(e, frame, 0, loop.next);
 }
 
-void stage_loop_range(Emit *e) {
-    StageEmit *s = e->stage;
+Frame *stage_range_row(Emit *e, Val number) {
+    Frame *frame = frame_new(e, graph_op_at(e->graph, e->stage->stage->root), nullptr, nullptr);
+    frame->number = number;
+    set_loader(e, frame);
+    if (e->lanes) return frame;
+    frame->entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)),
+                               "range_row");
+    emit_store_at(e, number, frame->entry, sizeof(SbEntry));  // What a reject shows.
+    return frame;
+}
+
+struct ColumnEmit *stage_loop_range(Emit *e) {
     RowLoop loop = begin_loop(e);
     emit_at(e, loop.body);
     emit_rewind(e);
-    Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
-    frame->number = loop.number;
-    set_loader(e, frame);
-    frame->entry = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbEntry) + sizeof(int64_t)),
-                               "range_row");
-    emit_store_at(e, loop.number, frame->entry, sizeof(SbEntry));  // What a reject shows.
-    push_root(e, frame, loop.next);
+    stage_push_root(e, stage_range_row(e, loop.number), 0, loop.next);
+    emit_at(e, loop.begin);
+    if (e->stage->stage->columns.op_count) return stage_columns(e, &loop.chunk);
+    emit_jump(e, loop.chunk.rows);
+    return nullptr;
 }

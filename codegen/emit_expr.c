@@ -62,9 +62,33 @@ static Value join_values(Emit *e, const Type *type, Value x, Block from_x, Value
 
 typedef Value Branch(Emit *e, Frame *frame, const Expr *x);
 
+// The value of a branch in a column loop, where all branches are computed.
+static Value emit_lane(Emit *e, Frame *frame, const Expr *x, Val condition, Branch *branch) {
+    Val outer = emit_narrow(e, condition);
+    size_t mark = emit_region_begin(e);
+    Value value = branch(e, frame, x);
+    emit_region_end(e, mark);
+    e->lanes->active = outer;
+    return value;
+}
+
+static Value select_value(Emit *e, const Type *type, Val condition, Value x, Value y) {
+    Value out = {.a = LLVMBuildSelect(e->b, condition, x.a, y.a, "")};
+    if (!type->nullable) return out;
+    Val all = emit_i1(e, true);
+    out.valid = LLVMBuildSelect(e->b, condition, x.valid ? x.valid : all,
+                                y.valid ? y.valid : all, "");
+    return out;
+}
+
 // if (condition) yes else no, each in its own region.
 static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Branch *yes,
                          Branch *no) {
+    if (e->lanes) {
+        Value then_value = emit_lane(e, frame, x, condition, yes);
+        Value else_value = emit_lane(e, frame, x, LLVMBuildNot(e->b, condition, ""), no);
+        return select_value(e, x->type, condition, then_value, else_value);
+    }
     Block then_block = emit_block(e, "then"), else_block = emit_block(e, "else");
     Block end = emit_block(e, "end");
     emit_branch(e, condition, then_block, else_block);
@@ -107,7 +131,7 @@ static bool is_plain(const Emit *e, ExprId id) {
     if (graph_faults(e->graph, id) || x->op == EXPR_CALL || x->op == EXPR_TEXT ||
         x->op == EXPR_CONCAT || x->op == EXPR_LIST || x->op == EXPR_STRUCT || x->op == EXPR_ELSE)
         return false;
-    if (x->op == EXPR_COLUMN) return e->columns_are_plain;
+    if (x->op == EXPR_COLUMN) return e->columns_are_plain || e->lanes;
     for (uint32_t i = 0; i < x->arg_count; i++)
         if (!is_plain(e, x->args[i])) return false;
     return true;
@@ -139,10 +163,23 @@ static Value emit_coalesce(Emit *e, Frame *frame, const Expr *x) {
 
 // ---- else handlers ------------------------------------------------------------------------------
 
+static Value else_lane(Emit *e, Frame *frame, const Expr *x, FaultTarget *target) {
+    FaultTarget *outer = e->faults;
+    size_t mark = emit_region_begin(e);
+    e->faults = target;
+    Value value = emit_expr(e, frame, x->args[0]);
+    e->faults = outer;
+    emit_region_end(e, mark);
+    if (!target->raised) return value;  // It cannot fault after all.
+    Value instead = emit_lane(e, frame, x, target->raised, second_arg);
+    return select_value(e, x->type, target->raised, instead, value);
+}
+
 static Value emit_else_value(Emit *e, Frame *frame, const Expr *x) {
     FaultTarget *outer = e->faults;
     FaultTarget target;
     fault_target_open(&target, outer, true);
+    if (e->lanes) return else_lane(e, frame, x, &target);
     Block end = emit_block(e, "end");
     size_t mark = emit_region_begin(e);
     e->faults = &target;

@@ -36,7 +36,24 @@ static Block target_block(Emit *e, FaultTarget *target) {
     return target->block;
 }
 
+static void raise_lane(Emit *e, Val *raised, Val bad) {
+    if (e->lanes->active) bad = LLVMBuildAnd(e->b, bad, e->lanes->active, "");
+    *raised = *raised ? LLVMBuildOr(e->b, *raised, bad, "") : bad;
+}
+
+void emit_doubt_if(Emit *e, Val bad) { raise_lane(e, &e->lanes->raised, bad); }
+
+Val emit_narrow(Emit *e, Val condition) {
+    Val outer = e->lanes->active;
+    e->lanes->active = outer ? LLVMBuildAnd(e->b, outer, condition, "") : condition;
+    return outer;
+}
+
 static void fault_at(Emit *e, FaultTarget *target, Site site, Val bad, Val status, Detail detail) {
+    if (e->lanes) {
+        raise_lane(e, target->silent ? &target->raised : &e->lanes->raised, bad);
+        return;
+    }
     Block fault = target_block(e, target), from = emit_here(e), go_on = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
     if (!target->silent) {

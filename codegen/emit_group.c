@@ -220,6 +220,24 @@ static Val new_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKey
     return entry;
 }
 
+// The entry of the row's group, made if it is not there.
+static Val find_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKeys *keys,
+                      Probe probe, Val order) {
+    emit_probe(e, &probe, row_equals, (void *)keys);
+    Block join = emit_block(e, "group");
+    emit_at(e, probe.missing);
+    Val fresh = new_group(e, breaker, frame, keys, &probe, order);
+    Block fresh_end = emit_here(e);
+    emit_jump(e, join);
+    emit_at(e, probe.found);
+    emit_jump(e, join);
+    emit_at(e, join);
+    Val entry = emit_phi(e, e->ptr, "group");
+    emit_phi_add(entry, fresh, fresh_end);
+    emit_phi_add(entry, probe.entry, probe.found);
+    return entry;
+}
+
 void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     StageEmit *s = e->stage;
     const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
@@ -239,23 +257,40 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE) frame_column(e, frame, c);
     Val order = stage_next_order(e);
     Probe probe = {.groups = s->terminals[terminal], .hash = hash ? hash : emit_i64(e, 0)};
-    emit_probe(e, &probe, row_equals, &keys);
-    Block join = emit_block(e, "group");
-    emit_at(e, probe.missing);
-    Val fresh = new_group(e, breaker, frame, &keys, &probe, order);
-    Block fresh_end = emit_here(e);
-    emit_jump(e, join);
-    emit_at(e, probe.found);
-    emit_jump(e, join);
-    emit_at(e, join);
-    Val entry = emit_phi(e, e->ptr, "group");
-    emit_phi_add(entry, fresh, fresh_end);
-    emit_phi_add(entry, probe.entry, probe.found);
+    Val entry = find_group(e, breaker, frame, &keys, probe, order);
     for (uint32_t i = 0; i < agg_count; i++)
         if (breaker->state_offsets[i] != SIZE_MAX)
             add_if(e, &op->group.aggs[i], &rows[i], probe.groups,
                    emit_offset(e, entry, breaker->state_offsets[i]), order);
     emit_jump(e, next);
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+Val terminal_only_group(Emit *e, uint32_t terminal) {
+    const Breaker *breaker = &e->plan->breakers[e->stage->stage->terminals[terminal].index];
+    Frame *frame = frame_new(e, graph_op_at(e->graph, breaker->op), nullptr, nullptr);
+    RowKeys keys = {.breaker = breaker};
+    Probe probe = {.groups = e->stage->terminals[terminal], .hash = emit_i64(e, 0)};
+    return find_group(e, breaker, frame, &keys, probe, stage_next_order(e));
+}
+
+void terminal_add_column(Emit *e, uint32_t terminal, uint32_t index, Val entry,
+                         const AggColumn *column) {
+    const Breaker *breaker = &e->plan->breakers[e->stage->stage->terminals[terminal].index];
+    const Agg *agg = &graph_op_at(e->graph, breaker->op)->group.aggs[index];
+    Val groups = e->stage->terminals[terminal], null = LLVMConstNull(e->ptr);
+    Arg args[8];
+    unsigned count = 0;
+    bool called = agg->fn && agg->fn->traits & AGG_CALL;
+    if (called) args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
+    args[count++] = arg(emit_offset(e, entry, breaker->state_offsets[index]));
+    args[count++] = arg(column->values ? column->values : null);
+    args[count++] = arg(column->counts ? column->counts : null);
+    args[count++] = arg(column->rows);
+    const char *symbol = agg->fn ? agg_symbol(e, agg, "column") : "sb_count_column";
+    Val status = emit_call(e, symbol, called ? e->i32 : e->type_void, args, count);
+    if (called) stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
 }
 
 // ---- merging tables of threads ------------------------------------------------------------------

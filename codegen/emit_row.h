@@ -76,6 +76,11 @@ void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail
 // The same for a column of a source.
 void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail);
 uint32_t emit_site(Emit *e, Site site);
+// In a column loop: the rows of the chunk are judged one by one if `bad` for a row that counts. It
+// may be true too often.
+void emit_doubt_if(Emit *e, Val bad);
+// In a column loop: what follows counts only where `condition` holds. Returns what to restore.
+Val emit_narrow(Emit *e, Val condition);
 
 FaultTarget *emit_faults(const Emit *e);
 void emit_faults_set(Emit *e, FaultTarget *target);

@@ -51,7 +51,7 @@ static TextRow *open_row(Emit *e, const Op *op) {
 // that count as read are judged, in type order.
 static void judge_row(Emit *e, Frame *frame, Block next) {
     const SourceOp *source = &frame->op->source;
-    stage_judge_filters(e, frame, next);
+    stage_judge_filters(e, frame, 0, next);
     for (uint32_t i = 0; i < source->column_count; i++)
         if (source->columns[i].read) frame_column(e, frame, i);
     stage_push(e, frame, next);

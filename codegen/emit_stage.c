@@ -39,9 +39,9 @@ Val stage_next_order(Emit *e) {
 
 // ---- consumers ----------------------------------------------------------------------------------
 
-void stage_judge_filters(Emit *e, Frame *frame, Block next) {
+void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next) {
     const SourceOp *source = &frame->op->source;
-    for (uint32_t i = 0; i < source->filter_count; i++) {
+    for (uint32_t i = first; i < source->filter_count; i++) {
         Frame *over = frame_over(e, frame, source->filters[i].step);
         Val keep = emit_condition(e, over, source->filters[i].pred);
         Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
@@ -66,13 +66,17 @@ static uint32_t consumers_of(const Emit *e, const Op *op, Consumer *out, uint32_
         if (member->inputs[0].i == op->id.i && count < max) out[count++] = (Consumer){member, 0};
     }
     for (uint32_t i = 0; i < stage->terminal_count; i++)
-        if (stage->terminals[i].op.i == op->id.i && count < max)
+        if (stage->terminals[i].op.i == op->id.i && !columns_did_terminal(e, i) && count < max)
             out[count++] = (Consumer){nullptr, i};
     return count;
 }
 
 static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
+    if (columns_did(e, op)) {
+        stage_push(e, out, next);
+        return;
+    }
     Val keep = emit_condition(e, out, op->filter.pred);
     Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
     emit_branch(e, keep, kept, filtered);
@@ -87,8 +91,11 @@ static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
 static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
     const bool *used = e->plan->usage.columns[op->id.i];
+    if (columns_did(e, op)) out->load = columns_load;
     for (uint32_t i = 0; i < op->project.count; i++)
-        if (used[i] && graph_faults(e->graph, op->project.items[i].expr)) frame_column(e, out, i);
+        if (used[i] && graph_faults(e->graph, op->project.items[i].expr) &&
+            !columns_did_item(e, op, i))
+            frame_column(e, out, i);
     stage_push(e, out, next);
 }
 
@@ -308,18 +315,20 @@ static void emit_frame_of_function(Emit *e) {
     emit_at(e, here);
 }
 
-static void loop_over_input(Emit *e) {
+// Returns the column loops that the stage calls; null: none.
+static struct ColumnEmit *loop_over_input(Emit *e) {
     const Stage *stage = e->stage->stage;
     const Op *root = graph_op_at(e->graph, stage->root);
     if (stage->kind != STAGE_SCAN) {
         stage_loop_entries(e);
-        return;
+        return nullptr;
     }
     switch (root->source.format) {
-    case FORMAT_CSV: case FORMAT_JSONL: case FORMAT_TEXT: stage_loop_text(e); return;
-    case FORMAT_FILES: case FORMAT_INLINE: stage_loop_entries(e); return;
-    case FORMAT_RANGE: stage_loop_range(e); return;
+    case FORMAT_CSV: case FORMAT_JSONL: case FORMAT_TEXT: stage_loop_text(e); return nullptr;
+    case FORMAT_FILES: case FORMAT_INLINE: stage_loop_entries(e); return nullptr;
+    case FORMAT_RANGE: return stage_loop_range(e);
     }
+    return nullptr;
 }
 
 Val emit_stage(Emit *e, uint32_t index) {
@@ -336,10 +345,12 @@ Val emit_stage(Emit *e, uint32_t index) {
     e->undo_count = 0;
     emit_debug_function(e, graph_op_at(e->graph, stage.stage->root)->span, name);
     emit_frame_of_function(e);
-    loop_over_input(e);
+    Val fn = e->fn;
+    struct ColumnEmit *columns = loop_over_input(e);
     emit_at(e, stage.leave);
     store_back(e);
     LLVMBuildRet(e->b, stage.leave_status);
+    if (columns) stage_column_loop(e, columns);
     e->stage = nullptr;
-    return e->fn;
+    return fn;
 }

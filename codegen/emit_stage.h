@@ -23,6 +23,7 @@ typedef struct StageEmit {
     Val       leave_status;
     Block     stop;        // Leaves with SB_STAGE_FAULT.
     Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
+    struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
 } StageEmit;
 
 // Emits the function of stage number `index` and returns it.
@@ -30,8 +31,9 @@ Val emit_stage(Emit *e, uint32_t index);
 
 // Hands a row of `frame`'s operator to its consumers, then goes to `next`.
 void stage_push(Emit *e, Frame *frame, Block next);
-// Emits the filters that stand directly behind a source's read; goes on with a row that they keep.
-void stage_judge_filters(Emit *e, Frame *frame, Block next);
+// Emits the filters that stand directly behind a source's read, from number `first` on; goes on
+// with a row that they keep.
+void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next);
 void stage_count(Emit *e, StepId step, SbCount kind, Val rows);
 Val  stage_next_order(Emit *e);      // Takes an order key.
 void stage_leave(Emit *e, SbStageStatus status);
@@ -40,14 +42,45 @@ void stage_leave(Emit *e, SbStageStatus status);
 // frame of the root operator and call stage_push.
 void stage_loop_text(Emit *e);
 void stage_loop_entries(Emit *e);
-void stage_loop_range(Emit *e);
+struct ColumnEmit *stage_loop_range(Emit *e);
+// A row of `frame`, the root of the stage: its filters, from number `filter` on, and consumers.
+void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next);
+Frame *stage_range_row(Emit *e, Val number);     // The root of a stage over a range.
 // At a border between blocks of rows, cursor stored: polls cancellation and quotas, then `next`.
 void stage_block_border(Emit *e, Block next);
+
+// Column loops (emit_columns.c). Chunks of the rows `first`..`first + count - 1`.
+typedef struct Chunk {
+    Val   first, count;   // i64; count is not 0.
+    Val   row;            // Slot: the number of the row that the stage is at.
+    Block rows;           // Pushes each row of the chunk by itself.
+    Block done;           // Behind the chunk.
+} Chunk;
+
+// Emits, where the builder stands, the way of a chunk through the column loops.
+struct ColumnEmit *stage_columns(Emit *e, const Chunk *chunk);
+// Emits the loop as a function, once that of the stage is complete.
+void stage_column_loop(Emit *e, struct ColumnEmit *columns);
+// Of rows behind a column loop: is the member's work done, but for what `columns_load` computes?
+bool columns_did(const Emit *e, const Op *op);
+bool columns_did_item(const Emit *e, const Op *op, uint32_t item);
+bool columns_did_terminal(const Emit *e, uint32_t terminal);
+Value columns_load(Emit *e, Frame *frame, uint32_t column);
 
 // Terminals.
 void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_sink.c
 void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_keep.c
 void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next);   // emit_group.c
+// Of a terminal without keys: the entry of its one group, made if it is not there.
+Val  terminal_only_group(Emit *e, uint32_t terminal);
+// Adds a column to an aggregate's state in `entry`: its P_column, or the count of rows.
+typedef struct AggColumn {
+    Val values;     // Address of the argument's values; null: counts rows.
+    Val counts;     // Address of a byte for each row; null: all count.
+    Val rows;       // i64
+} AggColumn;
+void terminal_add_column(Emit *e, uint32_t terminal, uint32_t agg, Val entry,
+                         const AggColumn *column);
 void stage_probe(Emit *e, Frame *frame, const Op *join, Block next);         // emit_join.c
 
 // Where a column of `files` and inline rows stands in its entry (emit_entries.c).

@@ -1,6 +1,7 @@
 // The driver of planning: which operator's rows are pushed on, and where a border stands.
 //
 //   graph -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
+//         -> column loops (plan_columns.c)
 #include "ir/plan_stages.h"
 
 static const char because_group[] = "grouping needs every row before its first result";
@@ -179,5 +180,6 @@ Plan *plan_make(Graph *graph, PlanOptions options) {
     }
     stages_finish(&planner);
     plan_layout(plan);
+    plan_columns(plan);
     return plan;
 }

@@ -66,6 +66,20 @@ typedef struct Terminal {
     uint32_t input;     // Which input of the consumer.
 } Terminal;
 
+// The leading part of a stage over columnar input that runs as loops over columns, a chunk of rows
+// at a time; see plan_columns.c. All zero: every row is pushed by itself.
+typedef struct ColumnPart {
+    uint32_t filter_count;  // Early filters of the source, from the first one on.
+    uint32_t op_count;      // Members from the root on, each the only consumer of the one before.
+    bool   **items;         // By member: of a PROJECT, which items the loops compute.
+    bool    *reduces;       // By terminal: does it add up whole columns?
+    bool     useful;        // The loops do more than count rows.
+    OpId     rest;          // The first step that takes row by row, and why; OP_NONE: none does.
+    Text     reason;
+} ColumnPart;
+
+enum { COLUMN_ROWS = 1024 };  // Of a chunk.
+
 typedef struct Stage {
     StageInputKind kind;
     OpId      root;        // The operator whose output rows the stage begins with.
@@ -84,6 +98,7 @@ typedef struct Stage {
     uint32_t  need_count;
     uint32_t  rank;        // Rows of lower ranks come first in what several stages feed.
     size_t    row_bytes;   // Estimated width of a row; --explain and the memory estimate.
+    ColumnPart columns;
     Text      label;
 } Stage;
 
@@ -112,7 +127,13 @@ void  plan_print(TextBuf *buf, const Plan *plan);     // --dump=plan
 // --explain, but for what the passes said.
 void  plan_explain(TextBuf *buf, const Plan *plan);
 
-// Private to plan*.c: entry layouts, widths and the memory estimate of a plan of finished stages.
+// The column that an aggregate's form for columns takes for the argument `arg`: of a decimal that
+// fits 64 bits, the one before it was widened.
+ExprId plan_column_arg(const Graph *graph, ExprId arg);
+
+// Private to plan*.c: entry layouts, widths and the memory estimate of a plan of finished stages;
+// behind it the column loops.
 void plan_layout(Plan *plan);
+void plan_columns(Plan *plan);
 
 #endif

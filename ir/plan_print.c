@@ -27,6 +27,30 @@ static void print_input(TextBuf *buf, const Stage *stage) {
         text_buf_format(buf, " zipped with breaker %u", stage->zip_breaker);
 }
 
+// How a member runs: ", by columns", ", 2 of 3 items by columns".
+static void print_columns(TextBuf *buf, const Plan *plan, const Stage *stage, uint32_t member) {
+    const ColumnPart *part = &stage->columns;
+    if (member >= part->op_count || (member == 0 && !part->filter_count)) return;
+    const Op *op = op_of(plan, stage->ops[member]);
+    if (op->kind != OP_PROJECT) {
+        text_buf_add(buf, TEXT(", by columns"));
+        return;
+    }
+    uint32_t count = 0, used = 0;
+    for (uint32_t i = 0; i < op->project.count; i++) {
+        count += part->items[member][i];
+        used += plan->usage.columns[op->id.i][i];
+    }
+    text_buf_format(buf, ", %u of %u items by columns", count, used);
+}
+
+static void print_rest(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    if (!stage->columns.op_count || op_is_none(stage->columns.rest)) return;
+    text_buf_add(buf, TEXT("    row by row from "));
+    print_op(buf, plan, stage->columns.rest);
+    text_buf_format(buf, ": %.*s\n", TEXT_ARG(stage->columns.reason));
+}
+
 static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
     text_buf_format(buf, "stage %zu: ", index);
@@ -38,13 +62,18 @@ static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     for (uint32_t i = 0; i < stage->op_count; i++) {
         text_buf_pad(buf, 4);
         print_op(buf, plan, stage->ops[i]);
-        text_buf_add(buf, i == 0 && !stage->counts_root ? TEXT(", counted before\n") : TEXT("\n"));
+        if (i == 0 && !stage->counts_root) text_buf_add(buf, TEXT(", counted before"));
+        print_columns(buf, plan, stage, i);
+        text_buf_char(buf, '\n');
     }
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *end = &stage->terminals[i];
-        text_buf_format(buf, "    %%%u -> %s %u input %u\n", end->op.i,
-                        end->is_sink ? "sink" : "breaker", end->index, end->input);
+        bool reduces = stage->columns.op_count && stage->columns.reduces[i];
+        text_buf_format(buf, "    %%%u -> %s %u input %u%s\n", end->op.i,
+                        end->is_sink ? "sink" : "breaker", end->index, end->input,
+                        reduces ? ", by columns" : "");
     }
+    print_rest(buf, plan, stage);
 }
 
 static void print_states(TextBuf *buf, const Breaker *breaker, const Op *op) {
@@ -102,6 +131,21 @@ static void say_bytes(TextBuf *buf, size_t bytes) {
     else text_buf_format(buf, "%zu bytes", bytes);
 }
 
+static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    const ColumnPart *part = &stage->columns;
+    if (!part->op_count) return;
+    text_buf_format(buf, "    loops over columns, %d rows at a time, as far as ", COLUMN_ROWS);
+    OpId last = stage->ops[part->op_count - 1];
+    for (uint32_t i = 0; i < stage->terminal_count; i++)
+        if (part->reduces[i]) last = stage->terminals[i].consumer;
+    say_op(buf, plan, last);
+    text_buf_char(buf, '\n');
+    if (op_is_none(part->rest)) return;
+    text_buf_add(buf, TEXT("    row by row from "));
+    say_op(buf, plan, part->rest);
+    text_buf_format(buf, " on: %.*s\n", TEXT_ARG(part->reason));
+}
+
 static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
     text_buf_format(buf, "stage %zu runs on the CPU, about %zu bytes a row: ", index,
@@ -127,6 +171,7 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
             text_buf_format(buf, ", %zu bytes a row there", plan->breakers[end->index].entry_bytes);
         text_buf_char(buf, '\n');
     }
+    explain_columns(buf, plan, stage);
 }
 
 void plan_explain(TextBuf *buf, const Plan *plan) {

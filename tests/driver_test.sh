@@ -80,6 +80,41 @@ expect dump_no_pass 2 "did you mean 'fold'?" small.sbd --dump --after=fols
 expect dump_llvm 0 'define' small.sbd --dump=llvm
 expect explain 0 'range' small.sbd --explain
 
+# ---- column loops
+cat >columns.sbd <<'END'
+param n: i64 = 100
+let some = range(n)
+    | where i != 3
+    | derive x = f64(i) * 0.5, y = i * i - 7
+    | where y % 5 != 1
+some | aggregate { total = sum(x), most = max(y) where x > 1.0 } | write csv("-")
+some | derive t = f"{y}" | where x > 2.0 | write csv("some.csv")
+END
+expect columns_plan 0 '' columns.sbd --dump=plan
+sed -n '1,/^stage 1/p' out >stage && mv stage out
+same columns_plan_text "stage 0: scan of source 0, rank 0, row 64 bytes
+    %0 source 'range(n)'
+    %1 filter 'where i != 3', by columns
+    %2 project 'derive x = f64(i) * 0.5, y = i * i - 7', 2 of 3 items by columns
+    %3 filter 'where y % 5 != 1', by columns
+    %6 project 'derive t = f\"{y}\"'
+    %7 filter 'where x > 2.0'
+    %3 -> breaker 0 input 0, by columns
+    %7 -> sink 1 input 0
+    row by row from %6 project 'derive t = f\"{y}\"': its rows go several ways
+stage 1: rows of breaker 0, rank 0, row 24 bytes"
+expect columns_explain 0 'loops over columns, 1024 rows at a time, as far as `aggregate' \
+    columns.sbd --explain -o job
+expect columns_why 0 'row by row from `write csv("-")` on: rows are written one at a time' \
+    small.sbd --explain -o job
+expect columns_llvm 0 'define' columns.sbd --dump=llvm
+awk '/^define.*@sb_columns_0/, /^}/' out >loop
+for operation in 'fmul <[0-9]+ x double>' 'mul <[0-9]+ x i64>' 'icmp eq <[0-9]+ x i64>' \
+    'store <[0-9]+ x double>' 'store <[0-9]+ x i8>'; do
+    holds "columns_vector: $operation" grep -qE "$operation" loop
+done
+holds columns_no_call sh -c '! grep -v llvm.vector.reduce loop | grep "call.*@sb_"'
+
 # ---- run
 expect run 0 '2,4' run small.sbd
 same run_rows 'i,x
