@@ -77,15 +77,24 @@ void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status
     fault_at(e, e->faults, site, bad, status, detail);
 }
 
-// The nearest meeting (docs/rejects.md) that the row came through in this stage, its root included.
-static Frame *last_meeting(Frame *frame) {
+Meeting meeting_of(const Emit *e, Frame *frame) {
+    Frame *root = frame_root(frame);
     while (frame && !op_is_meeting(frame->op->kind)) frame = frame->input[0];
-    return frame;
+    if (frame) return (Meeting){frame->op, frame};
+    bool kept = root->breaker && root->breaker->meeting.i != OP_NONE.i;
+    return kept ? (Meeting){graph_op_at(e->graph, root->breaker->meeting), root} : (Meeting){0};
+}
+
+Value meeting_column(Emit *e, Meeting meeting, uint32_t column) {
+    Frame *frame = meeting.frame;
+    if (frame->op == meeting.op) return frame_column(e, frame, column);
+    const Breaker *edge = frame->breaker;
+    return slot_load(e, &edge->slots[edge->meeting_slots[column]], frame->entry);
 }
 
 // The columns that the meeting passed on and somebody reads, as a struct in memory.
-static const Type *meeting_row(Emit *e, Frame *meeting, Val *memory) {
-    const Op *op = meeting->op;
+static const Type *meeting_row(Emit *e, Meeting meeting, Val *memory) {
+    const Op *op = meeting.op;
     Field *fields = arena_new_array(e->arena, Field, op->column_count + 1);
     uint32_t *columns = arena_new_array(e->arena, uint32_t, op->column_count + 1), count = 0;
     for (uint32_t i = 0; i < op->column_count; i++) {
@@ -96,7 +105,7 @@ static const Type *meeting_row(Emit *e, Frame *meeting, Val *memory) {
     const Type *type = type_struct(e->graph->types, fields, count);
     *memory = emit_alloca(e, LLVMArrayType2(e->i8, type_size(type)), "row");
     for (uint32_t i = 0; i < count; i++)
-        emit_store_value(e, fields[i].type, frame_column(e, meeting, columns[i]),
+        emit_store_value(e, fields[i].type, meeting_column(e, meeting, columns[i]),
                          emit_offset(e, *memory, type_field_offset(type, i)));
     return type;
 }
@@ -104,8 +113,9 @@ static const Type *meeting_row(Emit *e, Frame *meeting, Val *memory) {
 static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
     Val site = target->site, status = target->status, detail = target->detail,
         len = target->detail_len;
-    Frame *meeting = last_meeting(frame), *root = frame_root(frame);
-    if (meeting) {
+    Frame *root = frame_root(frame);
+    Meeting meeting = meeting_of(e, frame);
+    if (meeting.op) {
         Val memory;
         const Type *type = meeting_row(e, meeting, &memory);
         return emit_callv(e, "sb_reject_made", e->i32, arg(e->task), arg(site), arg(status),

@@ -77,6 +77,18 @@ static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     emit_store_at(e, parts.file, place, offsetof(SbPlace, file));
 }
 
+// By slot: what a reject behind an edge shows of the meeting before it; null: nothing.
+static Value *shown_values(Emit *e, const Breaker *breaker, Frame *frame) {
+    if (breaker->meeting.i == OP_NONE.i) return nullptr;
+    Meeting meeting = meeting_of(e, frame);
+    Value *values = arena_new_array(e->arena, Value, breaker->slot_count);
+    for (uint32_t i = 0; i < meeting.op->column_count; i++) {
+        uint32_t slot = breaker->meeting_slots[i];
+        if (slot != SLOT_NONE) values[slot] = meeting_column(e, meeting, i);
+    }
+    return values;
+}
+
 void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     StageEmit *s = e->stage;
     const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
@@ -112,6 +124,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE &&
             breaker->slot_of[c] >= breaker->key_count)
             values[c] = frame_column(e, frame, source ? source[c] : c);
+    Value *shown = shown_values(e, breaker, frame);
     Val entry = take_entry(e, rows, breaker->entry_bytes);
     emit_store_at(e, hash ? hash : emit_i64(e, 0), entry, offsetof(SbEntry, hash));
     emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));
@@ -120,6 +133,8 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     for (uint32_t c = 0; c < columns; c++)
         if (values[c].a)
             keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+    for (uint32_t i = 0; i < breaker->slot_count && shown; i++)
+        if (shown[i].a) keep_value(e, rows, &breaker->slots[i], shown[i], entry);
     if (breaker->identity_offset != SIZE_MAX)
         emit_store_at(e, frame_identity(e, frame), entry, breaker->identity_offset);
     if (breaker->place_offset != SIZE_MAX)

@@ -70,6 +70,17 @@ typedef struct Detail {
     Val ptr, len;   // Null: none.
 } Detail;
 
+// The nearest meeting (docs/rejects.md) that a row came through, or {null}; `frame` has its
+// columns, as its own or in an edge.
+typedef struct Meeting {
+    const Op *op;
+    Frame    *frame;
+} Meeting;
+
+Meeting meeting_of(const Emit *e, Frame *frame);
+// A column of it that a reject shows.
+Value meeting_column(Emit *e, Meeting meeting, uint32_t column);
+
 // If `bad`, the row leaves with `status` (i32) at a site of the frame's step and `span`. The
 // builder goes on in a new block.
 void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail detail);

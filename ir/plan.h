@@ -53,6 +53,10 @@ typedef struct Breaker {
     // {SbStr raw; int64_t offset, line; uint32_t source, file}, PLACE_BYTES.
     size_t      place_offset;
     size_t identity_offset;  // u64 identity of the row (docs/identity.md); SIZE_MAX: not needed.
+    // EDGE of rows that come from a meeting: that operator, and by its columns the slot of those
+    // that a reject behind the edge shows, or SLOT_NONE. OP_NONE: no reject shows any.
+    OpId        meeting;
+    uint32_t   *meeting_slots;
     size_t      entry_bytes, entry_align;
     uint32_t    producers;   // Stages that feed it; all must end before it is finished.
     bool        limited;     // EDGE of a LIMIT: row and skip counts come from setup.

@@ -163,6 +163,31 @@ static void lay_zip(Layout *layout, const Op *op, const Op *input) {
     keep_used(layout, input, used);
 }
 
+static bool is_shown(Column column) { return !column.hidden && !column.unread; }
+
+// The meeting that the rows of `op` come from, or OP_NONE: they come from a source.
+static OpId meeting_before(const Graph *graph, const Op *op) {
+    while (!op_is_meeting(op->kind)) {
+        if (!op->input_count) return OP_NONE;
+        op = graph_op_at(graph, op->inputs[0]);
+    }
+    return op->id;
+}
+
+// What a reject behind the edge shows of the meeting before it, beside the kept columns.
+static void keep_meeting(Layout *layout, const Op *op) {
+    Breaker *breaker = layout->breaker;
+    breaker->meeting = meeting_before(layout->plan->graph, op);
+    if (breaker->meeting.i == OP_NONE.i) return;
+    const Op *meeting = graph_op_at(layout->plan->graph, breaker->meeting);
+    breaker->meeting_slots = arena_new_array(layout->arena, uint32_t, meeting->column_count);
+    for (uint32_t i = 0; i < meeting->column_count; i++) {
+        Column column = meeting->columns[i];
+        breaker->meeting_slots[i] =
+            is_shown(column) ? add_slot(layout, column.name, column.type, false) : SLOT_NONE;
+    }
+}
+
 // What the stages that begin with the kept rows of `op` read of them.
 static void lay_kept(Layout *layout, const Op *op) {
     const Plan *plan = layout->plan;
@@ -183,7 +208,11 @@ static void lay_kept(Layout *layout, const Op *op) {
                 usage_mark(plan->graph, usage, stage->terminals[i].consumer);
     }
     map_columns(layout, op);
+    bool shown = usage.shown[op->id.i], meeting = op_is_meeting(op->kind);
+    for (uint32_t i = 0; i < op->column_count; i++)
+        usage.columns[op->id.i][i] |= shown && meeting && is_shown(op->columns[i]);
     keep_used(layout, op, usage.columns[op->id.i]);
+    if (shown && !meeting) keep_meeting(layout, op);
 }
 
 static void lay_edge(Layout *layout, const Op *op, const bool *wants_place) {
@@ -208,6 +237,7 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
     breaker->entry_align = alignof(uint64_t);
     breaker->next_offset = breaker->matched_offset = breaker->place_offset = SIZE_MAX;
     breaker->identity_offset = SIZE_MAX;
+    breaker->meeting = OP_NONE;
     switch (breaker->kind) {
     case BREAK_GROUP:
         if (op->kind == OP_GROUP) lay_group(&layout, op, input);

@@ -302,7 +302,7 @@ static void mark_own(Marker *marker, const Op *op, bool shown) {
 
 Usage graph_usage(const Graph *graph) {
     Marker marker = {.graph = graph, .walk = walk_make(graph)};
-    const bool *shown = find_shown(graph);
+    marker.usage.shown = find_shown(graph);
     marker.usage.columns = arena_new_array(graph->arena, bool *, graph->op_count);
     marker.usage.ops = arena_new_array(graph->arena, bool, graph->op_count);
     for (size_t i = 0; i < graph->op_count; i++)
@@ -312,7 +312,7 @@ Usage graph_usage(const Graph *graph) {
         if (op->kind == OP_SINK) marker.usage.ops[i] = true;
         if (!marker.usage.ops[i]) continue;
         for (uint32_t k = 0; k < op->input_count; k++) marker.usage.ops[op->inputs[k].i] = true;
-        mark_own(&marker, op, shown[i]);
+        mark_own(&marker, op, marker.usage.shown[i]);
         mark_inputs(&marker, op);
     }
     return marker.usage;
