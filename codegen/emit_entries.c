@@ -29,7 +29,7 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
     if (traits & AGG_CALL) args[count++] = arg(emit_call_context(e));
     args[count++] = arg(state);
     if (traits & AGG_TYPED)
-        args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
+        args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));
     if (!expr_is_none(agg->option)) {
         Value option = emit_expr(e, frame, agg->option);
         args[count++] = option.b ? arg_pair(option.a, option.b) : arg(option.a);
@@ -197,7 +197,19 @@ static RowLoop begin_loop(Emit *e) {
     return loop;
 }
 
-// Results of aggregates are judged for every row, whatever follows.
+// Results of aggregates are judged for every row, whatever follows. A fault there has no row.
+static void judge_results(Emit *e, Frame *frame, Block next) {
+    const Breaker *breaker = frame->breaker;
+    FaultTarget *outer = e->faults, target;
+    fault_target_open(&target, nullptr, false);
+    e->faults = &target;
+    for (uint32_t i = 0; i < frame->op->group.agg_count; i++)
+        if (breaker->state_offsets[i] != SIZE_MAX)
+            frame_column(e, frame, frame->op->group.key_count + i);
+    e->faults = outer;
+    fault_target_close(e, &target, nullptr, next, e->stage->stop);
+}
+
 void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     StageEmit *s = e->stage;
     FaultTarget target;
@@ -206,10 +218,7 @@ void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     e->faults = &target;
     e->faults_fail = e->plan->fails[frame->op->id.i];
     if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, filter, next);
-    const Breaker *breaker = frame->breaker;
-    for (uint32_t i = 0; frame->load == load_group && i < frame->op->group.agg_count; i++)
-        if (breaker->state_offsets[i] != SIZE_MAX)
-            frame_column(e, frame, frame->op->group.key_count + i);
+    if (frame->load == load_group) judge_results(e, frame, next);
     stage_push(e, frame, next);
     emit_region_end(e, mark);
     fault_target_close(e, &target, frame, next, s->stop);

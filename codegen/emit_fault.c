@@ -113,8 +113,11 @@ static const Type *meeting_row(Emit *e, Meeting meeting, Val *memory) {
 static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
     Val site = target->site, status = target->status, detail = target->detail,
         len = target->detail_len;
-    Frame *root = frame_root(frame);
-    Meeting meeting = meeting_of(e, frame);
+    Frame *root = frame ? frame_root(frame) : nullptr;
+    Meeting meeting = root ? meeting_of(e, frame) : (Meeting){0};
+    if (!root)
+        return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),
+                          arg(LLVMConstNull(e->ptr)), arg(detail), arg(len));
     if (meeting.op) {
         Val memory;
         const Type *type = meeting_row(e, meeting, &memory);

@@ -105,7 +105,13 @@ typedef struct AggRow {    // What one aggregate needs of the row, judged before
     Value args[2];
 } AggRow;
 
+const Type *group_value_type(const Emit *e, const Agg *agg) {
+    const Type *type = graph_at(e->graph, agg->args[0])->type;
+    return agg->fn->traits & AGG_NULLS ? type : type_base(type);
+}
+
 static Arg agg_arg(Emit *e, const Agg *agg, const Type *type, uint32_t i, Value value) {
+    if (!(agg->fn->traits & AGG_NULLS)) type = type_base(type), value.valid = nullptr;
     if (agg->fn->traits & AGG_NULLS || agg->fn->pointers >> i & 1) {
         if (!type->nullable || agg->fn->traits & AGG_TYPED)
             return arg(emit_value_address(e, type, value));
@@ -133,8 +139,7 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
         args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
     args[count++] = arg(state);
     if (traits & AGG_ORDER) args[count++] = arg(order);
-    const Type *type = agg->arg_count ? graph_at(e->graph, agg->args[0])->type : nullptr;
-    if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, type));
+    if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));
     for (uint32_t i = 0; i < agg->arg_count; i++)
         args[count++] = agg_arg(e, agg, graph_at(e->graph, agg->args[i])->type, i, row->args[i]);
     const char *symbol = agg_symbol(e, agg, "add");
@@ -329,7 +334,7 @@ static void merge_states(Emit *e, const Breaker *breaker, Val into, Val from) {
         if (agg->fn->traits & AGG_CALL) args[count++] = arg(call);
         args[count++] = arg(to);
         if (agg->fn->traits & AGG_TYPED)
-            args[count++] = arg(emit_sbtype(e, graph_at(e->graph, agg->args[0])->type));
+            args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));
         args[count++] = arg(other);
         bool fails = agg->fn->traits & AGG_CALL;
         Val status = emit_call(e, agg_symbol(e, agg, "merge"), fails ? e->i32 : e->type_void, args,

@@ -108,5 +108,7 @@ typedef struct BreakerFns {
 
 BreakerFns emit_breaker(Emit *e, uint32_t index);
 Val emit_group_merge(Emit *e, uint32_t index);  // emit_group.c
+// What a typed aggregate holds values of: its argument's type, null left out where it is skipped.
+const Type *group_value_type(const Emit *e, const Agg *agg);
 
 #endif

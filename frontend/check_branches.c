@@ -26,6 +26,11 @@ Value check_if(Checker *checker, Scope *scope, const AstExpr *expr, const Type *
     if (!expr->b || !expr->c) return error_value(checker);
     check_pair(checker, scope, expr->b, expr->c, want, branches);
     const AstExpr *exprs[] = {expr->b, expr->c};
+    for (int i = 0; i < 2; i++) {  // null is one of the other branch's type, not of the place's.
+        const Type *other = branches[1 - i].type;
+        if (exprs[i]->kind == AST_NULL && !is_null(other) && !is_error(other))
+            branches[i] = null_value(checker, type_nullable(other), exprs[i]->span);
+    }
     if (!meet(checker, branches, exprs) || is_error(condition.type)) return error_value(checker);
     ExprId args[] = {condition.id, branches[0].id, branches[1].id};
     return node(checker, EXPR_IF, branches[0].type, expr->span, args, 3);

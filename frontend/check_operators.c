@@ -294,8 +294,8 @@ static Value check_arithmetic(Checker *checker, Scope *scope, const AstExpr *exp
                               const Type *want) {
     Value sides[2];
     bool divides = expr->op == AST_OP_DIV;
-    if (want && (!type_is_numeric(type_base(want)) || (divides && !type_is_float(type_base(want)))))
-        want = nullptr;
+    if (want) want = type_base(want);  // No operand may be null, whatever the place takes.
+    if (want && (!type_is_numeric(want) || (divides && !type_is_float(want)))) want = nullptr;
     check_pair(checker, scope, expr->a, expr->b, want, sides);
     if (!no_nulls(checker, expr, sides)) return error_value(checker);
     const Type *x = sides[0].type, *y = sides[1].type;

@@ -139,11 +139,22 @@ class Expressions:
         if not found:
             return self.leaf(kind)
         call, t = self.pick(found)
+        t = t or self.free_type(call)
         args = [self.argument(call, i, t, depth) for i in range(len(call.params))]
         if None in args:
             return self.leaf(kind)
         text = f"{call.name}({', '.join(args)})"
+        if call.result[0] == "decimal":  # Of 38 digits, whatever its argument has.
+            precision, scale = kinds.digits_of(kind)
+            text = f"decimal({text}, {precision}, {scale})"
         return f"({text} ?? {self.leaf(kind)})" if call.result[1] else text
+
+    def free_type(self, call):
+        """What T stands for where the result does not say it."""
+        params = [kind_of(param)[0] for param in call.params]
+        if any(not kinds.is_scalar(p) and p[1] == "T" for p in params):
+            return self.pick(("i64", "str", "f64"))
+        return kinds.scalar(self.random) if "T" in params else ""
 
     def argument(self, call, i, t, depth):
         """Argument `i`; None if there is none of its type."""
@@ -154,6 +165,8 @@ class Expressions:
             return self.pick(ZONES)
         if param == "const f64":
             return self.pick(("0.0", "0.5", "1.0", "0.25", "0.9"))
+        if param == "const duration":
+            return self.pick(("1h", "90s", "1d", "7us"))
         if param == "const str":
             units = UNITS.get(call.params[0])
             return f"\"{self.pick(units if call.name == 'truncate' and units else FORMATS)}\""
@@ -163,9 +176,9 @@ class Expressions:
         if kind == "i64" and call.name in GROWING:
             return str(self.random.randint(0, 12))
         if kind in ("T", "decimal"):
-            kind = t or (kinds.scalar(self.random) if kind == "T" else self.pick(kinds.DECIMALS))
+            kind = t or self.pick(kinds.DECIMALS)
         elif not kinds.is_scalar(kind) and kind[1] == "T":
-            kind = ("list", t or self.pick(("i64", "str", "f64")), False)
+            kind = ("list", t, False)
         if call.name in ("null_if", "greatest", "least", "hash") and (not kinds.is_scalar(kind) or kind == "json"):
             return None
         return self.nullable(kind, depth) if nullable else self.of(kind, depth)
@@ -185,7 +198,8 @@ class Expressions:
         elif kind == "duration":
             ways += [lambda k, d: f"({self.of('timestamp', d)} - {self.of('timestamp', d)})",
                      lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of(k, d)})",
-                     lambda k, d: f"({self.of(k, d)} {self.pick(('*', '//'))} {self.of('i64', d)})"]
+                     lambda k, d: f"({self.of(k, d)} * {self.of('i64', d)})",
+                     lambda k, d: f"({self.of(k, d)} // {self.divisor('i64', d)})"]
         elif kind.startswith("timestamp"):
             ways.append(lambda k, d: f"({self.of(k, d)} {self.pick(('+', '-'))} {self.of('duration', d)})")
         if self.places and kind in ("str", "i64"):
@@ -195,7 +209,7 @@ class Expressions:
     def arithmetic(self, kind, depth):
         if kind == "f64" and self.chance(0.3):
             other = self.pick(("i64", "i32", "u8", "decimal(15,2)", "f64"))
-            return f"({self.of(other, depth)} / {self.divisor(other, depth)})"
+            return f"({self.fixed(other, depth)} / {self.divisor(other, depth)})"
         if kind in kinds.FLOATS:
             op = self.pick(("+", "-", "*", "/", "%"))
         else:
@@ -205,10 +219,15 @@ class Expressions:
         right = self.divisor(kind, depth) if op in ("//", "%", "/") else self.of(kind, depth)
         return f"({self.of(kind, depth)} {op} {right})"
 
-    def divisor(self, kind, depth):
-        """A zero as such is an error of the program."""
+    def fixed(self, kind, depth):
+        """An expression whose numbers do not take another type from their place."""
         text = self.of(kind, depth)
-        return f"greatest({text}, {text})" if re.fullmatch(r"(\w+\()?[-(]*\"?0?\.?0*\"?(, \d+, \d+)?\)*", text) else text
+        return text if text in (name for name, _, _ in self.columns) else f"least({text}, {text})"
+
+    def divisor(self, kind, depth):
+        """What is always zero is an error of the program: no constant, as far as the compiler sees."""
+        text = self.of(kind, depth)
+        return text if text in (name for name, _, _ in self.columns) else f"greatest({text}, {text})"
 
     def decimals(self, kind, depth):
         precision, scale = kinds.digits_of(kind)
@@ -229,7 +248,7 @@ class Expressions:
         if kind.startswith("decimal"):
             source = self.pick(("i64", "f64", "str", *kinds.DECIMALS, "i8"))
             precision, scale = kinds.digits_of(kind)
-            return f"decimal({self.of(source, depth)}, {precision}, {scale})"
+            return f"decimal({self.fixed(source, depth)}, {precision}, {scale})"
         if kind.startswith("timestamp"):
             name = "timestamp" if kind == "timestamp" else f"timestamp_{kind[10:-1]}"
             return f"{name}({self.unchecked(self.pick(('date', 'str', *kinds.TIMESTAMPS)), depth)})"
@@ -241,8 +260,7 @@ class Expressions:
 
     def unchecked(self, kind, depth):
         """Not a text as such: the compiler reads dates and times in those."""
-        text = self.of(kind, depth)
-        return f"trim({text})" if text.startswith("\"") else text
+        return f"trim({self.of(kind, depth)})" if kind == "str" else self.fixed(kind, depth)
 
     # ---- predicates ----------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ class Maker:
     def source(self):
         roll = self.random.random()
         if roll < 0.06:
-            return f"range({self.random.randint(0, 5000)})", Flow([("i", "i64", False)], True)
+            return f"range({self.random.randint(0, 5000)})", Flow([("i", "i64", False)])
         if roll < 0.12:
             return self.inline()
         name = self.name("in")
@@ -136,7 +136,7 @@ class Maker:
                    for _ in range(self.random.randint(1, 3))]
         rows = ["{" + ", ".join(f"{n}: {kinds.constant(self.random, k)}" for n, k, _ in columns) + "}"
                 for _ in range(self.random.randint(1, 5))]
-        return "[" + ", ".join(rows) + "]", Flow(columns, True)
+        return "[" + ", ".join(rows) + "]", Flow(columns)
 
     def output(self, name):
         flow = self.flows[name].copy()
