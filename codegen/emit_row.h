@@ -97,7 +97,7 @@ FaultTarget *emit_faults(const Emit *e);
 void emit_faults_set(Emit *e, FaultTarget *target);
 void fault_target_open(FaultTarget *target, FaultTarget *outer, bool silent);
 // Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last
-// known columns are `frame`'s (null: there is no row yet), then `next`. `stop`: where the stage ends
+// known columns are `frame`'s (null: there is none yet), then `next`. `stop`: where the stage ends
 // with SB_STAGE_FAULT.
 void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop);
 
