@@ -115,7 +115,8 @@ static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
         len = target->detail_len;
     Frame *root = frame ? frame_root(frame) : nullptr;
     Meeting meeting = root ? meeting_of(e, frame) : (Meeting){0};
-    if (!root)
+    // Where only a lack of memory can reject, the meeting keeps nothing for it.
+    if (!root || (meeting.op && !e->plan->usage.shown[meeting.op->id.i]))
         return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),
                           arg(LLVMConstNull(e->ptr)), arg(detail), arg(len));
     if (meeting.op) {

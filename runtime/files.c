@@ -93,6 +93,7 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
             if (!reject_file(state, (uint32_t)i)) return false;
             continue;
         }
+        if (file->stream) file->size = bytes.len;  // Only now known.
         SbEntry *entry = sb_alloc(&state->files, size);
         if (!entry) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
         memset(entry, 0, (size_t)size);

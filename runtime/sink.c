@@ -184,6 +184,7 @@ static bool seal(SinkPart *part, Trouble *trouble) {
 }
 
 static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
+    sink->part_has_rows = false;
     if (sink->bytes == 0 || sink->folder) {
         sink->bytes += sink->header_len;
         if (!put(sink, sink->header, sink->header_len, extents, trouble)) return false;
@@ -196,15 +197,16 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
     if (sink->bytes == 0 && !begin_part(sink, extents, trouble)) return false;
     sink->rows += rows;
     while (len > 0) {
-        if (sink->offset >= sink->part_bytes) {
+        if (sink->offset >= sink->part_bytes && sink->part_has_rows) {
             if (!seal(sink->parts[sink->part_count - 1], trouble) || !add_part(sink, trouble) ||
                 !begin_part(sink, extents, trouble)) {
                 return false;
             }
         }
-        int64_t room = sink->part_bytes - sink->offset;
+        int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
         int64_t some = room >= len ? len : sink_row_end(sink, bytes, len, room);
         if (!put(sink, bytes, some, extents, trouble)) return false;
+        sink->part_has_rows = true;
         sink->bytes += some;
         bytes += some;
         len -= some;

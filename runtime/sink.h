@@ -40,6 +40,7 @@ typedef struct Sink {
     int         fd;          // Of the stream.
     Compression compression;
     int64_t     part_bytes;  // INT64_MAX: one file.
+    bool        part_has_rows;  // The last part has more than its header.
     SinkPart  **parts;
     uint32_t    part_count, part_cap;
     int64_t     offset;      // In the last part.

@@ -247,7 +247,10 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     if (!unit_buffer_reserve(&units->carry, units->carry_len, trouble)) return UNIT_TROUBLE;
     memcpy(units->carry.ptr, buffer->ptr + rest, (size_t)units->carry_len);
     unit->last = feed.ended && units->carry_len == 0;
-    if (unit->end == 0 && !unit->long_row.is && unit->last) return end_stream(units, file);
+    if (unit->end == 0 && !unit->long_row.is && unit->last) {
+        if (unit->first) file->bytes = units->carry_offset;  // A header alone: no unit says so.
+        return end_stream(units, file);
+    }
     if (unit->last) end_stream(units, file);
     return UNIT_TAKEN;
 }

@@ -18,10 +18,14 @@ class Flow:
 
 
 class Program:
-    """Statements; each is a head and steps, a step a keyword, its items and what follows them."""
+    """Statements; each is a head and steps, a step a keyword, its items and what follows them.
 
-    def __init__(self, statements, files, sinks):
-        self.statements, self.files, self.sinks = statements, files, sinks
+    `files`: by name the pieces of its text; those of a name that ends in .gz are compressed.
+    `arguments`: options of the job beside threads and partitions.
+    """
+
+    def __init__(self, statements, files, arguments):
+        self.statements, self.files, self.arguments = statements, files, arguments
 
     def text(self):
         return "\n\n".join(statement_text(s) for s in self.statements) + "\n"
@@ -47,8 +51,9 @@ def is_key(kind):
 class Maker:
     def __init__(self, random, sizes):
         self.random, self.sizes = random, sizes
-        self.statements, self.files, self.flows, self.sinks = [], {}, {}, []
+        self.statements, self.files, self.flows, self.arguments = [], {}, {}, []
         self.params, self.functions = [], []
+        self.large = max(most for _, most in sizes) > 200
         self.fresh = 0
 
     def chance(self, share):
@@ -84,7 +89,7 @@ class Maker:
         if self.chance(0.3):
             self.output(self.pick(list(self.flows)))
         self.rejects()
-        return Program(self.statements, self.files, self.sinks)
+        return Program(self.statements, self.files, self.arguments)
 
     def function(self):
         params = [(f"v{i}", kinds.scalar(self.random)) for i in range(self.random.randint(1, 2))]
@@ -96,6 +101,10 @@ class Maker:
         self.functions.append((name, [k for _, k in params], result))
 
     def rejects(self):
+        if self.chance(0.15):
+            self.arguments.append(self.pick(("--rejects=given.jsonl", "--rejects=given.csv")))
+        if self.chance(0.1):
+            self.arguments.append("--reject-limit=" + self.pick(("0", "2", "1000000", "5%", "100%")))
         if self.chance(0.1):
             return
         where = self.pick((" write jsonl(\"rejects.jsonl\")", " write jsonl(\"rejects.jsonl\")",
@@ -118,18 +127,50 @@ class Maker:
     def source(self):
         roll = self.random.random()
         if roll < 0.06:
-            return f"range({self.random.randint(0, 5000)})", Flow([("i", "i64", False)])
+            count = self.random.choice((self.random.randint(0, 200), self.random.randint(0, 5000)))
+            self.large |= count > 200
+            return f"range({count})", Flow([("i", "i64", False)])
         if roll < 0.12:
             return self.inline()
-        name = self.name("in")
-        make, suffix = self.pick(((tables.csv, ".csv"),) * 6 + ((tables.jsonl, ".jsonl"),) * 4 + ((tables.text, ".txt"),))
-        table = make(self.random, name + suffix, self.sizes)
-        self.files[table.name] = table.pieces
-        head = f"read {table.form}({', '.join([kinds.quote(table.name), *table.options])})"
+        if roll < 0.15:
+            return self.whole_files()
+        make = self.pick((tables.csv,) * 6 + (tables.jsonl,) * 4 + (tables.text,))
+        table = make(self.random, self.sizes)
+        path = self.put_table(table)
+        head = f"read {table.form}({', '.join([path, *table.options])})"
         if table.form != "text":
             declared = ", ".join(f"{named(n)}: {kinds.spelling(k, q)}" for n, k, q in table.columns)
             head += f" as {{{declared}}}"
         return head, Flow(table.columns, True)
+
+    def put_table(self, table):
+        """Makes the table's files, one or several, plain or compressed. Gives the path to read."""
+        name, suffix = self.name("in"), "." + ("txt" if table.form == "text" else table.form)
+        if self.chance(0.7):
+            packed = suffix + (".gz" if self.chance(0.1) else "")
+            self.files[name + packed] = table.head + table.pieces
+            return kinds.quote(name + packed)
+        names = [f"{name}/{part}{suffix}{self.pick(('', '', '', '.gz'))}"
+                 for part in self.random.sample(("a", "b", "B", "c10", "c9", "é"), self.random.randint(1, 4))]
+        cuts = sorted(self.random.randint(0, len(table.pieces)) for _ in names[1:])
+        for begin, end, part in zip([0, *cuts], [*cuts, len(table.pieces)], names):
+            self.files[part] = table.head + table.pieces[begin:end]
+        if self.chance(0.3):
+            return "[" + ", ".join(map(kinds.quote, names)) + "]"
+        return kinds.quote(self.pick((f"{name}/", name, f"{name}/*", f"{name}/**", f"**/{name}/[!x]*")))
+
+    def whole_files(self):
+        """Each file a row."""
+        name = self.name("in")
+        cells = tables.Cells(self.random, tables.ODD)
+        parts = self.random.sample(("a.txt", "b", "c.gz"), self.random.randint(1, 3))
+        for part in parts:
+            self.files[f"{name}/{part}"] = [kinds.word(self.random, cells.hostile).encode()
+                                            for _ in range(self.random.randint(0, 4))]
+        # Of a compressed file over row_max the job knows no length.
+        limited = "c.gz" not in parts and self.chance(0.2)
+        options = [kinds.quote(f"{name}/*")] + (["row_max = 40B"] if limited else [])
+        return f"read files({', '.join(options)})", Flow([("path", "str", False), ("bytes", "bytes", False)])
 
     def inline(self):
         columns = [(self.name("c"), self.pick(("i64", "str", "f64", "bool")), False)
@@ -147,18 +188,25 @@ class Maker:
     def sink(self, flow):
         texts = [n for n, k, q in flow.columns if k == "str" and not q]
         roll = self.random.random()
-        name = self.name("out")
         if texts and roll < 0.06:
             column = self.pick(texts)
             flow.columns = [(column, "str", False)]
-            self.sinks.append(name + ".txt")
-            return (f"select {named(column)} | write text(\"{name}.txt\")", [], "")
+            return (f"select {named(column)} | write text(", self.target(".txt"), ")")
         if roll < 0.4:
-            self.sinks.append(name + ".jsonl")
-            return (f"write jsonl(\"{name}.jsonl\")", [], "")
+            return ("write jsonl(", self.target(".jsonl"), ")")
         dialect = tables.Dialect(self.random, False)
-        self.sinks.append(name + ".csv")
-        return ("write csv(", [f"\"{name}.csv\"", *dialect.options()], ")")
+        return ("write csv(", self.target(".csv") + dialect.options(), ")")
+
+    def target(self, suffix):
+        """Where a sink writes: a file, one in a folder, a compressed one, a folder of parts."""
+        name, roll = self.name("out"), self.random.random()
+        if roll < 0.8:
+            return [f"\"{name}{suffix}\""]
+        if roll < 0.86:
+            return [f"\"{name}/deep/x{suffix}\""]
+        if roll < 0.92:
+            return [f"\"{name}{suffix}.gz\""]
+        return [f"\"{name}/\"", f"bytes = {self.pick(('1B', '100B', '1KiB', '64KiB'))}"]
 
     # ---- steps ---------------------------------------------------------------------------------
 
@@ -361,6 +409,8 @@ class Maker:
         if not found:
             return None
         text, right = found
+        if self.large:  # All pairs of two large flows would be too many.
+            text = text[:-1] + " | limit 20)"
         pairs = [(a, b) for a in flow.columns for b in right if a[1] == b[1] and is_key(a[1])]
         if not pairs:
             return None

@@ -68,10 +68,9 @@ def judge(seed, keep, shrinks):
 def save(program, folder, found):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    for name, pieces in program.files.items():
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(b"".join(pieces))
-    for name, text in (("p.sbd", program.text()), ("report.txt", "\n".join(found) + "\n")):
+    ways.write_files(program, folder)
+    report = "\n".join([*found, "options: " + " ".join(program.arguments)])
+    for name, text in (("p.sbd", program.text()), ("report.txt", report + "\n")):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
 

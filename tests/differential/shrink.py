@@ -1,8 +1,6 @@
 """shrink.py: makes a failing program small: drops statements, steps, items and rows while it fails alike."""
 import copy
 
-import pipeline
-
 TRIES_MAX = 150
 
 
@@ -24,6 +22,7 @@ class Shrinker:
         before = None
         while before != (size := self.size()) and self.tries < TRIES_MAX:
             before = size
+            self.drop_arguments()
             self.drop_statements()
             self.drop_steps()
             self.drop_rows()
@@ -38,8 +37,12 @@ class Shrinker:
         program = copy.deepcopy(self.program)
         edit(program)
         used = program.text()
-        program.files = {name: pieces for name, pieces in program.files.items() if name in used}
+        program.files = {name: pieces for name, pieces in program.files.items() if name.split("/")[0] in used}
         return program
+
+    def drop_arguments(self):
+        for i in reversed(range(len(self.program.arguments))):
+            self.accept(self.changed(lambda p, i=i: p.arguments.pop(i)))
 
     def drop_statements(self):
         for i in reversed(range(len(self.program.statements))):
@@ -111,7 +114,3 @@ def parts_of(text):
         found += [(whole, piece) for piece in pieces if piece.strip()]
         found += [(whole, easy) for easy in ("1", "1.0", "\"a\"", "true")]
     return sorted(found, key=lambda pair: -len(pair[0]))[:60]
-
-
-def to_text(program):
-    return pipeline.Program(program.statements, program.files, program.sinks).text()

@@ -9,14 +9,12 @@ BAD_BYTES = (b"\xff", b"\xc3", b"\xe2\x82", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"
 
 
 class Table:
-    """A file that a `read` names: its columns, options and pieces (rows with their line ends)."""
+    """What a `read` names: its columns, options and pieces (rows with their line ends). Each of its
+    files begins with `head`."""
 
-    def __init__(self, name, form, columns, options, pieces):
-        self.name, self.form, self.columns = name, form, columns
-        self.options, self.pieces = options, pieces
-
-    def body(self):
-        return b"".join(self.pieces)
+    def __init__(self, form, columns, options, head, pieces):
+        self.form, self.columns, self.options = form, columns, options
+        self.head, self.pieces = head, pieces
 
 
 class Dialect:
@@ -152,12 +150,12 @@ def columns_of(random, json_too):
     return [(name, kind(random), random.random() < 0.35) for name in names]
 
 
-def csv(random, name, sizes):
+def csv(random, sizes):
     columns = columns_of(random, False)
     dialect = Dialect(random, True)
     cells = Cells(random, random.choice((CLEAN, ODD, ODD, WILD)))
     style = random.choice((b"\n", b"\n", b"\n", b"\r\n", "mixed"))
-    pieces = []
+    head, pieces = [], []
     if dialect.header:
         heads = [n for n, _, _ in columns]
         if random.random() < 0.2:
@@ -166,11 +164,11 @@ def csv(random, name, sizes):
         if random.random() < 0.15:
             heads.append("extra")
             order.append(("extra", "str", False))
-        pieces.append(dialect.delimiter.join(heads).encode() + line_end(random, style))
+        head.append(dialect.delimiter.join(heads).encode() + line_end(random, style))
     else:
         order = columns
     if random.random() < 0.1:
-        pieces.insert(0, b"\xef\xbb\xbf")
+        head.insert(0, b"\xef\xbb\xbf")
     for _ in range(row_count(random, sizes)):
         end = line_end(random, style)
         pieces.append(cells.csv_row(order, dialect, end))
@@ -179,26 +177,26 @@ def csv(random, name, sizes):
         if dialect.comment and random.random() < 0.05:
             pieces.append(b"# a \" comment" + end)
     drop_last_end(random, pieces)
-    return Table(name, "csv", columns, dialect.options() + read_options(random), pieces)
+    return Table("csv", columns, dialect.options() + read_options(random), head, pieces)
 
 
-def jsonl(random, name, sizes):
+def jsonl(random, sizes):
     columns = columns_of(random, True)
     cells = Cells(random, random.choice((CLEAN, ODD, ODD, WILD)))
     style = random.choice((b"\n", b"\n", b"\r\n", "mixed"))
     pieces = [cells.json_row(columns, line_end(random, style)) for _ in range(row_count(random, sizes))]
     drop_last_end(random, pieces)
-    return Table(name, "jsonl", columns, read_options(random), pieces)
+    return Table("jsonl", columns, read_options(random), [], pieces)
 
 
-def text(random, name, sizes):
+def text(random, sizes):
     cells = Cells(random, random.choice((CLEAN, ODD, WILD)))
     pieces = []
     for _ in range(row_count(random, sizes)):
         line = kinds.word(random, cells.hostile).replace("\n", " ")
         pieces.append(cells.bytes_of(line.encode()) + random.choice((b"\n", b"\n", b"\r\n")))
     drop_last_end(random, pieces)
-    return Table(name, "text", [("line", "str", False)], [], pieces)
+    return Table("text", [("line", "str", False)], [], [], pieces)
 
 
 def read_options(random):
