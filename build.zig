@@ -40,6 +40,8 @@ const ir: []const []const u8 = &.{
     "passes/fold.c",
     "passes/cse.c",
     "passes/prune.c",
+    "passes/interval.c",
+    "passes/prover.c",
     "passes/ranges.c",
 };
 const frontend: []const []const u8 = &.{
@@ -333,6 +335,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "generic_test",
     "reference_csv_test",
     "reference_library_test",
+    "ranges_test",
     "reference_steps_test",
     "reference_json_test",
     "breaker_test",

@@ -75,14 +75,15 @@ static Text rest(Reader *reader) {
     return text;
 }
 
-static uint32_t number(Reader *reader) {
+static int64_t number(Reader *reader) {
+    enum { DIGITS_MAX = 18 };
     Text digits = word(reader);
-    uint32_t value = 0;
-    for (size_t i = 0; i < digits.len && i < 9; i++) {
+    int64_t value = 0;
+    for (size_t i = 0; i < digits.len && i < DIGITS_MAX; i++) {
         if (digits.at[i] < '0' || digits.at[i] > '9') fail(reader, "a number");
-        else value = value * 10 + (uint32_t)(digits.at[i] - '0');
+        else value = value * 10 + (digits.at[i] - '0');
     }
-    if (!digits.len) fail(reader, "a number");
+    if (!digits.len || digits.len > DIGITS_MAX) fail(reader, "a number");
     return value;
 }
 
@@ -273,6 +274,25 @@ static void read_traits(Reader *reader, Decl *decl) {
     }
 }
 
+// range MIN..MAX | range MIN.. | range first | range args
+static void read_range(Reader *reader, Decl *decl) {
+    ResultRange range = {.of = RANGE_OF_BOUNDS, .max = INT64_MAX};
+    size_t start = reader->at;
+    Text name = word(reader);
+    if (text_is(name, "first")) range.of = RANGE_OF_FIRST;
+    else if (text_is(name, "args")) range.of = RANGE_OF_ARGS;
+    else {
+        reader->at = start;
+        bool negative = take(reader, '-');
+        range.min = negative ? -number(reader) : number(reader);
+        if (!take(reader, '.') || !take(reader, '.')) fail(reader, "'..'");
+        skip_spaces(reader);
+        if (reader->at < reader->line_end) range.max = number(reader);
+        if (range.max < range.min) fail(reader, "an upper bound that is no less than the lower");
+    }
+    decl->fn.range = decl->agg.range = range;
+}
+
 static void read_example(Reader *reader, Decl *decl) {
     Text *examples = arena_new_array(reader->arena, Text, decl->example_count + 1);
     for (uint32_t i = 0; i < decl->example_count; i++) examples[i] = decl->examples[i];
@@ -299,10 +319,11 @@ static void read_line(Reader *reader, DeclTable *table) {
     else if (text_is(keyword, "doc")) read_doc(reader, decl);
     else if (text_is(keyword, "example")) read_example(reader, decl);
     else if (text_is(keyword, "traits")) read_traits(reader, decl);
+    else if (text_is(keyword, "range")) read_range(reader, decl);
     else if (text_is(keyword, "state") && decl->aggregate) {
-        decl->agg.state_bytes = number(reader);
-        decl->agg.state_align = number(reader);
-    } else fail(reader, "doc, example, traits or state");
+        decl->agg.state_bytes = (uint32_t)number(reader);
+        decl->agg.state_align = (uint32_t)number(reader);
+    } else fail(reader, "doc, example, traits, range or state");
 }
 
 DeclTable *declare_stdlib(Arena *arena, TypeTable *types, Diags *diags) {

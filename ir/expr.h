@@ -53,12 +53,26 @@ typedef enum FnTrait : uint32_t {
     FN_OUT      = 1u << 8,  // The result is of type T: returned through `out` with SB_OK.
 } FnTrait;
 
+// What values an integer result may have.
+typedef enum RangeOf : uint8_t {
+    RANGE_OF_TYPE,    // Any of its type.
+    RANGE_OF_BOUNDS,  // min to max; INT64_MAX: as far as the type goes.
+    RANGE_OF_FIRST,   // Those of the first argument.
+    RANGE_OF_ARGS,    // Those between the least and the greatest of all arguments.
+} RangeOf;
+
+typedef struct ResultRange {
+    RangeOf of;
+    int64_t min, max;
+} ResultRange;
+
 typedef struct FnRef {
     Text     name;    // As users write it, for messages.
     Text     symbol;  // The C function: sb_...
     uint32_t traits;  // FnTrait bits.
     uint32_t pointers;  // Bit i: argument i goes by pointer to memory: type T, T? or a struct.
     Text     file;    // extern: the C file, as the driver resolved it.
+    ResultRange range;
 } FnRef;
 
 typedef struct Expr {

@@ -59,14 +59,6 @@ static void print_float(TextBuf *buf, double value) {
     text_buf_add(buf, text_of(digits));
 }
 
-static void print_decimal(TextBuf *buf, __int128 value) {
-    char digits[48], *at = digits + sizeof digits;
-    unsigned __int128 rest = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
-    do *--at = (char)('0' + (int)(rest % 10)); while (rest /= 10);
-    if (value < 0) *--at = '-';
-    text_buf_add(buf, (Text){at, (size_t)(digits + sizeof digits - at)});
-}
-
 static void print_items(TextBuf *buf, const Type *type, const Const *value) {
     bool list = type->kind == TYPE_LIST;
     text_buf_char(buf, list ? '[' : '{');
@@ -94,7 +86,7 @@ void graph_print_const(TextBuf *buf, const Type *type, const Const *value) {
     case TYPE_F16: case TYPE_BF16: case TYPE_F32: case TYPE_F64:
         print_float(buf, value->f);
         break;
-    case TYPE_DECIMAL: print_decimal(buf, value->decimal); break;
+    case TYPE_DECIMAL: text_buf_int128(buf, value->decimal); break;
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON: text_buf_quoted(buf, value->text); break;
     case TYPE_LIST: case TYPE_STRUCT: print_items(buf, type, value); break;
     case TYPE_TENSOR: case TYPE_NULL: case TYPE_ERROR: text_buf_add(buf, TEXT("null")); break;
@@ -137,11 +129,23 @@ static void print_payload(TextBuf *buf, const Expr *node) {
     }
 }
 
+static void print_range(TextBuf *buf, const ResultRange *range) {
+    switch (range->of) {
+    case RANGE_OF_TYPE: break;
+    case RANGE_OF_BOUNDS:
+        text_buf_format(buf, " range %lld %lld", (long long)range->min, (long long)range->max);
+        break;
+    case RANGE_OF_FIRST: text_buf_add(buf, TEXT(" range first")); break;
+    case RANGE_OF_ARGS: text_buf_add(buf, TEXT(" range args")); break;
+    }
+}
+
 static void print_fn(TextBuf *buf, const FnRef *fn) {
     text_buf_char(buf, ' ');
     print_name(buf, fn->symbol);
     print_traits(buf, fn->traits, form_fn_traits, countof(form_fn_traits));
     if (fn->pointers) text_buf_format(buf, " pointers %u", fn->pointers);
+    print_range(buf, &fn->range);
     if (fn->file.len) {
         text_buf_add(buf, TEXT(" file "));
         text_buf_quoted(buf, fn->file);
@@ -323,6 +327,7 @@ static void print_agg(Printer *to, const Agg *agg) {
         text_buf_format(to->buf, " %u %u", agg->fn->state_bytes, agg->fn->state_align);
         print_traits(to->buf, agg->fn->traits, form_agg_traits, countof(form_agg_traits));
         if (agg->fn->pointers) text_buf_format(to->buf, " pointers %u", agg->fn->pointers);
+        print_range(to->buf, &agg->fn->range);
     }
     text_buf_add(to->buf, TEXT(" of"));
     for (uint32_t i = 0; i < agg->arg_count; i++) print_use(to, agg->args[i]);

@@ -44,6 +44,19 @@ static uint32_t read_choice(Reader *reader, const char *const *words, size_t cou
     return 0;
 }
 
+static ResultRange read_range(Block *block) {
+    Reader *reader = block->reader;
+    if (!reader_accept(reader, "range")) return (ResultRange){0};
+    if (reader_accept(reader, "first")) return (ResultRange){.of = RANGE_OF_FIRST};
+    if (reader_accept(reader, "args")) return (ResultRange){.of = RANGE_OF_ARGS};
+    const Type *type = type_of(reader->types, TYPE_I64);
+    ResultRange range = {.of = RANGE_OF_BOUNDS};
+    range.min = reader_const(reader, type).i;
+    range.max = reader_const(reader, type).i;
+    if (range.min > range.max) reader_fail(reader, "a range that holds a number");
+    return range;
+}
+
 static const FnRef *read_fn(Block *block) {
     Reader *reader = block->reader;
     FnRef *fn = arena_new_of(block->graph->arena, FnRef);
@@ -51,6 +64,7 @@ static const FnRef *read_fn(Block *block) {
     fn->symbol = reader_name(reader);
     fn->traits = read_traits(reader, form_fn_traits, countof(form_fn_traits));
     if (reader_accept(reader, "pointers")) fn->pointers = reader_u32(reader);
+    fn->range = read_range(block);
     if (reader_accept(reader, "file")) fn->file = reader_string(reader);
     return fn;
 }
@@ -203,6 +217,7 @@ static const AggRef *read_agg_fn(Block *block) {
     if (!aligned) reader_fail(reader, "an alignment of 1, 2, 4, 8 or 16");
     fn->traits = read_traits(reader, form_agg_traits, countof(form_agg_traits));
     if (reader_accept(reader, "pointers")) fn->pointers = reader_u32(reader);
+    fn->range = read_range(block);
     return fn;
 }
 

@@ -115,6 +115,14 @@ void text_buf_pad(TextBuf *buf, size_t columns) {
     for (size_t i = 0; i < columns; i++) text_buf_char(buf, ' ');
 }
 
+void text_buf_int128(TextBuf *buf, __int128 value) {
+    char digits[48], *at = digits + sizeof digits;
+    unsigned __int128 rest = value < 0 ? -(unsigned __int128)value : (unsigned __int128)value;
+    do *--at = (char)('0' + (int)(rest % 10)); while (rest /= 10);
+    if (value < 0) *--at = '-';
+    text_buf_add(buf, (Text){at, (size_t)(digits + sizeof digits - at)});
+}
+
 void text_buf_quoted(TextBuf *buf, Text text) {
     text_buf_char(buf, '"');
     for (size_t i = 0; i < text.len; i++) {

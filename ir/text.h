@@ -42,6 +42,7 @@ void text_buf_char(TextBuf *buf, char c);
 void text_buf_format(TextBuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_buf_formatv(TextBuf *buf, const char *format, va_list args);
 void text_buf_pad(TextBuf *buf, size_t columns);  // `columns` spaces.
+void text_buf_int128(TextBuf *buf, __int128 value);
 // `text` as a double-quoted literal of the language: \" \\ \n \t \r \u{..} for control characters.
 void text_buf_quoted(TextBuf *buf, Text text);
 Text text_buf_view(const TextBuf *buf);           // Until the next change.

@@ -1,122 +1,158 @@
-// ranges: proves by the widths of types and by constants that integer arithmetic stays in its type,
-// which drops the overflow check; and that a divisor is not zero.
-#include "ir/pass.h"
-#include "ir/rewrite.h"
+// ranges: proves what values integers may have, from source to sink, which drops checks of overflow
+// and of divisors. What it goes by: types, constants, declared ranges of functions, filters, the
+// conditions of `if`, `case`, `and` and `or`, inline tables and `range`.
+#include "ir/passes/ranges.h"
 
-typedef struct Range {
-    __int128 min, max;  // Of the value when there is one; min > max: nothing is known.
-} Range;
+#include "ir/walk.h"
 
-typedef struct Prover {
-    Range *ranges;      // By node.
-    size_t cap;
-} Prover;
+typedef struct Ranges {
+    Prover prover;
+    Fact **columns;  // By operator, output column.
+    Env    env;      // Of the operator at hand.
+    Op    *op;
+} Ranges;
 
-static const Range unknown = {1, 0};
-
-static bool is_known(Range range) { return range.min <= range.max; }
-
-static Range type_range(const Type *type) {
-    if (!type_is_integer(type)) return unknown;
-    __int128 span = (__int128)1 << type_bits(type);
-    return type_is_signed(type) ? (Range){-span / 2, span / 2 - 1} : (Range){0, span - 1};
+static void infer_inputs(Ranges *ranges, const Op *op) {
+    for (uint32_t i = 0; i < 2; i++)
+        ranges->prover.columns[i] =
+            i < op->input_count ? ranges->columns[op->inputs[i].i] : nullptr;
+    ranges->env = prover_env(&ranges->prover);
 }
 
-static bool inside(Range inner, Range outer) {
-    return is_known(inner) && is_known(outer) && inner.min >= outer.min && inner.max <= outer.max;
-}
+// ---- sources ------------------------------------------------------------------------------------
 
-static Range const_range(const Expr *node) {
-    if (node->value.is_null || !type_is_integer(node->type)) return unknown;
-    __int128 value = type_is_signed(node->type) ? (__int128)node->value.i : (__int128)node->value.u;
-    return (Range){value, value};
-}
-
-static __int128 magnitude(Range range) {
-    return -range.min > range.max ? -range.min : range.max;
-}
-
-static Range product(Range a, Range b) {
-    const __int128 safe = (__int128)1 << 63;  // Products of two such fit 128 bits.
-    if (magnitude(a) > safe || magnitude(b) > safe) return unknown;
-    __int128 ends[] = {a.min * b.min, a.min * b.max, a.max * b.min, a.max * b.max};
-    Range range = {ends[0], ends[0]};
-    for (size_t i = 1; i < countof(ends); i++) {
-        if (ends[i] < range.min) range.min = ends[i];
-        if (ends[i] > range.max) range.max = ends[i];
+static void infer_rows(const SourceOp *source, Fact *columns) {
+    for (uint32_t c = 0; c < source->column_count; c++) {
+        const Type *type = type_base(source->columns[c].type);
+        Interval all = interval_unknown();
+        bool some = false, known = type_is_integer(type);
+        for (uint32_t r = 0; known && r < source->row_count; r++) {
+            const Const *value = &source->rows[r].items[c];
+            if (value->is_null) continue;
+            Interval one = interval_of_const(type, value);
+            all = some ? interval_either(all, one) : one;
+            some = true;
+        }
+        if (some) columns[c].in = all;
     }
-    return range;
 }
 
-static Range quotient(Range a, Range b) {
-    if (b.min <= 0 && b.max >= 0) return unknown;
-    __int128 least = b.min > 0 ? b.min : -b.max;
-    __int128 low = a.min < 0 ? a.min / least : 0, high = a.max > 0 ? a.max / least : 0;
-    return b.min > 0 ? (Range){low, high} : (Range){-high, -low};
+// The numbers from 0 on; a count of 0 makes no rows.
+static void infer_range(Ranges *ranges, const SourceOp *source, Fact *columns) {
+    Fact count = prover_prove(&ranges->prover, &ranges->env, source->path).fact;
+    __int128 last = count.in.max - 1;
+    columns[0].in = (Interval){0, last > 0 ? last : 0};
 }
 
-// Not over -1: the remainder is zero there, but machines trap on the quotient.
-static Range remainder_of(Range a, Range b) {
-    if (b.min <= 0 && b.max >= -1) return unknown;
-    __int128 most = magnitude(b) - 1;
-    return (Range){a.min < 0 ? -most : 0, a.max > 0 ? most : 0};
-}
+// ---- operators ----------------------------------------------------------------------------------
 
-// What the operator makes of its arguments' ranges if nothing wraps.
-static Range result_range(const Prover *prover, const Expr *node) {
-    Range a = node->arg_count > 0 ? prover->ranges[node->args[0].i] : unknown;
-    Range b = node->arg_count > 1 ? prover->ranges[node->args[1].i] : unknown;
-    if (node->op == EXPR_NEG) return is_known(a) ? (Range){-a.max, -a.min} : unknown;
-    if (!is_known(a) || !is_known(b)) return unknown;
-    if (node->op == EXPR_ADD) return (Range){a.min + b.min, a.max + b.max};
-    if (node->op == EXPR_SUB) return (Range){a.min - b.max, a.max - b.min};
-    if (node->op == EXPR_MUL) return product(a, b);
-    if (node->op == EXPR_IDIV) return quotient(a, b);
-    return node->op == EXPR_MOD ? remainder_of(a, b) : unknown;
-}
-
-static bool is_arithmetic(const Expr *node) {
-    return node->op >= EXPR_NEG && node->op <= EXPR_MOD && type_is_integer(node->type);
-}
-
-// The range of a node that is good whatever its columns hold.
-static Range node_range(const Prover *prover, const Expr *node) {
-    Range whole = type_range(node->type), found = unknown;
-    if (!is_known(whole)) return unknown;
-    if (node->op == EXPR_CONST) found = const_range(node);
-    if (node->op == EXPR_WIDEN || node->op == EXPR_SOME || node->op == EXPR_CAST)
-        found = prover->ranges[node->args[0].i];
-    if (node->op == EXPR_IF || node->op == EXPR_COALESCE) {
-        Range a = prover->ranges[node->args[node->arg_count - 2].i];
-        Range b = prover->ranges[node->args[node->arg_count - 1].i];
-        bool both = is_known(a) && is_known(b);
-        if (both) found = (Range){a.min < b.min ? a.min : b.min, a.max > b.max ? a.max : b.max};
+// What a row that passed the predicate says of columns.
+static void narrow_columns(Ranges *ranges, ExprId pred, Fact *columns) {
+    RefinedList refined = {0};
+    prover_refine(&ranges->prover, &ranges->env, pred, true, &refined);
+    for (size_t i = 0; i < refined.count; i++) {
+        const Expr *node = graph_at(ranges->prover.graph, refined.items[i].id);
+        if (node->op == EXPR_COLUMN)
+            columns[node->index] = prover_narrow(columns[node->index], refined.items[i].fact);
     }
-    if (is_arithmetic(node)) found = result_range(prover, node);
-    return inside(found, whole) ? found : whole;
 }
 
-static void learn(Prover *prover, const Graph *graph, ExprId id) {
-    prover->ranges = arena_grow(graph->arena, prover->ranges, sizeof(Range), alignof(Range),
-                                &prover->cap, (size_t)id.i + 1);
-    prover->ranges[id.i] = node_range(prover, graph_at(graph, id));
+static void see(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)wanted;
+    Ranges *ranges = self;
+    ExprId before = *slot;
+    if (scope == SCOPE_OWN) {  // A filter of the reader: the next one sees what it says.
+        Fact *own = ranges->columns[ranges->op->id.i];
+        ranges->prover.columns[0] = own;
+        ranges->env = prover_env(&ranges->prover);
+        *slot = prover_prove(&ranges->prover, &ranges->env, before).expr;
+        narrow_columns(ranges, before, own);
+        return;
+    }
+    *slot = prover_prove(&ranges->prover, &ranges->env, before).expr;
+    if (ranges->op->kind == OP_FILTER)
+        narrow_columns(ranges, before, ranges->columns[ranges->op->id.i]);
 }
 
-static ExprId prove(void *self, Graph *graph, ExprId id, const ExprId *args) {
-    Prover *prover = self;
-    ExprId made = rewrite_same(graph, id, args);
-    learn(prover, graph, made);
-    const Expr *node = graph_at(graph, made);
-    if (node->proven || !is_arithmetic(node)) return made;
-    if (!inside(result_range(prover, node), type_range(node->type))) return made;
-    Expr proven = *node;
-    proven.proven = true;
-    ExprId better = graph_expr(graph, proven, node->args, node->arg_count);
-    learn(prover, graph, better);
-    return better;
+static Fact fact_of(Ranges *ranges, ExprId id) {
+    return prover_prove(&ranges->prover, &ranges->env, id).fact;
 }
 
-void pass_ranges(PassContext *context) {
-    Prover prover = {0};
-    rewrite_graph(context->graph, prove, &prover);
+static void infer_group(Ranges *ranges, const Op *op, Fact *columns) {
+    static const ResultRange count = {RANGE_OF_BOUNDS, 0, INT64_MAX};
+    for (uint32_t i = 0; i < op->group.key_count; i++)
+        columns[i] = fact_of(ranges, op->group.keys[i].expr);
+    for (uint32_t i = 0; i < op->group.agg_count; i++) {
+        const Agg *agg = &op->group.aggs[i];
+        Fact args[2];
+        for (uint32_t a = 0; a < agg->arg_count; a++) args[a] = fact_of(ranges, agg->args[a]);
+        columns[op->group.key_count + i] = prover_result(agg->fn ? &agg->fn->range : &count,
+                                                         agg->type, args, agg->arg_count,
+                                                         agg->span);
+    }
 }
+
+static void infer_join(const Ranges *ranges, const Op *op, Fact *columns) {
+    bool right = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        JoinColumn from = op->join.columns[i];
+        columns[i] = ranges->prover.columns[from.side][from.index];
+        if (from.merged && right)
+            columns[i] = fact_either(columns[i], ranges->prover.columns[1][from.merged_index]);
+    }
+}
+
+static void infer_pair(const Ranges *ranges, const Op *op, Fact *columns) {
+    uint32_t left = graph_op_at(ranges->prover.graph, op->inputs[0])->column_count;
+    const Fact *const *from = ranges->prover.columns;
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        if (op->kind == OP_UNION)
+            columns[i] = fact_either(from[0][i], from[1][op->union_.right_columns[i]]);
+        else columns[i] = i < left ? from[0][i] : from[1][i - left];
+    }
+}
+
+// What the operator's columns are before its own expressions say more.
+static void infer_columns(Ranges *ranges, const Op *op) {
+    Fact *columns = ranges->columns[op->id.i];
+    for (uint32_t i = 0; i < op->column_count; i++) columns[i] = fact_of_type(op->columns[i].type);
+    switch (op->kind) {
+    case OP_SOURCE:
+        if (op->source.format == FORMAT_INLINE) infer_rows(&op->source, columns);
+        if (op->source.format == FORMAT_RANGE) infer_range(ranges, &op->source, columns);
+        break;
+    case OP_PROJECT:
+        for (uint32_t i = 0; i < op->project.count; i++)
+            columns[i] = fact_of(ranges, op->project.items[i].expr);
+        break;
+    case OP_GROUP: infer_group(ranges, op, columns); break;
+    case OP_JOIN: infer_join(ranges, op, columns); break;
+    case OP_UNION: case OP_ZIP: infer_pair(ranges, op, columns); break;
+    case OP_FILTER: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_SHUFFLE:
+    case OP_SAMPLE: case OP_HINT: case OP_EXPLODE:
+        for (uint32_t i = 0; i < op->column_count; i++)
+            if (op->kind != OP_EXPLODE || i != op->explode.column)
+                columns[i] = ranges->prover.columns[0][i];
+        break;
+    case OP_SINK: break;
+    }
+}
+
+Fact **ranges_infer(PassContext *context) {
+    Graph *graph = context->graph;
+    Ranges ranges = {.prover = {.graph = graph, .remarks = context->remarks}};
+    ranges.columns = arena_new_array(graph->arena, Fact *, graph->op_count + 1);
+    infer_inputs(&ranges, &(Op){.kind = OP_HINT});
+    ranges.op = &(Op){.kind = OP_HINT};
+    graph_each_expr(graph, &ranges, see);
+    for (size_t i = 0; i < graph->op_count; i++) {
+        Op *op = ranges.op = &graph->ops[i];
+        ranges.columns[i] = arena_new_array(graph->arena, Fact, op->column_count + 1);
+        infer_inputs(&ranges, op);
+        infer_columns(&ranges, op);
+        op_each_expr(op, &ranges, see);
+    }
+    return ranges.columns;
+}
+
+void pass_ranges(PassContext *context) { ranges_infer(context); }
