@@ -100,13 +100,44 @@ void complain_unknown(const Options *options, const char *what, const char *text
              text);
 }
 
+// The options of a job, for those who give them to sbc.
+static const Text job_options[] = {
+#define OPTION(name, text, operand, about) TEXT("--" text),
+#define LATER(text)
+#include "runtime/options.def"
+#undef LATER
+#undef OPTION
+};
+
+// The option of a job that `word` is, or nearly is.
+static Text job_option(Text word) {
+    for (size_t i = 0; i < countof(job_options); i++)
+        if (text_eq(job_options[i], word)) return word;
+    return diag_did_you_mean(word, job_options, countof(job_options));
+}
+
+// A flag that is none: perhaps one of ours with a letter wrong, or one of the job.
+static void unknown_flag(const Options *options, const char *text) {
+    Text names[countof(flags)], word = {text, strcspn(text, "=")};
+    for (size_t i = 0; i < countof(flags); i++) names[i] = text_of(flags[i].text);
+    Text near = diag_did_you_mean(text_of(text), names, countof(flags));
+    if (!near.len) near = diag_did_you_mean(word, names, countof(flags));
+    Text job = job_option(word), fix = TEXT("see sbc --help");
+    bool runs = options->file_count && strcmp(options->files[0], "run") == 0;
+    if (near.len) fix = text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near));
+    else if (job.len && !text_eq(job, word))
+        fix = text_format(options->arena, "did you mean '%.*s', behind --?", TEXT_ARG(job));
+    else if (job.len || runs)
+        fix = text_format(options->arena, "options of the job go behind --: sbc run FILE -- %s",
+                          text);
+    complain(options, DIAG_UNKNOWN_WORD, text_c(options->arena, fix), "unknown option '%s'", text);
+}
+
 // How many arguments the flag at `args` takes with it: 0 when it is wrong, which was said.
 static int take_flag(Options *options, char *const *args) {
-    Text names[countof(flags)];
     for (size_t i = 0; i < countof(flags); i++) {
         const Flag *flag = &flags[i];
         size_t len = strlen(flag->text);
-        names[i] = text_of(flag->text);
         if (strncmp(args[0], flag->text, len) != 0) continue;
         bool whole = args[0][len] == '\0', equals = args[0][len] == '=' && flag->text[1] == '-';
         if (flag->set && whole) return flag->set(options), 1;
@@ -117,9 +148,7 @@ static int take_flag(Options *options, char *const *args) {
                  flag->text, flag->operand);
         return 0;
     }
-    complain_unknown(options, options->file_count && strcmp(options->files[0], "run") == 0
-                                  ? "option of sbc (those of the job go behind --)" : "option",
-                     args[0], names, countof(flags));
+    unknown_flag(options, args[0]);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "ir/pass.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static bool read_levels(const Session *s, unsigned *levels, TextBuf *error) {
     *levels = LEVELS_BOTH;
@@ -160,6 +161,24 @@ static const char *default_output(Arena *arena, const char *path) {
     return text_c(arena, name);
 }
 
+// The folder of `-o` must be there, and the name must not be a folder's.
+static bool output_has_place(const Options *options, const char *output) {
+    const char *slash = strrchr(output, '/');
+    Text folder = slash ? (Text){output, (size_t)(slash - output) + (slash == output)} : TEXT(".");
+    struct stat at;
+    if (stat(output, &at) == 0 && S_ISDIR(at.st_mode)) {
+        Text fix = text_format(options->arena, "name a file in it: -o %s/job", output);
+        complain(options, DIAG_FILE_UNWRITABLE, text_c(options->arena, fix), "'%s' is a folder",
+                 output);
+        return false;
+    }
+    if (stat(text_c(options->arena, folder), &at) == 0 && S_ISDIR(at.st_mode)) return true;
+    Text fix = text_format(options->arena, "make it first: mkdir -p %.*s", TEXT_ARG(folder));
+    complain(options, DIAG_FILE_UNWRITABLE, text_c(options->arena, fix),
+             "there is no folder '%.*s' for '%s'", TEXT_ARG(folder), output);
+    return false;
+}
+
 int compile_command(const Options *options) {
     if (options->dump == DUMP_AST) return check_command(options);
     if (options->file_count != 1) {
@@ -167,6 +186,7 @@ int compile_command(const Options *options) {
                  "one program is compiled at a time");
         return EXIT_WRONG_USAGE;
     }
+    if (options->output && !output_has_place(options, options->output)) return EXIT_WRONG_PROGRAM;
     Session s = session_new(options);
     const char *path = options->files[0];
     if (session_load(&s, path)) session_check(&s, (CheckAs){0});

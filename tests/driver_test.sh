@@ -73,7 +73,12 @@ expect compile 0 '' small.sbd -o job
 holds job_runs sh -c './job | grep -q 2,4'
 expect compile_default 0 '' compile small.sbd
 holds default_name test -x small
-expect compile_nowhere 3 'nowhere' small.sbd -o nowhere/job
+expect compile_nowhere 1 'mkdir -p nowhere' small.sbd -o nowhere/job
+expect compile_folder 1 "'.' is a folder" small.sbd -o .
+expect mistyped_option 2 "did you mean '--after'?" --afer=fold --dump small.sbd
+expect mistyped_job_option 2 "did you mean '--threads', behind --?" run small.sbd --treads=1
+expect job_option_before 2 'go behind --: sbc run FILE -- --threads=1' run --threads=1 small.sbd
+expect mistyped_file 2 'no file' run.sdb
 expect dump 0 'range' small.sbd --dump
 expect dump_after 0 'range' small.sbd --dump=ir --after=fold
 expect dump_no_pass 2 "did you mean 'fold'?" small.sbd --dump --after=fols
