@@ -66,8 +66,8 @@ static int dispatch(Options *options) {
                                                     word, word)),
                  "what shall become of %s?", word);
     else if (strpbrk(word, "/."))
-        complain(options, DIAG_UNKNOWN_WORD, "see sbc --help", "there is no file and no command '%s'",
-                 word);
+        complain(options, DIAG_UNKNOWN_WORD, "see sbc --help",
+                 "there is no file and no command '%s'", word);
     else complain_unknown(options, "command", word, names, countof(commands));
     return EXIT_WRONG_USAGE;
 }

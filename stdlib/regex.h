@@ -16,7 +16,7 @@
 #include "runtime/abi.h"
 
 enum {
-    REGEX_VERSION = 1,
+    REGEX_VERSION = 2,
     REGEX_STATES_MAX = 2000,
     REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
     REGEX_INSTS_MAX = 20000,
@@ -81,6 +81,11 @@ typedef struct SbRegexByteRange {
     uint32_t target;
 } SbRegexByteRange;
 
+typedef struct SbRegexName {
+    uint32_t text, len;  // Offset in the block.
+    uint32_t group;
+} SbRegexName;
+
 typedef struct SbRegex {
     uint32_t version;
     uint32_t bytes;           // Of the whole block.
@@ -88,6 +93,7 @@ typedef struct SbRegex {
     uint32_t group_count;     // Without group 0, the whole match.
     uint32_t insts, inst_count, inst_begin;  // Offset of SbRegexInst[]; where a match begins.
     uint32_t ranges, range_count;            // Offset of SbRegexByteRange[].
+    uint32_t names, name_count;              // Offset of SbRegexName[].
     uint32_t run_ranges;      // REGEX_RUNS: how many of run_first, run_span are used.
     uint8_t  run_first[8], run_span[8];  // Bytes c with (uint8_t)(c - first) <= span.
     uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
@@ -119,9 +125,13 @@ int32_t sb_regex_full_match(SbCall *call, SbStr text, const SbRegex *regex, bool
 int32_t sb_regex_extract(SbCall *call, SbStr text, const SbRegex *regex, SbStr *out);
 int32_t sb_regex_extract_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
                                SbStr *out);
+int32_t sb_regex_extract_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
+                               SbStr *out);
 int32_t sb_regex_groups(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
 int32_t sb_regex_find_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
 int32_t sb_regex_find_all_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
+                                SbList *out);
+int32_t sb_regex_find_all_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
                                 SbList *out);
 int32_t sb_regex_count(SbCall *call, SbStr text, const SbRegex *regex, int64_t *out);
 int32_t sb_regex_index(SbCall *call, SbStr text, const SbRegex *regex, int64_t *out);

@@ -38,6 +38,18 @@ static void note_runs(SbRegex *layout, const RegexTree *tree) {
     layout->flags |= REGEX_RUNS;
 }
 
+// The names of the groups; their texts stand from `at` on.
+static void put_names(SbRegex *block, const RegexTree *tree, uint32_t at) {
+    char *base = (char *)block;
+    SbRegexName *names = (SbRegexName *)(base + block->names);
+    for (uint32_t i = 0; i < tree->name_count; i++) {
+        RegexName name = tree->names[i];
+        names[i] = (SbRegexName){at, name.len, name.group};
+        memcpy(base + at, name.text, name.len);
+        at += name.len;
+    }
+}
+
 static SbRegex *block_build(const RegexTree *tree, const RegexProgram *program,
                             const RegexAutomaton *automaton) {
     SbRegex layout = {.version = REGEX_VERSION, .bytes = aligned(sizeof layout),
@@ -48,7 +60,11 @@ static SbRegex *block_build(const RegexTree *tree, const RegexProgram *program,
     if (regex_first_bytes(program, layout.first)) layout.flags |= REGEX_CAN_BE_EMPTY;
     layout.insts = reserve(&layout, program->inst_count * sizeof *program->insts);
     layout.ranges = reserve(&layout, program->range_count * sizeof *program->ranges);
-    size_t next_bytes = 0;
+    layout.name_count = tree->name_count;
+    layout.names = reserve(&layout, tree->name_count * sizeof(SbRegexName));
+    size_t text_bytes = 0, next_bytes = 0;
+    for (uint32_t i = 0; i < tree->name_count; i++) text_bytes += tree->names[i].len;
+    uint32_t texts = reserve(&layout, text_bytes);
     if (automaton) {
         layout.flags |= REGEX_HAS_TABLE;
         layout.table = automaton->table;
@@ -69,6 +85,7 @@ static SbRegex *block_build(const RegexTree *tree, const RegexProgram *program,
         ranges[i].last = program->ranges[i].last;
         ranges[i].target = program->ranges[i].target;
     }
+    put_names(block, tree, texts);
     if (automaton) {
         memcpy(base + layout.table.classes, automaton->classes, sizeof automaton->classes);
         memcpy(base + layout.table.next, automaton->next, next_bytes);

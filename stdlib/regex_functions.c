@@ -4,6 +4,8 @@
 #include "stdlib/bytes64.h"
 #include "stdlib/list_build.h"
 
+#include <string.h>
+
 // Goes on behind `span`: a match of nothing moves one character on, and an empty match right
 // behind a match does not count (as in RE2 and Go).
 typedef struct Matches {
@@ -110,6 +112,27 @@ static bool group_exists(const SbRegex *regex, int64_t group) {
     return group >= 0 && group <= regex->group_count;
 }
 
+// The group of that name, or -1.
+static int64_t group_named(const SbRegex *regex, SbStr name) {
+    const char *base = (const char *)regex;
+    const SbRegexName *names = (const SbRegexName *)(base + regex->names);
+    for (uint32_t i = 0; i < regex->name_count; i++) {
+        if (names[i].len == name.len && memcmp(base + names[i].text, name.ptr, names[i].len) == 0)
+            return names[i].group;
+    }
+    return -1;
+}
+
+int32_t sb_regex_extract_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
+                               SbStr *out) {
+    return sb_regex_extract_group(call, text, regex, group_named(regex, name), out);
+}
+
+int32_t sb_regex_find_all_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
+                                SbList *out) {
+    return sb_regex_find_all_group(call, text, regex, group_named(regex, name), out);
+}
+
 int32_t sb_regex_extract_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
                                SbStr *out) {
     if (!group_exists(regex, group)) return SB_FAULT_BAD_ARGUMENT;
@@ -197,17 +220,20 @@ int32_t sb_regex_split(SbCall *call, SbStr text, const SbRegex *regex, SbList *o
 
 // ---- replace ------------------------------------------------------------------------------------
 
-// reference = "$" DIGIT+ | "${" DIGIT+ "}"     at[0] is the dollar. Its length, 0 for none.
-static int64_t reference_read(SbStr with, int64_t at, int64_t *group) {
+// reference = "$" DIGIT+ | "${" (DIGIT+ | NAME) "}"     Its length, from the dollar; 0 for none.
+static int64_t reference_read(const SbRegex *regex, SbStr with, int64_t at, int64_t *group) {
     int64_t begin = at++;
     bool braces = at < with.len && with.ptr[at] == '{';
     at += braces;
     int64_t digits = at;
     for (*group = 0; at < with.len && with.ptr[at] >= '0' && with.ptr[at] <= '9'; at++)
         if (*group <= REGEX_GROUPS_MAX) *group = *group * 10 + (with.ptr[at] - '0');
-    if (at == digits) return 0;
-    if (!braces) return at - begin;
-    return at < with.len && with.ptr[at] == '}' ? at + 1 - begin : 0;
+    if (!braces) return at == digits ? 0 : at - begin;
+    int64_t end = at;
+    while (end < with.len && with.ptr[end] != '}') end++;
+    if (end == with.len || end == digits) return 0;
+    if (end != at) *group = group_named(regex, (SbStr){with.ptr + digits, end - digits});
+    return *group < 0 ? 0 : end + 1 - begin;
 }
 
 typedef struct Replacement {
@@ -224,7 +250,7 @@ static int32_t replacement_check(Replacement *replacement, const SbRegex *regex)
             i++;
             continue;
         }
-        int64_t group, len = reference_read(with, i, &group);
+        int64_t group, len = reference_read(regex, with, i, &group);
         if (!len || group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
         if (group) replacement->has_groups = true;
         i += len - 1;
@@ -232,14 +258,14 @@ static int32_t replacement_check(Replacement *replacement, const SbRegex *regex)
     return SB_OK;
 }
 
-static bool replacement_add(SbBuild *build, const Replacement *replacement, SbStr text,
+static bool replacement_add(SbBuild *build, const Replacement *replacement, const Matches *matches,
                             const int64_t slots[REGEX_SLOTS]) {
-    SbStr with = replacement->with;
+    SbStr text = matches->search.text, with = replacement->with;
     for (int64_t i = 0; i < with.len; i++) {
         int64_t group, len = 0;
         bool dollar = with.ptr[i] == '$';
         if (dollar && with.ptr[i + 1] == '$') i++;
-        else if (dollar) len = reference_read(with, i, &group);
+        else if (dollar) len = reference_read(matches->search.regex, with, i, &group);
         if (!len) {
             if (!sb_build_byte(build, with.ptr[i])) return false;
             continue;
@@ -274,7 +300,7 @@ static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
         if (replacement.has_groups) status = regex_groups(&matches.search, span, slots);
         if (status) return status;
         bool good = sb_build_add(&build, r->text.ptr + begin, span.begin - begin) &&
-                    replacement_add(&build, &replacement, r->text, slots);
+                    replacement_add(&build, &replacement, &matches, slots);
         if (!good) return SB_FAULT_TOO_LARGE;
         begin = span.end;
         count++;

@@ -46,24 +46,35 @@ static void add_folded_ascii(RegexTree *tree, uint32_t first, uint32_t last) {
     }
 }
 
-void regex_set_add_folded(RegexTree *tree, uint32_t first, uint32_t last) {
-    regex_set_add(tree, first, last);
-    add_folded_ascii(tree, first, last);
-    if (last < 0x80 || first >= CASED_END) return;
+// Adds what differs in case only from the ranges [begin, end) of the tree.
+static void add_folded(RegexTree *tree, size_t begin, size_t end) {
     uint8_t *keys = calloc(CASED_END / 8 + 1, 1);
     if (!keys) {
         tree->no_memory = true;
         return;
     }
-    for (uint32_t c = first < 0x80 ? 0x80 : first; c <= last && c < CASED_END; c++) {
-        uint32_t key = fold(c);
-        if (key < CASED_END) keys[key >> 3] |= (uint8_t)(1 << (key & 7));
+    for (size_t i = begin; i < end; i++) {
+        RegexRange range = tree->ranges[i];
+        for (uint32_t c = range.first; c <= range.last && c < CASED_END; c++) {
+            uint32_t key = fold(c);
+            if (key < CASED_END) keys[key >> 3] |= (uint8_t)(1 << (key & 7));
+        }
     }
     for (uint32_t c = 0; c < CASED_END; c++) {
         uint32_t key = fold(c);
         if (key < CASED_END && keys[key >> 3] >> (key & 7) & 1) regex_set_add(tree, c, c);
     }
     free(keys);
+}
+
+void regex_set_fold(RegexTree *tree, size_t begin) {
+    size_t end = tree->range_count;
+    bool ascii = true;
+    for (size_t i = begin; i < end; i++) {
+        ascii &= tree->ranges[i].last < 0x80;
+        add_folded_ascii(tree, tree->ranges[i].first, tree->ranges[i].last);
+    }
+    if (!ascii) add_folded(tree, begin, end);
 }
 
 // ---- classes ------------------------------------------------------------------------------------
@@ -135,21 +146,40 @@ static bool category_exists(const char *name, int64_t len) {
     return false;
 }
 
-bool regex_set_add_category(RegexTree *tree, const char *name, int64_t len, bool negated) {
-    if (len == 3 && memcmp(name, "Any", 3) == 0) {
-        if (!negated) regex_set_add(tree, 0, CODE_MAX);
-        return true;
-    }
-    if (!category_exists(name, len)) return false;
+static void add_category(RegexTree *tree, const char *name, int64_t len) {
     uint32_t begin = 0;
     bool inside = false;
     for (uint32_t c = 0; c <= CODE_MAX; c++) {
-        bool now = in_category(c, name, len) != negated;
+        bool now = in_category(c, name, len);
         if (now && !inside) begin = c;
         if (!now && inside) regex_set_add(tree, begin, c - 1);
         inside = now;
     }
     if (inside) regex_set_add(tree, begin, CODE_MAX);
+}
+
+static const struct { const char *name; uint32_t first, last; } scripts[] = {
+#include "stdlib/regex_scripts.def"
+};
+
+static bool add_script(RegexTree *tree, const char *name, int64_t len) {
+    bool found = false;
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        const char *own = scripts[i].name;
+        if ((int64_t)strlen(own) != len || memcmp(own, name, (size_t)len) != 0) continue;
+        regex_set_add(tree, scripts[i].first, scripts[i].last);
+        found = true;
+    }
+    return found;
+}
+
+bool regex_set_add_property(RegexTree *tree, const char *name, int64_t len) {
+    if (len == 3 && memcmp(name, "Any", 3) == 0) {
+        regex_set_add(tree, 0, CODE_MAX);
+        return true;
+    }
+    if (!category_exists(name, len)) return add_script(tree, name, len);
+    add_category(tree, name, len);
     return true;
 }
 

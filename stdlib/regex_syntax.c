@@ -73,8 +73,9 @@ static uint32_t set_new(Parser *p, size_t begin, bool negated) {
 }
 
 static void add_char(Parser *p, uint32_t first, uint32_t last) {
-    if (p->flags & FLAG_I) regex_set_add_folded(p->tree, first, last);
-    else regex_set_add(p->tree, first, last);
+    size_t begin = p->tree->range_count;
+    regex_set_add(p->tree, first, last);
+    if (p->flags & FLAG_I) regex_set_fold(p->tree, begin);
 }
 
 static uint32_t char_new(Parser *p, uint32_t c) {
@@ -158,9 +159,10 @@ static uint32_t parse_escape(Parser *p, int64_t begin) {
     return (uint8_t)c;
 }
 
-// category = ("p" | "P") (LETTER | "{" ["^"] NAME "}")     Behind the p; false after an error.
-static bool add_category(Parser *p, int64_t begin, bool negated) {
+// property = ("p" | "P") (LETTER | "{" ["^"] NAME "}")     Behind the p; false after an error.
+static bool add_property(Parser *p, int64_t begin, bool negated) {
     int64_t name = p->at, len = 1;
+    size_t first = p->tree->range_count;
     if (accept(p, "{")) {
         if (accept(p, "^")) negated = !negated;
         name = p->at;
@@ -170,19 +172,21 @@ static bool add_category(Parser *p, int64_t begin, bool negated) {
     } else if (!at_end(p)) {
         p->at++;
     }
-    if (name + len <= p->len && regex_set_add_category(p->tree, p->pattern + name, len, negated))
-        return true;
-    return fail(p, begin, "no such category; \\p takes Unicode's general categories: L, Lu, Nd");
+    if (name + len > p->len || !regex_set_add_property(p->tree, p->pattern + name, len))
+        return fail(p, begin, "no such property; \\p takes categories and scripts: Lu, Greek");
+    if (p->flags & FLAG_I) regex_set_fold(p->tree, first);
+    if (negated) regex_set_finish(p->tree, first, true);
+    return true;
 }
 
-// class = \d \D \s \S \w \W | category     True if there was one (or an error); adds its ranges.
+// class = \d \D \s \S \w \W | property     True if there was one (or an error); adds its ranges.
 static bool accept_class(Parser *p) {
     int64_t begin = p->at;
     if (p->len - begin < 2 || p->pattern[begin] != '\\') return false;
     char c = p->pattern[begin + 1];
     if (c == 'p' || c == 'P') {
         p->at += 2;
-        add_category(p, begin, c == 'P');
+        add_property(p, begin, c == 'P');
         return true;
     }
     if (!regex_set_add_perl(p->tree, c)) return false;
@@ -266,6 +270,15 @@ static void parse_flags(Parser *p, int64_t open) {
     fail(p, open, "( is never closed");
 }
 
+static void add_name(Parser *p, int64_t open, RegexName name) {
+    for (uint32_t i = 0; i < p->tree->name_count; i++) {
+        const RegexName *other = &p->tree->names[i];
+        if (other->len == name.len && memcmp(other->text, name.text, name.len) == 0)
+            fail(p, open, "two groups of one name");
+    }
+    p->tree->names[p->tree->name_count++] = name;
+}
+
 // name = "P<" WORD ">" | "<" WORD ">"     Behind "(?".
 static bool accept_name(Parser *p, int64_t open) {
     if (!accept(p, "P<") && !accept(p, "<")) return false;
@@ -276,7 +289,9 @@ static bool accept_name(Parser *p, int64_t open) {
                     ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
         if (!word) { fail(p, open, "a group's name has letters, digits and _ only"); return true; }
     }
+    RegexName name = {p->pattern + begin, (uint32_t)(p->at - begin), p->tree->group_count + 1};
     if (p->at == begin || !accept(p, ">")) fail(p, open, "the name of the group is not complete");
+    else if (p->tree->name_count < REGEX_GROUPS_MAX) add_name(p, open, name);
     return true;
 }
 

@@ -1,7 +1,7 @@
 // Regex syntax: the text of a pattern to a tree, in the language of RE2.
 //
-// What is not in RE2 (backreferences, lookaround, possessive repeats, \Z, \G, \C, scripts) is an
-// error with its place. \d \w \s and \b mean ASCII, as in RE2; \p{..} takes general categories.
+// What is not in RE2 (backreferences, lookaround, possessive repeats, \Z, \G, \C) is an error with
+// its place. \d \w \s and \b mean ASCII, as in RE2; \p{..} takes general categories and scripts.
 #ifndef SBC_STDLIB_REGEX_SYNTAX_H
 #define SBC_STDLIB_REGEX_SYNTAX_H
 
@@ -34,6 +34,11 @@ typedef struct RegexRange {  // Code points, both ends included.
     uint32_t first, last;
 } RegexRange;
 
+typedef struct RegexName {   // Of a group: a part of the pattern.
+    const char *text;
+    uint32_t    len, group;
+} RegexName;
+
 typedef struct RegexTree {
     RegexNode  *nodes;   // nodes[0] is not used.
     size_t      node_count, node_cap;
@@ -41,6 +46,8 @@ typedef struct RegexTree {
     size_t      range_count, range_cap;
     uint32_t    root;
     uint32_t    group_count;
+    RegexName   names[REGEX_GROUPS_MAX];
+    uint32_t    name_count;
     bool        no_memory;
 } RegexTree;
 
@@ -51,14 +58,14 @@ void regex_tree_free(RegexTree *tree);
 // ---- sets (regex_sets.c): ranges are added behind the tree's last one --------------------------
 
 void regex_set_add(RegexTree *tree, uint32_t first, uint32_t last);
-// Adds the range and, for each of its characters, those that differ from it in case only.
-void regex_set_add_folded(RegexTree *tree, uint32_t first, uint32_t last);
+// Adds the characters that differ in case only from those of the ranges from `begin` on.
+void regex_set_fold(RegexTree *tree, size_t begin);
 // 'd', 's' or 'w', and 'D', 'S', 'W' for the complement. False: another letter.
 bool regex_set_add_perl(RegexTree *tree, char letter);
 // [:alpha:] by its name. False: no such class.
 bool regex_set_add_posix(RegexTree *tree, const char *name, int64_t len, bool negated);
-// \p{Lu} by its name: a general category, its first letter, or Any. False: no such category.
-bool regex_set_add_category(RegexTree *tree, const char *name, int64_t len, bool negated);
+// \p{Lu} by its name: a general category, its first letter, a script, or Any. False: no such name.
+bool regex_set_add_property(RegexTree *tree, const char *name, int64_t len);
 // Sorts and joins the ranges from `begin` on, complements them if `negated`.
 void regex_set_finish(RegexTree *tree, size_t begin, bool negated);
 

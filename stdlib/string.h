@@ -80,7 +80,7 @@ int32_t sb_words(SbCall *call, SbStr s, SbList *out);
 int32_t sb_levenshtein(SbCall *call, SbStr a, SbStr b, int64_t *out);
 int32_t sb_char_of(SbCall *call, int64_t code, SbStr *out);
 
-// ---- case and normal forms (unicode.c): Unicode 14, simple mappings -----------------------------
+// ---- case and normal forms (unicode.c): Unicode 15, simple mappings -----------------------------
 
 int32_t sb_upper(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_lower(SbCall *call, SbStr s, SbStr *out);

@@ -1,4 +1,4 @@
-// Unicode: case and normal forms by the tables of utf8proc 2.8 (Unicode 14), linked statically, so
+// Unicode: case and normal forms by the tables of utf8proc 2.8 (Unicode 15), linked statically, so
 // that every machine gives the same text. Case mappings are the simple ones: one character to one.
 #include "stdlib/bytes64.h"
 #include "stdlib/list_build.h"

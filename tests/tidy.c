@@ -23,7 +23,7 @@ static const struct Layer {
     {"tests/", {"", nullptr}},
     {"driver/",
      {"frontend/", "ir/", "codegen/", "stdlib/", "runtime/abi.h", "runtime/faults.def",
-      "runtime/troubles.def", nullptr}},
+      "runtime/troubles.def", "runtime/options.def", nullptr}},
     {"sbc.c", {"driver/", "ir/", nullptr}},
 };
 

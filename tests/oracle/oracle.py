@@ -4,6 +4,7 @@ import sys
 import function_cases
 import harness
 import numbers_cases
+import regex_cases  # noqa: F401
 import relational
 import text_cases
 import tpch  # noqa: F401

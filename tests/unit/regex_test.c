@@ -5,7 +5,9 @@
 #include "tests/unit/unit.h"
 
 #include <pcre2.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <utf8proc.h>
 
 static SbCall call;
 
@@ -44,69 +46,76 @@ static void expect_match(const char *pattern, const char *text, int64_t begin, i
     sb_scratch_rewind(&call);
 }
 
+static const struct { const char *pattern, *text; int begin, end; } known[] = {
+    {"", "", 0, 0},
+    {"", "abc", 0, 0},
+    {"a", "", -1, -1},
+    {"b+", "abbc", 1, 3},
+    {"a|ab", "ab", 0, 1},
+    {"ab|a", "ab", 0, 2},
+    {"a*?b", "aab", 0, 3},
+    {"a+?", "aaa", 0, 1},
+    {"^b", "ab", -1, -1},
+    {"(?m)^b", "a\nb", 2, 3},
+    {"a$", "a\n", -1, -1},
+    {"(?m)a$", "a\nb", 0, 1},
+    {"\\bfoo\\b", "a foo.", 2, 5},
+    {"\\bfoo\\b", "afoo", -1, -1},
+    {"\\Bo", "foo", 1, 2},
+    {"\\b", "  a", 2, 2},
+    {"a.c", "a\nc", -1, -1},
+    {"(?s)a.c", "a\nc", 0, 3},
+    {".", "é", 0, 2},
+    {"[^a]", "é", 0, 2},
+    {"é+", "aéé", 1, 5},
+    {"(?i)straße", "STRAßE", 0, 7},
+    {"(?i)É", "é", 0, 2},
+    {"(?i)k", "\xe2\x84\xaa", 0, 3},
+    {"(?i)σ", "ς", 0, 2},
+    {"\\x{1F600}", "😀", 0, 4},
+    {"[\\x{1F600}-\\x{1F64F}]", "a😂", 1, 5},
+    {"\\pL+", "1éa2", 1, 4},
+    {"\\p{Lu}", "aÉ", 1, 3},
+    {"\\PL", "é1", 2, 3},
+    {"\\p{Greek}+", "aαΩb", 1, 5},
+    {"\\p{^Greek}", "αb", 2, 3},
+    {"[\\P{Greek}]", "αb", 2, 3},
+    {"\\p{Old_Italic}", "\xf0\x90\x8c\x80", 0, 4},
+    {"(?i)\\p{Lu}+", "1aÉ", 1, 4},
+    {"(?i)\\P{Lu}", "aÉ1", 3, 4},
+    {"\\p{Any}", "\n", 0, 1},
+    {"[[:alpha:]]+", "12ab", 2, 4},
+    {"[^[:alpha:]]", "ab1", 2, 3},
+    {"[]a]+", "a]b", 0, 2},
+    {"[a-]+", "b-a", 1, 3},
+    {"\\Qa.b\\E+", "a.bb", 0, 4},
+    {"a{2,3}", "aaaa", 0, 3},
+    {"a{2}", "a", -1, -1},
+    {"a{,2}", "a{,2}", 0, 5},
+    {"x{", "x{", 0, 2},
+    {"(a|b)*c", "abac", 0, 4},
+    {"(?U)a+", "aa", 0, 1},
+    {"(?i:A)b", "ab", 0, 2},
+    {"(?i:A)b", "aB", -1, -1},
+    {"(?P<y>\\d{4})-(\\d\\d)", "on 2026-11", 3, 10},
+    {"\\A\\z", "", 0, 0},
+    {"\\z", "ab", 2, 2},
+    {"[\\d\\-]+", "a1-2", 1, 4},
+    {"\\s\\S\\w\\W\\D", " a_-x", 0, 5},
+    {"\\101\\x42", "AB", 0, 2},
+    {"(|a)+", "aa", 0, 0},
+    {"(a|)+", "aab", 0, 2},
+    {"(a*)*b", "aab", 0, 3},
+    {"\\.\\/", "./", 0, 2},
+    {"(?:){1000}x", "x", 0, 1},
+    {"^*a", "a", 0, 1},
+    {"\\B", "\xc3\xa9", 0, 0},
+    {"\\b", "\xc3\xa9", -1, -1},
+};
+
 static void known_matches(void) {
-    static const struct { const char *pattern, *text; int begin, end;
-    } cases[] = {
-        {"", "", 0, 0},
-        {"", "abc", 0, 0},
-        {"a", "", -1, -1},
-        {"b+", "abbc", 1, 3},
-        {"a|ab", "ab", 0, 1},
-        {"ab|a", "ab", 0, 2},
-        {"a*?b", "aab", 0, 3},
-        {"a+?", "aaa", 0, 1},
-        {"^b", "ab", -1, -1},
-        {"(?m)^b", "a\nb", 2, 3},
-        {"a$", "a\n", -1, -1},
-        {"(?m)a$", "a\nb", 0, 1},
-        {"\\bfoo\\b", "a foo.", 2, 5},
-        {"\\bfoo\\b", "afoo", -1, -1},
-        {"\\Bo", "foo", 1, 2},
-        {"\\b", "  a", 2, 2},
-        {"a.c", "a\nc", -1, -1},
-        {"(?s)a.c", "a\nc", 0, 3},
-        {".", "é", 0, 2},
-        {"[^a]", "é", 0, 2},
-        {"é+", "aéé", 1, 5},
-        {"(?i)straße", "STRAßE", 0, 7},
-        {"(?i)É", "é", 0, 2},
-        {"(?i)k", "\xe2\x84\xaa", 0, 3},
-        {"(?i)σ", "ς", 0, 2},
-        {"\\x{1F600}", "😀", 0, 4},
-        {"[\\x{1F600}-\\x{1F64F}]", "a😂", 1, 5},
-        {"\\pL+", "1éa2", 1, 4},
-        {"\\p{Lu}", "aÉ", 1, 3},
-        {"\\PL", "é1", 2, 3},
-        {"[[:alpha:]]+", "12ab", 2, 4},
-        {"[^[:alpha:]]", "ab1", 2, 3},
-        {"[]a]+", "a]b", 0, 2},
-        {"[a-]+", "b-a", 1, 3},
-        {"\\Qa.b\\E+", "a.bb", 0, 4},
-        {"a{2,3}", "aaaa", 0, 3},
-        {"a{2}", "a", -1, -1},
-        {"a{,2}", "a{,2}", 0, 5},
-        {"x{", "x{", 0, 2},
-        {"(a|b)*c", "abac", 0, 4},
-        {"(?U)a+", "aa", 0, 1},
-        {"(?i:A)b", "ab", 0, 2},
-        {"(?i:A)b", "aB", -1, -1},
-        {"(?P<y>\\d{4})-(\\d\\d)", "on 2026-11", 3, 10},
-        {"\\A\\z", "", 0, 0},
-        {"\\z", "ab", 2, 2},
-        {"[\\d\\-]+", "a1-2", 1, 4},
-        {"\\s\\S\\w\\W\\D", " a_-x", 0, 5},
-        {"\\101\\x42", "AB", 0, 2},
-        {"(|a)+", "aa", 0, 0},
-        {"(a|)+", "aab", 0, 2},
-        {"(a*)*b", "aab", 0, 3},
-        {"\\.\\/", "./", 0, 2},
-        {"(?:){1000}x", "x", 0, 1},
-        {"^*a", "a", 0, 1},
-        {"\\B", "\xc3\xa9", 0, 0},
-        {"\\b", "\xc3\xa9", -1, -1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        expect_match(cases[i].pattern, cases[i].text, cases[i].begin, cases[i].end);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        expect_match(known[i].pattern, known[i].text, known[i].begin, known[i].end);
     }
 }
 
@@ -117,7 +126,8 @@ static void errors_name_their_place(void) {
         {"(a)\\1", 3, "backreference"}, {"(?=a)", 0, "lookaround"}, {"x(?<!a)", 1, "lookaround"},
         {"(?P=n)", 0, "backreference"}, {"\\k<n>", 0, "backreference"}, {"\\Z", 0, "RE2"},
         {"a{1001}", 1, "1000"}, {"a{3,2}", 1, "wrong way"}, {"[b-a]", 1, "ends before"},
-        {"\\p{Greek}", 0, "categories"}, {"\\p{", 0, "closed"}, {"\\pX", 0, "category"},
+        {"\\p{greek}", 0, "scripts"}, {"\\p{", 0, "closed"}, {"\\pX", 0, "property"},
+        {"(?P<a>b)(?<a>c)", 8, "one name"},
         {"[[:foo:]]", 1, "[:foo:]"}, {"\\x{110000}", 0, "10FFFF"}, {"\\x4", 0, "two"},
         {"(?i-)a", 0, "minus"}, {"(?z)", 0, "flags"}, {"a\\", 1, "end of the pattern"},
         {"(?P<a b>c)", 0, "letters"}, {"\xff", 0, "UTF-8"}, {"\xed\xa0\x80", 0, "UTF-8"},
@@ -202,6 +212,22 @@ static void groups_and_replacements(void) {
     sb_regex_free(regex);
 }
 
+static void groups_have_names(void) {
+    SbRegex *regex = compiled("(?P<user>\\w+)@(?:x|(?<host>\\w+))");
+    SbStr out;
+    CHECK(sb_regex_extract_named(&call, str("me@site"), regex, str("host"), &out) == SB_OK &&
+          out.len == 4);
+    CHECK(sb_regex_extract_named(&call, str("me@x"), regex, str("host"), &out) == SB_NULL);
+    CHECK(sb_regex_extract_named(&call, str("me"), regex, str("user"), &out) == SB_NULL);
+    CHECK(sb_regex_extract_named(&call, str("me@x"), regex, str("us"), &out) ==
+          SB_FAULT_BAD_ARGUMENT);
+    CHECK(sb_regex_replace(&call, str("me@site"), regex, str("${host}.${user}"), &out) == SB_OK &&
+          out.len == 7);
+    CHECK(sb_regex_replace(&call, str("me@site"), regex, str("${no}"), &out) ==
+          SB_FAULT_BAD_ARGUMENT);
+    sb_regex_free(regex);
+}
+
 // Each of these takes quadratic time when every start is tried by itself.
 static void time_stays_linear(void) {
     static const char *const patterns[] = {"a*b", "(a|aa)*c", "a+x|a", "(?:a{1,50}){1,20}b", ".*z"};
@@ -220,6 +246,83 @@ static void time_stays_linear(void) {
         CHECK(status == SB_FAULT_REGEX_LIMIT || matches == (i == 2));
         sb_regex_free(regex);
         sb_scratch_rewind(&call);
+    }
+    free(text);
+}
+
+// ---- scripts, against PCRE2 ---------------------------------------------------------------------
+
+static const struct { const char *name; uint32_t first, last; } scripts[] = {
+#include "stdlib/regex_scripts.def"
+};
+
+static size_t put_character(char *out, uint32_t c) {
+    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) return 0;
+    return (size_t)utf8proc_encode_char((utf8proc_int32_t)c, (utf8proc_uint8_t *)out);
+}
+
+// PCRE2 may know an older Unicode: does it say of the character, too, that it is assigned or not?
+static bool both_know(const pcre2_code *unassigned, const char *bytes, size_t len, uint32_t c) {
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(unassigned, nullptr);
+    bool theirs = pcre2_match(unassigned, (PCRE2_SPTR)bytes, len, 0, 0, data, nullptr) > 0;
+    pcre2_match_data_free(data);
+    return theirs == (utf8proc_category((utf8proc_int32_t)c) == UTF8PROC_CATEGORY_CN);
+}
+
+// What stands at both sides of every edge of a script.
+static size_t edges(char *out) {
+    int error;
+    PCRE2_SIZE place;
+    char *at = out;
+    pcre2_code *unassigned = pcre2_compile((PCRE2_SPTR) "\\p{Cn}", PCRE2_ZERO_TERMINATED, PCRE2_UTF,
+                                           &error, &place, nullptr);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        uint32_t first = scripts[i].first, last = scripts[i].last;
+        uint32_t around[] = {first ? first - 1 : 0, first, last, last + 1};
+        for (size_t k = 0; k < sizeof around / sizeof *around; k++) {
+            size_t len = put_character(at, around[k]);
+            if (len && both_know(unassigned, at, len, around[k])) at += len;
+        }
+    }
+    pcre2_code_free(unassigned);
+    return (size_t)(at - out);
+}
+
+static void compare_script(const char *name, const char *text, size_t len) {
+    char ours[64], theirs[64];
+    int error;
+    PCRE2_SIZE place;
+    snprintf(ours, sizeof ours, "\\p{%s}+", name);
+    snprintf(theirs, sizeof theirs, "\\p{sc:%s}+", name);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)theirs, PCRE2_ZERO_TERMINATED, PCRE2_UTF, &error,
+                                     &place, nullptr);
+    if (!code) return;  // A script that PCRE2 does not know yet.
+    SbRegex *regex = compiled(ours);
+    pcre2_match_data *data = pcre2_match_data_create_from_pattern(code, nullptr);
+    const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(data);
+    for (size_t from = 0; from < len; from = bounds[1]) {
+        int found = pcre2_match(code, (PCRE2_SPTR)text, len, from, 0, data, nullptr);
+        SbRegexSpan span = {-1, -1};
+        int32_t status = sb_regex_find(&call, regex, (SbStr){text, (int64_t)len}, (int64_t)from,
+                                       &span);
+        bool same = found < 0 ? status == SB_NULL
+                              : span.begin == (int64_t)bounds[0] && span.end == (int64_t)bounds[1];
+        CHECK_SAYS(same, "%s: %lld to %lld", name, (long long)span.begin, (long long)span.end);
+        if (!same || found < 0) break;
+    }
+    pcre2_match_data_free(data);
+    pcre2_code_free(code);
+    sb_regex_free(regex);
+}
+
+static void scripts_agree_with_pcre2(void) {
+    enum { BYTES_MAX = 4 };
+    size_t room = sizeof scripts / sizeof *scripts * 4 * BYTES_MAX;
+    char *text = calloc(room + SB_SLACK, 1);
+    size_t len = edges(text);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        bool first = !i || strcmp(scripts[i].name, scripts[i - 1].name) != 0;
+        if (first) compare_script(scripts[i].name, text, len);
     }
     free(text);
 }
@@ -334,6 +437,8 @@ static const UnitTest tests[] = {
     {"lists_hold_every_match", lists_hold_every_match},
     {"groups_and_replacements", groups_and_replacements},
     {"time_stays_linear", time_stays_linear},
+    {"groups_have_names", groups_have_names},
+    {"scripts_agree_with_pcre2", scripts_agree_with_pcre2},
     {"random_patterns_agree_with_pcre2", random_patterns_agree_with_pcre2},
 };
 
