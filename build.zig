@@ -21,6 +21,7 @@ const ir: []const []const u8 = &.{
     "graph.c",
     "walk.c",
     "plan.c",
+    "plan_counts.c",
     "plan_stages.c",
     "plan_columns.c",
     "plan_layout.c",
@@ -203,6 +204,9 @@ const runtime: []const []const u8 = &.{
     "files.c",
     "pool.c",
     "edge.c",
+    "partition.c",
+    "policy.c",
+    "engine.c",
     "commit.c",
     "stage.c",
     "control.c",
@@ -213,7 +217,6 @@ const runtime: []const []const u8 = &.{
     "summary.c",
     "licenses.c",
     "job.c",
-    "main.c",
 };
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.

@@ -100,6 +100,7 @@ static Val step_constant(Emit *e, uint32_t index) {
     PART(&parts, SbStepInfo, kind, byte(e, (uint64_t)kind));
     part_add(e, &parts, offsetof(SbStepInfo, from), emit_i32(e, from[0]), 4);
     part_add(e, &parts, offsetof(SbStepInfo, from) + 4, emit_i32(e, from[1]), 4);
+    PART(&parts, SbStepInfo, counts_in, byte(e, e->plan->counts_in[index]));
     return parts_struct(e, &parts, sizeof(SbStepInfo));
 }
 
@@ -287,6 +288,7 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
     PART(&parts, SbBreaker, row, entry_type(e, breaker));
     PART(&parts, SbBreaker, has_keys, byte(e, breaker->key_count > 0));
+    PART(&parts, SbBreaker, keeps, byte(e, breaker->keeps_op));
     if (data->breakers[index].merge)
         PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));
     if (data->breakers[index].prefix)

@@ -169,7 +169,7 @@ static void deliver_member(Emit *e, Frame *frame, const Op *op, Block next) {
     }
 }
 
-// A limited terminal takes rows while it has some left; when none has, the stage is satisfied.
+// An edge takes rows while it has some left; when none has, the stage is satisfied.
 static void deliver_limited(Emit *e, Frame *frame, uint32_t i, Block next) {
     StageEmit *s = e->stage;
     Block takes = emit_block(e, "takes"), taken = emit_block(e, "taken");
@@ -225,6 +225,41 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     fault_target_close(e, &target, frame, next, e->stage->stop);
 }
 
+// The rows that the edges behind `from` still take, or'ed together.
+static Val left_behind(Emit *e, OpId from) {
+    const Stage *stage = e->stage->stage;
+    Val all = emit_i64(e, 0);
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        if (stage->terminals[t].op.i == from.i)
+            all = LLVMBuildOr(e->b, all, emit_load(e, e->i64, e->stage->left[t], ""), "");
+    for (uint32_t i = 1; i < stage->op_count; i++) {
+        const Op *member = graph_op_at(e->graph, stage->ops[i]);
+        if (member->inputs[0].i == from.i)
+            all = LLVMBuildOr(e->b, all, left_behind(e, member->id), "");
+    }
+    return all;
+}
+
+// A branch of a fork that leads to full edges only judges no more rows.
+static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
+    if (!consumer.op || !plan_only_edges(e->plan, e->stage->stage, consumer.op->id)) return;
+    Val some = LLVMBuildICmp(e->b, LLVMIntNE, left_behind(e, consumer.op->id), emit_i64(e, 0), "");
+    Block takes = emit_block(e, "branch");
+    emit_branch(e, some, takes, after);
+    emit_at(e, takes);
+}
+
+// The row comes into the consumer's step, where that is counted.
+static void count_in(Emit *e, const Op *from, Consumer consumer) {
+    const Terminal *terminal = &e->stage->stage->terminals[consumer.terminal];
+    const Op *op = consumer_op(e, consumer);
+    bool edge = !consumer.op && !terminal->is_sink &&
+                e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+    bool own = op->step.i == STEP_NONE.i || op->step.i == from->step.i;
+    if (!edge && !own && e->plan->counts_in[op->step.i])
+        stage_count(e, op->step, SB_IN, emit_i64(e, 1));
+}
+
 void stage_push(Emit *e, Frame *frame, Block next) {
     enum { CONSUMERS_MAX = 64 };
     Consumer consumers[CONSUMERS_MAX];
@@ -235,6 +270,8 @@ void stage_push(Emit *e, Frame *frame, Block next) {
     }
     for (uint32_t i = 0; i < count; i++) {
         Block after = i + 1 < count ? emit_block(e, "fork") : next;
+        if (count > 1) skip_full_branch(e, consumers[i], after);
+        count_in(e, frame->op, consumers[i]);
         deliver(e, frame, consumers[i], after);
         if (i + 1 < count) emit_at(e, after);
     }
@@ -265,7 +302,8 @@ static void load_terminals(Emit *e) {
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
         s->terminals[i] = emit_load_at(e, e->ptr, all, sizeof(void *) * i, "terminal");
-        bool limited = !terminal->is_sink && e->plan->breakers[terminal->index].limited;
+        bool limited = !terminal->is_sink &&
+                       e->plan->breakers[terminal->index].kind == BREAK_EDGE;
         s->can_stop = s->can_stop && limited;
         if (!limited) continue;
         Val limits = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, limits), "limits");

@@ -15,8 +15,8 @@ typedef struct StageEmit {
     Counter  *counters;
     size_t    counter_count, counter_cap;
     Val      *terminals;   // By terminal: SbGroups *, SbRows *, SbOut *.
-    Val      *left;        // By terminal: slot of the rows that it still takes; null: all.
-    bool      can_stop;    // Every terminal is limited.
+    Val      *left;        // By terminal: slot of the rows that an edge still takes; others null.
+    bool      can_stop;    // Every terminal is an edge.
     Val       order;       // Slot of the order key of the next row.
     Val       cursor;      // Slot: what task->cursor gets when the stage leaves.
     Block     leave;       // Ends the call; takes the status.

@@ -180,6 +180,7 @@ Plan *plan_make(Graph *graph, PlanOptions options) {
     }
     stages_finish(&planner);
     plan_layout(plan);
+    plan_counts(plan);
     plan_columns(plan);
     return plan;
 }

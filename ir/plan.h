@@ -116,6 +116,7 @@ typedef struct Plan {
     uint32_t *fused;    // By operator: the first stage that computes it (of breakers: that begins
                         // with its rows; of sinks: that feeds it), or STAGE_NONE: no sink needs it.
     bool     *fails;    // By operator: upstream of a zip, where every reject is a fail.
+    bool     *counts_in;  // By step: the rows that come in have to be counted (plan_counts.c).
     Usage     usage;    // Columns that nobody reads are not computed.
     size_t    memory_floor;  // Bytes; see plan_layout.c.
 } Plan;
@@ -136,8 +137,12 @@ void  plan_explain(TextBuf *buf, const Plan *plan);
 ExprId plan_column_arg(const Graph *graph, ExprId arg);
 
 // Private to plan*.c: entry layouts, widths and the memory estimate of a plan of finished stages;
-// behind it the column loops.
+// behind it counts and the column loops.
 void plan_layout(Plan *plan);
+void plan_counts(Plan *plan);
 void plan_columns(Plan *plan);
+
+// Do the rows of `from`, a member of the stage, go to edges and to nothing else?
+bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from);
 
 #endif

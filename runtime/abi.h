@@ -300,6 +300,7 @@ typedef struct SbBreaker {
                                // join matched it, 2 when its key is null (never in the table).
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
     uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
+    uint8_t  keeps;            // EDGE of the step's own rows; else of the rows that it takes.
     // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key that
     // of the earlier row stays there and takes what the other counted; the order of the other
     // becomes UINT64_MAX. A status; nonzero fails the job.
@@ -361,6 +362,7 @@ typedef struct SbStepInfo {
     uint32_t line;
     uint8_t  kind;             // OpKind of ir/graph.h, for the summary's wording.
     uint32_t from[2];          // Steps before it: left and right; UINT32_MAX for none.
+    uint8_t  counts_in;        // Tasks count its SB_IN: not every row of the step before comes.
 } SbStepInfo;
 
 typedef struct SbParam {

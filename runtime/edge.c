@@ -1,104 +1,241 @@
-// Edges: rows between stages that need no order but that of their units.
-#include "runtime/job.h"
+#include "runtime/edge.h"
 
+#include "runtime/rows.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool edge_add(Job *job, uint32_t breaker, EdgeBatch batch) {
-    Edge *edge = &job->edges[breaker];
-    if (edge->count == edge->cap) {
-        uint32_t cap = edge->cap ? 2 * edge->cap : 16;
-        EdgeBatch *batches = realloc(edge->batches, cap * sizeof *batches);
-        if (!batches) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for rows");
-        edge->batches = batches;
-        edge->cap = cap;
+Batch *batch_open(SbRows *rows) {
+    Batch *batch = malloc(sizeof *batch);
+    const SbEntry *const *entries = batch ? sb_rows_entries(rows) : nullptr;
+    if (!entries) {
+        free(batch);
+        return nullptr;
     }
-    uint32_t at = edge->count++;
-    for (; at > 0 && edge->batches[at - 1].rank > batch.rank; at--)
-        edge->batches[at] = edge->batches[at - 1];
-    edge->batches[at] = batch;
-    edge->rows += batch.rows->count;
+    *batch = (Batch){rows, entries, rows->count, sb_rows_bytes(rows), 1};
+    return batch;
+}
+
+void batch_release(Batch *batch) {
+    assert(batch->holders > 0);
+    if (--batch->holders > 0) return;
+    sb_rows_close(batch->rows);
+    free(batch);
+}
+
+bool edge_open(Edge *edge, uint32_t lanes, uint32_t readers) {
+    edge->lanes = calloc(lanes + 1, sizeof *edge->lanes);
+    edge->readers = calloc(readers + 1, sizeof *edge->readers);
+    edge->lane_count = lanes;
+    edge->reader_count = readers;
+    return edge->lanes && edge->readers;
+}
+
+void edge_close(Edge *edge) {
+    for (uint32_t l = 0; edge->lanes && l < edge->lane_count; l++) {
+        Lane *lane = &edge->lanes[l];
+        for (uint32_t i = 0; i < lane->count; i++) batch_release(lane->items[i].batch);
+        free(lane->items);
+    }
+    free(edge->lanes);
+    free(edge->readers);
+    edge->lanes = nullptr;
+    edge->readers = nullptr;
+}
+
+// ---- the producers' side --------------------------------------------------------------------
+
+// Rows of the lanes before; exact once these have ended.
+static int64_t rows_before(const Edge *edge, uint32_t lane) {
+    int64_t rows = 0;
+    for (uint32_t l = 0; l < lane; l++) rows += edge->lanes[l].rows;
+    return rows;
+}
+
+// Items that no reader will take any more.
+static void drop_items(Edge *edge, uint32_t number) {
+    Lane *lane = &edge->lanes[number];
+    uint64_t keep = lane->dropped + lane->count;
+    for (uint32_t r = 0; r < edge->reader_count; r++) {
+        const EdgeReader *reader = &edge->readers[r];
+        if (reader->stopped || reader->lane > number) continue;
+        uint64_t from = reader->lane == number ? reader->item : lane->dropped;
+        if (from < keep) keep = from;
+    }
+    uint32_t gone = (uint32_t)(keep - lane->dropped);
+    if (gone == 0) return;
+    for (uint32_t i = 0; i < gone; i++) {
+        edge->bytes -= lane->items[i].batch->bytes;
+        batch_release(lane->items[i].batch);
+    }
+    lane->count -= gone;
+    lane->dropped = keep;
+    memmove(lane->items, lane->items + gone, lane->count * sizeof *lane->items);
+}
+
+bool edge_offer(Edge *edge, uint32_t number, Batch *batch) {
+    Lane *lane = &edge->lanes[number];
+    assert(!lane->ended);
+    if (lane->count == lane->cap) {
+        uint32_t cap = lane->cap ? 2 * lane->cap : 16;
+        LaneItem *items = realloc(lane->items, cap * sizeof *items);
+        if (!items) return false;
+        lane->items = items;
+        lane->cap = cap;
+    }
+    lane->items[lane->count++] = (LaneItem){batch, lane->rows};
+    lane->rows += batch->count;
+    edge->bytes += batch->bytes;
+    drop_items(edge, number);
     return true;
 }
 
-// The rows that the readers of an edge need of it: known where each is a limit directly behind.
-static int64_t rows_needed(const Job *job, uint32_t breaker) {
-    const SbJob *what = job->what;
-    int64_t most = -1;
-    for (uint32_t s = 0; s < what->stage_count; s++) {
-        const SbStage *stage = &what->stages[s];
-        if (stage->right_index == breaker) return INT64_MAX;
-        if (stage->input != SB_INPUT_ROWS || stage->input_index != breaker) continue;
-        for (uint32_t t = 0; t < stage->terminal_count; t++) {
-            uint32_t reader = stage->terminals[t];
-            if (reader & SB_TERMINAL_SINK || !job->edges[reader].limited) return INT64_MAX;
-            uint32_t before = what->steps[what->breakers[reader].step].from[0];
-            if (before != what->breakers[breaker].step) return INT64_MAX;
-            if (job->edges[reader].limit > most) most = job->edges[reader].limit;
+void edge_end(Edge *edge, uint32_t lane) { edge->lanes[lane].ended = true; }
+
+int64_t edge_need(const Edge *edge, uint32_t lane) {
+    int64_t need = INT64_MAX;
+    if (edge->limit != INT64_MAX) {
+        int64_t before = rows_before(edge, lane);
+        need = edge->limit > before ? edge->limit - before : 0;
+    }
+    int64_t most = 0;
+    for (uint32_t r = 0; r < edge->reader_count; r++) {
+        const EdgeReader *reader = &edge->readers[r];
+        if (!reader->stopped || reader->all) return need;
+        int64_t taken = reader->done_lane > lane ? edge->lanes[lane].rows
+                        : reader->done_lane == lane ? reader->done : 0;
+        if (taken > most) most = taken;
+    }
+    return most < need ? most : need;
+}
+
+// ---- the readers' side ----------------------------------------------------------------------
+
+// Goes on to the next row that the reader may see. The item there, or nullptr: none yet, or none.
+static const LaneItem *seek(Edge *edge, EdgeReader *reader) {
+    for (;;) {
+        Lane *lane = &edge->lanes[reader->lane];
+        assert(reader->item >= lane->dropped);
+        if (reader->item < lane->dropped + lane->count) {
+            const LaneItem *item = &lane->items[reader->item - lane->dropped];
+            int64_t number = rows_before(edge, reader->lane) + item->first + reader->at;
+            if (number >= edge->limit) return nullptr;
+            int64_t skip = edge->skip - number, left = item->batch->count - reader->at;
+            if (skip <= 0) return item;
+            reader->at += skip < left ? skip : left;
+            if (skip < left) return item;
+        } else if (!lane->ended || reader->lane + 1 == edge->lane_count) {
+            return nullptr;
+        } else {
+            reader->lane++;
+            reader->item = 0;
+            reader->at = 0;
+            continue;
         }
-    }
-    return most < 0 ? INT64_MAX : most;
-}
-
-void edges_narrow(Job *job) {
-    for (uint32_t b = job->what->breaker_count; b-- > 0;) {
-        Edge *edge = &job->edges[b];
-        if (!edge->limited) continue;
-        int64_t limit;
-        if (__builtin_add_overflow(rows_needed(job, b), edge->skip, &limit)) continue;
-        if (limit < edge->limit) edge->limit = limit;
+        reader->item++;
+        reader->at = 0;
+        drop_items(edge, reader->lane);
     }
 }
 
-// in = rows that were needed; the skipped ones are filtered.
-static void count_limit(Job *job, uint32_t breaker) {
-    const Edge *edge = &job->edges[breaker];
-    int64_t in = edge->rows < edge->limit ? edge->rows : edge->limit;
-    int64_t skipped = in < edge->skip ? in : edge->skip;
-    int64_t *counts = &job->counts[job->what->breakers[breaker].step * SB_COUNTS];
-    memset(counts, 0, SB_COUNTS * sizeof *counts);
-    counts[SB_IN] = in;
-    counts[SB_FILTERED] = skipped;
-    counts[SB_ON] = in - skipped;
+int64_t edge_ready(Edge *edge, uint32_t number) {
+    EdgeReader *reader = &edge->readers[number];
+    const LaneItem *item = reader->stopped ? nullptr : seek(edge, reader);
+    if (!item) return 0;
+    int64_t rows = item->batch->count - reader->at;
+    int64_t left = edge->limit - (rows_before(edge, reader->lane) + item->first + reader->at);
+    return rows < left ? rows : left;
 }
 
-bool edge_finish(Job *job, uint32_t breaker) {
-    Edge *edge = &job->edges[breaker];
-    if (edge->limited) count_limit(job, breaker);
-    int64_t bytes = edge->rows * (int64_t)sizeof *edge->entries;
-    if (bytes == 0) return true;
-    if (sb_memory_charge(&job->memory, bytes)) {
-        edge->entries = malloc((size_t)bytes);
-        if (!edge->entries) sb_memory_release(&job->memory, bytes);
-    }
-    if (!edge->entries) {
-        SbStr step = job->what->steps[job->what->breakers[breaker].step].label;
-        return trouble_set(&job->trouble, TROUBLE_MEMORY, "'%.*s' needs more than --memory gives",
-                           (int)step.len, step.ptr);
-    }
-    int64_t at = 0, seen = 0;
-    for (uint32_t b = 0; b < edge->count; b++) {
-        SbRows *rows = edge->batches[b].rows;
-        if (rows->count == 0) continue;
-        const SbEntry *const *entries = sb_rows_entries(rows);
-        if (!entries) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for rows");
-        for (int64_t i = 0; i < rows->count; i++, seen++) {
-            if (seen >= edge->skip && seen < edge->limit) edge->entries[at++] = entries[i];
-        }
-    }
-    edge->entry_count = at;
-    return true;
+bool edge_over(Edge *edge, uint32_t number) {
+    EdgeReader *reader = &edge->readers[number];
+    if (reader->stopped) return true;
+    if (seek(edge, reader)) return false;
+    const Lane *lane = &edge->lanes[reader->lane];
+    bool at_end = reader->item == lane->dropped + lane->count;
+    // A row is there and not to be seen: the limit is reached.
+    return !at_end || rows_before(edge, reader->lane) + lane->rows >= edge->limit ||
+           (lane->ended && reader->lane + 1 == edge->lane_count);
 }
 
-void edge_close(Job *job, uint32_t breaker) {
-    Edge *edge = &job->edges[breaker];
-    for (uint32_t b = 0; b < edge->count; b++) sb_rows_close(edge->batches[b].rows);
-    free(edge->batches);
-    if (edge->entries) {
-        sb_memory_release(&job->memory, edge->rows * (int64_t)sizeof *edge->entries);
-        free(edge->entries);
+EdgeSlice edge_take(Edge *edge, uint32_t number, int64_t count) {
+    EdgeReader *reader = &edge->readers[number];
+    assert(count > 0 && count <= edge_ready(edge, number));
+    const LaneItem *item = seek(edge, reader);
+    EdgeSlice slice = {item->batch, item->batch->entries + reader->at, reader->lane,
+                       item->first + reader->at, count};
+    item->batch->holders++;
+    reader->pending++;
+    reader->at += count;
+    if (reader->at == item->batch->count) {
+        reader->item++;
+        reader->at = 0;
+        drop_items(edge, reader->lane);
     }
-    edge->batches = nullptr;
-    edge->entries = nullptr;
-    edge->count = edge->cap = 0;
+    return slice;
+}
+
+void edge_consume(Edge *edge, uint32_t number, const EdgeSlice *slice, int64_t count, bool whole) {
+    EdgeReader *reader = &edge->readers[number];
+    reader->done_lane = slice->lane;
+    reader->done = slice->first + count;
+    if (whole) edge_untake(edge, number, slice);
+}
+
+void edge_untake(Edge *edge, uint32_t number, const EdgeSlice *slice) {
+    EdgeReader *reader = &edge->readers[number];
+    assert(reader->pending > 0);
+    reader->pending--;
+    batch_release(slice->batch);
+}
+
+// Rows of the lane before the first that the reader still has to judge.
+static int64_t reader_consumed(const Edge *edge, const EdgeReader *reader, uint32_t number) {
+    const Lane *lane = &edge->lanes[number];
+    if (reader->pending > 0) {
+        return reader->done_lane > number ? lane->rows : reader->done_lane == number ? reader->done
+                                                                                     : 0;
+    }
+    if (reader->lane != number) return reader->lane > number ? lane->rows : 0;
+    if (reader->item == lane->dropped + lane->count) return lane->rows;
+    return lane->items[reader->item - lane->dropped].first + reader->at;
+}
+
+int64_t edge_consumed(const Edge *edge, uint32_t lane) {
+    int64_t least = INT64_MAX;
+    for (uint32_t r = 0; r < edge->reader_count; r++) {
+        const EdgeReader *reader = &edge->readers[r];
+        int64_t rows = reader->stopped ? INT64_MAX : reader_consumed(edge, reader, lane);
+        if (rows < least) least = rows;
+    }
+    return least;
+}
+
+static void stop_reader(Edge *edge, EdgeReader *reader) {
+    reader->stopped = true;
+    for (uint32_t l = 0; l < edge->lane_count; l++) drop_items(edge, l);
+}
+
+void edge_stop(Edge *edge, uint32_t number, bool whole) {
+    EdgeReader *reader = &edge->readers[number];
+    if (reader->stopped) return;
+    reader->all = whole;
+    stop_reader(edge, reader);
+}
+
+void edge_forget(Edge *edge, uint32_t number) {
+    EdgeReader *reader = &edge->readers[number];
+    reader->done_lane = 0;
+    reader->done = 0;
+    stop_reader(edge, reader);
+}
+
+int64_t edge_rows(const Edge *edge) {
+    int64_t rows = 0;
+    for (uint32_t l = 0; l < edge->lane_count; l++) {
+        int64_t need = edge_need(edge, l);
+        rows += need < edge->lanes[l].rows ? need : edge->lanes[l].rows;
+    }
+    return rows;
 }

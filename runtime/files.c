@@ -55,7 +55,6 @@ static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long
 static bool reject_file(SbTaskState *state, uint32_t number) {
     const TaskSetup *setup = state->setup;
     const char *path = setup->files->files[number].path;
-    UnitResult *result = state->result;
     uint32_t step = setup->source->step;
     RejectFacts facts = {
         .place = {.source = setup->files->number, .file = number, .step = step, .path = path,
@@ -63,13 +62,19 @@ static bool reject_file(SbTaskState *state, uint32_t number) {
                   .fault = SB_FAULT_ROW_TOO_LONG},
         .raw = path, .raw_len = (int64_t)strlen(path),
     };
-    result->counts[step * SB_COUNTS + SB_MADE]++;
-    if (task_reject(state, &facts) == SB_OK) return true;
-    result->status = SB_STAGE_FAULT;
-    return false;
+    state->into->counts[step * SB_COUNTS + SB_MADE]++;
+    return task_reject(state, &facts) == SB_OK;
 }
 
-bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
+bool files_reject_long(SbTaskState *state) {
+    for (int64_t i = 0; i < state->long_file_count; i++) {
+        if (!reject_file(state, (uint32_t)state->long_files[i])) return false;
+    }
+    return true;
+}
+
+bool files_load(SbTaskState *state, Trouble *trouble) {
+    Unit *unit = &state->unit;
     Source *source = state->setup->files;
     const SbSource *what = source->what;
     int64_t path_at = column(what, "path"), bytes_at = column(what, "bytes");
@@ -83,14 +88,18 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
     }
     const SbEntry **entries = sb_alloc(&state->files, count * (int64_t)sizeof *entries);
-    if (!entries) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
+    int64_t *too_long_files = sb_alloc(&state->files, count * (int64_t)sizeof *too_long_files);
+    if (!entries || !too_long_files)
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read files");
+    state->long_files = too_long_files;
+    state->long_file_count = 0;
     for (int64_t i = unit->range_begin; i < unit->range_end; i++) {
         SourceFile *file = &source->files[i];
         bool too_long;
         SbStr bytes = read_all(state, file, &too_long, trouble);
         if (!bytes.ptr && !too_long) return false;
         if (too_long) {
-            if (!reject_file(state, (uint32_t)i)) return false;
+            too_long_files[state->long_file_count++] = i;
             continue;
         }
         if (file->stream) file->size = bytes.len;  // Only now known.
@@ -104,7 +113,7 @@ bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble) {
         entries[kept++] = entry;
     }
     state->task.input.entries = entries;
-    state->task.input.begin = state->task.cursor = unit->begin = 0;
+    state->task.input.begin = unit->begin = 0;
     state->task.input.end = unit->end = kept;
     return true;
 }

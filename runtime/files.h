@@ -4,8 +4,10 @@
 
 #include "runtime/task.h"
 
-// Reads the unit's files into entries; a file over row_max is rejected.
-bool files_load(SbTaskState *state, Unit *unit, Trouble *trouble);
+// Reads the files of the task's unit into entries; one over row_max is left out and remembered.
+bool files_load(SbTaskState *state, Trouble *trouble);
+// Rejects those that were left out. False: the unit must stop.
+bool files_reject_long(SbTaskState *state);
 
 // The path in an entry and the number of its file.
 SbStr files_path(const Source *source, const SbEntry *entry, uint32_t *file);

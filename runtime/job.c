@@ -4,6 +4,7 @@
 #include "runtime/cpu.h"
 #include "runtime/crash.h"
 #include "runtime/licenses.h"
+#include "runtime/scratch.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ static bool allocate(Job *job) {
     job->breakers = calloc(breakers, sizeof *job->breakers);
     job->producers = calloc(breakers, sizeof *job->producers);
     job->edges = calloc(breakers, sizeof *job->edges);
+    job->finished = calloc(breakers, sizeof *job->finished);
     job->tables = calloc(breakers, sizeof *job->tables);
     job->kept = calloc(breakers, sizeof *job->kept);
     job->unmatched_rows = calloc(breakers, sizeof *job->unmatched_rows);
@@ -38,7 +40,7 @@ static bool allocate(Job *job) {
     setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
     setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
     bool good = job->counts && job->sources && job->sinks && job->breakers && job->producers &&
-                job->edges && job->tables && job->kept && job->unmatched_rows &&
+                job->edges && job->finished && job->tables && job->kept && job->unmatched_rows &&
                 setup->source_paths && setup->source_counts && setup->source_row_max &&
                 setup->sink_paths && setup->sink_bytes && setup->limit_rows && setup->skip_rows;
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
@@ -69,7 +71,6 @@ static bool set_limits(Job *job) {
         edge->skip = skip;
         if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
     }
-    edges_narrow(job);
     job->limits = (RejectLimits){setup->reject_rows, setup->reject_share};
     if (job->options.has_reject_limit) {
         job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};
@@ -203,7 +204,7 @@ static bool open_job(Job *job) {
 static void close_job(Job *job) {
     if (job->pool.parallel.threads > 0) pool_close(&job->pool);
     for (uint32_t b = 0; job->edges && b < job->what->breaker_count; b++) {
-        edge_close(job, b);
+        edge_close(&job->edges[b]);
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
     }
     for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
@@ -220,6 +221,7 @@ static void close_job(Job *job) {
     void *all[] = {
         job->counts,         job->sources,        job->sinks,           job->breakers,
         job->producers,      job->edges,          job->tables,          job->kept,
+        job->finished,
         job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
         setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
@@ -227,28 +229,6 @@ static void close_job(Job *job) {
 }
 
 // ---- running --------------------------------------------------------------------------------
-
-// Could a stage behind `index` still find a record that comes before those of `index`?
-static bool earlier_to_come(const Job *job, uint32_t index, uint32_t later) {
-    const SbStage *stage = &job->what->stages[index], *other = &job->what->stages[later];
-    bool behind = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
-    bool source = other->input != SB_INPUT_ROWS && other->input != SB_INPUT_UNMATCHED;
-    return source && (behind || other->input_index < stage->input_index) && other->need_count == 0;
-}
-
-static bool run_stages(Job *job) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        if (stage_run(job, s)) continue;
-        if (!job->over_limit || job->trouble.kind != TROUBLE_NONE || job->failing) return false;
-        for (uint32_t later = s + 1; later < job->what->stage_count; later++) {
-            if (!earlier_to_come(job, s, later)) continue;
-            stage_run(job, later);
-            if (job->trouble.kind != TROUBLE_NONE) return false;
-        }
-        return false;
-    }
-    return true;
-}
 
 // Judges the limits over all records; `over` is the number of records up to the one that is too
 // many.
@@ -364,7 +344,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     int code;
     if (open_job(&job)) {
         Control *control = control_open(&job);
-        bool ran = run_stages(&job);
+        bool ran = engine_run(&job);
         control_close(control);
         code = finish(&job, ran);
     } else {

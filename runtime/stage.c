@@ -5,66 +5,72 @@
 
 enum { UNITS_A_THREAD = 4 };
 
-// ---- opening --------------------------------------------------------------------------------
+void partition_push(PartitionList *list, Partition *partition) {
+    partition->next = nullptr;
+    if (list->last) list->last->next = partition;
+    else list->first = partition;
+    list->last = partition;
+}
+
+Partition *partition_pop(PartitionList *list) {
+    Partition *partition = list->first;
+    if (partition) list->first = partition->next;
+    if (!list->first) list->last = nullptr;
+    return partition;
+}
 
 static bool is_source_input(const SbStage *stage) {
     return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
            stage->input == SB_INPUT_RECORDS;
 }
 
+static bool no_memory(StageRun *run) {
+    return trouble_set(&run->job->trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
+                       (int)run->stage->label.len, run->stage->label.ptr);
+}
+
+bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
+    const SbStage *stage = &job->what->stages[index];
+    *run = (StageRun){.job = job, .stage = stage, .index = index};
+    run->inputs[0] = run->inputs[1] = (EdgeEnd){SIDE_NONE, 0};
+    run->outputs = calloc(stage->terminal_count + 1, sizeof *run->outputs);
+    run->sink_left = calloc(stage->terminal_count + 1, sizeof *run->sink_left);
+    run->batches = calloc(stage->terminal_count + 1, sizeof(Batch *));
+    run->counts = calloc((size_t)job->what->step_count * SB_COUNTS + 1, sizeof *run->counts);
+    run->rejects.memory = run->failing.memory = &job->memory;
+    for (uint32_t t = 0; run->outputs && t < stage->terminal_count; t++)
+        run->outputs[t] = (EdgeEnd){SIDE_NONE, 0};
+    for (uint32_t t = 0; run->sink_left && t < stage->terminal_count; t++) stage_sink_left(run, t);
+    return (run->outputs && run->sink_left && run->batches && run->counts) || no_memory(run);
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
 // The rows of a join's build side that no probe marked.
-static bool find_unmatched(Job *job, const SbStage *stage, const SbBreaker *what,
-                           UnitsSetup *setup) {
-    const SbEntry **rows = malloc(((size_t)setup->entry_count + 1) * sizeof(const SbEntry *));
-    if (!rows) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for rows");
+static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *units) {
+    const SbEntry **rows = malloc(((size_t)units->entry_count + 1) * sizeof(const SbEntry *));
+    if (!rows) return no_memory(run);
     int64_t kept = 0;
-    for (int64_t i = 0; i < setup->entry_count; i++) {
-        const SbEntry *entry = setup->entries[i];
+    for (int64_t i = 0; i < units->entry_count; i++) {
+        const SbEntry *entry = units->entries[i];
         if (((const uint8_t *)entry)[what->matched_offset] != 1) rows[kept++] = entry;
     }
-    job->unmatched = rows;
-    job->unmatched_rows[stage->input_index] = kept;
-    setup->entries = rows;
-    setup->entry_count = kept;
+    run->unmatched = rows;
+    run->job->unmatched_rows[run->stage->input_index] = kept;
+    units->entries = rows;
+    units->entry_count = kept;
     return true;
 }
 
 // The finished rows that the stage reads.
-static bool find_rows(Job *job, const SbStage *stage, UnitsSetup *setup) {
-    const SbBreaker *breaker = &job->what->breakers[stage->input_index];
-    if (breaker->kind == SB_BREAK_EDGE) {
-        const Edge *edge = &job->edges[stage->input_index];
-        setup->entries = edge->entries;
-        setup->entry_count = edge->entry_count;
-        return true;
-    }
-    SbBreakerState *state = job->breakers[stage->input_index];
-    setup->entries = sb_breaker_entries(state, &setup->entry_count);
-    if (stage->input == SB_INPUT_UNMATCHED) return find_unmatched(job, stage, breaker, setup);
-    return setup->entries || setup->entry_count == 0 ||
-           trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rows of '%.*s'",
-                       (int)stage->label.len, stage->label.ptr);
-}
-
-// The right side of a zip must have as many rows as the left one.
-static bool find_right(StageRun *run, int64_t left_count) {
+static bool find_rows(StageRun *run, UnitsSetup *units) {
     Job *job = run->job;
-    if (run->stage->right_index == UINT32_MAX) return true;
-    const Edge *edge = &job->edges[run->stage->right_index];
-    run->setup.right = edge->entries;
-    if (edge->entry_count == left_count) return true;
-    uint32_t site = run->stage->zip_site;
-    RejectFacts facts = {.place = {.behind = true,
-                                   .fails = true,
-                                   .site = site,
-                                   .fault = SB_FAULT_ZIP_LENGTH,
-                                   .step = job->what->sites[site].step}};
-    job->failing_list.memory = &job->memory;
-    if (!rejects_add(&job->failing_list, job->what, &facts)) {
-        return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
-    }
-    job->failing = &job->failing_list.items[0];
-    return false;
+    const SbStage *stage = run->stage;
+    if (run->inputs[0].edge != SIDE_NONE) return true;
+    units->entries = sb_breaker_entries(job->breakers[stage->input_index], &units->entry_count);
+    if (stage->input == SB_INPUT_UNMATCHED)
+        return find_unmatched(run, &job->what->breakers[stage->input_index], units);
+    return units->entries || units->entry_count == 0 || no_memory(run);
 }
 
 static bool open_breakers(Job *job, const SbStage *stage) {
@@ -83,21 +89,9 @@ static bool open_breakers(Job *job, const SbStage *stage) {
     return true;
 }
 
-// Weight of the records that come before those of this stage.
-static int64_t weight_before(const Job *job, const TaskSetup *setup) {
-    int64_t weight = 0;
-    for (uint32_t i = 0; i < job->rejects.count; i++) {
-        const Reject *reject = &job->rejects.items[i];
-        bool before = setup->behind ? !reject->behind
-                                    : !reject->behind && reject->source < setup->files->number;
-        if (before) weight += reject->weight;
-    }
-    return weight;
-}
-
-static bool open_run(StageRun *run, Job *job, uint32_t index) {
-    const SbStage *stage = &job->what->stages[index];
-    *run = (StageRun){.job = job, .stage = stage, .index = index};
+bool stage_open(StageRun *run) {
+    Job *job = run->job;
+    const SbStage *stage = run->stage;
     bool source = is_source_input(stage);
     run->setup = (TaskSetup){
         .job = job->what, .stage = stage,
@@ -107,247 +101,98 @@ static bool open_run(StageRun *run, Job *job, uint32_t index) {
         .behind = !source,
         .row = source ? &run->source_row : job->what->breakers[stage->input_index].row,
         .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
-        .memory = &job->memory, .reject_rows = job->limits.rows,
+        .memory = &job->memory, .partition_bytes = job->options.partition,
         .wants_rows = job->limits.share >= 0, .units = &run->units,
     };
+    UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
+                        .cancel = &job->cancel};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
         run->source_row = (SbType){.kind = SB_STRUCT, .fields = run->setup.source->columns,
                                    .field_count = run->setup.source->column_count};
-    }
-    UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
-                        .cancel = &job->cancel};
-    if (source) {
         units.entries = run->setup.source->rows;
         units.entry_count = run->setup.source->row_count;
-    } else if (!find_rows(job, stage, &units) || !find_right(run, units.entry_count)) {
+    } else if (!find_rows(run, &units)) {
         return false;
     }
     if (!open_breakers(job, stage) || !units_open(&run->units, &units, &job->trouble)) return false;
-    pthread_mutex_init(&run->lock, nullptr);
-    pthread_cond_init(&run->changed, nullptr);
-    bool limited = stage->terminal_count > 0;
-    for (uint32_t t = 0; t < stage->terminal_count; t++)
-        limited &= stage_wants(run, t) != INT64_MAX;
-    run->repeats = limited && units_can_repeat(&run->units);
-    uint32_t threads = job->pool.parallel.threads;
-    // What cannot be read again is run one unit at a time: then each quota is exact.
-    run->window = limited && !run->repeats ? 1 : UNITS_A_THREAD * threads;
-    run->weight = weight_before(job, &run->setup);
-    run->tasks = calloc(threads, sizeof *run->tasks);
-    run->ring = calloc(run->window, sizeof *run->ring);
-    run->remaining = calloc(stage->terminal_count + 1, sizeof *run->remaining);
-    bool good = run->tasks && run->ring && run->remaining;
-    for (uint32_t i = 0; good && i < run->window; i++)
-        good = result_open(&run->ring[i], &run->setup);
-    if (!good) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for a stage");
-    for (; run->opened < threads; run->opened++) {
-        if (!task_open(&run->tasks[run->opened], &run->setup, run->opened, &job->trouble))
-            return false;
-    }
-    for (uint32_t t = 0; t < stage->terminal_count; t++) run->remaining[t] = stage_wants(run, t);
-    run->stop = stage_nobody_wants(run);
+    run->repeats = units_can_repeat(&run->units);
+    uint32_t window = UNITS_A_THREAD * job->pool.parallel.threads;
+    run->flights = calloc(window, sizeof *run->flights);
+    if (!run->flights) return no_memory(run);
+    run->window = window;
     return true;
 }
 
-static void close_run(StageRun *run) {
-    for (uint32_t i = 0; run->tasks && i < run->opened; i++) task_close(&run->tasks[i]);
-    for (uint32_t i = 0; run->ring && i < run->window; i++) {
-        if (run->ring[i].counts) result_close(&run->ring[i], &run->setup);
-    }
-    free(run->tasks);
-    free(run->ring);
-    free(run->remaining);
-    free(run->writes.items);
+void stage_close(StageRun *run) {
     if (run->window > 0) {
-        units_close(&run->units);
-        pthread_cond_destroy(&run->changed);
-        pthread_mutex_destroy(&run->lock);
+        stage_discard(run);
+        stage_abandon(run);
     }
+    for (Partition *partition; (partition = partition_pop(&run->writing));)
+        partition_close(partition, &run->setup);
+    while (run->spare) {
+        Partition *partition = run->spare;
+        run->spare = partition->next;
+        partition_close(partition, &run->setup);
+    }
+    while (run->spare_tasks) {
+        SbTaskState *task = run->spare_tasks;
+        run->spare_tasks = task->next;
+        task_close(task);
+        free(task);
+    }
+    if (run->window > 0) units_close(&run->units);
+    free(run->flights);
+    free(run->unmatched);
+    run->flights = nullptr;
+    run->unmatched = nullptr;
+    run->window = 0;
 }
 
-// ---- the loop of a thread; the lock is held between these ---------------------------------------
-
-static void stop(StageRun *run) {
-    run->stop = true;
-    units_break(&run->units);
-    for (uint32_t i = 0; i < run->opened; i++) {
-        __atomic_store_n(&run->tasks[i].task.cancel, 1, __ATOMIC_RELAXED);
-    }
+void stage_finish(StageRun *run) {
+    stage_close(run);
+    rejects_close(&run->rejects);
+    rejects_close(&run->failing);
+    free(run->outputs);
+    free(run->sink_left);
+    free(run->batches);
+    free(run->counts);
 }
 
-static void do_write(StageRun *run) {
-    Extent extent = run->writes.items[run->write_at++];
-    if (run->write_at == run->writes.count) run->write_at = run->writes.count = 0;
-    run->writing++;
-    pthread_mutex_unlock(&run->lock);
-    Trouble trouble = {0};
-    bool good = sink_write(&extent, &trouble);
-    pthread_mutex_lock(&run->lock);
-    run->writing--;
-    UnitResult *owner = extent.owner;
-    if (--owner->extents == 0) owner->state = RESULT_FREE;
-    if (!good && run->job->trouble.kind == TROUBLE_NONE) run->job->trouble = trouble;
-    if (!good) stop(run);
-    pthread_cond_broadcast(&run->changed);
+// ---- what is used again ---------------------------------------------------------------------
+
+SbTaskState *stage_task(StageRun *run) {
+    SbTaskState *task = run->spare_tasks;
+    if (task) {
+        run->spare_tasks = task->next;
+        return task;
+    }
+    task = malloc(sizeof *task);
+    if (!task || !task_open(task, &run->setup, &run->job->trouble)) {
+        if (task) task_close(task);
+        free(task);
+        no_memory(run);
+        return nullptr;
+    }
+    return task;
 }
 
-static void do_commit(StageRun *run, uint32_t thread) {
-    run->committing = true;
-    for (;;) {
-        UnitResult *result = &run->ring[run->committed % run->window];
-        if (run->stop || result->state != RESULT_READY || run->committed == run->launched) break;
-        pthread_mutex_unlock(&run->lock);
-        ExtentList extents = {0};
-        bool more = stage_commit(run, result, thread, &extents);
-        pthread_mutex_lock(&run->lock);
-        run->committed++;
-        result->state = result->extents > 0 ? RESULT_COMMITTED : RESULT_FREE;
-        for (uint32_t t = 0; t < run->stage->terminal_count; t++)
-            run->remaining[t] = stage_wants(run, t);
-        for (size_t i = 0; i < extents.count; i++) {
-            if (run->writes.count == run->writes.cap) {
-                size_t cap = run->writes.cap ? 2 * run->writes.cap : 64;
-                Extent *items = realloc(run->writes.items, cap * sizeof *items);
-                if (!items) {
-                    trouble_set(&run->job->trouble, TROUBLE_MEMORY, "no memory for writes");
-                    more = false;
-                    break;
-                }
-                run->writes.items = items;
-                run->writes.cap = cap;
-            }
-            run->writes.items[run->writes.count++] = extents.items[i];
-        }
-        free(extents.items);
-        if (!more) stop(run);
-        pthread_cond_broadcast(&run->changed);
-    }
-    run->committing = false;
-    pthread_cond_broadcast(&run->changed);
+Partition *stage_partition(StageRun *run) {
+    Partition *partition = run->spare;
+    if (partition) run->spare = partition->next;
+    else partition = partition_open(&run->setup);
+    if (!partition) no_memory(run);
+    return partition;
 }
 
-// Takes the next unit and runs the stage on it.
-static void do_unit(StageRun *run, uint32_t thread) {
-    SbTaskState *state = &run->tasks[thread];
-    UnitResult *result = &run->ring[run->launched % run->window];
-    run->taking = true;
-    run->running++;
-    result->state = RESULT_RUNNING;
-    pthread_mutex_unlock(&run->lock);
-    result_reset(result, &run->setup);
-    UnitTake taken = units_take(&run->units, &result->unit, &state->buffer, &result->trouble);
-    pthread_mutex_lock(&run->lock);
-    run->taking = false;
-    if (taken != UNIT_TAKEN) run->exhausted = true;
-    if (taken == UNIT_NONE) {
-        result->state = RESULT_FREE;
-        run->running--;
-        pthread_cond_broadcast(&run->changed);
-        return;
-    }
-    run->launched++;
-    memcpy(result->quota, run->remaining, run->stage->terminal_count * sizeof *result->quota);
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-    if (taken == UNIT_TAKEN &&
-        units_prepare(&run->units, &result->unit, &state->buffer, &result->trouble)) {
-        task_run(state, result);
-    }
-    pthread_mutex_lock(&run->lock);
-    run->running--;
-    result->state = RESULT_READY;
-    pthread_cond_broadcast(&run->changed);
+void stage_spare(StageRun *run, Partition *partition) {
+    partition->next = run->spare;
+    run->spare = partition;
 }
 
-static void stage_thread(void *arg, uint32_t index, uint32_t thread) {
-    (void)index;
-    StageRun *run = arg;
-    pthread_mutex_lock(&run->lock);
-    for (;;) {
-        if (!run->stop && atomic_load(&run->job->cancel)) stop(run);
-        bool ready = !run->stop && !run->committing && run->committed < run->launched &&
-                     run->ring[run->committed % run->window].state == RESULT_READY;
-        bool launch = !run->stop && !run->exhausted && !run->taking &&
-                      run->ring[run->launched % run->window].state == RESULT_FREE;
-        bool failed = run->job->trouble.kind != TROUBLE_NONE;
-        if (ready) do_commit(run, thread);
-        else if (run->write_at < run->writes.count && !failed) do_write(run);
-        else if (launch) do_unit(run, thread);
-        else if (run->running == 0 && !run->committing && run->writing == 0 &&
-                 (run->stop || (run->exhausted && run->committed == run->launched))) break;
-        else pthread_cond_wait(&run->changed, &run->lock);
-    }
-    pthread_cond_broadcast(&run->changed);
-    pthread_mutex_unlock(&run->lock);
-}
-
-// ---- breakers -------------------------------------------------------------------------------
-
-static bool finish_breaker(Job *job, uint32_t breaker) {
-    const SbBreaker *what = &job->what->breakers[breaker];
-    if (what->kind == SB_BREAK_EDGE) return edge_finish(job, breaker);
-    int32_t status = sb_breaker_finish(job->breakers[breaker], &job->pool.parallel);
-    SbStr step = job->what->steps[what->step].label;
-    if (status == SB_FAULT_TOO_LARGE) {
-        return trouble_set(&job->trouble, TROUBLE_MEMORY,
-                           "'%.*s' needs more than the %lld bytes that --memory gives",
-                           (int)step.len, step.ptr, (long long)job->memory.limit);
-    }
-    if (status != SB_OK) {
-        return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
-                           rejects_fault_text(status));
-    }
-    if (what->kind == SB_BREAK_JOIN)
-        job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
-    return true;
-}
-
-// Does a stage behind `index` still use the breaker?
-static bool used_later(const Job *job, uint32_t index, uint32_t breaker) {
-    for (uint32_t s = index + 1; s < job->what->stage_count; s++) {
-        const SbStage *stage = &job->what->stages[s];
-        if (!is_source_input(stage) && stage->input_index == breaker) return true;
-        for (uint32_t n = 0; n < stage->need_count; n++) {
-            if (stage->needs[n] == breaker) return true;
-        }
-    }
-    return false;
-}
-
-static void release_breaker(Job *job, uint32_t index, uint32_t breaker) {
-    if (used_later(job, index, breaker)) return;
-    edge_close(job, breaker);
-    if (job->breakers[breaker]) {
-        sb_breaker_close(job->breakers[breaker]);
-    }
-    job->breakers[breaker] = nullptr;
-}
-
-bool stage_run(Job *job, uint32_t index) {
-    StageRun run;
-    const SbStage *stage = &job->what->stages[index];
-    atomic_store(&job->progress.stage, index);
-    bool good = open_run(&run, job, index);
-    if (good) {
-        SbParallel *parallel = &job->pool.parallel;
-        parallel->each(parallel, parallel->threads, stage_thread, &run);
-    }
-    close_run(&run);
-    free(job->unmatched);
-    job->unmatched = nullptr;
-    if (atomic_load(&job->cancel)) trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
-    good = good && job->trouble.kind == TROUBLE_NONE && !job->failing;
-    for (uint32_t t = 0; good && !job->over_limit && t < stage->terminal_count; t++) {
-        uint32_t terminal = stage->terminals[t];
-        if (terminal & SB_TERMINAL_SINK || --job->producers[terminal] > 0) continue;
-        good = finish_breaker(job, terminal);
-        if (good && job->breakers[terminal]) {
-            sb_breaker_entries(job->breakers[terminal], &job->kept[terminal]);
-        }
-    }
-    if (!good || job->over_limit) return false;
-    if (!is_source_input(stage)) release_breaker(job, index, stage->input_index);
-    for (uint32_t n = 0; n < stage->need_count; n++) release_breaker(job, index, stage->needs[n]);
-    return true;
+void stage_spare_task(StageRun *run, SbTaskState *task) {
+    if (!task) return;
+    task->next = run->spare_tasks;
+    run->spare_tasks = task;
 }

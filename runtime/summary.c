@@ -29,13 +29,30 @@ static const SbBreaker *breaker_of(const Job *job, uint32_t step, uint32_t *numb
     return nullptr;
 }
 
+// The rows of a step that waits for rows at edges are those that were taken from them.
+static bool count_edges(Job *job, uint32_t step, int64_t *counts) {
+    const SbJob *what = job->what;
+    bool any = false;
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
+        const SbBreaker *breaker = &what->breakers[b];
+        if (breaker->step != step || breaker->kind != SB_BREAK_EDGE || breaker->keeps) continue;
+        Edge *edge = &job->edges[b];
+        int64_t rows = edge_rows(edge);
+        any = true;
+        counts[SB_IN] += rows;
+        if (edge->limited) counts[SB_FILTERED] += rows < edge->skip ? rows : edge->skip;
+    }
+    return any;
+}
+
 static void count_step(Job *job, uint32_t step) {
     const SbStepInfo *info = &job->what->steps[step];
     int64_t *counts = &job->counts[step * SB_COUNTS];
     uint32_t number = 0;
     const SbBreaker *breaker = breaker_of(job, step, &number);
-    if (breaker && breaker->kind == SB_BREAK_EDGE && job->edges[number].limited) return;
-    counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
+    bool edges = count_edges(job, step, counts);
+    if (!edges && !info->counts_in)
+        counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
     if (breaker && breaker->kind == SB_BREAK_GROUP) {
         int64_t judged = counts[SB_IN] - counts[SB_REJECTED], kept = job->kept[number];
         if (judged < kept) counts[SB_MADE] = kept - judged;
@@ -43,7 +60,7 @@ static void count_step(Job *job, uint32_t step) {
     } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
         counts[SB_MERGED] = on_of(job, info->from[1]) - job->unmatched_rows[number];
     } else if (info->kind == STEP_ZIP) {
-        counts[SB_MERGED] = on_of(job, info->from[1]);
+        counts[SB_MERGED] = counts[SB_IN] / 2;
     }
     counts[SB_ON] = counts[SB_IN] + counts[SB_MADE] - counts[SB_FILTERED] - counts[SB_REJECTED] -
                     counts[SB_MERGED];

@@ -7,107 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    INDEX_ROWS = 1024,
-    INDEX_ENDS_MAX = 1 << 18,
-    SCRATCH_BYTES = 256 * 1024,
-    OUT_BYTES_MIN = 64 * 1024,
-};
-
-static bool is_sink(uint32_t terminal) { return terminal & SB_TERMINAL_SINK; }
+enum { INDEX_ROWS = 1024, INDEX_ENDS_MAX = 1 << 18, SCRATCH_BYTES = 256 * 1024 };
 
 static bool is_edge(const SbJob *job, uint32_t terminal) {
-    return !is_sink(terminal) && job->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
-// ---- results --------------------------------------------------------------------------------
-
-bool result_open(UnitResult *result, const TaskSetup *setup) {
-    uint32_t terminals = setup->stage->terminal_count;
-    *result = (UnitResult){.rejects.memory = setup->memory};
-    result->counts = calloc((size_t)setup->job->step_count * SB_COUNTS + 1, sizeof *result->counts);
-    result->outs = calloc(terminals + 1, sizeof *result->outs);
-    result->out_states = calloc(terminals + 1, sizeof *result->out_states);
-    result->batches = calloc(terminals + 1, sizeof *result->batches);
-    result->quota = calloc(terminals + 1, sizeof *result->quota);
-    result->left = calloc(terminals + 1, sizeof *result->left);
-    if (!result->counts || !result->outs || !result->out_states || !result->batches ||
-        !result->quota || !result->left) {
-        return false;
-    }
-    for (uint32_t t = 0; t < terminals; t++) {
-        result->out_states[t].memory = setup->memory;
-        result->outs[t].state = &result->out_states[t];
-    }
-    return true;
-}
-
-void result_close(UnitResult *result, const TaskSetup *setup) {
-    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
-        if (result->out_states) {
-            sb_memory_release(setup->memory, result->out_states[t].cap);
-            free(result->out_states[t].begin);
-        }
-        if (result->batches && result->batches[t]) sb_rows_close(result->batches[t]);
-    }
-    rejects_close(&result->rejects);
-    free(result->counts);
-    free(result->outs);
-    free(result->out_states);
-    free(result->batches);
-    free(result->quota);
-    free(result->left);
-}
-
-void result_reset(UnitResult *result, const TaskSetup *setup) {
-    memset(result->counts, 0, (size_t)setup->job->step_count * SB_COUNTS * sizeof *result->counts);
-    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
-        SbOut *out = &result->outs[t];
-        out->at = out->state->begin;
-        out->rows = 0;
-        if (result->batches[t]) sb_rows_close(result->batches[t]);
-        result->batches[t] = nullptr;
-    }
-    SbMemory *memory = result->rejects.memory;
-    rejects_close(&result->rejects);
-    result->rejects.memory = memory;
-    result->status = SB_STAGE_DONE;
-    result->stopped = false;
-    result->failure = (SbFailure){0};
-    result->trouble.kind = TROUBLE_NONE;
-}
-
-int32_t sb_task_border(SbTask *task) {
-    return __atomic_load_n(&task->cancel, __ATOMIC_RELAXED);
-}
-
-int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
-    SbOutState *state = out->state;
-    int64_t used = state->begin ? out->at - state->begin : 0;
-    int64_t cap = state->cap ? 2 * state->cap : OUT_BYTES_MIN;
-    while (cap < used + bytes + SB_SLACK) cap *= 2;
-    char *begin = nullptr;
-    if (sb_memory_charge(state->memory, cap - state->cap)) {
-        begin = realloc(state->begin, (size_t)cap);
-        if (!begin) sb_memory_release(state->memory, cap - state->cap);
-    }
-    if (!begin) {
-        task->failure = (SbFailure){
-            .site = UINT32_MAX, .fault = SB_FAULT_TOO_LARGE, .order = task->order};
-        return SB_FAULT_TOO_LARGE;
-    }
-    state->begin = begin;
-    state->cap = cap;
-    out->at = begin + used;
-    out->end = begin + cap - SB_SLACK;
-    return SB_OK;
+    return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
 }
 
 // ---- rejects --------------------------------------------------------------------------------
 
 // Line ends between the unit's first row and `at`.
 static int64_t lines_before(SbTaskState *state, int64_t at) {
-    const Unit *unit = &state->result->unit;
+    const Unit *unit = &state->unit;
     if (at < state->lined_at) {
         state->lined_at = unit->begin;
         state->lined_lines = 0;
@@ -134,12 +44,12 @@ static bool is_row(const Source *source, const SourceFile *file, const char *tex
     return false;
 }
 
-// Rows of the unit before the one at `at`; needed only where a share limits the rejects.
+// Rows of the partition before the one at `at`; needed only where a share limits the rejects.
 static int64_t rows_before(SbTaskState *state, int64_t at) {
-    const Unit *unit = &state->result->unit;
+    const Unit *unit = &state->unit;
     const Source *source = state->setup->files;
     if (at < state->counted_at) {
-        state->counted_at = unit->begin;
+        state->counted_at = state->into->begin;
         state->counted_rows = 0;
     }
     while (state->counted_at < at) {
@@ -156,20 +66,21 @@ static int64_t rows_before(SbTaskState *state, int64_t at) {
 
 // The order of the unit's first row among the rows of all stages that feed one terminal.
 static uint64_t first_order(const SbTaskState *state) {
-    return (uint64_t)state->setup->stage->rank << 56 | state->result->unit.ordinal << 32;
+    return (uint64_t)state->setup->stage->rank << 56 | state->unit.ordinal << 32;
 }
 
 int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
     const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
     Reject *place = &facts->place;
-    RejectList *list = &state->result->rejects;
+    Partition *into = state->into;
+    RejectList *list = &into->rejects;
     if (place->site < setup->job->site_count) {
         const SbSite *site = &setup->job->sites[place->site];
         place->step = site->step;
         place->fails = site->fails;
     }
-    place->sequence = first_order(state) | list->count;
+    place->sequence = first_order(state) | state->records++;
     if (place->weight == 0) place->weight = 1;
     if (!rejects_add(list, setup->job, facts)) {
         task->failure = (SbFailure){place->site, SB_FAULT_TOO_LARGE, task->order};
@@ -180,14 +91,14 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
         task->failure = (SbFailure){place->site, place->fault, task->order};
         return place->fault;
     }
-    // More than the whole job may have: what follows does not matter.
-    return setup->reject_rows >= 0 && list->weight > setup->reject_rows ? place->fault : SB_OK;
+    into->over = list->weight > into->weight;
+    return into->over ? place->fault : SB_OK;
 }
 
 int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
                        const char *detail, int64_t detail_len) {
     SbTaskState *state = task->state;
-    const Unit *unit = &state->result->unit;
+    const Unit *unit = &state->unit;
     const Source *source = state->setup->files;
     const char *text = task->input.text;
     if (end > begin && text[end - 1] == '\n') end -= 1 + (end - 1 > begin && text[end - 2] == '\r');
@@ -279,13 +190,12 @@ SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file) {
 }
 
 int64_t sb_row_line(SbTask *task, int64_t offset) {
-    return 1 + task->state->result->unit.lines + lines_before(task->state, offset);
+    return 1 + task->state->unit.lines + lines_before(task->state, offset);
 }
 
 // The row over row_max at the end of a unit, which no stage saw.
 static void reject_long_row(SbTaskState *state) {
-    UnitResult *result = state->result;
-    const Unit *unit = &result->unit;
+    const Unit *unit = &state->unit;
     const Source *source = state->setup->files;
     const LongRow *row = &unit->long_row;
     uint32_t step = source->what->step;
@@ -308,14 +218,14 @@ static void reject_long_row(SbTaskState *state) {
         .raw = unit->text + row->begin,
         .raw_len = row->length < RAW_BYTES_MAX + 4 ? row->length : RAW_BYTES_MAX + 4,
     };
-    result->counts[step * SB_COUNTS + SB_MADE]++;
-    if (task_reject(state, &facts) != SB_OK) result->status = SB_STAGE_FAULT;
+    state->into->counts[step * SB_COUNTS + SB_MADE]++;
+    if (task_reject(state, &facts) != SB_OK) state->into->status = SB_STAGE_FAULT;
 }
 
-// ---- running --------------------------------------------------------------------------------
+// ---- a task's life --------------------------------------------------------------------------
 
-bool task_open(SbTaskState *state, const TaskSetup *setup, uint32_t thread, Trouble *trouble) {
-    *state = (SbTaskState){.setup = setup, .thread = thread, .buffer.memory = setup->memory};
+bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
+    *state = (SbTaskState){.setup = setup, .buffer.memory = setup->memory};
     SbIndex *index = &state->index;
     uint32_t fields = 1;
     for (uint32_t i = 0; setup->files && i < setup->files->file_count; i++) {
@@ -331,44 +241,27 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, uint32_t thread, Trou
     state->terminals = calloc(setup->stage->terminal_count + 1, sizeof *state->terminals);
     if (!index->ends || !index->starts || !state->terminals ||
         sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK) {
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a thread's work");
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a task");
     }
     return true;
 }
 
 void task_close(SbTaskState *state) {
-    sb_scratch_close(&state->task.call);
-    sb_scratch_close(&state->files);
+    if (state->granted > 0) sb_memory_release(state->setup->memory, state->granted);
+    if (state->task.call.scratch) sb_scratch_close(&state->task.call);
+    if (state->files.scratch) sb_scratch_close(&state->files);
     unit_buffer_close(&state->buffer);
     free(state->index.ends);
     free(state->index.starts);
     free(state->terminals);
 }
 
-static bool set_terminals(SbTaskState *state, UnitResult *result) {
+static void set_input(SbTaskState *state) {
     const TaskSetup *setup = state->setup;
-    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
-        uint32_t terminal = setup->stage->terminals[t];
-        if (is_sink(terminal)) {
-            state->terminals[t] = &result->outs[t];
-        } else if (is_edge(setup->job, terminal)) {
-            result->batches[t] = sb_rows_open(setup->memory,
-                                              setup->job->breakers[terminal].entry_bytes);
-            if (!result->batches[t]) return false;
-            state->terminals[t] = result->batches[t];
-        } else {
-            state->terminals[t] = sb_breaker_part(setup->breakers[terminal], state->thread);
-        }
-        result->left[t] = result->quota[t];
-    }
-    return true;
-}
-
-static void set_input(SbTaskState *state, const Unit *unit) {
-    const TaskSetup *setup = state->setup;
+    const Unit *unit = &state->unit;
     SbInput *input = &state->task.input;
     *input = (SbInput){.begin = unit->begin, .end = unit->end, .index = &state->index,
-                       .entries = unit->entries, .right = setup->right};
+                       .entries = unit->entries, .right = unit->right};
     if (setup->files && setup->files->file_count > 0) {
         const SourceFile *file = &setup->files->files[unit->file];
         input->source_file = unit->file;
@@ -383,66 +276,143 @@ static void set_input(SbTaskState *state, const Unit *unit) {
     }
 }
 
-// A stage that wants `need` bytes more gets them from the account or fails.
-static bool grant(SbTaskState *state, int64_t *granted) {
+static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64_t records) {
+    SbTask *task = &state->task;
+    task->cursor = cursor;
+    task->order = order;
+    task->params = state->setup->params;
+    task->tables = state->setup->tables;
+    task->terminals = state->terminals;
+    task->state = state;
+    state->records = records;
+    state->lined_at = state->unit.begin;
+    state->lined_lines = 0;
+}
+
+bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {
+    const TaskSetup *setup = state->setup;
+    state->unit = *unit;
+    set_input(state);
+    if (setup->files && setup->files->what->format == SB_FILES && !files_load(state, trouble))
+        return false;
+    set_place(state, state->unit.begin, first_order(state), 0);
+    return true;
+}
+
+bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble) {
+    if (!partition->keeps) {
+        state->unit = partition->unit;
+        if (!units_again(state->setup->units, &state->unit, &state->buffer, trouble)) return false;
+        set_input(state);
+    }
+    set_place(state, partition->begin, partition->order, partition->records);
+    return true;
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+// Bytes that wait in the partition for a terminal.
+static int64_t bytes_made(const Partition *into, const TaskSetup *setup) {
+    int64_t bytes = 0;
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        const SbOut *out = &into->outs[t];
+        if (out->state->begin) bytes += out->at - out->state->begin;
+        if (into->batches[t]) bytes += sb_rows_bytes(into->batches[t]);
+    }
+    return bytes;
+}
+
+int32_t sb_task_border(SbTask *task) {
+    const SbTaskState *state = task->state;
+    return __atomic_load_n(&task->cancel, __ATOMIC_RELAXED) ||
+           bytes_made(state->into, state->setup) >= state->setup->partition_bytes;
+}
+
+static bool set_terminals(SbTaskState *state, uint32_t thread) {
+    const TaskSetup *setup = state->setup;
+    Partition *into = state->into;
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        uint32_t terminal = setup->stage->terminals[t];
+        if (terminal & SB_TERMINAL_SINK) {
+            state->terminals[t] = &into->outs[t];
+        } else if (is_edge(setup->job, terminal)) {
+            into->batches[t] = sb_rows_open(setup->memory,
+                                            setup->job->breakers[terminal].entry_bytes);
+            if (!into->batches[t]) return false;
+            state->terminals[t] = into->batches[t];
+        } else if (state->aside) {
+            state->terminals[t] = sb_breaker_part(state->aside[t], 0);
+        } else {
+            state->terminals[t] = sb_breaker_part(setup->breakers[terminal], thread);
+        }
+        into->left[t] = into->quota[t];
+    }
+    return true;
+}
+
+// A stage that wants `need` bytes more gets them from the account, or waits.
+static bool grant(SbTaskState *state) {
     SbTask *task = &state->task;
     if (task->need <= 0 || !sb_memory_charge(state->setup->memory, task->need)) return false;
-    *granted += task->need;
+    state->granted += task->need;
     task->need = 0;
     return true;
 }
 
-void task_run(SbTaskState *state, UnitResult *result) {
+// What the partition holds now that the stage has returned.
+static void finish_partition(SbTaskState *state) {
     const TaskSetup *setup = state->setup;
-    Unit *unit = &result->unit;
+    const SbTask *task = &state->task;
+    Partition *into = state->into;
+    // A block's rows are counted at its end: this one has none.
+    if (into->status == SB_STAGE_FAULT && state->stopped_at >= 0)
+        into->counts[setup->source->step * SB_COUNTS + SB_MADE] =
+            rows_before(state, state->stopped_at) + 1;
+    into->stopped = task->stopped;
+    into->end = task->cursor;
+    into->failure = task->failure;
+    if (into->status == SB_STAGE_DONE && state->unit.long_row.is && !task->stopped)
+        reject_long_row(state);
+    if (setup->source) into->made = into->counts[setup->source->step * SB_COUNTS + SB_MADE];
+    into->last = into->status == SB_STAGE_DONE || into->status == SB_STAGE_FAULT;
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++)
+        into->rows[t] = into->batches[t] ? into->batches[t]->count : into->outs[t].rows;
+    into->bytes = bytes_made(into, setup);
+}
+
+int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
+    const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
-    state->result = result;
-    state->lined_at = state->counted_at = unit->begin;
-    state->lined_lines = state->counted_rows = 0;
+    state->into = into;
+    into->unit = state->unit;
+    into->begin = task->cursor;
+    into->order = task->order;
+    into->records = state->records;
+    state->counted_at = into->begin;
+    state->counted_rows = 0;
     state->stopped_at = -1;
-    if (!set_terminals(state, result)) {
-        trouble_set(&result->trouble, TROUBLE_MEMORY,
-                    "stage '%.*s' needs more memory than --memory gives",
-                    (int)setup->stage->label.len, setup->stage->label.ptr);
-        return;
-    }
-    set_input(state, unit);
-    task->cursor = unit->begin;
-    task->order = first_order(state);
-    task->params = setup->params;
-    task->terminals = state->terminals;
-    task->limits = result->left;
-    task->tables = setup->tables;
-    task->counts = result->counts;
-    task->need = 0;
+    task->limits = into->left;
+    task->counts = into->counts;
     task->stopped = 0;
     task->failure = (SbFailure){0};
-    task->state = state;
-    if (setup->files && setup->files->what->format == SB_FILES &&
-        !files_load(state, unit, &result->trouble)) {
-        return;
+    if (!set_terminals(state, thread)) {
+        trouble_set(&into->trouble, TROUBLE_MEMORY,
+                    "stage '%.*s' needs more memory than --memory gives",
+                    (int)setup->stage->label.len, setup->stage->label.ptr);
+        into->last = true;
+        return into->status = SB_STAGE_FAULT;
     }
-    int64_t granted = 0;
-    int32_t status;
-    do {
-        status = setup->stage->run(task);
-        // A unit's output waits in memory for its turn: FULL only asks to go on.
-        assert(status >= SB_STAGE_DONE && status <= SB_STAGE_FAULT);
-    } while ((status == SB_STAGE_FULL && !sb_task_border(task)) ||
-             (status == SB_STAGE_NEED && grant(state, &granted)));
-    if (granted > 0) sb_memory_release(setup->memory, granted);
-    if (status == SB_STAGE_NEED)
-        task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
-    result->status = status == SB_STAGE_NEED ? SB_STAGE_FAULT : status;
-    // A block's rows are counted at its end: this one has none.
-    if (result->status == SB_STAGE_FAULT && state->stopped_at >= 0)
-        result->counts[setup->source->step * SB_COUNTS + SB_MADE] = rows_before(state,
-                                                                                state->stopped_at) +
-                                                                    1;
-    result->stopped = task->stopped;
-    result->cursor = task->cursor;
-    if (result->status == SB_STAGE_DONE && unit->long_row.is && !task->stopped)
-        reject_long_row(state);
-    result->failure = task->failure;
+    into->status = SB_STAGE_DONE;
+    bool begins = state->records == 0 && into->begin == state->unit.begin;
+    if (begins && state->long_file_count > 0 && !files_reject_long(state)) {
+        into->status = SB_STAGE_FAULT;
+    } else {
+        do {
+            into->status = setup->stage->run(task);
+            assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
+        } while (into->status == SB_STAGE_NEED && grant(state));
+    }
+    finish_partition(state);
     sb_scratch_rewind(&task->call);
+    return into->status;
 }

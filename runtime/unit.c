@@ -290,6 +290,20 @@ static UnitTake take_files(Units *units, Unit *unit) {
     return UNIT_TAKEN;
 }
 
+static UnitTake number(Units *units, Trouble *trouble) {
+    if (++units->ordinal >> 24 == 0) return UNIT_TAKEN;
+    trouble_set(trouble, TROUBLE_TOO_MANY, "the input has over 16,777,216 ranges");
+    trouble_fix(trouble, "give a larger --partition");
+    return UNIT_TROUBLE;
+}
+
+UnitTake units_take_slices(Units *units, Unit *unit, const EdgeSlice slices[2], Trouble *trouble) {
+    *unit = (Unit){.ordinal = units->ordinal, .lines = -1, .end = slices[0].count,
+                   .entries = slices[0].entries, .right = slices[1].entries,
+                   .slices = {slices[0], slices[1]}};
+    return number(units, trouble);
+}
+
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
     *unit = (Unit){.ordinal = units->ordinal, .lines = -1};
     UnitTake taken = UNIT_NONE;
@@ -307,13 +321,7 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
                     : take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
         break;
     }
-    if (taken == UNIT_TAKEN) units->ordinal++;
-    if (taken == UNIT_TAKEN && units->ordinal >> 24 != 0) {
-        trouble_set(trouble, TROUBLE_TOO_MANY, "the input has over 16,777,216 ranges");
-        trouble_fix(trouble, "give a larger --partition");
-        return UNIT_TROUBLE;
-    }
-    return taken;
+    return taken == UNIT_TAKEN ? number(units, trouble) : taken;
 }
 
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {

@@ -3,6 +3,7 @@
 //   plain text    range k of a file, [k U, (k+1) U): the rows that start in it
 //   streams       the same ranges, cut by the one reader
 //   rows          a run of a breaker's rows, of a range's numbers, of inline rows
+//   edges         what is left of a batch; of a zip, of two
 //   files         a few whole files
 //
 // In CSV with quotes the first row of range k depends on everything before it. A unit therefore
@@ -12,7 +13,7 @@
 #ifndef SBC_RUNTIME_UNIT_H
 #define SBC_RUNTIME_UNIT_H
 
-#include "runtime/abi.h"
+#include "runtime/edge.h"
 #include "runtime/memory.h"
 #include "runtime/source.h"
 
@@ -49,6 +50,9 @@ typedef struct Unit {
     int64_t  next;          // Where the next unit's rows begin, in the file.
     LongRow  long_row;
     const SbEntry *const *entries;
+    const SbEntry *const *right;  // Zip: of the right side, by the same numbers.
+    EdgeSlice slices[2];          // Of edges, left and right, held as long as the unit; else no
+                                  // batch.
 } Unit;
 
 typedef struct UnitsSetup {
@@ -83,6 +87,8 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble);
 void units_close(Units *units);
 // The next unit, in order. One thread at a time. Streams are read here.
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
+// The same for rows that were taken from edges; the right one without a batch unless it is a zip.
+UnitTake units_take_slices(Units *units, Unit *unit, const EdgeSlice slices[2], Trouble *trouble);
 // Reads the unit and fixes its rows. Any number of threads, one call for every unit taken.
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // Reads a prepared unit once more, for a task that is run again. Not for streams.

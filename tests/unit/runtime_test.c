@@ -168,16 +168,19 @@ static const SbSite sites[] = {{.step = STEP_READ, .what = STR("column 'number'"
                                {.step = STEP_READ, .what = STR("row")}};
 static const uint32_t to_sink[] = {SB_TERMINAL_SINK | 0}, to_edge[] = {0};
 static SbStage copy_stages[] = {{.run = scan_to_sink, .label = STR("copy"), .input = SB_INPUT_TEXT,
-                                 .terminals = to_sink, .terminal_count = 1}};
+                                 .right_index = UINT32_MAX, .terminals = to_sink,
+                                 .terminal_count = 1}};
 static SbStage limit_stages[] = {
     {.run = scan_to_edge,
      .label = STR("scan"),
      .input = SB_INPUT_TEXT,
+     .right_index = UINT32_MAX,
      .terminals = to_edge,
      .terminal_count = 1},
     {.run = rows_to_sink,
      .label = STR("rows"),
      .input = SB_INPUT_ROWS,
+     .right_index = UINT32_MAX,
      .terminals = to_sink,
      .terminal_count = 1},
 };

@@ -1,0 +1,61 @@
+// Which steps do not get every row of the step before, so that what comes in has to be counted.
+#include "ir/plan.h"
+
+typedef struct Counting {
+    Plan        *plan;
+    const Stage *stage;
+} Counting;
+
+static bool takes_from(const Plan *plan, OpId member, OpId from) {
+    const Op *op = graph_op_at(plan->graph, member);
+    return op->input_count && op->inputs[0].i == from.i;
+}
+
+bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from) {
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        const Terminal *terminal = &stage->terminals[t];
+        if (terminal->op.i != from.i) continue;
+        if (terminal->is_sink || plan->breakers[terminal->index].kind != BREAK_EDGE) return false;
+    }
+    for (uint32_t i = 1; i < stage->op_count; i++) {
+        if (!takes_from(plan, stage->ops[i], from)) continue;
+        if (!plan_only_edges(plan, stage, stage->ops[i])) return false;
+    }
+    return true;
+}
+
+// The consumers of one operator within a stage. A fork lets go of a branch that leads to edges only
+// when these are full; and who reads an edge may stop before its end.
+static void mark_consumers(const Counting *counting, OpId from) {
+    const Stage *stage = counting->stage;
+    Plan *plan = counting->plan;
+    bool kept = from.i == stage->root.i && stage->kind == STAGE_ROWS &&
+                plan->breakers[stage->breaker].keeps_op;
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        count += stage->terminals[t].op.i == from.i;
+    for (uint32_t i = 1; i < stage->op_count; i++)
+        count += takes_from(plan, stage->ops[i], from);
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        const Terminal *terminal = &stage->terminals[t];
+        StepId step = graph_op_at(plan->graph, terminal->consumer)->step;
+        bool edge = !terminal->is_sink && plan->breakers[terminal->index].kind == BREAK_EDGE;
+        if (terminal->op.i == from.i && kept && !edge && step.i != STEP_NONE.i)
+            plan->counts_in[step.i] = true;
+    }
+    for (uint32_t i = 1; i < stage->op_count; i++) {
+        if (!takes_from(plan, stage->ops[i], from)) continue;
+        StepId step = graph_op_at(plan->graph, stage->ops[i])->step;
+        bool partial = kept || (count > 1 && plan_only_edges(plan, stage, stage->ops[i]));
+        if (partial && step.i != STEP_NONE.i) plan->counts_in[step.i] = true;
+    }
+}
+
+void plan_counts(Plan *plan) {
+    plan->counts_in = arena_new_array(plan->graph->arena, bool, plan->graph->step_count + 1);
+    for (size_t s = 0; s < plan->stage_count; s++) {
+        Counting counting = {plan, &plan->stages[s]};
+        for (uint32_t i = 0; i < plan->stages[s].op_count; i++)
+            mark_consumers(&counting, plan->stages[s].ops[i]);
+    }
+}

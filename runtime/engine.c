@@ -1,0 +1,527 @@
+#include "runtime/policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EDGE_PARTITIONS = 4, EDGE_SHARE = 16 };
+
+// ---- opening --------------------------------------------------------------------------------
+
+// The readers of an edge, or only their number.
+static uint32_t find_readers(Engine *e, uint32_t breaker, EdgeReader *readers) {
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        bool reads = run->stage->input == SB_INPUT_ROWS;
+        uint32_t inputs[2] = {reads ? run->stage->input_index : SIDE_NONE, run->stage->right_index};
+        for (int side = 0; side < 2; side++) {
+            if (inputs[side] != breaker) continue;
+            if (readers) {
+                readers[count].stage = s;
+                run->inputs[side] = (EdgeEnd){breaker, count};
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+// A lane for each producer, by rank.
+static uint32_t find_lanes(Engine *e, uint32_t breaker, Lane *lanes) {
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < e->count; s++) {
+        const SbStage *stage = e->runs[s].stage;
+        for (uint32_t t = 0; t < stage->terminal_count; t++) {
+            if (stage->terminals[t] != breaker) continue;
+            uint32_t at = count++;
+            for (; lanes && at > 0 && e->runs[lanes[at - 1].stage].stage->rank > stage->rank; at--)
+                lanes[at].stage = lanes[at - 1].stage;
+            if (lanes) lanes[at].stage = s;
+        }
+    }
+    for (uint32_t l = 0; lanes && l < count; l++) {
+        StageRun *run = &e->runs[lanes[l].stage];
+        for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+            if (run->stage->terminals[t] == breaker) run->outputs[t] = (EdgeEnd){breaker, l};
+        }
+    }
+    return count;
+}
+
+static bool open_edges(Engine *e) {
+    const SbJob *what = e->job->what;
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
+        if (what->breakers[b].kind != SB_BREAK_EDGE) continue;
+        Edge *edge = &e->job->edges[b];
+        if (!edge_open(edge, find_lanes(e, b, nullptr), find_readers(e, b, nullptr))) return false;
+        find_lanes(e, b, edge->lanes);
+        find_readers(e, b, edge->readers);
+    }
+    return true;
+}
+
+static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg);
+
+static bool open_engine(Engine *e, Job *job) {
+    const SbJob *what = job->what;
+    int64_t bytes = job->memory.limit / EDGE_SHARE;
+    *e = (Engine){.job = job, .count = what->stage_count,
+                  .edge_bytes = EDGE_PARTITIONS * job->options.partition,
+                  .changed_plan = true,
+                  .crew.parallel = {crew_each, job->pool.parallel.threads}};
+    if (e->edge_bytes > bytes) e->edge_bytes = bytes;
+    pthread_mutex_init(&e->lock, nullptr);
+    pthread_cond_init(&e->changed, nullptr);
+    e->runs = calloc(what->stage_count + 1, sizeof *e->runs);
+    e->due = calloc(what->breaker_count + 1, sizeof *e->due);
+    bool good = e->runs && e->due;
+    for (uint32_t s = 0; good && s < e->count; s++) good = stage_prepare(&e->runs[s], job, s);
+    if (!good || !open_edges(e))
+        return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the stages");
+    policy_turns(e);
+    return true;
+}
+
+static void close_engine(Engine *e) {
+    for (uint32_t s = 0; e->runs && s < e->count; s++) stage_finish(&e->runs[s]);
+    free(e->runs);
+    free(e->due);
+    free(e->writes.items);
+    pthread_cond_destroy(&e->changed);
+    pthread_mutex_destroy(&e->lock);
+}
+
+// ---- what follows from what was done; the lock is held ----------------------------------------
+
+static void interrupt(StageRun *run) {
+    if (run->window == 0) return;
+    units_break(&run->units);
+    for (uint32_t i = 0; i < run->window; i++) {
+        Flight *flight = &run->flights[i];
+        if (flight->state == FLIGHT_RUNNING && flight->task)
+            __atomic_store_n(&flight->task->task.cancel, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void stop_all(Engine *e) {
+    if (e->stop) return;
+    e->stop = true;
+    for (uint32_t s = 0; s < e->count; s++) {
+        if (e->runs[s].state >= RUN_OPEN) interrupt(&e->runs[s]);
+    }
+}
+
+static bool is_working(const StageRun *run) {
+    return run->running > 0 || run->taking || run->offering || run->settling;
+}
+
+// Tells those behind that no more rows come. After a fault they would take that for the end.
+static void end_outputs(Engine *e, StageRun *run) {
+    for (uint32_t t = 0; t < run->stage->terminal_count && !run->broke && !run->dropped; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (run->outputs[t].edge != SIDE_NONE)
+            edge_end(&e->job->edges[run->outputs[t].edge], run->outputs[t].at);
+        else if (!(terminal & SB_TERMINAL_SINK) && --e->job->producers[terminal] == 0)
+            e->due[terminal] = true;
+    }
+}
+
+// Does a stage that is not done still use the breaker?
+static bool is_used(const Engine *e, uint32_t breaker) {
+    for (uint32_t s = 0; s < e->count; s++) {
+        const SbStage *stage = e->runs[s].stage;
+        if (e->runs[s].state == RUN_ENDED) continue;
+        bool reads = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
+        if (reads && stage->input_index == breaker) return true;
+        for (uint32_t n = 0; n < stage->need_count; n++) {
+            if (stage->needs[n] == breaker) return true;
+        }
+    }
+    return false;
+}
+
+static void release_breaker(Engine *e, uint32_t breaker) {
+    Job *job = e->job;
+    if (is_used(e, breaker) || !job->breakers[breaker]) return;
+    sb_breaker_close(job->breakers[breaker]);
+    job->breakers[breaker] = nullptr;
+}
+
+static void end_run(Engine *e, StageRun *run) {
+    const SbStage *stage = run->stage;
+    run->state = RUN_ENDED;
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge == SIDE_NONE) continue;
+        if (run->dropped) edge_forget(&e->job->edges[input->edge], input->at);
+        else edge_stop(&e->job->edges[input->edge], input->at, !run->stopped);
+    }
+    stage_close(run);
+    if (stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED)
+        release_breaker(e, stage->input_index);
+    for (uint32_t n = 0; n < stage->need_count; n++) release_breaker(e, stage->needs[n]);
+}
+
+// Moves the run on to the state that it has reached. True: it was another.
+static bool move_on(Engine *e, StageRun *run) {
+    if (run->dropped && run->state == RUN_WAITING) {
+        end_run(e, run);
+        return true;
+    }
+    if (run->state == RUN_OPEN) {
+        bool stops = !run->stopped && stage_nobody_wants(run);
+        run->stopped |= stops;
+        if (run->stopped && run->running > 0) interrupt(run);
+        if (is_working(run) || !(run->stopped || run->exhausted)) return stops;
+        if (run->stopped) stage_discard(run);
+        if (run->offered < run->launched) return stops;
+        run->state = RUN_OUT;
+        end_outputs(e, run);
+        return true;
+    }
+    if (run->state != RUN_OUT || is_working(run) || run->writing.first) return false;
+    if (run->dropped) stage_abandon(run);
+    if (run->out.first) return false;
+    end_run(e, run);
+    return true;
+}
+
+static void refresh(Engine *e) {
+    Job *job = e->job;
+    if (job->trouble.kind == TROUBLE_NONE && atomic_load(&job->cancel))
+        trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (job->trouble.kind != TROUBLE_NONE) stop_all(e);
+    if (e->stop || !e->changed_plan) return;
+    e->changed_plan = false;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t s = e->count; s-- > 0;) more |= move_on(e, &e->runs[s]);
+        StageRun *failed = e->failed;
+        policy_judge(e);
+        more |= e->failed != failed;
+    }
+    policy_admit(e);
+}
+
+// ---- actions; the lock is held before and after -------------------------------------------------
+
+static void do_open(Engine *e, StageRun *run) {
+    run->state = RUN_OPENING;
+    pthread_mutex_unlock(&e->lock);
+    bool good = stage_open(run);
+    pthread_mutex_lock(&e->lock);
+    run->state = RUN_OPEN;
+    if (!good && e->job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&e->job->trouble, TROUBLE_MEMORY, "no memory for a stage");
+}
+
+static void do_write(Engine *e) {
+    Extent extent = e->writes.items[e->write_at++];
+    if (e->write_at == e->writes.count) e->write_at = e->writes.count = 0;
+    pthread_mutex_unlock(&e->lock);
+    Trouble trouble = {0};
+    bool good = sink_write(&extent, &trouble);
+    pthread_mutex_lock(&e->lock);
+    if (!good && e->job->trouble.kind == TROUBLE_NONE) e->job->trouble = trouble;
+    Partition *partition = extent.owner;
+    if (--partition->extents == 0) stage_written(partition);
+}
+
+static void do_offer(Engine *e, StageRun *run) {
+    ExtentList extents = {0};
+    atomic_store(&e->job->progress.stage, run->index);
+    stage_offer(run, &e->lock, &extents);
+    for (size_t i = 0; i < extents.count; i++) {
+        if (e->writes.count == e->writes.cap) {
+            size_t cap = e->writes.cap ? 2 * e->writes.cap : 64;
+            Extent *items = realloc(e->writes.items, cap * sizeof *items);
+            if (!items) {
+                trouble_set(&e->job->trouble, TROUBLE_MEMORY, "no memory for writes");
+                break;
+            }
+            e->writes.items = items;
+            e->writes.cap = cap;
+        }
+        e->writes.items[e->writes.count++] = extents.items[i];
+    }
+    free(extents.items);
+}
+
+// Runs the flight's task until it hands something over.
+static void run_task(Engine *e, StageRun *run, Flight *flight, uint32_t thread) {
+    SbTaskState *task = flight->task;
+    Partition *partition = stage_partition(run);
+    flight->state = FLIGHT_RUNNING;
+    flight->needs = false;
+    run->running++;
+    if (partition) {
+        partition_reset(partition, &run->setup);
+        partition->run = run;
+        partition->keeps = run->repeats ? nullptr : task;
+        for (uint32_t t = 0; t < run->stage->terminal_count; t++)
+            partition->quota[t] = stage_wants(run, t);
+        if (e->job->limits.rows >= 0) partition->weight = e->job->limits.rows - run->weight;
+    }
+    pthread_mutex_unlock(&e->lock);
+    int32_t status = partition ? task_run(task, partition, thread) : SB_STAGE_FAULT;
+    pthread_mutex_lock(&e->lock);
+    run->running--;
+    flight->state = FLIGHT_DONE;
+    if (!partition) return;
+    bool lowest = flight == &run->flights[run->offered % run->window] && !flight->made.first;
+    if (status == SB_STAGE_NEED && lowest) {
+        partition->status = SB_STAGE_FAULT;
+        partition->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->task.order};
+        partition->last = true;
+    }
+    flight->needs = status == SB_STAGE_NEED;
+    if (!partition->last) flight->state = FLIGHT_PARKED;
+    partition_push(&flight->made, partition);
+    run->bytes += partition->bytes;
+}
+
+// A zip one of whose sides has rows where the other has ended.
+static void fail_zip(StageRun *run, Flight *flight) {
+    Job *job = run->job;
+    Partition *partition = stage_partition(run);
+    if (!partition) return;
+    partition_reset(partition, &run->setup);
+    partition->run = run;
+    uint32_t site = run->stage->zip_site;
+    RejectFacts facts = {.place = {.behind = true,
+                                   .fails = true,
+                                   .site = site,
+                                   .fault = SB_FAULT_ZIP_LENGTH,
+                                   .step = job->what->sites[site].step}};
+    if (!rejects_add(&partition->rejects, job->what, &facts))
+        trouble_set(&partition->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    partition->unit = flight->unit = (Unit){.ordinal = run->units.ordinal};
+    partition->keeps = nullptr;
+    partition->begin = partition->end = 0;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        partition->rows[t] = 0;
+        partition->quota[t] = INT64_MAX;
+    }
+    partition->status = SB_STAGE_FAULT;
+    partition->last = true;
+    partition_push(&flight->made, partition);
+    flight->state = FLIGHT_DONE;
+    run->launched++;
+}
+
+// Takes rows of edges for the next unit. False: there are none.
+static bool take_slices(StageRun *run, Flight *flight) {
+    Job *job = run->job;
+    int64_t rows = INT64_MAX;
+    bool over = true;
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge == SIDE_NONE) continue;
+        int64_t ready = edge_ready(&job->edges[input->edge], input->at);
+        if (ready < rows) rows = ready;
+        over &= ready == 0;
+    }
+    if (rows == 0) {
+        run->exhausted = true;
+        if (!over) fail_zip(run, flight);
+        return false;
+    }
+    EdgeSlice slices[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge != SIDE_NONE)
+            slices[side] = edge_take(&job->edges[input->edge], input->at, rows);
+    }
+    if (units_take_slices(&run->units, &flight->unit, slices, &job->trouble) != UNIT_TAKEN)
+        run->exhausted = true;
+    return true;
+}
+
+// Cuts the next unit from the stage's own input. False: there is none, or trouble.
+static bool take_unit(Engine *e, StageRun *run, Flight *flight) {
+    Trouble trouble = {0};
+    run->taking = true;
+    pthread_mutex_unlock(&e->lock);
+    UnitTake taken = units_take(&run->units, &flight->unit, &flight->task->buffer, &trouble);
+    pthread_mutex_lock(&e->lock);
+    run->taking = false;
+    if (taken == UNIT_TAKEN) return true;
+    run->exhausted = true;
+    if (taken == UNIT_TROUBLE && e->job->trouble.kind == TROUBLE_NONE) e->job->trouble = trouble;
+    return false;
+}
+
+static void do_take(Engine *e, StageRun *run, uint32_t thread) {
+    Flight *flight = &run->flights[run->launched % run->window];
+    bool edge = run->inputs[0].edge != SIDE_NONE;
+    if (edge && !take_slices(run, flight)) return;
+    flight->task = stage_task(run);
+    if (flight->task && !edge && !take_unit(e, run, flight)) {
+        stage_spare_task(run, flight->task);
+        flight->task = nullptr;
+    }
+    if (!flight->task) {
+        if (edge) stage_untake(run, &flight->unit);
+        return;
+    }
+    flight->state = FLIGHT_RUNNING;
+    run->launched++;
+    run->running++;
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+    Trouble trouble = {0};
+    bool good = units_prepare(&run->units, &flight->unit, &flight->task->buffer, &trouble) &&
+                task_begin(flight->task, &flight->unit, &trouble);
+    pthread_mutex_lock(&e->lock);
+    run->running--;
+    flight->state = FLIGHT_PARKED;
+    if (!good && trouble.kind != TROUBLE_NONE && e->job->trouble.kind == TROUBLE_NONE)
+        e->job->trouble = trouble;
+    if (good && !e->stop && !run->stopped) run_task(e, run, flight, thread);
+}
+
+// ---- the crew -------------------------------------------------------------------------------
+
+static Engine *engine_of_crew(SbParallel *self) {
+    return (Engine *)(void *)((char *)self - offsetof(Engine, crew));
+}
+
+// Does what is left of the crew's work; the lock is held.
+static void do_help(Engine *e, uint32_t thread) {
+    Crew *crew = &e->crew;
+    while (crew->next < crew->count) {
+        uint32_t index = crew->next++;
+        SbEachFn *fn = crew->fn;
+        void *arg = crew->arg;
+        pthread_mutex_unlock(&e->lock);
+        fn(arg, index, thread);
+        pthread_mutex_lock(&e->lock);
+        crew->done++;
+    }
+}
+
+static thread_local uint32_t own_thread;
+
+// Called by the thread that finishes a breaker, without the lock; others help.
+static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
+    Engine *e = engine_of_crew(self);
+    pthread_mutex_lock(&e->lock);
+    e->crew.fn = fn;
+    e->crew.arg = arg;
+    e->crew.count = count;
+    e->crew.next = e->crew.done = 0;
+    pthread_cond_broadcast(&e->changed);
+    do_help(e, own_thread);
+    while (e->crew.done < count) pthread_cond_wait(&e->changed, &e->lock);
+    e->crew.fn = nullptr;
+    pthread_mutex_unlock(&e->lock);
+}
+
+static void do_finish(Engine *e, uint32_t breaker) {
+    Job *job = e->job;
+    const SbBreaker *what = &job->what->breakers[breaker];
+    e->due[breaker] = false;
+    e->finishing = true;
+    pthread_mutex_unlock(&e->lock);
+    int32_t status = sb_breaker_finish(job->breakers[breaker], &e->crew.parallel);
+    pthread_mutex_lock(&e->lock);
+    e->finishing = false;
+    job->finished[breaker] = true;
+    SbStr step = job->what->steps[what->step].label;
+    if (status == SB_FAULT_TOO_LARGE) {
+        trouble_set(&job->trouble, TROUBLE_MEMORY,
+                    "'%.*s' needs more than the %lld bytes that --memory gives", (int)step.len,
+                    step.ptr, (long long)job->memory.limit);
+    } else if (status != SB_OK) {
+        trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
+                    rejects_fault_text(status));
+    } else {
+        sb_breaker_entries(job->breakers[breaker], &job->kept[breaker]);
+        if (what->kind == SB_BREAK_JOIN)
+            job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
+    }
+    release_breaker(e, breaker);
+}
+
+// ---- threads --------------------------------------------------------------------------------
+
+static void act(Engine *e, Action action, uint32_t thread) {
+    StageRun *run = action.run;
+    switch (action.kind) {
+    case ACTION_WAIT: case ACTION_END: break;
+    case ACTION_WRITE: do_write(e); break;
+    case ACTION_SETTLE: stage_settle(run, &e->lock); break;
+    case ACTION_OFFER: do_offer(e, run); break;
+    case ACTION_HELP: do_help(e, thread); break;
+    case ACTION_FINISH: do_finish(e, action.number); break;
+    case ACTION_OPEN: do_open(e, run); break;
+    case ACTION_RESUME: run_task(e, run, &run->flights[action.number], thread); break;
+    case ACTION_TAKE: do_take(e, run, thread); break;
+    }
+}
+
+static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    Engine *e = arg;
+    own_thread = thread;
+    pthread_mutex_lock(&e->lock);
+    for (;;) {
+        refresh(e);
+        Action action = policy_next(e);
+        if (action.kind == ACTION_END) break;
+        if (action.kind == ACTION_WAIT) {
+            if (e->busy == 0 && !e->stop) {
+                if (!policy_relax(e))
+                    trouble_set(&e->job->trouble, TROUBLE_FAULT, "no stage can go on: report this");
+                continue;
+            }
+            pthread_cond_wait(&e->changed, &e->lock);
+            continue;
+        }
+        e->busy++;
+        act(e, action, thread);
+        e->busy--;
+        e->changed_plan = true;
+        pthread_cond_broadcast(&e->changed);
+    }
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+}
+
+// What was settled, of all stages that the job came to.
+static bool gather(Engine *e) {
+    Job *job = e->job;
+    bool good = true;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (run->dropped) {
+            Source *files = run->setup.files;
+            for (uint32_t f = 0; files && f < files->file_count; f++)
+                files->files[f].rows = files->files[f].bytes = 0;
+            continue;
+        }
+        for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
+            job->counts[i] += run->counts[i];
+        good &= rejects_move(&job->rejects, &run->rejects);
+    }
+    if (!good) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    if (!e->failed) return true;
+    job->over_limit = e->failed->over;
+    if (e->failed->failing.count == 0) return false;
+    job->failing_list = e->failed->failing;
+    e->failed->failing = (RejectList){.memory = &job->memory};
+    job->failing = &job->failing_list.items[0];
+    return false;
+}
+
+bool engine_run(Job *job) {
+    Engine engine;
+    bool good = open_engine(&engine, job);
+    if (good) {
+        SbParallel *parallel = &job->pool.parallel;
+        parallel->each(parallel, parallel->threads, engine_thread, &engine);
+    }
+    good = gather(&engine) && good;
+    close_engine(&engine);
+    return good && job->trouble.kind == TROUBLE_NONE;
+}

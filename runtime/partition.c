@@ -1,0 +1,95 @@
+#include "runtime/partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OUT_BYTES_MIN = 64 * 1024 };
+
+Partition *partition_open(const TaskSetup *setup) {
+    uint32_t terminals = setup->stage->terminal_count;
+    Partition *partition = calloc(1, sizeof *partition);
+    if (!partition) return nullptr;
+    partition->rejects.memory = setup->memory;
+    partition->counts = calloc((size_t)setup->job->step_count * SB_COUNTS + 1,
+                               sizeof *partition->counts);
+    partition->outs = calloc(terminals + 1, sizeof *partition->outs);
+    partition->out_states = calloc(terminals + 1, sizeof *partition->out_states);
+    partition->batches = calloc(terminals + 1, sizeof *partition->batches);
+    int64_t *figures = calloc(4 * (size_t)terminals + 1, sizeof *figures);
+    partition->rows = figures;
+    if (!partition->counts || !partition->outs || !partition->out_states || !partition->batches ||
+        !figures) {
+        partition_close(partition, setup);
+        return nullptr;
+    }
+    partition->first = figures + terminals;
+    partition->quota = figures + 2 * terminals;
+    partition->left = figures + 3 * terminals;
+    for (uint32_t t = 0; t < terminals; t++) {
+        partition->out_states[t].memory = setup->memory;
+        partition->outs[t].state = &partition->out_states[t];
+    }
+    return partition;
+}
+
+static void close_batches(Partition *partition, const TaskSetup *setup) {
+    for (uint32_t t = 0; partition->batches && t < setup->stage->terminal_count; t++) {
+        sb_rows_close(partition->batches[t]);
+        partition->batches[t] = nullptr;
+    }
+}
+
+void partition_close(Partition *partition, const TaskSetup *setup) {
+    close_batches(partition, setup);
+    for (uint32_t t = 0; partition->out_states && t < setup->stage->terminal_count; t++) {
+        sb_memory_release(setup->memory, partition->out_states[t].cap);
+        free(partition->out_states[t].begin);
+    }
+    rejects_close(&partition->rejects);
+    free(partition->counts);
+    free(partition->outs);
+    free(partition->out_states);
+    free(partition->batches);
+    free(partition->rows);
+    free(partition);
+}
+
+void partition_reset(Partition *partition, const TaskSetup *setup) {
+    close_batches(partition, setup);
+    memset(partition->counts, 0,
+           (size_t)setup->job->step_count * SB_COUNTS * sizeof *partition->counts);
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        SbOut *out = &partition->outs[t];
+        out->at = out->state->begin;
+        out->rows = 0;
+    }
+    rejects_close(&partition->rejects);
+    partition->status = SB_STAGE_DONE;
+    partition->last = partition->stopped = partition->over = false;
+    partition->weight = INT64_MAX;
+    partition->made = partition->bytes = 0;
+    partition->failure = (SbFailure){0};
+    partition->trouble.kind = TROUBLE_NONE;
+}
+
+int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
+    SbOutState *state = out->state;
+    int64_t used = state->begin ? out->at - state->begin : 0;
+    int64_t cap = state->cap ? 2 * state->cap : OUT_BYTES_MIN;
+    while (cap < used + bytes + SB_SLACK) cap *= 2;
+    char *begin = nullptr;
+    if (sb_memory_charge(state->memory, cap - state->cap)) {
+        begin = realloc(state->begin, (size_t)cap);
+        if (!begin) sb_memory_release(state->memory, cap - state->cap);
+    }
+    if (!begin) {
+        task->failure = (SbFailure){
+            .site = UINT32_MAX, .fault = SB_FAULT_TOO_LARGE, .order = task->order};
+        return SB_FAULT_TOO_LARGE;
+    }
+    state->begin = begin;
+    state->cap = cap;
+    out->at = begin + used;
+    out->end = begin + cap - SB_SLACK;
+    return SB_OK;
+}

@@ -1,0 +1,73 @@
+// Partition: what a task hands over when it returns, the unit of commit and of memory accounting.
+#ifndef SBC_RUNTIME_PARTITION_H
+#define SBC_RUNTIME_PARTITION_H
+
+#include "runtime/breaker.h"
+#include "runtime/rejects.h"
+#include "runtime/unit.h"
+
+typedef struct SbOutState {
+    char     *begin;
+    int64_t   cap;      // Charged.
+    SbMemory *memory;
+} SbOutState;
+
+typedef struct SbTaskState SbTaskState;
+
+// The rows for each terminal that keeps an order, the
+// counts and the rejects of the rows that were judged since the task was last called. Partitions
+// of a stage are taken over in the order of (unit, ordinal): the lists that hold them keep it.
+typedef struct Partition {
+    struct Partition *next;     // In its list.
+    struct StageRun *run;       // Of the stage that makes it.
+    Unit        unit;           // All that it takes to make the partition once more.
+    SbTaskState *keeps;         // Holds the unit's text, which cannot be read again; else nullptr.
+    bool        frees;          // Nobody else needs `keeps`.
+    bool        last;           // Of its unit.
+    int64_t     begin, end;     // Cursors.
+    uint64_t    order;          // Order key of its first row.
+    uint64_t    records;        // Rejects of the unit before it.
+    int64_t     made;           // Rows of the source that were judged.
+    int32_t     status;         // SbStageStatus
+    bool        stopped;        // No terminal wants more.
+    bool        over;           // A record of it passes the limit of rejects.
+    SbFailure   failure;
+    Trouble     trouble;
+    int64_t    *counts;         // [step][SbCount]
+    SbOut      *outs;           // By terminal; sinks only.
+    SbOutState *out_states;
+    SbRows    **batches;        // By terminal; edges only.
+    int64_t    *rows;           // By terminal: rows in it.
+    int64_t    *first;          // By terminal: the number of its first row there.
+    int64_t    *quota;          // By terminal: rows that it could take...
+    int64_t    *left;           // ...and what of it is left.
+    int64_t     weight;         // Rejects that it could record: the last one ends it.
+    RejectList  rejects;
+    uint32_t    extents;        // To be written yet.
+    int64_t     bytes;          // Of outs and batches.
+} Partition;
+
+// What all tasks of a stage share.
+typedef struct TaskSetup {
+    const SbJob   *job;
+    const SbStage *stage;
+    const SbSource *source;        // nullptr for a breaker's rows.
+    Source        *files;          // The same, opened.
+    const Source  *sources;        // All of the job.
+    bool           behind;         // The input is a breaker's: rejects have no place.
+    const SbType  *row;            // Of a breaker's rows, of a range and of inline tables.
+    const void *const *params;
+    const SbTable *const *tables;
+    SbBreakerState **breakers;     // By number.
+    SbMemory      *memory;
+    int64_t        partition_bytes;  // A partition is full when it holds as many.
+    bool           wants_rows;     // Rejects need the number of their row.
+    Units         *units;
+} TaskSetup;
+
+Partition *partition_open(const TaskSetup *setup);
+void partition_close(Partition *partition, const TaskSetup *setup);
+// Makes it ready to be filled.
+void partition_reset(Partition *partition, const TaskSetup *setup);
+
+#endif

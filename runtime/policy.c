@@ -1,0 +1,337 @@
+#include "runtime/policy.h"
+
+#include <stdlib.h>
+
+// ---- the shape of the job -------------------------------------------------------------------
+
+static bool is_edge(const Engine *e, uint32_t breaker) {
+    return e->job->what->breakers[breaker].kind == SB_BREAK_EDGE;
+}
+
+static bool feeds(const SbStage *stage, uint32_t terminal) {
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        if (stage->terminals[t] == terminal) return true;
+    }
+    return false;
+}
+
+static bool needs(const SbStage *stage, uint32_t breaker) {
+    for (uint32_t n = 0; n < stage->need_count; n++) {
+        if (stage->needs[n] == breaker) return true;
+    }
+    return false;
+}
+
+static bool reads_breaker(const SbStage *stage) {
+    return stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
+}
+
+// The stages that feed a terminal, by rank: the first behind `before`; nullptr: no more.
+static StageRun *next_feeder(Engine *e, uint32_t terminal, const StageRun *before) {
+    StageRun *next = nullptr;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (!feeds(run->stage, terminal)) continue;
+        if (before && (run->stage->rank < before->stage->rank ||
+                       (run->stage->rank == before->stage->rank && s <= before->index))) {
+            continue;
+        }
+        if (!next || run->stage->rank < next->stage->rank) next = run;
+    }
+    return next;
+}
+
+// ---- turns ----------------------------------------------------------------------------------
+
+static void number_feeders(Engine *e, uint32_t terminal, uint32_t *turn);
+
+static void number_run(Engine *e, StageRun *run, uint32_t *turn) {
+    const SbStage *stage = run->stage;
+    if (run->turn != UINT32_MAX) return;
+    run->turn = UINT32_MAX - 1;
+    for (uint32_t n = 0; n < stage->need_count; n++) {
+        if (!is_edge(e, stage->needs[n])) number_feeders(e, stage->needs[n], turn);
+    }
+    for (uint32_t s = 0; stage->input == SB_INPUT_UNMATCHED && s < e->count; s++) {
+        if (needs(e->runs[s].stage, stage->input_index)) number_run(e, &e->runs[s], turn);
+    }
+    if (reads_breaker(stage)) number_feeders(e, stage->input_index, turn);
+    if (run->inputs[1].edge != SIDE_NONE) number_feeders(e, run->inputs[1].edge, turn);
+    run->turn = (*turn)++;
+}
+
+static void number_feeders(Engine *e, uint32_t terminal, uint32_t *turn) {
+    for (StageRun *run = nullptr; (run = next_feeder(e, terminal, run));) number_run(e, run, turn);
+}
+
+void policy_turns(Engine *e) {
+    uint32_t turn = 0;
+    for (uint32_t s = 0; s < e->count; s++) e->runs[s].turn = UINT32_MAX;
+    for (uint32_t sink = 0; sink < e->job->what->sink_count; sink++)
+        number_feeders(e, SB_TERMINAL_SINK | sink, &turn);
+}
+
+// ---- admission ------------------------------------------------------------------------------
+
+static bool wanted(Engine *e, const StageRun *run);
+
+// Does a stage that is not done yet want what the breaker keeps?
+static bool breaker_wanted(Engine *e, uint32_t breaker) {
+    for (uint32_t s = 0; s < e->count; s++) {
+        const StageRun *run = &e->runs[s];
+        bool uses = needs(run->stage, breaker) ||
+                    (reads_breaker(run->stage) && run->stage->input_index == breaker);
+        if (uses && wanted(e, run)) return true;
+    }
+    return false;
+}
+
+static bool edge_wanted(Engine *e, const StageRun *run, uint32_t t) {
+    const Edge *edge = &e->job->edges[run->outputs[t].edge];
+    if (stage_wants(run, t) == 0) return false;
+    for (uint32_t r = 0; r < edge->reader_count; r++) {
+        if (wanted(e, &e->runs[edge->readers[r].stage])) return true;
+    }
+    return false;
+}
+
+// Would a row that the stage makes be taken by anybody?
+static bool wanted(Engine *e, const StageRun *run) {
+    if (run->state >= RUN_OUT || run->stopped || run->dropped) return false;
+    if (run->alone) return true;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (run->outputs[t].edge != SIDE_NONE) {
+            if (edge_wanted(e, run, t)) return true;
+        } else if (terminal & SB_TERMINAL_SINK) {
+            if (run->sink_left[t] > 0) return true;
+        } else if (breaker_wanted(e, terminal)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pull(Engine *e, StageRun *run);
+
+static bool pull_feeders(Engine *e, uint32_t terminal) {
+    bool any = false;
+    for (StageRun *run = nullptr; (run = next_feeder(e, terminal, run));) any |= pull(e, run);
+    return any;
+}
+
+// The producer whose lane comes next.
+static bool pull_lane(Engine *e, uint32_t edge) {
+    for (StageRun *run = nullptr; (run = next_feeder(e, edge, run));) {
+        if (run->state < RUN_OUT) return pull(e, run);
+    }
+    return false;
+}
+
+// Makes the stage active, or what it waits for. True: something is active that was not.
+static bool pull(Engine *e, StageRun *run) {
+    const SbStage *stage = run->stage;
+    if (run->active || !wanted(e, run)) return false;
+    for (uint32_t n = 0; n < stage->need_count; n++) {
+        uint32_t breaker = stage->needs[n];
+        if (!is_edge(e, breaker) && !e->job->finished[breaker]) return pull_feeders(e, breaker);
+    }
+    bool edge = run->inputs[0].edge != SIDE_NONE;
+    if (reads_breaker(stage) && !edge && !e->job->finished[stage->input_index])
+        return pull_feeders(e, stage->input_index);
+    bool waits = false;
+    for (uint32_t s = 0; stage->input == SB_INPUT_UNMATCHED && s < e->count; s++) {
+        StageRun *probing = &e->runs[s];
+        if (!needs(probing->stage, stage->input_index) || !wanted(e, probing)) continue;
+        pull(e, probing);
+        waits = true;
+    }
+    if (waits) return true;
+    run->active = true;
+    for (int side = 0; side < 2; side++) {
+        if (run->inputs[side].edge != SIDE_NONE) pull_lane(e, run->inputs[side].edge);
+    }
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        if (run->outputs[t].edge == SIDE_NONE || run->alone) continue;
+        const Edge *out = &e->job->edges[run->outputs[t].edge];
+        for (uint32_t r = 0; r < out->reader_count; r++) pull(e, &e->runs[out->readers[r].stage]);
+    }
+    return true;
+}
+
+void policy_admit(Engine *e) {
+    for (uint32_t s = 0; s < e->count; s++) e->runs[s].active = false;
+    for (uint32_t s = 0; s < e->count; s++) {
+        if (e->runs[s].alone && pull(e, &e->runs[s])) return;
+    }
+    for (uint32_t sink = 0; !e->failed && sink < e->job->what->sink_count; sink++) {
+        for (StageRun *run = nullptr; (run = next_feeder(e, SB_TERMINAL_SINK | sink, run));) {
+            if (pull(e, run)) return;
+        }
+    }
+}
+
+// ---- faults ---------------------------------------------------------------------------------
+
+// Does the stage only make rows for `failed` and for stages behind it?
+static bool serves(const Engine *e, const StageRun *run, const StageRun *failed) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (run->outputs[t].edge == SIDE_NONE) return false;
+        const Edge *edge = &e->job->edges[run->outputs[t].edge];
+        for (uint32_t r = 0; r < edge->reader_count; r++) {
+            const StageRun *reader = &e->runs[edge->readers[r].stage];
+            bool done = reader->state == RUN_ENDED || reader->turn >= failed->turn;
+            if (!done && !serves(e, reader, failed)) return false;
+        }
+    }
+    return true;
+}
+
+// Could the stage still find a record that comes before those of the one that passed the limit?
+static bool finds_earlier(const StageRun *run, const StageRun *failed) {
+    const SbStage *stage = run->stage;
+    bool source = !reads_breaker(stage);
+    return source && stage->need_count == 0 && run->state < RUN_OUT && !run->stopped &&
+           (reads_breaker(failed->stage) || stage->input_index < failed->stage->input_index);
+}
+
+void policy_judge(Engine *e) {
+    StageRun *first = nullptr;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (run->faulted && (!first || run->turn < first->turn)) first = run;
+    }
+    if (!first || e->failed) return;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (run->turn >= first->turn || run->state == RUN_ENDED) continue;
+        bool idle = run->state == RUN_WAITING && !wanted(e, run);
+        bool done = run->state == RUN_OUT && !run->broke;
+        if (!idle && !done && !serves(e, run, first)) return;
+    }
+    e->failed = first;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (run->turn <= first->turn || run->state == RUN_ENDED) continue;
+        if (first->over && finds_earlier(run, first)) run->alone = true;
+        else run->dropped = run->stopped = true;
+    }
+}
+
+// ---- what next ------------------------------------------------------------------------------
+
+static bool edge_full(const Engine *e, uint32_t edge) {
+    return e->job->edges[edge].bytes > e->edge_bytes && !e->job->edges[edge].keeps;
+}
+
+// Does an edge hold too much for the stage to go on?
+static bool pauses(const Engine *e, const StageRun *run) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (run->outputs[t].edge != SIDE_NONE && !run->alone && edge_full(e, run->outputs[t].edge))
+            return true;
+    }
+    return false;
+}
+
+// Is there something to take, or the end to be noticed?
+static bool has_input(const Engine *e, const StageRun *run) {
+    bool ready = true, over = false;
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge == SIDE_NONE) continue;
+        Edge *edge = &e->job->edges[input->edge];
+        bool some = edge_ready(edge, input->at) > 0;
+        over |= !some && edge_over(edge, input->at);
+        ready &= some;
+    }
+    if (ready || !over) return ready;
+    // A zip has come to the end of one side: it waits for what the other one has.
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge == SIDE_NONE) continue;
+        Edge *edge = &e->job->edges[input->edge];
+        if (edge_ready(edge, input->at) == 0 && !edge_over(edge, input->at)) return false;
+    }
+    return true;
+}
+
+// What the stage's tasks could do if its edges had room.
+static Action task_action(const Engine *e, StageRun *run) {
+    Action none = {ACTION_WAIT, nullptr, 0};
+    if (run->state != RUN_OPEN || run->stopped || !run->active) return none;
+    for (uint64_t unit = run->offered; unit < run->launched; unit++) {
+        uint32_t slot = (uint32_t)(unit % run->window);
+        const Flight *flight = &run->flights[slot];
+        bool lowest = unit == run->offered && !flight->made.first;
+        if (flight->state != FLIGHT_PARKED) continue;
+        if (lowest || (run->bytes < e->edge_bytes && !flight->needs))
+            return (Action){ACTION_RESUME, run, slot};
+    }
+    bool room = run->launched == run->offered || run->bytes < e->edge_bytes;
+    bool free = run->flights[run->launched % run->window].state == FLIGHT_FREE;
+    if (run->exhausted || run->taking || !room || !free || !has_input(e, run)) return none;
+    return (Action){ACTION_TAKE, run, 0};
+}
+
+static Action hand_over(const Engine *e) {
+    if (e->write_at < e->writes.count) return (Action){ACTION_WRITE, nullptr, 0};
+    for (uint32_t s = e->count; s-- > 0;) {
+        StageRun *run = &e->runs[s];
+        if (run->state != RUN_OPEN && run->state != RUN_OUT) continue;
+        if (!run->settling && run->out.first && !run->dropped && stage_can_settle(run))
+            return (Action){ACTION_SETTLE, run, 0};
+        if (run->state != RUN_OPEN || run->stopped || run->offering) continue;
+        if (run->offered < run->launched && run->flights[run->offered % run->window].made.first)
+            return (Action){ACTION_OFFER, run, 0};
+    }
+    return (Action){ACTION_WAIT, nullptr, 0};
+}
+
+Action policy_next(Engine *e) {
+    if (e->stop) return (Action){e->busy ? ACTION_WAIT : ACTION_END, nullptr, 0};
+    Action action = hand_over(e);
+    if (action.kind != ACTION_WAIT) return action;
+    if (e->crew.fn && e->crew.next < e->crew.count) return (Action){ACTION_HELP, nullptr, 0};
+    for (uint32_t b = 0; !e->finishing && b < e->job->what->breaker_count; b++) {
+        if (e->due[b]) return (Action){ACTION_FINISH, nullptr, b};
+    }
+    for (uint32_t s = e->count; s-- > 0;) {
+        StageRun *run = &e->runs[s];
+        if (run->state == RUN_WAITING && run->active) return (Action){ACTION_OPEN, run, 0};
+        if (pauses(e, run)) continue;
+        action = task_action(e, run);
+        if (action.kind != ACTION_WAIT) return action;
+    }
+    if (e->busy > 0) return action;
+    for (uint32_t s = 0; s < e->count; s++) {
+        const StageRun *run = &e->runs[s];
+        if (run->state != RUN_WAITING && run->state != RUN_ENDED) return action;
+    }
+    return (Action){ACTION_END, nullptr, 0};
+}
+
+// A fault among rows that nobody can judge any more, because what they wait for needs the stage
+// itself: it counts as it is.
+static bool settle_fault(Engine *e) {
+    StageRun *first = nullptr;
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        bool waits = run->broke && !run->dropped && !run->alone && run->out.first;
+        if (waits && (!first || run->turn < first->turn)) first = run;
+    }
+    if (first) first->alone = true;
+    return first;
+}
+
+bool policy_relax(Engine *e) {
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (task_action(e, run).kind == ACTION_WAIT || !pauses(e, run)) continue;
+        for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+            if (run->outputs[t].edge != SIDE_NONE && edge_full(e, run->outputs[t].edge))
+                e->job->edges[run->outputs[t].edge].keeps = true;
+        }
+        return true;
+    }
+    return settle_fault(e);
+}
