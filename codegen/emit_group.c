@@ -136,7 +136,7 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
     unsigned count = 0;
     uint32_t traits = agg->fn->traits;
     if (traits & AGG_CALL)
-        args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
+        args[count++] = arg(emit_load_at(e, e->ptr, groups, offsetof(SbGroups, state), "call"));
     args[count++] = arg(state);
     if (traits & AGG_ORDER) args[count++] = arg(order);
     if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));

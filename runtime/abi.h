@@ -141,7 +141,8 @@ typedef struct SbGroups {
     uint64_t  mask;
     int64_t   count;     // Entries.
     int64_t   count_max; // Grow beyond.
-    struct SbGroupsState *state;  // Runtime's: entries, texts, memory account.
+    struct SbGroupsState *state;  // Begins with the SbCall whose memory lives as long as the table,
+                                  // for aggregate states. The rest is the runtime's.
 } SbGroups;
 
 enum : uint64_t { SB_SLOT_ADDRESS = (UINT64_C(1) << 48) - 1 };
@@ -455,8 +456,6 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
 int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
-// The call context whose memory lives as long as the table: for aggregate states.
-SbCall *sb_groups_call(SbGroups *groups);
 
 // A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the
 // limit.

@@ -47,8 +47,6 @@ void sb_groups_close(SbGroups *groups) {
     *groups = (SbGroups){0};
 }
 
-SbCall *sb_groups_call(SbGroups *groups) { return &groups->state->call; }
-
 static void put(SbGroups *groups, const SbEntry *entry) {
     uint64_t at = entry->hash & groups->mask;
     while (groups->slots[at]) at = (at + 1) & groups->mask;

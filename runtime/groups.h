@@ -6,14 +6,17 @@
 #include "runtime/rows.h"
 
 struct SbGroupsState {
+    SbCall  call;       // Memory of aggregate states; first, as SbGroups says.
     SbRows  rows;       // The entries in the order of insertion, and their long texts.
-    SbCall  call;       // Memory of aggregate states.
     int64_t slot_bytes; // Charged for the slots.
 };
 
 // Nonzero: over the limit; nothing is left behind.
 int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory);
 void    sb_groups_close(SbGroups *groups);
+
+static_assert(offsetof(struct SbGroupsState, call) == 0, "generated code relies on it");
+static inline SbCall *sb_groups_call(SbGroups *groups) { return &groups->state->call; }
 
 // Gives the slots back: no group is looked for any more.
 void sb_groups_seal(SbGroups *groups);

@@ -39,16 +39,19 @@ enum { SB_WINDOW_LOWEST = -80 };
 int32_t sb_exact_add_any(SbCall *call, SbExactSum *sum, double x);
 
 // A normal float whose last bit is worth 2^shift units of the window, 0 <= shift <= 62, is added
-// here. The two words are shifted apart: a 128-bit shift would also provide for larger ones.
+// here, and so is zero, without a branch: columns mix both. The two words are shifted apart: a
+// 128-bit shift would also provide for larger ones.
 static inline int32_t sb_exact_add(SbCall *call, SbExactSum *sum, double x) {
     int64_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
+    const bool zero = (uint64_t)bits << 1 == 0;
     uint64_t shift = ((uint64_t)bits >> 52 & 0x7ff) - (1075 + SB_WINDOW_LOWEST);
+    shift = __builtin_unpredictable(zero) ? 0 : shift;
     if (__builtin_expect(shift <= 62, 1)) {
         int64_t sign = bits >> 63;
         int64_t lead = INT64_C(1) << 52;
         int64_t size = (bits & (lead - 1)) | lead;
-        size = (size ^ sign) - sign;
+        size = __builtin_unpredictable(zero) ? 0 : (size ^ sign) - sign;
         uint64_t high = (uint64_t)(size >> 1 >> (shift ^ 63));
         __int128 term = (__int128)((unsigned __int128)high << 64 | (uint64_t)size << shift), total;
         if (__builtin_expect(!__builtin_add_overflow(sum->window, term, &total), 1)) {
@@ -56,9 +59,6 @@ static inline int32_t sb_exact_add(SbCall *call, SbExactSum *sum, double x) {
             sum->count++;
             return SB_OK;
         }
-    } else if (x == 0) {
-        sum->count++;
-        return SB_OK;
     }
     return sb_exact_add_any(call, sum, x);
 }

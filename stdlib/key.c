@@ -10,11 +10,15 @@ static inline uint64_t load8(const char *ptr) {
     return word;
 }
 
-// The low `bytes` bytes of a word; all of it from 8 on, none up to 0.
+// The low `bytes` bytes of a word; all of it from 8 on, none up to 0. A mask is looked up: texts
+// come in all lengths, and a branch would be guessed wrong.
 static inline uint64_t low_bytes(uint64_t word, int64_t bytes) {
-    if (bytes >= 8) return word;
-    if (bytes <= 0) return 0;
-    return word & ~(~UINT64_C(0) << (8 * bytes));
+    static const uint64_t kept[9] = {
+        0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+        UINT64_MAX,
+    };
+    bytes = bytes < 0 ? 0 : bytes;
+    return word & kept[bytes > 8 ? 8 : bytes];
 }
 
 bool sb_str_equal(SbStr a, SbStr b) {

@@ -60,27 +60,34 @@ int32_t sb_read_u64(const char *ptr, int64_t len, uint64_t *out) {
 // one division rounds correctly (Clinger 1990). Of these at most 7 digits stand behind the point;
 // then rounding to double first and to float next gives the same float as rounding once, since no
 // quotient that is not a midpoint of floats itself lies within 2^-48 of one, relatively.
+//
+// No branch depends on the sign, on the length or on where the point stands: they come in no order.
 [[gnu::always_inline]] static inline bool read_short_float(const char *ptr, int64_t len, char point,
                                                            double *value) {
-    static const double tens[8] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+    static const double powers[2][8] = {  // By sign and byte of the point in the word.
+        {1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1e0},
+        {-1e7, -1e6, -1e5, -1e4, -1e3, -1e2, -1e1, -1e0},
+    };
     uint64_t minus = *ptr == '-';
     uint64_t count = (uint64_t)len - minus;
     if (!LIKELY(count - 1 < 8)) return false;
     uint64_t word = sb_digits_load(ptr + minus) << (64 - 8 * count);
-    uint64_t wrong = sb_digits_wrong(word);
-    unsigned fraction = 0;
-    if (LIKELY(wrong != 0)) {
-        // The only wrong character must be the point. Drop it: what stands before moves up.
-        unsigned at = (unsigned)__builtin_ctzll(wrong) - 7;
-        uint64_t upto = wrong ^ (wrong - 1);
-        bool one_point = (wrong & (wrong - 1)) == 0 &&
-                         (uint8_t)(word >> at) == (uint8_t)(point ^ '0');
-        if (!LIKELY(one_point && count > 1)) return false;
-        word = (word & ~upto) | ((word & (upto >> 8)) << 8);
-        fraction = 7 - at / 8;
+    // Points, and what else is no digit, have this bit.
+    uint64_t points = word & 0x1010101010101010, wrong = 0;
+    unsigned at = 56;  // Of the point's byte; without one, as if it stood behind the last digit.
+    if (LIKELY(points != 0)) {
+        if (!LIKELY(count > 1)) return false;
+        at = (unsigned)__builtin_ctzll(points) - 4;
+        word ^= (uint64_t)(uint8_t)(point ^ '0') << at;
+        wrong = word >> at & 0xff;  // It was another character.
+        uint64_t before = word & ((UINT64_C(1) << at) - 1);
+        wrong |= sb_digits_wrong(word);
+        word = (word ^ before) | before << 8;  // What stands before the point moves up.
+    } else {
+        wrong = sb_digits_wrong(word);
     }
-    double digits = (double)(int64_t)sb_digits_value(word) / tens[fraction];
-    *value = minus ? -digits : digits;
+    if (!LIKELY(wrong == 0)) return false;
+    *value = (double)(int64_t)sb_digits_value(word) / powers[minus][at / 8];
     return true;
 }
 
