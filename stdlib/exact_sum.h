@@ -44,14 +44,13 @@ int32_t sb_exact_add_any(SbCall *call, SbExactSum *sum, double x);
 static inline int32_t sb_exact_add(SbCall *call, SbExactSum *sum, double x) {
     int64_t bits;
     __builtin_memcpy(&bits, &x, sizeof bits);
-    const bool zero = (uint64_t)bits << 1 == 0;
+    const uint64_t some = (uint64_t)bits << 1 != 0;  // Else zero: no leading bit, no shift.
     uint64_t shift = ((uint64_t)bits >> 52 & 0x7ff) - (1075 + SB_WINDOW_LOWEST);
-    shift = __builtin_unpredictable(zero) ? 0 : shift;
+    shift &= -some;
     if (__builtin_expect(shift <= 62, 1)) {
         int64_t sign = bits >> 63;
-        int64_t lead = INT64_C(1) << 52;
-        int64_t size = (bits & (lead - 1)) | lead;
-        size = __builtin_unpredictable(zero) ? 0 : (size ^ sign) - sign;
+        int64_t size = (bits & ((INT64_C(1) << 52) - 1)) | (int64_t)(some << 52);
+        size = (size ^ sign) - sign;
         uint64_t high = (uint64_t)(size >> 1 >> (shift ^ 63));
         __int128 term = (__int128)((unsigned __int128)high << 64 | (uint64_t)size << shift), total;
         if (__builtin_expect(!__builtin_add_overflow(sum->window, term, &total), 1)) {

@@ -148,15 +148,16 @@ static inline const char *take_value(SbCall *call, const char *at, const char *e
 static bool matches(SbJsonForm *form, SbCall *call, const char *line, int64_t len) {
     const char *at = line, *const end = line + len;
     const char *starts[SB_JSON_FORM_PARTS + 1];  // Of the texts.
+    SbJsonSlot unread;
     for (uint32_t i = 0; i < form->shape->count; i++) form->slots[i] = (SbJsonSlot){};
     for (uint32_t i = 0; i < form->count; i++) {
         const SbJsonFormPart *part = &form->parts[i];
         if (end - at <= part->len || !same(at, part->text, part->len)) return false;
         starts[i] = at;
-        SbJsonSlot slot;
-        at = take_value(call, at + part->len, end, &slot);
+        // In place: a slot that was just filled byte by byte is copied slowly.
+        SbJsonSlot *slot = part->slot == NO_SLOT ? &unread : &form->slots[part->slot];
+        at = take_value(call, at + part->len, end, slot);
         if (!at) return false;
-        if (part->slot != NO_SLOT) form->slots[part->slot] = slot;
     }
     starts[form->count] = at;
     if (end - at != form->tail.len || !same(at, form->tail.ptr, form->tail.len)) return false;

@@ -124,25 +124,25 @@ int32_t sb_json_compact(SbCall *call, const SbJsonSlot *slot, SbStr *out) {
 
 // ---- values by type --------------------------------------------------------------------------
 
-// What a checked value at `at` is.
-static SbJsonSlot slot_at(const char *at, const char *end) {
-    SbJsonSlot slot = {.ptr = at, .whole = 1};
+// Fills the slot of a checked value at `at`. In place: a slot that was just filled byte by byte is
+// copied slowly.
+static void fill_slot(SbJsonSlot *slot, const char *at, const char *end) {
+    *slot = (SbJsonSlot){.ptr = at, .whole = 1};
     switch (*at) {
     case '"':
-        slot.kind = SB_JSON_STRING;
-        slot.len = sb_json_string_skip(at, &slot.escapes) - at;
-        return slot;
-    case '{': slot.kind = SB_JSON_OBJECT; break;
-    case '[': slot.kind = SB_JSON_ARRAY; break;
-    case 'n': slot.kind = SB_JSON_NULL; break;
-    case 't': slot.kind = SB_JSON_TRUE; break;
-    case 'f': slot.kind = SB_JSON_FALSE; break;
-    default: slot.kind = SB_JSON_NUMBER;
+        slot->kind = SB_JSON_STRING;
+        slot->len = sb_json_string_skip(at, &slot->escapes) - at;
+        return;
+    case '{': slot->kind = SB_JSON_OBJECT; break;
+    case '[': slot->kind = SB_JSON_ARRAY; break;
+    case 'n': slot->kind = SB_JSON_NULL; break;
+    case 't': slot->kind = SB_JSON_TRUE; break;
+    case 'f': slot->kind = SB_JSON_FALSE; break;
+    default: slot->kind = SB_JSON_NUMBER;
     }
-    slot.len = sb_json_value_end(at, end) - at;
-    for (int64_t i = 0; slot.kind == SB_JSON_NUMBER && i < slot.len; i++)
-        if (at[i] == '.' || (at[i] | 0x20) == 'e') slot.whole = 0;
-    return slot;
+    slot->len = sb_json_value_end(at, end) - at;
+    for (int64_t i = 0; slot->kind == SB_JSON_NUMBER && i < slot->len; i++)
+        if (at[i] == '.' || (at[i] | 0x20) == 'e') slot->whole = 0;
 }
 
 static int32_t read_integer(const SbType *type, const SbJsonSlot *slot, void *out) {
@@ -214,7 +214,8 @@ static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slo
     if (!elem) return SB_FAULT_TOO_LARGE;
     *out = (SbList){elem, count};
     for (const char *at = first; *at != ']'; elem += size) {
-        SbJsonSlot inner = slot_at(at, end);
+        SbJsonSlot inner;
+        fill_slot(&inner, at, end);
         int32_t status = sb_json_value(call, (SbJsonAs){type->elem, as->zone}, &inner, elem);
         if (status) return status;
         at = sb_json_space(at + inner.len, end);
@@ -223,48 +224,72 @@ static int32_t read_list(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slo
     return SB_OK;
 }
 
-// The field of this key (a string), or -1.
-static int32_t find_field(SbCall *call, const SbType *type, const SbJsonSlot *key, int64_t *field) {
+// The field of this name, or -1.
+static inline int64_t find_name(const SbType *type, SbStr name) {
+    const uint64_t head = sb_json_head_at(name);
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const SbStr wanted = type->fields[i].name;
+        if (wanted.len != name.len || sb_json_head_at(wanted) != head) continue;
+        if (name.len <= 8 || memcmp(wanted.ptr, name.ptr, (size_t)name.len) == 0) return i;
+    }
+    return -1;
+}
+
+// The field of a key (with its quotes) that has escapes, or -1.
+static int32_t find_escaped(SbCall *call, const SbType *type, SbStr quoted, int64_t *field) {
+    const SbJsonSlot key = {quoted.ptr, quoted.len, .kind = SB_JSON_STRING, .escapes = 1};
     SbStr name;
     *field = -1;
-    int32_t status = sb_json_string(call, key, &name);
+    int32_t status = sb_json_string(call, &key, &name);
     // A key with half of a surrogate pair is no field's.
     if (status) return status == SB_FAULT_LONE_SURROGATE ? SB_OK : status;
-    for (uint32_t i = 0; i < type->field_count; i++) {
-        SbStr wanted = type->fields[i].name;
-        if (wanted.len != name.len) continue;
-        if (memcmp(wanted.ptr, name.ptr, (size_t)name.len) == 0) *field = i;
+    *field = find_name(type, name);
+    return SB_OK;
+}
+
+// Finds the members that are fields.
+static int32_t find_members(SbCall *call, const SbType *type, const SbJsonSlot *slot,
+                            SbJsonSlot *slots) {
+    const char *end = slot->ptr + slot->len;
+    for (const char *at = sb_json_space(slot->ptr + 1, end); *at != '}';) {
+        const char *key = at;
+        uint8_t escapes = 0;
+        at = sb_json_string_skip(at, &escapes);
+        int64_t field = find_name(type, (SbStr){key + 1, at - key - 2});
+        if (escapes) {
+            int32_t status = find_escaped(call, type, (SbStr){key, at - key}, &field);
+            if (status) return status;
+        }
+        at = sb_json_space(sb_json_space(at, end) + 1, end);  // Over the colon.
+        if (field < 0) {
+            at = sb_json_value_end(at, end);
+        } else {
+            if (slots[field].kind != SB_JSON_MISSING) return SB_FAULT_DUPLICATE_KEY;
+            fill_slot(&slots[field], at, end);
+            at += slots[field].len;
+        }
+        at = sb_json_space(at, end);
+        if (*at == ',') at = sb_json_space(at + 1, end);
     }
     return SB_OK;
 }
 
 static int32_t read_struct(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, char *out) {
+    enum { HERE = 8 };
     const SbType *type = as->type;
     if (slot->kind != SB_JSON_OBJECT) return SB_FAULT_JSON_TYPE;
-    SbJsonSlot *slots = sb_alloc(call, (int64_t)sizeof *slots * type->field_count);
+    SbJsonSlot here[HERE], *slots = here;
+    if (type->field_count > HERE)
+        slots = sb_alloc(call, (int64_t)sizeof *slots * type->field_count);
     if (!slots) return SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < type->field_count; i++) slots[i] = (SbJsonSlot){};
-    const char *end = slot->ptr + slot->len;
-    for (const char *at = sb_json_space(slot->ptr + 1, end); *at != '}';) {
-        const SbJsonSlot key = slot_at(at, end);
-        int64_t field;
-        int32_t status = find_field(call, type, &key, &field);
-        if (status) return status;
-        at = sb_json_space(sb_json_space(at + key.len, end) + 1, end);  // Over the colon.
-        SbJsonSlot inner = slot_at(at, end);
-        at = sb_json_space(at + inner.len, end);
-        if (*at == ',') at = sb_json_space(at + 1, end);
-        if (field < 0) continue;
-        if (slots[field].kind != SB_JSON_MISSING) return SB_FAULT_DUPLICATE_KEY;
-        slots[field] = inner;
-    }
-    for (uint32_t i = 0; i < type->field_count; i++) {
+    int32_t status = find_members(call, type, slot, slots);
+    for (uint32_t i = 0; i < type->field_count && !status; i++) {
         const SbField *field = &type->fields[i];
-        int32_t status = sb_json_value(call, (SbJsonAs){field->type, as->zone}, &slots[i],
-                                       out + field->offset);
-        if (status) return status;
+        status = sb_json_value(call, (SbJsonAs){field->type, as->zone}, &slots[i],
+                               out + field->offset);
     }
-    return SB_OK;
+    return status;
 }
 
 static int32_t read_base(SbCall *call, const SbJsonAs *as, const SbJsonSlot *slot, void *out) {

@@ -220,9 +220,7 @@ static inline const char *skip_value(Reader *reader, const char *at, SbJsonSlot 
 // The wanted key of this spelling, or -1. Looks from *guess on: keys come in the same order mostly.
 static inline int64_t find_key(const SbJsonShape *shape, SbStr name, uint32_t *guess) {
     if (!(shape->lengths >> (name.len < 63 ? name.len : 63) & 1)) return -1;
-    uint64_t head;
-    memcpy(&head, name.ptr, 8);
-    if (name.len < 8) head &= ((uint64_t)1 << (8 * name.len)) - 1;
+    const uint64_t head = sb_json_head_at(name);
     uint32_t at = *guess;
     for (uint32_t tried = 0; tried < shape->count; tried++) {
         if (at >= shape->count) at = 0;

@@ -42,6 +42,13 @@ static inline const char *sb_json_string_end(const char *at) {
     return sb_json_string_skip(at, &escapes);
 }
 
+// As sb_json_head, of a name with SB_SLACK readable bytes behind it.
+static inline uint64_t sb_json_head_at(SbStr name) {
+    uint64_t head;
+    __builtin_memcpy(&head, name.ptr, sizeof head);
+    return name.len < 8 ? head & ((UINT64_C(1) << (8 * name.len)) - 1) : head;
+}
+
 // Behind the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
 const char *sb_json_value_end(const char *at, const char *end);
 
