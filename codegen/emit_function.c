@@ -71,5 +71,6 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x) {
         return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),
                        LLVMBuildExtractValue(e->b, pair, 1, ""), 0};
     }
-    return (Value){.a = emit_call(e, symbol, emit_type(e, base), args, count)};
+    Val result = emit_call(e, symbol, emit_type(e, base), args, count);
+    return (Value){.a = e->lanes ? emit_hot(e, result) : result};
 }

@@ -254,7 +254,7 @@ static void read_traits(Reader *reader, Decl *decl) {
         {"fallible", FN_FALLIBLE, AGG_FALLIBLE}, {"call", FN_CALL, AGG_CALL},
         {"typed", FN_TYPED, AGG_TYPED},          {"random", FN_RANDOM, 0},
         {"costly", FN_COSTLY, 0},                {"order", 0, AGG_ORDER},
-        {"nulls", 0, AGG_NULLS},                 {"columns", 0, AGG_COLUMNS},
+        {"nulls", 0, AGG_NULLS},                 {"columns", FN_COLUMNS, AGG_COLUMNS},
     };
     skip_spaces(reader);
     while (reader->at < reader->line_end && !reader->failed) {
@@ -268,8 +268,9 @@ static void read_traits(Reader *reader, Decl *decl) {
             if (decl->aggregate) decl->agg.traits |= bit;
             else decl->fn.traits |= bit;
         }
-        if (!found) fail(reader, decl->aggregate ? "call, typed, order, nulls, columns or fallible"
-                                                 : "fallible, call, typed, random or costly");
+        if (!found)
+            fail(reader, decl->aggregate ? "call, typed, order, nulls, columns or fallible"
+                                         : "fallible, call, typed, random, columns or costly");
         skip_spaces(reader);
     }
 }

@@ -51,6 +51,7 @@ typedef enum FnTrait : uint32_t {
     FN_RANDOM   = 1u << 6,  // Takes the row's identity (u64) before its own arguments.
     FN_COSTLY   = 1u << 7,  // Not worth computing twice.
     FN_OUT      = 1u << 8,  // The result is of type T: returned through `out` with SB_OK.
+    FN_COLUMNS  = 1u << 9,  // So little code without a branch that column loops take it in.
 } FnTrait;
 
 // What values an integer result may have.

@@ -73,7 +73,7 @@ static const char *why_not_node(const Search *search, const Expr *x) {
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
         return first == type || (is_plain_number(first) && is_plain_number(type)) ? nullptr
                                                                                   : because_call;
-    case EXPR_CALL: return because_call;
+    case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
     case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:
         return because_width;

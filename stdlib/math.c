@@ -7,6 +7,7 @@
 double sb_floor(double x) { return __builtin_floor(x); }
 double sb_ceil(double x) { return __builtin_ceil(x); }
 double sb_trunc(double x) { return __builtin_trunc(x); }
+double sb_sqrt(double x) { return __builtin_sqrt(x); }
 bool sb_is_nan(double x) { return x != x; }
 bool sb_is_finite(double x) { return __builtin_fabs(x) < (double)__builtin_inff(); }
 

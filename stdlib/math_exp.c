@@ -219,8 +219,6 @@ double sb_pow(double x, double y) {
     return sign * exp_pair(sb_pair_fast(product.high, product.low + log.low * y));
 }
 
-double sb_sqrt(double x) { return __builtin_sqrt(x); }
-
 // Newton's step for t^3 = x from a good t, with t^3 as a pair.
 double sb_cbrt(double x) {
     if (x == 0 || x != x || __builtin_fabs(x) == INF) return x;
