@@ -58,7 +58,8 @@ static bool reject_file(SbTaskState *state, uint32_t number) {
     uint32_t step = setup->source->step;
     RejectFacts facts = {
         .place = {.source = setup->files->number, .file = number, .step = step, .path = path,
-                  .site = UINT32_MAX, .fails = setup->source->fails,
+                  .site = UINT32_MAX, .fails = setup->source->fails, .has_place = true,
+                  .length = setup->files->files[number].size,
                   .fault = SB_FAULT_ROW_TOO_LONG},
         .raw = path, .raw_len = (int64_t)strlen(path),
     };

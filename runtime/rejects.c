@@ -214,8 +214,8 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
     fprintf(file, "error[%s]: %.*s\n", info->code, (int)reject->message_len, reject->message);
     if (reject->path && !reject->behind) {
         fprintf(file, "  --> %s", reject->path);
-        if (reject->line > 0) fprintf(file, ":%lld", (long long)reject->line);
-        if (reject->has_place) fprintf(file, ", byte %lld", (long long)reject->offset);
+        if (reject->line > 0)
+            fprintf(file, ":%lld, byte %lld", (long long)reject->line, (long long)reject->offset);
         fputc('\n', file);
     }
     Text shown = {0};

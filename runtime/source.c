@@ -1,6 +1,8 @@
 #include "runtime/source.h"
 
 #include "runtime/options.h"
+#include "runtime/rejects.h"
+#include "stdlib/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +29,24 @@ typedef struct Header {
 static void header_close(Header *header) {
     free(header->names);
     free(header->text);
+}
+
+// What is wrong with a header's row; SB_OK: nothing.
+static int32_t header_fault(const SbCsvDialect *dialect, const char *text, int64_t len) {
+    const char quote = dialect->quote;
+    for (int64_t at = 0; quote != 0 && at < len; at++) {
+        bool open = text[at] == quote;
+        for (at += open; open && at < len; at++) {
+            if (text[at] != quote) continue;
+            open = at + 1 < len && text[at + 1] == quote;
+            at += open;
+            if (!open && at + 1 < len && text[at + 1] != dialect->delimiter)
+                return SB_FAULT_BAD_QUOTE;
+        }
+        if (open) return SB_FAULT_OPEN_QUOTE;
+        while (at < len && text[at] != dialect->delimiter) at++;
+    }
+    return sb_utf8_valid(text, len) ? SB_OK : SB_FAULT_BAD_UTF8;
 }
 
 // Splits one row into names.
@@ -135,6 +155,13 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     file->begin_lines = source_count_lines(text, end);
     if (end > at && text[end - 1] == '\n') end--;
     if (end > at && text[end - 1] == '\r') end--;
+    int32_t fault = header_fault(&source->dialect, text + at, end - at);
+    if (fault) {
+        trouble_set(trouble, TROUBLE_HEADER, "the header of '%s' is damaged: %s", file->path,
+                    rejects_fault_text(fault));
+        trouble_fix(trouble, "correct the first row of the file");
+        return false;
+    }
     Header header = {0};
     bool good = header_split(&header, &source->dialect, text + at, end - at)
                     ? header_map(source, file, &header, trouble)

@@ -138,6 +138,8 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry 
     Text row = {0};
     if (setup->files && setup->files->what->format == SB_FILES) {
         SbStr path = files_path(setup->files, entry, &facts.place.file);
+        facts.place.has_place = true;
+        facts.place.length = setup->files->files[facts.place.file].size;
         facts.place.source = setup->files->number;
         facts.place.path = path.ptr;
         facts.raw = path.ptr;

@@ -16,7 +16,8 @@ static const struct Layer {
     {"frontend/", {"ir/", nullptr}},
     // The interpreter shares the scalar library, and the scratch memory that it allocates from.
     {"codegen/reference/",
-     {"codegen/", "ir/", "stdlib/", "runtime/abi.h", "runtime/faults.def", "runtime/scratch.h"}},
+     {"codegen/", "ir/", "stdlib/", "runtime/abi.h", "runtime/faults.def", "runtime/troubles.def",
+      "runtime/scratch.h"}},
     {"codegen/", {"ir/", "stdlib/", "runtime/abi.h", nullptr}},
     {"runtime/", {"stdlib/", nullptr}},
     {"stdlib/", {"runtime/abi.h", nullptr}},

@@ -81,7 +81,11 @@ static bool add_paths(Job *job, Paths *paths, Text path) {
         bool root = path.len && path.at[0] == '/';
         match(paths, root ? TEXT("/") : (Text){0}, (Text){path.at + root, path.len - root});
     }
-    if (paths->count == before) job_fail(job, 1, "no file matches '%.*s'", TEXT_ARG(path));
+    if (paths->count == before && is_folder(name))
+        job_fail(job, JOB_NO_MATCH, "the folder '%s' holds no files", name);
+    else if (paths->count == before && !is_glob(path))
+        job_fail(job, JOB_NO_MATCH, "cannot open '%s': %s", name, strerror(ENOENT));
+    else if (paths->count == before) job_fail(job, JOB_NO_MATCH, "no file matches '%s'", name);
     return paths->count > before;
 }
 
@@ -124,7 +128,7 @@ static bool read_all(Job *job, Text path, Bytes *out) {
     bool is_stdin = text_is(path, "-");
     FILE *file = is_stdin ? stdin : fopen(text_c(job->arena, path), "rb");
     if (!file) {
-        job_fail(job, 1, "cannot read '%.*s': %s", TEXT_ARG(path), strerror(errno));
+        job_fail(job, JOB_OPEN_SOURCE, "cannot open '%.*s': %s", TEXT_ARG(path), strerror(errno));
         return false;
     }
     for (size_t got; (got = fread(bytes_room(out, CHUNK_BYTES), 1, CHUNK_BYTES, file)) > 0;)
@@ -132,7 +136,8 @@ static bool read_all(Job *job, Text path, Bytes *out) {
     bool failed = ferror(file);
     int error = errno;
     if (!is_stdin) fclose(file);
-    if (failed) job_fail(job, 1, "cannot read '%.*s': %s", TEXT_ARG(path), strerror(error));
+    if (failed)
+        job_fail(job, JOB_READ_SOURCE, "cannot read '%.*s': %s", TEXT_ARG(path), strerror(error));
     return !failed;
 }
 
@@ -204,7 +209,8 @@ bool file_load(Job *job, Text path, Text *text) {
     else if (ends_with(path, ".lz4")) good = unlz4_all(&raw, &plain);
     else packed = false;
     if (good < raw.len)
-        job_fail(job, 1, "'%.*s' is cut short or damaged at byte %zu", TEXT_ARG(path), good);
+        job_fail(job, JOB_COMPRESSED, "'%.*s' is cut short or damaged at byte %zu",
+                 TEXT_ARG(path), good);
     const Bytes *bytes = packed ? &plain : &raw;
     // Strings may be read beyond their end.
     char *copy = arena_alloc(job->arena, bytes->len + SB_SLACK, 1);

@@ -25,15 +25,36 @@ void job_close(Job *job) {
     text_buf_free(&job->error);
 }
 
-void job_fail(Job *job, int exit_code, const char *message, ...) {
+static const struct {
+    const char *code;
+    int         exit_code;
+    const char *fix;
+} troubles[] = {
+#define TROUBLE(name, code, exit, title, fix) {code, exit, fix},
+#include "runtime/troubles.def"
+#undef TROUBLE
+};
+
+void job_fail(Job *job, JobTrouble kind, const char *message, ...) {
     if (job->exit_code) return;  // The first failure is the one to tell.
     va_list args;
     va_start(args, message);
-    text_buf_add(&job->error, TEXT("error: "));
+    text_buf_format(&job->error, "error[%s]: ", troubles[kind].code);
     text_buf_formatv(&job->error, message, args);
+    va_end(args);
+    job->fix_at = job->error.len;
+    text_buf_format(&job->error, "\n  = fix: %s\n", troubles[kind].fix);
+    job->exit_code = troubles[kind].exit_code;
+}
+
+void job_fix(Job *job, const char *fix, ...) {
+    va_list args;
+    va_start(args, fix);
+    job->error.len = job->fix_at;
+    text_buf_add(&job->error, TEXT("\n  = fix: "));
+    text_buf_formatv(&job->error, fix, args);
     text_buf_char(&job->error, '\n');
     va_end(args);
-    job->exit_code = exit_code;
 }
 
 bool job_setting(Job *job, ExprId id, Value *out) {

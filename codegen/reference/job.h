@@ -78,6 +78,7 @@ typedef struct Job {
     uint64_t places;          // Numbers rejects as they come.
     int      exit_code;       // Not 0: the job failed; `error` says why.
     TextBuf  error;
+    size_t   fix_at;         // In `error`: where the fix begins.
 } Job;
 
 // Makes a job of a graph; params must be set before anything runs.
@@ -90,9 +91,17 @@ void job_want(Job *job, OpId op);
 // Row `i` of an operator, or null behind its last one (or when the job failed).
 Row *job_row(Job *job, OpId op, size_t i);
 
-// Ends the job with a message (printf, without "error: ").
-void job_fail(Job *job, int exit_code, const char *message, ...)
+typedef enum JobTrouble {
+#define TROUBLE(name, code, exit, title, fix) JOB_##name,
+#include "runtime/troubles.def"
+#undef TROUBLE
+} JobTrouble;
+
+// Ends the job with a message (printf, without its code) and the fix of its kind.
+void job_fail(Job *job, JobTrouble kind, const char *message, ...)
     __attribute__((format(printf, 3, 4)));
+// Another fix than that of the kind, for the message that was just given.
+void job_fix(Job *job, const char *fix, ...) __attribute__((format(printf, 2, 3)));
 
 // The value of an expression over parameters; false after failing the job.
 bool job_setting(Job *job, ExprId id, Value *out);
@@ -154,6 +163,7 @@ void rejects_judge(Job *job);
 void rejects_print(const Job *job, TextBuf *buf, Format format);
 
 const char *fault_code(int32_t status);
+const char *fault_message(int32_t status);
 Text        figure(Arena *arena, int64_t number);  // With commas between thousands; summary.c.
 
 // ---- outputs ----------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ static const struct {
 
 const char *fault_code(int32_t status) { return faults[status - SB_FAULT_FIRST].code; }
 
+const char *fault_message(int32_t status) { return faults[status - SB_FAULT_FIRST].message; }
+
 // The first bytes of a text, not cutting a character.
 static Text cut(Text text, size_t bytes) {
     if (text.len <= bytes) return text;

@@ -27,8 +27,7 @@ static void set_reject_limit(Job *job, Text value) {
     if (share) options->share = strtod(number, &end) / 100;
     else options->rows = strtoll(number, &end, 10);
     if (end == number || *end != (share ? '%' : 0) || *number == '-')
-        job_fail(job, 2, "--reject-limit takes a number of rows or a share like 0.1%%, not '%s'",
-                 number);
+        job_fail(job, JOB_USAGE, "--reject-limit=%s: '%s' is no limit", number, number);
 }
 
 static void set_param(Job *job, uint32_t index, Text text) {
@@ -39,8 +38,8 @@ static void set_param(Job *job, uint32_t index, Text text) {
     Value value;
     int32_t status = value_read(job->arena, scalar, text, (ReadOptions){.point = '.'}, &value);
     if (status) {
-        job_fail(job, 2, "--%.*s: '%.*s' is no %.*s", TEXT_ARG(param->name), TEXT_ARG(text),
-                 TEXT_ARG(type_text(job->arena, scalar)));
+        job_fail(job, JOB_PARAM_VALUE, "--%.*s: '%.*s' is no %.*s", TEXT_ARG(param->name),
+                 TEXT_ARG(text), TEXT_ARG(type_text(job->arena, scalar)));
         return;
     }
     if (!list) {
@@ -58,7 +57,7 @@ static void set_option(Job *job, const char *arg, bool *given) {
     Text text = text_of(arg);
     const char *equals = memchr(text.at, '=', text.len);
     if (!text_starts(text, TEXT("--"))) {
-        job_fail(job, 2, "'%s' is no option: options begin with --", arg);
+        job_fail(job, JOB_USAGE, "'%s' is no option: options begin with --", arg);
         return;
     }
     Text name = {text.at + 2, (equals ? (size_t)(equals - text.at) : text.len) - 2};
@@ -74,7 +73,7 @@ static void set_option(Job *job, const char *arg, bool *given) {
     if (text_is(name, "overwrite")) job->options.overwrite = true;
     else if (text_is(name, "rejects")) job->options.rejects = value;
     else if (text_is(name, "reject-limit")) set_reject_limit(job, value);
-    else if (!is_ignored(name)) job_fail(job, 2, "there is no option '%s'", arg);
+    else if (!is_ignored(name)) job_fail(job, JOB_UNKNOWN_OPTION, "there is no option '%s'", arg);
 }
 
 static void set_defaults(Job *job) {
@@ -88,8 +87,8 @@ static void check_params(Job *job, const bool *given) {
     for (uint32_t i = 0; i < job->graph->param_count; i++) {
         const Param *param = &job->graph->params[i];
         if (expr_is_none(param->value) && !given[i])
-            job_fail(job, 2, "the parameter '%.*s' must be given: --%.*s=VALUE",
-                     TEXT_ARG(param->name), TEXT_ARG(param->name));
+            job_fail(job, JOB_PARAM_MISSING, "the parameter --%.*s must be given",
+                     TEXT_ARG(param->name));
     }
 }
 

@@ -86,9 +86,14 @@ static void csv_open(Source *source) {
     if (!op->options.csv.header) return;
     cursor->field_count = 0;
     bool found = csv_next(cursor, &header);
-    if (found && header.status) {
-        job_fail(source->job, 1, "the header of '%.*s' is damaged: %s", TEXT_ARG(path),
-                 fault_code(header.status));
+    if (!found) {
+        job_fail(source->job, JOB_HEADER, "'%.*s' is empty: it has no header", TEXT_ARG(path));
+        return;
+    }
+    if (header.status) {
+        job_fail(source->job, JOB_HEADER, "the header of '%.*s' is damaged: %s", TEXT_ARG(path),
+                 fault_message(header.status));
+        job_fix(source->job, "correct the first row of the file");
         return;
     }
     cursor->field_count = header.field_count;
@@ -96,8 +101,9 @@ static void csv_open(Source *source) {
         size_t times;
         int64_t field = header_field(&header, op->columns[c].name, &times);
         if (times != 1) {
-            job_fail(source->job, 1, "'%.*s' has %s column '%.*s'", TEXT_ARG(path),
-                     times ? "more than one" : "no", TEXT_ARG(op->columns[c].name));
+            job_fail(source->job, JOB_HEADER, "'%.*s' has %s '%.*s'", TEXT_ARG(path),
+                     times ? "two columns" : "no column", TEXT_ARG(op->columns[c].name));
+            if (times) job_fix(source->job, "rename one of them in the file's header");
             return;
         }
         source->field_of[c] = (uint32_t)field;

@@ -82,9 +82,9 @@ static void check_path(Job *job, Text path) {
     const char *name = text_c(job->arena, path);
     struct stat st;
     if (text_is(path, "-") || job->options.overwrite || stat(name, &st) != 0) return;
-    if (!S_ISDIR(st.st_mode)) job_fail(job, 2, "'%s' exists: give --overwrite to replace it", name);
+    if (!S_ISDIR(st.st_mode)) job_fail(job, JOB_OUTPUT_EXISTS, "'%s' exists", name);
     else if (folder_has_files(name))
-        job_fail(job, 2, "'%s' is not empty: give --overwrite to replace it", name);
+        job_fail(job, JOB_OUTPUT_EXISTS, "the folder '%s' is not empty", name);
 }
 
 // The path of the rejects file; at null: there is none.
@@ -113,7 +113,7 @@ void sinks_check(Job *job) {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < i; k++) {
             if (text_eq(paths[i], paths[k]))
-                job_fail(job, 2, "'%.*s' is written twice", TEXT_ARG(paths[i]));
+                job_fail(job, JOB_SAME_PATH, "'%.*s' is written twice", TEXT_ARG(paths[i]));
         }
     }
 }
@@ -125,7 +125,7 @@ static bool make_parents(Job *job, const char *path) {
     for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = 0;
         if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            job_fail(job, 3, "cannot make folder '%s': %s", copy, strerror(errno));
+            job_fail(job, JOB_WRITE, "cannot make folder '%s': %s", copy, strerror(errno));
         *slash = '/';
     }
     free(copy);
@@ -188,7 +188,7 @@ static void write_file(Job *job, Text path, Text text) {
     if (file) good = fclose(file) == 0 && good;
     text_buf_free(&packed);
     if (good && rename(temporary.at, name) == 0) return;
-    job_fail(job, 3, "cannot write '%s': %s", name, strerror(errno));
+    job_fail(job, JOB_WRITE, "cannot write '%s': %s", name, strerror(errno));
     remove(temporary.at);
 }
 

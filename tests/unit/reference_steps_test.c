@@ -399,7 +399,7 @@ static void limits_of_rejects_fail_at_the_first_too_many(void) {
         {"--reject-limit=3", 0, ""},
         {"--reject-limit=50%", 1, "   = 3 rows rejected, the limit is 50%\n"},
         {"--reject-limit=60%", 0, ""},
-        {"--reject-limit=x", 2, "--reject-limit takes a number"},
+        {"--reject-limit=x", 2, "--reject-limit=x: 'x' is no limit"},
     };
     for (size_t i = 0; i < countof(cases); i++) {
         Flow flow = flow_new();
