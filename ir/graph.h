@@ -236,6 +236,7 @@ typedef struct Graph {
     Param     *params;   size_t param_count, param_cap;
     Text      *files;    size_t file_count, file_cap;  // Source file names, by Span.file.
     RejectsSink rejects;
+    bool       reads_known;  // Pass reads has run: which columns are `unread` is known.
     // Hash index over exprs that graph_expr shares nodes by: number + 1, 0 is free. Private.
     uint32_t  *index;    size_t index_count, index_cap;
 } Graph;

@@ -126,7 +126,8 @@ static Text row_as_json(Job *job, const Row *row) {
     bool first = true;
     text_buf_char(&buf, '{');
     for (uint32_t c = 0; c < node->op->column_count; c++) {
-        if (node->op->columns[c].hidden || node->op->columns[c].unread) continue;
+        Column column = node->op->columns[c];
+        if (column.hidden || column.unread || !node->needed[c]) continue;
         if (!first) text_buf_char(&buf, ',');
         first = false;
         json_print_string(&buf, node->op->columns[c].name);
