@@ -243,6 +243,7 @@ const stdlib: []const []const u8 = &.{
     "generic.c",
     "csv_cut.c",
     "identity.c",
+    "integer.c",
     "key.c",
     "sink_field.c",
     "csv_index.c",

@@ -1,4 +1,4 @@
-// Condition: null_if, greatest, least.
+// Condition: null_if, clamp, greatest, least.
 #include "stdlib/condition.h"
 
 #include "stdlib/generic.h"
@@ -12,6 +12,11 @@ static int32_t give(const SbType *type, const void *x, void *out) {
 
 int32_t sb_null_if(const SbType *type, const void *x, const void *y, void *out) {
     return sb_compare(type, x, y) == 0 ? SB_NULL : give(type, x, out);
+}
+
+int32_t sb_clamp(const SbType *type, const void *x, const void *low, const void *high, void *out) {
+    if (sb_compare(type, x, low) < 0) return give(type, low, out);
+    return give(type, sb_compare(type, x, high) > 0 ? high : x, out);
 }
 
 int32_t sb_greatest(const SbType *type, const void *x, const void *y, void *out) {

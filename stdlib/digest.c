@@ -194,6 +194,27 @@ static void md5_block(uint32_t *state, const char *block) {
     state[0] += a, state[1] += b, state[2] += c, state[3] += d;
 }
 
+static void sha1_block(uint32_t *state, const char *block) {
+    // 2^30 times the square roots of 2, 3, 5 and 10.
+    static const uint32_t roots[4] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};
+    uint32_t w[80], v[5];
+    for (int i = 0; i < 16; i++) w[i] = big_endian(load32(block + 4 * i));
+    for (int i = 16; i < 80; i++)
+        w[i] = rotate32(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+    memcpy(v, state, sizeof v);
+    for (int i = 0; i < 80; i++) {
+        uint32_t b = v[1], c = v[2], d = v[3];
+        uint32_t mix = i < 20                ? (b & c) | (~b & d)
+                       : i >= 40 && i < 60 ? (b & c) | (b & d) | (c & d)
+                                             : b ^ c ^ d;
+        uint32_t sum = rotate32(v[0], 5) + mix + v[4] + roots[i / 20] + w[i];
+        memmove(v + 1, v, 4 * sizeof *v);
+        v[0] = sum;
+        v[2] = rotate32(b, 30);
+    }
+    for (int i = 0; i < 5; i++) state[i] += v[i];
+}
+
 static void sha256_block(uint32_t *state, const char *block) {
     static const uint32_t roots[64] = {
         // Fractions of the cube roots of the first 64 primes.
@@ -260,6 +281,12 @@ static int32_t digest(SbCall *call, Digest *how, SbStr s, SbStr *out) {
 
 int32_t sb_md5(SbCall *call, SbStr s, SbStr *out) {
     Digest how = {md5_block, {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476}, 4, false};
+    return digest(call, &how, s, out);
+}
+
+int32_t sb_sha1(SbCall *call, SbStr s, SbStr *out) {
+    Digest how = {sha1_block,
+                  {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0}, 5, true};
     return digest(call, &how, s, out);
 }
 

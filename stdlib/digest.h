@@ -6,7 +6,8 @@
 //            (0x7ff8000000000000); decimals: the unscaled value as 128 bits and the scale as one
 //            byte; lists and structs: the hashes of the elements one after the other, the hash of
 //            a null being 0.
-//   md5      RFC 1321          sha256  FIPS 180-4         crc32  IEEE 802.3, as in zlib and gzip
+//   md5      RFC 1321          sha1, sha256  FIPS 180-4
+//   crc32    IEEE 802.3, as in zlib and gzip
 #ifndef SBC_STDLIB_DIGEST_H
 #define SBC_STDLIB_DIGEST_H
 
@@ -22,6 +23,7 @@ int32_t sb_hash_any(SbCall *call, const SbType *type, const void *x, uint64_t *o
 
 int64_t sb_crc32(SbStr s);
 int32_t sb_md5(SbCall *call, SbStr s, SbStr *out);     // Lower-case hexadecimal digits.
+int32_t sb_sha1(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_sha256(SbCall *call, SbStr s, SbStr *out);
 
 #endif

@@ -228,15 +228,24 @@ int32_t sb_json_keys(SbCall *call, SbStr json, SbList *out) {
     return SB_OK;
 }
 
-int32_t sb_json_items(SbCall *call, SbStr json, SbList *out) {
+// The elements of a list, or the values of a struct.
+static int32_t children(SbCall *call, SbStr json, bool object, SbList *out) {
     Walk walk;
-    if (!walk_open(&walk, json) || walk.object) return wrong_kind(call, json);
+    if (!walk_open(&walk, json) || walk.object != object) return wrong_kind(call, json);
     SbBuild build = {.call = call};
     while (walk_next(&walk)) {
         if (!sb_build_str(&build, walk.value)) return SB_FAULT_TOO_LARGE;
     }
     *out = sb_build_list(&build, sizeof(SbStr));
     return SB_OK;
+}
+
+int32_t sb_json_items(SbCall *call, SbStr json, SbList *out) {
+    return children(call, json, false, out);
+}
+
+int32_t sb_json_values(SbCall *call, SbStr json, SbList *out) {
+    return children(call, json, true, out);
 }
 
 int32_t sb_json_parse(SbCall *call, SbStr text, SbStr *out) {

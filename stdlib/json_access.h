@@ -18,6 +18,7 @@ int32_t sb_json_kind(SbCall *call, SbStr json, SbStr *out);
 int32_t sb_json_len(SbCall *call, SbStr json, int64_t *out);
 int32_t sb_json_keys(SbCall *call, SbStr json, SbList *out);
 int32_t sb_json_items(SbCall *call, SbStr json, SbList *out);
+int32_t sb_json_values(SbCall *call, SbStr json, SbList *out);
 int32_t sb_json_parse(SbCall *call, SbStr text, SbStr *out);
 int32_t sb_json_of(SbCall *call, const SbType *type, const void *x, SbStr *out);
 

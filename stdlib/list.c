@@ -175,6 +175,40 @@ int32_t sb_list_concat(SbCall *call, const SbType *type, SbList xs, SbList ys, S
     return SB_OK;
 }
 
+// The distinct elements of xs that are in ys, or that are not: a table of the positions in ys.
+static int32_t pick(SbCall *call, const SbType *type, SbList xs, SbList ys, bool wanted,
+                    SbList *out) {
+    int64_t slots = 16, kept = 0, size = type->elem->size;
+    while (slots < ys.len * 2) slots *= 2;
+    int64_t *table = sb_alloc(call, slots * (int64_t)sizeof *table);
+    int32_t status = sb_list_distinct(call, type, xs, &xs);
+    if (!table || status) return SB_FAULT_TOO_LARGE;
+    memset(table, 0, (size_t)slots * sizeof *table);
+    for (int64_t i = 0; i < ys.len; i++) {
+        uint64_t at = sb_hash_value(0, type->elem, element(type, ys, i)) & (uint64_t)(slots - 1);
+        while (table[at]) at = (at + 1) & (uint64_t)(slots - 1);
+        table[at] = i + 1;
+    }
+    char *copy = (char *)xs.ptr;  // The list of distinct elements is our own.
+    for (int64_t i = 0; i < xs.len; i++) {
+        const char *x = element(type, xs, i);
+        uint64_t at = sb_hash_value(0, type->elem, x) & (uint64_t)(slots - 1);
+        while (table[at] && sb_compare(type->elem, element(type, ys, table[at] - 1), x) != 0)
+            at = (at + 1) & (uint64_t)(slots - 1);
+        if ((table[at] != 0) == wanted) memmove(copy + kept++ * size, x, (size_t)size);
+    }
+    *out = (SbList){copy, kept};
+    return SB_OK;
+}
+
+int32_t sb_list_intersect(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out) {
+    return pick(call, type, xs, ys, true, out);
+}
+
+int32_t sb_list_except(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out) {
+    return pick(call, type, xs, ys, false, out);
+}
+
 int32_t sb_sequence(SbCall *call, int64_t begin, int64_t end, SbList *out) {
     enum : uint64_t { LEN_MAX = 1 << 28 };
     uint64_t len = end > begin ? (uint64_t)end - (uint64_t)begin : 0;

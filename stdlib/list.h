@@ -26,6 +26,8 @@ int32_t sb_list_sort_desc(SbCall *call, const SbType *type, SbList xs, SbList *o
 int32_t sb_list_reverse(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *out);
 int32_t sb_list_concat(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
+int32_t sb_list_intersect(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
+int32_t sb_list_except(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out);
 int32_t sb_sequence(SbCall *call, int64_t begin, int64_t end, SbList *out);
 
 // Of numbers. The sum of floats is exact, rounded once; of integers it faults beyond i64.

@@ -8,7 +8,10 @@ double sb_floor(double x) { return __builtin_floor(x); }
 double sb_ceil(double x) { return __builtin_ceil(x); }
 double sb_trunc(double x) { return __builtin_trunc(x); }
 double sb_sqrt(double x) { return __builtin_sqrt(x); }
+double sb_round_even(double x) { return __builtin_rint(x); }
+double sb_pi(void) { return 0x1.921fb54442d18p+1; }
 bool sb_is_nan(double x) { return x != x; }
+bool sb_is_inf(double x) { return __builtin_isinf(x); }
 bool sb_is_finite(double x) { return __builtin_fabs(x) < (double)__builtin_inff(); }
 
 // x - trunc(x) is exact, so the half is met exactly.

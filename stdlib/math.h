@@ -44,6 +44,10 @@ SbDecimal sb_trunc_decimal(const SbType *type, SbDecimal x);
 int32_t sb_round_whole_decimal(const SbType *type, SbDecimal x, SbDecimal *out);
 bool sb_is_nan(double x);
 bool sb_is_finite(double x);
+bool sb_is_inf(double x);
+double sb_round_even(double x);
+double sb_log_base(double x, double base);
+double sb_pi(void);
 
 int32_t sb_abs_i64(int64_t x, int64_t *out);
 int64_t sb_sign_i64(int64_t x);
@@ -52,6 +56,18 @@ double sb_sign_f64(double x);
 SbDecimal sb_abs_decimal(SbDecimal x);
 int64_t sb_sign_decimal(SbDecimal x);
 int32_t sb_gcd(int64_t a, int64_t b, int64_t *out);
+int32_t sb_lcm(int64_t a, int64_t b, int64_t *out);
+int32_t sb_floor_div_i64(int64_t a, int64_t b, int64_t *out);
+int32_t sb_floor_mod_i64(int64_t a, int64_t b, int64_t *out);
+int32_t sb_parse_int(SbStr s, int64_t base, int64_t *out);
+uint64_t sb_bit_and(uint64_t a, uint64_t b);
+uint64_t sb_bit_or(uint64_t a, uint64_t b);
+uint64_t sb_bit_xor(uint64_t a, uint64_t b);
+uint64_t sb_bit_not(uint64_t x);
+int64_t sb_bit_count(uint64_t x);
+int32_t sb_shift_left(uint64_t x, int64_t bits, uint64_t *out);  // Bits fall off.
+int32_t sb_shift_right_i64(int64_t x, int64_t bits, int64_t *out);
+int32_t sb_shift_right_u64(uint64_t x, int64_t bits, uint64_t *out);
 int32_t sb_pow_i64(int64_t base, int64_t exponent, int64_t *out);
 
 // Of two values; nan is greatest, as in sort.

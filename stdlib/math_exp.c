@@ -170,6 +170,11 @@ double sb_log10(double x) {
     return log.high + log.low;
 }
 
+double sb_log_base(double x, double base) {
+    if (base == 2) return sb_log2(x);
+    return base == 10 ? sb_log10(x) : sb_log(x) / sb_log(base);
+}
+
 double sb_log1p(double x) {
     double special;
     if (__builtin_fabs(x) < 0x1p-54) return x;

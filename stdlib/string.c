@@ -75,6 +75,21 @@ int32_t sb_last_index_of(SbStr s, SbStr part, int64_t *out) {
     return SB_NULL;
 }
 
+int32_t sb_split_part(SbStr s, SbStr separator, int64_t index, SbStr *out) {
+    if (!separator.len) return SB_FAULT_BAD_ARGUMENT;
+    if (index < 0) index += sb_count_of(s, separator) + 1;
+    if (index < 0) return SB_NULL;
+    int64_t begin = 0, end;
+    for (;; index--) {
+        end = sb_find_bytes(s, separator, begin);
+        if (index == 0 || end < 0) break;
+        begin = end + separator.len;
+    }
+    if (index) return SB_NULL;
+    *out = (SbStr){s.ptr + begin, (end < 0 ? s.len : end) - begin};
+    return SB_OK;
+}
+
 int64_t sb_count_of(SbStr s, SbStr part) {
     int64_t count = 0;
     if (!part.len) return 0;

@@ -32,6 +32,7 @@ SbStr sb_basename(SbStr path);
 SbStr sb_dirname(SbStr path);
 SbStr sb_extension(SbStr path);
 SbStr sb_stem(SbStr path);
+int32_t sb_split_part(SbStr s, SbStr separator, int64_t index, SbStr *out);
 int32_t sb_char_code(SbStr s, int64_t *out);
 int32_t sb_str_of_bytes(SbStr bytes, SbStr *out);
 SbStr sb_bytes_of_str(SbStr s);
@@ -86,6 +87,7 @@ int32_t sb_upper(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_lower(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_title(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_capitalize(SbCall *call, SbStr s, SbStr *out);
+int32_t sb_strip_accents(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_nfc(SbCall *call, SbStr s, SbStr *out);
 int32_t sb_nfkc(SbCall *call, SbStr s, SbStr *out);
 

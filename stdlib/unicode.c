@@ -103,6 +103,10 @@ static int32_t normal_form(SbCall *call, SbStr s, int options, SbStr *out) {
     return SB_OK;
 }
 
+int32_t sb_strip_accents(SbCall *call, SbStr s, SbStr *out) {
+    return normal_form(call, s, UTF8PROC_STRIPMARK, out);
+}
+
 int32_t sb_nfc(SbCall *call, SbStr s, SbStr *out) { return normal_form(call, s, 0, out); }
 
 int32_t sb_nfkc(SbCall *call, SbStr s, SbStr *out) {

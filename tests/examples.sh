@@ -52,6 +52,13 @@ judge() {
     passed=$((passed + count - wrong))
 }
 
+# A declaration without an example is a failure too.
+awk '/^(fn|agg) / { if (head != "" && !shown) print head; head = $0; shown = 0 }
+     /^ +example / { shown = 1 }
+     END { if (!shown) print head }' stdlib/functions.decl >"$work/bare"
+sed 's/^/examples: none for /' "$work/bare" >&2
+failed=$((failed + $(wc -l <"$work/bare")))
+
 judge reference
 judge compiled
 echo "examples: $passed passed, $failed failed, 0 skipped"
