@@ -100,6 +100,11 @@ static const char *agg_symbol(Emit *e, const Agg *agg, const char *what) {
     return text_c(e->arena, text_format(e->arena, "%.*s_%s", TEXT_ARG(agg->fn->symbol), what));
 }
 
+// What the table's memory is taken from: the state begins with its SbCall.
+static Arg groups_call(Emit *e, Val groups) {
+    return arg(emit_load_at(e, e->ptr, groups, offsetof(SbGroups, state), "call"));
+}
+
 typedef struct AggRow {    // What one aggregate needs of the row, judged before any state changes.
     Val   where;           // i1 or null.
     Value args[2];
@@ -136,7 +141,7 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
     unsigned count = 0;
     uint32_t traits = agg->fn->traits;
     if (traits & AGG_CALL)
-        args[count++] = arg(emit_load_at(e, e->ptr, groups, offsetof(SbGroups, state), "call"));
+        args[count++] = groups_call(e, groups);
     args[count++] = arg(state);
     if (traits & AGG_ORDER) args[count++] = arg(order);
     if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));
@@ -288,7 +293,7 @@ void terminal_add_column(Emit *e, uint32_t terminal, uint32_t index, Val entry,
     Arg args[8];
     unsigned count = 0;
     bool called = agg->fn && agg->fn->traits & AGG_CALL;
-    if (called) args[count++] = arg(emit_callv(e, "sb_groups_call", e->ptr, arg(groups)));
+    if (called) args[count++] = groups_call(e, groups);
     args[count++] = arg(emit_offset(e, entry, breaker->state_offsets[index]));
     args[count++] = arg(column->values ? column->values : null);
     args[count++] = arg(column->counts ? column->counts : null);
