@@ -125,24 +125,11 @@ Value columns_load(Emit *e, Frame *frame, uint32_t column) {
     return value;
 }
 
-// The places of the rows that are kept, in order; a loop without a branch for each.
+// The places of the rows that are kept, in order: u16.
 static Val emit_places(Emit *e, ColumnEmit *c, Val count) {
-    Val kept = kept_lane(e, c)->values;
-    Val places = emit_alloca(e, LLVMArrayType2(e->i16, COLUMN_ROWS), "places");
-    Block from = emit_here(e), head = emit_block(e, "place"), end = emit_block(e, "placed");
-    emit_jump(e, head);
-    emit_at(e, head);
-    Val i = emit_phi(e, e->i64, "i"), found = emit_phi(e, e->i64, "found");
-    emit_phi_add(i, emit_i64(e, 0), from);
-    emit_phi_add(found, emit_i64(e, 0), from);
-    emit_store(e, LLVMBuildTrunc(e->b, i, e->i16, ""), emit_index(e, e->i16, places, found));
-    Val keeps = LLVMBuildZExt(e->b, emit_load(e, e->i8, emit_index(e, e->i8, kept, i), ""), e->i64,
-                              "");
-    Val next = LLVMBuildAdd(e->b, i, emit_i64(e, 1), "");
-    emit_phi_add(found, LLVMBuildAdd(e->b, found, keeps, ""), head);
-    emit_phi_add(i, next, head);
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, next, count, ""), head, end);
-    emit_at(e, end);
+    Val places = emit_alloca(e, LLVMArrayType2(e->i16, COLUMN_ROWS + SB_PLACES_SPARE), "places");
+    emit_callv(e, "sb_column_places", e->type_void, arg(kept_lane(e, c)->values), arg(count),
+               arg(places));
     return places;
 }
 

@@ -70,6 +70,10 @@ int32_t sb_all_end(const uint8_t *state, bool *out);
 // row i counts, else 0; null: all do. Decimals come in 64 bits.
 enum { SB_COLUMN_ROWS = 1024 };
 
+// The places i with counts[i] = 1, in order. Up to SB_PLACES_SPARE more than there are are written.
+enum { SB_PLACES_SPARE = 8 };
+void sb_column_places(const uint8_t *counts, int64_t rows, uint16_t *places);
+
 #define COLUMN(name, State, X)                                                                    \
     void name##_column(State *state, const X *values, const uint8_t *counts, int64_t rows);
 #define CALLED_COLUMN(name, State, X)                                                             \

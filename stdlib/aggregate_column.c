@@ -9,6 +9,13 @@
 // Checks for undefined behaviour in each turn would leave no loop to vectorise.
 #pragma clang attribute push(__attribute__((no_sanitize("undefined"))), apply_to = function)
 
+enum { LANES = 8 };
+typedef double   Floats __attribute__((ext_vector_type(LANES)));
+typedef uint64_t Words __attribute__((ext_vector_type(LANES)));
+typedef uint8_t  Bytes __attribute__((ext_vector_type(LANES)));
+typedef uint16_t Places __attribute__((ext_vector_type(LANES)));
+static_assert(SB_PLACES_SPARE == LANES);
+
 static inline bool counted(const uint8_t *counts, int64_t i) { return !counts || counts[i]; }
 
 static int64_t count_rows(const uint8_t *counts, int64_t rows) {
@@ -20,6 +27,43 @@ static int64_t count_rows(const uint8_t *counts, int64_t rows) {
 
 void sb_count_column(int64_t *state, const void *, const uint8_t *counts, int64_t rows) {
     *state += count_rows(counts, rows);
+}
+
+// ---- places -------------------------------------------------------------------------------------
+
+// Eight bytes of 0 or 1 as the bits of one: the product adds each, shifted to its place at the top.
+static uint8_t bits_of(const uint8_t *counts) {
+    uint64_t bytes;
+    __builtin_memcpy(&bytes, counts, sizeof bytes);
+    return (uint8_t)((bytes * 0x0102040810204080) >> 56);
+}
+
+// By bits: the places of the bits that are set, a byte each, the lowest first.
+#define BIT(bits, at) ((bits) >> (at) & 1)
+#define BELOW(bits, at) ((uint64_t)__builtin_popcount((bits) & ((1 << (at)) - 1)))
+#define ONE(bits, at) (BIT(bits, at) ? (uint64_t)(at) << 8 * BELOW(bits, at) : 0)
+#define ENTRY(bits)                                                                                \
+    (ONE(bits, 1) | ONE(bits, 2) | ONE(bits, 3) | ONE(bits, 4) | ONE(bits, 5) | ONE(bits, 6) |     \
+     ONE(bits, 7))
+#define FOUR(bits) ENTRY(bits), ENTRY((bits) + 1), ENTRY((bits) + 2), ENTRY((bits) + 3)
+#define SIXTEEN(bits) FOUR(bits), FOUR((bits) + 4), FOUR((bits) + 8), FOUR((bits) + 12)
+#define MANY(bits) SIXTEEN(bits), SIXTEEN((bits) + 16), SIXTEEN((bits) + 32), SIXTEEN((bits) + 48)
+static const uint64_t set_places[256] = {MANY(0), MANY(64), MANY(128), MANY(192)};
+
+void sb_column_places(const uint8_t *counts, int64_t rows, uint16_t *places) {
+    int64_t at = 0;
+    for (; at + LANES <= rows; at += LANES) {
+        uint8_t bits = bits_of(counts + at);
+        Bytes set;
+        __builtin_memcpy(&set, &set_places[bits], sizeof set);
+        Places found = __builtin_convertvector(set, Places) + (uint16_t)at;
+        __builtin_memcpy(places, &found, sizeof found);
+        places += __builtin_popcount(bits);
+    }
+    for (; at < rows; at++) {
+        *places = (uint16_t)at;
+        places += counts[at];
+    }
 }
 
 // ---- integers -----------------------------------------------------------------------------------
@@ -92,11 +136,6 @@ void sb_sum_decimal_column(SbDecimalSum *state, const int64_t *values, const uin
 // something behind even then span more than 2^28; they are added one by one.
 enum { PIECE_BITS = 40, PIECE_EXPONENT_MIN = -900, PIECE_EXPONENT_MAX = 950 };
 static_assert(SB_COLUMN_ROWS <= 1 << (52 - PIECE_BITS));
-
-enum { LANES = 8 };
-typedef double   Floats __attribute__((ext_vector_type(LANES)));
-typedef uint64_t Words __attribute__((ext_vector_type(LANES)));
-typedef uint8_t  Bytes __attribute__((ext_vector_type(LANES)));
 
 static const Words SIGN = 0x8000000000000000;
 

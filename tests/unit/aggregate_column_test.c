@@ -202,10 +202,22 @@ static void bools(void) {
     }
 }
 
+static void places(void) {
+    Rows rows;
+    uint16_t found[SB_COLUMN_ROWS + SB_PLACES_SPARE];
+    for (int round = 0; round < 1000; round++) {
+        make_rows(&rows, round);
+        sb_column_places(rows.bytes, rows.rows, found);
+        int64_t count = 0;
+        for (int64_t i = 0; i < rows.rows; i++)
+            if (rows.bytes[i]) CHECK(found[count++] == i);
+    }
+}
+
 static const UnitTest TESTS[] = {
     {"float_sums", float_sums},     {"float_extremes", float_extremes},
     {"integer_sums", integer_sums}, {"integer_extremes", integer_extremes},
-    {"bools", bools},
+    {"bools", bools},               {"places", places},
 };
 
 UNIT_MAIN("aggregate_column", TESTS)
