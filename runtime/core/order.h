@@ -9,6 +9,10 @@
 // that its consumer's outputs can reach. What a task makes of the item is put in front of the item's
 // marks, and brings marks of its own; when the task ends, the marks of the item go. All of it
 // takes time in the number of edges below and in nothing else.
+//
+// Below a union an edge has regions, one for each way from a source: all rows of the left input stand
+// in front of those of the right one. A region ends with a mark that goes when its source has no
+// more units.
 #ifndef SBC_RUNTIME_CORE_ORDER_H
 #define SBC_RUNTIME_CORE_ORDER_H
 
@@ -26,6 +30,7 @@ typedef struct Node {
     uint32_t item;
     EdgeId   edge;
     NodeKind kind;
+    uint8_t  region;        // Its number on the edge.
 } Node;
 
 // The edges below one edge, each path once, parents first.
@@ -35,6 +40,13 @@ typedef struct Tree {
     uint8_t count;
 } Tree;
 
+// Where the regions end that the units of a source fill, one for each edge of its tree.
+typedef struct Ends {
+    NodeId  nodes[TREE_MAX];    // The ring's head for the last region of an edge.
+    uint8_t regions[TREE_MAX];
+    uint64_t before;            // Sources, as bits, all of whose rows stand before its own.
+} Ends;
+
 typedef struct Order {
     Node    *nodes;
     uint32_t node_max, node_count;   // node_count: of those ever used.
@@ -42,6 +54,7 @@ typedef struct Order {
     NodeId   heads[EDGES_MAX];       // The ring of each edge begins and ends here.
     Tree     trees[EDGES_MAX];       // Below each edge.
     Tree     roots[STAGES_MAX];      // Below a source: of its units.
+    Ends     ends[STAGES_MAX];
 } Order;
 
 // `nodes` is the caller's room for `node_max` nodes. False: the plan has too many paths.
@@ -50,8 +63,10 @@ bool order_init(Order *order, const CorePlan *plan, Node *nodes, uint32_t node_m
 // Nodes that an item on an edge takes, its own included.
 uint32_t order_cost(const Order *order, EdgeId edge);
 
-// The marks of a unit of a source, behind all that is there. Returns the first.
+// The marks of a unit of a source, behind all that is there of its region. Returns the first.
 NodeId order_unit(Order *order, StageId source);
+// The source has no more units.
+void   order_source_end(Order *order, StageId source);
 
 // An item on output `output` of the stage that works on what has `marks` (of tree `tree`): its own
 // node, which is in front of those marks, in *node; returns the first of its own marks.

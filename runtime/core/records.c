@@ -2,6 +2,7 @@
 
 bool item_before(const Item *a, const Item *b) {
     if (a->input != b->input) return a->input < b->input;
+    if (a->region != b->region) return a->region < b->region;
     if (a->unit != b->unit) return a->unit < b->unit;
     uint8_t depth = a->depth < b->depth ? a->depth : b->depth;
     for (uint8_t i = 0; i < depth; i++)

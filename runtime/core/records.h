@@ -26,7 +26,8 @@ typedef struct Item {
     // from the source to here.
     uint32_t  unit;
     uint32_t  path[DEPTH_MAX];
-    uint8_t   depth, input;     // `input`: of its stage, the edge on which it came.
+    uint8_t   depth, input;     // `input`: of its stage, the edge on which it came;
+    uint8_t   region;           // of that edge.
     NodeId    node, marks;
     ItemId    child, sibling;   // In the heap of ready or paused work of the stage.
     TaskId    task;             // Of a taken or paused one.

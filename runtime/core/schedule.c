@@ -34,6 +34,7 @@ struct Schedule {
     TaskId     task_unused;
     uint32_t   tasks_live, items_live;
     int64_t    now, timer;
+    uint64_t   exhausted;       // Sources all of whose units were launched, as bits.
     bool       ended;
     Action    *actions;
     uint32_t   action_max, action_count;
@@ -208,6 +209,8 @@ static bool is_first(const Schedule *s, const Item *item) {
         TaskId first = s->stages[item->stage.i].first;
         return !first.i || s->tasks[first.i].item.i == (uint32_t)(item - s->items);
     }
+    for (uint8_t i = 0; i < item->input; i++)
+        if (order_first(&s->order, stage->inputs[i]).i) return false;
     return order_first(&s->order, stage->inputs[item->input]).i == item->node.i;
 }
 
@@ -234,6 +237,7 @@ static bool has_work(Schedule *s, StageId stage) {
     if (state->paused.root.i) return true;
     if (described->kind == STAGE_SOURCE) {
         if (state->unit_next == described->units) return false;
+        if (s->order.ends[stage.i].before & ~s->exhausted) return false;
         int64_t when = s->policy == POLICY_PESSIMISTIC
                            ? s->now : pacing_when(&s->pacing, &s->plan, stage, s->now);
         if (when > s->now && (s->timer <= s->now || when < s->timer)) s->timer = when;
@@ -307,7 +311,10 @@ static bool launch_unit(Schedule *s, StageId stage) {
                                    .bytes = described->unit_bytes});
     if (!launch_item(s, stage, id)) return item_free(s, id), false;
     s->items[id.i].marks = order_unit(&s->order, stage);
-    state->unit_next++;
+    if (++state->unit_next == described->units) {
+        order_source_end(&s->order, stage);
+        s->exhausted |= 1ull << stage.i;
+    }
     pacing_admit(&s->pacing, stage, described->unit_bytes);
     return true;
 }
@@ -362,6 +369,7 @@ static void hand_over(Schedule *s, const Task *task, PartId part, int64_t bytes)
         ItemId id = item_new(s, item);
         OrderPlace place = order_output(&s->order, tree, from.marks, o, id.i);
         s->items[id.i].node = place.node;
+        s->items[id.i].region = s->order.nodes[place.node.i].region;
         s->items[id.i].marks = place.marks;
         heap_push(s->items, &state_of(s, to)->ready, id);
         state_of(s, to)->ready_count++;

@@ -28,12 +28,13 @@ typedef struct Workload {
 
 typedef struct SimPart {
     uint32_t unused;            // Next of the free list.
+    StageId  source;
     uint32_t unit;
     int64_t  row, rows;
 } SimPart;
 
 typedef struct SimTask {
-    StageId  stage;
+    StageId  stage, source;
     uint32_t unit;
     int64_t  row, rows, done;   // Of its input, from the start of the unit.
     int64_t  segment, busy;     // Rows that it works on now, nanoseconds that they take.
@@ -55,8 +56,9 @@ typedef struct Sim {
     size_t    heap_count, heap_max;
     uint64_t  steps, numbers;
     int64_t   now;
-    uint32_t  unit[STAGES_MAX]; // What each sink is to take next.
-    int64_t   row[STAGES_MAX], rows_done;
+    StageId   source[STAGES_MAX];   // What each sink is to take next: row `row` of a unit.
+    uint32_t  unit[STAGES_MAX];
+    int64_t   row[STAGES_MAX], rows[STAGES_MAX];  // rows: that it took.
     uint64_t  random;
     uint32_t  part_count, part_unused;
     bool      ended;
@@ -143,17 +145,27 @@ static void compute(Sim *sim, TaskId id) {
     push(sim, (Pending){.at = sim->now + task->busy, .task = id});
 }
 
+// Sources come one after the other, their units too, and all rows of a unit.
+static void sink_takes(Sim *sim, uint16_t s, const SimPart *part) {
+    if (part->source.i != sim->source[s].i) {
+        uint32_t units = sim->load->plan.stages[sim->source[s].i].units;
+        if (part->source.i < sim->source[s].i || sim->unit[s] != units) fail(sim, "a source too early");
+        sim->source[s] = part->source, sim->unit[s] = 0;
+    }
+    if (part->unit != sim->unit[s] || part->row != sim->row[s]) fail(sim, "rows out of order");
+    sim->row[s] += part->rows, sim->rows[s] += part->rows;
+    if (sim->row[s] == sim->load->work[part->source.i].unit_rows) sim->unit[s]++, sim->row[s] = 0;
+}
+
 static void launched(Sim *sim, const Action *action) {
     SimTask *task = &sim->tasks[action->task.i];
     const SimPart *part = &sim->parts[action->data];
     *task = (SimTask){.stage = action->stage, .unit = action->unit};
+    task->source = action->of_unit ? action->stage : part->source;
     if (action->of_unit) task->rows = sim->load->work[action->stage.i].unit_rows;
     else task->row = part->row, task->rows = part->rows;
     if (sim->load->plan.stages[action->stage.i].kind == STAGE_SINK) {
-        uint16_t s = action->stage.i;
-        if (task->unit != sim->unit[s] || task->row != sim->row[s]) fail(sim, "rows out of order");
-        sim->row[s] += task->rows, sim->rows_done += task->rows;
-        if (sim->row[s] == sim->load->work[0].unit_rows) sim->unit[s]++, sim->row[s] = 0;
+        sink_takes(sim, action->stage.i, part);
     }
     compute(sim, action->task);
 }
@@ -189,7 +201,7 @@ static void happen(Sim *sim, TaskId id) {
         if (last) step(sim, (Event){.kind = EVENT_DONE, .task = id, .busy = busy});
         return;
     }
-    SimPart part = {.unit = task->unit, .row = task->row + task->done - task->segment,
+    SimPart part = {.source = task->source, .unit = task->unit, .row = task->row + task->done - task->segment,
                     .rows = task->segment};
     step(sim, (Event){.kind = EVENT_OUTPUT, .task = id, .bytes = task->segment * work->row_bytes,
                       .data = part_new(sim, part), .busy = busy, .last = last});
@@ -223,49 +235,54 @@ static void m1(Workload *load, int64_t memory) {
     memcpy(load->work, work, sizeof work);
 }
 
-// A chain of stages, some of which feed a sink of their own beside the next stage.
+static StageId add_stage(Workload *load, uint64_t *random, StageKind kind) {
+    CorePlan *plan = &load->plan;
+    StageId id = {plan->stage_count++};
+    CoreStage *stage = &plan->stages[id.i];
+    stage->name = "stage";
+    stage->kind = kind;
+    stage->demand[between(random, 0, plan->resource_count - 1)] =
+        (uint32_t)between(random, 1, 4) * WHOLE / 4;
+    stage->concurrency = (uint32_t)between(random, 0, 3);
+    stage->scratch = between(random, 0, 1 << 20);
+    int64_t row_bytes = between(random, 1, 1 << 20), cut_rows = between(random, 1, 20);
+    stage->cut = row_bytes * (cut_rows - 1), stage->row_max = row_bytes;
+    stage->seconds_per_byte = 1e-8, stage->bytes_per_byte = 1;
+    load->work[id.i] = (Work){(double)between(random, 0, 100) / 1000, row_bytes, cut_rows, 0};
+    if (kind != STAGE_SOURCE) return id;
+    load->work[id.i].unit_rows = between(random, 1, 100);
+    stage->units = (uint32_t)between(random, 1, 50);
+    stage->unit_bytes = load->work[id.i].unit_rows * row_bytes;
+    return id;
+}
+
+static void add_edge(CorePlan *plan, StageId from, StageId to) {
+    EdgeId edge = {plan->edge_count++};
+    CoreStage *above = &plan->stages[from.i], *below = &plan->stages[to.i];
+    plan->edges[edge.i] = (CoreEdge){from, to};
+    above->outputs[above->output_count++] = edge;
+    below->inputs[below->input_count++] = edge;
+}
+
+// A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of their
+// own beside the next stage.
 static void random_plan(Workload *load, uint64_t *random) {
     CorePlan *plan = &load->plan;
-    load->name = "random", load->spread = true;
+    load->spread = true;
     plan->resource_count = (uint8_t)between(random, 1, 3);
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->capacity[r] = (uint32_t)between(random, 1, 16) * WHOLE;
-    int64_t length = between(random, 2, 7);
-    for (int64_t i = 0; i < length; i++) {
-        StageId id = {plan->stage_count++};
-        CoreStage *stage = &plan->stages[id.i];
-        stage->name = "stage";
-        stage->kind = !i ? STAGE_SOURCE : i == length - 1 ? STAGE_SINK : STAGE_MAP;
-        stage->demand[between(random, 0, plan->resource_count - 1)] =
-            (uint32_t)between(random, 1, 4) * WHOLE / 4;
-        stage->concurrency = (uint32_t)between(random, 0, 3);
-        stage->scratch = between(random, 0, 1 << 20);
-        int64_t row_bytes = between(random, 1, 1 << 20), cut_rows = between(random, 1, 20);
-        stage->cut = row_bytes * (cut_rows - 1), stage->row_max = row_bytes;
-        stage->seconds_per_byte = 1e-8, stage->bytes_per_byte = 1;
-        load->work[id.i] = (Work){(double)between(random, 0, 100) / 1000, row_bytes, cut_rows, 0};
-        if (!i) continue;
-        uint16_t from = id.i - 1;
-        while (plan->stages[from].kind == STAGE_SINK) from--;
-        EdgeId edge = {plan->edge_count++};
-        plan->edges[edge.i] = (CoreEdge){{from}, id};
-        stage->inputs[stage->input_count++] = edge;
-        plan->stages[from].outputs[plan->stages[from].output_count++] = edge;
-        if (stage->kind == STAGE_MAP && i < length - 1 && draw(random) % 4 == 0 &&
-            plan->stages[from].kind != STAGE_SINK && from == id.i - 1) {
-            StageId sink = {plan->stage_count++};
-            plan->stages[sink.i] = (CoreStage){.name = "sink", .kind = STAGE_SINK};
-            EdgeId side = {plan->edge_count++};
-            plan->edges[side.i] = (CoreEdge){id, sink};
-            plan->stages[sink.i].inputs[plan->stages[sink.i].input_count++] = side;
-            stage->outputs[stage->output_count++] = side;
-        }
+    StageId above = add_stage(load, random, STAGE_SOURCE);
+    for (int64_t left = between(random, 0, 5); left; left--) {
+        bool joined = draw(random) % 4 == 0;
+        StageId more = joined ? add_stage(load, random, STAGE_SOURCE) : above;
+        StageId stage = add_stage(load, random, STAGE_MAP);
+        add_edge(plan, above, stage);
+        if (joined) add_edge(plan, more, stage);
+        if (draw(random) % 4 == 0) add_edge(plan, stage, add_stage(load, random, STAGE_SINK));
+        above = stage;
     }
-    CoreStage *source = &plan->stages[0];
-    load->work[0].unit_rows = between(random, 1, 100);
-    source->units = (uint32_t)between(random, 1, 50);
-    source->unit_bytes = load->work[0].unit_rows * load->work[0].row_bytes;
-    plan->memory = INT64_MAX / 2;
+    add_edge(plan, above, add_stage(load, random, STAGE_SINK));
 }
 
 static void run(Sim *sim, int64_t beyond) {
@@ -299,9 +316,14 @@ static void run(Sim *sim, int64_t beyond) {
         }
         fail(sim, "it did not end");
     }
-    for (uint16_t s = 0; s < plan->stage_count; s++)
-        if (plan->stages[s].kind == STAGE_SINK && sim->unit[s] != plan->stages[0].units)
-            fail(sim, "rows are missing");
+    int64_t rows[STAGES_MAX] = {0};
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        if (stage->kind == STAGE_SOURCE) rows[s] = stage->units * sim->load->work[s].unit_rows;
+        for (uint8_t i = 0; i < stage->input_count; i++)
+            rows[s] += rows[plan->edges[stage->inputs[i].i].from.i];
+        if (stage->kind == STAGE_SINK && sim->rows[s] != rows[s]) fail(sim, "rows are missing");
+    }
     free(sim->schedule), free(sim->tasks), free(sim->parts), free(sim->heap);
 }
 
