@@ -220,6 +220,8 @@ const runtime: []const []const u8 = &.{
 };
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
+// Which task runs next, as pure step functions; tests/sim drives them in virtual time.
+const core_files: []const []const u8 = &.{ "ledger.c", "order.c", "pacing.c", "records.c", "schedule.c" };
 const stdlib: []const []const u8 = &.{
     "cast.c",
     "cast_any.c",
@@ -466,6 +468,10 @@ pub fn build(b: *std.Build) void {
             t.root_module.linkSystemLibrary("pcre2-8", .{ .use_pkg_config = .no, .preferred_link_mode = .static });
         for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(t);
     }
+    const sim = b.addExecutable(.{ .name = "sim", .root_module = module(b, target, .ReleaseSafe) });
+    sources(b, sim.root_module, "runtime/core", core_files);
+    sources(b, sim.root_module, "tests/sim", &.{ "sim.c", "workloads.c" });
+    for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(sim);
     for (suites) |suite| all.addFileArg(b.path(suite));
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);

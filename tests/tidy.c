@@ -19,6 +19,7 @@ static const struct Layer {
      {"codegen/", "ir/", "stdlib/", "runtime/abi.h", "runtime/faults.def", "runtime/troubles.def",
       "runtime/scratch.h"}},
     {"codegen/", {"ir/", "stdlib/", "runtime/abi.h", nullptr}},
+    {"runtime/core/", {nullptr}},
     {"runtime/", {"stdlib/", nullptr}},
     {"stdlib/", {"runtime/abi.h", nullptr}},
     {"tests/", {"", nullptr}},
@@ -70,8 +71,17 @@ static void check_owner(const char *path, int line, const char *what) {
     }
 }
 
+// The cores of the scheduler are pure: nothing that reads a clock, does I/O or allocates.
+static void check_core(const char *path, int line, const char *what) {
+    static const char *const pure[] = {"<stdbool.h>", "<stddef.h>", "<stdint.h>", "<string.h>"};
+    for (size_t i = 0; i < COUNTOF(pure); i++)
+        if (starts(what, pure[i])) return;
+    problem(path, line, "a core includes ", what);
+}
+
 static void check_include(const char *path, int line, const char *what) {
     check_owner(path, line, what);
+    if (*what != '"' && starts(path, "runtime/core/")) check_core(path, line, what);
     if (*what != '"') return;
     for (size_t i = 0; i < COUNTOF(layers); i++) {
         if (!starts(path, layers[i].folder)) continue;

@@ -114,7 +114,8 @@ bool order_init(Order *order, const CorePlan *plan, Node *nodes, uint32_t node_m
         if (!tree_make(&order->trees[e], plan, plan->edges[e].to)) return false;
     }
     for (uint16_t s = 0; s < plan->stage_count; s++)
-        if (plan->stages[s].kind == STAGE_SOURCE && !tree_make(&order->roots[s], plan, (StageId){s}))
+        if (plan->stages[s].kind == STAGE_SOURCE &&
+            !tree_make(&order->roots[s], plan, (StageId){s}))
             return false;
     for (uint16_t e = 0; e < plan->edge_count; e++)
         if (!regions_make(order, plan, (EdgeId){e})) return false;

@@ -70,7 +70,8 @@ static Sizes sizes_of(const CorePlan *plan) {
     int64_t parts = plan->memory / PARTITION_BYTES_MIN + plan->stage_count + 1;
     sizes.parts = parts > RECORDS_MAX ? RECORDS_MAX : (uint32_t)parts;
     sizes.items = sizes.parts * fan + sizes.tasks + 1;
-    sizes.nodes = sizes.items * (plan->edge_count < TREE_MAX ? plan->edge_count + 1 : TREE_MAX + 1) +
+    sizes.nodes = sizes.items *
+                      (plan->edge_count < TREE_MAX ? plan->edge_count + 1 : TREE_MAX + 1) +
                   plan->edge_count + 1;
     sizes.actions = sizes.tasks + sizes.parts;
     return sizes;
@@ -421,7 +422,10 @@ static void on_output(Schedule *s, const Event *event) {
     int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
     if (task->output == PURSE_COMMON)
         ledger_give_output(&s->ledger, &s->plan, task->stage, PURSE_COMMON, room - bytes);
-    PartId part = part_new(s, (Part){.bytes = bytes, .stage = task->stage, .purse = task->output, .data = event->data,
+    PartId part = part_new(s, (Part){.bytes = bytes,
+                                     .stage = task->stage,
+                                     .purse = task->output,
+                                     .data = event->data,
                                      .readers = stage->output_count});
     hand_over(s, task, part, bytes);
     task->outputs++;
@@ -435,7 +439,8 @@ static void on_output(Schedule *s, const Event *event) {
     if (!should_yield(s, task->stage))
         task->output = ledger_take_output(&s->ledger, &s->plan, task->stage,
                                           is_first(s, &s->items[task->item.i]));
-    if (task->output) act(s, (Action){.kind = ACTION_GO_ON, .stage = task->stage, .task = event->task});
+    if (task->output)
+        act(s, (Action){.kind = ACTION_GO_ON, .stage = task->stage, .task = event->task});
     else pause_task(s, event->task);
 }
 
@@ -459,7 +464,8 @@ Actions schedule_step(Schedule *s, const Event *event) {
     }
     if (event->kind != EVENT_START) pacing_advance(&s->pacing, &s->plan, event->now);
     fill(s);
-    if (s->timer != timer && s->timer > s->now) act(s, (Action){.kind = ACTION_TIMER, .at = s->timer});
+    if (s->timer != timer && s->timer > s->now)
+        act(s, (Action){.kind = ACTION_TIMER, .at = s->timer});
     if (!s->ended && all_ended(s)) {
         s->ended = true;
         act(s, (Action){.kind = ACTION_END});

@@ -1,0 +1,34 @@
+// Workloads of the simulator: plans, and what their stages do to rows in virtual time.
+#ifndef SBC_TESTS_SIM_WORKLOADS_H
+#define SBC_TESTS_SIM_WORKLOADS_H
+
+#include "runtime/core/plan.h"
+
+// What a stage does to rows.
+typedef struct Work {
+    double  row_seconds;
+    int64_t row_bytes;       // Of its outputs.
+    int64_t cut_rows;        // Rows of an output partition.
+    int64_t unit_rows;       // Of a source.
+} Work;
+
+typedef struct Workload {
+    const char *name;
+    CorePlan    plan;
+    Work        work[STAGES_MAX];
+    bool        spread;      // Times are random, up to twice what is said.
+} Workload;
+
+// M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100 rows;
+// 8 CPUs, 4 accelerators. At least 150.5 s.
+void workload_m1(Workload *load, int64_t memory);
+
+// A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of their
+// own beside the next stage. Its memory is the caller's to set.
+void workload_random(Workload *load, uint64_t *random);
+
+// splitmix64, and a number from `least` to `most`.
+uint64_t draw(uint64_t *state);
+int64_t  between(uint64_t *state, int64_t least, int64_t most);
+
+#endif
