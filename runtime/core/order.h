@@ -1,18 +1,18 @@
 // Order: which work of an edge comes before which, while tasks run in any order.
 //
-// Each edge has a list. It holds, in the order of the rows, partitions that wait for its consumer or
-// are being consumed, and marks: a mark stands where the outputs of unfinished work further up will
-// come. So the first node of a list says whether the first work that is left is there already
+// Each edge has a list. It holds, in the order of the rows, partitions that wait for its consumer
+// or are being consumed, and marks: a mark stands where the outputs of unfinished work further up
+// will come. So the first node of a list says whether the first work that is left is there already
 // (a partition) or still to come (a mark), and commits are a walk from the first node.
 //
-// A partition on an edge is an item. An item brings its marks on every edge below: the tree of edges
-// that its consumer's outputs can reach. What a task makes of the item is put in front of the item's
-// marks, and brings marks of its own; when the task ends, the marks of the item go. All of it
-// takes time in the number of edges below and in nothing else.
+// A partition on an edge is an item. An item brings its marks on every edge below: the tree of
+// edges that its consumer's outputs can reach. What a task makes of the item is put in front of the
+// item's marks, and brings marks of its own; when the task ends, the marks of the item go. All of
+// it takes time in the number of edges below and in nothing else.
 //
-// Below a union an edge has regions, one for each way from a source: all rows of the left input stand
-// in front of those of the right one. A region ends with a mark that goes when its source has no
-// more units.
+// Below a union an edge has regions, one for each way from a source: all rows of the left input
+// stand in front of those of the right one. A region ends with a mark that goes when its source has
+// no more units.
 #ifndef SBC_RUNTIME_CORE_ORDER_H
 #define SBC_RUNTIME_CORE_ORDER_H
 
@@ -71,7 +71,8 @@ void   order_source_end(Order *order, StageId source);
 // An item on output `output` of the stage that works on what has `marks` (of tree `tree`): its own
 // node, which is in front of those marks, in *node; returns the first of its own marks.
 typedef struct OrderPlace { NodeId node, marks; } OrderPlace;
-OrderPlace order_output(Order *order, const Tree *tree, NodeId marks, uint8_t output, uint32_t item);
+OrderPlace order_output(Order *order, const Tree *tree, NodeId marks, uint8_t output,
+                        uint32_t item);
 
 // The work that had these marks has ended.
 void order_end(Order *order, NodeId marks);

@@ -22,8 +22,8 @@ typedef struct Item {
     PartId    part;       // None: a unit of a source.
     StageId   stage;
     ItemState state;
-    // Where its rows stand among all of the stage: unit, then the number of the output at each stage
-    // from the source to here.
+    // Where its rows stand among all of the stage: unit, then the number of the output at each
+    // stage from the source to here.
     uint32_t  unit;
     uint32_t  path[DEPTH_MAX];
     uint8_t   depth, input;     // `input`: of its stage, the edge on which it came;

@@ -6,7 +6,7 @@
 // later, at the same place.
 //
 // Policy and its parts: the ledger says what may run at all, pacing how fast sources may go, and
-// `schedule_pick` which of the stages that could run does.
+// the bytes that wait behind each stage which of those that could run does.
 #ifndef SBC_RUNTIME_CORE_SCHEDULE_H
 #define SBC_RUNTIME_CORE_SCHEDULE_H
 
@@ -20,12 +20,8 @@ typedef struct ItemId { uint32_t i; } ItemId;   // 0: none. A unit or a partitio
 typedef struct PartId { uint32_t i; } PartId;   // 0: none.
 typedef struct TaskId { uint32_t i; } TaskId;   // 0: none.
 
-// full: this file and DESIGN. paper: Algorithms 1 and 2 of arXiv 2501.12407. pessimistic: the ledger
-// alone. fixed: slots are divided among stages once. staged: a stage begins when the one before has
-// ended.
-typedef enum Policy : uint8_t {
-    POLICY_FULL, POLICY_PAPER, POLICY_PESSIMISTIC, POLICY_STATIC, POLICY_STAGED,
-} Policy;
+// full: what this page says. pessimistic: without pacing.
+typedef enum Policy : uint8_t { POLICY_FULL, POLICY_PESSIMISTIC } Policy;
 
 typedef enum EventKind : uint8_t {
     EVENT_START,    // Time begins.
@@ -67,12 +63,16 @@ typedef struct Action {
 
 typedef struct Schedule Schedule;
 
-typedef enum CoreFault : uint8_t { CORE_OK, CORE_MEMORY_BELOW_MINIMUM, CORE_PLAN_TOO_WIDE } CoreFault;
+typedef enum CoreFault : uint8_t {
+    CORE_OK,
+    CORE_MEMORY_BELOW_MINIMUM,
+    CORE_PLAN_TOO_WIDE
+} CoreFault;
 
 // Bytes that schedule_init needs for the plan.
 size_t schedule_bytes(const CorePlan *plan);
-// Builds a schedule in `room`, which is zeroed and aligned to 16. *minimum: bytes of memory that the
-// plan needs at least.
+// Builds a schedule in `room`, which is zeroed and aligned to 16. *minimum: bytes of memory that
+// the plan needs at least.
 CoreFault schedule_init(Schedule *schedule, const CorePlan *plan, Policy policy, int64_t *minimum);
 
 // Takes an event; returns its actions, which are valid until the next call.

@@ -89,7 +89,7 @@ static Pending pop(Sim *sim) {
     return first;
 }
 
-// ---- partitions -----------------------------------------------------------------------------------
+// ---- partitions ---------------------------------------------------------------------------------
 
 static uint32_t part_new(Sim *sim, SimPart part) {
     uint32_t id = sim->part_unused;
@@ -184,7 +184,7 @@ static void happen(Sim *sim, TaskId id) {
                       .data = part_new(sim, part), .busy = busy, .last = last});
 }
 
-// ---- a run ---------------------------------------------------------------------------------------
+// ---- a run --------------------------------------------------------------------------------------
 
 static void run(Sim *sim, int64_t beyond) {
     int64_t minimum = 0;

@@ -19,12 +19,12 @@ typedef struct Workload {
     bool        spread;      // Times are random, up to twice what is said.
 } Workload;
 
-// M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100 rows;
-// 8 CPUs, 4 accelerators. At least 150.5 s.
+// M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100
+// rows; 8 CPUs, 4 accelerators. At least 150.5 s.
 void workload_m1(Workload *load, int64_t memory);
 
-// A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of their
-// own beside the next stage. Its memory is the caller's to set.
+// A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of
+// their own beside the next stage. Its memory is the caller's to set.
 void workload_random(Workload *load, uint64_t *random);
 
 // splitmix64, and a number from `least` to `most`.
