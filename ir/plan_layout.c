@@ -163,11 +163,21 @@ static void lay_zip(Layout *layout, const Op *op, const Op *input) {
     keep_used(layout, input, used);
 }
 
+static bool reads_text(const Op *op) {
+    return op->source.format == FORMAT_CSV || op->source.format == FORMAT_JSONL ||
+           op->source.format == FORMAT_TEXT || op->source.format == FORMAT_FILES;
+}
+
+// Are rows of the operator shown as JSON, for want of a text?
+static bool makes_rows(const Op *op) {
+    return op_is_meeting(op->kind) || (op->kind == OP_SOURCE && !reads_text(op));
+}
+
 static bool is_shown(Column column) { return !column.hidden && !column.unread; }
 
-// The meeting that the rows of `op` come from, or OP_NONE: they come from a source.
+// The meeting, or the source without a text, that the rows of `op` come from, or OP_NONE.
 static OpId meeting_before(const Graph *graph, const Op *op) {
-    while (!op_is_meeting(op->kind)) {
+    while (!makes_rows(op)) {
         if (!op->input_count) return OP_NONE;
         op = graph_op_at(graph, op->inputs[0]);
     }
@@ -208,7 +218,7 @@ static void lay_kept(Layout *layout, const Op *op) {
                 usage_mark(plan->graph, usage, stage->terminals[i].consumer);
     }
     map_columns(layout, op);
-    bool shown = usage.shown[op->id.i], meeting = op_is_meeting(op->kind);
+    bool shown = usage.shown[op->id.i], meeting = makes_rows(op);
     for (uint32_t i = 0; i < op->column_count; i++)
         usage.columns[op->id.i][i] |= shown && meeting && is_shown(op->columns[i]);
     keep_used(layout, op, usage.columns[op->id.i]);
@@ -252,11 +262,6 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
 }
 
 // ---- places of source rows ----
-
-static bool reads_text(const Op *op) {
-    return op->source.format == FORMAT_CSV || op->source.format == FORMAT_JSONL ||
-           op->source.format == FORMAT_TEXT || op->source.format == FORMAT_FILES;
-}
 
 // Is a row of the operator one row of a source, whose text a reject shows? `input` says so of
 // its input's rows.
