@@ -149,6 +149,19 @@ static Value emit_and_or(Emit *e, Frame *frame, const Expr *x) {
                 : emit_choice(e, frame, x, left, yes_value, second_arg);
 }
 
+void emit_keep(Emit *e, Frame *frame, ExprId pred, Block gone) {
+    const Expr *x = graph_at(e->graph, pred);
+    if (x->op == EXPR_AND && !is_plain(e, x->args[1])) {
+        emit_keep(e, frame, x->args[0], gone);
+        emit_keep(e, frame, x->args[1], gone);
+        return;
+    }
+    Val keep = emit_condition(e, frame, pred);
+    Block kept = emit_block(e, "kept");
+    emit_branch(e, keep, kept, gone);
+    emit_at(e, kept);
+}
+
 static Value present(Emit *e, Frame *frame, const Expr *x) {
     Value value = emit_expr(e, frame, x->args[0]);
     if (!x->type->nullable) value.valid = nullptr;
@@ -283,9 +296,23 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     return (Value){0};
 }
 
+static Value *new_memo(const Emit *e) {
+    return arena_new_array(e->arena, Value, e->graph->expr_count);
+}
+
+// Operators that pass on the columns of their input compute over the same ones as what comes behind
+// them: a filter's work is there for the next step.
+static Value *memo_of(const Emit *e, Frame *frame) {
+    Frame *input = frame->input[0];
+    if (frame->memo) return frame->memo;
+    if (!input || frame->input[1]) return frame->memo = new_memo(e);
+    while (!input->load && input->input[0] && op_passes_columns(input->op)) input = input->input[0];
+    if (!input->memo_behind) input->memo_behind = new_memo(e);
+    return frame->memo = input->memo_behind;
+}
+
 Value emit_expr(Emit *e, Frame *frame, ExprId id) {
-    if (!frame->memo) frame->memo = arena_new_array(e->arena, Value, e->graph->expr_count);
-    Value *slot = &frame->memo[id.i];
+    Value *slot = &memo_of(e, frame)[id.i];
     if (slot->a) return *slot;
     const Expr *x = graph_at(e->graph, id);
     LLVMMetadataRef before = emit_debug_enter(e, x->span);

@@ -9,7 +9,8 @@ struct Frame {
     const Op *op;
     StepId    step;         // To which faults of its expressions belong.
     Frame    *input[2];
-    Value    *memo;         // By ExprId: what was computed in this frame.
+    Value    *memo;         // By ExprId: what was computed over the input's columns.
+    Value    *memo_behind;  // What those behind it compute over its own columns; null: nothing yet.
     Value    *columns;      // By output column, likewise.
     // How to get an output column that is no function of the inputs; null: by the operator's kind.
     Value   (*load)(Emit *e, Frame *frame, uint32_t column);
@@ -46,6 +47,9 @@ PlaceParts frame_place_parts(Emit *e, Frame *root);
 // builder stands; computed once in each region. Faults go to emit_faults(e).
 Value emit_expr(Emit *e, Frame *frame, ExprId expr);
 // As emit_expr for a bool: the condition.
+// The builder goes on where `pred` is true; else the row goes to `gone`. What the sides of an `and`
+// computed is there for what follows.
+void emit_keep(Emit *e, Frame *frame, ExprId pred, Block gone);
 static inline Val emit_condition(Emit *e, Frame *frame, ExprId expr) {
     return emit_expr(e, frame, expr).a;
 }

@@ -43,9 +43,9 @@ void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next) {
     const SourceOp *source = &frame->op->source;
     for (uint32_t i = first; i < source->filter_count; i++) {
         Frame *over = frame_over(e, frame, source->filters[i].step);
-        Val keep = emit_condition(e, over, source->filters[i].pred);
-        Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
-        emit_branch(e, keep, kept, filtered);
+        Block filtered = emit_block(e, "filtered");
+        emit_keep(e, over, source->filters[i].pred, filtered);
+        Block kept = emit_here(e);
         emit_at(e, filtered);
         stage_count(e, source->filters[i].step, SB_FILTERED, emit_i64(e, 1));
         emit_jump(e, next);
@@ -77,9 +77,9 @@ static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
         stage_push(e, out, next);
         return;
     }
-    Val keep = emit_condition(e, out, op->filter.pred);
-    Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
-    emit_branch(e, keep, kept, filtered);
+    Block filtered = emit_block(e, "filtered");
+    emit_keep(e, out, op->filter.pred, filtered);
+    Block kept = emit_here(e);
     emit_at(e, filtered);
     stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
     emit_jump(e, next);

@@ -39,6 +39,10 @@ bool op_is_meeting(OpKind kind) {
     }
     return false;
 }
+bool op_passes_columns(const Op *op) {
+    return op->kind == OP_FILTER || op->kind == OP_SAMPLE || op->kind == OP_HINT;
+}
+
 uint32_t op_kind_inputs(OpKind kind) { return op_inputs[kind]; }
 const char *format_name(Format format) { return format_names[format]; }
 const char *join_kind_name(JoinKind kind) { return join_names[kind]; }
