@@ -12,10 +12,11 @@ static Span param_span(const void *item) {
 
 static void emit_param(Page *page, const void *item) {
     const AstParam *param = item;
-    page_put_name(page, param->name);
-    page_put(page, ": ");
+    page_put_label(page, param->name);
     format_type(page, param->type);
 }
+
+static Span param_label(const void *item) { return ((const AstParam *)item)->name.span; }
 
 static void put_signature(Page *page, const AstStmt *stmt) {
     page_put_name(page, stmt->name);
@@ -27,7 +28,7 @@ static void put_signature(Page *page, const AstStmt *stmt) {
     page_put_seq(page, &(Seq){.open = "(", .close = ")", .items = stmt->params,
                               .stride = sizeof *stmt->params, .count = stmt->param_count,
                               .span = param_span, .emit = emit_param,
-                              .whole = {open, end, stmt->span.file}});
+                              .label = param_label, .whole = {open, end, stmt->span.file}});
     page->reserve = 0;
     if (stmt->type) page_put(page, " -> ");
     if (stmt->type) format_type(page, stmt->type);
@@ -98,8 +99,7 @@ static void put_test(Page *page, const AstStmt *stmt) {
 
 static void put_param(Page *page, const AstStmt *stmt) {
     page_put(page, "param ");
-    page_put_name(page, stmt->name);
-    page_put(page, ": ");
+    page_put_label(page, stmt->name);
     format_type(page, stmt->type);
     if (stmt->value) page_put(page, " = ");
     if (stmt->value) format_expr(page, stmt->value);
@@ -144,8 +144,34 @@ static bool blank_above(const Page *page, uint32_t offset) {
     return newlines > 1 && offset > 0;
 }
 
+// Is there an empty line between two places?
+static bool blank_between(const Page *page, uint32_t from, uint32_t to) {
+    uint32_t newlines = 0;
+    for (uint32_t i = from; i < to; i++) {
+        char c = page->source.at[i];
+        newlines = c == '\n' ? newlines + 1 : strchr(" \t\r", c) ? newlines : 0;
+        if (newlines > 1) return true;
+    }
+    return false;
+}
+
 static void begin_line(Page *page, uint32_t offset) {
-    if (page->buf->len && blank_above(page, offset)) text_buf_char(page->buf, '\n');
+    if (!page->buf->len || !blank_above(page, offset)) return;
+    page_align_comments(page);
+    text_buf_char(page->buf, '\n');
+}
+
+// The widest name of the params that follow each other without an empty line, from `first` on.
+static size_t params_width(const Page *page, size_t first) {
+    const AstFile *file = page->file;
+    size_t widest = 0;
+    for (size_t i = first; i < file->stmt_count && file->stmts[i].kind == AST_PARAM; i++) {
+        const AstStmt *stmt = &file->stmts[i];
+        if (i > first && blank_between(page, file->stmts[i - 1].span.end, stmt->span.start)) break;
+        size_t width = stmt->name.span.end - stmt->name.span.start;
+        if (width > widest) widest = width;
+    }
+    return widest;
 }
 
 // Comments on lines of their own, up to `end`; empty lines between them stay, one at a time.
@@ -176,13 +202,21 @@ static void end_line(Page *page, const AstStmt *stmt) {
 }
 
 void format_file(TextBuf *buf, const SourceSet *sources, const AstFile *file) {
-    Page page = {.buf = buf, .source = sources->files[file->file].text, .file = file};
+    Page page = {.arena = arena_new(), .buf = buf, .source = sources->files[file->file].text,
+                 .file = file};
+    size_t width = 0;
     for (size_t i = 0; i < file->stmt_count; i++) {
-        const AstStmt *stmt = &file->stmts[i];
+        const AstStmt *stmt = &file->stmts[i], *above = i ? stmt - 1 : nullptr;
+        bool begins = !above || above->kind != AST_PARAM ||
+                      blank_between(&page, above->span.end, stmt->span.start);
         put_comments(&page, stmt->span.start);
         begin_line(&page, stmt->span.start);
+        if (stmt->kind == AST_PARAM && begins) width = params_width(&page, i);
+        if (stmt->kind == AST_PARAM) page.label = width;
         put_stmt(&page, stmt);
         end_line(&page, stmt);
     }
     put_comments(&page, (uint32_t)page.source.len);
+    page_align_comments(&page);
+    arena_free(page.arena);
 }

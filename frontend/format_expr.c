@@ -2,6 +2,8 @@
 #include "frontend/ast_print.h"
 #include "frontend/formatter.h"
 
+#include <string.h>
+
 // ---- types -------------------------------------------------------------------------------------
 
 static Span field_span(const void *item) {
@@ -11,10 +13,11 @@ static Span field_span(const void *item) {
 
 static void emit_field(Page *page, const void *item) {
     const AstField *field = item;
-    page_put_name(page, field->name);
-    page_put(page, ": ");
+    page_put_label(page, field->name);
     format_type(page, field->type);
 }
+
+static Span field_label(const void *item) { return ((const AstField *)item)->name.span; }
 
 static void put_params(Page *page, const AstType *type) {
     for (uint32_t i = 0; i < type->param_count; i++) {
@@ -47,7 +50,7 @@ void format_type(Page *page, const AstType *type) {
         page_put_seq(page, &(Seq){.open = "{", .close = "}", .items = type->fields,
                                   .stride = sizeof *type->fields, .count = type->field_count,
                                   .span = field_span, .emit = emit_field, .whole = whole,
-                                  .keeps_break = true});
+                                  .label = field_label, .keeps_break = true});
         break;
     }
     if (type->nullable) page_put(page, "?");
@@ -70,20 +73,57 @@ static void emit_arg(Page *page, const void *item) {
 
 static void emit_member(Page *page, const void *item) {
     const AstArg *arg = item;
-    page_put_name(page, arg->name);
-    page_put(page, ": ");
+    page_put_label(page, arg->name);
     format_expr(page, arg->value);
 }
+
+static Span member_label(const void *item) { return ((const AstArg *)item)->name.span; }
 
 void format_arguments(Page *page, const AstArg *args, uint32_t count, Span whole) {
     page_put_seq(page, &(Seq){.open = "(", .close = ")", .items = args, .stride = sizeof *args,
                               .count = count, .span = arg_span, .emit = emit_arg, .whole = whole});
 }
 
+static bool same_name(const Page *page, Name a, Name b) {
+    size_t len = a.span.end - a.span.start;
+    return len == b.span.end - b.span.start &&
+           memcmp(page->source.at + a.span.start, page->source.at + b.span.start, len) == 0;
+}
+
+// Is every item a struct with the names of the first one, in its order, and without a comment?
+static bool is_table(const Page *page, const AstExpr *e) {
+    const AstExpr *first = e->arg_count > 1 ? e->args[0].value : nullptr;
+    for (uint32_t i = 0; first && i < e->arg_count; i++) {
+        const AstExpr *row = e->args[i].value;
+        if (!row || row->kind != AST_STRUCT || row->arg_count != first->arg_count) return false;
+        if (page_has_comment(page, row->span)) return false;
+        for (uint32_t k = 0; k < row->arg_count; k++)
+            if (!same_name(page, row->args[k].name, first->args[k].name)) return false;
+    }
+    return first && first->arg_count;
+}
+
+// The columns of a table: the widest item of each; null where the rows would not fit.
+static const size_t *table_cells(Page *page, const AstExpr *e) {
+    if (page->flat || !is_table(page, e)) return nullptr;
+    uint32_t count = e->args[0].value->arg_count;
+    size_t *cells = arena_new_array(page->arena, size_t, count);
+    size_t sum = page->indent + INDENT + sizeof "{  },";
+    for (uint32_t k = 0; k < count; k++) {
+        for (uint32_t i = 0; i < e->arg_count; i++) {
+            size_t width = page_measure(page, emit_member, &e->args[i].value->args[k]);
+            if (width > cells[k]) cells[k] = width;
+        }
+        sum += cells[k] + sizeof ", ";
+    }
+    return sum < COLUMNS_MAX ? cells : nullptr;
+}
+
 static void put_list(Page *page, const AstExpr *e, Span whole) {
     page_put_seq(page, &(Seq){.open = "[", .close = "]", .items = e->args,
                               .stride = sizeof *e->args, .count = e->arg_count, .span = arg_span,
-                              .emit = emit_arg, .whole = whole, .keeps_break = true});
+                              .emit = emit_arg, .whole = whole, .cells = table_cells(page, e),
+                              .keeps_break = true});
 }
 
 static Span arm_span(const void *item) {
@@ -212,7 +252,7 @@ static void put_expr(Page *page, const AstExpr *e, bool broken) {
         page_put_seq(page, &(Seq){.open = "{", .close = "}", .items = e->args,
                                   .stride = sizeof *e->args, .count = e->arg_count,
                                   .span = arg_span, .emit = emit_member, .whole = e->span,
-                                  .padded = true, .keeps_break = true});
+                                  .label = member_label, .padded = true, .keeps_break = true});
         break;
     }
 }

@@ -34,7 +34,7 @@ static void put_aggs(Page *page, const AstStep *step) {
     page_put_seq(page, &(Seq){.open = "{", .close = "}", .items = step->aggs,
                               .stride = sizeof *step->aggs, .count = step->agg_count,
                               .span = item_span, .emit = emit_item, .whole = whole,
-                              .padded = true, .keeps_break = true});
+                              .padded = true, .in_step = true, .keeps_break = true});
 }
 
 static void put_block(Page *page, const AstStep *step) {

@@ -11,13 +11,40 @@ void page_put_span(Page *page, Span span) {
 
 void page_put_name(Page *page, Name name) { page_put_span(page, name.span); }
 
+size_t page_width(const Page *page, size_t from, size_t to) {
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) count += ((unsigned char)page->buf->at[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static size_t line_begin(const Page *page, size_t at) {
+    while (at > 0 && page->buf->at[at - 1] != '\n') at--;
+    return at;
+}
+
 // Characters on the line that is being written.
 static size_t column(const Page *page) {
-    size_t count = 0;
-    for (size_t i = page->buf->len; i > 0 && page->buf->at[i - 1] != '\n'; i--) {
-        count += ((unsigned char)page->buf->at[i - 1] & 0xc0) != 0x80;
-    }
-    return count;
+    return page_width(page, line_begin(page, page->buf->len), page->buf->len);
+}
+
+size_t page_measure(Page *page, EmitFn *emit, const void *item) {
+    size_t len = page->buf->len;
+    bool flat = page->flat;
+    page->flat = true;
+    emit(page, item);
+    size_t width = page_width(page, len, page->buf->len);
+    page->flat = flat;
+    page->buf->len = len;
+    return width;
+}
+
+void page_put_label(Page *page, Name name) {
+    size_t from = page->buf->len, label = page->label;
+    page->label = 0;
+    page_put_name(page, name);
+    size_t own = page_width(page, from, page->buf->len);
+    page_put(page, ":");
+    text_buf_pad(page->buf, 1 + (label > own ? label - own : 0));
 }
 
 // ---- comments ----------------------------------------------------------------------------------
@@ -38,6 +65,28 @@ static void put_comment(Page *page) {
     page_put_span(page, span);
 }
 
+void page_align_comments(Page *page) {
+    const TextBuf *buf = page->buf;
+    size_t target = 0, widest = 0;
+    for (size_t i = 0; i < page->mark_count; i++) {
+        size_t mark = page->marks[i], end = mark;
+        while (end < buf->len && buf->at[end] != '\n') end++;
+        size_t before = page_width(page, line_begin(page, mark), mark);
+        size_t comment = page_width(page, mark, end);
+        if (before > target) target = before;
+        if (comment > widest) widest = comment;
+    }
+    bool fits = target + widest <= COLUMNS_MAX;
+    for (size_t i = page->mark_count; fits && i-- > 0;) {  // From the end: places stay true.
+        size_t mark = page->marks[i], len = buf->len;
+        size_t pad = target - page_width(page, line_begin(page, mark), mark);
+        text_buf_pad(page->buf, pad);
+        memmove(buf->at + mark + pad, buf->at + mark, len - mark);
+        memset(buf->at + mark, ' ', pad);
+    }
+    page->mark_count = 0;
+}
+
 static bool same_line(const Page *page, uint32_t from, uint32_t to) {
     return from >= to || !memchr(page->source.at + from, '\n', to - from);
 }
@@ -48,8 +97,11 @@ void page_break(Page *page, uint32_t done, uint32_t next) {
         const AstComment *comment = &file->comments[page->comment];
         bool behind = !comment->own_line && comment->span.start < next &&
                       same_line(page, done, comment->span.start);
-        if (behind) page_put(page, "  ");
-        if (behind) put_comment(page);
+        if (behind) {
+            arena_push(page->arena, page->marks, page->mark_count, page->mark_cap, page->buf->len);
+            page_put(page, "  ");
+            put_comment(page);
+        }
     }
     text_buf_char(page->buf, '\n');
     while (page->comment < file->comment_count && file->comments[page->comment].span.start < next) {
@@ -102,11 +154,17 @@ static void emit_item(Page *page, const Seq *seq, size_t i) {
 
 static void emit_seq_flat(Page *page, const void *item) {
     const Seq *seq = item;
+    const size_t *cells = page->cells;
+    page->cells = nullptr;
     page_put(page, seq->open);
     if (seq->padded && seq->count) page_put(page, " ");
     for (size_t i = 0; i < seq->count; i++) {
-        if (i) page_put(page, ", ");
+        size_t from = page->buf->len;
         emit_item(page, seq, i);
+        if (i + 1 == seq->count) break;
+        page_put(page, ", ");
+        size_t own = page_width(page, from, page->buf->len) - strlen(", ");
+        if (cells && cells[i] > own) text_buf_pad(page->buf, cells[i] - own);
     }
     if (seq->padded && seq->count) page_put(page, " ");
     page_put(page, seq->close);
@@ -122,16 +180,35 @@ static bool was_broken(const Page *page, const Seq *seq) {
     return false;
 }
 
+// The widest label of a list.
+static size_t label_width(const Page *page, const Seq *seq) {
+    size_t widest = 0;
+    for (size_t i = 0; seq->label && i < seq->count; i++) {
+        Span span = seq->label((const char *)seq->items + i * seq->stride);
+        size_t width = 0;
+        for (uint32_t at = span.start; at < span.end; at++)
+            width += ((unsigned char)page->source.at[at] & 0xc0) != 0x80;
+        if (width > widest) widest = width;
+    }
+    return widest;
+}
+
 static void emit_broken(Page *page, const Seq *seq) {
     bool bracket = *seq->open != '\0';
-    size_t indent = page->indent;
+    size_t indent = page->indent, label = label_width(page, seq);
     page_put(page, seq->open);
-    page->indent += bracket ? INDENT : seq->count > 1 ? INDENT_ITEMS : 0;
+    size_t close = indent + (seq->in_step ? INDENT : 0);
+    if (bracket && !seq->in_step) page->indent += INDENT;
+    else if (bracket || seq->count > 1) page->indent += INDENT_ITEMS;
     uint32_t done = bracket ? seq->whole.start + 1 : seq->whole.start;
     for (size_t i = 0; i < seq->count; i++) {
         Span span = item_span(seq, i);
         if (bracket || i) page_break(page, done, span.start);
+        page->label = label;
+        page->cells = seq->cells;
         emit_item(page, seq, i);
+        page->label = 0;
+        page->cells = nullptr;
         if (bracket || i + 1 < seq->count) page_put(page, ",");
         done = span.end;
     }
@@ -140,10 +217,10 @@ static void emit_broken(Page *page, const Seq *seq) {
         uint32_t last = seq->whole.end - 1;
         page_break(page, done, last);
         while (page->buf->at[page->buf->len - 1] == ' ') page->buf->len--;
-        page->indent = indent;
-        text_buf_pad(page->buf, indent);
+        page->indent = close;
+        text_buf_pad(page->buf, close);
     } else {
-        page->indent = indent;
+        page->indent = close;
         if (bracket) page_break(page, done, seq->whole.end);
     }
     page->indent = indent;
@@ -153,6 +230,8 @@ static void emit_broken(Page *page, const Seq *seq) {
 void page_put_seq(Page *page, const Seq *seq) {
     bool broken = seq->keeps_break && seq->count && !page->flat && was_broken(page, seq);
     if (!broken && page_try_flat(page, seq->whole, emit_seq_flat, seq)) return;
+    page->cells = nullptr;
+    page->label = 0;
     if (seq->count || page_has_comment(page, seq->whole)) emit_broken(page, seq);
     else emit_seq_flat(page, seq);
 }

@@ -3,6 +3,10 @@
 // Everything is first tried on one line. What does not fit, or holds a comment, or was written
 // with a line end behind its opening bracket, is broken at its outermost border. Wherever a line
 // ends, the comments that stood up to there in the source are put out, so none is ever lost.
+//
+// Three things are brought to one column: the types of a broken record and of params that follow
+// each other, the values of an inline table whose rows have the same names, and the comments behind
+// lines up to the next empty one. What would not fit then stays as narrow as it is.
 #ifndef SBC_FRONTEND_FORMATTER_H
 #define SBC_FRONTEND_FORMATTER_H
 
@@ -15,6 +19,7 @@ enum {
 };
 
 typedef struct Page {
+    Arena           *arena;
     TextBuf         *buf;
     Text             source;
     const AstFile   *file;
@@ -22,6 +27,10 @@ typedef struct Page {
     size_t           indent;
     size_t           reserve;  // Columns to keep for what follows on the line.
     bool             flat;     // Everything on this line; no comment is put out.
+    size_t           label;    // Columns of the next label; fewer are filled up.
+    const size_t    *cells;    // Columns of the items of the next brackets, but the last; or null.
+    size_t          *marks;    // Where comments behind lines begin, since the last empty line.
+    size_t           mark_count, mark_cap;
 } Page;
 
 typedef void EmitFn(Page *page, const void *item);
@@ -34,15 +43,25 @@ typedef struct Seq {
     size_t      stride, count;
     SpanFn     *span;
     EmitFn     *emit;
+    SpanFn     *label;         // Of an item that begins with page_put_label; or null.
     Span        whole;         // From the opening bracket to the closing one.
+    const size_t *cells;       // What page->cells is while an item of the broken list is put out.
     bool        padded;        // { a } and not {a}.
+    bool        in_step;       // The brackets close below the step's word, as those of blocks do.
     bool        keeps_break;   // A line end behind the opening bracket is kept.
 } Seq;
 
 void page_put(Page *page, const char *text);
 void page_put_span(Page *page, Span span);       // As it stands in the source.
 void page_put_name(Page *page, Name name);
+void page_put_label(Page *page, Name name);      // With a colon, as wide as page->label says.
 void page_put_seq(Page *page, const Seq *seq);
+// Columns of [from, to) of the page's text.
+size_t page_width(const Page *page, size_t from, size_t to);
+// Columns that `emit` takes on one line.
+size_t page_measure(Page *page, EmitFn *emit, const void *item);
+// Brings the comments behind lines to one column, and forgets them.
+void page_align_comments(Page *page);
 // Ends the line. `done` is the source offset up to which things are printed, `next` where the
 // next one begins.
 void page_break(Page *page, uint32_t done, uint32_t next);

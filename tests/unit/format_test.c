@@ -94,7 +94,17 @@ static void layouts_are_as_documented(void) {
                  "a\n| on gpu with (batch = 2) {\n    derive x = 1\n    where x > 0\n"
                  "    drop y\n  }\n| write csv(o)\n");
     check_layout("a|select b,# first\nc# second\n|write csv(o)",
-                 "a\n| select b,  # first\n    c  # second\n| write csv(o)\n");
+                 "a\n| select b,  # first\n    c        # second\n| write csv(o)\n");
+    check_layout("param in:str=\"a\" # x\nparam o:i64=1  # y\n\nparam far_away:i64=1",
+                 "param in: str = \"a\"  # x\nparam o:  i64 = 1    # y\n\n"
+                 "param far_away: i64 = 1\n");
+    check_layout("type T={\na:i64, # x\nlong:{b:str,\nccc:str}?}",
+                 "type T = {\n  a:    i64,  # x\n  long: {b: str, ccc: str}?,\n}\n");
+    check_layout("[\n{a:1,b:\"é\"},{a:200,b:\"x\"}]|where a>1|write csv(o)",
+                 "[\n  { a: 1,   b: \"é\" },\n  { a: 200, b: \"x\" },\n]\n| where a > 1\n"
+                 "| write csv(o)\n");
+    check_layout("a|group by k{\nn=count(),m=sum(x)}|write csv(o)",
+                 "a\n| group by k {\n    n = count(),\n    m = sum(x),\n  }\n| write csv(o)\n");
 }
 
 static const UnitTest tests[] = {
