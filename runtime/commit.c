@@ -323,6 +323,16 @@ static bool base_line(StageRun *run, Partition *partition, int64_t *lines) {
     return source_lines(file, unit->offset + unit->begin, lines, &partition->trouble);
 }
 
+// Where rejects are many, the next unit's lines follow from those of this one.
+static void hand_lines_on(StageRun *run, const Partition *partition) {
+    const Unit *unit = &partition->unit;
+    if (partition->lines < 0) return;
+    SourceFile *file = &run->setup.files->files[unit->file];
+    if (file->known_offset != unit->offset + unit->begin) return;
+    file->known_lines += partition->lines;
+    file->known_offset = unit->next;
+}
+
 static bool take_rejects(StageRun *run, Partition *partition) {
     Job *job = run->job;
     RejectList *list = &partition->rejects;
@@ -333,6 +343,7 @@ static bool take_rejects(StageRun *run, Partition *partition) {
         if (list->items[i].line > 0 && !list->items[i].has_line) list->items[i].line += lines;
         list->items[i].row += run->rows;
     }
+    hand_lines_on(run, partition);
     atomic_fetch_add(&job->progress.rejects, list->weight);
     bool good = true;
     if (list->items[list->count - 1].fails) {

@@ -110,8 +110,10 @@ static bool whole_number(const char *text, int64_t *number) {
     char *end;
     errno = 0;
     if (*text < '0' || *text > '9') return false;
-    *number = strtoll(text, &end, 10);
-    return errno == 0 && *end == '\0';
+    int64_t read = strtoll(text, &end, 10);
+    if (errno != 0 || *end != '\0') return false;
+    *number = read;
+    return true;
 }
 
 static bool set_size(OptionKind kind, const char *value, int64_t *bytes, Trouble *trouble) {

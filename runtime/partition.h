@@ -41,6 +41,7 @@ typedef struct Partition {
     int64_t    *first;          // By terminal: the number of its first row there.
     int64_t    *quota;          // By terminal: rows that it could take...
     int64_t    *left;           // ...and what of it is left.
+    int64_t     lines;          // Of the unit, once it is done and has rejects; else -1.
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
     uint32_t    extents;        // To be written yet.

@@ -2,6 +2,7 @@
 
 #include "runtime/options.h"
 #include "runtime/rejects.h"
+#include "stdlib/lines.h"
 #include "stdlib/utf8.h"
 
 #include <errno.h>
@@ -11,12 +12,6 @@
 #include <unistd.h>
 
 enum { HEADER_BYTES = 64 * 1024, LINES_BYTES = 1 << 20 };
-
-int64_t source_count_lines(const char *text, int64_t len) {
-    int64_t lines = 0;
-    for (int64_t i = 0; i < len; i++) lines += text[i] == '\n';
-    return lines;
-}
 
 // ---- header ---------------------------------------------------------------------------------
 
@@ -152,7 +147,7 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     int64_t next = sb_csv_row_end(text, at, at + 1, len, &source->dialect);
     int64_t end = next < 0 ? len : next;
     file->begin = end;
-    file->begin_lines = source_count_lines(text, end);
+    file->begin_lines = sb_lines_count(text, end);
     if (end > at && text[end - 1] == '\n') end--;
     if (end > at && text[end - 1] == '\r') end--;
     int32_t fault = header_fault(&source->dialect, text + at, end - at);
@@ -304,7 +299,7 @@ bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *tro
                                "'%s' changed while the job read it", file->path);
             break;
         }
-        file->known_lines += source_count_lines(block, got);
+        file->known_lines += sb_lines_count(block, got);
         file->known_offset += got;
     }
     free(block);

@@ -66,6 +66,4 @@ static inline bool source_has_quotes(const Source *source) {
     return source->what->format == SB_CSV && source->what->quote != 0;
 }
 
-int64_t source_count_lines(const char *text, int64_t len);
-
 #endif

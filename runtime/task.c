@@ -22,7 +22,7 @@ static int64_t lines_before(SbTaskState *state, int64_t at) {
         state->lined_at = unit->begin;
         state->lined_lines = 0;
     }
-    state->lined_lines += source_count_lines(unit->text + state->lined_at, at - state->lined_at);
+    state->lined_lines += sb_lines_count(unit->text + state->lined_at, at - state->lined_at);
     state->lined_at = at;
     return state->lined_lines;
 }
@@ -119,7 +119,7 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
         .raw = text + begin, .raw_len = end - begin,
     };
     if (fault == SB_FAULT_OPEN_QUOTE) {
-        facts.place.weight = source_count_lines(text + begin, unit->end - begin) +
+        facts.place.weight = sb_lines_count(text + begin, unit->end - begin) +
                              (unit->end > begin && text[unit->end - 1] != '\n');
     }
     int32_t stop = task_reject(state, &facts);
@@ -377,6 +377,10 @@ static void finish_partition(SbTaskState *state) {
         reject_long_row(state);
     if (setup->source) into->made = into->counts[setup->source->step * SB_COUNTS + SB_MADE];
     into->last = into->status == SB_STAGE_DONE || into->status == SB_STAGE_FAULT;
+    into->lines = -1;
+    bool whole = into->status == SB_STAGE_DONE && !task->stopped && state->unit.lines < 0;
+    if (whole && setup->stage->input == SB_INPUT_TEXT && into->rejects.count > 0)
+        into->lines = lines_before(state, state->unit.end) + state->unit.long_row.lines;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++)
         into->rows[t] = into->batches[t] ? into->batches[t]->count : into->outs[t].rows;
     into->bytes = bytes_made(into, setup);

@@ -1,6 +1,7 @@
 #include "runtime/unit.h"
 
 #include "runtime/feed.h"
+#include "stdlib/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +161,7 @@ static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {
     }
     unit->lines = units->what.source->what->wants_lines ? lines : -1;
     if (unit->lines >= 0) {
-        lines += source_count_lines(feed->buffer->ptr + unit->begin, unit->end - unit->begin) +
+        lines += sb_lines_count(feed->buffer->ptr + unit->begin, unit->end - unit->begin) +
                  unit->long_row.lines;
     }
     chain_hand_on(units, unit, lines);
@@ -240,7 +241,7 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     unit->lines = units->carry_lines;
     unit->text = buffer->ptr;
     unit->offset = feed.offset;
-    units->carry_lines += source_count_lines(buffer->ptr, unit->end) + unit->long_row.lines;
+    units->carry_lines += sb_lines_count(buffer->ptr, unit->end) + unit->long_row.lines;
     units->carry_len = feed.len - rest;
     units->carry_offset = unit->next;
     units->stream_ended = feed.ended;

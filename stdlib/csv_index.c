@@ -10,6 +10,7 @@
 #include "stdlib/csv.h"
 
 #include "stdlib/csv_quotes.h"
+#include "stdlib/lines.h"
 #include "stdlib/utf8.h"
 
 #include <assert.h>
@@ -115,16 +116,6 @@ static bool quoted_block(Scan *scan, SbCsvQuotes *state, int64_t at) {
                    _mm256_set1_epi32((int)at + BLOCK / 2));
     scan->count = (uint32_t)(out - ends);
     return true;
-}
-
-static int64_t count_newlines(const char *text, int64_t begin, int64_t end) {
-    int64_t count = 0;
-    for (; begin + 32 <= end; begin += 32) {
-        __m256i equal = _mm256_cmpeq_epi8(sb_csv_load(text + begin), _mm256_set1_epi8('\n'));
-        count += __builtin_popcount((unsigned)_mm256_movemask_epi8(equal));
-    }
-    for (; begin < end; begin++) count += text[begin] == '\n';
-    return count;
 }
 
 // Accepts rows until `rows` are complete, while a line end stands where each should end. With
@@ -234,7 +225,7 @@ static bool accept(Scan *scan, bool high) {
     if (!good) check_early(scan, first);
     if (scan->high | high) good &= check_utf8(scan, first, begin);
     scan->high = high | (scan->high & (index->rows == first));
-    index->lines += scan->quoted ? count_newlines(scan->in.text, begin, scan->pos)
+    index->lines += scan->quoted ? sb_lines_count(scan->in.text + begin, scan->pos - begin)
                                  : index->rows - first;
     return good;
 }
@@ -307,7 +298,7 @@ static bool slow_row(Scan *scan) {
     SbIndex *index = scan->index;
     const char *text = scan->in.text;
     int64_t start = sb_csv_skip(&scan->in, scan->pos);
-    index->lines += count_newlines(text, scan->pos, start);
+    index->lines += sb_lines_count(text + scan->pos, start - scan->pos);
     scan->pos = start;
     if (start >= scan->in.end) return true;
     SbCsvRow row;
@@ -315,7 +306,7 @@ static bool slow_row(Scan *scan) {
     int32_t fault = sb_csv_row(&scan->in, start, ends, &row);
     if (fault == SB_OK && !sb_utf8_valid(text + start, row.end - start)) fault = SB_FAULT_BAD_UTF8;
     scan->pos = row.next;
-    int64_t lines = count_newlines(text, start, row.next);
+    int64_t lines = sb_lines_count(text + start, row.next - start);
     index->lines += lines;
     if (fault == SB_OK) {
         index->starts[index->rows++] = (uint32_t)start;

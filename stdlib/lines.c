@@ -114,6 +114,23 @@ void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, 
     index->next = scan.pos;
 }
 
+int64_t sb_lines_count(const char *text, int64_t len) {
+    enum { STRIDE = 32, ROUND = 255 * STRIDE };  // A byte of the sums holds 255.
+    const __m256i newline = _mm256_set1_epi8('\n'), zero = _mm256_setzero_si256();
+    int64_t count = 0, at = 0;
+    while (at + STRIDE <= len) {
+        int64_t stop = len - at < ROUND ? at + (len - at) / STRIDE * STRIDE : at + ROUND;
+        __m256i sums = zero;
+        for (; at < stop; at += STRIDE)
+            sums = _mm256_sub_epi8(sums, _mm256_cmpeq_epi8(load(text + at), newline));
+        __m256i words = _mm256_sad_epu8(sums, zero);
+        count += _mm256_extract_epi64(words, 0) + _mm256_extract_epi64(words, 1) +
+                 _mm256_extract_epi64(words, 2) + _mm256_extract_epi64(words, 3);
+    }
+    for (; at < len; at++) count += text[at] == '\n';
+    return count;
+}
+
 int64_t sb_lines_end(const char *text, int64_t pos, int64_t from, int64_t end) {
     int64_t at = from - 1 > pos ? from - 1 : pos;
     if (at >= end) return -1;

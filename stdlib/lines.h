@@ -19,4 +19,7 @@ void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, 
 // The end, behind the LF, of the first line that ends at or after `from`; -1 when there is none.
 int64_t sb_lines_end(const char *text, int64_t pos, int64_t from, int64_t end);
 
+// Line ends in text[0, len).
+int64_t sb_lines_count(const char *text, int64_t len);
+
 #endif

@@ -464,6 +464,8 @@ if begin reject_file; then
     grep -qF '"3,""th""""ree"",z"' rejects.csv || wrong "rejects.csv quotes wrongly: $(cat rejects.csv)"
     gives 0 ../bad --reject-limit=50% --rejects=r.jsonl --overwrite
     [ "$(wc -l <r.jsonl)" = 2 ] || wrong "r.jsonl has not two lines"
+    yes 1,one,0.5 | head -n 200 >>in.csv  # Two rejects are less than a hundredth, and more than one.
+    gives 0 ../bad --reject-limit=1% --rejects=r.jsonl --overwrite
     end
 fi
 if begin else_fail; then

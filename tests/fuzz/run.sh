@@ -12,7 +12,7 @@ mkdir -p "$work"
 # What each links beside its own file.
 sources_of() {
     case $1 in
-    csv) echo stdlib/csv_*.c stdlib/utf8.c runtime/scratch.c ;;
+    csv) echo stdlib/csv_*.c stdlib/lines.c stdlib/utf8.c runtime/scratch.c ;;
     json) echo stdlib/json_[fpr]*.c stdlib/text_out.c stdlib/number*.c stdlib/date*.c \
         stdlib/decimal.c stdlib/zone*.c stdlib/utf8.c runtime/scratch.c ;;
     regex) echo stdlib/regex*.c stdlib/utf8.c runtime/scratch.c ;;

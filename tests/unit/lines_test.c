@@ -134,7 +134,22 @@ static void points_are_written(void) {
     }
 }
 
+static void line_ends_are_counted(void) {
+    enum { MAX = 20000 };  // More than one round of byte sums.
+    static char text[MAX];
+    int64_t seen = 0;
+    memset(text, '\n', MAX);
+    CHECK(sb_lines_count(text, MAX) == MAX);
+    for (int64_t len = 0; len < MAX; len++) {
+        if (len % 100 < 40) CHECK(sb_lines_count(text, len) == seen);
+        text[len] = random_below(3) ? 'x' : '\n';
+        seen += text[len] == '\n';
+    }
+    CHECK(sb_lines_count(text, MAX) == seen && seen > 0);
+}
+
 static const UnitTest tests[] = {
+    {"line_ends_are_counted", line_ends_are_counted},
     {"random_lines_agree", random_lines_agree},
     {"line_ends_are_found", line_ends_are_found},
     {"utf8_agrees_at_borders", utf8_agrees_at_borders},
