@@ -158,6 +158,7 @@ const codegen: []const []const u8 = &.{
     "emit_expr.c",
     "emit_fault.c",
     "emit_function.c",
+    "emit_batch.c",
     "emit_group.c",
     "emit_join.c",
     "emit_keep.c",

@@ -249,15 +249,3 @@ Val emit_hot(Emit *e, Val call) {
     add_call_attribute(e, call, LLVMAttributeFunctionIndex, "alwaysinline", nullptr);
     return call;
 }
-
-void emit_rewind(Emit *e) {
-    Val call = emit_offset(e, e->task, offsetof(SbTask, call));
-    Val at = emit_load_at(e, e->ptr, call, offsetof(SbCall, at), "");
-    Val begin = emit_load_at(e, e->ptr, call, offsetof(SbCall, begin), "");
-    Block used = emit_block(e, "rewind"), fresh = emit_block(e, "fresh");
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, at, begin, ""), fresh, used);
-    emit_at(e, used);
-    emit_callv(e, "sb_scratch_rewind", e->type_void, arg(call));
-    emit_jump(e, fresh);
-    emit_at(e, fresh);
-}

@@ -135,7 +135,6 @@ void emit_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type);
 void emit_cold(Emit *e, Val call);  // Marks a call as unlikely: never inlined.
 Val emit_hot(Emit *e,
              Val call);  // Marks a call on the way of every row: inlined if its body is there.
-void emit_rewind(Emit *e);          // Frees the scratch memory of the row before.
 
 #define emit_callv(e, symbol, result, ...)                                                         \
     emit_call((e), (symbol), (result), (Arg[]){__VA_ARGS__},                                       \

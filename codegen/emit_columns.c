@@ -151,7 +151,7 @@ static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
                               e->i64, "at");
     Val number = LLVMBuildAdd(e->b, chunk->first, c->at, "number");
     emit_store(e, number, chunk->row);
-    emit_rewind(e);
+    stage_rewind(e);
     stage_push_root(e, stage_range_row(e, number), c->part->filter_count, next);
     emit_at(e, next);
     emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), next);

@@ -234,7 +234,7 @@ void stage_loop_entries(Emit *e) {
     emit_at(e, loop.begin);
     emit_jump(e, loop.chunk.rows);
     emit_at(e, loop.body);
-    emit_rewind(e);
+    stage_rewind(e);
     Frame *frame = frame_new(e, graph_op_at(e->graph, s->stage->root), nullptr, nullptr);
     frame->number = loop.number;
     frame->entry = emit_load(e, e->ptr, emit_index(e, e->ptr, entries, loop.number), "entry");
@@ -259,7 +259,7 @@ Frame *stage_range_row(Emit *e, Val number) {
 struct ColumnEmit *stage_loop_range(Emit *e) {
     RowLoop loop = begin_loop(e);
     emit_at(e, loop.body);
-    emit_rewind(e);
+    stage_rewind(e);
     stage_push_root(e, stage_range_row(e, loop.number), 0, loop.next);
     emit_at(e, loop.begin);
     if (e->stage->stage->columns.op_count) return stage_columns(e, &loop.chunk);

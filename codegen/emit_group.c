@@ -1,5 +1,5 @@
 // Grouping: find the row's group in the thread's table or make it, then add the row to its states.
-#include "codegen/emit_stage.h"
+#include "codegen/emit_group.h"
 
 #include <stdio.h>
 
@@ -47,17 +47,12 @@ static void emit_probe(Emit *e, Probe *probe, EqualFn *equal, void *self) {
     emit_jump(e, head);
 }
 
-typedef struct RowKeys {
-    const Breaker *breaker;
-    KeyParts      *parts;
-} RowKeys;
-
 static Val row_equals(Emit *e, void *self, Val entry) {
-    const RowKeys *keys = self;
+    const GroupRow *row = self;
     Val same = nullptr;
-    for (uint32_t k = 0; k < keys->breaker->key_count; k++) {
-        const Slot *slot = &keys->breaker->slots[k];
-        Val one = key_equals_slot(e, slot->type, &keys->parts[k], slot, entry);
+    for (uint32_t k = 0; k < row->breaker->key_count; k++) {
+        const Slot *slot = &row->breaker->slots[k];
+        Val one = key_equals_slot(e, slot->type, &row->keys[k], slot, entry);
         same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
     }
     return same ? same : emit_i1(e, true);
@@ -104,11 +99,6 @@ static const char *agg_symbol(Emit *e, const Agg *agg, const char *what) {
 static Arg groups_call(Emit *e, Val groups) {
     return arg(emit_load_at(e, e->ptr, groups, offsetof(SbGroups, state), "call"));
 }
-
-typedef struct AggRow {    // What one aggregate needs of the row, judged before any state changes.
-    Val   where;           // i1 or null.
-    Value args[2];
-} AggRow;
 
 const Type *group_value_type(const Emit *e, const Agg *agg) {
     const Type *type = graph_at(e->graph, agg->args[0])->type;
@@ -217,26 +207,31 @@ static void keep_first_row(Emit *e, const Breaker *breaker, Frame *frame, Val gr
     }
 }
 
-static Val new_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKeys *keys,
-                     const Probe *probe, Val order) {
+static Val new_group(Emit *e, const GroupRow *row, const Probe *probe) {
+    const Breaker *breaker = row->breaker;
     Val entry = emit_callv(e, "sb_groups_insert", e->ptr, arg(emit_call_context(e)),
-                           arg(probe->groups), arg(probe->hash), arg(order));
+                           arg(probe->groups), arg(probe->hash), arg(row->order));
     stop_if(e, null_pointer(e, entry));
     for (uint32_t k = 0; k < breaker->key_count; k++)
-        store_key(e, probe->groups, &breaker->slots[k], &keys->parts[k], entry);
-    keep_first_row(e, breaker, frame, probe->groups, entry);
+        store_key(e, probe->groups, &breaker->slots[k], &row->keys[k], entry);
+    if (row->frame) keep_first_row(e, breaker, row->frame, probe->groups, entry);
     if (breaker->identity_offset != SIZE_MAX)
-        emit_store_at(e, frame_identity(e, frame), entry, breaker->identity_offset);
+        emit_store_at(e, frame_identity(e, row->frame), entry, breaker->identity_offset);
     return entry;
 }
 
+uint32_t group_agg_count(const Emit *e, const Breaker *breaker) {
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    return op->kind == OP_GROUP ? op->group.agg_count : 0;
+}
+
 // The entry of the row's group, made if it is not there.
-static Val find_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKeys *keys,
-                      Probe probe, Val order) {
-    emit_probe(e, &probe, row_equals, (void *)keys);
+static Val find_group(Emit *e, GroupRow *row, Val groups) {
+    Probe probe = {.groups = groups, .hash = row->hash};
+    emit_probe(e, &probe, row_equals, row);
     Block join = emit_block(e, "group");
     emit_at(e, probe.missing);
-    Val fresh = new_group(e, breaker, frame, keys, &probe, order);
+    Val fresh = new_group(e, row, &probe);
     Block fresh_end = emit_here(e);
     emit_jump(e, join);
     emit_at(e, probe.found);
@@ -248,41 +243,51 @@ static Val find_group(Emit *e, const Breaker *breaker, Frame *frame, const RowKe
     return entry;
 }
 
+void group_add_row(Emit *e, GroupRow *row, Val groups, Block next) {
+    const Breaker *breaker = row->breaker;
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    Val entry = find_group(e, row, groups);
+    for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
+        if (breaker->state_offsets[i] != SIZE_MAX)
+            add_if(e, &op->group.aggs[i], &row->aggs[i], groups,
+                   emit_offset(e, entry, breaker->state_offsets[i]), row->order);
+    emit_jump(e, next);
+}
+
 void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     StageEmit *s = e->stage;
     const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
     const Op *op = graph_op_at(e->graph, breaker->op);
     Frame *over = frame_new(e, op, frame, nullptr);
-    uint32_t agg_count = op->kind == OP_GROUP ? op->group.agg_count : 0;
-    RowKeys keys = {breaker, arena_new_array(e->arena, KeyParts, breaker->key_count + 1)};
-    Val hash = nullptr;
+    uint32_t agg_count = group_agg_count(e, breaker);
+    GroupRow row = {.breaker = breaker,
+                    .frame = frame,
+                    .keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1),
+                    .aggs = arena_new_array(e->arena, AggRow, agg_count + 1)};
     for (uint32_t k = 0; k < breaker->key_count; k++) {
-        keys.parts[k] = key_parts(e, breaker->slots[k].type, emit_expr(e, over, breaker->keys[k]));
-        hash = key_hash(e, hash, breaker->slots[k].type, &keys.parts[k]);
+        row.keys[k] = key_parts(e, breaker->slots[k].type, emit_expr(e, over, breaker->keys[k]));
+        row.hash = key_hash(e, row.hash, breaker->slots[k].type, &row.keys[k]);
     }
-    AggRow *rows = arena_new_array(e->arena, AggRow, agg_count + 1);
-    for (uint32_t i = 0; i < agg_count; i++)
-        if (breaker->state_offsets[i] != SIZE_MAX) judge_agg(e, over, &op->group.aggs[i], &rows[i]);
-    for (uint32_t c = 0; op->kind == OP_DISTINCT && c < frame->op->column_count; c++)
-        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE) frame_column(e, frame, c);
-    Val order = stage_next_order(e);
-    Probe probe = {.groups = s->terminals[terminal], .hash = hash ? hash : emit_i64(e, 0)};
-    Val entry = find_group(e, breaker, frame, &keys, probe, order);
+    if (!row.hash) row.hash = emit_i64(e, 0);
     for (uint32_t i = 0; i < agg_count; i++)
         if (breaker->state_offsets[i] != SIZE_MAX)
-            add_if(e, &op->group.aggs[i], &rows[i], probe.groups,
-                   emit_offset(e, entry, breaker->state_offsets[i]), order);
-    emit_jump(e, next);
+            judge_agg(e, over, &op->group.aggs[i], &row.aggs[i]);
+    for (uint32_t c = 0; op->kind == OP_DISTINCT && c < frame->op->column_count; c++)
+        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE) frame_column(e, frame, c);
+    row.order = stage_next_order(e);
+    if (s->batches[terminal].flush) batch_row(e, &s->batches[terminal], &row, next);
+    group_add_row(e, &row, s->terminals[terminal], next);
 }
 
 // ---- columns ------------------------------------------------------------------------------------
 
 Val terminal_only_group(Emit *e, uint32_t terminal) {
     const Breaker *breaker = &e->plan->breakers[e->stage->stage->terminals[terminal].index];
-    Frame *frame = frame_new(e, graph_op_at(e->graph, breaker->op), nullptr, nullptr);
-    RowKeys keys = {.breaker = breaker};
-    Probe probe = {.groups = e->stage->terminals[terminal], .hash = emit_i64(e, 0)};
-    return find_group(e, breaker, frame, &keys, probe, stage_next_order(e));
+    GroupRow row = {.breaker = breaker,
+                    .frame = frame_new(e, graph_op_at(e->graph, breaker->op), nullptr, nullptr),
+                    .hash = emit_i64(e, 0),
+                    .order = stage_next_order(e)};
+    return find_group(e, &row, e->stage->terminals[terminal]);
 }
 
 void terminal_add_column(Emit *e, uint32_t terminal, uint32_t index, Val entry,

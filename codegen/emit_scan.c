@@ -148,7 +148,7 @@ void stage_loop_text(Emit *e) {
     emit_phi_add(row->row, emit_i64(e, 0), index);
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, row->row, rows, ""), body, behind);
     emit_at(e, body);
-    emit_rewind(e);
+    stage_rewind(e);
     emit_counted_row(e, row, next);
     emit_at(e, next);
     emit_phi_add(row->row, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""), next);

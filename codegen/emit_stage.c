@@ -286,6 +286,7 @@ void stage_leave(Emit *e, SbStageStatus status) {
 
 void stage_block_border(Emit *e, Block next) {
     Block full = emit_block(e, "full");
+    batches_flush(e);
     Val is_full = emit_callv(e, "sb_task_border", e->i32, arg(e->task));
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, is_full, emit_i32(e, 0), ""), next, full);
     emit_at(e, full);
@@ -344,6 +345,7 @@ static void emit_frame_of_function(Emit *e) {
     emit_store(e, emit_load_at(e, e->i64, e->task, offsetof(SbTask, order), ""), s->order);
     emit_store(e, emit_load_at(e, e->i64, e->task, offsetof(SbTask, cursor), ""), s->cursor);
     load_terminals(e);
+    batches_open(e);
     if (!s->can_stop) return;
     s->satisfied = emit_block(e, "satisfied");
     Block here = emit_here(e);
@@ -388,6 +390,7 @@ Val emit_stage(Emit *e, uint32_t index) {
     emit_at(e, stage.leave);
     store_back(e);
     LLVMBuildRet(e->b, stage.leave_status);
+    batches_close(e);
     if (columns) stage_column_loop(e, columns);
     e->stage = nullptr;
     return fn;

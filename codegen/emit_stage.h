@@ -10,12 +10,16 @@ typedef struct Counter {
     Val      slot;    // i64 in the entry block.
 } Counter;
 
+typedef struct Batch Batch;   // Rows that wait for their groups: emit_group.h.
+
 typedef struct StageEmit {
     const Stage *stage;
     Counter  *counters;
     size_t    counter_count, counter_cap;
     Val      *terminals;   // By terminal: SbGroups *, SbRows *, SbOut *.
     Val      *left;        // By terminal: slot of the rows that an edge still takes; others null.
+    Batch    *batches;     // By terminal.
+    bool      has_batches;
     bool      can_stop;    // Every terminal is an edge.
     Val       order;       // Slot of the order key of the next row.
     Val       cursor;      // Slot: what task->cursor gets when the stage leaves.
@@ -66,6 +70,14 @@ bool columns_did(const Emit *e, const Op *op);
 bool columns_did_item(const Emit *e, const Op *op, uint32_t item);
 bool columns_did_terminal(const Emit *e, uint32_t terminal);
 Value columns_load(Emit *e, Frame *frame, uint32_t column);
+
+// Frees the scratch memory of the rows before; while rows wait in batches only now and then.
+void stage_rewind(Emit *e);                                                  // emit_batch.c
+// Batches of a stage: made at its begin, flushed at borders between blocks; their functions are
+// emitted when the stage is complete.
+void batches_open(Emit *e);
+void batches_flush(Emit *e);
+void batches_close(Emit *e);
 
 // Terminals.
 void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_sink.c

@@ -145,6 +145,7 @@ typedef struct SbGroups {
                                   // for aggregate states. The rest is the runtime's.
 } SbGroups;
 
+enum { SB_BATCH_ROWS = 64 };   // That wait in a stage for their groups, at most.
 enum : uint64_t { SB_SLOT_ADDRESS = (UINT64_C(1) << 48) - 1 };
 
 static inline uint64_t sb_slot(const SbEntry *entry) {
@@ -456,6 +457,10 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
 int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
+// Asks for the slots and entries of `count` rows, so that they are there when the rows are added:
+// records of `record_bytes`, a hash first. text_offset: of the SbKeyStr in entries, or -1.
+void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
+                   int64_t record_bytes, int64_t text_offset);
 
 // A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the
 // limit.

@@ -1,0 +1,243 @@
+// Batches: rows wait for their groups while the table is large (emit_group.h).
+#include "codegen/emit_group.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum {
+    BATCH_HEAD = 16,
+    SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's cache.
+    REWIND_BYTES = 16 * 1024,     // Scratch memory that rows may fill before it is wound back.
+};
+
+static bool is_kept_as_registers(const Emit *e, ExprId id) {
+    return !type_is_nested(type_base(graph_at(e->graph, id)->type));
+}
+
+// Values of nested types may lie in memory of the row; columns of the first row are looked at only
+// when a group is new.
+static bool can_wait(const Emit *e, const Breaker *breaker) {
+    if (breaker->kind != BREAK_GROUP || !breaker->key_count) return false;
+    if (breaker->slot_count > breaker->key_count || breaker->identity_offset != SIZE_MAX)
+        return false;
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        if (!is_kept_as_registers(e, breaker->keys[k])) return false;
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
+        for (uint32_t a = 0; a < op->group.aggs[i].arg_count; a++)
+            if (!is_kept_as_registers(e, op->group.aggs[i].args[a])) return false;
+    return true;
+}
+
+void batches_open(Emit *e) {
+    StageEmit *s = e->stage;
+    s->batches = arena_new_array(e->arena, Batch, s->stage->terminal_count + 1);
+    if (s->stage->columns.op_count) return;  // Rows reach the terminals in two ways.
+    for (uint32_t i = 0; i < s->stage->terminal_count; i++) {
+        const Terminal *terminal = &s->stage->terminals[i];
+        if (terminal->is_sink || !can_wait(e, &e->plan->breakers[terminal->index])) continue;
+        Batch *batch = &s->batches[i];
+        char name[48];
+        snprintf(name, sizeof name, "sb_flush_%u_%u", terminal->index, e->name_count++);
+        Ty params[] = {e->ptr, e->ptr, e->ptr};
+        batch->breaker = &e->plan->breakers[terminal->index];
+        batch->flush = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, params, 3, false));
+        LLVMSetLinkage(batch->flush, LLVMInternalLinkage);
+        // Its length, the operand, is known when the stage is complete.
+        batch->memory = LLVMBuildArrayAlloca(e->b, e->i8, emit_i32(e, 0), "batch");
+        LLVMSetAlignment(batch->memory, 16);
+        emit_store(e, emit_i64(e, 0), batch->memory);
+        s->has_batches = true;
+    }
+}
+
+// ---- records ------------------------------------------------------------------------------------
+
+typedef void EachFn(Emit *e, Batch *batch, Val *part);
+
+static void each_value(Emit *e, Batch *batch, Value *value, EachFn *fn) {
+    Val *parts[] = {&value->a, &value->b, &value->valid};
+    for (size_t i = 0; i < countof(parts); i++)
+        if (*parts[i]) fn(e, batch, parts[i]);
+}
+
+static void each_part(Emit *e, Batch *batch, GroupRow *row, EachFn *fn) {
+    fn(e, batch, &row->hash);
+    fn(e, batch, &row->order);
+    for (uint32_t k = 0; k < row->breaker->key_count; k++) {
+        each_value(e, batch, &row->keys[k].value, fn);
+        if (row->keys[k].head) fn(e, batch, &row->keys[k].head);
+        if (row->keys[k].tail) fn(e, batch, &row->keys[k].tail);
+    }
+    for (uint32_t i = 0; i < group_agg_count(e, row->breaker); i++) {
+        if (row->aggs[i].where) fn(e, batch, &row->aggs[i].where);
+        for (size_t a = 0; a < countof(row->aggs[i].args); a++)
+            each_value(e, batch, &row->aggs[i].args[a], fn);
+    }
+}
+
+// Which of the kept ones; kept_count: none.
+static size_t find_kept(const Batch *batch, Val value) {
+    size_t i = 0;
+    while (i < batch->kept_count && batch->kept[i] != value) i++;
+    return i;
+}
+
+// Constants need no place, and what several aggregates take needs one.
+static void keep_part(Emit *e, Batch *batch, Val *part) {
+    if (LLVMIsConstant(*part) || find_kept(batch, *part) < batch->kept_count) return;
+    arena_push(e->arena, batch->kept, batch->kept_count, batch->kept_cap, *part);
+}
+
+static void place_parts(Emit *e, Batch *batch) {
+    batch->offsets = arena_new_array(e->arena, size_t, batch->kept_count + 1);
+    for (size_t i = 0; i < batch->kept_count; i++) {
+        bool wide = LLVMTypeOf(batch->kept[i]) == e->i128;
+        size_t align = wide ? 16 : 8;
+        batch->bytes = (batch->bytes + align - 1) & ~(align - 1);
+        batch->offsets[i] = batch->bytes;
+        batch->bytes += align;
+    }
+    batch->bytes = (batch->bytes + 15) & ~(size_t)15;
+}
+
+static void flush_call(Emit *e, const Batch *batch, Block fine) {
+    const StageEmit *s = e->stage;
+    Val groups = s->terminals[batch - s->batches];
+    Val args[] = {e->task, groups, batch->memory};
+    Val status = LLVMBuildCall2(e->b, LLVMGlobalGetValueType(batch->flush), batch->flush, args, 3,
+                                "");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), ""), fine,
+                       s->stop);
+}
+
+void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
+    batch->row = *row;
+    batch->row.frame = nullptr;
+    assert(!batch->kept_count);  // Rows reach a terminal in one way: so they come in order.
+    arena_push(e->arena, batch->kept, batch->kept_count, batch->kept_cap, row->hash);
+    each_part(e, batch, &batch->row, keep_part);
+    place_parts(e, batch);
+    Block wait = emit_block(e, "wait"), full = emit_block(e, "batch_full"),
+          direct = emit_block(e, "direct");
+    Val groups = e->stage->terminals[batch - e->stage->batches];
+    Val mask = emit_load_at(e, e->i64, groups, offsetof(SbGroups, mask), "mask");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntUGE, mask, emit_i64(e, SLOTS_LARGE - 1), ""), wait,
+                direct);
+    emit_at(e, wait);
+    Val count = emit_load(e, e->i64, batch->memory, "waiting");
+    Val begin = LLVMBuildMul(e->b, count, emit_i64(e, (int64_t)batch->bytes), "");
+    Val record = emit_index(e, e->i8, emit_offset(e, batch->memory, BATCH_HEAD), begin);
+    for (size_t i = 0; i < batch->kept_count; i++)
+        emit_store_at(e, batch->kept[i], record, batch->offsets[i]);
+    Val more = LLVMBuildAdd(e->b, count, emit_i64(e, 1), "");
+    emit_store(e, more, batch->memory);
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntULT, more, emit_i64(e, SB_BATCH_ROWS), ""),
+                       next, full);
+    emit_at(e, full);
+    flush_call(e, batch, next);
+    emit_at(e, direct);
+}
+
+// ---- flushing -----------------------------------------------------------------------------------
+
+void batches_flush(Emit *e) {
+    const StageEmit *s = e->stage;
+    for (uint32_t i = 0; i < s->stage->terminal_count; i++) {
+        if (!s->batches[i].flush) continue;
+        Block some = emit_block(e, "flush"), end = emit_block(e, "flushed");
+        Val count = emit_load(e, e->i64, s->batches[i].memory, "waiting");
+        emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, count, emit_i64(e, 0), ""), end, some);
+        emit_at(e, some);
+        flush_call(e, &s->batches[i], end);
+        emit_at(e, end);
+    }
+}
+
+void stage_rewind(Emit *e) {
+    Val call = emit_offset(e, e->task, offsetof(SbTask, call));
+    Val at = emit_load_at(e, e->ptr, call, offsetof(SbCall, at), "");
+    Val begin = emit_load_at(e, e->ptr, call, offsetof(SbCall, begin), "");
+    Val used = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, at, e->i64, ""),
+                            LLVMBuildPtrToInt(e->b, begin, e->i64, ""), "used");
+    Val bytes = emit_i64(e, e->stage->has_batches ? REWIND_BYTES : 0);
+    Block rewind = emit_block(e, "rewind"), fresh = emit_block(e, "fresh");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntULE, used, bytes, ""), fresh, rewind);
+    emit_at(e, rewind);
+    batches_flush(e);
+    emit_callv(e, "sb_scratch_rewind", e->type_void, arg(call));
+    emit_jump(e, fresh);
+    emit_at(e, fresh);
+}
+
+static void load_part(Emit *e, Batch *batch, Val *part) {
+    size_t i = find_kept(batch, *part);
+    if (i < batch->kept_count)
+        *part = emit_load_at(e, LLVMTypeOf(*part), batch->record, batch->offsets[i], "");
+}
+
+// Where the text of a first key stands in an entry, for asking for long ones; -1: there is none.
+static int64_t text_offset(const Breaker *breaker) {
+    for (uint32_t k = 0; k < breaker->key_count; k++)
+        if (breaker->slots[k].key_str) return (int64_t)breaker->slots[k].offset;
+    return -1;
+}
+
+static void add_records(Emit *e, Batch *batch, Val groups, Val records, Val count) {
+    Block head = emit_block(e, "record"), body = emit_block(e, "row"),
+          latch = emit_block(e, "row_next"), done = emit_block(e, "done"), from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val i = emit_phi(e, e->i64, "i");
+    emit_phi_add(i, emit_i64(e, 0), from);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, i, count, ""), body, done);
+    emit_at(e, body);
+    Val begin = LLVMBuildMul(e->b, i, emit_i64(e, (int64_t)batch->bytes), "");
+    batch->record = emit_index(e, e->i8, records, begin);
+    each_part(e, batch, &batch->row, load_part);
+    group_add_row(e, &batch->row, groups, latch);
+    emit_at(e, latch);
+    emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), latch);
+    emit_jump(e, head);
+    emit_at(e, done);
+    LLVMBuildRet(e->b, emit_i32(e, SB_OK));
+}
+
+static void emit_flush(Emit *e, Batch *batch) {
+    size_t len;
+    const Op *op = graph_op_at(e->graph, batch->breaker->op);
+    StageEmit inner = {.stage = e->stage->stage};
+    e->fn = batch->flush;
+    e->stage = &inner;
+    e->task = LLVMGetParam(e->fn, 0);
+    e->entry = emit_block(e, "entry");
+    emit_debug_function(e, op->span, LLVMGetValueName2(batch->flush, &len));
+    Block begin = emit_block(e, "begin");
+    emit_at(e, e->entry);
+    emit_jump(e, begin);
+    inner.stop = emit_block(e, "stop");
+    emit_at(e, inner.stop);
+    LLVMBuildRet(e->b, emit_i32(e, SB_FAULT_TOO_LARGE));
+    emit_at(e, begin);
+    Val groups = LLVMGetParam(e->fn, 1), memory = LLVMGetParam(e->fn, 2);
+    Val count = emit_load(e, e->i64, memory, "count");
+    emit_store(e, emit_i64(e, 0), memory);
+    Val records = emit_offset(e, memory, BATCH_HEAD);
+    emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(records), arg(count),
+               arg(emit_i64(e, (int64_t)batch->bytes)),
+               arg(emit_i64(e, text_offset(batch->breaker))));
+    add_records(e, batch, groups, records, count);
+}
+
+void batches_close(Emit *e) {
+    StageEmit *s = e->stage;
+    for (uint32_t i = 0; i < s->stage->terminal_count; i++) {
+        Batch *batch = &s->batches[i];
+        if (!batch->flush) continue;
+        LLVMSetOperand(batch->memory, 0,
+                       emit_i32(e, BATCH_HEAD + (uint32_t)batch->bytes * SB_BATCH_ROWS));
+        e->stage = s;
+        emit_flush(e, batch);
+    }
+    e->stage = s;
+}

@@ -1,0 +1,47 @@
+// Rows on their way into groups, and the batches in which they wait while tables are large.
+#ifndef SBC_CODEGEN_EMIT_GROUP_H
+#define SBC_CODEGEN_EMIT_GROUP_H
+
+#include "codegen/emit_stage.h"
+
+typedef struct AggRow {    // What one aggregate needs of the row, judged before any state changes.
+    Val   where;           // i1 or null.
+    Value args[2];
+} AggRow;
+
+typedef struct GroupRow {
+    const Breaker *breaker;
+    Frame    *frame;       // Columns that a new group keeps; null: it keeps none.
+    KeyParts *keys;
+    AggRow   *aggs;        // By aggregate.
+    Val       hash, order;
+} GroupRow;
+
+uint32_t group_agg_count(const Emit *e, const Breaker *breaker);
+
+// Finds the row's group in the table or makes it, adds the row to its states, goes to `next`.
+void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
+
+// ---- batches (emit_batch.c) ---------------------------------------------------------------------
+
+// A large table lies in no cache: each row would wait for its slot and then for its entry. So while
+// the table is large its rows wait in a batch of the stage; a flush function asks for all slots,
+// then for all entries, and then adds the rows in their order. What a row needs are its registers:
+// texts stay where they are, because scratch memory is wound back behind a flush only.
+struct Batch {
+    const Breaker *breaker;
+    Val      memory;       // {int64_t count; records from BATCH_HEAD on}, in the stage's frame.
+    Val      flush;        // int32_t flush(SbTask *, SbGroups *, memory); null: there is no batch.
+    GroupRow row;          // As the stage knows it; frame is null.
+    Val     *kept;         // What a record holds, once each: the hash comes first.
+    size_t   kept_count, kept_cap;
+    size_t  *offsets;      // In the record, by kept.
+    size_t   bytes;        // Of a record.
+    Val      record;       // In the flush function: the one whose row is added.
+};
+
+// Emits for a row: while the table is large, keeps it in the batch and goes to `next`. Goes on
+// where the table is small.
+void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next);
+
+#endif
