@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs.py: runs the commands of README.md, the tutorial and the reference, and compares what they print.
+"""docs.py: runs the commands of README.md and of pages in docs/, and compares what they print.
 
 usage: tests/docs.py [--update] [PAGE...]
 
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ("README.md", "docs/tutorial.md", "docs/reference.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/reference.md", "docs/internals.md")
 GENERATED = {"docs/functions.md": "sbc doc --markdown", "docs/diagnostics.md": "sbc explain --markdown"}
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 SECONDS_MAX = 60
