@@ -237,6 +237,8 @@ static void end_flight(StageRun *run, Flight *flight) {
     if (run->repeats) stage_spare_task(run, flight->task);
     flight->task = nullptr;
     flight->state = FLIGHT_FREE;
+    run->bytes -= flight->bytes;
+    flight->bytes = 0;
     run->offered++;
 }
 
@@ -256,6 +258,7 @@ void stage_offer(StageRun *run, pthread_mutex_t *lock, ExtentList *writes) {
     good = good && offer_edges(run, partition);
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) stage_sink_left(run, t);
     partition->frees = partition->last && partition->keeps;
+    partition->releases = partition->last;
     partition_push(&run->out, partition);
     run->weight += partition->rejects.weight;
     merge_trouble(run, partition);
@@ -272,11 +275,13 @@ void stage_discard(StageRun *run) {
             made->keeps = nullptr;
             stage_spare(run, made);
         }
-        stage_untake(run, &flight->unit);
-        // What is offered of the unit may still need its text.
+        // What is offered of the unit may still be made once more.
         Partition *offered = run->out.last;
-        bool kept = !run->repeats && offered && offered->keeps == flight->task;
-        if (kept) offered->frees = true;
+        bool needed = offered && !offered->last &&
+                      offered->unit.ordinal == flight->unit.ordinal;
+        if (needed) offered->releases = true;
+        else stage_untake(run, &flight->unit);
+        if (needed && !run->repeats) offered->frees = true;
         else if (!run->repeats) stage_spare_task(run, flight->task);
         end_flight(run, flight);
     }
@@ -398,7 +403,7 @@ static void consume(StageRun *run, const Partition *partition) {
         if (!slice->batch) continue;
         const EdgeEnd *input = &run->inputs[side];
         edge_consume(&run->job->edges[input->edge], input->at, slice, partition->end,
-                     partition->last);
+                     partition->releases);
     }
 }
 
@@ -426,7 +431,7 @@ void stage_written(Partition *partition) {
 
 void stage_abandon(StageRun *run) {
     for (Partition *partition; (partition = partition_pop(&run->out));) {
-        if (partition->last) stage_untake(run, &partition->unit);
+        if (partition->releases) stage_untake(run, &partition->unit);
         retire(run, partition);
     }
 }
@@ -436,6 +441,7 @@ void stage_abandon(StageRun *run) {
 static bool judge_again(StageRun *run, Partition *partition, Partition *exact, SbTaskState *task) {
     exact->unit = partition->unit;
     exact->begin = partition->begin;
+    exact->end = partition->end;
     exact->order = partition->order;
     exact->records = partition->records;
     exact->keeps = partition->keeps;
@@ -457,7 +463,8 @@ static bool judge_again(StageRun *run, Partition *partition, Partition *exact, S
     partition->stopped = exact->stopped;
     partition->over = exact->over;
     partition->trouble = exact->trouble;
-    return exact->trouble.kind == TROUBLE_NONE;
+    partition->failure = exact->failure;
+    return partition->trouble.kind == TROUBLE_NONE && take_failure(run, partition);
 }
 
 void stage_settle(StageRun *run, pthread_mutex_t *lock) {
@@ -490,7 +497,7 @@ void stage_settle(StageRun *run, pthread_mutex_t *lock) {
         run->faulted |= partition->status == SB_STAGE_FAULT;
         run->stopped |= run->faulted;
         run->over |= partition->over;
-    } else if (partition->last) {
+    } else if (partition->releases) {
         stage_untake(run, &partition->unit);
     }
     retire(run, partition);

@@ -176,24 +176,31 @@ EdgeSlice edge_take(Edge *edge, uint32_t number, int64_t count) {
     return slice;
 }
 
-void edge_consume(Edge *edge, uint32_t number, const EdgeSlice *slice, int64_t count, bool whole) {
-    EdgeReader *reader = &edge->readers[number];
-    reader->done_lane = slice->lane;
-    reader->done = slice->first + count;
-    if (whole) edge_untake(edge, number, slice);
-}
-
-void edge_untake(Edge *edge, uint32_t number, const EdgeSlice *slice) {
-    EdgeReader *reader = &edge->readers[number];
+static void let_go(EdgeReader *reader, const EdgeSlice *slice) {
     assert(reader->pending > 0);
     reader->pending--;
     batch_release(slice->batch);
 }
 
+void edge_consume(Edge *edge, uint32_t number, const EdgeSlice *slice, int64_t count, bool whole) {
+    EdgeReader *reader = &edge->readers[number];
+    reader->done_lane = slice->lane;
+    reader->done = slice->first + count;
+    if (!whole) return;
+    reader->gives_up |= count < slice->count;
+    let_go(reader, slice);
+}
+
+void edge_untake(Edge *edge, uint32_t number, const EdgeSlice *slice) {
+    EdgeReader *reader = &edge->readers[number];
+    reader->gives_up = true;
+    let_go(reader, slice);
+}
+
 // Rows of the lane before the first that the reader still has to judge.
 static int64_t reader_consumed(const Edge *edge, const EdgeReader *reader, uint32_t number) {
     const Lane *lane = &edge->lanes[number];
-    if (reader->pending > 0) {
+    if (reader->pending > 0 || reader->gives_up) {
         return reader->done_lane > number ? lane->rows : reader->done_lane == number ? reader->done
                                                                                      : 0;
     }

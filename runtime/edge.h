@@ -45,6 +45,7 @@ typedef struct EdgeReader {
     uint32_t pending;    // Slices taken and not consumed to their end.
     uint32_t done_lane;  // Rows of done_lane before `done`, and all lanes before, are consumed.
     int64_t  done;
+    bool     gives_up;   // Of what it took it will judge no more: it is about to stop.
     bool     stopped;    // It takes no more: what it did not consume is not wanted...
     bool     all;        // ...but it wanted all that it may see.
 } EdgeReader;
@@ -93,7 +94,7 @@ EdgeSlice edge_take(Edge *edge, uint32_t reader, int64_t count);
 // The first `count` rows of a slice are judged to the end; `whole`: the reader is done with it.
 // Slices come in the order in which they were taken.
 void edge_consume(Edge *edge, uint32_t reader, const EdgeSlice *slice, int64_t count, bool whole);
-// The reader gives a slice up.
+// The reader gives a slice up, and with it all that it has not consumed.
 void edge_untake(Edge *edge, uint32_t reader, const EdgeSlice *slice);
 // The reader takes no more. `whole`: it wanted all that it may see; else what it consumed.
 void edge_stop(Edge *edge, uint32_t reader, bool whole);

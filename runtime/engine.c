@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EDGE_PARTITIONS = 4, EDGE_SHARE = 16 };
+enum { PARTITIONS_A_THREAD = 2, EDGE_SHARE = 8, STAGE_SHARE = 2 };
 
 // ---- opening --------------------------------------------------------------------------------
 
@@ -64,11 +64,14 @@ static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg)
 
 static bool open_engine(Engine *e, Job *job) {
     const SbJob *what = job->what;
-    int64_t bytes = job->memory.limit / EDGE_SHARE;
+    // Stages may all be at work at once.
+    int64_t bytes = job->memory.limit / (what->stage_count + 1) / EDGE_SHARE;
+    uint32_t threads = job->pool.parallel.threads;
     *e = (Engine){.job = job, .count = what->stage_count,
-                  .edge_bytes = EDGE_PARTITIONS * job->options.partition,
+                  .edge_bytes = PARTITIONS_A_THREAD * threads * job->options.partition,
+                  .stage_bytes = job->memory.limit / (what->stage_count + 1) / STAGE_SHARE,
                   .changed_plan = true,
-                  .crew.parallel = {crew_each, job->pool.parallel.threads}};
+                  .crew.parallel = {crew_each, threads}};
     if (e->edge_bytes > bytes) e->edge_bytes = bytes;
     pthread_mutex_init(&e->lock, nullptr);
     pthread_cond_init(&e->changed, nullptr);
@@ -365,6 +368,11 @@ static void do_take(Engine *e, StageRun *run, uint32_t thread) {
         return;
     }
     flight->state = FLIGHT_RUNNING;
+    for (int side = 0; side < 2; side++) {
+        const Batch *batch = flight->unit.slices[side].batch;
+        if (batch) flight->bytes += batch->bytes;
+    }
+    run->bytes += flight->bytes;
     run->launched++;
     run->running++;
     pthread_cond_broadcast(&e->changed);
@@ -507,7 +515,10 @@ static bool gather(Engine *e) {
     if (!good) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
     if (!e->failed) return true;
     job->over_limit = e->failed->over;
-    if (e->failed->failing.count == 0) return false;
+    if (job->over_limit) return false;
+    if (e->failed->failing.count == 0)
+        return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s' failed",
+                           (int)e->failed->stage->label.len, e->failed->stage->label.ptr);
     job->failing_list = e->failed->failing;
     e->failed->failing = (RejectList){.memory = &job->memory};
     job->failing = &job->failing_list.items[0];

@@ -33,8 +33,8 @@ typedef struct Engine {
     bool      finishing;
     ExtentList writes;
     size_t    write_at;
-    int64_t   edge_bytes;   // What an edge holds before its producers pause, and a stage before it
-                            // begins more units.
+    int64_t   edge_bytes;   // What an edge holds before its producers pause.
+    int64_t   stage_bytes;  // What a stage makes and holds before it begins no more units.
     StageRun *failed;       // The run whose fault ends the job, once that is certain.
     bool      changed_plan; // Admissions are to be thought over.
     bool      stop;

@@ -32,7 +32,7 @@ Partition *partition_open(const TaskSetup *setup) {
     return partition;
 }
 
-static void close_batches(Partition *partition, const TaskSetup *setup) {
+void partition_close_batches(Partition *partition, const TaskSetup *setup) {
     for (uint32_t t = 0; partition->batches && t < setup->stage->terminal_count; t++) {
         sb_rows_close(partition->batches[t]);
         partition->batches[t] = nullptr;
@@ -40,7 +40,7 @@ static void close_batches(Partition *partition, const TaskSetup *setup) {
 }
 
 void partition_close(Partition *partition, const TaskSetup *setup) {
-    close_batches(partition, setup);
+    partition_close_batches(partition, setup);
     for (uint32_t t = 0; partition->out_states && t < setup->stage->terminal_count; t++) {
         sb_memory_release(setup->memory, partition->out_states[t].cap);
         free(partition->out_states[t].begin);
@@ -55,7 +55,7 @@ void partition_close(Partition *partition, const TaskSetup *setup) {
 }
 
 void partition_reset(Partition *partition, const TaskSetup *setup) {
-    close_batches(partition, setup);
+    partition_close_batches(partition, setup);
     memset(partition->counts, 0,
            (size_t)setup->job->step_count * SB_COUNTS * sizeof *partition->counts);
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {

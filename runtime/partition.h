@@ -24,6 +24,7 @@ typedef struct Partition {
     SbTaskState *keeps;         // Holds the unit's text, which cannot be read again; else nullptr.
     bool        frees;          // Nobody else needs `keeps`.
     bool        last;           // Of its unit.
+    bool        releases;       // No partition behind it needs the unit's rows of edges.
     int64_t     begin, end;     // Cursors.
     uint64_t    order;          // Order key of its first row.
     uint64_t    records;        // Rejects of the unit before it.
@@ -45,7 +46,7 @@ typedef struct Partition {
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
     uint32_t    extents;        // To be written yet.
-    int64_t     bytes;          // Of outs and batches.
+    int64_t     bytes;          // Charged for outs and batches.
 } Partition;
 
 // What all tasks of a stage share.
@@ -68,6 +69,8 @@ typedef struct TaskSetup {
 
 Partition *partition_open(const TaskSetup *setup);
 void partition_close(Partition *partition, const TaskSetup *setup);
+// Lets go of rows for edges that nobody took.
+void partition_close_batches(Partition *partition, const TaskSetup *setup);
 // Makes it ready to be filled.
 void partition_reset(Partition *partition, const TaskSetup *setup);
 

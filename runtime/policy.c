@@ -255,6 +255,11 @@ static bool has_input(const Engine *e, const StageRun *run) {
     return true;
 }
 
+// May the stage make more than its lowest unit? A running task counts as a partition.
+static bool has_room(const Engine *e, const StageRun *run) {
+    return run->bytes + run->running * run->setup.partition_bytes < e->stage_bytes;
+}
+
 // What the stage's tasks could do if its edges had room.
 static Action task_action(const Engine *e, StageRun *run) {
     Action none = {ACTION_WAIT, nullptr, 0};
@@ -264,10 +269,10 @@ static Action task_action(const Engine *e, StageRun *run) {
         const Flight *flight = &run->flights[slot];
         bool lowest = unit == run->offered && !flight->made.first;
         if (flight->state != FLIGHT_PARKED) continue;
-        if (lowest || (run->bytes < e->edge_bytes && !flight->needs))
+        if (lowest || (has_room(e, run) && !flight->needs))
             return (Action){ACTION_RESUME, run, slot};
     }
-    bool room = run->launched == run->offered || run->bytes < e->edge_bytes;
+    bool room = run->launched == run->offered || has_room(e, run);
     bool free = run->flights[run->launched % run->window].state == FLIGHT_FREE;
     if (run->exhausted || run->taking || !room || !free || !has_input(e, run)) return none;
     return (Action){ACTION_TAKE, run, 0};
@@ -278,8 +283,10 @@ static Action hand_over(const Engine *e) {
     for (uint32_t s = e->count; s-- > 0;) {
         StageRun *run = &e->runs[s];
         if (run->state != RUN_OPEN && run->state != RUN_OUT) continue;
-        if (!run->settling && run->out.first && !run->dropped && stage_can_settle(run))
-            return (Action){ACTION_SETTLE, run, 0};
+        // What can be settled goes first: its rows and its bytes are held until then.
+        bool settles = run->out.first && !run->dropped && stage_can_settle(run);
+        if (settles && !run->settling) return (Action){ACTION_SETTLE, run, 0};
+        if (settles) continue;
         if (run->state != RUN_OPEN || run->stopped || run->offering) continue;
         if (run->offered < run->launched && run->flights[run->offered % run->window].made.first)
             return (Action){ACTION_OFFER, run, 0};

@@ -187,6 +187,7 @@ Partition *stage_partition(StageRun *run) {
 }
 
 void stage_spare(StageRun *run, Partition *partition) {
+    partition_close_batches(partition, &run->setup);
     partition->next = run->spare;
     run->spare = partition;
 }

@@ -27,6 +27,7 @@ typedef struct Flight {
     FlightState   state;
     bool          needs;   // It was parked for want of memory.
     Unit          unit;
+    int64_t       bytes;   // Of the batches that it reads.
     SbTaskState  *task;
     PartitionList made;
 } Flight;
@@ -76,7 +77,7 @@ typedef struct StageRun {
     bool           taking, offering, settling;
     uint64_t       launched, offered;   // Units.
     uint32_t       running;
-    int64_t        bytes;       // Made and not offered.
+    int64_t        bytes;       // Of flights: read from edges, and made and not offered.
     PartitionList  out;         // Offered and not settled.
     PartitionList  writing;     // Settled; bytes wait to be written.
     Partition     *spare;

@@ -280,6 +280,7 @@ static void set_input(SbTaskState *state) {
 
 static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64_t records) {
     SbTask *task = &state->task;
+    task->cancel = 0;
     task->cursor = cursor;
     task->order = order;
     task->params = state->setup->params;
@@ -294,6 +295,7 @@ static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64
 bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {
     const TaskSetup *setup = state->setup;
     state->unit = *unit;
+    state->again = false;
     set_input(state);
     if (setup->files && setup->files->what->format == SB_FILES && !files_load(state, trouble))
         return false;
@@ -306,6 +308,12 @@ bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble
         state->unit = partition->unit;
         if (!units_again(state->setup->units, &state->unit, &state->buffer, trouble)) return false;
         set_input(state);
+    }
+    state->again = true;
+    if (!partition->last) {
+        // It has fewer rows now and would not be full where it was.
+        state->task.input.end = partition->end;
+        state->unit.long_row.is = false;
     }
     set_place(state, partition->begin, partition->order, partition->records);
     return true;
@@ -326,8 +334,8 @@ static int64_t bytes_made(const Partition *into, const TaskSetup *setup) {
 
 int32_t sb_task_border(SbTask *task) {
     const SbTaskState *state = task->state;
-    return __atomic_load_n(&task->cancel, __ATOMIC_RELAXED) ||
-           bytes_made(state->into, state->setup) >= state->setup->partition_bytes;
+    if (__atomic_load_n(&task->cancel, __ATOMIC_RELAXED)) return true;
+    return !state->again && bytes_made(state->into, state->setup) >= state->setup->partition_bytes;
 }
 
 static bool set_terminals(SbTaskState *state, uint32_t thread) {
@@ -383,7 +391,11 @@ static void finish_partition(SbTaskState *state) {
         into->lines = lines_before(state, state->unit.end) + state->unit.long_row.lines;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++)
         into->rows[t] = into->batches[t] ? into->batches[t]->count : into->outs[t].rows;
-    into->bytes = bytes_made(into, setup);
+    into->bytes = 0;
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        into->bytes += into->out_states[t].cap;
+        if (into->batches[t]) into->bytes += sb_rows_bytes(into->batches[t]);
+    }
 }
 
 int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {

@@ -16,6 +16,7 @@ struct SbTaskState {
     SbBreakerState **aside;     // By terminal: where a partition made once more puts what breakers
                                 // already have; nullptr: they have it not yet.
     Unit        unit;
+    bool        again;          // It makes a partition once more, of the same rows.
     Partition  *into;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.

@@ -431,10 +431,72 @@ if begin first_rows; then
     end
 fi
 if begin bounded; then
-    # A copy needs no more than its units, whatever the size of the input.
+    # What a job holds does not grow with its input: each of these reads 20 times its --memory, and
+    # every way from stage to stage is there, every reader and every writer.
     numbers 1000000 >in.csv
     gives 0 sh -c '../rows --out=- --memory=64MiB --threads=2 >out.csv'
     cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
+    : >out.csv
+    numbers 3600000 >in.csv
+    awk -F, 'NR > 1 { printf "{\"a\":%s,\"b\":\"%s\",\"x\":%s}\n", $1, $2, $3 }' in.csv >in.jsonl
+    gzip -1 <in.csv >in.csv.gz
+    zstd -q -1 in.csv -o in.csv.zst
+    # bounded NAME ROWS: a flow from in.csv (left, right: twice) must write as many rows.
+    bounded() {
+        {
+            echo 'type R = { a: i64, b: str, x: f64? }'
+            echo 'let left = read csv("in.csv") as R'
+            cat
+        } >"$1.sbd"
+        "$sbc" "$1.sbd" -o "$1" 2>"$work/err" || wrong "$1 does not compile"
+        rm -rf out.*
+        gives 0 "./$1" --memory=4MiB --partition=16KiB --threads=2 --overwrite
+        [ "$(cat out.* out.parts/* 2>/dev/null | wc -l)" = "$2" ] || wrong "$1: other rows"
+    }
+    right='let right = read csv("in.csv") as R'
+    bounded union 7200001 <<END
+$right
+left | union right | write csv("out.csv")
+END
+    bounded zip 3600001 <<END
+$right
+left | zip (right | select c = a, d = b) | write csv("out.csv")
+END
+    bounded twice 5400002 <<END
+left | select a | zip (left | select b) | write csv("out.csv")
+left | where a % 2 == 0 | write csv("out.2.csv")
+END
+    bounded stream_of_join 4800001 <<END
+$right
+left | union right | derive k = a % 3 | join ([{ k: 0, c: "x" }, { k: 0, c: "y" }]) on k
+| write csv("out.csv")
+END
+    bounded repartition 3600001 <<END
+left | repartition rows 1000 | limit 100000000 | repartition bytes 1MiB | write csv("out.csv")
+END
+    bounded limits 5300000 <<END
+left | skip 10 | limit 9000000 | where a % 2 == 0 | limit 1700000 | select b | write text("out.txt")
+left | limit 9000000 | select b | write text("out.2.txt")
+END
+    says "skip 10                  3,400,009"
+    bounded jsonl 3600000 <<END
+read jsonl("in.jsonl") as R | write jsonl("out.jsonl")
+END
+    bounded text 3600001 <<END
+read text("in.jsonl") | write csv("out.csv")
+END
+    bounded packed 7200002 <<END
+read csv("in.csv.gz") as R | write csv("out.csv")
+read csv("in.csv.zst") as R | write csv("out.2.csv")
+END
+    bounded parts 3600083 <<END
+left | write csv("out.parts/", bytes = 1MiB)
+END
+    bounded range 9000000 <<END
+range(9000000) | select s = str(i) | write text("out.txt")
+END
+    gives 0 sh -c '../rows --input=- --out=- --memory=4MiB --partition=16KiB --threads=2 <in.csv >out.csv'
+    cmp -s in.csv out.csv || wrong "a pipe: out.csv differs from in.csv"
     end
 fi
 if begin limits; then

@@ -88,10 +88,10 @@ static int32_t scan(SbTask *task, bool edge) {
     while (task->cursor < input->end) {
         sb_csv_index(index, input->text, task->cursor, input->end, input->field_count, &dialect);
         for (uint32_t r = 0; r < index->rows; r++) {
-            if (!judge(task, r, edge)) return SB_STAGE_FAULT;
-            if (!task->stopped) continue;
+            bool good = judge(task, r, edge);
+            if (good && !task->stopped) continue;
             task->cursor = index->ends[(size_t)(r + 1) * input->field_count - 1] + 1;
-            return SB_STAGE_DONE;
+            return good ? SB_STAGE_DONE : SB_STAGE_FAULT;
         }
         task->cursor = index->next;
         if (index->fault == SB_OK) continue;
@@ -106,6 +106,48 @@ static int32_t scan(SbTask *task, bool edge) {
 
 static int32_t scan_to_sink(SbTask *task) { return scan(task, false); }
 static int32_t scan_to_edge(SbTask *task) { return scan(task, true); }
+
+// The same, row by row: every row is a partition, and some ask for memory first.
+static int32_t scan_by_rows(SbTask *task) {
+    enum { ASKS_EVERY = 7 };
+    static thread_local int64_t asked = -1;
+    static const SbCsvDialect dialect = {.delimiter = ',', .quote = '"'};
+    SbIndex *index = task->input.index;
+    if (task->cursor >= task->input.end) return SB_STAGE_DONE;
+    int64_t place = task->input.offset + task->cursor;
+    if (place % ASKS_EVERY == 0 && asked != place) {
+        asked = place;
+        task->need = 64;
+        return SB_STAGE_NEED;
+    }
+    asked = -1;
+    sb_csv_index(index, task->input.text, task->cursor, task->input.end, task->input.field_count,
+                 &dialect);
+    if (index->rows == 0) {
+        task->cursor = index->next;
+        return SB_STAGE_FULL;
+    }
+    bool good = judge(task, 0, true);
+    task->cursor = index->ends[task->input.field_count - 1] + 1;
+    return !good ? SB_STAGE_FAULT : task->stopped ? SB_STAGE_DONE : SB_STAGE_FULL;
+}
+
+// Takes two rows at a time, which must come in the order of their keys.
+static int32_t rows_by_pairs(SbTask *task) {
+    for (int i = 0; i < 2 && task->cursor < task->input.end; i++, task->cursor++) {
+        const SbEntry *const *entry = &task->input.entries[task->cursor];
+        const Row *row = (const Row *)*entry;
+        bool ordered = task->cursor == 0 || entry[-1]->order < entry[0]->order;
+        if (!ordered || !put_row(task, task->terminals[0], row->name, row->number))
+            return SB_STAGE_FAULT;
+    }
+    return task->cursor < task->input.end ? SB_STAGE_FULL : SB_STAGE_DONE;
+}
+
+static int32_t never_enough(SbTask *task) {
+    task->need = INT64_MAX / 4;
+    return SB_STAGE_NEED;
+}
 
 static int32_t rows_to_sink(SbTask *task) {
     for (; task->cursor < task->input.end; task->cursor++) {
@@ -184,6 +226,23 @@ static SbStage limit_stages[] = {
      .terminals = to_sink,
      .terminal_count = 1},
 };
+static SbStage slow_stages[] = {
+    {.run = scan_by_rows,
+     .label = STR("scan"),
+     .input = SB_INPUT_TEXT,
+     .right_index = UINT32_MAX,
+     .terminals = to_edge,
+     .terminal_count = 1},
+    {.run = rows_by_pairs,
+     .label = STR("rows"),
+     .input = SB_INPUT_ROWS,
+     .right_index = UINT32_MAX,
+     .terminals = to_sink,
+     .terminal_count = 1},
+};
+static SbStage greedy_stages[] = {{.run = never_enough, .label = STR("greedy"),
+                                   .input = SB_INPUT_TEXT, .right_index = UINT32_MAX,
+                                   .terminals = to_sink, .terminal_count = 1}};
 static const SbBreaker breakers[] = {
     {.kind = SB_BREAK_EDGE, .step = STEP_LIMIT, .entry_bytes = sizeof(Row), .row = &type_row}};
 
@@ -198,7 +257,9 @@ static const SbBreaker breakers[] = {
     }
 static const SbJob copy_job = JOB(setup, copy_stages, 0),
                    small_job = JOB(setup_small_rows, copy_stages, 0),
-                   limit_job = JOB(setup_limit, limit_stages, 1);
+                   limit_job = JOB(setup_limit, limit_stages, 1),
+                   slow_job = JOB(setup_limit, slow_stages, 1),
+                   greedy_job = JOB(setup, greedy_stages, 0);
 
 // ---- running jobs -------------------------------------------------------------------------------
 
@@ -399,6 +460,58 @@ static void limit_stops_where_it_must(void) {
     leave();
 }
 
+// A task that hands over every row by itself, on any thread, makes what one does that never stops.
+static void tasks_yield_and_go_on(void) {
+    enter();
+    write_quoted("in.csv", 3000);
+    CHECK(run(&copy_job, "--out=want.csv") == 0);
+    char *want = slurp("want.csv");
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        char line[128];
+        for (int partition = 100; partition <= 100000; partition *= 10) {
+            snprintf(line, sizeof line,
+                     "--rows=10000 --threads=%d --partition=%d --memory=16MiB --overwrite", threads,
+                     partition);
+            CHECK_SAYS(run(&slow_job, line) == 0 && holds("out.csv", want), "%s", line);
+            CHECK(says("read csv(input)      0  3,000  3,000"));
+        }
+        snprintf(line, sizeof line, "--rows=501 --threads=%d --partition=700 --overwrite", threads);
+        CHECK(run(&slow_job, line) == 0 && says("read csv(input)    0   501  501"));
+    }
+    CHECK(run(&greedy_job, "--memory=16MiB --overwrite") == 3);
+    CHECK(says("needs more than the 16777216"));
+    free(want);
+    leave();
+}
+
+// What a failed job says depends neither on threads nor on partitions.
+static void a_fault_is_the_same_everywhere(void) {
+    enter();
+    FILE *file = fopen("in.csv", "w");
+    fputs("name,number\n", file);
+    for (int i = 0; i < 2000; i++) fprintf(file, i % 100 == 57 ? "bad,x%d\n" : "n%d,1\n", i);
+    fclose(file);
+    const SbJob *jobs[] = {&copy_job, &limit_job, &slow_job};
+    for (int j = 0; j < 3; j++) {
+        char *want = nullptr;
+        for (int threads = 1; threads <= 4; threads *= 2) {
+            for (int partition = 100; partition <= 100000; partition *= 10) {
+                char line[128];
+                snprintf(line, sizeof line,
+                         "--rows=9999 --reject-limit=4 --threads=%d --partition=%d --overwrite",
+                         threads, partition);
+                CHECK(run(jobs[j], line) == 1 && says("read csv(input)    0   458  453"));
+                char *log = slurp("log");
+                CHECK_SAYS(!want || strcmp(want, log) == 0, "%s: %s", line, log);
+                if (!want) want = log;
+                else free(log);
+            }
+        }
+        free(want);
+    }
+    leave();
+}
+
 static void parts_fill_a_folder(void) {
     enter();
     write_quoted("in.csv", 100);
@@ -435,6 +548,8 @@ static const UnitTest tests[] = {
     {"rejects_are_recorded", rejects_are_recorded},
     {"long_rows_are_rejected", long_rows_are_rejected},
     {"limit_stops_where_it_must", limit_stops_where_it_must},
+    {"tasks_yield_and_go_on", tasks_yield_and_go_on},
+    {"a_fault_is_the_same_everywhere", a_fault_is_the_same_everywhere},
     {"parts_fill_a_folder", parts_fill_a_folder},
     {"usage_is_checked", usage_is_checked},
 };
