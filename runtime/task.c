@@ -292,13 +292,16 @@ static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64
     state->lined_lines = 0;
 }
 
+static bool reads_files(const TaskSetup *setup) {
+    return setup->files && setup->files->what->format == SB_FILES;
+}
+
 bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {
     const TaskSetup *setup = state->setup;
     state->unit = *unit;
     state->again = false;
     set_input(state);
-    if (setup->files && setup->files->what->format == SB_FILES && !files_load(state, trouble))
-        return false;
+    if (reads_files(setup) && !files_load(state, trouble)) return false;
     set_place(state, state->unit.begin, first_order(state), 0);
     return true;
 }
@@ -308,6 +311,7 @@ bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble
         state->unit = partition->unit;
         if (!units_again(state->setup->units, &state->unit, &state->buffer, trouble)) return false;
         set_input(state);
+        if (reads_files(state->setup) && !files_load(state, trouble)) return false;
     }
     state->again = true;
     if (!partition->last) {
