@@ -77,10 +77,18 @@ static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     emit_store_at(e, parts.file, place, offsetof(SbPlace, file));
 }
 
+// The meeting whose columns the edge keeps: in this stage, or before the edge that it reads from.
+static Meeting kept_meeting(const Emit *e, const Breaker *breaker, Frame *frame) {
+    const Op *op = graph_op_at(e->graph, breaker->meeting);
+    Frame *root = frame_root(frame);
+    while (frame && frame->op != op) frame = frame->input[0];
+    return (Meeting){op, frame ? frame : root};
+}
+
 // By slot: what a reject behind an edge shows of the meeting before it; null: nothing.
 static Value *shown_values(Emit *e, const Breaker *breaker, Frame *frame) {
     if (breaker->meeting.i == OP_NONE.i) return nullptr;
-    Meeting meeting = meeting_of(e, frame);
+    Meeting meeting = kept_meeting(e, breaker, frame);
     Value *values = arena_new_array(e->arena, Value, breaker->slot_count);
     for (uint32_t i = 0; i < meeting.op->column_count; i++) {
         uint32_t slot = breaker->meeting_slots[i];
