@@ -331,7 +331,7 @@ static bool base_line(StageRun *run, Partition *partition, int64_t *lines) {
 // Where rejects are many, the next unit's lines follow from those of this one.
 static void hand_lines_on(StageRun *run, const Partition *partition) {
     const Unit *unit = &partition->unit;
-    if (partition->lines < 0) return;
+    if (partition->lines < 0 || run->stage->input != SB_INPUT_TEXT) return;
     SourceFile *file = &run->setup.files->files[unit->file];
     if (file->known_offset != unit->offset + unit->begin) return;
     file->known_lines += partition->lines;
