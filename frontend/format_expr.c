@@ -152,10 +152,19 @@ static void break_or_space(Page *page, bool broken, uint32_t done, const AstExpr
     page->indent -= INDENT_ITEMS;
 }
 
+static void put_operand(Page *page, const void *item) {
+    page_put(page, " ");
+    format_expr(page, item);
+}
+
+// Behind a left side that takes several lines the right one stands on its last line if it fits.
 static void put_binary(Page *page, const AstExpr *e, bool broken) {
+    size_t from = page->buf->len;
     format_expr(page, e->a);
+    bool lines = memchr(page->buf->at + from, '\n', page->buf->len - from) != nullptr;
     page_put(page, " ");
     page_put(page, ast_op_text(e->op));
+    if (broken && lines && page_try_flat(page, e->b->span, put_operand, e->b)) return;
     break_or_space(page, broken, e->op_span.end, e->b);
     format_expr(page, e->b);
 }

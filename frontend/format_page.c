@@ -199,7 +199,7 @@ static void emit_broken(Page *page, const Seq *seq) {
     page_put(page, seq->open);
     size_t close = indent + (seq->in_step ? INDENT : 0);
     if (bracket && !seq->in_step) page->indent += INDENT;
-    else if (bracket || seq->count > 1) page->indent += INDENT_ITEMS;
+    else page->indent += bracket || seq->count > 1 ? INDENT_ITEMS : INDENT;
     uint32_t done = bracket ? seq->whole.start + 1 : seq->whole.start;
     for (size_t i = 0; i < seq->count; i++) {
         Span span = item_span(seq, i);

@@ -3,6 +3,7 @@
 #
 # Run it alone: sh tests/driver_test.sh zig-out/bin/sbc
 sbc=$(realpath "${1:-zig-out/bin/sbc}")
+top=$(pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -216,6 +217,7 @@ printf 'range(3)|write csv("-")\n' >ugly.sbd
 expect fmt_check 1 'ugly.sbd' fmt --check ugly.sbd
 expect fmt 0 '' fmt ugly.sbd
 expect fmt_done 0 '' fmt --check ugly.sbd
+expect fmt_examples 0 '' fmt --check "$top"/examples/*.sbd
 
 # ---- extern, header
 cat >c.sbd <<'END'
