@@ -208,7 +208,7 @@ def versions(bench):
 
     clang = subprocess.run([bench.clang, "--version"], capture_output=True, text=True).stdout
     return {
-        "sbc": subprocess.run([bench.sbc, "--version"], capture_output=True, text=True).stdout.strip(),
+        "sbc": subprocess.run([bench.sbc, "--version"], capture_output=True, text=True).stdout.split()[1],
         "clang": clang.splitlines()[0].split("version ")[-1],
         "DuckDB": duckdb.__version__,
         "Polars": polars.__version__,
@@ -225,7 +225,7 @@ def parse_options():
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full data (1)")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each contender (5)")
     parser.add_argument("--threads", type=int, default=2, help="threads of sbc and peers (2)")
-    parser.add_argument("--write", action="store_true", help="write tests/bench/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="write tests/bench/RESULTS.md and the table of README.md")
     parser.add_argument("--clean", action="store_true", help="remove the generated data at the end")
     parser.add_argument("--sbc", default=ROOT / "zig-out" / "bin" / "sbc", help="the compiler")
     parser.add_argument("--clang", default="clang-22", help="builds generator and references")
@@ -259,6 +259,8 @@ def main():
     print(text)
     if options.write:
         (HERE / "RESULTS.md").write_text(text)
+        readme = ROOT / "README.md"
+        readme.write_text(report.into_readme(readme.read_text(), figures))
     if options.clean:
         shutil.rmtree(bench.data)
 

@@ -66,6 +66,24 @@ def summary_line(row, results):
             f"{row.share_target:.0%} {'met' if share >= row.share_target else 'missed'}"]
 
 
+README_BEGIN = "<!-- made by tests/bench/run.sh --write -->\n"
+README_END = "<!-- end -->\n"
+
+
+def into_readme(text, figures):
+    """The README with the rows' ratios between its two marks."""
+    lines = []
+    for row, results in figures.items():
+        sbc, peer, reference = results["sbc"], best_peer(results), results["reference"]
+        if sbc.fault or reference.fault or not peer:
+            continue
+        lines.append([ROWS[row].title, f"{seconds(sbc.best)} s", f"{peer.name} {seconds(peer.best)} s",
+                      f"{peer.best / sbc.best:.1f}×", f"{reference.best / sbc.best:.0%}"])
+    made = table(["row", "sbc", "best peer", "ratio", "share of C by hand"], lines)
+    before, rest = text.split(README_BEGIN)
+    return before + README_BEGIN + made.rstrip("\n") + "\n" + README_END + rest.split(README_END)[1]
+
+
 def detail_lines(bench, row, results):
     source = next(iter(row.inputs.values()))
     rows = bench.rows_of(source)
