@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -66,6 +67,18 @@ static inline char *map_output(const char *path, size_t len) {
     if (at == MAP_FAILED) give_up(path);
     close(fd);
     return at;
+}
+
+// Writes past the page cache where the system can: growing it costs more than the writing.
+static inline void write_at(int fd, const char *bytes, size_t len, size_t offset) {
+    enum { UNCACHED = 0x80 };  // RWF_DONTCACHE, of Linux 6.14.
+    while (len) {
+        struct iovec part = {(void *)(uintptr_t)bytes, len};
+        ssize_t put = pwritev2(fd, &part, 1, (off_t)offset, UNCACHED);
+        if (put < 0) put = pwrite(fd, bytes, len, (off_t)offset);
+        if (put < 0) give_up("output");
+        bytes += put, offset += (size_t)put, len -= (size_t)put;
+    }
 }
 
 static inline FILE *open_output(const char *path) {
