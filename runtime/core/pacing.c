@@ -76,11 +76,11 @@ void pacing_init(Pacing *pacing, const CorePlan *plan, int64_t now) {
     pacing->lambda = judge(pacing, plan);
 }
 
-void pacing_note(Pacing *pacing, StageId stage, int64_t in_bytes, int64_t out_bytes, int64_t busy) {
+void pacing_note(Pacing *pacing, StageId stage, Pace seen) {
     Pace *pace = &pacing->stages[stage.i];
-    pace->in_bytes += (double)in_bytes;
-    pace->out_bytes += (double)out_bytes;
-    pace->seconds += (double)busy / SECOND;
+    pace->in_bytes += seen.in_bytes;
+    pace->out_bytes += seen.out_bytes;
+    pace->seconds += seen.seconds;
 }
 
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now) {

@@ -23,8 +23,8 @@ typedef struct Pacing {
 
 void pacing_init(Pacing *pacing, const CorePlan *plan, int64_t now);
 
-// A stage took input, gave output, computed.
-void pacing_note(Pacing *pacing, StageId stage, int64_t in_bytes, int64_t out_bytes, int64_t busy);
+// What a task took, gave and computed from its beginning to its end.
+void pacing_note(Pacing *pacing, StageId stage, Pace seen);
 
 // Lets time pass, and judges lambda anew.
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now);

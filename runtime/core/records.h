@@ -41,7 +41,8 @@ typedef struct Task {
     StageId   stage;
     TaskState state;
     Purse     scratch, output;
-    uint32_t  outputs;    // That it handed over.
+    uint32_t  outputs;    // That it handed over,
+    int64_t   made, busy; // their bytes, and the nanoseconds that it computed.
     TaskId    next, prior;  // Of the stage, in the order of launches; `next` of the free list.
 } Task;
 

@@ -406,7 +406,10 @@ static void on_done(Schedule *s, const Event *event) {
     slot_give(s, task.stage);
     ledger_give_output(&s->ledger, &s->plan, task.stage, task.output, ledger_output_bytes(stage));
     ledger_give_scratch(&s->ledger, &s->plan, task.stage, task.scratch);
-    pacing_note(&s->pacing, task.stage, item.bytes, 0, event->busy);
+    // Not before: a task that has computed half of its time has not taken all of its input.
+    pacing_note(
+        &s->pacing, task.stage,
+        (Pace){(double)item.bytes, (double)task.made, (double)(task.busy + event->busy) / 1e9});
     order_end(&s->order, item.marks);
     if (item.node.i) order_remove(&s->order, item.node);
     if (item.part.i) part_done(s, item.part);
@@ -429,7 +432,8 @@ static void on_output(Schedule *s, const Event *event) {
                                      .readers = stage->output_count});
     hand_over(s, task, part, bytes);
     task->outputs++;
-    pacing_note(&s->pacing, task->stage, 0, event->bytes, event->busy);
+    task->made += event->bytes;
+    task->busy += event->busy;
     task->output = PURSE_NONE;
     if (event->last) {
         on_done(s, &(Event){.kind = EVENT_DONE, .task = event->task});

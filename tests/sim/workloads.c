@@ -14,8 +14,9 @@ int64_t between(uint64_t *state, int64_t least, int64_t most) {
     return least + (int64_t)(draw(state) % (uint64_t)(most - least + 1));
 }
 
+static const int64_t MB = 1000000;
+
 void workload_m1(Workload *load, int64_t memory) {
-    static const int64_t MB = 1000000;
     load->name = "M1";
     load->plan = (CorePlan){
         .stage_count = 4, .edge_count = 3, .resource_count = 2,
@@ -35,6 +36,26 @@ void workload_m1(Workload *load, int64_t memory) {
         },
     };
     Work work[] = {{0.01, MB, 100, 500}, {0.005, MB, 100, 0}, {0.005, 8, 100, 0}, {0}};
+    memcpy(load->work, work, sizeof work);
+}
+
+void workload_m1_fused(Workload *load, int64_t memory) {
+    load->name = "M1 fused";
+    load->plan = (CorePlan){
+        .stage_count = 3, .edge_count = 2, .resource_count = 2,
+        .capacity = {8 * WHOLE, 4 * WHOLE}, .memory = memory,
+        .edges = {{{0}, {1}}, {{1}, {2}}},
+        .stages = {
+            {.name = "load", .kind = STAGE_SOURCE, .demand = {WHOLE}, .cut = 99 * MB, .row_max = MB,
+             .units = 160, .unit_bytes = 500 * MB, .seconds_per_byte = 1e-8, .bytes_per_byte = 1,
+             .outputs = {{0}}, .output_count = 1},
+            {.name = "infer", .kind = STAGE_MAP, .demand = {0, WHOLE}, .cut = 800, .row_max = 8,
+             .seconds_per_byte = 1e-8, .bytes_per_byte = 8e-6, .inputs = {{0}}, .input_count = 1,
+             .outputs = {{1}}, .output_count = 1},
+            {.name = "sink", .kind = STAGE_SINK, .inputs = {{1}}, .input_count = 1},
+        },
+    };
+    Work work[] = {{0.015, MB, 100, 500}, {0.005, 8, 100, 0}, {0}};
     memcpy(load->work, work, sizeof work);
 }
 

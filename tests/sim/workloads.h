@@ -22,6 +22,8 @@ typedef struct Workload {
 // M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100
 // rows; 8 CPUs, 4 accelerators. At least 150.5 s.
 void workload_m1(Workload *load, int64_t memory);
+// The same with load and transform in one stage.
+void workload_m1_fused(Workload *load, int64_t memory);
 
 // A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of
 // their own beside the next stage. Its memory is the caller's to set.
