@@ -415,10 +415,19 @@ static void retire(StageRun *run, Partition *partition) {
     else stage_spare(run, partition);
 }
 
+// Are partitions offered long before they are settled?
+static bool waits_long(const StageRun *run) {
+    bool keeps = false;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        const Edge *edge = edge_of(run, t);
+        keeps |= edge && edge->keeps;
+    }
+    return keeps;
+}
+
 void stage_written(Partition *partition) {
     StageRun *run = partition->run;
     Partition *first = nullptr;
-    // Those that are offered and not settled are retired later.
     PartitionList left = {0};
     bool found = false;
     while ((first = partition_pop(&run->writing))) {
@@ -427,6 +436,7 @@ void stage_written(Partition *partition) {
     }
     run->writing = left;
     if (found) stage_spare(run, partition);
+    else if (waits_long(run)) partition_close_outs(partition, &run->setup);
 }
 
 void stage_abandon(StageRun *run) {

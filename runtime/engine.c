@@ -70,7 +70,7 @@ static bool open_engine(Engine *e, Job *job) {
     *e = (Engine){.job = job, .count = what->stage_count,
                   .edge_bytes = PARTITIONS_A_THREAD * threads * job->options.partition,
                   .stage_bytes = job->memory.limit / (what->stage_count + 1) / STAGE_SHARE,
-                  .changed_plan = true,
+                  .changed_plan = true, .finishing = SIDE_NONE,
                   .crew.parallel = {crew_each, threads}};
     if (e->edge_bytes > bytes) e->edge_bytes = bytes;
     pthread_mutex_init(&e->lock, nullptr);
@@ -129,29 +129,45 @@ static void end_outputs(Engine *e, StageRun *run) {
     }
 }
 
-// Does a stage that is not done still use the breaker?
+// Does a stage that is not done still fill the breaker, or use it?
 static bool is_used(const Engine *e, uint32_t breaker) {
     for (uint32_t s = 0; s < e->count; s++) {
-        const SbStage *stage = e->runs[s].stage;
-        if (e->runs[s].state == RUN_ENDED) continue;
+        const StageRun *run = &e->runs[s];
+        const SbStage *stage = run->stage;
+        if (run->state == RUN_ENDED) continue;
         bool reads = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
         if (reads && stage->input_index == breaker) return true;
         for (uint32_t n = 0; n < stage->need_count; n++) {
             if (stage->needs[n] == breaker) return true;
         }
+        bool fills = run->state == RUN_OPENING || run->state == RUN_OPEN;
+        for (uint32_t t = 0; fills && t < stage->terminal_count; t++) {
+            if (stage->terminals[t] == breaker) return true;
+        }
     }
-    return false;
+    return e->finishing == breaker;
 }
 
 static void release_breaker(Engine *e, uint32_t breaker) {
     Job *job = e->job;
-    if (is_used(e, breaker) || !job->breakers[breaker]) return;
+    if (!job->breakers[breaker] || is_used(e, breaker)) return;
     sb_breaker_close(job->breakers[breaker]);
     job->breakers[breaker] = nullptr;
+    e->due[breaker] = false;
+}
+
+// Of a job that fails the readers may end before those that fill the breaker.
+static void release_breakers(Engine *e, const StageRun *run) {
+    const SbStage *stage = run->stage;
+    if (stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED)
+        release_breaker(e, stage->input_index);
+    for (uint32_t n = 0; n < stage->need_count; n++) release_breaker(e, stage->needs[n]);
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        if (!(stage->terminals[t] & SB_TERMINAL_SINK)) release_breaker(e, stage->terminals[t]);
+    }
 }
 
 static void end_run(Engine *e, StageRun *run) {
-    const SbStage *stage = run->stage;
     run->state = RUN_ENDED;
     for (int side = 0; side < 2; side++) {
         const EdgeEnd *input = &run->inputs[side];
@@ -160,9 +176,7 @@ static void end_run(Engine *e, StageRun *run) {
         else edge_stop(&e->job->edges[input->edge], input->at, !run->stopped);
     }
     stage_close(run);
-    if (stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED)
-        release_breaker(e, stage->input_index);
-    for (uint32_t n = 0; n < stage->need_count; n++) release_breaker(e, stage->needs[n]);
+    release_breakers(e, run);
 }
 
 // Moves the run on to the state that it has reached. True: it was another.
@@ -209,13 +223,16 @@ static void refresh(Engine *e) {
 // ---- actions; the lock is held before and after -------------------------------------------------
 
 static void do_open(Engine *e, StageRun *run) {
+    Job *job = e->job;
+    Trouble trouble = {0};
     run->state = RUN_OPENING;
-    pthread_mutex_unlock(&e->lock);
-    bool good = stage_open(run);
-    pthread_mutex_lock(&e->lock);
+    if (stage_open_breakers(run)) {
+        pthread_mutex_unlock(&e->lock);
+        stage_open(run, &trouble);
+        pthread_mutex_lock(&e->lock);
+    }
     run->state = RUN_OPEN;
-    if (!good && e->job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&e->job->trouble, TROUBLE_MEMORY, "no memory for a stage");
+    if (job->trouble.kind == TROUBLE_NONE) job->trouble = trouble;
 }
 
 static void do_write(Engine *e) {
@@ -408,8 +425,6 @@ static void do_help(Engine *e, uint32_t thread) {
     }
 }
 
-static thread_local uint32_t own_thread;
-
 // Called by the thread that finishes a breaker, without the lock; others help.
 static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
     Engine *e = engine_of_crew(self);
@@ -419,21 +434,22 @@ static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg)
     e->crew.count = count;
     e->crew.next = e->crew.done = 0;
     pthread_cond_broadcast(&e->changed);
-    do_help(e, own_thread);
+    do_help(e, e->crew.leader);
     while (e->crew.done < count) pthread_cond_wait(&e->changed, &e->lock);
     e->crew.fn = nullptr;
     pthread_mutex_unlock(&e->lock);
 }
 
-static void do_finish(Engine *e, uint32_t breaker) {
+static void do_finish(Engine *e, uint32_t breaker, uint32_t thread) {
     Job *job = e->job;
     const SbBreaker *what = &job->what->breakers[breaker];
     e->due[breaker] = false;
-    e->finishing = true;
+    e->finishing = breaker;
+    e->crew.leader = thread;
     pthread_mutex_unlock(&e->lock);
     int32_t status = sb_breaker_finish(job->breakers[breaker], &e->crew.parallel);
     pthread_mutex_lock(&e->lock);
-    e->finishing = false;
+    e->finishing = SIDE_NONE;
     job->finished[breaker] = true;
     SbStr step = job->what->steps[what->step].label;
     if (status == SB_FAULT_TOO_LARGE) {
@@ -461,7 +477,7 @@ static void act(Engine *e, Action action, uint32_t thread) {
     case ACTION_SETTLE: stage_settle(run, &e->lock); break;
     case ACTION_OFFER: do_offer(e, run); break;
     case ACTION_HELP: do_help(e, thread); break;
-    case ACTION_FINISH: do_finish(e, action.number); break;
+    case ACTION_FINISH: do_finish(e, action.number, thread); break;
     case ACTION_OPEN: do_open(e, run); break;
     case ACTION_RESUME: run_task(e, run, &run->flights[action.number], thread); break;
     case ACTION_TAKE: do_take(e, run, thread); break;
@@ -471,7 +487,6 @@ static void act(Engine *e, Action action, uint32_t thread) {
 static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
     (void)index;
     Engine *e = arg;
-    own_thread = thread;
     pthread_mutex_lock(&e->lock);
     for (;;) {
         refresh(e);

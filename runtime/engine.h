@@ -23,6 +23,7 @@ typedef struct Crew {
     SbEachFn  *fn;          // nullptr: nothing to do.
     void      *arg;
     uint32_t   count, next, done;
+    uint32_t   leader;      // The thread that finishes the breaker.
 } Crew;
 
 typedef struct Engine {
@@ -30,7 +31,7 @@ typedef struct Engine {
     StageRun *runs;         // By number of the stage.
     uint32_t  count;
     bool     *due;          // By breaker: all producers are done, and it is not finished.
-    bool      finishing;
+    uint32_t  finishing;    // The breaker that a thread finishes; SIDE_NONE.
     ExtentList writes;
     size_t    write_at;
     int64_t   edge_bytes;   // What an edge holds before its producers pause.

@@ -39,12 +39,19 @@ void partition_close_batches(Partition *partition, const TaskSetup *setup) {
     }
 }
 
+void partition_close_outs(Partition *partition, const TaskSetup *setup) {
+    for (uint32_t t = 0; partition->out_states && t < setup->stage->terminal_count; t++) {
+        SbOutState *out = &partition->out_states[t];
+        sb_memory_release(setup->memory, out->cap);
+        free(out->begin);
+        *out = (SbOutState){.memory = setup->memory};
+        partition->outs[t] = (SbOut){.state = out};
+    }
+}
+
 void partition_close(Partition *partition, const TaskSetup *setup) {
     partition_close_batches(partition, setup);
-    for (uint32_t t = 0; partition->out_states && t < setup->stage->terminal_count; t++) {
-        sb_memory_release(setup->memory, partition->out_states[t].cap);
-        free(partition->out_states[t].begin);
-    }
+    partition_close_outs(partition, setup);
     rejects_close(&partition->rejects);
     free(partition->counts);
     free(partition->outs);

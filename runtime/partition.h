@@ -71,6 +71,8 @@ Partition *partition_open(const TaskSetup *setup);
 void partition_close(Partition *partition, const TaskSetup *setup);
 // Lets go of rows for edges that nobody took.
 void partition_close_batches(Partition *partition, const TaskSetup *setup);
+// Lets go of bytes for sinks.
+void partition_close_outs(Partition *partition, const TaskSetup *setup);
 // Makes it ready to be filled.
 void partition_reset(Partition *partition, const TaskSetup *setup);
 

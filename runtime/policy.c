@@ -299,7 +299,7 @@ Action policy_next(Engine *e) {
     Action action = hand_over(e);
     if (action.kind != ACTION_WAIT) return action;
     if (e->crew.fn && e->crew.next < e->crew.count) return (Action){ACTION_HELP, nullptr, 0};
-    for (uint32_t b = 0; !e->finishing && b < e->job->what->breaker_count; b++) {
+    for (uint32_t b = 0; e->finishing == SIDE_NONE && b < e->job->what->breaker_count; b++) {
         if (e->due[b]) return (Action){ACTION_FINISH, nullptr, b};
     }
     for (uint32_t s = e->count; s-- > 0;) {

@@ -13,7 +13,8 @@ typedef struct SbSlabBlock {
     alignas(16) char    room[];
 } SbSlabBlock;
 
-enum : int64_t { BLOCK_BYTES_MIN = 64 * 1024, BLOCK_BYTES_HUGE = 2 * 1024 * 1024 };
+// Small at first: a batch of a few rows may wait in an edge for long.
+enum : int64_t { BLOCK_BYTES_MIN = 4 * 1024, BLOCK_BYTES_HUGE = 2 * 1024 * 1024 };
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory) { *slab = (SbSlab){.memory = memory}; }
 

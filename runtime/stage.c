@@ -24,8 +24,8 @@ static bool is_source_input(const SbStage *stage) {
            stage->input == SB_INPUT_RECORDS;
 }
 
-static bool no_memory(StageRun *run) {
-    return trouble_set(&run->job->trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
+static bool no_memory(const StageRun *run, Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
                        (int)run->stage->label.len, run->stage->label.ptr);
 }
 
@@ -41,15 +41,17 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     for (uint32_t t = 0; run->outputs && t < stage->terminal_count; t++)
         run->outputs[t] = (EdgeEnd){SIDE_NONE, 0};
     for (uint32_t t = 0; run->sink_left && t < stage->terminal_count; t++) stage_sink_left(run, t);
-    return (run->outputs && run->sink_left && run->batches && run->counts) || no_memory(run);
+    return (run->outputs && run->sink_left && run->batches && run->counts) ||
+           no_memory(run, &job->trouble);
 }
 
 // ---- opening --------------------------------------------------------------------------------
 
 // The rows of a join's build side that no probe marked.
-static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *units) {
+static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *units,
+                           Trouble *trouble) {
     const SbEntry **rows = malloc(((size_t)units->entry_count + 1) * sizeof(const SbEntry *));
-    if (!rows) return no_memory(run);
+    if (!rows) return no_memory(run, trouble);
     int64_t kept = 0;
     for (int64_t i = 0; i < units->entry_count; i++) {
         const SbEntry *entry = units->entries[i];
@@ -63,17 +65,19 @@ static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *uni
 }
 
 // The finished rows that the stage reads.
-static bool find_rows(StageRun *run, UnitsSetup *units) {
+static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
     if (run->inputs[0].edge != SIDE_NONE) return true;
     units->entries = sb_breaker_entries(job->breakers[stage->input_index], &units->entry_count);
     if (stage->input == SB_INPUT_UNMATCHED)
-        return find_unmatched(run, &job->what->breakers[stage->input_index], units);
-    return units->entries || units->entry_count == 0 || no_memory(run);
+        return find_unmatched(run, &job->what->breakers[stage->input_index], units, trouble);
+    return units->entries || units->entry_count == 0 || no_memory(run, trouble);
 }
 
-static bool open_breakers(Job *job, const SbStage *stage) {
+bool stage_open_breakers(StageRun *run) {
+    Job *job = run->job;
+    const SbStage *stage = run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         if (terminal & SB_TERMINAL_SINK || job->breakers[terminal]) continue;
@@ -89,7 +93,7 @@ static bool open_breakers(Job *job, const SbStage *stage) {
     return true;
 }
 
-bool stage_open(StageRun *run) {
+bool stage_open(StageRun *run, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
     bool source = is_source_input(stage);
@@ -112,14 +116,14 @@ bool stage_open(StageRun *run) {
                                    .field_count = run->setup.source->column_count};
         units.entries = run->setup.source->rows;
         units.entry_count = run->setup.source->row_count;
-    } else if (!find_rows(run, &units)) {
+    } else if (!find_rows(run, &units, trouble)) {
         return false;
     }
-    if (!open_breakers(job, stage) || !units_open(&run->units, &units, &job->trouble)) return false;
+    if (!units_open(&run->units, &units, trouble)) return false;
     run->repeats = units_can_repeat(&run->units);
     uint32_t window = UNITS_A_THREAD * job->pool.parallel.threads;
     run->flights = calloc(window, sizeof *run->flights);
-    if (!run->flights) return no_memory(run);
+    if (!run->flights) return no_memory(run, trouble);
     run->window = window;
     return true;
 }
@@ -172,7 +176,7 @@ SbTaskState *stage_task(StageRun *run) {
     if (!task || !task_open(task, &run->setup, &run->job->trouble)) {
         if (task) task_close(task);
         free(task);
-        no_memory(run);
+        no_memory(run, &run->job->trouble);
         return nullptr;
     }
     return task;
@@ -182,7 +186,7 @@ Partition *stage_partition(StageRun *run) {
     Partition *partition = run->spare;
     if (partition) run->spare = partition->next;
     else partition = partition_open(&run->setup);
-    if (!partition) no_memory(run);
+    if (!partition) no_memory(run, &run->job->trouble);
     return partition;
 }
 

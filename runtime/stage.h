@@ -98,8 +98,10 @@ Partition *partition_pop(PartitionList *list);
 
 // Makes everything ready that a run holds from the start of the job.
 bool stage_prepare(StageRun *run, Job *job, uint32_t index);
-// Opens what it reads and fills. False: job->trouble says why.
-bool stage_open(StageRun *run);
+// Opens the breakers that it fills, unless another stage has. The lock is held.
+bool stage_open_breakers(StageRun *run);
+// Opens what it reads.
+bool stage_open(StageRun *run, Trouble *trouble);
 // Gives back what an ended run does not need.
 void stage_close(StageRun *run);
 // The rest, at the end of the job.
