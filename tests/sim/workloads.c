@@ -14,50 +14,105 @@ int64_t between(uint64_t *state, int64_t least, int64_t most) {
     return least + (int64_t)(draw(state) % (uint64_t)(most - least + 1));
 }
 
+// ---- chains ---------------------------------------------------------------------------------------
+
+static void add_edge(CorePlan *plan, StageId from, StageId to) {
+    EdgeId edge = {plan->edge_count++};
+    CoreStage *above = &plan->stages[from.i], *below = &plan->stages[to.i];
+    plan->edges[edge.i] = (CoreEdge){from, to};
+    above->outputs[above->output_count++] = edge;
+    below->inputs[below->input_count++] = edge;
+}
+
+enum { CPU, ACCELERATOR };
+
+typedef struct Link {
+    const char *name;
+    uint8_t     resource;
+    double      row_seconds, late_seconds;
+    int64_t     row_bytes;
+} Link;
+
+typedef struct Chain {
+    uint32_t cpus, accelerators, units;
+    int64_t  unit_rows, cut_rows;
+    Link     links[6];
+    uint8_t  count;
+} Chain;
+
+// The first link is a source; behind the last one comes a sink that costs nothing.
+static void chain_make(Workload *load, const Chain *chain, int64_t memory) {
+    CorePlan *plan = &load->plan;
+    plan->resource_count = 2;
+    plan->capacity[CPU] = chain->cpus * WHOLE;
+    plan->capacity[ACCELERATOR] = chain->accelerators * WHOLE;
+    plan->memory = memory;
+    for (uint8_t i = 0; i <= chain->count; i++) {
+        const Link *link = &chain->links[i];
+        StageId id = {plan->stage_count++};
+        CoreStage *stage = &plan->stages[id.i];
+        stage->name = i < chain->count ? link->name : "sink";
+        stage->kind = i == 0 ? STAGE_SOURCE : i < chain->count ? STAGE_MAP : STAGE_SINK;
+        if (i) add_edge(plan, (StageId){(uint16_t)(id.i - 1)}, id);
+        if (i == chain->count) return;
+        stage->demand[link->resource] = WHOLE;
+        stage->cut = link->row_bytes * (chain->cut_rows - 1), stage->row_max = link->row_bytes;
+        stage->seconds_per_byte = 1e-8;
+        stage->bytes_per_byte = i ? (double)link->row_bytes / (double)link[-1].row_bytes : 1;
+        if (!i) stage->units = chain->units, stage->unit_bytes = chain->unit_rows * link->row_bytes;
+        load->work[id.i] = (Work){link->row_seconds, link->late_seconds, link->row_bytes,
+                                  chain->cut_rows, i ? 0 : chain->unit_rows};
+    }
+}
+
 static const int64_t MB = 1000000;
 
 void workload_m1(Workload *load, int64_t memory) {
     load->name = "M1";
-    load->plan = (CorePlan){
-        .stage_count = 4, .edge_count = 3, .resource_count = 2,
-        .capacity = {8 * WHOLE, 4 * WHOLE}, .memory = memory,
-        .edges = {{{0}, {1}}, {{1}, {2}}, {{2}, {3}}},
-        .stages = {
-            {.name = "load", .kind = STAGE_SOURCE, .demand = {WHOLE}, .cut = 99 * MB, .row_max = MB,
-             .units = 160, .unit_bytes = 500 * MB, .seconds_per_byte = 1e-8, .bytes_per_byte = 1,
-             .outputs = {{0}}, .output_count = 1},
-            {.name = "transform", .kind = STAGE_MAP, .demand = {WHOLE}, .cut = 99 * MB,
-             .row_max = MB, .seconds_per_byte = 1e-8, .bytes_per_byte = 1, .inputs = {{0}},
-             .input_count = 1, .outputs = {{1}}, .output_count = 1},
-            {.name = "infer", .kind = STAGE_MAP, .demand = {0, WHOLE}, .cut = 800, .row_max = 8,
-             .seconds_per_byte = 1e-8, .bytes_per_byte = 8e-6, .inputs = {{1}}, .input_count = 1,
-             .outputs = {{2}}, .output_count = 1},
-            {.name = "sink", .kind = STAGE_SINK, .inputs = {{2}}, .input_count = 1},
-        },
-    };
-    Work work[] = {{0.01, MB, 100, 500}, {0.005, MB, 100, 0}, {0.005, 8, 100, 0}, {0}};
-    memcpy(load->work, work, sizeof work);
+    chain_make(load, &(Chain){8, 4, 160, 500, 100, {{"load", CPU, 0.01, 0.01, MB},
+                                                    {"transform", CPU, 0.005, 0.005, MB},
+                                                    {"infer", ACCELERATOR, 0.005, 0.005, 8}}, 3},
+               memory);
 }
 
 void workload_m1_fused(Workload *load, int64_t memory) {
     load->name = "M1 fused";
-    load->plan = (CorePlan){
-        .stage_count = 3, .edge_count = 2, .resource_count = 2,
-        .capacity = {8 * WHOLE, 4 * WHOLE}, .memory = memory,
-        .edges = {{{0}, {1}}, {{1}, {2}}},
-        .stages = {
-            {.name = "load", .kind = STAGE_SOURCE, .demand = {WHOLE}, .cut = 99 * MB, .row_max = MB,
-             .units = 160, .unit_bytes = 500 * MB, .seconds_per_byte = 1e-8, .bytes_per_byte = 1,
-             .outputs = {{0}}, .output_count = 1},
-            {.name = "infer", .kind = STAGE_MAP, .demand = {0, WHOLE}, .cut = 800, .row_max = 8,
-             .seconds_per_byte = 1e-8, .bytes_per_byte = 8e-6, .inputs = {{0}}, .input_count = 1,
-             .outputs = {{1}}, .output_count = 1},
-            {.name = "sink", .kind = STAGE_SINK, .inputs = {{1}}, .input_count = 1},
-        },
-    };
-    Work work[] = {{0.015, MB, 100, 500}, {0.005, 8, 100, 0}, {0}};
-    memcpy(load->work, work, sizeof work);
+    chain_make(load, &(Chain){8, 4, 160, 500, 100, {{"load", CPU, 0.015, 0.015, MB},
+                                                    {"infer", ACCELERATOR, 0.005, 0.005, 8}}, 2},
+               memory);
 }
+
+void workload_spiky(Workload *load, int64_t memory) {
+    workload_m1(load, memory);
+    load->name = "spiky";
+    load->spikes = true;
+}
+
+void workload_changing(Workload *load, int64_t memory) {
+    load->name = "changing", load->phased = true;
+    chain_make(load, &(Chain){8, 4, 200, 200, 20, {{"load", CPU, 0.002, 0.002, MB},
+                                                   {"decode", CPU, 0.01, 0.002, MB},
+                                                   {"infer", ACCELERATOR, 0.001, 0.008, 8}}, 3},
+               memory);
+}
+
+void workload_four_stages(Workload *load, int64_t memory) {
+    load->name = "4 stages";
+    chain_make(load, &(Chain){8, 4, 200, 200, 20, {{"load", CPU, 0.004, 0.004, MB},
+                                                   {"decode", CPU, 0.004, 0.004, 4 * MB},
+                                                   {"infer", ACCELERATOR, 0.004, 0.004, MB},
+                                                   {"encode", CPU, 0.002, 0.002, MB / 4}}, 4},
+               memory);
+}
+
+void workload_fast_producer(Workload *load, int64_t memory) {
+    load->name = "producer";
+    chain_make(load, &(Chain){8, 1, 128, 1024, 128, {{"load", CPU, 0.0001, 0.0001, MB},
+                                                     {"slow", ACCELERATOR, 0.001, 0.001, 8}}, 2},
+               memory);
+}
+
+// ---- random plans -----------------------------------------------------------------------------------
 
 static StageId add_stage(Workload *load, uint64_t *random, StageKind kind) {
     CorePlan *plan = &load->plan;
@@ -72,20 +127,14 @@ static StageId add_stage(Workload *load, uint64_t *random, StageKind kind) {
     int64_t row_bytes = between(random, 1, 1 << 20), cut_rows = between(random, 1, 20);
     stage->cut = row_bytes * (cut_rows - 1), stage->row_max = row_bytes;
     stage->seconds_per_byte = 1e-8, stage->bytes_per_byte = 1;
-    load->work[id.i] = (Work){(double)between(random, 0, 100) / 1000, row_bytes, cut_rows, 0};
+    load->work[id.i] = (Work){.row_seconds = (double)between(random, 0, 100) / 1000,
+                              .row_bytes = row_bytes, .cut_rows = cut_rows};
+    load->work[id.i].late_seconds = load->work[id.i].row_seconds;
     if (kind != STAGE_SOURCE) return id;
     load->work[id.i].unit_rows = between(random, 1, 100);
     stage->units = (uint32_t)between(random, 1, 50);
     stage->unit_bytes = load->work[id.i].unit_rows * row_bytes;
     return id;
-}
-
-static void add_edge(CorePlan *plan, StageId from, StageId to) {
-    EdgeId edge = {plan->edge_count++};
-    CoreStage *above = &plan->stages[from.i], *below = &plan->stages[to.i];
-    plan->edges[edge.i] = (CoreEdge){from, to};
-    above->outputs[above->output_count++] = edge;
-    below->inputs[below->input_count++] = edge;
 }
 
 void workload_random(Workload *load, uint64_t *random) {

@@ -6,7 +6,7 @@
 
 // What a stage does to rows.
 typedef struct Work {
-    double  row_seconds;
+    double  row_seconds, late_seconds;  // The second for the later half of the units.
     int64_t row_bytes;       // Of its outputs.
     int64_t cut_rows;        // Rows of an output partition.
     int64_t unit_rows;       // Of a source.
@@ -17,6 +17,8 @@ typedef struct Workload {
     CorePlan    plan;
     Work        work[STAGES_MAX];
     bool        spread;      // Times are random, up to twice what is said.
+    bool        phased;      // The halves of the units differ.
+    bool        spikes;      // One partition in ten takes ten times as long.
 } Workload;
 
 // M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100
@@ -24,6 +26,14 @@ typedef struct Workload {
 void workload_m1(Workload *load, int64_t memory);
 // The same with load and transform in one stage.
 void workload_m1_fused(Workload *load, int64_t memory);
+
+void workload_spiky(Workload *load, int64_t memory);
+// First a stage of CPUs is the slowest, then one of accelerators.
+void workload_changing(Workload *load, int64_t memory);
+// CPU, CPU, accelerator, CPU.
+void workload_four_stages(Workload *load, int64_t memory);
+// 128 units of 1 GB, made faster than they are taken.
+void workload_fast_producer(Workload *load, int64_t memory);
 
 // A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of
 // their own beside the next stage. Its memory is the caller's to set.
