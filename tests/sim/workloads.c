@@ -14,7 +14,7 @@ int64_t between(uint64_t *state, int64_t least, int64_t most) {
     return least + (int64_t)(draw(state) % (uint64_t)(most - least + 1));
 }
 
-// ---- chains ---------------------------------------------------------------------------------------
+// ---- chains -------------------------------------------------------------------------------------
 
 static void add_edge(CorePlan *plan, StageId from, StageId to) {
     EdgeId edge = {plan->edge_count++};
@@ -112,7 +112,7 @@ void workload_fast_producer(Workload *load, int64_t memory) {
                memory);
 }
 
-// ---- random plans -----------------------------------------------------------------------------------
+// ---- random plans -------------------------------------------------------------------------------
 
 static StageId add_stage(Workload *load, uint64_t *random, StageKind kind) {
     CorePlan *plan = &load->plan;
