@@ -105,9 +105,10 @@ static Value load_zipped(Emit *e, Frame *frame, uint32_t column) {
 }
 
 static Val identify_record(Emit *e, Frame *frame) {
-    Val file = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.source_file), "");
+    bool files = frame->op->source.format == FORMAT_FILES;
+    Val file = files ? frame_file(e, frame) : emit_i64(e, 0);
     return emit_callv(e, "sb_identity_text", e->i64, arg(emit_i64(e, e->stage->stage->source)),
-                      arg(LLVMBuildZExt(e->b, file, e->i64, "")), arg(frame->number));
+                      arg(file), arg(files ? emit_i64(e, 0) : frame->number));
 }
 
 static Val identify_kept(Emit *e, Frame *frame) {

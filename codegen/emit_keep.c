@@ -62,7 +62,7 @@ static Val join_mark(Emit *e, const KeyParts *keys, uint32_t count) {
 // before.
 static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     Frame *root = frame_root(frame);
-    if (!root->text && (!root->breaker || root->breaker->place_offset == SIZE_MAX)) return;
+    if (!frame_has_place(root)) return;
     PlaceParts parts = frame_place_parts(e, root);
     Val fits = LLVMBuildICmp(e->b, LLVMIntSLT, parts.length, emit_i64(e, SB_PLACE_RAW), "");
     Val kept = LLVMBuildSelect(e->b, fits, parts.length, emit_i64(e, SB_PLACE_RAW), "");

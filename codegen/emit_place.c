@@ -24,8 +24,31 @@ static PlaceParts place_of_text(Emit *e, const TextRow *row) {
     };
 }
 
+static bool is_file(const Frame *root) {
+    return root->op->kind == OP_SOURCE && root->op->source.format == FORMAT_FILES && !root->breaker;
+}
+
+Val frame_file(Emit *e, Frame *root) {
+    return emit_load_at(e, e->i64, root->entry, offsetof(SbEntry, order), "file");
+}
+
+// A row of `files` has no text: a reject shows the path, which the runtime knows.
+static PlaceParts place_of_file(Emit *e, Frame *root) {
+    return (PlaceParts){
+        .raw = root->entry, .length = emit_i64(e, 0), .offset = emit_i64(e, 0),
+        .line = emit_i64(e, 1), .source = emit_i32(e, e->stage->stage->source),
+        .file = LLVMBuildTrunc(e->b, frame_file(e, root), e->i32, ""),
+    };
+}
+
+bool frame_has_place(const Frame *root) {
+    bool kept = root->breaker && root->breaker->place_offset != SIZE_MAX;
+    return root->text || kept || is_file(root);
+}
+
 PlaceParts frame_place_parts(Emit *e, Frame *root) {
     if (root->text) return place_of_text(e, root->text);
+    if (is_file(root)) return place_of_file(e, root);
     Val place = emit_offset(e, root->entry, root->breaker->place_offset);
     return (PlaceParts){
         .raw = emit_load_at(e, e->ptr, place, offsetof(SbPlace, raw), ""),
@@ -41,22 +64,20 @@ PlaceParts frame_place_parts(Emit *e, Frame *root) {
 Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
     Frame *root = frame_root(frame);
     Val input = emit_offset(e, e->task, offsetof(SbTask, input));
-    bool kept = !root->text && root->breaker;
-    if (what == PLACE_SOURCE && kept) {
+    if (what == PLACE_SOURCE && !root->text) {
         PlaceParts parts = frame_place_parts(e, root);
         Val pair = emit_callv(e, "sb_source_name", e->str_pair, arg(e->task), arg(parts.source),
                               arg(parts.file));
         return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),
                        LLVMBuildExtractValue(e->b, pair, 1, ""), nullptr};
     }
-    if (kept) {
+    if (!root->text) {
         PlaceParts parts = frame_place_parts(e, root);
         return (Value){.a = what == PLACE_LINE ? parts.line : parts.offset};
     }
     if (what == PLACE_SOURCE)
         return (Value){.a = emit_load_at(e, e->ptr, input, offsetof(SbInput, source_name), ""),
                        .b = emit_load_at(e, e->i64, input, offsetof(SbInput, source_name) + 8, "")};
-    if (!root->text) return (Value){.a = emit_i64(e, what == PLACE_LINE ? 1 : 0)};  // Whole files.
     if (what == PLACE_LINE)
         return (Value){
             .a = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(root->text->begin))};

@@ -35,13 +35,16 @@ Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
 // The frame of the stage's root below `frame`, on the left side.
 Frame *frame_root(Frame *frame);
 
-// Where the row of a root was read: a text source, or an edge that keeps places.
+// Where the row of a root was read: a text source, `files`, or an edge that keeps places.
 typedef struct PlaceParts {
     Val raw, length, offset, line;   // ptr, i64, i64, i64
     Val source, file;                // i32
 } PlaceParts;
 
+bool frame_has_place(const Frame *root);
 PlaceParts frame_place_parts(Emit *e, Frame *root);
+// The number of the file that a row of `files` is: i64.
+Val frame_file(Emit *e, Frame *root);
 
 // Emits the value of `expr` (an expression of frame->op over frame->input's columns) where the
 // builder stands; computed once in each region. Faults go to emit_faults(e).

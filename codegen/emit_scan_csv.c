@@ -265,6 +265,12 @@ static Value scalar_column(Emit *e, Frame *frame, const SourceColumn *column, Va
     if (base->kind == TYPE_BYTES || null_word_reads(e, &source->options.csv, base)) {
         emit_jump(e, slow);
     } else {
+        // With its quotes a field would be a string of JSON.
+        if (base->kind == TYPE_JSON) {
+            Block bare = emit_block(e, "bare");
+            emit_branch(e, is_quoted(e, &source->options.csv, field), slow, bare);
+            emit_at(e, bare);
+        }
         Val status = emit_read_text(e, source, base, field, slot, true);
         from = emit_here(e);
         emit_branch_likely(e, is_status(e, status, SB_OK), end, slow);

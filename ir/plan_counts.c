@@ -25,12 +25,14 @@ bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from) {
 }
 
 // The consumers of one operator within a stage. A fork lets go of a branch that leads to edges only
-// when these are full; and who reads an edge may stop before its end.
+// when these are full, and finished rows are not taken to their end by a stage that does; and who
+// reads an edge may stop before its end.
 static void mark_consumers(const Counting *counting, OpId from) {
     const Stage *stage = counting->stage;
     Plan *plan = counting->plan;
-    bool kept = from.i == stage->root.i && stage->kind == STAGE_ROWS &&
-                plan->breakers[stage->breaker].keeps_op;
+    bool rows = from.i == stage->root.i && stage->kind == STAGE_ROWS;
+    bool kept = rows && plan->breakers[stage->breaker].keeps_op;
+    bool finished = rows && plan->breakers[stage->breaker].kind != BREAK_EDGE;
     uint32_t count = 0;
     for (uint32_t t = 0; t < stage->terminal_count; t++)
         count += stage->terminals[t].op.i == from.i;
@@ -46,7 +48,8 @@ static void mark_consumers(const Counting *counting, OpId from) {
     for (uint32_t i = 1; i < stage->op_count; i++) {
         if (!takes_from(plan, stage->ops[i], from)) continue;
         StepId step = graph_op_at(plan->graph, stage->ops[i])->step;
-        bool partial = kept || (count > 1 && plan_only_edges(plan, stage, stage->ops[i]));
+        bool leaves = finished || count > 1;
+        bool partial = kept || (leaves && plan_only_edges(plan, stage, stage->ops[i]));
         if (partial && step.i != STEP_NONE.i) plan->counts_in[step.i] = true;
     }
 }

@@ -377,6 +377,7 @@ static bool take_whole_files(StageRun *run, Partition *partition) {
 static bool take_source(StageRun *run, Partition *partition) {
     Job *job = run->job;
     const Unit *unit = &partition->unit;
+    if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += partition->end - partition->begin;
     if (!run->setup.files || run->setup.files->file_count == 0) return true;
     run->rows += partition->made;
     if (run->stage->input != SB_INPUT_TEXT) return take_whole_files(run, partition);

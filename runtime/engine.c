@@ -525,6 +525,8 @@ static bool gather(Engine *e) {
         }
         for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
             job->counts[i] += run->counts[i];
+        if (run->stage->input == SB_INPUT_UNMATCHED)
+            job->unmatched_rows[run->stage->input_index] = run->rows;
         good &= rejects_move(&job->rejects, &run->rejects);
     }
     if (!good) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");

@@ -15,12 +15,6 @@ static int64_t column(const SbSource *what, const char *name) {
     return -1;
 }
 
-SbStr files_path(const Source *source, const SbEntry *entry, uint32_t *file) {
-    *file = (uint32_t)entry->order;
-    const char *path = source->files[*file].path;
-    return (SbStr){path, (int64_t)strlen(path)};
-}
-
 // The decompressed bytes of a file in scratch memory. ptr nullptr with *too_long: over row_max.
 static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long,
                       Trouble *trouble) {

@@ -9,7 +9,4 @@ bool files_load(SbTaskState *state, Trouble *trouble);
 // Rejects those that were left out. False: the unit must stop.
 bool files_reject_long(SbTaskState *state);
 
-// The path in an entry and the number of its file.
-SbStr files_path(const Source *source, const SbEntry *entry, uint32_t *file);
-
 #endif

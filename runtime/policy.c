@@ -112,6 +112,40 @@ static bool wanted(Engine *e, const StageRun *run) {
     return false;
 }
 
+static bool starves(Engine *e, const StageRun *run);
+
+// Does the breaker wait for rows of a stage that failed?
+static bool breaker_starves(Engine *e, uint32_t breaker) {
+    if (e->job->finished[breaker]) return false;
+    for (StageRun *run = nullptr; (run = next_feeder(e, breaker, run));) {
+        if (run->broke || (run->state < RUN_OUT && starves(e, run))) return true;
+    }
+    return false;
+}
+
+static bool edge_starves(Engine *e, const EdgeEnd *input) {
+    Edge *edge = &e->job->edges[input->edge];
+    if (edge_ready(edge, input->at) > 0 || edge_over(edge, input->at)) return false;
+    const StageRun *producer = &e->runs[edge->lanes[edge->readers[input->at].lane].stage];
+    return producer->broke || starves(e, producer);
+}
+
+// Does the stage wait for rows that will never come, because one that makes them failed?
+static bool starves(Engine *e, const StageRun *run) {
+    const SbStage *stage = run->stage;
+    if (run->launched > run->offered) return false;
+    for (uint32_t n = 0; n < stage->need_count; n++) {
+        if (!is_edge(e, stage->needs[n]) && breaker_starves(e, stage->needs[n])) return true;
+    }
+    bool edge = run->inputs[0].edge != SIDE_NONE;
+    if (reads_breaker(stage) && !edge) return breaker_starves(e, stage->input_index);
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge != SIDE_NONE && edge_starves(e, input)) return true;
+    }
+    return false;
+}
+
 static bool pull(Engine *e, StageRun *run);
 
 static bool pull_feeders(Engine *e, uint32_t terminal) {
@@ -128,7 +162,8 @@ static bool pull_lane(Engine *e, uint32_t edge) {
     return false;
 }
 
-// Makes the stage active, or what it waits for. True: something is active that was not.
+// Makes the stage active, or what it waits for. True: something is active that was not and can
+// go on.
 static bool pull(Engine *e, StageRun *run) {
     const SbStage *stage = run->stage;
     if (run->active || !wanted(e, run)) return false;
@@ -156,7 +191,7 @@ static bool pull(Engine *e, StageRun *run) {
         const Edge *out = &e->job->edges[run->outputs[t].edge];
         for (uint32_t r = 0; r < out->reader_count; r++) pull(e, &e->runs[out->readers[r].stage]);
     }
-    return true;
+    return !starves(e, run);
 }
 
 void policy_admit(Engine *e) {

@@ -58,7 +58,6 @@ static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *uni
         if (((const uint8_t *)entry)[what->matched_offset] != 1) rows[kept++] = entry;
     }
     run->unmatched = rows;
-    run->job->unmatched_rows[run->stage->input_index] = kept;
     units->entries = rows;
     units->entry_count = kept;
     return true;

@@ -89,7 +89,7 @@ typedef struct StageRun {
     int64_t       *counts;      // [step][SbCount]
     RejectList     rejects;
     RejectList     failing;     // The record that ended it, if a record did.
-    int64_t        rows;        // Of its source.
+    int64_t        rows;        // Of its source, or of a join's unmatched ones.
     uint32_t       unit_files;  // `files`: of the unit, judged so far.
 } StageRun;
 

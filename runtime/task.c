@@ -127,6 +127,17 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
     return stop;
 }
 
+// Of a row of `files` a reject shows the path.
+static void show_file(RejectFacts *facts, const Source *source, uint32_t file) {
+    const SourceFile *shown = &source->files[file];
+    facts->place.has_place = true;
+    facts->place.source = source->number;
+    facts->place.file = file;
+    facts->place.length = shown->size;
+    facts->place.path = facts->raw = shown->path;
+    facts->raw_len = (int64_t)strlen(shown->path);
+}
+
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
                       const char *detail, int64_t detail_len) {
     SbTaskState *state = task->state;
@@ -136,14 +147,8 @@ int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry 
         .detail = detail, .detail_len = detail_len,
     };
     Text row = {0};
-    if (setup->files && setup->files->what->format == SB_FILES) {
-        SbStr path = files_path(setup->files, entry, &facts.place.file);
-        facts.place.has_place = true;
-        facts.place.length = setup->files->files[facts.place.file].size;
-        facts.place.source = setup->files->number;
-        facts.place.path = path.ptr;
-        facts.raw = path.ptr;
-        facts.raw_len = path.len;
+    if (entry && setup->files && setup->files->what->format == SB_FILES) {
+        show_file(&facts, setup->files, (uint32_t)entry->order);
     } else {
         if (setup->files) facts.place.source = setup->files->number;
         if (setup->row && entry) sb_text_add_row(&row, setup->row, entry);
@@ -183,6 +188,11 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
         .raw = kept->raw.ptr,
         .raw_len = kept->raw.len < SB_PLACE_RAW ? kept->raw.len : SB_PLACE_RAW,
     };
+    if (source->what->format == SB_FILES) {
+        facts.place.has_line = false;
+        facts.place.line = 0;
+        show_file(&facts, source, kept->file);
+    }
     return task_reject(task->state, &facts);
 }
 

@@ -50,7 +50,7 @@ static int32_t eval_place(Eval *eval, const Expr *expr, Value *out) {
         *out = value_text(origin->path);
         return SB_OK;
     case PLACE_LINE:
-        *out = value_i64(origin->line);
+        *out = value_i64(origin->has_line ? origin->line : 1);
         return SB_OK;
     case PLACE_OFFSET:
         *out = value_i64(origin->offset);

@@ -62,6 +62,7 @@ static Join *join_open(Job *job, Node *node) {
             arena_push(job->arena, join->rows, join->count, join->cap, right);
     }
     index_rows(job, join);
+    node->counts.merged += (int64_t)join->count;
     return join;
 }
 
@@ -120,6 +121,7 @@ void join_advance(Job *job, Node *node) {
         return;
     }
     RightRow *right = &join->rows[join->next_unmatched++];
-    if (right_stays && !right->matched) emit(job, node, nullptr, right->row, right->row->identity);
-    else node->counts.merged++;
+    if (!right_stays || right->matched) return;
+    emit(job, node, nullptr, right->row, right->row->identity);
+    node->counts.merged--;
 }
