@@ -8,20 +8,21 @@ enum {
     BATCH_HEAD = 16,
     SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's cache.
     REWIND_BYTES = 16 * 1024,     // Scratch memory that rows may fill before it is wound back.
+    WAITING_SLOTS_MAX = 16,       // Keys and kept columns of a row that waits.
 };
 
 static bool is_kept_as_registers(const Emit *e, ExprId id) {
     return !type_is_nested(type_base(graph_at(e->graph, id)->type));
 }
 
-// Values of nested types may lie in memory of the row; columns of the first row are looked at only
-// when a group is new.
+// Values of nested types may lie in memory of the row. Wide rows would wait for nothing but their
+// own copies: of them only a new group needs more than the key.
 static bool can_wait(const Emit *e, const Breaker *breaker) {
     if (breaker->kind != BREAK_GROUP || !breaker->key_count) return false;
-    if (breaker->slot_count > breaker->key_count || breaker->identity_offset != SIZE_MAX)
+    if (breaker->slot_count > WAITING_SLOTS_MAX || breaker->identity_offset != SIZE_MAX)
         return false;
-    for (uint32_t k = 0; k < breaker->key_count; k++)
-        if (!is_kept_as_registers(e, breaker->keys[k])) return false;
+    for (uint32_t s = 0; s < breaker->slot_count; s++)
+        if (type_is_nested(type_base(breaker->slots[s].type))) return false;
     const Op *op = graph_op_at(e->graph, breaker->op);
     for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
         for (uint32_t a = 0; a < op->group.aggs[i].arg_count; a++)
@@ -69,6 +70,8 @@ static void each_part(Emit *e, Batch *batch, GroupRow *row, EachFn *fn) {
         if (row->keys[k].head) fn(e, batch, &row->keys[k].head);
         if (row->keys[k].tail) fn(e, batch, &row->keys[k].tail);
     }
+    for (uint32_t i = row->breaker->key_count; i < row->breaker->slot_count; i++)
+        each_value(e, batch, &row->columns[i - row->breaker->key_count], fn);
     for (uint32_t i = 0; i < group_agg_count(e, row->breaker); i++) {
         if (row->aggs[i].where) fn(e, batch, &row->aggs[i].where);
         for (size_t a = 0; a < countof(row->aggs[i].args); a++)

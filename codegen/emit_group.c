@@ -68,16 +68,23 @@ static Val null_pointer(Emit *e, Val pointer) {
     return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
 }
 
-// Copies a key or a column into a new entry, and what it points to into the table's memory.
+// Copies what a stored value points to into the table's memory; a text that is the one of the key
+// `shared` (or null) is there already.
+static void own_nested(Emit *e, Val groups, const Slot *slot, Val shared, Val entry) {
+    const Type *base = type_base(slot->type);
+    if (!type_is_nested(base) && !type_is_bytes(base)) return;
+    Val status = emit_callv(e, "sb_groups_nested", e->i32, arg(groups),
+                            arg(emit_sbtype(e, slot->type)),
+                            arg(emit_offset(e, entry, slot->offset)),
+                            arg(shared ? shared : LLVMConstNull(e->ptr)));
+    stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
+}
+
+// Copies a key into a new entry.
 static void store_key(Emit *e, Val groups, const Slot *slot, const KeyParts *key, Val entry) {
     if (!slot->key_str) {
         slot_store(e, slot, key->value, entry);
-        const Type *base = type_base(slot->type);
-        if (!type_is_nested(base) && !type_is_bytes(base)) return;
-        Val nested = emit_callv(e, "sb_groups_nested", e->i32, arg(groups),
-                                arg(emit_sbtype(e, slot->type)),
-                                arg(emit_offset(e, entry, slot->offset)));
-        stop_if(e, LLVMBuildICmp(e->b, LLVMIntNE, nested, emit_i32(e, 0), ""));
+        own_nested(e, groups, slot, nullptr, entry);
         return;
     }
     Val address = emit_offset(e, entry, slot->offset);
@@ -198,12 +205,29 @@ static void judge_agg(Emit *e, Frame *over, const Agg *agg, AggRow *row) {
     }
 }
 
-static void keep_first_row(Emit *e, const Breaker *breaker, Frame *frame, Val groups, Val entry) {
-    for (uint32_t c = 0; c < frame->op->column_count && breaker->slot_of; c++) {
-        uint32_t slot = breaker->slot_of[c];
-        if (slot == SLOT_NONE || slot < breaker->key_count) continue;
-        KeyParts value = {.value = frame_column(e, frame, c)};
-        store_key(e, groups, &breaker->slots[slot], &value, entry);
+// The key of the entry whose text the column's value is, or null: of a row whose text was not
+// quoted the spelling is the key.
+static Val find_shared(Emit *e, const GroupRow *row, Value column, Val entry) {
+    Val shared = LLVMConstNull(e->ptr);
+    for (uint32_t k = 0; k < row->breaker->key_count; k++) {
+        if (!row->breaker->slots[k].key_str) continue;
+        Value key = row->keys[k].value;
+        Val same = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, column.a, key.a, ""),
+                                LLVMBuildICmp(e->b, LLVMIntEQ, column.b, key.b, ""), "");
+        shared = LLVMBuildSelect(e->b, same, emit_offset(e, entry, row->breaker->slots[k].offset),
+                                 shared, "");
+    }
+    return shared;
+}
+
+static void keep_first_row(Emit *e, const GroupRow *row, Val groups, Val entry) {
+    const Breaker *breaker = row->breaker;
+    for (uint32_t s = breaker->key_count; s < breaker->slot_count; s++) {
+        const Slot *slot = &breaker->slots[s];
+        Value value = row->columns[s - breaker->key_count];
+        bool bytes = type_is_bytes(type_base(slot->type));
+        slot_store(e, slot, value, entry);
+        own_nested(e, groups, slot, bytes ? find_shared(e, row, value, entry) : nullptr, entry);
     }
 }
 
@@ -214,7 +238,7 @@ static Val new_group(Emit *e, const GroupRow *row, const Probe *probe) {
     stop_if(e, null_pointer(e, entry));
     for (uint32_t k = 0; k < breaker->key_count; k++)
         store_key(e, probe->groups, &breaker->slots[k], &row->keys[k], entry);
-    if (row->frame) keep_first_row(e, breaker, row->frame, probe->groups, entry);
+    keep_first_row(e, row, probe->groups, entry);
     if (breaker->identity_offset != SIZE_MAX)
         emit_store_at(e, frame_identity(e, row->frame), entry, breaker->identity_offset);
     return entry;
@@ -263,6 +287,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     GroupRow row = {.breaker = breaker,
                     .frame = frame,
                     .keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1),
+                    .columns = arena_new_array(e->arena, Value, breaker->slot_count + 1),
                     .aggs = arena_new_array(e->arena, AggRow, agg_count + 1)};
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         row.keys[k] = key_parts(e, breaker->slots[k].type, emit_expr(e, over, breaker->keys[k]));
@@ -272,8 +297,11 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     for (uint32_t i = 0; i < agg_count; i++)
         if (breaker->state_offsets[i] != SIZE_MAX)
             judge_agg(e, over, &op->group.aggs[i], &row.aggs[i]);
-    for (uint32_t c = 0; op->kind == OP_DISTINCT && c < frame->op->column_count; c++)
-        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE) frame_column(e, frame, c);
+    for (uint32_t c = 0; breaker->slot_of && c < frame->op->column_count; c++) {
+        uint32_t slot = breaker->slot_of[c];
+        if (slot != SLOT_NONE && slot >= breaker->key_count)
+            row.columns[slot - breaker->key_count] = frame_column(e, frame, c);
+    }
     row.order = stage_next_order(e);
     if (s->batches[terminal].flush) batch_row(e, &s->batches[terminal], &row, next);
     group_add_row(e, &row, s->terminals[terminal], next);

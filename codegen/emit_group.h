@@ -11,7 +11,8 @@ typedef struct AggRow {    // What one aggregate needs of the row, judged before
 
 typedef struct GroupRow {
     const Breaker *breaker;
-    Frame    *frame;       // Columns that a new group keeps; null: it keeps none.
+    Frame    *frame;       // For the identity that a new group keeps; null: it keeps none.
+    Value    *columns;     // What a new group keeps, by the breaker's slots from key_count on.
     KeyParts *keys;
     AggRow   *aggs;        // By aggregate.
     Val       hash, order;

@@ -453,8 +453,10 @@ int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
 // A new, zeroed entry with `hash` and `order` for a key that is not in the table; grows the table
 // when it is full. nullptr: over the memory limit (the task's failure is set).
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order);
-// A deep copy of a nested key (in place) into the table's memory. A status.
-int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value);
+// A deep copy of a nested key or kept column (in place) into the table's memory. `shared`: a key of
+// the entry whose text the value is, so that one copy serves both; else null. A status.
+int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value,
+                         const SbKeyStr *shared);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
 // Asks for the slots and entries of `count` rows, so that they are there when the rows are added:

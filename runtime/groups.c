@@ -1,6 +1,7 @@
 #include "runtime/groups.h"
 
 #include "runtime/scratch.h"
+#include "stdlib/key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,12 @@ int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t 
     return SB_OK;
 }
 
-int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value) {
+int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value,
+                         const SbKeyStr *shared) {
+    if (shared) {
+        *(SbStr *)value = sb_key_text(shared);
+        return SB_OK;
+    }
     return sb_rows_nested(nullptr, &groups->state->rows, type, value);
 }
 

@@ -21,12 +21,27 @@ static inline uint64_t low_bytes(uint64_t word, int64_t bytes) {
     return word & kept[bytes > 8 ? 8 : bytes];
 }
 
+static inline bool same16(const char *a, const char *b) {
+    typedef uint64_t Words __attribute__((vector_size(16)));
+    Words x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    x ^= y;
+    return (x[0] | x[1]) == 0;
+}
+
+// Texts of one length beyond SB_KEY_INLINE: their first and last 16 bytes, which are all of most.
+static inline bool long_equal(const char *a, const char *b, int64_t len) {
+    if (!same16(a, b) || !same16(a + len - 16, b + len - 16)) return false;
+    return len <= 32 || memcmp(a + 16, b + 16, (size_t)len - 32) == 0;
+}
+
 bool sb_str_equal(SbStr a, SbStr b) {
     if (a.len != b.len) return false;
     if (a.len <= SB_KEY_INLINE)
         return low_bytes(load8(a.ptr) ^ load8(b.ptr), a.len) == 0 &&
                (a.len <= 8 || low_bytes(load8(a.ptr + 8) ^ load8(b.ptr + 8), a.len - 8) == 0);
-    return memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
+    return long_equal(a.ptr, b.ptr, a.len);
 }
 
 int32_t sb_str_compare(SbStr a, SbStr b) {
@@ -53,7 +68,7 @@ bool sb_key_equal(const SbKeyStr *key, uint64_t head, uint64_t tail, SbStr text)
     uint64_t stored_head = load8(key->bytes), stored_tail = load8(key->bytes + 8);
     if (key->len != text.len || stored_head != head) return false;
     if (text.len <= SB_KEY_INLINE) return stored_tail == tail;
-    return memcmp(key->far.ptr, text.ptr, (size_t)text.len) == 0;
+    return long_equal(key->far.ptr, text.ptr, text.len);
 }
 
 SbStr sb_key_text(const SbKeyStr *key) {
@@ -63,7 +78,7 @@ SbStr sb_key_text(const SbKeyStr *key) {
 bool sb_keys_equal(const SbKeyStr *a, const SbKeyStr *b) {
     if (a->len != b->len || load8(a->bytes) != load8(b->bytes)) return false;
     if (a->len <= SB_KEY_INLINE) return load8(a->bytes + 8) == load8(b->bytes + 8);
-    return memcmp(a->far.ptr, b->far.ptr, (size_t)a->len) == 0;
+    return long_equal(a->far.ptr, b->far.ptr, a->len);
 }
 
 uint64_t sb_str_prefix(SbStr text) {
