@@ -169,6 +169,8 @@ SbTaskState *stage_task(StageRun *run) {
     SbTaskState *task = run->spare_tasks;
     if (task) {
         run->spare_tasks = task->next;
+        // Here, where the lock is held: from now on others may cancel it.
+        __atomic_store_n(&task->task.cancel, 0, __ATOMIC_RELAXED);
         return task;
     }
     task = malloc(sizeof *task);

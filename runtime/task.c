@@ -290,7 +290,6 @@ static void set_input(SbTaskState *state) {
 
 static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64_t records) {
     SbTask *task = &state->task;
-    task->cancel = 0;
     task->cursor = cursor;
     task->order = order;
     task->params = state->setup->params;
@@ -324,6 +323,8 @@ bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble
         if (reads_files(state->setup) && !files_load(state, trouble)) return false;
     }
     state->again = true;
+    // What cancelled it the first time does not concern the rows that are made again.
+    __atomic_store_n(&state->task.cancel, 0, __ATOMIC_RELAXED);
     if (!partition->last) {
         // It has fewer rows now and would not be full where it was.
         state->task.input.end = partition->end;
