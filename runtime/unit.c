@@ -88,8 +88,9 @@ static UnitTake take_range(Units *units, Unit *unit, Trouble *trouble) {
     if (!source_file_open(file, trouble)) return UNIT_TROUBLE;
     unit->file = units->file;
     unit->range_begin = units->next;
-    unit->range_end = units->next + bytes;
     unit->first = units->next == 0;
+    // The first range ends behind the byte order mark and the header, so that others have rows.
+    unit->range_end = (unit->first ? file->begin : unit->range_begin) + bytes;
     unit->last = unit->range_end >= file->size;
     units->next = unit->range_end;
     if (unit->last) {
@@ -179,7 +180,6 @@ static bool prepare_range(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
         good = feed_to(&feed, target);
         int64_t begin = good ? guess(&feed, unit) : 0;
         begin = begin < 0 ? unit->range_end : feed.offset + begin;
-        if (begin < feed.file->begin) begin = feed.file->begin;  // The header may be long.
         if (good) good = rows_from(&feed, unit, begin);
         unit->lines = -1;
     }
