@@ -38,6 +38,7 @@ static inline bool long_equal(const char *a, const char *b, int64_t len) {
 
 bool sb_str_equal(SbStr a, SbStr b) {
     if (a.len != b.len) return false;
+    if (a.len == 0) return true;  // The text of a null may be nowhere.
     if (a.len <= SB_KEY_INLINE)
         return low_bytes(load8(a.ptr) ^ load8(b.ptr), a.len) == 0 &&
                (a.len <= 8 || low_bytes(load8(a.ptr + 8) ^ load8(b.ptr + 8), a.len - 8) == 0);
