@@ -126,6 +126,23 @@ static void mark_matched(Emit *e, Frame *out) {
     emit_at(e, end);
 }
 
+// What a row makes counts as a whole: where the stage leaves in the middle of its matches, those
+// behind `entry` are counted before.
+static void count_rest(Emit *e, Frame *out, Val entry, Block leave) {
+    Block head = emit_block(e, "rest"), more = emit_block(e, "rest_more");
+    Block from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val at = emit_phi(e, e->ptr, "counted");
+    emit_phi_add(at, entry, from);
+    Val behind = emit_load_at(e, e->ptr, at, out->breaker->next_offset, "");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, LLVMConstNull(e->ptr), ""), leave, more);
+    emit_at(e, more);
+    stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
+    emit_phi_add(at, behind, more);
+    emit_jump(e, head);
+}
+
 // Pushes the row with `first` and the entries chained behind it.
 static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     const Breaker *breaker = out->breaker;
@@ -140,7 +157,14 @@ static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     emit_phi_add(out->entry, first, from);
     emit_phi_add(out->number, emit_i64(e, 0), from);
     if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL) mark_matched(e, out);
+    Block satisfied = e->stage->satisfied;
+    if (satisfied) e->stage->satisfied = emit_block(e, "match_satisfied");
     stage_push(e, out, latch);
+    if (satisfied) {
+        emit_at(e, e->stage->satisfied);
+        count_rest(e, out, out->entry, satisfied);
+    }
+    e->stage->satisfied = satisfied;
     emit_at(e, latch);
     Val behind = emit_load_at(e, e->ptr, out->entry, breaker->next_offset, "behind");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, LLVMConstNull(e->ptr), ""), next, more);

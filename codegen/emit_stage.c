@@ -240,7 +240,8 @@ static Val left_behind(Emit *e, OpId from) {
     return all;
 }
 
-// A branch of a fork that leads to full edges only judges no more rows.
+// A branch that leads to full edges only judges no more rows: behind a fork, or of those that one
+// row makes.
 static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
     if (!consumer.op || !plan_only_edges(e->plan, e->stage->stage, consumer.op->id)) return;
     Val some = LLVMBuildICmp(e->b, LLVMIntNE, left_behind(e, consumer.op->id), emit_i64(e, 0), "");
@@ -268,9 +269,10 @@ void stage_push(Emit *e, Frame *frame, Block next) {
         emit_jump(e, next);
         return;
     }
+    bool goes_on = count > 1 || (op_multiplies(frame->op->kind) && !e->stage->can_stop);
     for (uint32_t i = 0; i < count; i++) {
         Block after = i + 1 < count ? emit_block(e, "fork") : next;
-        if (count > 1) skip_full_branch(e, consumers[i], after);
+        if (goes_on) skip_full_branch(e, consumers[i], after);
         count_in(e, frame->op, consumers[i]);
         deliver(e, frame, consumers[i], after);
         if (i + 1 < count) emit_at(e, after);

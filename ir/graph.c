@@ -28,6 +28,8 @@ static const char *const join_names[] = {
 
 const char *op_kind_name(OpKind kind) { return op_names[kind]; }
 
+bool op_multiplies(OpKind kind) { return kind == OP_EXPLODE || kind == OP_JOIN; }
+
 bool op_is_meeting(OpKind kind) {
     switch (kind) {
     case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_UNION: case OP_ZIP:

@@ -266,6 +266,8 @@ const char *op_kind_name(OpKind kind);
 
 // Behind a meeting a row has no place in a source: a reject shows it as JSON (docs/rejects.md).
 bool op_is_meeting(OpKind kind);
+// May one row that comes in make several?
+bool op_multiplies(OpKind kind);
 uint32_t    op_kind_inputs(OpKind kind);
 bool        op_passes_columns(const Op *op);  // Of each row that it lets through, as they are.
 const char *format_name(Format format);

@@ -48,7 +48,8 @@ static void mark_consumers(const Counting *counting, OpId from) {
     for (uint32_t i = 1; i < stage->op_count; i++) {
         if (!takes_from(plan, stage->ops[i], from)) continue;
         StepId step = graph_op_at(plan->graph, stage->ops[i])->step;
-        bool leaves = finished || count > 1;
+        bool leaves = finished || count > 1 ||
+                      op_multiplies(graph_op_at(plan->graph, from)->kind);
         bool partial = kept || (leaves && plan_only_edges(plan, stage, stage->ops[i]));
         if (partial && step.i != STEP_NONE.i) plan->counts_in[step.i] = true;
     }
