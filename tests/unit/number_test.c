@@ -224,6 +224,26 @@ static void random_texts(void) {
     }
 }
 
+// Every byte at every place: zeros in front change nothing but the way that reads the text.
+static void float_bytes(void) {
+    static const char *const texts[] = {"1234567.8", "12.3456789", "12345678901", "9.99999999999",
+                                        "12345678.12345", "123456789.1234", "0.9007199254740993"};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        for (size_t at = 1; at < strlen(texts[t]); at++) {
+            for (int byte = 1; byte < 256; byte++) {
+                char text[64] = "00000000000000000000";
+                char *own = strcat(text, texts[t]) + 20;
+                own[at] = (char)byte;
+                Padded brief = padded(own), full = padded(text);
+                double value = 0, want = 0;
+                int32_t status = sb_read_f64(brief.bytes, brief.len, &value);
+                CHECK_SAYS(status == sb_read_f64(full.bytes, full.len, &want) && same(value, want),
+                           "'%s' is %d, %a, not %a", own, status, value, want);
+            }
+        }
+    }
+}
+
 // Midpoints between floats, exactly and with a digit more or less.
 static void midpoints(void) {
     for (int i = 0; i < 3000; i++) {
@@ -412,8 +432,8 @@ static void powers(void) {
 static const UnitTest TESTS[] = {
     {"integers", integers}, {"limits", limits}, {"integer_round_trips", integer_round_trips},
     {"bools", bools}, {"float_forms", float_forms}, {"float_words", float_words},
-    {"random_texts", random_texts}, {"midpoints", midpoints}, {"put_f64", put_f64},
-    {"put_f32", put_f32}, {"layout", layout}, {"powers", powers},
+    {"random_texts", random_texts}, {"float_bytes", float_bytes}, {"midpoints", midpoints},
+    {"put_f64", put_f64}, {"put_f32", put_f32}, {"layout", layout}, {"powers", powers},
 };
 
 UNIT_MAIN("number_test", TESTS)
