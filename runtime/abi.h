@@ -191,7 +191,17 @@ typedef struct SbIndex {
     int64_t   fault_lines;             // Lines it covers.
     int64_t   next;      // Where to go on.
     int64_t   lines;     // Line ends passed by this call.
+    int64_t   rows_before;  // Rows of the calls before this one, bad ones too.
 } SbIndex;
+
+// What a scanner does first: the block before it is done.
+static inline void sb_index_next(SbIndex *index) {
+    index->rows_before += (int64_t)index->rows + (index->fault != SB_OK);
+    index->rows = 0;
+    index->fault = SB_OK;
+    index->fault_begin = index->fault_end = index->fault_lines = 0;
+    index->lines = 0;
+}
 
 typedef struct SbInput {
     // Text: rows that start in [begin, end); the last row ends at `end`. Rows are whole.

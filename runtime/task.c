@@ -27,41 +27,17 @@ static int64_t lines_before(SbTaskState *state, int64_t at) {
     return state->lined_lines;
 }
 
-static bool is_row(const Source *source, const SourceFile *file, const char *text, int64_t at,
-                   int64_t end) {
-    const SbSource *what = source->what;
-    SbStr comment = source->dialect.comment;
-    while (end > at && (text[end - 1] == '\n' || text[end - 1] == '\r')) end--;
-    if (what->format == SB_TEXT) return true;
-    if (what->format == SB_CSV) {
-        bool skip = comment.len > 0 && end - at >= comment.len &&
-                    memcmp(text + at, comment.ptr, (size_t)comment.len) == 0;
-        return !skip && (end > at || file->field_count == 1);
+// Rows of the partition before the one at `at`, which lies in the block that is indexed or behind
+// it; needed only where a share limits the rejects.
+static int64_t rows_before(const SbTaskState *state, int64_t at) {
+    const SbIndex *index = &state->index;
+    uint32_t low = 0, high = index->rows;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (index->starts[middle] < at) low = middle + 1;
+        else high = middle;
     }
-    for (; at < end; at++) {
-        if (text[at] != ' ' && text[at] != '\t' && text[at] != '\r') return true;
-    }
-    return false;
-}
-
-// Rows of the partition before the one at `at`; needed only where a share limits the rejects.
-static int64_t rows_before(SbTaskState *state, int64_t at) {
-    const Unit *unit = &state->unit;
-    const Source *source = state->setup->files;
-    if (at < state->counted_at) {
-        state->counted_at = state->into->begin;
-        state->counted_rows = 0;
-    }
-    while (state->counted_at < at) {
-        int64_t pos = state->counted_at;
-        int64_t end = source->what->format == SB_CSV
-                          ? sb_csv_row_end(unit->text, pos, pos + 1, unit->end, &source->dialect)
-                          : sb_lines_end(unit->text, pos, pos + 1, unit->end);
-        if (end < 0) end = unit->end;
-        state->counted_rows += is_row(source, &source->files[unit->file], unit->text, pos, end);
-        state->counted_at = end;
-    }
-    return state->counted_rows;
+    return index->rows_before + low + (index->fault != SB_OK && index->fault_begin < at);
 }
 
 // The order of the unit's first row among the rows of all stages that feed one terminal.
@@ -421,8 +397,9 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     into->begin = task->cursor;
     into->order = task->order;
     into->records = state->records;
-    state->counted_at = into->begin;
-    state->counted_rows = 0;
+    state->index.rows = 0;
+    state->index.fault = SB_OK;
+    state->index.rows_before = 0;
     state->stopped_at = -1;
     task->limits = into->left;
     task->counts = into->counts;

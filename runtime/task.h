@@ -20,7 +20,6 @@ struct SbTaskState {
     Partition  *into;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.
-    int64_t     counted_at, counted_rows;    // Rows of the partition before a place of its text.
     int64_t     lined_at, lined_lines;       // Line ends of the unit before a place.
     int64_t     stopped_at;                  // Where the row begins that ended it; -1: none.
     SbCall      files;          // Memory of whole files and their entries.

@@ -328,10 +328,7 @@ void sb_csv_index(SbIndex *index, const char *text, int64_t pos, int64_t end, ui
         .pos = pos,
         .comment = dialect->comment.len ? (unsigned char)dialect->comment.ptr[0] : -1,
     };
-    index->rows = 0;
-    index->fault = SB_OK;
-    index->fault_begin = index->fault_end = index->fault_lines = 0;
-    index->lines = 0;
+    sb_index_next(index);
     // accept_each looks at the byte before a row: the first row of a text is read slowly.
     bool good = pos > 0 || slow_row(&scan);
     while (good && !full(&scan) && scan.pos < end) {

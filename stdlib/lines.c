@@ -99,10 +99,7 @@ void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, 
     assert(end <= UINT32_MAX);
     const uint32_t rows_max = index->rows_max < index->ends_max ? index->rows_max : index->ends_max;
     Scan scan = {index, text, end, pos, rules};
-    index->rows = 0;
-    index->fault = SB_OK;
-    index->fault_begin = index->fault_end = index->fault_lines = 0;
-    index->lines = 0;
+    sb_index_next(index);
     take_blocks(&scan, rows_max);
     while (!index->fault && index->rows < rows_max && scan.pos < end) {
         const char *feed = memchr(text + scan.pos, '\n', (size_t)(end - scan.pos));
