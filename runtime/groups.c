@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum : int64_t { SLOTS_MIN = 1024, STATE_BLOCK_BYTES = 4096 };
+// The first slots fit the first-level cache and stay so empty that few keys of a small table meet:
+// whether a row has to look on is guessed wrong.
+enum : int64_t { SLOTS_MIN = 4096, STATE_BLOCK_BYTES = 4096 };
 enum { RADIX_BITS_MAX = 10 };
 
 static SbMemory *memory_of(const SbGroups *groups) {

@@ -10,15 +10,22 @@ static inline uint64_t load8(const char *ptr) {
     return word;
 }
 
-// The low `bytes` bytes of a word; all of it from 8 on, none up to 0. A mask is looked up: texts
-// come in all lengths, and a branch would be guessed wrong.
+// What is kept of the second of two words of a text, by the bytes of both; behind eight zeros, what
+// is kept of the first. A mask is looked up: texts come in all lengths, and a branch would be
+// guessed wrong.
+static const uint64_t kept[17] = {
+    [9] = 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
+    UINT64_MAX,
+};
+
+// The low `bytes` bytes of a word; all of it from 8 on.
 static inline uint64_t low_bytes(uint64_t word, int64_t bytes) {
-    static const uint64_t kept[9] = {
-        0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
-        UINT64_MAX,
-    };
-    bytes = bytes < 0 ? 0 : bytes;
-    return word & kept[bytes > 8 ? 8 : bytes];
+    return word & kept[8 + ((uint64_t)bytes < 8 ? bytes : 8)];
+}
+
+// The low `bytes` - 8 bytes of a word; all of it from 16 on, none up to 8.
+static inline uint64_t low_bytes_behind(uint64_t word, int64_t bytes) {
+    return word & kept[(uint64_t)bytes < 16 ? bytes : 16];
 }
 
 static inline bool same16(const char *a, const char *b) {
@@ -53,7 +60,7 @@ int32_t sb_str_compare(SbStr a, SbStr b) {
 
 uint64_t sb_key_head(const char *ptr, int64_t len) { return low_bytes(load8(ptr), len); }
 
-uint64_t sb_key_tail(const char *ptr, int64_t len) { return low_bytes(load8(ptr + 8), len - 8); }
+uint64_t sb_key_tail(const char *ptr, int64_t len) { return low_bytes_behind(load8(ptr + 8), len); }
 
 uint64_t sb_key_word(uint64_t hash, uint64_t word) { return sb_hash_word(hash, word); }
 
