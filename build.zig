@@ -384,6 +384,7 @@ const suites: []const []const u8 = &.{
     "tests/crash_test.sh",
     "tests/explain_test.sh",
     "tests/job_test.sh",
+    "tests/stress/run.py",
     "tests/differential/run.py",
     "tests/differential/formatting.py",
     "tests/e2e/run.py",

@@ -278,34 +278,45 @@ static bool publish(Job *job) {
     return true;
 }
 
-// The end of a job that ran all its stages or passed a limit. Returns the exit code.
-static int finish(Job *job, bool ran) {
-    uint32_t over = job->rejects.count;
-    bool data_failed = job->trouble.kind == TROUBLE_NONE &&
-                       (job->failing || !within_limits(job, &over));
-    if (data_failed && job->failing) {
+typedef struct Outcome {
+    bool     data_failed;  // A limit of rejects was passed, or a record ends the job.
+    uint32_t over;         // Of such a job: the records that the message counts.
+} Outcome;
+
+// What a job that ran all its stages or passed a limit leaves. Signals are still listened to: the
+// files appear all or not at all.
+static Outcome conclude(Job *job, bool ran) {
+    Outcome outcome = {.over = job->rejects.count};
+    outcome.data_failed = job->trouble.kind == TROUBLE_NONE &&
+                          (job->failing || !within_limits(job, &outcome.over));
+    if (outcome.data_failed && job->failing) {
         rejects_sort(&job->rejects);
-        over = rejects_before(&job->rejects, job->failing);
+        outcome.over = rejects_before(&job->rejects, job->failing);
     }
     job_summary_count(job);
-    if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, over)) {
-        if (data_failed && job->has_rejects_sink)
+    if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, outcome.over)) {
+        if (outcome.data_failed && job->has_rejects_sink)
             sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
-        if (!data_failed && ran) publish(job);
+        if (!outcome.data_failed && ran) publish(job);
     }
-    bool done = job->trouble.kind == TROUBLE_NONE && !data_failed;
+    return outcome;
+}
+
+// Says how it ended. Returns the exit code.
+static int report(const Job *job, Outcome outcome) {
+    bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
     if (job->trouble.kind != TROUBLE_NONE) trouble_print(&job->trouble, stderr);
     else if (job->failing) rejects_explain(job->failing, job->what, nullptr, 1, stderr);
-    else if (data_failed) {
+    else if (outcome.data_failed) {
         int64_t weight = 0;
-        for (uint32_t i = 0; i < over; i++) weight += job->rejects.items[i].weight;
+        for (uint32_t i = 0; i < outcome.over; i++) weight += job->rejects.items[i].weight;
         rejects_explain(&job->rejects.items[0], job->what, job->limit_text, weight, stderr);
     }
     if (!done) fputc('\n', stderr);
     job_summary_print(job, done, stderr);
     stats_print(job, done, stderr);
     return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
-           : data_failed                     ? 1
+           : outcome.data_failed             ? 1
                                              : 0;
 }
 
@@ -345,8 +356,9 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     if (open_job(&job)) {
         Control *control = control_open(&job);
         bool ran = engine_run(&job);
+        Outcome outcome = conclude(&job, ran);
         control_close(control);
-        code = finish(&job, ran);
+        code = report(&job, outcome);
     } else {
         trouble_print(&job.trouble, stderr);
         code = trouble_exit_code(&job.trouble);

@@ -222,11 +222,11 @@ static bool serves(const Engine *e, const StageRun *run, const StageRun *failed)
     return true;
 }
 
-// Could the stage still find a record that comes before those of the one that passed the limit?
-static bool finds_earlier(const StageRun *run, const StageRun *failed) {
+// Are the stage's records before those of the one that passed the limit?
+static bool comes_earlier(const StageRun *run, const StageRun *failed) {
     const SbStage *stage = run->stage;
     bool source = !reads_breaker(stage);
-    return source && stage->need_count == 0 && run->state < RUN_OUT && !run->stopped &&
+    return source && stage->need_count == 0 &&
            (reads_breaker(failed->stage) || stage->input_index < failed->stage->input_index);
 }
 
@@ -247,9 +247,12 @@ void policy_judge(Engine *e) {
     e->failed = first;
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
-        if (run->turn <= first->turn || run->state == RUN_ENDED) continue;
-        if (first->over && finds_earlier(run, first)) run->alone = true;
-        else run->dropped = run->stopped = true;
+        if (run->turn <= first->turn) continue;
+        bool more = run->state < RUN_OUT && !run->stopped;
+        bool counts = first->over && comes_earlier(run, first);
+        if (counts && more) run->alone = true;
+        // What has ended by chance reports nothing, as if it had not begun.
+        else if (!counts || run->state != RUN_ENDED) run->dropped = run->stopped = true;
     }
 }
 

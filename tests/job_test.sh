@@ -116,6 +116,17 @@ param most: i64 = 150
 let rows = read csv(input) as { a: i64, b: str, x: f64? }
 rows | where a < 100 | union (rows | where a >= 900) | limit most | write csv("-")
 END
+# All stages are at work at once: branches that wait for each other, a sort, a group, a zip.
+compile stages <<'END'
+param input: [str] = ["in.csv"]
+param out: str = "out/"
+let rows = read csv(input) as { a: i64, b: str, x: f64? }
+rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv(f"{out}union.csv")
+rows | select a | zip (rows | select b) | write csv(f"{out}zip.csv")
+rows | sort b, a desc | write csv(f"{out}sorted.csv")
+rows | group by b { n = count() } | write csv(f"{out}groups.csv")
+rows | write csv("-")
+END
 
 # ---- bad input ------------------------------------------------------------------------------------
 
@@ -180,6 +191,35 @@ if begin full_device; then
         skip "no /dev/full"
     fi
 fi
+if begin full_disk_stages; then
+    mkdir small
+    if mount -t tmpfs -o size=64k none small 2>"$work/err"; then
+        mounted=$PWD/small
+        numbers 20000 >in.csv
+        for size in 1KiB 64KiB 4MiB; do
+            gives 3 ../stages --out=small/ --partition=$size --threads=4
+            says "error[SB8018]: cannot write 'small/"
+            only_files "./in.csv "
+        done
+        umount "$mounted"
+        mounted=
+        end
+    else
+        skip "a tmpfs needs the right to mount"
+    fi
+fi
+if begin closed_pipe_stages; then
+    # The sink of standard output is done; the others get all their rows.
+    numbers 100000 >in.csv
+    gives 0 sh -c '{ ../stages --threads=4 --partition=16KiB; echo $? >code; } | head -n 2'
+    holds "$work/out" "a,b,x
+0,name0,0.0"
+    holds code 0
+    for name in union zip sorted; do
+        [ "$(($(wc -l <out/$name.csv)))" = 100001 ] || wrong "$name.csv lacks rows"
+    done
+    end
+fi
 if begin closed_pipe; then
     numbers 300000 >in.csv
     gives 0 sh -c '{ ../rows --out=-; echo $? >code; } | head -n 2'
@@ -208,6 +248,28 @@ if begin changed_source; then
         [ $code = 1 ] || wrong "$change: exit $code instead of 1"
         says "error[SB8013]: 'z.csv'"
         [ ! -e out.csv ] || wrong "$change: out.csv exists"
+    done
+    end
+fi
+if begin changed_source_stages; then
+    mkfifo wait
+    for change in shrink grow touch; do
+        numbers 1000 >z.csv
+        timeout 60 ../stages --input=wait --input=z.csv --threads=4 --partition=1KiB >"$work/out" 2>"$work/err" &
+        job=$!
+        {
+            numbers 300
+            case $change in
+            shrink) numbers 500 >z.csv ;;
+            grow) numbers 1500 >z.csv ;;
+            touch) touch -d 2001-01-01 z.csv ;;
+            esac
+        } >wait
+        wait $job
+        code=$?
+        [ $code = 1 ] || wrong "$change: exit $code instead of 1"
+        says "error[SB8013]: 'z.csv'"
+        only_files "./z.csv "
     done
     end
 fi
@@ -297,35 +359,43 @@ if begin options; then
     only_files "./in.csv "
     end
 fi
+# interrupt SIGNAL JOB OPTION...: while the job waits for more of its standard input.
+interrupt() {
+    signal=$1
+    shift
+    # A background command of a shell ignores SIGINT; env gives it back.
+    env --default-signal=INT "$@" --input=in.csv --input=- --partition=1KiB <wait >"$work/out" 2>"$work/err" &
+    job=$!
+    exec 9>wait
+    numbers 50 >&9
+    tries=0
+    until [ -n "$(find . -name '.*.csv.*')" ] || [ $tries = 100 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    sleep 0.1
+    kill -"$signal" $job
+    tries=0
+    while kill -0 $job 2>"$work/out" && [ $tries != 200 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    [ $tries != 200 ] || kill -KILL $job
+    wait $job
+    code=$?
+    exec 9>&-
+    [ $code = 130 ] || wrong "$signal: exit $code instead of 130"
+    says "error[SB8021]: interrupted"
+    silent_on resum
+    only_files "./in.csv "
+}
 if begin interrupted; then
-    numbers 100 >in.csv
+    numbers 3000 >in.csv
     mkfifo wait
     for signal in INT TERM; do
-        # A background command of a shell ignores SIGINT; env gives it back.
-        env --default-signal=INT ../rows --input=in.csv --input=- --partition=1KiB <wait >"$work/out" 2>"$work/err" &
-        job=$!
-        exec 9>wait
-        numbers 50 >&9
-        tries=0
-        until ls .out.csv.* >"$work/out" 2>&1 || [ $tries = 100 ]; do
-            sleep 0.05
-            tries=$((tries + 1))
-        done
-        sleep 0.1
-        kill -$signal $job
-        tries=0
-        while kill -0 $job 2>"$work/out" && [ $tries != 200 ]; do
-            sleep 0.05
-            tries=$((tries + 1))
-        done
-        [ $tries != 200 ] || kill -KILL $job
-        wait $job
-        code=$?
-        exec 9>&-
-        [ $code = 130 ] || wrong "$signal: exit $code instead of 130"
-        says "error[SB8021]: interrupted"
-        silent_on resum
-        only_files "./in.csv "
+        interrupt $signal ../rows
+        interrupt $signal ../stages --threads=4
+        interrupt $signal ../stages --threads=1
     done
     end
 fi

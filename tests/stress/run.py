@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run.py [--runs N] [--seed N] [--keep] [PART OF A NAME]: every pipeline of this folder is compiled
+"""run.py [--runs N] [--seed N] [PART OF A NAME]: every pipeline of this folder is compiled
 and run N times with random threads, partitions and memory. Each run must leave the same files,
 the same standard output, the same messages and the same exit code as the first, which has one
 thread and whole files, and must end in time. A first line `# exit: N` says that the job fails so;
@@ -121,7 +121,7 @@ def stress(program, data, work, runs, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("name", nargs="?", default="")
-    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     passed = failed = 0
