@@ -77,7 +77,8 @@ static void close_aside(StageRun *run, SbTaskState *task) {
     task->aside = nullptr;
 }
 
-// Runs the partition's rows again on `task`, with the quotas and the weight that it has now.
+// Runs the partition's rows again on `task`, with the quotas and the weight that it has now. The
+// task that made it may be behind it already.
 static void make_again(StageRun *run, Partition *partition, SbTaskState *task) {
     int64_t weight = partition->weight;
     Partition was = *partition;
@@ -92,15 +93,6 @@ static void make_again(StageRun *run, Partition *partition, SbTaskState *task) {
     close_aside(run, task);
     partition->unit = was.unit;
     partition->last = was.last;
-}
-
-// A task for it: the one that holds the unit's text, or any. The lock is held.
-static SbTaskState *task_for(StageRun *run, Partition *partition) {
-    return partition->keeps ? partition->keeps : stage_task(run);
-}
-
-static void give_task(StageRun *run, Partition *partition, SbTaskState *task) {
-    if (partition->keeps != task) stage_spare_task(run, task);
 }
 
 // ---- offering -------------------------------------------------------------------------------
@@ -248,12 +240,12 @@ void stage_offer(StageRun *run, pthread_mutex_t *lock, ExtentList *writes) {
     run->offering = true;
     run->bytes -= partition->bytes;
     bool again = partition->trouble.kind == TROUBLE_NONE && went_too_far(run, partition);
-    SbTaskState *task = again ? task_for(run, partition) : nullptr;
+    SbTaskState *task = again ? stage_task(run) : nullptr;
     pthread_mutex_unlock(lock);
     if (task) make_again(run, partition, task);
     bool good = (task || !again) && offer_rows(run, partition, writes);
     pthread_mutex_lock(lock);
-    if (task) give_task(run, partition, task);
+    stage_spare_task(run, task);
     run->offering = false;
     good = good && offer_edges(run, partition);
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) stage_sink_left(run, t);
@@ -485,7 +477,7 @@ void stage_settle(StageRun *run, pthread_mutex_t *lock) {
     run->settling = true;
     Verdict verdict = judge(run, partition);
     if (verdict == VERDICT_AGAIN) {
-        task = task_for(run, partition);
+        task = stage_task(run);
         exact = stage_partition(run);
     }
     pthread_mutex_unlock(lock);
@@ -497,7 +489,7 @@ void stage_settle(StageRun *run, pthread_mutex_t *lock) {
         if (take_rejects(run, partition)) take_source(run, partition);
     }
     pthread_mutex_lock(lock);
-    if (task) give_task(run, partition, task);
+    stage_spare_task(run, task);
     if (exact) stage_spare(run, exact);
     merge_trouble(run, partition);
     partition_pop(&run->out);

@@ -292,12 +292,13 @@ bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {
 }
 
 bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble) {
-    if (!partition->keeps) {
-        state->unit = partition->unit;
-        if (!units_again(state->setup->units, &state->unit, &state->buffer, trouble)) return false;
-        set_input(state);
-        if (reads_files(state->setup) && !files_load(state, trouble)) return false;
+    state->unit = partition->unit;
+    if (!partition->keeps &&
+        !units_again(state->setup->units, &state->unit, &state->buffer, trouble)) {
+        return false;
     }
+    set_input(state);
+    if (reads_files(state->setup) && !files_load(state, trouble)) return false;
     state->again = true;
     // What cancelled it the first time does not concern the rows that are made again.
     __atomic_store_n(&state->task.cancel, 0, __ATOMIC_RELAXED);

@@ -6,6 +6,7 @@ thread and whole files, and must end in time. A first line `# exit: N` says that
 the data that pipelines read is made here. Whatever differs stays in /tmp/sbc-stress/."""
 
 import argparse
+import gzip
 import os
 import pathlib
 import random
@@ -24,7 +25,7 @@ MEMORIES = [None, None, "64MiB", "8MiB", "1MiB"]
 
 
 def make_data(folder):
-    """Three files: rows, the same with bad values among them, and lines of words."""
+    """Rows, plain and packed; the same with bad values among them; lines of words."""
     draw = random.Random(7)
     rows = ["id,key,value,text"]
     bad = ["id,key,value,text"]
@@ -33,6 +34,8 @@ def make_data(folder):
         rows.append(row)
         bad.append(row if draw.random() < 0.95 else row.replace(",", draw.choice([",z", ",,"]), 1))
     (folder / "rows.csv").write_text("\n".join(rows) + "\n")
+    (folder / "rows.csv.gz").write_bytes(gzip.compress((folder / "rows.csv").read_bytes()))
+    (folder / "bad.csv.gz").write_bytes(gzip.compress("\n".join(bad).encode()))
     (folder / "bad.csv").write_text("\n".join(bad) + "\n")
     words = [" ".join(f"a{draw.randrange(9)}" for _ in range(draw.randrange(6))) for _ in range(2000)]
     (folder / "words.txt").write_text("\n".join(words) + "\n")
