@@ -77,7 +77,7 @@ def save(program, folder, found):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", default=os.path.join(tempfile.gettempdir(), "sbc-differential"))
     parser.add_argument("--no-shrink", action="store_true")
