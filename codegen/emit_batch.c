@@ -114,6 +114,15 @@ static void flush_call(Emit *e, const Batch *batch, Block fine) {
                        s->stop);
 }
 
+// Asks for the row's slot; sb_groups_ask goes on from there.
+static void ask_slot(Emit *e, Val groups, Val mask, Val hash) {
+    Val slots = emit_load_at(e, e->ptr, groups, offsetof(SbGroups, slots), "slots");
+    Val slot = emit_index(e, e->i64, slots, LLVMBuildAnd(e->b, hash, mask, ""));
+    enum { FOR_READING = 0, KEEP = 3, DATA = 1 };
+    Val args[] = {slot, emit_i32(e, FOR_READING), emit_i32(e, KEEP), emit_i32(e, DATA)};
+    emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, countof(args));
+}
+
 void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
     batch->row = *row;
     batch->row.frame = nullptr;
@@ -128,6 +137,7 @@ void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntUGE, mask, emit_i64(e, SLOTS_LARGE - 1), ""), wait,
                 direct);
     emit_at(e, wait);
+    ask_slot(e, groups, mask, row->hash);
     Val count = emit_load(e, e->i64, batch->memory, "waiting");
     Val begin = LLVMBuildMul(e->b, count, emit_i64(e, (int64_t)batch->bytes), "");
     Val record = emit_index(e, e->i8, emit_offset(e, batch->memory, BATCH_HEAD), begin);

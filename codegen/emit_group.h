@@ -26,9 +26,9 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
 // ---- batches (emit_batch.c) ---------------------------------------------------------------------
 
 // A large table lies in no cache: each row would wait for its slot and then for its entry. So while
-// the table is large its rows wait in a batch of the stage; a flush function asks for all slots,
-// then for all entries, and then adds the rows in their order. What a row needs are its registers:
-// texts stay where they are, because scratch memory is wound back behind a flush only.
+// the table is large its rows ask for their slots and wait in a batch of the stage; a flush
+// function asks for all entries and then adds the rows in their order. What a row needs are its
+// registers: texts stay where they are, because scratch memory is wound back behind a flush only.
 struct Batch {
     const Breaker *breaker;
     Val      memory;       // {int64_t count; records from BATCH_HEAD on}, in the stage's frame.

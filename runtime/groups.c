@@ -97,16 +97,11 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
                    int64_t record_bytes, int64_t text_offset) {
     const SbEntry *entries[SB_BATCH_ROWS];
-    const uint64_t *slots[SB_BATCH_ROWS];
     const char *record = records;
     for (int64_t i = 0; i < count; i++, record += record_bytes) {
         uint64_t hash;
         memcpy(&hash, record, sizeof hash);
-        slots[i] = &groups->slots[hash & groups->mask];
-        __builtin_prefetch(slots[i], 1);
-    }
-    for (int64_t i = 0; i < count; i++) {
-        entries[i] = sb_slot_entry(*slots[i]);
+        entries[i] = sb_slot_entry(groups->slots[hash & groups->mask]);
         __builtin_prefetch(entries[i], 1);
         __builtin_prefetch((const void *)((uintptr_t)entries[i] + 64), 1);
     }
