@@ -385,6 +385,7 @@ static void do_take(Engine *e, StageRun *run, uint32_t thread) {
         return;
     }
     flight->state = FLIGHT_RUNNING;
+    flight->thread = thread;
     for (int side = 0; side < 2; side++) {
         const Batch *batch = flight->unit.slices[side].batch;
         if (batch) flight->bytes += batch->bytes;
@@ -490,10 +491,13 @@ static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
     pthread_mutex_lock(&e->lock);
     for (;;) {
         refresh(e);
-        Action action = policy_next(e);
+        Action action = policy_next(e, thread);
         if (action.kind == ACTION_END) break;
         if (action.kind == ACTION_WAIT) {
-            if (e->busy == 0 && !e->stop) {
+            bool idle = e->busy == 0 && !e->stop;
+            if (idle && policy_next(e, THREAD_ANY).kind != ACTION_WAIT) {
+                pthread_cond_broadcast(&e->changed);  // Another thread can, and it waits.
+            } else if (idle) {
                 if (!policy_relax(e))
                     trouble_set(&e->job->trouble, TROUBLE_FAULT, "no stage can go on: report this");
                 continue;

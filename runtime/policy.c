@@ -298,21 +298,48 @@ static bool has_room(const Engine *e, const StageRun *run) {
     return run->bytes + run->running * run->setup.partition_bytes < e->stage_bytes;
 }
 
+// Does the stage fill groups? The first row of a group on a thread is the first that the thread
+// sees: so each thread goes through its units one after the other.
+static bool groups(const Engine *e, const StageRun *run) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (terminal < e->job->what->breaker_count &&
+            e->job->what->breakers[terminal].kind == SB_BREAK_GROUP)
+            return true;
+    }
+    return false;
+}
+
+static bool may_resume(const Engine *e, const StageRun *run, const Flight *flight,
+                       uint32_t thread) {
+    return thread == THREAD_ANY || flight->thread == thread || !groups(e, run);
+}
+
+static bool may_take(const Engine *e, const StageRun *run, uint32_t thread) {
+    if (thread == THREAD_ANY || !groups(e, run)) return true;
+    for (uint64_t unit = run->offered; unit < run->launched; unit++) {
+        const Flight *flight = &run->flights[unit % run->window];
+        if (flight->state == FLIGHT_PARKED && flight->thread == thread) return false;
+    }
+    return true;
+}
+
 // What the stage's tasks could do if its edges had room.
-static Action task_action(const Engine *e, StageRun *run) {
+static Action task_action(const Engine *e, StageRun *run, uint32_t thread) {
     Action none = {ACTION_WAIT, nullptr, 0};
     if (run->state != RUN_OPEN || run->stopped || !run->active) return none;
     for (uint64_t unit = run->offered; unit < run->launched; unit++) {
         uint32_t slot = (uint32_t)(unit % run->window);
         const Flight *flight = &run->flights[slot];
         bool lowest = unit == run->offered && !flight->made.first;
-        if (flight->state != FLIGHT_PARKED) continue;
+        if (flight->state != FLIGHT_PARKED || !may_resume(e, run, flight, thread)) continue;
         if (lowest || (has_room(e, run) && !flight->needs))
             return (Action){ACTION_RESUME, run, slot};
     }
     bool room = run->launched == run->offered || has_room(e, run);
     bool free = run->flights[run->launched % run->window].state == FLIGHT_FREE;
     if (run->exhausted || run->taking || !room || !free || !has_input(e, run)) return none;
+    if (!may_take(e, run, thread)) return none;
     return (Action){ACTION_TAKE, run, 0};
 }
 
@@ -332,7 +359,7 @@ static Action hand_over(const Engine *e) {
     return (Action){ACTION_WAIT, nullptr, 0};
 }
 
-Action policy_next(Engine *e) {
+Action policy_next(Engine *e, uint32_t thread) {
     if (e->stop) return (Action){e->busy ? ACTION_WAIT : ACTION_END, nullptr, 0};
     Action action = hand_over(e);
     if (action.kind != ACTION_WAIT) return action;
@@ -344,7 +371,7 @@ Action policy_next(Engine *e) {
         StageRun *run = &e->runs[s];
         if (run->state == RUN_WAITING && run->active) return (Action){ACTION_OPEN, run, 0};
         if (pauses(e, run)) continue;
-        action = task_action(e, run);
+        action = task_action(e, run, thread);
         if (action.kind != ACTION_WAIT) return action;
     }
     if (e->busy > 0) return action;
@@ -371,7 +398,7 @@ static bool settle_fault(Engine *e) {
 bool policy_relax(Engine *e) {
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
-        if (task_action(e, run).kind == ACTION_WAIT || !pauses(e, run)) continue;
+        if (task_action(e, run, THREAD_ANY).kind == ACTION_WAIT || !pauses(e, run)) continue;
         for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
             if (run->outputs[t].edge != SIDE_NONE && edge_full(e, run->outputs[t].edge))
                 e->job->edges[run->outputs[t].edge].keeps = true;

@@ -43,7 +43,9 @@ void policy_admit(Engine *engine);
 // Which fault ends the job: the first in the order of turns, once no earlier one can come. Sets
 // engine->failed, and `dropped` or `alone` of the stages behind it.
 void policy_judge(Engine *engine);
-Action policy_next(Engine *engine);
+// What the thread does next; THREAD_ANY: what some thread could.
+enum : uint32_t { THREAD_ANY = UINT32_MAX };
+Action policy_next(Engine *engine, uint32_t thread);
 // Nothing can move: lets the first paused stage pass the bound of its edges, or a fault count whose
 // rows wait for what its own stage will not give. False: there is neither.
 bool policy_relax(Engine *engine);

@@ -29,6 +29,7 @@ typedef struct Flight {
     Unit          unit;
     int64_t       bytes;   // Of the batches that it reads.
     SbTaskState  *task;
+    uint32_t      thread;  // That works on it, where the stage groups.
     PartitionList made;
 } Flight;
 
