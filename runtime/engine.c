@@ -198,7 +198,8 @@ static bool move_on(Engine *e, StageRun *run) {
     }
     if (run->state != RUN_OUT || is_working(run) || run->writing.first) return false;
     if (run->dropped) stage_abandon(run);
-    if (run->out.first) return false;
+    // What was abandoned may still be on its way to a file.
+    if (run->out.first || run->writing.first) return false;
     end_run(e, run);
     return true;
 }
