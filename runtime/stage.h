@@ -15,7 +15,7 @@
 typedef enum FlightState {
     FLIGHT_FREE,
     FLIGHT_RUNNING,
-    FLIGHT_PARKED,  // The task returned FULL or NEED: any thread may go on with it.
+    FLIGHT_PARKED,  // The task returned FULL or NEED: may_resume in policy.c says when it goes on.
     FLIGHT_DONE,
 } FlightState;
 

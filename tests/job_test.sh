@@ -228,40 +228,21 @@ if begin closed_pipe; then
     holds code 0
     end
 fi
-if begin changed_source; then
-    # Opened at the start, read after the pipe in front of it: it changes in between.
+# changes_while_read ROWS JOB OPTION...: z.csv is opened at the start and read after the pipe in front
+# of it; it shrinks, grows or is touched in between.
+changes_while_read() {
+    rows=$1
+    shift
     mkfifo wait
     for change in shrink grow touch; do
-        numbers 100 >z.csv
-        timeout 60 ../rows --input=wait --input=z.csv >"$work/out" 2>"$work/err" &
+        numbers "$rows" >z.csv
+        timeout 60 "$@" --input=wait --input=z.csv >"$work/out" 2>"$work/err" &
         job=$!
         {
-            numbers 3
+            numbers $((rows / 4))
             case $change in
-            shrink) numbers 50 >z.csv ;;
-            grow) numbers 150 >z.csv ;;
-            touch) touch -d 2001-01-01 z.csv ;;
-            esac
-        } >wait
-        wait $job
-        code=$?
-        [ $code = 1 ] || wrong "$change: exit $code instead of 1"
-        says "error[SB8013]: 'z.csv'"
-        [ ! -e out.csv ] || wrong "$change: out.csv exists"
-    done
-    end
-fi
-if begin changed_source_stages; then
-    mkfifo wait
-    for change in shrink grow touch; do
-        numbers 1000 >z.csv
-        timeout 60 ../stages --input=wait --input=z.csv --threads=4 --partition=1KiB >"$work/out" 2>"$work/err" &
-        job=$!
-        {
-            numbers 300
-            case $change in
-            shrink) numbers 500 >z.csv ;;
-            grow) numbers 1500 >z.csv ;;
+            shrink) numbers $((rows / 2)) >z.csv ;;
+            grow) numbers $((rows * 3 / 2)) >z.csv ;;
             touch) touch -d 2001-01-01 z.csv ;;
             esac
         } >wait
@@ -271,6 +252,13 @@ if begin changed_source_stages; then
         says "error[SB8013]: 'z.csv'"
         only_files "./z.csv "
     done
+}
+if begin changed_source; then
+    changes_while_read 100 ../rows
+    end
+fi
+if begin changed_source_stages; then
+    changes_while_read 1000 ../stages --threads=4 --partition=1KiB
     end
 fi
 if begin truncated; then

@@ -122,8 +122,6 @@ bool order_init(Order *order, const CorePlan *plan, Node *nodes, uint32_t node_m
     return true;
 }
 
-uint32_t order_cost(const Order *order, EdgeId edge) { return 1u + order->trees[edge.i].count; }
-
 NodeId order_unit(Order *order, StageId source) {
     const Tree *tree = &order->roots[source.i];
     NodeId first = {0}, last = {0};
@@ -178,9 +176,4 @@ void order_end(Order *order, NodeId marks) {
 NodeId order_first(const Order *order, EdgeId edge) {
     NodeId head = order->heads[edge.i], first = node_of(order, head)->next;
     return first.i == head.i ? (NodeId){0} : first;
-}
-
-NodeId order_next(const Order *order, NodeId node) {
-    NodeId next = node_of(order, node)->next;
-    return next.i == order->heads[node_of(order, node)->edge.i].i ? (NodeId){0} : next;
 }

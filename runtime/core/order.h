@@ -60,9 +60,6 @@ typedef struct Order {
 // `nodes` is the caller's room for `node_max` nodes. False: the plan has too many paths.
 bool order_init(Order *order, const CorePlan *plan, Node *nodes, uint32_t node_max);
 
-// Nodes that an item on an edge takes, its own included.
-uint32_t order_cost(const Order *order, EdgeId edge);
-
 // The marks of a unit of a source, behind all that is there of its region. Returns the first.
 NodeId order_unit(Order *order, StageId source);
 // The source has no more units.
@@ -81,6 +78,5 @@ void order_remove(Order *order, NodeId node);
 
 // The first node of an edge, or none.
 NodeId order_first(const Order *order, EdgeId edge);
-NodeId order_next(const Order *order, NodeId node);
 
 #endif

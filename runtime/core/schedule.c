@@ -27,7 +27,7 @@ struct Schedule {
     Part      *parts;
     Item      *items;
     Task      *tasks;
-    uint32_t   part_max, item_max, task_max;
+    uint32_t   task_max;
     uint32_t   part_count, item_count, task_count;  // Ever used; 0 is none.
     PartId     part_unused;
     ItemId     item_unused;
@@ -37,7 +37,7 @@ struct Schedule {
     uint64_t   exhausted;       // Sources all of whose units were launched, as bits.
     bool       ended;
     Action    *actions;
-    uint32_t   action_max, action_count;
+    uint32_t   action_count;
 };
 
 // ---- room ---------------------------------------------------------------------------------------
@@ -102,8 +102,7 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, Policy policy, int64_
     s->tasks = room_take(&at, (sizes.tasks + 1) * sizeof(Task));
     Node *nodes = room_take(&at, sizes.nodes * sizeof(Node));
     s->actions = room_take(&at, sizes.actions * sizeof(Action));
-    s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks + 1;
-    s->action_max = sizes.actions;
+    s->task_max = sizes.tasks + 1;
     s->part_count = s->item_count = s->task_count = 1;
     if (!ledger_init(&s->ledger, plan, minimum)) return CORE_MEMORY_BELOW_MINIMUM;
     return order_init(&s->order, plan, nodes, sizes.nodes) ? CORE_OK : CORE_PLAN_TOO_WIDE;
