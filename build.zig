@@ -485,8 +485,8 @@ fn stdlib_bitcode(b: *std.Build) std.Build.LazyPath {
     const dir = b.addWriteFiles();
     for (stdlib_hot) |name| {
         const cc = b.addSystemCommand(&.{ b.graph.zig_exe, "cc", "-std=gnu23", "-O2", "-c", "-emit-llvm", "-I." });
-        // The stage decides the CPU: bitcode must carry no features of this machine.
-        cc.addArgs(&.{ "-target", "x86_64-linux-gnu", "-mcpu=x86_64", "-fno-sanitize=undefined", "-fno-stack-protector", "-ffp-contract=off", "-fno-math-errno" });
+        // The least level that jobs run on; each stage sets its own.
+        cc.addArgs(&.{ "-target", "x86_64-linux-gnu", "-mcpu=x86_64_v3", "-fno-sanitize=undefined", "-fno-stack-protector", "-ffp-contract=off", "-fno-math-errno" });
         cc.addFileArg(b.path(b.fmt("stdlib/{s}.c", .{name})));
         cc.addArg("-o");
         _ = dir.addCopyFile(cc.addOutputFileArg(b.fmt("{s}.bc", .{name})), b.fmt("{s}.bc", .{name}));

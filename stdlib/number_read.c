@@ -282,45 +282,7 @@ static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bit
     return *bits >= infinity ? SB_FAULT_OUT_OF_RANGE : SB_OK;
 }
 
-// A sign and nine to sixteen digits and point, as number.c reads shorter ones: two words, the first
-// with what comes before the last eight characters. Up to 2^53 all digits fit a double, and so does
-// the power of ten.
-static bool read_two_words(const char *ptr, int64_t len, char point, double *value) {
-    static const double powers[16] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                      1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    bool minus = *ptr == '-';
-    uint64_t count = (uint64_t)len - minus;
-    if (count - 9 >= 8) return false;
-    uint64_t first = sb_digits_load(ptr + minus) << (128 - 8 * count);
-    uint64_t last = sb_digits_load(ptr + minus + count - 8);
-    const uint64_t marks = 0x1010101010101010, fill = (uint8_t)(point ^ '0');
-    unsigned behind = 0;  // Digits behind the point. What stands before it moves up.
-    if (first & marks) {
-        unsigned at = (unsigned)__builtin_ctzll(first & marks) - 4;
-        first ^= fill << at;
-        if (first >> at & 0xff) return false;
-        uint64_t before = first & ((UINT64_C(1) << at) - 1);
-        first = (first ^ before) | before << 8;
-        behind = 15 - at / 8;
-    } else if (last & marks) {
-        unsigned at = (unsigned)__builtin_ctzll(last & marks) - 4;
-        last ^= fill << at;
-        if (last >> at & 0xff) return false;
-        uint64_t before = last & ((UINT64_C(1) << at) - 1);
-        last = (last ^ before) | before << 8 | first >> 56;
-        first <<= 8;
-        behind = 7 - at / 8;
-    }
-    if (sb_digits_wrong(first) | sb_digits_wrong(last)) return false;
-    uint64_t digits = sb_digits_value(first) * 100000000 + sb_digits_value(last);
-    if (digits > UINT64_C(1) << 53) return false;
-    double size = (double)(int64_t)digits / powers[behind];
-    *value = minus ? -size : size;
-    return true;
-}
-
 int32_t sb_read_f64_any(const char *ptr, int64_t len, char point, double *out) {
-    if (read_two_words(ptr, len, point, out)) return SB_OK;
     Trimmed text = trim(ptr, len);
     uint64_t bits;
     int32_t status = read_float(text, point, F64, &bits);

@@ -244,6 +244,37 @@ static void float_bytes(void) {
     }
 }
 
+// The short ways against the readers of any text, with anything behind the end.
+static void short_ways(void) {
+    static const char usual[] = "0123456789012345678901234567890123456789.....-";
+    static const char rest[] = "+ ,e/:x";
+    for (int i = 0; i < 500000; i++) {
+        char text[24 + SB_SLACK];
+        const int64_t len = (int64_t)(random_u64() % 20);
+        for (size_t b = 0; b < sizeof text; b++)
+            text[b] = usual[random_u64() % (sizeof usual - (i % 4 ? 7 : 1))];
+        if (i % 2) text[random_u64() % 20] = '.';
+        if (i % 3 == 0) text[0] = '-';
+        if (i % 16 == 0) text[random_u64() % 20] = rest[random_u64() % (sizeof rest - 1)];
+        const char point = i % 5 ? '.' : ',';
+        int64_t integer = 0, integer_want = 0;
+        int32_t status = sb_read_i64(text, len, &integer);
+        CHECK_SAYS(status == sb_read_signed(text, len, INT64_MIN, INT64_MAX, &integer_want) &&
+                       integer == integer_want,
+                   "'%.*s' is %d, %" PRId64, (int)len, text, status, integer);
+        double value = 0, want = 0;
+        status = sb_read_f64_point(text, len, point, &value);
+        CHECK_SAYS(status == sb_read_f64_any(text, len, point, &want) && same(value, want),
+                   "'%.*s' is %d, %a, not %a", (int)len, text, status, value, want);
+        float small = 0, small_want = 0;
+        status = sb_read_f32_point(text, len, point, &small);
+        CHECK_SAYS(status == sb_read_f32_any(text, len, point, &small_want) &&
+                       same(small, small_want),
+                   "f32 '%.*s' is %d, %a, not %a", (int)len, text, status, (double)small,
+                   (double)small_want);
+    }
+}
+
 // Midpoints between floats, exactly and with a digit more or less.
 static void midpoints(void) {
     for (int i = 0; i < 3000; i++) {
@@ -432,8 +463,9 @@ static void powers(void) {
 static const UnitTest TESTS[] = {
     {"integers", integers}, {"limits", limits}, {"integer_round_trips", integer_round_trips},
     {"bools", bools}, {"float_forms", float_forms}, {"float_words", float_words},
-    {"random_texts", random_texts}, {"float_bytes", float_bytes}, {"midpoints", midpoints},
-    {"put_f64", put_f64}, {"put_f32", put_f32}, {"layout", layout}, {"powers", powers},
+    {"random_texts", random_texts}, {"float_bytes", float_bytes}, {"short_ways", short_ways},
+    {"midpoints", midpoints}, {"put_f64", put_f64}, {"put_f32", put_f32}, {"layout", layout},
+    {"powers", powers},
 };
 
 UNIT_MAIN("number_test", TESTS)
