@@ -30,9 +30,10 @@ static char *show_place(const Config *config, yaml_mark_t mark) {
     return len < 0 ? nullptr : shown;
 }
 
-static bool fail_at(const Config *config, yaml_mark_t mark, const char *message) {
+static bool fail_at(const Config *config, yaml_mark_t mark, const char *message, const char *fix) {
     char *shown = show_place(config, mark);
     trouble_set(config->trouble, TROUBLE_CONFIG, "%s\n%s", message, shown ? shown : "");
+    trouble_fix(config->trouble, "%s", fix);
     free(shown);
     return false;
 }
@@ -54,15 +55,17 @@ static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value
     bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
                 kind == OPTION_LICENSES || kind == OPTION_OVERWRITE;
     if (value->type != YAML_SCALAR_NODE)
-        return fail_at(config, value->start_mark, "expected one value");
+        return fail_at(config, value->start_mark, "expected one value", "write: NAME: VALUE");
     if (kind == OPTION_CONFIG)
-        return fail_at(config, value->start_mark, "a configuration names no other");
+        return fail_at(config, value->start_mark, "a configuration names no other",
+                       "leave the line out");
     if (config->options->seen & 1u << kind) return true;
     const char *text = (const char *)value->data.scalar.value;
     if (flag) {
         if (strcmp(text, "false") == 0) return true;
         if (strcmp(text, "true") != 0)
-            return fail_at(config, value->start_mark, "expected true or false");
+            return fail_at(config, value->start_mark, "expected true or false",
+                           "write true, or leave the line out");
         text = nullptr;
     }
     // The document dies with this file; the value does not.
@@ -70,52 +73,75 @@ static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value
     Trouble reason = {0};
     if (options_set(config->options, kind, copy, &reason)) return true;
     free(copy);
-    return fail_at(config, value->start_mark, reason.text);
+    const char *fix = reason.fix[0] ? reason.fix : trouble_fix_text(TROUBLE_CONFIG);
+    return fail_at(config, value->start_mark, reason.text, fix);
 }
 
-static bool add_param(Config *config, uint32_t param, yaml_node_t *value) {
-    if (value->type == YAML_SEQUENCE_NODE) {
-        yaml_node_item_t *item = value->data.sequence.items.start;
-        for (; item < value->data.sequence.items.top; item++) {
-            yaml_node_t *node = yaml_document_get_node(&config->document, *item);
-            if (node->type != YAML_SCALAR_NODE) {
-                return fail_at(config, node->start_mark, "expected one value");
-            }
-            if (!add_param(config, param, node)) return false;
-        }
-        return true;
-    }
-    if (value->type != YAML_SCALAR_NODE) {
-        return fail_at(config, value->start_mark, "expected a value or a list of values");
-    }
-    char *copy = strdup((const char *)value->data.scalar.value);
-    if (!copy) return trouble_set(config->trouble, TROUBLE_MEMORY, "no memory for the options");
+// `node`: one value of the parameter, or null: the list that it is has none.
+static bool add_text(Config *config, uint32_t param, const yaml_node_t *value,
+                     const yaml_node_t *node) {
+    char *copy = node ? strdup((const char *)node->data.scalar.value) : nullptr;
+    if (node && !copy)
+        return trouble_set(config->trouble, TROUBLE_MEMORY, "no memory for the options");
+    yaml_mark_t mark = node ? node->start_mark : value->start_mark;
     return options_add_text(config->options,
                             (ParamText){.param = param, .text = copy, .from_config = true,
-                                        .shown = show_place(config, value->start_mark)},
+                                        .shown = show_place(config, mark)},
                             config->trouble);
 }
 
+static bool add_param(Config *config, uint32_t param, const yaml_node_t *value) {
+    if (value->type == YAML_SCALAR_NODE) return add_text(config, param, value, value);
+    bool list = config->job->params[param].type->kind == SB_LIST;
+    if (value->type != YAML_SEQUENCE_NODE || !list) {
+        const char *message = list ? "expected a value or a list of values" : "expected one value";
+        return fail_at(config, value->start_mark, message,
+                       list ? "write: NAME: [VALUE, VALUE]" : "write: NAME: VALUE");
+    }
+    const yaml_node_item_t *item = value->data.sequence.items.start;
+    if (item == value->data.sequence.items.top) return add_text(config, param, value, nullptr);
+    for (; item < value->data.sequence.items.top; item++) {
+        const yaml_node_t *node = yaml_document_get_node(&config->document, *item);
+        if (node->type != YAML_SCALAR_NODE)
+            return fail_at(config, node->start_mark, "expected one value",
+                           "write: NAME: [VALUE, VALUE]");
+        if (!add_text(config, param, value, node)) return false;
+    }
+    return true;
+}
+
+static bool is_set(const Config *config, uint32_t param) {
+    for (uint32_t i = 0; i < config->options->text_count; i++) {
+        const ParamText *text = &config->options->texts[i];
+        if (text->param == param && text->from_config) return true;
+    }
+    return false;
+}
+
+static bool stands_twice(const Config *config, const yaml_node_t *key) {
+    return fail_at(config, key->start_mark, "the name stands twice", "keep one of them");
+}
+
 static bool read_pair(Config *config, yaml_node_t *key, yaml_node_t *value) {
-    if (key->type != YAML_SCALAR_NODE) return fail_at(config, key->start_mark, "expected a name");
+    if (key->type != YAML_SCALAR_NODE)
+        return fail_at(config, key->start_mark, "expected a name", "write: NAME: VALUE");
     SbStr name = {(const char *)key->data.scalar.value, (int64_t)key->data.scalar.length};
     OptionKind kind = options_find(name.ptr, (size_t)name.len);
     if (kind != OPTION_KINDS) {
-        if (config->set & 1u << kind)
-            return fail_at(config, key->start_mark, "the name stands twice");
+        if (config->set & 1u << kind) return stands_twice(config, key);
         config->set |= 1u << kind;
         return set_option(config, kind, value);
     }
     for (uint32_t i = 0; i < config->job->param_count; i++) {
         SbStr param = config->job->params[i].name;
-        if (param.len == name.len && memcmp(param.ptr, name.ptr, (size_t)name.len) == 0) {
-            return add_param(config, i, value);
-        }
+        if (param.len != name.len || memcmp(param.ptr, name.ptr, (size_t)name.len) != 0) continue;
+        return is_set(config, i) ? stands_twice(config, key) : add_param(config, i, value);
     }
     if (options_is_later(name.ptr, (size_t)name.len)) {
-        return fail_at(config, key->start_mark, "the option is not in this version");
+        return fail_at(config, key->start_mark, "the option is not in this version",
+                       "leave the line out");
     }
-    fail_at(config, key->start_mark, "no option or parameter has this name");
+    fail_at(config, key->start_mark, "no option or parameter has this name", "see --help");
     SbStr near = options_nearest(name, config_name, config->job,
                                  OPTION_KINDS + config->job->param_count);
     if (near.len > 0) trouble_fix(config->trouble, "did you mean '%.*s'?", (int)near.len, near.ptr);
@@ -126,7 +152,8 @@ static bool read_document(Config *config) {
     yaml_node_t *root = yaml_document_get_root_node(&config->document);
     if (!root) return true;
     if (root->type != YAML_MAPPING_NODE) {
-        return fail_at(config, root->start_mark, "expected lines 'NAME: VALUE'");
+        return fail_at(config, root->start_mark, "expected lines 'NAME: VALUE'",
+                       "write: NAME: VALUE");
     }
     yaml_node_pair_t *pair = root->data.mapping.pairs.start;
     for (; pair < root->data.mapping.pairs.top; pair++) {
@@ -148,11 +175,30 @@ static bool load(Config *config) {
     }
     config->text = malloc(CONFIG_BYTES_MAX);
     config->len = config->text ? fread(config->text, 1, CONFIG_BYTES_MAX, file) : 0;
-    bool whole = config->text && !ferror(file) && config->len < CONFIG_BYTES_MAX;
+    int error = ferror(file) ? errno : 0;
     fclose(file);
-    if (whole) return true;
-    return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot read '%s', or it is over 1 MiB",
-                       path);
+    if (config->text && !error && config->len < CONFIG_BYTES_MAX) return true;
+    return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot read '%s': %s", path,
+                       error ? strerror(error) : "it is over 1 MiB");
+}
+
+static bool load_document(Config *config, yaml_parser_t *parser) {
+    if (yaml_parser_load(parser, &config->document)) return true;
+    return fail_at(config, parser->problem_mark,
+                   parser->problem ? parser->problem : "this is no YAML", "write: NAME: VALUE");
+}
+
+// One document, and no other behind it.
+static bool read_documents(Config *config, yaml_parser_t *parser) {
+    if (!load_document(config, parser)) return false;
+    bool good = read_document(config);
+    yaml_document_delete(&config->document);
+    if (!good || !load_document(config, parser)) return false;
+    const yaml_node_t *second = yaml_document_get_root_node(&config->document);
+    good = !second || fail_at(config, second->start_mark, "a second document begins",
+                              "keep one of them");
+    yaml_document_delete(&config->document);
+    return good;
 }
 
 bool config_read(Options *options, const SbJob *job, Trouble *trouble) {
@@ -167,13 +213,7 @@ bool config_read(Options *options, const SbJob *job, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the configuration");
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)config.text, config.len);
-    bool good = false;
-    if (yaml_parser_load(&parser, &config.document)) {
-        good = read_document(&config);
-        yaml_document_delete(&config.document);
-    } else {
-        fail_at(&config, parser.problem_mark, parser.problem ? parser.problem : "this is no YAML");
-    }
+    bool good = read_documents(&config, &parser);
     yaml_parser_delete(&parser);
     free(config.text);
     return good;

@@ -20,8 +20,7 @@ typedef enum StatsMode { STATS_NONE, STATS_TEXT, STATS_JSON } StatsMode;
 // A value given for a parameter, in the order given.
 typedef struct ParamText {
     uint32_t    param;
-    const char *text;
-    const char *origin;   // "--input", or "run.yaml:3:8".
+    const char *text;     // nullptr: the parameter is a list without values.
     bool        from_config;
     const char *shown;    // Lines of the file with a caret, for messages; nullptr for none.
 } ParamText;
@@ -49,7 +48,7 @@ typedef struct Options {
 bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble);
 void options_close(Options *options);
 
-// Sets one own option; `value` is nullptr when none was given. `origin` for messages.
+// Sets one own option; `value` is nullptr when none was given.
 bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble);
 // Finds an own option by name; OPTION_KINDS when there is none.
 OptionKind options_find(const char *name, size_t len);

@@ -151,6 +151,7 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
     for (uint32_t i = 0; i < options->text_count; i++) {
         ParamText text = options->texts[i];
         if (text.param != index || (typed && text.from_config)) continue;
+        if (!text.text) break;
         if (!(text.text = slack_copy(call, text.text))) {
             return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
         }
