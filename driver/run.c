@@ -38,9 +38,11 @@ static int build_kept(Session *s, const char *cache, int *fd) {
     if (status != EXIT_DONE) return status;
     *fd = cache_open(s->arena, cache, key);
     if (*fd >= 0) return EXIT_DONE;
-    status = compile_to(s, text_c(s->arena, text_format(s->arena, "%s/%s", cache, key)));
+    const char *job = cache_beside(s->arena, cache, key);
+    status = compile_to(s, job);
     if (status != EXIT_DONE) return status;
-    *fd = cache_open(s->arena, cache, key);  // Before it may be removed.
+    *fd = open(job, O_RDONLY | O_CLOEXEC);  // Before it may be removed.
+    if (!cache_keep(s->arena, cache, key, job)) unlink(job);
     cache_trim(s->arena, cache, CACHE_BYTES_MAX);
     return EXIT_DONE;
 }

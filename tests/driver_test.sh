@@ -145,6 +145,8 @@ expect run_wrong 1 'error[SB0' run wrong.sbd
 echo '# another' >>small.sbd
 expect run_changed 0 '2,4' run small.sbd
 holds cache_miss test "$(ls cache/sbc | wc -l)" -gt "$entries"
+for entry in cache/sbc/????????????????????????????????; do : >"$entry"; done
+expect cache_damaged 0 '2,4' run small.sbd
 for i in 1 2 3 4; do
     XDG_CACHE_HOME=$work/busy "$sbc" run small.sbd >out.$i 2>/dev/null &
 done

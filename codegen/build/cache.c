@@ -46,13 +46,16 @@ void cache_key_add(TextBuf *parts, const char *what, Text part) {
     text_buf_add(parts, part);
 }
 
+enum : uint64_t { SEED_LOW = 0, SEED_HIGH = 0x9e3779b97f4a7c15 };
+
+static unsigned long long half_digest(Text bytes, uint64_t seed) {
+    return sb_xxh64(bytes.at, (int64_t)bytes.len, seed);
+}
+
 // 128 bits: two XXH64 of different seeds.
 static Text digest(Arena *arena, Text bytes) {
-    enum : uint64_t { SEED_LOW = 0, SEED_HIGH = 0x9e3779b97f4a7c15 };
-    int64_t len = (int64_t)bytes.len;
-    return text_format(arena, "%016llx%016llx",
-                       (unsigned long long)sb_xxh64(bytes.at, len, SEED_HIGH),
-                       (unsigned long long)sb_xxh64(bytes.at, len, SEED_LOW));
+    return text_format(arena, "%016llx%016llx", half_digest(bytes, SEED_HIGH),
+                       half_digest(bytes, SEED_LOW));
 }
 
 const char *cache_key(Arena *arena, const TextBuf *parts) {
@@ -61,20 +64,25 @@ const char *cache_key(Arena *arena, const TextBuf *parts) {
 
 // ---- the build of sbc ---------------------------------------------------------------------------
 
-static bool read_file(Arena *arena, const char *path, Text *bytes) {
+static bool read_open(Arena *arena, int fd, Text *bytes) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool good = fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= 0;
+    bool good = fstat(fd, &st) == 0 && st.st_size >= 0;
     size_t len = good ? (size_t)st.st_size : 0, at = 0;
     char *room = arena_alloc(arena, len + 1, 1);
     while (good && at < len) {
-        ssize_t got = read(fd, room + at, len - at);
+        ssize_t got = pread(fd, room + at, len - at, (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         good = got > 0;
         if (good) at += (size_t)got;
     }
-    if (fd >= 0) close(fd);
     *bytes = (Text){room, len};
+    return good;
+}
+
+static bool read_file(Arena *arena, const char *path, Text *bytes) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && read_open(arena, fd, bytes);
+    if (fd >= 0) close(fd);
     return good;
 }
 
@@ -120,10 +128,48 @@ bool cache_build_id(Arena *arena, const char *folder, Text *id) {
 
 // ---- entries ------------------------------------------------------------------------------------
 
+// Behind the executable stands a hash of its bytes. A machine that stopped before an entry reached
+// its disk leaves an empty or torn file, which would be found for ever.
+enum { SEAL_BYTES = 16 };
+
+static Text seal_of(Arena *arena, Text bytes) {
+    return text_format(arena, "%016llx", half_digest(bytes, SEED_LOW));
+}
+
+static bool is_sealed(Arena *arena, int fd) {
+    Text bytes;
+    if (!read_open(arena, fd, &bytes) || bytes.len < SEAL_BYTES) return false;
+    size_t len = bytes.len - SEAL_BYTES;
+    return text_eq(seal_of(arena, (Text){bytes.at, len}), (Text){bytes.at + len, SEAL_BYTES});
+}
+
+bool cache_keep(Arena *arena, const char *folder, const char *key, const char *job) {
+    Text bytes;
+    int fd = open(job, O_WRONLY | O_APPEND | O_CLOEXEC);
+    bool good = fd >= 0 && read_file(arena, job, &bytes);
+    if (good) {
+        Text seal = seal_of(arena, bytes);
+        good = write(fd, seal.at, seal.len) == (ssize_t)seal.len;
+    }
+    if (fd >= 0) good = close(fd) == 0 && good;
+    return good && rename(job, entry_path(arena, folder, key)) == 0;
+}
+
 int cache_open(Arena *arena, const char *folder, const char *key) {
-    int fd = open(entry_path(arena, folder, key), O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) futimens(fd, nullptr);  // Fails only where entries are never removed either.
-    return fd;
+    const char *path = entry_path(arena, folder, key);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    if (is_sealed(arena, fd)) {
+        futimens(fd, nullptr);  // Fails only where entries are never removed either.
+        return fd;
+    }
+    unlink(path);
+    close(fd);
+    return -1;
+}
+
+const char *cache_beside(Arena *arena, const char *folder, const char *key) {
+    return text_c(arena, text_format(arena, "%s/%s.%ld.tmp", folder, key, (long)getpid()));
 }
 
 typedef struct Entry {

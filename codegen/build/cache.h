@@ -1,7 +1,8 @@
 // Cache: finished jobs by the content that they were made of.
 //
-// An entry is an executable whose name is its key. It is written under another name and renamed,
-// so several sbc may use one cache at once; the oldest unused entries go when it grows too large.
+// An entry is an executable whose name is its key, with a hash of its bytes behind it. It is
+// written under another name and renamed, so several sbc may use one cache at once; the oldest
+// unused entries go when it grows too large.
 #ifndef SBC_CODEGEN_BUILD_CACHE_H
 #define SBC_CODEGEN_BUILD_CACHE_H
 
@@ -20,7 +21,13 @@ const char *cache_key(Arena *arena, const TextBuf *parts);  // 32 hexadecimal di
 // long as their sizes and times stay the same. False: they cannot be read.
 bool cache_build_id(Arena *arena, const char *folder, Text *id);
 
-// An open entry, now the most recently used one; -1: there is none.
+// Where a job is written that shall become an entry.
+const char *cache_beside(Arena *arena, const char *folder, const char *key);
+
+// Makes the job at that place the entry. False: it could not be written; it is still there.
+bool cache_keep(Arena *arena, const char *folder, const char *key, const char *job);
+
+// An open entry, now the most recently used one; -1: there is none. A damaged one is removed.
 int cache_open(Arena *arena, const char *folder, const char *key);
 
 // Removes the least recently used entries until `bytes_max` are left, and what a killed sbc left
