@@ -341,7 +341,6 @@ static bool take_rejects(StageRun *run, Partition *partition) {
         list->items[i].row += run->rows;
     }
     hand_lines_on(run, partition);
-    atomic_fetch_add(&job->progress.rejects, list->weight);
     bool good = true;
     if (list->items[list->count - 1].fails) {
         RejectList last = {
@@ -370,6 +369,7 @@ static bool take_source(StageRun *run, Partition *partition) {
     Job *job = run->job;
     const Unit *unit = &partition->unit;
     if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += partition->end - partition->begin;
+    if (run->setup.source) atomic_fetch_add(&job->progress.rows, partition->made);
     if (!run->setup.files || run->setup.files->file_count == 0) return true;
     run->rows += partition->made;
     if (run->stage->input != SB_INPUT_TEXT) return take_whole_files(run, partition);
@@ -378,7 +378,6 @@ static bool take_source(StageRun *run, Partition *partition) {
     bool whole = partition->last && !partition->stopped && partition->status == SB_STAGE_DONE;
     int64_t end = whole ? unit->next : unit->offset + partition->end;
     if (end > file->bytes) file->bytes = end;
-    atomic_store(&job->progress.rows, run->rows);
     atomic_fetch_add(&job->progress.bytes, partition->end - partition->begin);
     if (!unit->last || !whole) return true;
     if (!file->stream) {

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -59,6 +60,25 @@ static void *control_main(void *arg) {
     return nullptr;
 }
 
+// Is standard output the terminal of the live line? The rows would stand behind it.
+static bool rows_on_terminal(const Job *job) {
+    bool rows = false;
+    for (uint32_t s = 0; s < job->what->sink_count; s++)
+        rows |= strcmp(job->sinks[s].path, "-") == 0;
+    return rows && isatty(STDOUT_FILENO);
+}
+
+static void start_progress(Control *control) {
+    ProgressMode mode = control->job->options.progress;
+    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO);
+    if (mode == PROGRESS_NONE || (live && rows_on_terminal(control->job))) return;
+    control->live = live;
+    uint64_t period = live ? LIVE_MS : PLAIN_MS;
+    // Who asks for plain lines sees one soon.
+    uint64_t first = mode == PROGRESS_PLAIN ? PLAIN_FIRST_MS : period;
+    uv_timer_start(&control->timer, on_timer, first, period);
+}
+
 Control *control_open(Job *job) {
     Control *control = calloc(1, sizeof *control);
     if (!control) return nullptr;
@@ -76,14 +96,7 @@ Control *control_open(Job *job) {
     uv_async_init(&control->loop, &control->end, on_end);
     uv_timer_init(&control->loop, &control->timer);
     control->end.data = control->timer.data = control;
-    ProgressMode mode = job->options.progress;
-    control->live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO);
-    if (mode != PROGRESS_NONE) {
-        uint64_t period = control->live ? LIVE_MS : PLAIN_MS;
-        // Who asks for plain lines sees one soon.
-        uint64_t first = mode == PROGRESS_PLAIN ? PLAIN_FIRST_MS : period;
-        uv_timer_start(&control->timer, on_timer, first, period);
-    }
+    start_progress(control);
     if (pthread_create(&control->thread, nullptr, control_main, control) != 0) {
         on_end(&control->end);
         uv_run(&control->loop, UV_RUN_DEFAULT);

@@ -314,7 +314,6 @@ static int report(const Job *job, Outcome outcome) {
     }
     if (!done) fputc('\n', stderr);
     job_summary_print(job, done, stderr);
-    stats_print(job, done, stderr);
     return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
            : outcome.data_failed             ? 1
                                              : 0;

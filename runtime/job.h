@@ -17,10 +17,10 @@
 
 #include <stdatomic.h>
 
-// Figures for the progress line, written by the committing thread.
+// Figures for the progress line, written by who takes over what tasks made.
 typedef struct Progress {
     _Atomic uint32_t stage;
-    _Atomic int64_t  bytes, rows, rejects;
+    _Atomic int64_t  bytes, rows;  // Of sources.
 } Progress;
 
 typedef struct Job {
@@ -66,7 +66,6 @@ void     control_close(Control *control);
 // Fills in what tasks do not count: see SbCount.
 void job_summary_count(Job *job);
 void job_summary_print(const Job *job, bool done, FILE *file);
-void stats_print(const Job *job, bool done, FILE *file);
 int64_t job_clock_ns(void);
 
 #endif

@@ -1,4 +1,4 @@
-// Summary: what a job counted, as docs/summary.md fixes it, and --stats.
+// Summary: what a job counted, as docs/summary.md fixes it, as text or as JSON.
 #define _GNU_SOURCE
 #include "runtime/job.h"
 
@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { STEP_ZIP = 10, CELLS_MAX = 7 };  // OP_ZIP of ir/ops.def.
+enum { STEP_ZIP = 10 };  // OP_ZIP of ir/ops.def.
+enum { FIGURES_MAX = SB_COUNTS, SUMMARY_TABLES = 3 };
 
 int64_t job_clock_ns(void) {
     struct timespec now;
@@ -72,58 +73,44 @@ void job_summary_count(Job *job) {
 
 // ---- tables ---------------------------------------------------------------------------------
 
+typedef struct Row {
+    SbStr   label;
+    int64_t figures[FIGURES_MAX];
+} Row;
+
+// What the summary says, as text and as JSON: a label and figures in each row.
 typedef struct Table {
-    Text    *cells;
-    uint32_t columns, count, cap;  // Cells.
+    const char        *key;    // Of the list in JSON.
+    const char *const *heads;  // Of the label, then of the figures.
+    Row               *rows;
+    uint32_t           figures, count, cap;
 } Table;
 
-static Text *add_cell(Table *table) {
+static const char *const step_heads[] = {"step",     "in",       "made",  "on",
+                                         "filtered", "rejected", "merged"};
+static const char *const source_heads[] = {"source", "rows", "bytes"};
+static const char *const sink_heads[] = {"sink", "rows", "bytes"};
+
+static Row *add_row(Table *table, SbStr label) {
     if (table->count == table->cap) {
-        uint32_t cap = table->cap ? 2 * table->cap : 64;
-        Text *cells = realloc(table->cells, cap * sizeof *cells);
-        if (!cells) abort();
-        table->cells = cells;
+        uint32_t cap = table->cap ? 2 * table->cap : 16;
+        Row *rows = realloc(table->rows, cap * sizeof *rows);
+        if (!rows) abort();
+        table->rows = rows;
         table->cap = cap;
     }
-    Text *cell = &table->cells[table->count++];
-    *cell = (Text){0};
-    return cell;
+    table->rows[table->count] = (Row){.label = label};
+    return &table->rows[table->count++];
 }
 
-static void add_word(Table *table, const char *word) { sb_text_str(add_cell(table), word); }
-static void add_figure(Table *table, int64_t figure) {
-    sb_text_add_figure(add_cell(table), figure);
+static void add_bytes(Table *table, SbStr label, int64_t rows, int64_t bytes) {
+    Row *row = add_row(table, label);
+    row->figures[0] = rows;
+    row->figures[1] = bytes;
 }
 
-static int64_t width(const Text *cell) {
-    int64_t characters = 0;
-    for (int64_t i = 0; i < cell->len; i++)
-        characters += ((unsigned char)cell->ptr[i] & 0xc0) != 0x80;
-    return characters;
-}
-
-// Prints and frees; one line is the head alone, and then nothing is printed.
-static void print_table(Table *table, bool *any, FILE *file) {
-    int64_t widths[CELLS_MAX] = {0};
-    for (uint32_t i = 0; i < table->count; i++) {
-        int64_t cell = width(&table->cells[i]);
-        if (cell > widths[i % table->columns]) widths[i % table->columns] = cell;
-    }
-    bool print = table->count > table->columns;
-    if (print && *any) fputc('\n', file);
-    for (uint32_t i = 0; i < table->count; i++) {
-        const Text *cell = &table->cells[i];
-        uint32_t column = i % table->columns;
-        int pad = (int)(widths[column] - width(cell));
-        if (print) {
-            if (column == 0) fprintf(file, "%.*s%*s", (int)cell->len, cell->ptr, pad, "");
-            else fprintf(file, "  %*s%.*s", pad, "", (int)cell->len, cell->ptr);
-            if (column + 1 == table->columns) fputc('\n', file);
-        }
-        sb_text_close(&table->cells[i]);
-    }
-    *any |= print;
-    free(table->cells);
+static SbStr text_of(const char *text) {
+    return (SbStr){text ? text : "", text ? (int64_t)strlen(text) : 0};
 }
 
 // Which steps a flow leads from to a sink; a step comes behind those that it reads.
@@ -141,99 +128,127 @@ static bool *steps_reached(const Job *job) {
     return reached;
 }
 
-static void print_steps(const Job *job, bool *any, FILE *file) {
+static Table steps_table(const Job *job) {
+    Table table = {.key = "steps", .heads = step_heads, .figures = SB_COUNTS};
     bool *reached = steps_reached(job);
-    Table table = {.columns = 7};
-    static const char *const head[] = {"step",     "in",       "made",  "on",
-                                       "filtered", "rejected", "merged"};
-    for (int i = 0; i < 7; i++) add_word(&table, head[i]);
     for (uint32_t s = 0; s < job->what->step_count; s++) {
         if (!reached[s]) continue;
-        SbStr label = job->what->steps[s].label;
-        sb_text_add(add_cell(&table), label.ptr, label.len);
-        for (int c = 0; c < SB_COUNTS; c++)
-            add_figure(&table, job->counts[s * SB_COUNTS + (uint32_t)c]);
+        Row *row = add_row(&table, job->what->steps[s].label);
+        memcpy(row->figures, &job->counts[s * SB_COUNTS], sizeof row->figures);
     }
     free(reached);
-    print_table(&table, any, file);
+    return table;
 }
 
-static void print_sources(const Job *job, bool *any, FILE *file) {
-    Table table = {.columns = 3};
-    add_word(&table, "source");
-    add_word(&table, "rows");
-    add_word(&table, "bytes");
+static Table sources_table(const Job *job) {
+    Table table = {.key = "sources", .heads = source_heads, .figures = 2};
     for (uint32_t s = 0; s < job->what->source_count; s++) {
         const Source *source = &job->sources[s];
         for (uint32_t f = 0; f < source->file_count; f++) {
-            add_word(&table, source->files[f].path);
-            add_figure(&table, source->files[f].rows);
-            add_figure(&table, source->files[f].bytes);
+            const SourceFile *file = &source->files[f];
+            add_bytes(&table, text_of(file->path), file->rows, file->bytes);
         }
         if (source->file_count > 0 || !source->what) continue;
-        sb_text_add(add_cell(&table), source->what->label.ptr, source->what->label.len);
-        add_figure(&table, job->counts[source->what->step * SB_COUNTS + SB_MADE]);
-        add_figure(&table, 0);
+        add_bytes(&table, source->what->label,
+                  job->counts[source->what->step * SB_COUNTS + SB_MADE], 0);
     }
-    print_table(&table, any, file);
+    return table;
 }
 
-static void print_sinks(const Job *job, bool *any, FILE *file) {
-    Table table = {.columns = 3};
-    add_word(&table, "sink");
-    add_word(&table, "rows");
-    add_word(&table, "bytes");
-    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
-        add_word(&table, job->sinks[s].path);
-        add_figure(&table, job->sinks[s].rows);
-        add_figure(&table, job->sinks[s].bytes);
-    }
-    print_table(&table, any, file);
-}
-
-void job_summary_print(const Job *job, bool done, FILE *file) {
-    bool any = false;
-    print_steps(job, &any, file);
-    print_sources(job, &any, file);
-    if (done) print_sinks(job, &any, file);
-}
-
-// ---- stats ----------------------------------------------------------------------------------
-
-static void stats_json(const Job *job, bool done, double seconds, FILE *file) {
-    static const char *const names[] = {"in", "made", "on", "filtered", "rejected", "merged"};
-    Text text = {0};
-    sb_text_format(
-        &text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,\"steps\":[",
-        done ? "true" : "false", seconds, job->pool.parallel.threads, (long long)job->memory.peak);
-    for (uint32_t s = 0; s < job->what->step_count; s++) {
-        SbStr label = job->what->steps[s].label;
-        sb_text_str(&text, s ? ",{\"step\":" : "{\"step\":");
-        sb_text_add_json(&text, label.ptr, label.len);
-        for (uint32_t c = 0; c < SB_COUNTS; c++) {
-            sb_text_format(&text, ",\"%s\":%lld", names[c],
-                           (long long)job->counts[s * SB_COUNTS + c]);
-        }
-        sb_text_str(&text, "}");
-    }
-    sb_text_str(&text, "],\"sinks\":[");
-    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
+// A job that fails has no sinks.
+static Table sinks_table(const Job *job, bool done) {
+    Table table = {.key = "sinks", .heads = sink_heads, .figures = 2};
+    for (uint32_t s = 0; done && s < job->what->sink_count + job->has_rejects_sink; s++) {
         const Sink *sink = &job->sinks[s];
-        sb_text_str(&text, s ? ",{\"sink\":" : "{\"sink\":");
-        const char *path = sink->path ? sink->path : "";
-        sb_text_add_json(&text, path, (int64_t)strlen(path));
-        sb_text_format(&text, ",\"rows\":%lld,\"bytes\":%lld}", (long long)sink->rows,
-                       (long long)sink->bytes);
+        add_bytes(&table, text_of(sink->path), sink->rows, sink->bytes);
     }
-    sb_text_str(&text, "]}\n");
+    return table;
+}
+
+// ---- as text --------------------------------------------------------------------------------
+
+static int64_t width(SbStr text) {
+    int64_t characters = 0;
+    for (int64_t i = 0; i < text.len; i++)
+        characters += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return characters;
+}
+
+// The cell in the table's row `r` (0: the heads) and column `c`, into `cell`.
+static void fill_cell(Text *cell, const Table *table, uint32_t r, uint32_t c) {
+    cell->len = 0;
+    if (r == 0) sb_text_str(cell, table->heads[c]);
+    else if (c == 0) sb_text_add(cell, table->rows[r - 1].label.ptr, table->rows[r - 1].label.len);
+    else sb_text_add_figure(cell, table->rows[r - 1].figures[c - 1]);
+}
+
+// Nothing, where the heads would stand alone.
+static void print_table(const Table *table, bool *any, FILE *file) {
+    int64_t widths[FIGURES_MAX + 1] = {0};
+    Text cell = {0};
+    if (table->count == 0) return;
+    if (*any) fputc('\n', file);
+    *any = true;
+    for (uint32_t r = 0; r <= table->count; r++) {
+        for (uint32_t c = 0; c <= table->figures; c++) {
+            fill_cell(&cell, table, r, c);
+            int64_t own = width((SbStr){cell.ptr, cell.len});
+            if (own > widths[c]) widths[c] = own;
+        }
+    }
+    for (uint32_t r = 0; r <= table->count; r++) {
+        for (uint32_t c = 0; c <= table->figures; c++) {
+            fill_cell(&cell, table, r, c);
+            int pad = (int)(widths[c] - width((SbStr){cell.ptr, cell.len}));
+            if (c == 0) fprintf(file, "%.*s%*s", (int)cell.len, cell.ptr, pad, "");
+            else fprintf(file, "  %*s%.*s", pad, "", (int)cell.len, cell.ptr);
+        }
+        fputc('\n', file);
+    }
+    sb_text_close(&cell);
+}
+
+// ---- as JSON --------------------------------------------------------------------------------
+
+static void add_table(Text *text, const Table *table) {
+    sb_text_format(text, ",\"%s\":[", table->key);
+    for (uint32_t r = 0; r < table->count; r++) {
+        const Row *row = &table->rows[r];
+        sb_text_format(text, "%s{\"%s\":", r ? "," : "", table->heads[0]);
+        sb_text_add_json(text, row->label.ptr, row->label.len);
+        for (uint32_t c = 0; c < table->figures; c++)
+            sb_text_format(text, ",\"%s\":%lld", table->heads[c + 1], (long long)row->figures[c]);
+        sb_text_str(text, "}");
+    }
+    sb_text_str(text, "]");
+}
+
+static void print_json(const Job *job, const Table *tables, bool done, FILE *file) {
+    double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
+    Text text = {0};
+    sb_text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld",
+                   done ? "true" : "false", seconds, job->pool.parallel.threads,
+                   (long long)job->memory.peak);
+    for (int t = 0; t < SUMMARY_TABLES; t++) add_table(&text, &tables[t]);
+    sb_text_str(&text, "}\n");
     fwrite(text.ptr, 1, (size_t)text.len, file);
     sb_text_close(&text);
 }
 
-void stats_print(const Job *job, bool done, FILE *file) {
-    double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
-    if (job->options.stats == STATS_JSON) stats_json(job, done, seconds, file);
-    if (job->options.stats != STATS_TEXT) return;
-    fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB\n", seconds,
-            job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
+// ---- the summary ----------------------------------------------------------------------------
+
+void job_summary_print(const Job *job, bool done, FILE *file) {
+    Table tables[SUMMARY_TABLES] = {steps_table(job), sources_table(job), sinks_table(job, done)};
+    bool any = false;
+    if (job->options.stats == STATS_JSON) {
+        print_json(job, tables, done, file);
+    } else {
+        for (int t = 0; t < SUMMARY_TABLES; t++) print_table(&tables[t], &any, file);
+    }
+    if (job->options.stats == STATS_TEXT) {
+        double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
+        fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB\n", seconds,
+                job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
+    }
+    for (int t = 0; t < SUMMARY_TABLES; t++) free(tables[t].rows);
 }

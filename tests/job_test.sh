@@ -619,9 +619,13 @@ if begin stats; then
     gives 0 ../rows --stats --threads=2
     says "s, 2 threads, memory peak"
     gives 0 ../rows --stats=json --overwrite
-    tail -n 1 "$work/err" >stats.json
-    grep -qF '"in":0,"made":10,"on":10,"filtered":0,"rejected":0,"merged":0}' stats.json || wrong "$(cat stats.json)"
-    grep -qF '"sinks":[{"sink":"out.csv","rows":10,' stats.json || wrong "$(cat stats.json)"
+    says '{"done":true,"seconds":'
+    says '"in":0,"made":10,"on":10,"filtered":0,"rejected":0,"merged":0}'
+    says '"sources":[{"source":"in.csv","rows":10,"bytes":'
+    says '"sinks":[{"sink":"out.csv","rows":10,'
+    [ "$(wc -l <"$work/err")" = 1 ] || wrong "more than one line"
+    gives 3 ../group --stats=json --memory=1KiB --overwrite
+    tail -n 1 "$work/err" | grep -q '^{"done":false,.*"sinks":\[\]}$' || wrong "no figures of a job that failed"
     gives 2 ../rows --stats=xml
     end
 fi
@@ -630,6 +634,14 @@ if begin progress; then
     { numbers 10; sleep 1.5; } >wait &
     gives 0 ../rows --input=wait --progress=plain
     says "stage 1 of 1: "
+    # Rows that are made count too.
+    cat >made.sbd <<'END'
+range(1000) | select b = str(i) | union (read csv("wait") as { b: str } | select b) | write csv("b.csv")
+END
+    "$sbc" made.sbd -o made 2>"$work/err"
+    { numbers 10; sleep 1.5; } >wait &
+    gives 0 ./made --progress=plain
+    grep -Eq 'MB/s, 10[0-9][0-9] rows' "$work/err" || wrong "rows are missing"
     numbers 10 >in.csv
     gives 0 ../rows --progress=none --overwrite
     silent_on "stage 1 of 1"
@@ -644,6 +656,10 @@ if begin terminal; then
         tr '\r' '\n' <"$work/out" >"$work/err"
         says "stage 1 of 1: "
         [ "$(grep -c "stage 1 of 1: " "$work/out")" = 1 ] || wrong "more than one line"
+        # None among rows that go to the same terminal.
+        { numbers 10; sleep 1; } >wait &
+        gives 0 script -qec "../rows --input=wait --out=-" /dev/null
+        ! grep -q "stage 1 of 1: " "$work/out" || wrong "the line stands among the rows"
         end
     else
         wait
@@ -682,6 +698,22 @@ if begin config; then
     gives 2 ../rows --config=run.yaml
     says "run.yaml:2:1"
     says "did you mean 'threads'?"
+    # wrong_at PLACE MESSAGE CONFIGURATION
+    wrong_at() {
+        printf "$3" >run.yaml
+        gives 2 ../rows --config=run.yaml
+        says "run.yaml:$1"
+        says "$2"
+    }
+    wrong_at 2:1 'the name stands twice' 'low: 8\nlow: 9\n'
+    wrong_at 2:1 'the name stands twice' 'input: [a.csv]\ninput: [b.csv]\n'
+    wrong_at 1:6 'expected one value' 'low: [8]\n'
+    wrong_at 3:1 'a second document' 'low: 8\n---\nlow: 9\n'
+    wrong_at 1:12 'expected true or false' 'overwrite: maybe\n'
+    wrong_at 1:9 'fix: a number and a unit' 'memory: x\n'
+    printf 'input: []\n' >run.yaml
+    gives 1 ../rows --config=run.yaml
+    says "error[SB8010]"
     printf 'low: eight\n' >run.yaml
     gives 2 ../rows --config=run.yaml
     says "run.yaml:1:6"
