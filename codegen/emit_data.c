@@ -323,6 +323,23 @@ static Val stage_terminals(Emit *e, const Stage *stage, bool *keeps_order) {
     return numbers(e, items, stage->terminal_count);
 }
 
+// Pairs of a resource's number and an amount.
+static Val stage_demands(Emit *e, const Stage *stage, uint32_t *count) {
+    const Resources *all = &e->graph->resources[stage->resources.i];
+    uint32_t *pairs = arena_new_array(e->arena, uint32_t, 2 * (all->custom_count + 1));
+    *count = 0;
+    if (all->cpus) pairs[(*count)++] = SB_CPUS, pairs[(*count)++] = all->cpus;
+    for (uint32_t i = 0; i < all->custom_count; i++) {
+        uint32_t number = 0;
+        while (!text_eq(e->plan->resources[number], all->customs[i].name)) number++;
+        pairs[(*count)++] = number;
+        pairs[(*count)++] = all->customs[i].amount;
+    }
+    Val demands = numbers(e, pairs, *count);
+    *count /= 2;
+    return demands;
+}
+
 static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     const Stage *stage = &e->plan->stages[index];
     Parts parts = {0};
@@ -344,6 +361,12 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbStage, terminal_count, emit_i32(e, stage->terminal_count));
     PART(&parts, SbStage, keeps_order, byte(e, keeps_order));
     PART(&parts, SbStage, rank, emit_i32(e, stage->rank));
+    uint32_t demand_count;
+    PART(&parts, SbStage, demands, stage_demands(e, stage, &demand_count));
+    PART(&parts, SbStage, demand_count, emit_i32(e, demand_count));
+    PART(&parts, SbStage, concurrency,
+         emit_i32(e, e->graph->resources[stage->resources.i].concurrency));
+    PART(&parts, SbStage, memory, emit_i64(e, stage->memory));
     return parts_struct(e, &parts, sizeof(SbStage));
 }
 
@@ -357,6 +380,17 @@ static void list_parts(Emit *e, Parts *parts, size_t offset, Val *items, size_t 
                        const char *name) {
     part_add(e, parts, offset, table(e, items, (uint32_t)count, name), 8);
     part_add(e, parts, offset + 8, emit_i32(e, (uint32_t)count), 4);
+}
+
+static Val resource_names(Emit *e) {
+    const Plan *plan = e->plan;
+    Val *names = arena_new_array(e->arena, Val, plan->resource_count + 1);
+    for (size_t i = 0; i < plan->resource_count; i++) {
+        Parts parts = {0};
+        part_add_text(e, &parts, 0, plan->resources[i]);
+        names[i] = parts_struct(e, &parts, sizeof(SbStr));
+    }
+    return table(e, names, (uint32_t)plan->resource_count, "resources");
 }
 
 void emit_job_data(Emit *e, const JobData *data) {
@@ -388,6 +422,8 @@ void emit_job_data(Emit *e, const JobData *data) {
     PART(&parts, SbJob, stage_count, emit_i32(e, (uint32_t)plan->stage_count));
     list_parts(e, &parts, offsetof(SbJob, sites), sites, data->site_count, "sites");
     list_parts(e, &parts, offsetof(SbJob, files), files, graph->file_count, "files");
+    part_add(e, &parts, offsetof(SbJob, resources), resource_names(e), 8);
+    PART(&parts, SbJob, resource_count, emit_i32(e, (uint32_t)plan->resource_count));
     PART(&parts, SbJob, rejects_format, byte(e, abi_format(graph->rejects.format)));
     PART(&parts, SbJob, memory_floor, emit_i64(e, (int64_t)plan->memory_floor));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");

@@ -60,6 +60,7 @@ StepId make_step(Checker *checker, Span span) {
 
 Op *add_op(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span) {
     Op *op = graph_op(checker->graph, kind, step, span);
+    op->resources = checker->resources;
     if (flow->op.i != OP_NONE.i) {
         op->inputs[0] = flow->op;
         op->input_count = 1;
@@ -170,9 +171,13 @@ Flow check_flow(Checker *checker, const AstFlow *ast) {
 Flow check_let(Checker *checker, LetDecl *let) {
     if (let->state == STATE_DONE) return let->flow;
     let->state = STATE_BUSY;
-    uint32_t depth = checker->depth;
+    Checker around = *checker;
+    checker->resources = (ResourcesId){0};
+    checker->cpus_given = false;
     let->flow = check_flow(checker, let->stmt->flow);
-    checker->depth = depth;
+    checker->depth = around.depth;
+    checker->resources = around.resources;
+    checker->cpus_given = around.cpus_given;
     let->flow.fresh = false;
     let->state = STATE_DONE;
     if (let->flow.written) {

@@ -1,6 +1,12 @@
 // Steps that say how to run and change no row: with, on, repartition.
 #include "frontend/checker.h"
 
+typedef struct Demand {
+    Resources resources;
+    bool      cpus_given;
+    size_t    custom_cap;
+} Demand;
+
 static const struct {
     const char *name;
     TypeKind    type;
@@ -30,11 +36,33 @@ static void near_hint(Checker *checker, Name name) {
     report_fix(checker, diag, "did you mean '%.*s'?", TEXT_ARG(near));
 }
 
+// Puts what the hint says in place of what the blocks around say. `value`: a constant above zero.
+static bool set_hint(Checker *checker, Demand *demand, Text name, const Type *type,
+                     const Const *value) {
+    static const double amount_max = 1e6;
+    Resources *resources = &demand->resources;
+    double whole = type->kind == TYPE_F64 ? value->f : (double)value->i;
+    if (text_is(name, "memory")) return resources->memory = value->i, true;
+    if (text_is(name, "batch")) return resources->batch = value->i, true;
+    if (text_is(name, "timeout") || text_is(name, "gpus")) return true;
+    double thousandths = whole * RESOURCE_WHOLE + 0.5;
+    if (whole > amount_max || thousandths < 1) return false;
+    if (text_is(name, "concurrency")) return resources->concurrency = (uint32_t)whole, true;
+    if (text_is(name, "cpus"))
+        return demand->cpus_given = true, resources->cpus = (uint32_t)thousandths, true;
+    Resource custom = {name, (uint32_t)thousandths};
+    for (uint32_t i = 0; i < resources->custom_count; i++)
+        if (text_eq(resources->customs[i].name, name)) return resources->customs[i] = custom, true;
+    arena_push(checker->arena, resources->customs, resources->custom_count, demand->custom_cap,
+               custom);
+    return true;
+}
+
 static bool positive(const Type *type, const Const *value) {
     return type->kind == TYPE_F64 ? value->f > 0 : value->i > 0;
 }
 
-static void check_hint(Checker *checker, const AstArg *hint) {
+static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
     Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
     if (!hint->name.text.len) {
         Diag *diag = report(checker, DIAG_HINT_VALUE,
@@ -57,11 +85,25 @@ static void check_hint(Checker *checker, const AstArg *hint) {
     Value value = check_as(checker, &scope, hint->value, kind_type(checker, kind));
     Const constant;
     if (is_error(value.type)) return;
-    if (const_of(checker, value.id, &constant) && positive(value.type, &constant)) return;
+    bool good = const_of(checker, value.id, &constant) && positive(value.type, &constant);
+    if (good && set_hint(checker, demand, hint->name.text, value.type, &constant)) return;
     Diag *diag = report(checker, DIAG_HINT_VALUE, hint->value->span,
                         "'%.*s' takes a constant above zero", TEXT_ARG(hint->name.text));
-    report_label(checker, diag, hint->value->span, "not above zero");
+    report_label(checker, diag, hint->value->span,
+                 good ? "from a thousandth to a million" : "not above zero");
     report_fix(checker, diag, "with (%.*s = 1)", TEXT_ARG(hint->name.text));
+}
+
+// What tasks inside the block hold: what stands around it, but for what it says itself. A block
+// that names a resource of its own and no cpus takes none: the resource does the work.
+static Demand demand_begin(const Checker *checker) {
+    const Resources *around = &checker->graph->resources[checker->resources.i];
+    Demand demand = {.resources = *around, .cpus_given = checker->cpus_given,
+                     .custom_cap = around->custom_count};
+    demand.resources.customs = arena_copy(checker->arena, around->customs,
+                                          around->custom_count * sizeof *around->customs,
+                                          alignof(Resource));
+    return demand;
 }
 
 static Op *hint_op(Checker *checker, Flow *flow, const AstStep *step, Span span) {
@@ -82,6 +124,7 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
         report_label(checker, diag, step->device.span, "nothing runs on a GPU yet");
         report_fix(checker, diag, "write `on cpu`, or drop the block's head");
     }
+    Demand demand = demand_begin(checker);
     for (uint32_t i = 0; i < step->option_count; i++) {
         for (uint32_t j = 0; j < i; j++) {
             if (!text_eq(step->options[i].name.text, step->options[j].name.text)) continue;
@@ -90,8 +133,13 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
             report_label(checker, diag, step->options[i].name.span, "the second one");
             report_fix(checker, diag, "keep one of them");
         }
-        check_hint(checker, &step->options[i]);
+        check_hint(checker, &demand, &step->options[i]);
     }
+    ResourcesId around = checker->resources;
+    bool around_given = checker->cpus_given;
+    if (!demand.cpus_given && demand.resources.custom_count) demand.resources.cpus = 0;
+    checker->resources = graph_resources(checker->graph, demand.resources);
+    checker->cpus_given = demand.cpus_given;
     if (!flow.broken) {
         Span head = step->span;
         if (step->block && step->step_count) head.end = step->steps[0].span.start;
@@ -102,7 +150,10 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
         op->hint.text = text;
         checker->graph->steps[op->step.i].label = text;
     }
-    return check_steps(checker, flow, step->steps, step->step_count);
+    flow = check_steps(checker, flow, step->steps, step->step_count);
+    checker->resources = around;
+    checker->cpus_given = around_given;
+    return flow;
 }
 
 static void repartition_size(Checker *checker, const AstStep *step) {

@@ -113,6 +113,8 @@ typedef struct Checker {
     Program   *program;
     uint32_t   quiet;          // > 0: reports go nowhere.
     uint32_t   depth;          // Of the expression being checked.
+    ResourcesId resources;     // Of the `with` blocks around the step.
+    bool       cpus_given;     // One of them says how many cpus.
     Diag       unheard;        // Where quiet reports go.
 
     TypeDecl  *type_decls; size_t type_count, type_cap;

@@ -54,6 +54,7 @@ Graph *graph_new(Arena *arena, TypeTable *types) {
     graph->arena = arena;
     graph->types = types;
     graph->rejects.path = graph->rejects.limit_rows = graph->rejects.limit_share = EXPR_NONE;
+    graph_resources(graph, (Resources){.cpus = RESOURCE_WHOLE});
     return graph;
 }
 

@@ -10,6 +10,7 @@
 
 typedef struct OpId { uint32_t i; } OpId;      // Index into Graph.ops.
 typedef struct StepId { uint32_t i; } StepId;  // Index into Graph.steps.
+typedef struct ResourcesId { uint32_t i; } ResourcesId;  // Index into Graph.resources.
 
 #define OP_NONE   ((OpId){UINT32_MAX})
 static inline bool op_is_none(OpId id) { return id.i == UINT32_MAX; }
@@ -176,11 +177,29 @@ typedef struct HintOp {
     Text     text;              // The hint as written; --explain shows it.
 } HintOp;
 
+// What a task holds while it works on the rows of a `with` block. Amounts are thousandths.
+typedef struct Resource {
+    Text     name;
+    uint32_t amount;
+} Resource;
+
+typedef struct Resources {
+    uint32_t  cpus;
+    uint32_t  concurrency;   // Tasks at once; 0: as many as fit.
+    int64_t   memory;        // Bytes of a task beside its rows; 0: not said.
+    int64_t   batch;         // Rows that steps take together; 0: not said.
+    Resource *customs;       // Resources that the run supplies, by name.
+    uint32_t  custom_count;
+} Resources;
+
+enum : uint32_t { RESOURCE_WHOLE = 1000 };
+
 typedef struct Op {
     OpKind   kind;
     OpId     id;
     StepId   step;           // The step it stands for; STEP_NONE when a pass made it.
     Span     span;
+    ResourcesId resources;   // That its rows are worked on with; 0: one cpu.
     Text     name;           // Of a `let`, where the flow has one; dumps use it.
     OpId     inputs[2];
     uint32_t input_count;
@@ -235,6 +254,7 @@ typedef struct Graph {
     Step      *steps;    size_t step_count, step_cap;
     Param     *params;   size_t param_count, param_cap;
     Text      *files;    size_t file_count, file_cap;  // Source file names, by Span.file.
+    Resources *resources; size_t resources_count, resources_cap;  // The first: one cpu.
     RejectsSink rejects;
     bool       reads_known;  // Pass reads has run: which columns are `unread` is known.
     // Hash index over exprs that graph_expr shares nodes by: number + 1, 0 is free. Private.
@@ -258,6 +278,11 @@ ExprId graph_const_text(Graph *graph, Text value, Span span);
 // pointer is good until the next operator is added. Every ExprId that may be none must be set so.
 Op    *graph_op(Graph *graph, OpKind kind, StepId step, Span span);
 StepId graph_step(Graph *graph, Text label, Span span);
+
+// Equal ones get one number. `customs` are sorted and copied.
+ResourcesId graph_resources(Graph *graph, Resources resources);
+// Do tasks with `a` and tasks with `b` take the same slots? Memory and batch make no difference.
+bool resources_same_slots(const Resources *a, const Resources *b);
 
 static inline Expr *graph_at(const Graph *graph, ExprId id) { return &graph->exprs[id.i]; }
 static inline Op *graph_op_at(const Graph *graph, OpId id) { return &graph->ops[id.i]; }

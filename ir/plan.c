@@ -11,6 +11,7 @@ static const char because_join[] = "the right side of a join is kept as a table"
 static const char because_limit[] = "rows are counted in order";
 static const char because_union[] = "the rows of one flow come before those of the other";
 static const char because_zip[] = "rows are paired by position";
+static const char because_resources[] = "its steps ask for other resources";
 static const char because_off[] = "fusion is off";
 static const char because_wait[] =
     "the join waits for a table that the same rows fill, so they are kept in memory";
@@ -34,6 +35,27 @@ static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
     uint32_t made = stages_make(planner, op, stage);
     if (stage.zip_breaker != BREAKER_NONE) stages_need(planner, made, stage.zip_breaker);
     stages_remark(planner, op, consumer, reason);
+}
+
+// Has the stage nothing to do yet but to hand on finished rows?
+static bool is_fresh(const Stage *stage) {
+    return stage->kind != STAGE_SCAN && stage->op_count == 1 && stage->terminal_count == 0;
+}
+
+// The makers of the operator's first input must hold what the operator asks for.
+static void border(Planner *planner, const Op *op) {
+    Plan *plan = planner->plan;
+    const Resources *wanted = &plan->graph->resources[op->resources.i];
+    const Maker *maker = &planner->makers[op->inputs[0].i];
+    bool other = false;
+    for (uint32_t i = 0; i < maker->count; i++) {
+        Stage *stage = &plan->stages[maker->stages[i]];
+        if (is_fresh(stage)) stage->resources = op->resources;
+        other |= !resources_same_slots(&plan->graph->resources[stage->resources.i], wanted);
+    }
+    if (!other) return;
+    cut(planner, op->inputs[0], op->id, because_resources);
+    plan->stages[maker->stages[0]].resources = op->resources;
 }
 
 static void make_reader(Planner *planner, const Op *op, StageInputKind kind, uint32_t breaker) {
@@ -85,11 +107,9 @@ static void plan_join(Planner *planner, const Op *op) {
     uint32_t index = stages_breaker(planner, table);
     stages_feed(planner, op->inputs[1], op->id, 1, index);
     stages_remark(planner, op->inputs[1], op->id, because_join);
-    Maker shared = planner->makers[op->inputs[0].i];
     if (stages_would_wait(planner, op->inputs[0], index))
         cut(planner, op->inputs[0], op->id, because_wait);
     stages_extend(planner, op->inputs[0], op->id);
-    planner->makers[op->inputs[0].i] = shared;
     const Maker *probing = &planner->makers[op->id.i];
     for (uint32_t i = 0; i < probing->count; i++) stages_need(planner, probing->stages[i], index);
     if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL)
@@ -112,20 +132,34 @@ static void plan_sink(Planner *planner, const Op *op) {
     stages_feed_sink(planner, op->inputs[0], op->id, index);
 }
 
-static void plan_op(Planner *planner, const Op *op) {
+// Operators that work on the rows of their first input in the stages that make these.
+static void plan_work(Planner *planner, const Op *op) {
+    Maker *maker = &planner->makers[op->inputs[0].i], shared = *maker;
+    border(planner, op);
     switch (op->kind) {
-    case OP_SOURCE: plan_source(planner, op); break;
     case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
         stages_extend(planner, op->inputs[0], op->id);
         break;
     case OP_GROUP: break_at(planner, op, BREAK_GROUP, because_group); break;
     case OP_DISTINCT: break_at(planner, op, BREAK_GROUP, because_distinct); break;
     case OP_SORT: case OP_SHUFFLE: break_at(planner, op, BREAK_SORT, because_sort); break;
-    case OP_LIMIT: break_at(planner, op, BREAK_EDGE, because_limit); break;
     case OP_JOIN: plan_join(planner, op); break;
+    case OP_SINK: plan_sink(planner, op); break;
+    case OP_SOURCE: case OP_LIMIT: case OP_UNION: case OP_ZIP: break;
+    }
+    *maker = shared;
+}
+
+static void plan_op(Planner *planner, const Op *op) {
+    switch (op->kind) {
+    case OP_SOURCE: plan_source(planner, op); break;
+    case OP_LIMIT: break_at(planner, op, BREAK_EDGE, because_limit); break;
     case OP_UNION: plan_union(planner, op); break;
     case OP_ZIP: plan_zip(planner, op); break;
-    case OP_SINK: plan_sink(planner, op); break;
+    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT: case OP_GROUP:
+    case OP_DISTINCT: case OP_SORT: case OP_SHUFFLE: case OP_JOIN: case OP_SINK:
+        plan_work(planner, op);
+        break;
     }
 }
 

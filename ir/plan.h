@@ -102,6 +102,8 @@ typedef struct Stage {
     uint32_t  need_count;
     uint32_t  rank;        // Rows of lower ranks come first in what several stages feed.
     size_t    row_bytes;   // Estimated width of a row; --explain and the memory estimate.
+    ResourcesId resources; // That a task holds.
+    int64_t   memory;      // Bytes that a task needs beside its rows: the most that a member says.
     ColumnPart columns;
     Text      label;
 } Stage;
@@ -112,6 +114,7 @@ typedef struct Plan {
     Breaker  *breakers; size_t breaker_count, breaker_cap;
     OpId     *sources;  size_t source_count, source_cap;  // SOURCE operators, in graph order.
     OpId     *sinks;    size_t sink_count, sink_cap;
+    Text     *resources; size_t resource_count, resource_cap;  // Names that stages ask for.
     Remarks  *remarks;     // Why operators do not run in one stage; null: nobody asks.
     uint32_t *fused;    // By operator: the first stage that computes it (of breakers: that begins
                         // with its rows; of sinks: that feeds it), or STAGE_NONE: no sink needs it.

@@ -1,6 +1,8 @@
 // The plan as text: all of it for --dump=plan, and what users ask about for --explain.
 #include "ir/plan.h"
 
+#include <inttypes.h>
+
 static const char *const breaker_names[] = {
     [BREAK_GROUP] = "group", [BREAK_SORT] = "sort", [BREAK_JOIN] = "table", [BREAK_EDGE] = "edge",
 };
@@ -51,11 +53,30 @@ static void print_rest(TextBuf *buf, const Plan *plan, const Stage *stage) {
     text_buf_format(buf, ": %.*s\n", TEXT_ARG(stage->columns.reason));
 }
 
+// ", a task holds 2 cpus, 0.5 accel, concurrency 3": what differs from one cpu.
+static void print_resources(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    const Resources *all = &plan->graph->resources[stage->resources.i];
+    const char *between = ", a task holds ";
+    if (all->cpus && all->cpus != RESOURCE_WHOLE) {
+        text_buf_format(buf, "%s%g cpus", between, (double)all->cpus / RESOURCE_WHOLE);
+        between = ", ";
+    }
+    for (uint32_t i = 0; i < all->custom_count; i++) {
+        text_buf_format(buf, "%s%g %.*s", between, (double)all->customs[i].amount / RESOURCE_WHOLE,
+                        TEXT_ARG(all->customs[i].name));
+        between = ", ";
+    }
+    if (stage->memory)
+        text_buf_format(buf, "%s%" PRId64 " bytes", between, stage->memory);
+    if (all->concurrency) text_buf_format(buf, ", concurrency %u", all->concurrency);
+}
+
 static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
     text_buf_format(buf, "stage %zu: ", index);
     print_input(buf, stage);
     text_buf_format(buf, ", rank %u, row %zu bytes", stage->rank, stage->row_bytes);
+    print_resources(buf, plan, stage);
     for (uint32_t i = 0; i < stage->need_count; i++)
         text_buf_format(buf, i ? ", %u" : ", needs breaker %u", stage->needs[i]);
     text_buf_char(buf, '\n');
@@ -148,8 +169,10 @@ static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) 
 
 static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
-    text_buf_format(buf, "stage %zu runs on the CPU, about %zu bytes a row: ", index,
+    text_buf_format(buf, "stage %zu runs on the CPU, about %zu bytes a row", index,
                     stage->row_bytes);
+    print_resources(buf, plan, stage);
+    text_buf_add(buf, TEXT(": "));
     switch (stage->kind) {
     case STAGE_SCAN: text_buf_add(buf, TEXT("reads its source\n")); break;
     case STAGE_ROWS: text_buf_add(buf, TEXT("goes on with finished rows\n")); break;

@@ -30,6 +30,7 @@ uint32_t stages_make(Planner *planner, OpId root, Stage stage) {
     Plan *plan = planner->plan;
     uint32_t index = (uint32_t)plan->stage_count;
     stage.root = root;
+    stage.resources = graph_op_at(plan->graph, root)->resources;
     if (stage.kind == STAGE_SCAN) stage.breaker = BREAKER_NONE;
     stage.label = op_label(plan->graph, root);
     arena_push(planner->arena, plan->stages, plan->stage_count, plan->stage_cap, stage);
@@ -254,10 +255,37 @@ static void number_fused(Plan *plan) {
     }
 }
 
+// The resources of the run that stages hold, each once.
+static void list_resources(Plan *plan, const Stage *stage) {
+    const Graph *graph = plan->graph;
+    const Resources *all = &graph->resources[stage->resources.i];
+    for (uint32_t i = 0; i < all->custom_count; i++) {
+        size_t at = 0;
+        while (at < plan->resource_count && !text_eq(plan->resources[at], all->customs[i].name))
+            at++;
+        if (at < plan->resource_count) continue;
+        arena_push(graph->arena, plan->resources, plan->resource_count, plan->resource_cap,
+                   all->customs[i].name);
+    }
+}
+
+static void find_memory(const Graph *graph, Stage *stage) {
+    // Rows of a breaker were made elsewhere.
+    for (uint32_t i = stage->kind != STAGE_SCAN; i < stage->op_count; i++) {
+        const Op *op = graph_op_at(graph, stage->ops[i]);
+        int64_t memory = graph->resources[op->resources.i].memory;
+        if (memory > stage->memory) stage->memory = memory;
+    }
+}
+
 void stages_finish(Planner *planner) {
     number_ranks(planner);
     for (size_t i = 0; i < planner->plan->stage_count; i++)
         sort_members(planner, &planner->plan->stages[i]);
+    for (size_t i = 0; i < planner->plan->stage_count; i++) {
+        find_memory(planner->plan->graph, &planner->plan->stages[i]);
+        list_resources(planner->plan, &planner->plan->stages[i]);
+    }
     sort_stages(planner);
     number_fused(planner->plan);
 }

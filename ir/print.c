@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct Frame {
@@ -438,6 +439,7 @@ static void print_op(Printer *to, const Op *op) {
     for (uint32_t i = 0; i < op->input_count; i++)
         text_buf_format(to->buf, " %%%u", op->inputs[i].i);
     if (op->step.i != STEP_NONE.i) text_buf_format(to->buf, " step %u", op->step.i);
+    if (op->resources.i) text_buf_format(to->buf, " with %u", op->resources.i);
     if (op->name.len) {
         text_buf_add(to->buf, TEXT(" name "));
         print_name(to->buf, op->name);
@@ -486,6 +488,20 @@ static void print_rejects(Printer *to, const RejectsSink *rejects) {
     block_end(to);
 }
 
+// The first ones, one cpu, are there without a line.
+static void print_resources(TextBuf *buf, const Resources *resources) {
+    text_buf_format(buf, "resources cpus %u", resources->cpus);
+    if (resources->concurrency) text_buf_format(buf, " concurrency %u", resources->concurrency);
+    if (resources->memory) text_buf_format(buf, " memory %" PRId64, resources->memory);
+    if (resources->batch) text_buf_format(buf, " batch %" PRId64, resources->batch);
+    for (uint32_t i = 0; i < resources->custom_count; i++) {
+        text_buf_add(buf, TEXT(" custom "));
+        print_name(buf, resources->customs[i].name);
+        text_buf_format(buf, " %u", resources->customs[i].amount);
+    }
+    text_buf_char(buf, '\n');
+}
+
 void graph_print(TextBuf *buf, const Graph *graph) {
     Printer to = {.buf = buf, .graph = graph,
                   .numbers = arena_new_array(graph->arena, uint32_t, graph->expr_count)};
@@ -500,6 +516,7 @@ void graph_print(TextBuf *buf, const Graph *graph) {
         print_span(buf, graph->steps[i].span);
         text_buf_char(buf, '\n');
     }
+    for (size_t i = 1; i < graph->resources_count; i++) print_resources(buf, &graph->resources[i]);
     for (size_t i = 0; i < graph->param_count; i++) print_param(&to, &graph->params[i]);
     if (graph->rejects.present) print_rejects(&to, &graph->rejects);
     for (size_t i = 0; i < graph->op_count; i++) print_op(&to, &graph->ops[i]);

@@ -470,6 +470,10 @@ static void read_op(Reader *reader, Graph *graph) {
             reader_fail(reader, "an operator above");
     }
     if (reader_accept(reader, "step")) op->step = (StepId){reader_u32(reader)};
+    if (reader_accept(reader, "with")) {
+        op->resources = (ResourcesId){reader_u32(reader)};
+        if (op->resources.i >= graph->resources_count) reader_fail(reader, "resources above");
+    }
     if (reader_accept(reader, "name")) op->name = reader_name(reader);
     op->span = reader_span(reader);
     read_op_body(reader, graph, op);
@@ -507,6 +511,24 @@ static void read_rejects(Reader *reader, Graph *graph) {
     block_end(&block);
 }
 
+static void read_resources(Reader *reader, Graph *graph) {
+    Resources resources = {0};
+    size_t cap = 0;
+    reader_expect(reader, "cpus");
+    resources.cpus = reader_u32(reader);
+    if (reader_accept(reader, "concurrency")) resources.concurrency = reader_u32(reader);
+    if (reader_accept(reader, "memory")) resources.memory = reader_i64(reader);
+    if (reader_accept(reader, "batch")) resources.batch = reader_i64(reader);
+    while (reader_accept(reader, "custom")) {
+        Resource custom = {.name = reader_name(reader)};
+        custom.amount = reader_u32(reader);
+        arena_push(reader->arena, resources.customs, resources.custom_count, cap, custom);
+    }
+    size_t count = graph->resources_count;
+    if (graph_resources(graph, resources).i != count) reader_fail(reader, "other resources");
+    reader_line_end(reader);
+}
+
 static void read_statement(Reader *reader, Graph *graph) {
     if (reader_accept(reader, "file")) {
         Text file = reader_string(reader);
@@ -518,6 +540,8 @@ static void read_statement(Reader *reader, Graph *graph) {
         reader_line_end(reader);
     } else if (reader_accept(reader, "param")) {
         read_param(reader, graph);
+    } else if (reader_accept(reader, "resources")) {
+        read_resources(reader, graph);
     } else if (reader_accept(reader, "rejects")) {
         read_rejects(reader, graph);
     } else if (reader_accept(reader, "%")) {

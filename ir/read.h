@@ -39,6 +39,7 @@ void reader_line_end(Reader *reader);
 Text     reader_name(Reader *reader);    // A word or a string.
 Text     reader_string(Reader *reader);
 uint32_t reader_u32(Reader *reader);
+int64_t  reader_i64(Reader *reader);
 Span     reader_span(Reader *reader);    // SPAN_NONE where none is written.
 const Type *reader_type(Reader *reader); // Never null: TYPE_ERROR after an error.
 Const    reader_const(Reader *reader, const Type *base);

@@ -214,6 +214,7 @@ static __int128 read_whole(Reader *reader, __int128 min, __int128 max) {
     return good ? (__int128)(minus ? -value : value) : 0;
 }
 
+int64_t reader_i64(Reader *reader) { return (int64_t)read_whole(reader, INT64_MIN, INT64_MAX); }
 uint32_t reader_u32(Reader *reader) { return (uint32_t)read_whole(reader, 0, UINT32_MAX); }
 
 Span reader_span(Reader *reader) {

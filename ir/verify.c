@@ -199,6 +199,8 @@ static bool check_frame(Verifier *verifier, size_t index) {
     }
     WANT(op->step.i == STEP_NONE.i || op->step.i < verifier->graph->step_count,
          "step %u does not exist", op->step.i);
+    WANT(op->resources.i < verifier->graph->resources_count, "resources %u do not exist",
+         op->resources.i);
     for (uint32_t i = 0; i < op->column_count; i++) {
         const Type *type = op->columns[i].type;
         bool typed = type && type->kind != TYPE_ERROR && type->kind != TYPE_NULL;

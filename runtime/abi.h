@@ -335,6 +335,14 @@ typedef enum SbInputKind {
     SB_INPUT_RECORDS,    // A source of entries: files, inline rows. Read as SB_INPUT_ROWS.
 } SbInputKind;
 
+// What a task holds while it runs: thousandths of resource number `resource`; SB_CPUS or an index
+// into SbJob.resources.
+typedef struct SbDemand {
+    uint32_t resource, amount;
+} SbDemand;
+
+enum : uint32_t { SB_CPUS = UINT32_MAX };
+
 typedef struct SbStage {
     SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.
     SbStageFn *run_level[2];   // x86-64-v3, x86-64-v4 (either may be null).
@@ -351,6 +359,10 @@ typedef struct SbStage {
     uint32_t   terminal_count;
     uint8_t    keeps_order;    // A terminal is a sink or an edge: outputs are taken in unit order.
     uint32_t   rank;           // Of the stage among those that feed one terminal (union).
+    const SbDemand *demands;
+    uint32_t   demand_count;
+    uint32_t   concurrency;    // Tasks that may run at once; 0: as many as fit.
+    int64_t    memory;         // Bytes that a task needs beside its rows.
 } SbStage;
 
 enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
@@ -415,6 +427,7 @@ typedef struct SbJob {
     SbStage         *stages;   uint32_t stage_count;  // In an order in which needs come first.
     const SbSite    *sites;    uint32_t site_count;
     const SbFile    *files;    uint32_t file_count;
+    const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
     uint8_t  rejects_format;   // SbFormat
     int64_t  memory_floor;     // Bytes: the least that the plan needs.
 } SbJob;

@@ -54,6 +54,13 @@ static SbStr config_name(const void *self, uint32_t index) {
 static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value) {
     bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
                 kind == OPTION_LICENSES || kind == OPTION_OVERWRITE;
+    if (value->type == YAML_SEQUENCE_NODE && kind == OPTION_RESOURCE) {
+        yaml_node_item_t *item = value->data.sequence.items.start;
+        for (; item < value->data.sequence.items.top; item++)
+            if (!set_option(config, kind, yaml_document_get_node(&config->document, *item)))
+                return false;
+        return true;
+    }
     if (value->type != YAML_SCALAR_NODE)
         return fail_at(config, value->start_mark, "expected one value", "write: NAME: VALUE");
     if (kind == OPTION_CONFIG)

@@ -268,13 +268,23 @@ static void do_offer(Engine *e, StageRun *run) {
     free(extents.items);
 }
 
+static void slot_take(Engine *e, StageRun *run) {
+    run->running++;
+    slots_take(&e->job->slots, run->stage);
+}
+
+static void slot_give(Engine *e, StageRun *run) {
+    run->running--;
+    slots_give(&e->job->slots, run->stage);
+}
+
 // Runs the flight's task until it hands something over.
 static void run_task(Engine *e, StageRun *run, Flight *flight, uint32_t thread) {
     SbTaskState *task = flight->task;
     Partition *partition = stage_partition(run);
     flight->state = FLIGHT_RUNNING;
     flight->needs = false;
-    run->running++;
+    slot_take(e, run);
     if (partition) {
         partition_reset(partition, &run->setup);
         partition->run = run;
@@ -286,7 +296,7 @@ static void run_task(Engine *e, StageRun *run, Flight *flight, uint32_t thread) 
     pthread_mutex_unlock(&e->lock);
     int32_t status = partition ? task_run(task, partition, thread) : SB_STAGE_FAULT;
     pthread_mutex_lock(&e->lock);
-    run->running--;
+    slot_give(e, run);
     flight->state = FLIGHT_DONE;
     if (!partition) return;
     bool lowest = flight == &run->flights[run->offered % run->window] && !flight->made.first;
@@ -393,14 +403,14 @@ static void do_take(Engine *e, StageRun *run, uint32_t thread) {
     }
     run->bytes += flight->bytes;
     run->launched++;
-    run->running++;
+    slot_take(e, run);
     pthread_cond_broadcast(&e->changed);
     pthread_mutex_unlock(&e->lock);
     Trouble trouble = {0};
     bool good = units_prepare(&run->units, &flight->unit, &flight->task->buffer, &trouble) &&
                 task_begin(flight->task, &flight->unit, &trouble);
     pthread_mutex_lock(&e->lock);
-    run->running--;
+    slot_give(e, run);
     flight->state = FLIGHT_PARKED;
     if (!good && trouble.kind != TROUBLE_NONE && e->job->trouble.kind == TROUBLE_NONE)
         e->job->trouble = trouble;

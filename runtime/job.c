@@ -197,8 +197,9 @@ static bool open_job(Job *job) {
     if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
     if (!run_setup(job)) return false;
     count_producers(job);
-    uint32_t threads = options->threads ? options->threads : cpu_count();
-    return open_sources(job) && open_sinks(job) && pool_open(&job->pool, threads, &job->trouble);
+    uint32_t cpus = options->threads ? options->threads : cpu_count();
+    return slots_open(&job->slots, job->what, options, cpus, &job->trouble) && open_sources(job) &&
+           open_sinks(job) && pool_open(&job->pool, slots_threads(&job->slots), &job->trouble);
 }
 
 static void close_job(Job *job) {

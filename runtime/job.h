@@ -13,6 +13,7 @@
 #include "runtime/pool.h"
 #include "runtime/rejects.h"
 #include "runtime/sink.h"
+#include "runtime/slots.h"
 #include "runtime/source.h"
 
 #include <stdatomic.h>
@@ -30,6 +31,7 @@ typedef struct Job {
     SbCall       call;           // Memory of parameters and of setup's results.
     SbSetup      setup;
     SbMemory     memory;
+    Slots        slots;          // The engine's lock guards what is used.
     Pool         pool;
     Source      *sources;
     Sink        *sinks;          // One more than the program has: the last is for the rejects.

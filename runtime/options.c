@@ -153,6 +153,30 @@ static bool set_words(Options *options, OptionKind kind, const char *value, Trou
                        infos[kind].value);
 }
 
+// "accel=4", "accel=0.5".
+static bool add_supply(Options *options, const char *value, Trouble *trouble) {
+    const char *equals = strchr(value, '=');
+    char *end = nullptr;
+    double amount = equals ? strtod(equals + 1, &end) : 0;
+    bool good = equals && equals > value && equals[1] >= '0' && equals[1] <= '9' && *end == '\0';
+    if (!good || amount * 1000 < 1 || amount > 1e6) {
+        trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: expected a name and an amount", value);
+        return trouble_fix(trouble, "--resource=accel=4"), false;
+    }
+    Supply supply = {value, (size_t)(equals - value), (uint32_t)(amount * 1000 + 0.5)};
+    for (uint32_t i = 0; i < options->supply_count; i++) {
+        Supply *known = &options->supplies[i];
+        if (known->name_len != supply.name_len || memcmp(known->name, value, supply.name_len) != 0)
+            continue;
+        return *known = supply, true;
+    }
+    if (options->supply_count == SUPPLIES_MAX)
+        return trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: more than %d resources", value,
+                           SUPPLIES_MAX);
+    options->supplies[options->supply_count++] = supply;
+    return true;
+}
+
 static bool set_count(OptionKind kind, const char *value, int64_t *count, Trouble *trouble) {
     int64_t max = kind == OPTION_THREADS ? 1024 : INT64_MAX;
     if (whole_number(value, count) && *count > 0 && *count <= max) return true;
@@ -179,6 +203,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_CONFIG: return options->config = value, true;
     case OPTION_REJECTS: return options->rejects = value, true;
     case OPTION_REJECT_LIMIT: return set_reject_limit(options, value, trouble);
+    case OPTION_RESOURCE: return add_supply(options, value, trouble);
     case OPTION_MEMORY: return set_size(kind, value, &options->memory, trouble);
     case OPTION_PARTITION: return set_size(kind, value, &options->partition, trouble);
     case OPTION_FIRST_ROWS: return set_count(kind, value, &options->first_rows, trouble);
@@ -257,7 +282,13 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         .reject_share = -1,
     };
     for (int i = 1; i < argc; i++) {
-        if (!read_one(options, job, argv[i], trouble)) return false;
+        // `--resource accel=4` as one writes a definition for a compiler.
+        if (strcmp(argv[i], "--resource") == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
+            options->seen |= 1u << OPTION_RESOURCE;
+            if (!options_set(options, OPTION_RESOURCE, argv[++i], trouble)) return false;
+        } else if (!read_one(options, job, argv[i], trouble)) {
+            return false;
+        }
     }
     if (options->config && !config_read(options, job, trouble)) return false;
     return true;

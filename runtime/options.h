@@ -25,8 +25,19 @@ typedef struct ParamText {
     const char *shown;    // Lines of the file with a caret, for messages; nullptr for none.
 } ParamText;
 
+// What --resource supplies: `amount` thousandths.
+typedef struct Supply {
+    const char *name;
+    size_t      name_len;
+    uint32_t    amount;
+} Supply;
+
+enum { SUPPLIES_MAX = 7 };  // With the cpus as many as the scheduler knows.
+
 typedef struct Options {
     uint32_t     threads;
+    Supply       supplies[SUPPLIES_MAX];
+    uint32_t     supply_count;
     int64_t      memory;        // 0: not given.
     int64_t      partition;
     int64_t      first_rows;    // INT64_MAX: all.

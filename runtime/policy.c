@@ -328,6 +328,7 @@ static bool may_take(const Engine *e, const StageRun *run, uint32_t thread) {
 static Action task_action(const Engine *e, StageRun *run, uint32_t thread) {
     Action none = {ACTION_WAIT, nullptr, 0};
     if (run->state != RUN_OPEN || run->stopped || !run->active) return none;
+    if (!slots_fit(&e->job->slots, run->stage, run->running)) return none;
     for (uint64_t unit = run->offered; unit < run->launched; unit++) {
         uint32_t slot = (uint32_t)(unit % run->window);
         const Flight *flight = &run->flights[slot];

@@ -683,6 +683,37 @@ if begin alone; then
         end
     fi
 fi
+compile slots <<'END'
+range(1000) | with (accel = 0.5) { derive a = i * 2 } | with (accel = 2, disk = 1) { derive b = a + 1 } | write csv("-")
+END
+if begin resources; then
+    gives 0 ../slots --resource accel=2 --resource=disk=1.5
+    prints "999,1998,1999"
+    gives 2 ../slots --resource=disk=1
+    says "error[SB8027]: a task holds 0.5 of 'accel', and the job has 0"
+    says "fix: --resource=accel=0.5, or more for more tasks at once"
+    gives 2 ../slots --resource=accel=1 --resource=disk=1
+    says "error[SB8027]: a task holds 2 of 'accel', and the job has 1"
+    gives 2 ../slots --resource=acel=2
+    says "error[SB8027]: --resource=acel=2: no step asks for 'acel'"
+    says "fix: did you mean 'accel'?"
+    for wrong in accel =1 accel= accel=0 accel=-1 accel=x accel=1e9 accel=nan; do
+        gives 2 ../slots --resource=$wrong
+        says "error[SB8001]: --resource=$wrong: expected a name and an amount"
+    done
+    gives 2 ../slots --resource
+    says "error[SB8001]: --resource needs a value"
+    printf 'resource: [accel=2, disk=1]\n' >run.yaml
+    gives 0 ../slots --config=run.yaml
+    prints "999,1998,1999"
+    gives 2 ../slots --config=run.yaml --resource=accel=1
+    says "error[SB8027]: a task holds 2 of 'accel', and the job has 1"
+    printf 'resource: accel\n' >run.yaml
+    gives 2 ../slots --config=run.yaml
+    says "error[SB8006]: "
+    end
+fi
+
 if begin config; then
     numbers 10 >in.csv
     numbers 5 >other.csv

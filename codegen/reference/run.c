@@ -8,7 +8,7 @@
 
 // Options that only say how fast or how loud: they change nothing here.
 static const char *const ignored[] = {"threads", "partition",  "memory", "progress", "stats",
-                                      "workers", "first-rows", "trace",  "spill"};
+                                      "workers", "first-rows", "trace",  "spill",   "resource"};
 
 static bool is_ignored(Text name) {
     for (size_t i = 0; i < countof(ignored); i++) {

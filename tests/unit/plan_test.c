@@ -411,6 +411,39 @@ static void behind_a_meeting_no_place_is_wanted(void) {
     arena_free(graph->arena);
 }
 
+static void other_resources_are_another_stage(void) {
+    Graph *graph = graph_empty();
+    Resource accel = {TEXT("accel"), 2 * RESOURCE_WHOLE};
+    ResourcesId held = graph_resources(graph, (Resources){.customs = &accel, .custom_count = 1,
+                                                          .memory = 100});
+    ResourcesId more = graph_resources(graph, (Resources){.customs = &accel, .custom_count = 1,
+                                                          .memory = 300});
+    OpId one = filter(graph, source(graph));
+    graph_op_at(graph, one)->resources = held;
+    OpId two = filter(graph, one);
+    graph_op_at(graph, two)->resources = more;
+    sink(graph, filter(graph, two), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 3 && plan->breaker_count == 2 && plan->resource_count == 1);
+    CHECK(!plan->stages[0].resources.i && !plan->stages[2].resources.i);
+    CHECK(plan->stages[1].resources.i == held.i && plan->stages[1].op_count == 3);
+    CHECK(plan->stages[1].memory == 300 && !plan->stages[2].memory);
+    arena_free(graph->arena);
+}
+
+// Finished rows are taken by tasks that hold what the next step asks for.
+static void behind_a_breaker_resources_need_no_border(void) {
+    Graph *graph = graph_empty();
+    ResourcesId held = graph_resources(graph, (Resources){.cpus = 2 * RESOURCE_WHOLE});
+    OpId one = filter(graph, limit(graph, source(graph)));
+    graph_op_at(graph, one)->resources = held;
+    sink(graph, one, ALL);
+    graph_op_at(graph, (OpId){one.i + 1})->resources = held;
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 2 && plan->stages[1].resources.i == held.i);
+    arena_free(graph->arena);
+}
+
 static void what_no_sink_needs_is_left_out(void) {
     Graph *graph = graph_empty();
     OpId dead = filter(graph, source(graph));
@@ -439,6 +472,8 @@ static const UnitTest tests[] = {
     {"a_limit_is_a_limited_edge", a_limit_is_a_limited_edge},
     {"places_travel_where_a_reject_may_follow", places_travel_where_a_reject_may_follow},
     {"behind_a_meeting_no_place_is_wanted", behind_a_meeting_no_place_is_wanted},
+    {"other_resources_are_another_stage", other_resources_are_another_stage},
+    {"behind_a_breaker_resources_need_no_border", behind_a_breaker_resources_need_no_border},
     {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
 };
 

@@ -1,0 +1,114 @@
+#include "runtime/slots.h"
+
+#include <string.h>
+
+enum { WHOLE = 1000, THREADS_MAX = 1024 };
+
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+static uint32_t held(const Slots *slots, const SbDemand *demand) {
+    return demand->resource == SB_CPUS ? least(demand->amount, slots->cpus) : demand->amount;
+}
+
+static SbStr resource_name(const void *self, uint32_t index) {
+    const SbJob *job = self;
+    return job->resources[index];
+}
+
+static bool supply_one(Slots *slots, const Supply *supply, Trouble *trouble) {
+    const SbJob *job = slots->job;
+    for (uint32_t i = 0; i < job->resource_count; i++) {
+        SbStr name = job->resources[i];
+        if ((size_t)name.len != supply->name_len ||
+            memcmp(name.ptr, supply->name, supply->name_len))
+            continue;
+        slots->supply[i] = supply->amount;
+        return true;
+    }
+    int len = (int)supply->name_len;
+    trouble_set(trouble, TROUBLE_RESOURCE, "--resource=%s: no step asks for '%.*s'", supply->name,
+                len, supply->name);
+    SbStr near = options_nearest((SbStr){supply->name, len}, resource_name, job,
+                                 job->resource_count);
+    if (near.len) trouble_fix(trouble, "did you mean '%.*s'?", (int)near.len, near.ptr);
+    else
+        trouble_fix(trouble, "leave it out, or name it: with (%.*s = 1) { ... }", len,
+                    supply->name);
+    return false;
+}
+
+static bool check_stage(const Slots *slots, const SbStage *stage, Trouble *trouble) {
+    for (uint32_t i = 0; i < stage->demand_count; i++) {
+        const SbDemand *demand = &stage->demands[i];
+        if (demand->resource == SB_CPUS || demand->amount <= slots->supply[demand->resource])
+            continue;
+        SbStr name = slots->job->resources[demand->resource];
+        double wanted = (double)demand->amount / WHOLE;
+        trouble_set(trouble, TROUBLE_RESOURCE, "a task holds %g of '%.*s', and the job has %g",
+                    wanted, (int)name.len, name.ptr,
+                    (double)slots->supply[demand->resource] / WHOLE);
+        trouble_fix(trouble, "--resource=%.*s=%g, or more for more tasks at once", (int)name.len,
+                    name.ptr, wanted);
+        return false;
+    }
+    return true;
+}
+
+bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t cpus,
+                Trouble *trouble) {
+    *slots = (Slots){.job = job, .cpus = cpus * WHOLE};
+    if (job->resource_count > SUPPLIES_MAX)
+        return trouble_set(trouble, TROUBLE_RESOURCE, "the job names %u resources, at most %d work",
+                           job->resource_count, SUPPLIES_MAX);
+    for (uint32_t i = 0; i < options->supply_count; i++)
+        if (!supply_one(slots, &options->supplies[i], trouble)) return false;
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        if (!check_stage(slots, &job->stages[s], trouble)) return false;
+    return true;
+}
+
+// Tasks of a stage that holds resources and no cpu: what the scarcest of them allows.
+static uint32_t width(const Slots *slots, const SbStage *stage) {
+    if (!stage->demand_count) return 0;
+    uint32_t most = stage->concurrency ? stage->concurrency : THREADS_MAX;
+    for (uint32_t i = 0; i < stage->demand_count; i++) {
+        if (stage->demands[i].resource == SB_CPUS) return 0;
+        most = least(most, slots->supply[stage->demands[i].resource] / stage->demands[i].amount);
+    }
+    return most;
+}
+
+uint32_t slots_threads(const Slots *slots) {
+    uint32_t threads = slots->cpus / WHOLE;
+    for (uint32_t s = 0; s < slots->job->stage_count; s++)
+        threads += width(slots, &slots->job->stages[s]);
+    return least(threads, THREADS_MAX);
+}
+
+bool slots_fit(const Slots *slots, const SbStage *stage, uint32_t running) {
+    if (stage->concurrency && running >= stage->concurrency) return false;
+    for (uint32_t i = 0; i < stage->demand_count; i++) {
+        const SbDemand *demand = &stage->demands[i];
+        bool cpus = demand->resource == SB_CPUS;
+        uint32_t all = cpus ? slots->cpus : slots->supply[demand->resource];
+        uint32_t used = cpus ? slots->cpus_used : slots->used[demand->resource];
+        if (used + held(slots, demand) > all) return false;
+    }
+    return true;
+}
+
+void slots_take(Slots *slots, const SbStage *stage) {
+    for (uint32_t i = 0; i < stage->demand_count; i++) {
+        const SbDemand *demand = &stage->demands[i];
+        if (demand->resource == SB_CPUS) slots->cpus_used += held(slots, demand);
+        else slots->used[demand->resource] += held(slots, demand);
+    }
+}
+
+void slots_give(Slots *slots, const SbStage *stage) {
+    for (uint32_t i = 0; i < stage->demand_count; i++) {
+        const SbDemand *demand = &stage->demands[i];
+        if (demand->resource == SB_CPUS) slots->cpus_used -= held(slots, demand);
+        else slots->used[demand->resource] -= held(slots, demand);
+    }
+}

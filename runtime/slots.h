@@ -1,0 +1,27 @@
+// Slots: what the tasks of a job hold while they run, and what there is of it.
+//
+// Amounts are thousandths. There are as many cpus as --threads says; --resource supplies the rest.
+// A task that asks for more cpus than there are runs alone.
+#ifndef SBC_RUNTIME_SLOTS_H
+#define SBC_RUNTIME_SLOTS_H
+
+#include "runtime/options.h"
+
+typedef struct Slots {
+    const SbJob *job;
+    uint32_t     cpus, cpus_used;
+    uint32_t     supply[SUPPLIES_MAX], used[SUPPLIES_MAX];  // By resource of the job.
+} Slots;
+
+// False: a resource is not supplied, or not as much as a task needs; or nobody asks for what is.
+bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t cpus,
+                Trouble *trouble);
+// Threads that are busy when all slots are: the cpus, and tasks that hold none.
+uint32_t slots_threads(const Slots *slots);
+
+// Is there a slot for one more task of the stage, `running` of which run?
+bool slots_fit(const Slots *slots, const SbStage *stage, uint32_t running);
+void slots_take(Slots *slots, const SbStage *stage);
+void slots_give(Slots *slots, const SbStage *stage);
+
+#endif
