@@ -6,7 +6,8 @@
 
 enum {
     BATCH_HEAD = 16,
-    SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's cache.
+    SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's first cache.
+    SLOTS_ASKED = 1 << 18,        // And of fewer than these its second.
     REWIND_BYTES = 16 * 1024,     // Scratch memory that rows may fill before it is wound back.
     WAITING_SLOTS_MAX = 16,       // Keys and kept columns of a row that waits.
 };
@@ -30,6 +31,8 @@ static bool can_wait(const Emit *e, const Breaker *breaker) {
     return true;
 }
 
+static Val first_record(Emit *e, Val memory) { return emit_offset(e, memory, BATCH_HEAD); }
+
 void batches_open(Emit *e) {
     StageEmit *s = e->stage;
     s->batches = arena_new_array(e->arena, Batch, s->stage->terminal_count + 1);
@@ -47,7 +50,7 @@ void batches_open(Emit *e) {
         // Its length, the operand, is known when the stage is complete.
         batch->memory = LLVMBuildArrayAlloca(e->b, e->i8, emit_i32(e, 0), "batch");
         LLVMSetAlignment(batch->memory, 16);
-        emit_store(e, emit_i64(e, 0), batch->memory);
+        emit_store(e, first_record(e, batch->memory), batch->memory);
         s->has_batches = true;
     }
 }
@@ -138,15 +141,13 @@ void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
                 direct);
     emit_at(e, wait);
     ask_slot(e, groups, mask, row->hash);
-    Val count = emit_load(e, e->i64, batch->memory, "waiting");
-    Val begin = LLVMBuildMul(e->b, count, emit_i64(e, (int64_t)batch->bytes), "");
-    Val record = emit_index(e, e->i8, emit_offset(e, batch->memory, BATCH_HEAD), begin);
+    Val record = emit_load(e, e->ptr, batch->memory, "free");
     for (size_t i = 0; i < batch->kept_count; i++)
         emit_store_at(e, batch->kept[i], record, batch->offsets[i]);
-    Val more = LLVMBuildAdd(e->b, count, emit_i64(e, 1), "");
-    emit_store(e, more, batch->memory);
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntULT, more, emit_i64(e, SB_BATCH_ROWS), ""),
-                       next, full);
+    Val behind = emit_offset(e, record, batch->bytes);
+    emit_store(e, behind, batch->memory);
+    Val end = emit_offset(e, first_record(e, batch->memory), batch->bytes * SB_BATCH_ROWS);
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntNE, behind, end, ""), next, full);
     emit_at(e, full);
     flush_call(e, batch, next);
     emit_at(e, direct);
@@ -159,8 +160,9 @@ void batches_flush(Emit *e) {
     for (uint32_t i = 0; i < s->stage->terminal_count; i++) {
         if (!s->batches[i].flush) continue;
         Block some = emit_block(e, "flush"), end = emit_block(e, "flushed");
-        Val count = emit_load(e, e->i64, s->batches[i].memory, "waiting");
-        emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, count, emit_i64(e, 0), ""), end, some);
+        Val memory = s->batches[i].memory, free = emit_load(e, e->ptr, memory, "free");
+        emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, free, first_record(e, memory), ""), end,
+                    some);
         emit_at(e, some);
         flush_call(e, &s->batches[i], end);
         emit_at(e, end);
@@ -196,24 +198,39 @@ static int64_t text_offset(const Breaker *breaker) {
     return -1;
 }
 
-static void add_records(Emit *e, Batch *batch, Val groups, Val records, Val count) {
-    Block head = emit_block(e, "record"), body = emit_block(e, "row"),
-          latch = emit_block(e, "row_next"), done = emit_block(e, "done"), from = emit_here(e);
-    emit_jump(e, head);
-    emit_at(e, head);
-    Val i = emit_phi(e, e->i64, "i");
-    emit_phi_add(i, emit_i64(e, 0), from);
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, i, count, ""), body, done);
+// Adds the rows of the records between `begin` and `end`, of which there is one at least.
+static void add_records(Emit *e, Batch *batch, Val groups, Val begin, Val end) {
+    Block body = emit_block(e, "row"), latch = emit_block(e, "row_next"),
+          done = emit_block(e, "done"), from = emit_here(e);
+    emit_jump(e, body);
     emit_at(e, body);
-    Val begin = LLVMBuildMul(e->b, i, emit_i64(e, (int64_t)batch->bytes), "");
-    batch->record = emit_index(e, e->i8, records, begin);
+    batch->record = emit_phi(e, e->ptr, "record");
+    emit_phi_add(batch->record, begin, from);
     each_part(e, batch, &batch->row, load_part);
     group_add_row(e, &batch->row, groups, latch);
     emit_at(e, latch);
-    emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), latch);
-    emit_jump(e, head);
+    Val behind = emit_offset(e, batch->record, batch->bytes);
+    emit_phi_add(batch->record, behind, latch);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, behind, end, ""), body, done);
     emit_at(e, done);
     LLVMBuildRet(e->b, emit_i32(e, SB_OK));
+}
+
+// Entries of fewer slots are not asked for: they come from the next cache in time.
+static void ask_entries(Emit *e, const Batch *batch, Val groups, Val records, Val end) {
+    Block ask = emit_block(e, "ask"), asked = emit_block(e, "asked");
+    Val mask = emit_load_at(e, e->i64, groups, offsetof(SbGroups, mask), "mask");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntUGE, mask, emit_i64(e, SLOTS_ASKED - 1), ""), ask,
+                asked);
+    emit_at(e, ask);
+    Val bytes = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, end, e->i64, ""),
+                             LLVMBuildPtrToInt(e->b, records, e->i64, ""), "");
+    Val size = emit_i64(e, (int64_t)batch->bytes);
+    emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(records),
+               arg(LLVMBuildExactUDiv(e->b, bytes, size, "")), arg(size),
+               arg(emit_i64(e, text_offset(batch->breaker))));
+    emit_jump(e, asked);
+    emit_at(e, asked);
 }
 
 static void emit_flush(Emit *e, Batch *batch) {
@@ -233,13 +250,10 @@ static void emit_flush(Emit *e, Batch *batch) {
     LLVMBuildRet(e->b, emit_i32(e, SB_FAULT_TOO_LARGE));
     emit_at(e, begin);
     Val groups = LLVMGetParam(e->fn, 1), memory = LLVMGetParam(e->fn, 2);
-    Val count = emit_load(e, e->i64, memory, "count");
-    emit_store(e, emit_i64(e, 0), memory);
-    Val records = emit_offset(e, memory, BATCH_HEAD);
-    emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(records), arg(count),
-               arg(emit_i64(e, (int64_t)batch->bytes)),
-               arg(emit_i64(e, text_offset(batch->breaker))));
-    add_records(e, batch, groups, records, count);
+    Val records = first_record(e, memory), end = emit_load(e, e->ptr, memory, "end");
+    emit_store(e, records, memory);
+    ask_entries(e, batch, groups, records, end);
+    add_records(e, batch, groups, records, end);
 }
 
 void batches_close(Emit *e) {

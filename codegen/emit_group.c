@@ -267,10 +267,27 @@ static Val find_group(Emit *e, GroupRow *row, Val groups) {
     return entry;
 }
 
+// Without keys: the one group, found once in each call of the stage.
+static Val find_only_group(Emit *e, GroupRow *row, Val groups) {
+    Val slot = emit_alloca(e, e->ptr, "only");
+    Block here = emit_here(e), find = emit_block(e, "find"), have = emit_block(e, "have");
+    LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
+    emit_store(e, LLVMConstNull(e->ptr), slot);
+    emit_at(e, here);
+    Val known = emit_load(e, e->ptr, slot, "known");
+    emit_branch_likely(e, LLVMBuildNot(e->b, null_pointer(e, known), ""), have, find);
+    emit_at(e, find);
+    Val found = find_group(e, row, groups);
+    emit_store(e, found, slot);
+    emit_jump(e, have);
+    emit_at(e, have);
+    return emit_load(e, e->ptr, slot, "group");
+}
+
 void group_add_row(Emit *e, GroupRow *row, Val groups, Block next) {
     const Breaker *breaker = row->breaker;
     const Op *op = graph_op_at(e->graph, breaker->op);
-    Val entry = find_group(e, row, groups);
+    Val entry = breaker->key_count ? find_group(e, row, groups) : find_only_group(e, row, groups);
     for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
         if (breaker->state_offsets[i] != SIZE_MAX)
             add_if(e, &op->group.aggs[i], &row->aggs[i], groups,

@@ -31,7 +31,7 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
 // registers: texts stay where they are, because scratch memory is wound back behind a flush only.
 struct Batch {
     const Breaker *breaker;
-    Val      memory;       // {int64_t count; records from BATCH_HEAD on}, in the stage's frame.
+    Val      memory;       // {the free record; records from BATCH_HEAD on}, in the stage's frame.
     Val      flush;        // int32_t flush(SbTask *, SbGroups *, memory); null: there is no batch.
     GroupRow row;          // As the stage knows it; frame is null.
     Val     *kept;         // What a record holds, once each: the hash comes first.

@@ -125,18 +125,19 @@ static void deliver_explode(Emit *e, Frame *frame, const Op *op, Block next) {
     stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, len, emit_i64(e, 1), ""));
     emit_jump(e, head);
     emit_at(e, head);
-    Val i = emit_phi(e, e->i64, "element");
+    Val i = emit_phi(e, e->i64, "element"), at = emit_phi(e, e->ptr, "at");
     emit_phi_add(i, emit_i64(e, 0), some);
+    emit_phi_add(at, list.a, some);
     Frame *out = frame_new(e, op, frame, nullptr);
     out->load = load_exploded;
     out->identify = identify_exploded;
     out->number = i;
-    Val offset = LLVMBuildMul(e->b, i, emit_i64(e, (int64_t)type_size(elem)), "");
-    out->entry = emit_index(e, e->i8, list.a, offset);
+    out->entry = at;
     stage_push(e, out, latch);
     emit_at(e, latch);
     Val more = LLVMBuildAdd(e->b, i, emit_i64(e, 1), "");
     emit_phi_add(i, more, latch);
+    emit_phi_add(at, emit_offset(e, at, type_size(elem)), latch);
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, more, len, ""), head, next);
 }
 

@@ -38,20 +38,25 @@ INLINE uint64_t *word_slot(const SbWordSet *set, uint64_t word) {
     return SB_OK;
 }
 
-INLINE int32_t add_word(SbCall *call, SbWordSet *set, uint64_t word) {
-    if (__builtin_expect(2 * set->used >= set->room, 0)) {
-        int32_t status = grow_words(call, set);
-        if (status != SB_OK) return status;
-    }
-    if (__builtin_expect(word == 0, 0)) {
+// A word that is not in the slots.
+[[gnu::noinline]] static int32_t new_word(SbCall *call, SbWordSet *set, uint64_t word) {
+    if (word == 0) {
         set->used += !set->has_zero;
         set->has_zero = 1;
         return SB_OK;
     }
-    uint64_t *slot = word_slot(set, word);
-    set->used += *slot == 0;
-    *slot = word;
+    if (2 * set->used >= set->room) {
+        int32_t status = grow_words(call, set);
+        if (status != SB_OK) return status;
+    }
+    *word_slot(set, word) = word;
+    set->used++;
     return SB_OK;
+}
+
+INLINE int32_t add_word(SbCall *call, SbWordSet *set, uint64_t word) {
+    bool known = set->room && word && *word_slot(set, word) == word;
+    return __builtin_expect(known, 1) ? SB_OK : new_word(call, set, word);
 }
 
 int32_t sb_count_distinct_u64_add(SbCall *call, SbWordSet *set, uint64_t x) {

@@ -1,17 +1,10 @@
-// Digest: XXH64, CRC-32, MD5 and SHA-256, written from their specifications.
+// Digest: CRC-32, MD5 and SHA-256, written from their specifications, and hashes of any value.
 #include "stdlib/digest.h"
 
 #include "stdlib/generic.h"
 #include "stdlib/list_build.h"
 
-static uint64_t rotate64(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
 static uint32_t rotate32(uint32_t x, int bits) { return x << bits | x >> (32 - bits); }
-
-static uint64_t load64(const char *ptr) {
-    uint64_t x;
-    memcpy(&x, ptr, sizeof x);
-    return x;
-}
 
 static uint32_t load32(const char *ptr) {
     uint32_t x;
@@ -19,55 +12,7 @@ static uint32_t load32(const char *ptr) {
     return x;
 }
 
-// ---- XXH64 --------------------------------------------------------------------------------------
-
-static const uint64_t P1 = 0x9e3779b185ebca87, P2 = 0xc2b2ae3d27d4eb4f, P3 = 0x165667b19e3779f9,
-                      P4 = 0x85ebca77c2b2ae63, P5 = 0x27d4eb2f165667c5;
-
-static uint64_t round64(uint64_t lane, uint64_t input) {
-    return rotate64(lane + input * P2, 31) * P1;
-}
-
-static uint64_t stripes(const char *ptr, int64_t count, uint64_t seed) {
-    uint64_t lanes[4] = {seed + P1 + P2, seed + P2, seed, seed - P1};
-    for (; count; count--, ptr += 32)
-        for (int i = 0; i < 4; i++) lanes[i] = round64(lanes[i], load64(ptr + 8 * i));
-    uint64_t hash = rotate64(lanes[0], 1) + rotate64(lanes[1], 7) + rotate64(lanes[2], 12) +
-                    rotate64(lanes[3], 18);
-    for (int i = 0; i < 4; i++) hash = (hash ^ round64(0, lanes[i])) * P1 + P4;
-    return hash;
-}
-
-uint64_t sb_xxh64(const char *ptr, int64_t len, uint64_t seed) {
-    uint64_t hash = len >= 32 ? stripes(ptr, len / 32, seed) : seed + P5;
-    const char *at = ptr + len / 32 * 32;
-    int64_t left = len % 32;
-    hash += (uint64_t)len;
-    for (; left >= 8; at += 8, left -= 8)
-        hash = rotate64(hash ^ round64(0, load64(at)), 27) * P1 + P4;
-    if (left >= 4) {
-        hash = rotate64(hash ^ load32(at) * P1, 23) * P2 + P3;
-        at += 4;
-        left -= 4;
-    }
-    for (; left; at++, left--) hash = rotate64(hash ^ (uint8_t)*at * P5, 11) * P1;
-    hash = (hash ^ hash >> 33) * P2;
-    hash = (hash ^ hash >> 29) * P3;
-    return hash ^ hash >> 32;
-}
-
 // ---- hash(x) ------------------------------------------------------------------------------------
-
-uint64_t sb_hash_text(SbStr s) { return sb_xxh64(s.ptr, s.len, 0); }
-uint64_t sb_hash_u64(uint64_t x) { return sb_xxh64((const char *)&x, sizeof x, 0); }
-uint64_t sb_hash_i64(int64_t x) { return sb_hash_u64((uint64_t)x); }
-
-uint64_t sb_hash_f64(double x) {
-    uint64_t bits;
-    if (x == 0) x = 0;
-    memcpy(&bits, &x, sizeof bits);
-    return sb_hash_u64(x != x ? UINT64_C(0x7ff8000000000000) : bits);
-}
 
 static uint64_t hash_decimal(SbDecimal x, uint8_t scale) {
     char bytes[17];

@@ -10,22 +10,32 @@ static inline uint64_t load8(const char *ptr) {
     return word;
 }
 
-// What is kept of the second of two words of a text, by the bytes of both; behind eight zeros, what
-// is kept of the first. A mask is looked up: texts come in all lengths, and a branch would be
-// guessed wrong.
-static const uint64_t kept[17] = {
-    [9] = 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff,
-    UINT64_MAX,
+// Masks that keep the first bytes of two words of a text, by the bytes that there are. They are
+// looked up: texts come in all lengths, and a branch would be guessed wrong.
+static const struct {
+    uint64_t first, second;
+} kept[SB_KEY_INLINE + 1] = {
+    {0, 0},
+    {0xff, 0},
+    {0xffff, 0},
+    {0xffffff, 0},
+    {0xffffffff, 0},
+    {0xffffffffff, 0},
+    {0xffffffffffff, 0},
+    {0xffffffffffffff, 0},
+    {UINT64_MAX, 0},
+    {UINT64_MAX, 0xff},
+    {UINT64_MAX, 0xffff},
+    {UINT64_MAX, 0xffffff},
+    {UINT64_MAX, 0xffffffff},
+    {UINT64_MAX, 0xffffffffff},
+    {UINT64_MAX, 0xffffffffffff},
+    {UINT64_MAX, 0xffffffffffffff},
+    {UINT64_MAX, UINT64_MAX},
 };
 
-// The low `bytes` bytes of a word; all of it from 8 on.
-static inline uint64_t low_bytes(uint64_t word, int64_t bytes) {
-    return word & kept[8 + ((uint64_t)bytes < 8 ? bytes : 8)];
-}
-
-// The low `bytes` - 8 bytes of a word; all of it from 16 on, none up to 8.
-static inline uint64_t low_bytes_behind(uint64_t word, int64_t bytes) {
-    return word & kept[(uint64_t)bytes < 16 ? bytes : 16];
+static inline uint64_t kept_bytes(int64_t len) {
+    return (uint64_t)len < SB_KEY_INLINE ? (uint64_t)len : SB_KEY_INLINE;
 }
 
 static inline bool same16(const char *a, const char *b) {
@@ -46,9 +56,10 @@ static inline bool long_equal(const char *a, const char *b, int64_t len) {
 bool sb_str_equal(SbStr a, SbStr b) {
     if (a.len != b.len) return false;
     if (a.len == 0) return true;  // The text of a null may be nowhere.
-    if (a.len <= SB_KEY_INLINE)
-        return low_bytes(load8(a.ptr) ^ load8(b.ptr), a.len) == 0 &&
-               (a.len <= 8 || low_bytes(load8(a.ptr + 8) ^ load8(b.ptr + 8), a.len - 8) == 0);
+    if (a.len <= SB_KEY_INLINE) {
+        uint64_t first = load8(a.ptr) ^ load8(b.ptr), second = load8(a.ptr + 8) ^ load8(b.ptr + 8);
+        return ((first & kept[a.len].first) | (second & kept[a.len].second)) == 0;
+    }
     return long_equal(a.ptr, b.ptr, a.len);
 }
 
@@ -58,25 +69,28 @@ int32_t sb_str_compare(SbStr a, SbStr b) {
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-uint64_t sb_key_head(const char *ptr, int64_t len) { return low_bytes(load8(ptr), len); }
+uint64_t sb_key_head(const char *ptr, int64_t len) {
+    return load8(ptr) & kept[kept_bytes(len)].first;
+}
 
-uint64_t sb_key_tail(const char *ptr, int64_t len) { return low_bytes_behind(load8(ptr + 8), len); }
+uint64_t sb_key_tail(const char *ptr, int64_t len) {
+    return load8(ptr + 8) & kept[kept_bytes(len)].second;
+}
 
 uint64_t sb_key_word(uint64_t hash, uint64_t word) { return sb_hash_word(hash, word); }
 
 uint64_t sb_key_hash(uint64_t seed, uint64_t head, uint64_t tail, SbStr text) {
-    uint64_t hash = sb_mix(seed ^ head ^ (uint64_t)text.len * 0xa0761d6478bd642f,
-                           tail ^ 0xe7037ed1a0b428db);
+    uint64_t hash = sb_mix(seed ^ head, tail ^ (uint64_t)text.len ^ 0xe7037ed1a0b428db);
     if (__builtin_expect(text.len > SB_KEY_INLINE, 0))
         hash = sb_hash_bytes(hash, text.ptr, text.len);
     return hash;
 }
 
 bool sb_key_equal(const SbKeyStr *key, uint64_t head, uint64_t tail, SbStr text) {
-    uint64_t stored_head = load8(key->bytes), stored_tail = load8(key->bytes + 8);
-    if (key->len != text.len || stored_head != head) return false;
-    if (text.len <= SB_KEY_INLINE) return stored_tail == tail;
-    return long_equal(key->far.ptr, text.ptr, text.len);
+    if (key->len != text.len || load8(key->bytes) != head) return false;
+    if (__builtin_expect(text.len > SB_KEY_INLINE, 0))
+        return long_equal(key->far.ptr, text.ptr, text.len);
+    return load8(key->bytes + 8) == tail;
 }
 
 SbStr sb_key_text(const SbKeyStr *key) {
@@ -90,7 +104,7 @@ bool sb_keys_equal(const SbKeyStr *a, const SbKeyStr *b) {
 }
 
 uint64_t sb_str_prefix(SbStr text) {
-    return __builtin_bswap64(low_bytes(load8(text.ptr), text.len));
+    return __builtin_bswap64(sb_key_head(text.ptr, text.len));
 }
 
 uint64_t sb_order_f64(double value) {

@@ -5,6 +5,8 @@
 #include "stdlib/string.h"
 #include "stdlib/utf8.h"
 
+#include <immintrin.h>
+
 enum : int64_t { TEXT_MAX = INT64_C(1) << 32 };  // Of one result, bytes.
 
 static int32_t replace(SbCall *call, SbStr s, const SbStr pair[2], int64_t count_max, SbStr *out) {
@@ -112,25 +114,42 @@ static int32_t split_chars(SbCall *call, SbStr s, SbList *out) {
     return SB_OK;
 }
 
-// By one byte: 64 at a time, with room made once for each.
+static uint64_t hits_of(SbStr s, const char *at, char separator) {
+    Bytes64 hits = (Bytes64)(bytes64_load(at) == (uint8_t)separator);
+    return bytes64_until(bytes64_mask(hits), s.ptr + s.len - at);
+}
+
+static int64_t count_hits(SbStr s, char separator) {
+    int64_t count = 0;
+    for (const char *at = s.ptr; at < s.ptr + s.len; at += 64)
+        count += __builtin_popcountll(hits_of(s, at, separator));
+    return count;
+}
+
+// By one byte, 64 at a time. Pieces are cut by four, so that the loop ends where that is guessed:
+// what is written behind the last one is written again.
 static int32_t split_byte(SbCall *call, SbStr s, char separator, SbList *out) {
-    SbBuild build = {.call = call};
-    const char *begin = s.ptr, *end = s.ptr + s.len;
-    for (const char *at = begin; at < end; at += 64) {
-        Bytes64 hits = (Bytes64)(bytes64_load(at) == (uint8_t)separator);
-        uint64_t mask = bytes64_until(bytes64_mask(hits), end - at);
-        int64_t bytes = (__builtin_popcountll(mask) + 1) * (int64_t)sizeof(SbStr);  // And the last.
-        SbStr *next = sb_build_room(&build, bytes);
-        if (!next) return SB_FAULT_TOO_LARGE;
-        for (; mask; mask &= mask - 1) {
-            const char *hit = at + __builtin_ctzll(mask);
-            *next++ = (SbStr){begin, hit - begin};
-            begin = hit + 1;
+    enum { COUNT_FROM = 1024, AT_ONCE = 4 };  // Shorter texts take the room of the worst case.
+    int64_t pieces_max = (s.len > COUNT_FROM ? count_hits(s, separator) : s.len) + 1;
+    SbStr *pieces = sb_alloc(call, (pieces_max + AT_ONCE) * (int64_t)sizeof *pieces);
+    if (!pieces) return SB_FAULT_TOO_LARGE;
+    SbStr *piece = pieces;
+    piece->ptr = s.ptr;
+    for (const char *at = s.ptr; at < s.ptr + s.len; at += 64) {
+        uint64_t hits = hits_of(s, at, separator);
+        SbStr *end = piece + __builtin_popcountll(hits);
+        for (; piece < end; piece += AT_ONCE) {
+            for (int i = 0; i < AT_ONCE; i++, hits &= hits - 1) {
+                intptr_t hit = (intptr_t)at + (int64_t)_tzcnt_u64(hits);
+                piece[i].len = hit - (intptr_t)piece[i].ptr;
+                piece[i + 1].ptr = (const char *)hit + 1;
+            }
         }
-        build.len = (char *)next - build.ptr;
+        piece = end;
     }
-    if (!sb_build_str(&build, (SbStr){begin, end - begin})) return SB_FAULT_TOO_LARGE;
-    *out = sb_build_list(&build, sizeof(SbStr));
+    piece->len = s.ptr + s.len - piece->ptr;
+    sb_shrink(call, pieces, (char *)(piece + 1) - (char *)pieces);
+    *out = (SbList){pieces, piece + 1 - pieces};
     return SB_OK;
 }
 

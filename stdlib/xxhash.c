@@ -1,0 +1,105 @@
+// XXH64 by its specification, and the hashes of texts and numbers that stages inline.
+#include "stdlib/digest.h"
+
+#include <string.h>
+
+#define INLINE [[gnu::always_inline]] static inline
+
+enum : uint64_t {
+    P1 = 0x9e3779b185ebca87,
+    P2 = 0xc2b2ae3d27d4eb4f,
+    P3 = 0x165667b19e3779f9,
+    P4 = 0x85ebca77c2b2ae63,
+    P5 = 0x27d4eb2f165667c5,
+};
+
+INLINE uint64_t rotate(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
+
+INLINE uint64_t load8(const char *ptr) {
+    uint64_t x;
+    memcpy(&x, ptr, sizeof x);
+    return x;
+}
+
+INLINE uint64_t load4(const char *ptr) {
+    uint32_t x;
+    memcpy(&x, ptr, sizeof x);
+    return x;
+}
+
+INLINE uint64_t round_of(uint64_t lane, uint64_t input) {
+    return rotate(lane + input * P2, 31) * P1;
+}
+
+// What is behind the last stripe goes in by eight bytes, by four, and one by one.
+INLINE uint64_t mix8(uint64_t hash, uint64_t input) {
+    return rotate(hash ^ round_of(0, input), 27) * P1 + P4;
+}
+
+INLINE uint64_t mix4(uint64_t hash, uint64_t input) {
+    return rotate(hash ^ input * P1, 23) * P2 + P3;
+}
+
+INLINE uint64_t mix1(uint64_t hash, char input) {
+    return rotate(hash ^ (uint8_t)input * P5, 11) * P1;
+}
+
+INLINE uint64_t finish(uint64_t hash) {
+    hash = (hash ^ hash >> 33) * P2;
+    hash = (hash ^ hash >> 29) * P3;
+    return hash ^ hash >> 32;
+}
+
+static uint64_t stripes(const char *ptr, int64_t count, uint64_t seed) {
+    uint64_t lanes[4] = {seed + P1 + P2, seed + P2, seed, seed - P1};
+    for (; count; count--, ptr += 32)
+        for (int i = 0; i < 4; i++) lanes[i] = round_of(lanes[i], load8(ptr + 8 * i));
+    uint64_t hash = rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) +
+                    rotate(lanes[3], 18);
+    for (int i = 0; i < 4; i++) hash = (hash ^ round_of(0, lanes[i])) * P1 + P4;
+    return hash;
+}
+
+uint64_t sb_xxh64(const char *ptr, int64_t len, uint64_t seed) {
+    uint64_t hash = len >= 32 ? stripes(ptr, len / 32, seed) : seed + P5;
+    const char *at = ptr + len / 32 * 32;
+    int64_t left = len % 32;
+    hash += (uint64_t)len;
+    for (; left >= 8; at += 8, left -= 8) hash = mix8(hash, load8(at));
+    if (left >= 4) {
+        hash = mix4(hash, load4(at));
+        at += 4;
+        left -= 4;
+    }
+    for (; left; at++, left--) hash = mix1(hash, *at);
+    return finish(hash);
+}
+
+// A choice without a branch, which would be guessed wrong: texts end in any number of bytes.
+#define CHOOSE(condition, a, b) (__builtin_unpredictable(condition) ? (a) : (b))
+
+[[gnu::always_inline]] uint64_t sb_hash_text(SbStr s) {
+    if (__builtin_expect(s.len >= 32, 0)) return sb_xxh64(s.ptr, s.len, 0);
+    const char *at = s.ptr;
+    uint64_t hash = P5 + (uint64_t)s.len;
+    int64_t left = s.len;
+    for (; left >= 8; at += 8, left -= 8) hash = mix8(hash, load8(at));
+    hash = CHOOSE(left & 4, mix4(hash, load4(at)), hash);
+    at += left & 4;
+    left &= 3;
+    hash = CHOOSE(left > 0, mix1(hash, at[0]), hash);
+    hash = CHOOSE(left > 1, mix1(hash, at[1]), hash);
+    hash = CHOOSE(left > 2, mix1(hash, at[2]), hash);
+    return finish(hash);
+}
+
+uint64_t sb_hash_u64(uint64_t x) { return finish(mix8(P5 + sizeof x, x)); }
+
+uint64_t sb_hash_i64(int64_t x) { return sb_hash_u64((uint64_t)x); }
+
+uint64_t sb_hash_f64(double x) {
+    uint64_t bits;
+    if (x == 0) x = 0;
+    memcpy(&bits, &x, sizeof bits);
+    return sb_hash_u64(x != x ? UINT64_C(0x7ff8000000000000) : bits);
+}
