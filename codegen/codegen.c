@@ -61,7 +61,7 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     for (uint32_t i = 0; i < plan->breaker_count; i++) {
         BreakerFns fns = emit_breaker(&e, i);
         out.breakers[i] = (BreakerHas){fns.merge, fns.prefix, fns.prefix_more, fns.compare,
-                                        fns.equal};
+                                        fns.equal, fns.number};
     }
     emit_setup(&e);
     emit_debug_close(&e);

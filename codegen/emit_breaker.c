@@ -26,6 +26,16 @@ static Val emit_join_equal(Emit *e, const Breaker *breaker, uint32_t index) {
     return fn;
 }
 
+// The key as a number; null: it is none, or there are several.
+static Val emit_join_number(Emit *e, const Breaker *breaker, uint32_t index) {
+    const Slot *slot = &breaker->slots[0];
+    if (!join_by_number(breaker)) return nullptr;
+    Val fn = begin_function(e, "number", index, e->i64, 1);
+    Value key = slot_load(e, slot, LLVMGetParam(fn, 0));
+    LLVMBuildRet(e->b, join_number(e, slot->type, key.a));
+    return fn;
+}
+
 // ---- sorting ------------------------------------------------------------------------------------
 
 // A number that orders as the value does, unsigned; NaN greatest, -0.0 as 0.0. Null: no such
@@ -246,7 +256,9 @@ BreakerFns emit_breaker(Emit *e, uint32_t index) {
             .prefix = emit_prefix(e, breaker, index, 64),
             .prefix_more = has_more(e, breaker) ? emit_prefix(e, breaker, index, 0) : nullptr,
             .compare = emit_compare_rows(e, breaker, op, index)};
-    case BREAK_JOIN: return (BreakerFns){.equal = emit_join_equal(e, breaker, index)};
+    case BREAK_JOIN:
+        return (BreakerFns){.equal = emit_join_equal(e, breaker, index),
+                            .number = emit_join_number(e, breaker, index)};
     case BREAK_EDGE: break;
     }
     return (BreakerFns){0};

@@ -299,6 +299,8 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
         PART(&parts, SbBreaker, compare, external(e, "sb_compare_%u", index, level));
     if (data->breakers[index].equal)
         PART(&parts, SbBreaker, equal, external(e, "sb_equal_%u", index, level));
+    if (data->breakers[index].number)
+        PART(&parts, SbBreaker, number, external(e, "sb_number_%u", index, level));
     return parts_struct(e, &parts, sizeof(SbBreaker));
 }
 

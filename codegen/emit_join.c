@@ -11,61 +11,118 @@ static const Breaker *breaker_of_join(const Emit *e, const Op *op, uint32_t *ind
     return nullptr;
 }
 
-// The first entry of the row's key, or null.
-static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyParts *keys,
-                       Val all_valid) {
-    Block start = emit_block(e, "lookup"), head = emit_block(e, "probe"),
-          full = emit_block(e, "occupied");
-    Block candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next"),
-          end = emit_block(e, "looked_up");
-    Block from = emit_here(e);
-    if (all_valid) emit_branch(e, all_valid, start, end);
-    else emit_jump(e, start);
-    emit_at(e, start);
-    Val hash = nullptr;
-    for (uint32_t k = 0; k < breaker->key_count; k++) {
-        KeyParts present = keys[k];
+bool join_by_number(const Breaker *breaker) {
+    const Type *base = type_base(breaker->slots[0].type);
+    return breaker->key_count == 1 && (type_is_integer(base) || base->kind == TYPE_DATE);
+}
+
+Val join_number(Emit *e, const Type *type, Val key) {
+    const Type *base = type_base(type);
+    if (LLVMTypeOf(key) == e->i64) return key;
+    return type_is_integer(base) && !type_is_signed(base) ? LLVMBuildZExt(e->b, key, e->i64, "")
+                                                          : LLVMBuildSExt(e->b, key, e->i64, "");
+}
+
+typedef struct Lookup {
+    const Breaker  *breaker;
+    const KeyParts *keys;
+    Val   table, slots;
+    Block end;
+    Val   found;      // Phi of `end`: the first entry of the row's key, or null.
+} Lookup;
+
+static void looked_up(Emit *e, Lookup *lookup, Val entry, Block from) {
+    emit_phi_add(lookup->found, entry ? entry : LLVMConstNull(e->ptr), from);
+}
+
+// Where each key has a slot of its own. Goes on where it has not.
+static void look_up_number(Emit *e, Lookup *lookup) {
+    Block direct = emit_block(e, "by_number"), inside = emit_block(e, "inside"),
+          hashed = emit_block(e, "hashed");
+    Val span = emit_load_at(e, e->i64, lookup->table, offsetof(SbTable, span), "span");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, span, emit_i64(e, 0), ""), direct, hashed);
+    emit_at(e, direct);
+    Val number = join_number(e, lookup->breaker->slots[0].type, lookup->keys[0].value.a);
+    Val least = emit_load_at(e, e->i64, lookup->table, offsetof(SbTable, least), "least");
+    Val at = LLVMBuildSub(e->b, number, least, "");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULT, at, span, ""), inside, lookup->end);
+    looked_up(e, lookup, nullptr, direct);
+    emit_at(e, inside);
+    looked_up(e, lookup, emit_load(e, e->ptr, emit_index(e, e->i64, lookup->slots, at), "entry"),
+              inside);
+    emit_jump(e, lookup->end);
+    emit_at(e, hashed);
+}
+
+// Entries in the table have no null keys.
+static Val has_keys(Emit *e, const Lookup *lookup, Val entry) {
+    Val same = nullptr;
+    for (uint32_t k = 0; k < lookup->breaker->key_count; k++) {
+        Slot slot = lookup->breaker->slots[k];
+        KeyParts present = lookup->keys[k];
         present.value.valid = nullptr;
-        hash = key_hash(e, hash, type_base(breaker->slots[k].type), &present);
+        slot.type = type_base(slot.type);
+        Val one = key_equals_slot(e, slot.type, &present, &slot, entry);
+        same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
     }
-    Val slots = emit_load_at(e, e->ptr, table, offsetof(SbTable, slots), "slots");
-    Val mask = emit_load_at(e, e->i64, table, offsetof(SbTable, mask), "mask");
+    return same;
+}
+
+static void look_up_hash(Emit *e, Lookup *lookup) {
+    Block head = emit_block(e, "probe"), full = emit_block(e, "occupied"),
+          candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next");
+    Val hash = nullptr;
+    for (uint32_t k = 0; k < lookup->breaker->key_count; k++) {
+        KeyParts present = lookup->keys[k];
+        present.value.valid = nullptr;
+        hash = key_hash(e, hash, type_base(lookup->breaker->slots[k].type), &present);
+    }
+    Val mask = emit_load_at(e, e->i64, lookup->table, offsetof(SbTable, mask), "mask");
     Val first = LLVMBuildAnd(e->b, hash, mask, "");
     Val tag = LLVMBuildAnd(e->b, hash, emit_i64(e, (int64_t)~SB_SLOT_ADDRESS), "tag");
-    Block start_end = emit_here(e);
+    Block from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
     Val at = emit_phi(e, e->i64, "at");
-    emit_phi_add(at, first, start_end);
-    Val slot = emit_load(e, e->i64, emit_index(e, e->i64, slots, at), "slot");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), end, full);
+    emit_phi_add(at, first, from);
+    Val slot = emit_load(e, e->i64, emit_index(e, e->i64, lookup->slots, at), "slot");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, slot, emit_i64(e, 0), ""), lookup->end, full);
+    looked_up(e, lookup, nullptr, head);
     emit_at(e, full);
     Val rest = LLVMBuildXor(e->b, slot, tag, "");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntULE, rest, emit_i64(e, (int64_t)SB_SLOT_ADDRESS), ""),
                 candidate, step);
     emit_at(e, candidate);
     Val entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");
-    Val same = nullptr;
-    for (uint32_t k = 0; k < breaker->key_count; k++) {
-        Slot slot_k = breaker->slots[k];
-        KeyParts present = keys[k];
-        present.value.valid = nullptr;
-        slot_k.type = type_base(slot_k.type);  // Entries in the table have no null keys.
-        Val one = key_equals_slot(e, slot_k.type, &present, &slot_k, entry);
-        same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
-    }
-    Block candidate_end = emit_here(e);
-    emit_branch(e, same, end, step);
+    Val same = has_keys(e, lookup, entry);
+    looked_up(e, lookup, entry, emit_here(e));
+    emit_branch(e, same, lookup->end, step);
     emit_at(e, step);
     emit_phi_add(at, LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, at, emit_i64(e, 1), ""), mask, ""),
                  step);
     emit_jump(e, head);
-    emit_at(e, end);
-    Val found = emit_phi(e, e->ptr, "match");
-    if (all_valid) emit_phi_add(found, LLVMConstNull(e->ptr), from);
-    emit_phi_add(found, LLVMConstNull(e->ptr), head);
-    emit_phi_add(found, entry, candidate_end);
-    return found;
+}
+
+// The first entry of the row's key, or null.
+static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyParts *keys,
+                       Val all_valid) {
+    Lookup lookup = {breaker, keys, .table = table, .end = emit_block(e, "looked_up")};
+    Block start = emit_block(e, "lookup"), from = emit_here(e);
+    emit_at(e, lookup.end);
+    lookup.found = emit_phi(e, e->ptr, "match");
+    emit_at(e, from);
+    if (all_valid) {
+        emit_branch(e, all_valid, start, lookup.end);
+        looked_up(e, &lookup, nullptr, from);
+    } else {
+        emit_jump(e, start);
+    }
+    emit_at(e, start);
+    lookup.slots = emit_load_at(e, e->ptr, table, offsetof(SbTable, slots), "slots");
+    if (join_by_number(breaker)) look_up_number(e, &lookup);
+    look_up_hash(e, &lookup);
+    emit_at(e, lookup.end);
+    return lookup.found;
 }
 
 static Value as_column_type(Emit *e, const Type *type, Value value) {

@@ -94,6 +94,10 @@ typedef struct AggColumn {
 void terminal_add_column(Emit *e, uint32_t terminal, uint32_t agg, Val entry,
                          const AggColumn *column);
 void stage_probe(Emit *e, Frame *frame, const Op *join, Block next);         // emit_join.c
+// Is a join's key one whole number? Then its table may have a slot for each (SbTable), and this is
+// the number of a key.
+bool join_by_number(const Breaker *breaker);
+Val  join_number(Emit *e, const Type *type, Val key);
 
 // Where a column of `files` and inline rows stands in its entry (emit_entries.c).
 size_t record_offset(const SourceOp *source, uint32_t column);
@@ -115,7 +119,7 @@ void  slot_store(Emit *e, const Slot *slot, Value value, Val entry);
 // Functions of breakers (emit_breaker.c): merge, prefix, compare, equal; null where a breaker has
 // none.
 typedef struct BreakerFns {
-    Val merge, prefix, prefix_more, compare, equal;
+    Val merge, prefix, prefix_more, compare, equal, number;
 } BreakerFns;
 
 BreakerFns emit_breaker(Emit *e, uint32_t index);

@@ -163,12 +163,13 @@ typedef struct SbRows {
     struct SbRowsState *state;
 } SbRows;
 
-// The build side of a join: slots as in SbGroups; entries of equal key are chained in right order
-// through the pointer at SbBreaker.next_offset.
+// The build side of a join; entries of equal key are chained in right order through the pointer at
+// SbBreaker.next_offset. Slots are as in SbGroups, or, where `span` is not 0, the entry of the key
+// least + i stands in slot i: keys are one whole number and lie close together.
 typedef struct SbTable {
     const uint64_t *slots;
     uint64_t        mask;
-    int64_t         count;
+    uint64_t        least, span;
 } SbTable;
 
 // Bytes on their way to a text sink, of one unit.
@@ -323,8 +324,10 @@ typedef struct SbBreaker {
     uint64_t (*prefix)(const SbEntry *entry);
     uint64_t (*prefix_more)(const SbEntry *entry);
     int32_t (*compare)(const SbEntry *a, const SbEntry *b);
-    // JOIN: are the keys equal?
+    // JOIN: are the keys equal? And the key, where it is one whole number (else null): widened to
+    // 64 bits with its sign.
     int32_t (*equal)(const SbEntry *a, const SbEntry *b);
+    uint64_t (*number)(const SbEntry *entry);
 } SbBreaker;
 
 typedef enum SbInputKind {

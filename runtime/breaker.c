@@ -174,17 +174,16 @@ static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
 // ---- join tables -------------------------------------------------------------------------------
 
 static int32_t build_table(SbBreakerState *breaker, SbParallel *parallel) {
-    int64_t slots = 1024;
-    while (slots < breaker->count * 2) slots *= 2;
     SbJoinBuild build = {
         .what = breaker->what,
         .entries = breaker->entries,
         .count = breaker->count,
-        .slots = charged_alloc(breaker, slots, sizeof *build.slots),
-        .mask = (uint64_t)slots - 1,
         .lists = charged_alloc(breaker, breaker->count, sizeof *build.lists),
     };
-    breaker->table = (SbTable){build.slots, build.mask, breaker->count};
+    int64_t slots = sb_join_table_plan(&build, parallel);
+    build.slots = charged_alloc(breaker, slots, sizeof *build.slots);
+    build.table.slots = build.slots;
+    breaker->table = build.table;
     int32_t status = build.slots && build.lists ? sb_join_table_build(&build, parallel)
                                                 : SB_FAULT_TOO_LARGE;
     charged_free(breaker, build.lists, breaker->count, sizeof *build.lists);

@@ -8,10 +8,14 @@ typedef struct SbJoinBuild {
     const SbBreaker *what;
     const SbEntry *const *entries;  // In right order.
     int64_t     count;
-    uint64_t   *slots;              // All zero, at least two for each entry, a power of two.
-    uint64_t    mask;
+    uint64_t   *slots;              // All zero; as many as sb_join_table_plan says.
+    SbTable     table;              // What it planned.
     const SbEntry **lists;          // Room for all entries; means nothing afterwards.
 } SbJoinBuild;
+
+// Decides on the form of the table and fills `build->table` but for its slots; returns their
+// number. Needs what, entries and count.
+int64_t sb_join_table_plan(SbJoinBuild *build, SbParallel *parallel);
 
 // Puts the entries whose key is not null; those of one key are chained in right order.
 // SB_FAULT_TOO_LARGE: out of memory.

@@ -175,12 +175,18 @@ static int32_t equal_builds(const SbEntry *a, const SbEntry *b) {
     return ((const Build *)a)->key == ((const Build *)b)->key;
 }
 
-static void join_chains_are_in_right_order(void) {
+static uint64_t number_of_build(const SbEntry *entry) {
+    return (uint64_t)((const Build *)entry)->key;
+}
+
+// Keys -1500..1499, each three times.
+static void join_chains_are_in_right_order(uint64_t (*number)(const SbEntry *), int64_t gap) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
     SbBreaker what = {.kind = SB_BREAK_JOIN,
                       .entry_bytes = sizeof(Build),
                       .equal = equal_builds,
+                      .number = number,
                       .next_offset = offsetof(Build, next),
                       .matched_offset = offsetof(Build, matched)};
     SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
@@ -190,15 +196,20 @@ static void join_chains_are_in_right_order(void) {
         if (part->at == part->end) row = (Build *)sb_rows_grow(nullptr, part, sizeof *row);
         else part->at += sizeof *row;
         part->count++;
-        int64_t key = i % 3000;
+        int64_t key = (i % 3000 - 1500) * gap;
+        if (i == 5) key = 1 << 20;  // What a null leaves there.
         *row = (Build){{sb_hash_word(1, (uint64_t)key), (uint64_t)i}, key, nullptr, i == 5 ? 2 : 0};
     }
     CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
     const SbTable *table = sb_breaker_table(breaker);
+    bool by_number = number && gap == 1;
+    CHECK(by_number ? table->span == 3000 && (int64_t)table->least == -1500 : !table->span);
+    uint64_t slots = by_number ? table->span : table->mask + 1;
     int64_t found = 0;
-    for (uint64_t at = 0; at <= table->mask; at++) {
+    for (uint64_t at = 0; at < slots; at++) {
         if (!table->slots[at]) continue;
         const Build *row = (const Build *)(uintptr_t)(table->slots[at] & ((UINT64_C(1) << 48) - 1));
+        if (by_number) CHECK((uint64_t)row->key == table->least + at);
         for (uint64_t before = 0; row; before = row->entry.order, row = (const Build *)row->next) {
             CHECK(found == 0 || row->entry.order >= before);
             found++;
@@ -207,6 +218,16 @@ static void join_chains_are_in_right_order(void) {
     CHECK_SAYS(found == 8999, "%ld", found);  // All but the one with a null key.
     sb_breaker_close(breaker);
     CHECK(memory.used == 0);
+}
+
+static void joins_by_hash_chain(void) { join_chains_are_in_right_order(nullptr, 1); }
+
+static void joins_by_numbers_far_apart_chain(void) {
+    join_chains_are_in_right_order(number_of_build, 1000);
+}
+
+static void joins_by_close_numbers_chain(void) {
+    join_chains_are_in_right_order(number_of_build, 1);
 }
 
 static void nothing_has_an_address_too(void) {
@@ -225,7 +246,9 @@ static const UnitTest tests[] = {
     {"no_keys_make_one_row", no_keys_make_one_row},
     {"limit_is_kept", limit_is_kept},
     {"sort_is_stable", sort_is_stable},
-    {"join_chains_are_in_right_order", join_chains_are_in_right_order},
+    {"joins_by_hash_chain", joins_by_hash_chain},
+    {"joins_by_numbers_far_apart_chain", joins_by_numbers_far_apart_chain},
+    {"joins_by_close_numbers_chain", joins_by_close_numbers_chain},
 };
 
 UNIT_MAIN("breaker", tests)
