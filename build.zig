@@ -136,6 +136,7 @@ const driver: []const []const u8 = &.{
     "infer.c",
     "judge.c",
     "peek.c",
+    "read_graph.c",
     "run.c",
     "schema.c",
     "session.c",

@@ -2,14 +2,14 @@
 #include "driver/commands.h"
 #include "driver/session.h"
 #include "frontend/ast_print.h"
-#include "frontend/parse.h"
 
 static int check_one(const Options *options, const char *path) {
     Session s = session_new(options);
     bool loaded = session_load(&s, path);
     if (loaded && options->dump == DUMP_AST) {
         TextBuf buf = {0};
-        ast_print(&buf, parse_file(s.arena, s.sources, s.file, s.diags));
+        const AstFile *ast = session_parse(&s);
+        if (ast) ast_print(&buf, ast);
         put(stdout, &buf);
     } else if (loaded) {
         session_check(&s, (CheckAs){.want_tests = true});

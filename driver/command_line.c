@@ -8,6 +8,7 @@ typedef struct Flag {
     const char *text;
     void      (*set)(Options *options);
     void      (*take)(Options *options, const char *value);
+    const char *commands;         // That take it, spaces around each; null: all.
     const char *operand, *about;  // For --help; null: a spelling of the flag above.
 } Flag;
 
@@ -32,31 +33,40 @@ static void take_program(Options *o, const char *value) { o->text = value; }
 static void take_after(Options *o, const char *value) { o->after = value; }
 static void take_target(Options *o, const char *value) { o->target = value; }
 
+static const char to_compile[] = " compile ", to_run[] = " run ", to_build[] = " compile run ";
+
 static const Flag flags[] = {
-    {"-o", nullptr, take_output, " JOB", "where the executable goes"},
-    {"-e", nullptr, take_program, " 'TEXT'", "run: the program itself, in one argument"},
-    {"--dump", set_dump_ir, nullptr, "", "print the IR; --dump=ast|ir|plan|llvm|asm: another form"},
-    {"--dump=ast", set_dump_ast, nullptr, nullptr, nullptr},
-    {"--dump=ir", set_dump_ir, nullptr, nullptr, nullptr},
-    {"--dump=plan", set_dump_plan, nullptr, nullptr, nullptr},
-    {"--dump=llvm", set_dump_llvm, nullptr, nullptr, nullptr},
-    {"--dump=asm", set_dump_asm, nullptr, nullptr, nullptr},
-    {"--after", nullptr, take_after, "=PASS", "stop behind this pass; none: before the first one"},
-    {"--explain", set_explain, nullptr, "",
+    {"-o", nullptr, take_output, to_compile, " JOB", "where the executable goes"},
+    {"-e", nullptr, take_program, to_run, " 'TEXT'", "run: the program itself, in one argument"},
+    {"--dump", set_dump_ir, nullptr, to_compile, "",
+     "print the IR; --dump=ast|ir|plan|llvm|asm: another form"},
+    {"--dump=ast", set_dump_ast, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=ir", set_dump_ir, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=plan", set_dump_plan, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=llvm", set_dump_llvm, nullptr, to_compile, nullptr, nullptr},
+    {"--dump=asm", set_dump_asm, nullptr, to_compile, nullptr, nullptr},
+    {"--after", nullptr, take_after, to_build, "=PASS",
+     "stop behind this pass; none: before the first one"},
+    {"--explain", set_explain, nullptr, to_compile, "",
      "say what fused, what did not and why, and how much"},
-    {"--target", nullptr, take_target, "=FILE.yaml", "CPU levels to compile for"},
-    {"--engine=reference", set_reference, nullptr, "", "run: interpret, slowly and plainly"},
-    {"--engine=compiled", set_compiled, nullptr, nullptr, nullptr},
-    {"--no-cache", set_no_cache, nullptr, "", "run: compile anew, and keep nothing"},
-    {"--no-fuse", set_no_fuse, nullptr, "", "a border behind every step: the same bytes, slower"},
-    {"--check", set_check, nullptr, "", "fmt: list the files that would change"},
-    {"--markdown", set_markdown, nullptr, "", "doc, explain: everything, as a page of docs/"},
-    {"--diagnostics=json", set_json, nullptr, "", "print mistakes for an editor"},
-    {"--diagnostics=text", set_text, nullptr, nullptr, nullptr},
-    {"--help", set_help, nullptr, "", "print this"},
-    {"-h", set_help, nullptr, nullptr, nullptr},
-    {"--version", set_version, nullptr, "", "print the version"},
+    {"--target", nullptr, take_target, to_build, "=FILE.yaml",
+     "CPU levels to compile for; native: that of this machine"},
+    {"--engine=reference", set_reference, nullptr, to_run, "",
+     "run: interpret, slowly and plainly"},
+    {"--engine=compiled", set_compiled, nullptr, to_run, nullptr, nullptr},
+    {"--no-cache", set_no_cache, nullptr, to_run, "", "run: compile anew, and keep nothing"},
+    {"--no-fuse", set_no_fuse, nullptr, to_build, "",
+     "a border behind every step: the same bytes, slower"},
+    {"--check", set_check, nullptr, " fmt ", "", "fmt: list the files that would change"},
+    {"--markdown", set_markdown, nullptr, " doc explain ", "",
+     "doc, explain: everything, as a page of docs/"},
+    {"--diagnostics=json", set_json, nullptr, nullptr, "", "print mistakes for an editor"},
+    {"--diagnostics=text", set_text, nullptr, nullptr, nullptr, nullptr},
+    {"--help", set_help, nullptr, nullptr, "", "print this"},
+    {"-h", set_help, nullptr, nullptr, nullptr, nullptr},
+    {"--version", set_version, nullptr, nullptr, "", "print the version"},
 };
+static_assert(countof(flags) <= 64);  // Bits of Options.given.
 
 void command_line_print(FILE *stream) {
     for (size_t i = 0; i < countof(flags); i++) {
@@ -124,7 +134,8 @@ static void unknown_flag(const Options *options, const char *text) {
     if (!near.len) near = diag_did_you_mean(word, names, countof(flags));
     Text job = job_option(word), fix = TEXT("see sbc --help");
     bool runs = options->file_count && strcmp(options->files[0], "run") == 0;
-    if (near.len) fix = text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near));
+    if (text_starts(text_of(text), TEXT("--dump="))) fix = TEXT("--dump=ast|ir|plan|llvm|asm");
+    else if (near.len) fix = text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near));
     else if (job.len && !text_eq(job, word))
         fix = text_format(options->arena, "did you mean '%.*s', behind --?", TEXT_ARG(job));
     else if (job.len || runs)
@@ -140,6 +151,8 @@ static int take_flag(Options *options, char *const *args) {
         size_t len = strlen(flag->text);
         if (strncmp(args[0], flag->text, len) != 0) continue;
         bool whole = args[0][len] == '\0', equals = args[0][len] == '=' && flag->text[1] == '-';
+        if ((flag->set && whole) || (flag->take && (whole || equals)))
+            options->given |= UINT64_C(1) << i;
         if (flag->set && whole) return flag->set(options), 1;
         if (!flag->take || !(whole || equals)) continue;
         if (equals) return flag->take(options, args[0] + len + 1), 1;
@@ -150,6 +163,22 @@ static int take_flag(Options *options, char *const *args) {
     }
     unknown_flag(options, args[0]);
     return 0;
+}
+
+bool command_line_fits(const Options *options, const char *command) {
+    Text word = text_format(options->arena, " %s ", command);
+    for (size_t i = 0; i < countof(flags); i++) {
+        const Flag *flag = &flags[i];
+        bool given = options->given >> i & 1;
+        if (!given || !flag->commands || strstr(flag->commands, text_c(options->arena, word)))
+            continue;
+        Text takers = text_of(flag->commands);
+        Text fix = text_format(options->arena, "it goes with:%.*s", (int)takers.len - 1, takers.at);
+        complain(options, DIAG_WRONG_USAGE, text_c(options->arena, fix), "sbc %s takes no %s",
+                 command, flag->text);
+        return false;
+    }
+    return true;
 }
 
 bool command_line_read(Options *options, int argc, char **argv) {

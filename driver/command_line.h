@@ -20,12 +20,16 @@ typedef struct Options {
     const char *after;           // --after=PASS
     const char *target;          // --target=FILE.yaml
     DumpKind    dump;
+    uint64_t    given;           // Flags, by their place in the table.
     bool        json, colour, check_only, help, version;
     bool        no_fuse, no_cache, reference, explain, markdown;
 } Options;
 
 // False: what is wrong was said on stderr.
 bool command_line_read(Options *options, int argc, char **argv);
+
+// Does the command take all flags that were given? False: which one it does not take was said.
+bool command_line_fits(const Options *options, const char *command);
 
 // Says on stderr what is wrong, where no place in a program is: as text, or as JSON if the options
 // ask for it. `fix` may be null.

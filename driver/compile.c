@@ -6,15 +6,16 @@
 #include "codegen/build/target_file.h"
 #include "driver/commands.h"
 #include "driver/header.h"
+#include "driver/read_graph.h"
 #include "ir/pass.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 static bool read_levels(const Session *s, unsigned *levels, TextBuf *error) {
-    *levels = LEVELS_BOTH;
-    return !s->options->target ||
-           target_file_read(s->arena, s->options->target, levels, error);
+    const char *target = s->options->target;
+    *levels = target && strcmp(target, "native") == 0 ? target_native() : LEVELS_BOTH;
+    return !target || *levels != LEVELS_BOTH || target_file_read(s->arena, target, levels, error);
 }
 
 // ---- the key ------------------------------------------------------------------------------------
@@ -152,11 +153,12 @@ static int compile_explain(Session *s) {
     return EXIT_DONE;
 }
 
-// FILE without .sbd, in the working folder.
+// FILE without .sbd or .ir, in the working folder.
 static const char *default_output(Arena *arena, const char *path) {
     const char *slash = strrchr(path, '/');
     Text name = text_of(slash ? slash + 1 : path);
     if (name.len > 4 && memcmp(name.at + name.len - 4, ".sbd", 4) == 0) name.len -= 4;
+    else if (is_graph_text(path)) name.len -= 3;
     else name = text_format(arena, "%.*s.job", TEXT_ARG(name));
     return text_c(arena, name);
 }
@@ -180,7 +182,12 @@ static bool output_has_place(const Options *options, const char *output) {
 }
 
 int compile_command(const Options *options) {
-    if (options->dump == DUMP_AST) return check_command(options);
+    if (options->dump == DUMP_AST && !options->after) return check_command(options);
+    if (options->dump == DUMP_AST) {
+        complain(options, DIAG_WRONG_USAGE, "--dump=ir --after=PASS",
+                 "the tree is there before the first pass");
+        return EXIT_WRONG_USAGE;
+    }
     if (options->file_count != 1) {
         complain(options, DIAG_WRONG_USAGE, "sbc FILE.sbd -o JOB",
                  "one program is compiled at a time");

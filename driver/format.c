@@ -3,7 +3,6 @@
 
 #include "driver/commands.h"
 #include "driver/session.h"
-#include "frontend/parse.h"
 
 #include <errno.h>
 #include <string.h>
@@ -29,7 +28,7 @@ static bool rewrite(Arena *arena, const char *path, Text text) {
 static int format_one(const Options *options, const char *path) {
     Session s = session_new(options);
     if (!session_load(&s, path)) return session_report(&s);
-    AstFile *ast = parse_file(s.arena, s.sources, s.file, s.diags);
+    AstFile *ast = session_parse(&s);
     if (s.diags->errors) return session_report(&s);
     TextBuf buf = {0};
     format_file(&buf, s.sources, ast);

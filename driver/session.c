@@ -3,6 +3,8 @@
 #include "codegen/reference/reference.h"
 #include "driver/infer.h"
 #include "driver/judge.h"
+#include "driver/read_graph.h"
+#include "frontend/parse.h"
 #include "ir/pass.h"
 
 #include <errno.h>
@@ -38,7 +40,19 @@ bool session_take(Session *s, Text text) {
     return true;
 }
 
+AstFile *session_parse(Session *s) {
+    if (!is_graph_text(s->name)) return parse_file(s->arena, s->sources, s->file, s->diags);
+    Span nowhere = {0, 0, SPAN_NONE};
+    diag_add(s->diags, DIAG_GRAPH_TEXT, nowhere, "%s is the text of a graph, and no program",
+             s->name);
+    return nullptr;
+}
+
 void session_check(Session *s, CheckAs as) {
+    if (is_graph_text(s->name)) {
+        s->program = read_graph(s);
+        return;
+    }
     CheckInput input = {.arena = s->arena, .types = s->types, .sources = s->sources,
                         .diags = s->diags, .infer = infer_first_file, .infer_self = s->arena,
                         .judge = judge_constant_text,
@@ -51,8 +65,14 @@ bool session_optimise(Session *s) {
     PassContext context = {.graph = s->program->graph, .eval = reference_const_eval,
                            .remarks = s->remarks};
     const char *after = s->options->after;
-    if (after && strcmp(after, "none") == 0) return true;
-    if (passes_run(&context, after)) return true;
+    uint32_t passed = context.graph->passed;
+    bool none = after && strcmp(after, "none") == 0, known = none || passes_run(&context, after);
+    if (known && after && passed > pass_find(text_of(after))) {
+        complain(s->options, DIAG_WRONG_USAGE, "leave --after out", "%s is behind pass %s already",
+                 s->name, passes[passed - 1].name);
+        return false;
+    }
+    if (known) return true;
     Text *names = arena_new_array(s->arena, Text, pass_count);
     for (size_t i = 0; i < pass_count; i++) names[i] = text_of(passes[i].name);
     complain_unknown(s->options, "pass", after, names, pass_count);

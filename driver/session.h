@@ -29,7 +29,11 @@ Session session_new(const Options *options);
 bool session_load(Session *s, const char *path);
 bool session_take(Session *s, Text text);
 
-// Parses and checks; afterwards s->program->graph is null if there are errors.
+// Parses the main file. What is wrong is among the diagnostics; null: it is the text of a graph.
+AstFile *session_parse(Session *s);
+
+// Parses and checks, or reads the text of a graph (FILE.ir); s->program->graph is null if there are
+// errors.
 void session_check(Session *s, CheckAs as);
 
 // Runs the passes, up to --after. False: there is no such pass, which was said.

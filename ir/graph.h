@@ -256,7 +256,9 @@ typedef struct Graph {
     Text      *files;    size_t file_count, file_cap;  // Source file names, by Span.file.
     Resources *resources; size_t resources_count, resources_cap;  // The first: one cpu.
     RejectsSink rejects;
-    bool       reads_known;  // Pass reads has run: which columns are `unread` is known.
+    // How many passes of ir/pass.h have run. Behind the first one, reads, it is known which columns
+    // are `unread`.
+    uint32_t   passed;
     // Hash index over exprs that graph_expr shares nodes by: number + 1, 0 is free. Private.
     uint32_t  *index;    size_t index_count, index_cap;
 } Graph;

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const Pass passes[] = {
     {"reads",  "which source columns count as read", pass_reads},
@@ -31,20 +30,22 @@ static void verify(const Graph *graph, const char *after) {
 }
 #endif
 
-static bool known(const char *name) {
-    for (size_t i = 0; i < pass_count; i++)
-        if (strcmp(passes[i].name, name) == 0) return true;
-    return false;
+uint32_t pass_find(Text name) {
+    for (uint32_t i = 0; i < pass_count; i++)
+        if (text_is(name, passes[i].name)) return i + 1;
+    return 0;
 }
 
 bool passes_run(PassContext *context, const char *after) {
-    if (after && !known(after)) return false;
-    verify(context->graph, "lowering");
-    for (size_t i = 0; i < pass_count; i++) {
-        if (context->remarks) context->remarks->pass = passes[i].name;
-        passes[i].run(context);
-        verify(context->graph, passes[i].name);
-        if (after && strcmp(passes[i].name, after) == 0) break;
+    Graph *graph = context->graph;
+    uint32_t last = after ? pass_find(text_of(after)) : (uint32_t)pass_count;
+    if (last == 0) return false;
+    verify(graph, "lowering");
+    while (graph->passed < last) {
+        const Pass *pass = &passes[graph->passed++];
+        if (context->remarks) context->remarks->pass = pass->name;
+        pass->run(context);
+        verify(graph, pass->name);
     }
     return true;
 }

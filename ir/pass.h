@@ -25,8 +25,11 @@ typedef struct Pass {
 extern const Pass passes[];
 extern const size_t pass_count;
 
-// Runs all passes, or those up to and with `after` (null: all). In debug builds the verifier runs
-// behind each. False: `after` names no pass.
+// The place of a pass in the table, from 1; 0: there is none of this name.
+uint32_t pass_find(Text name);
+
+// Runs the passes that have not run yet, or those of them up to and with `after` (null: all). In
+// debug builds the verifier runs behind each. False: `after` names no pass.
 bool passes_run(PassContext *context, const char *after);
 
 // Each is one file in ir/passes/.
@@ -44,7 +47,14 @@ bool graph_verify(const Graph *graph, TextBuf *errors);
 void   graph_print(TextBuf *buf, const Graph *graph);
 void   graph_print_expr(TextBuf *buf, const Graph *graph, ExprId expr);  // One line, nested form.
 void   graph_print_const(TextBuf *buf, const Type *base, const Const *value);
-// Reads what graph_print wrote. Null: `error` says what and in which line.
-Graph *graph_read(Arena *arena, TypeTable *types, Text text, TextBuf *error);
+
+// Why a text is no graph: "expected a type, found 'x'", and the byte where that stands.
+typedef struct GraphFault {
+    TextBuf message;
+    size_t  place;
+} GraphFault;
+
+// Reads what graph_print wrote. Null: `fault` says why.
+Graph *graph_read(Arena *arena, TypeTable *types, Text text, GraphFault *fault);
 
 #endif

@@ -505,6 +505,7 @@ static void print_resources(TextBuf *buf, const Resources *resources) {
 void graph_print(TextBuf *buf, const Graph *graph) {
     Printer to = {.buf = buf, .graph = graph,
                   .numbers = arena_new_array(graph->arena, uint32_t, graph->expr_count)};
+    if (graph->passed) text_buf_format(buf, "passed %s\n", passes[graph->passed - 1].name);
     for (size_t i = 0; i < graph->file_count; i++) {
         text_buf_add(buf, TEXT("file "));
         text_buf_quoted(buf, graph->files[i]);

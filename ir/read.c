@@ -529,8 +529,17 @@ static void read_resources(Reader *reader, Graph *graph) {
     reader_line_end(reader);
 }
 
+static void read_passed(Reader *reader, Graph *graph) {
+    graph->passed = pass_find(reader->token.text);
+    if (graph->passed) reader_next(reader);
+    else reader_fail(reader, "a pass");
+    reader_line_end(reader);
+}
+
 static void read_statement(Reader *reader, Graph *graph) {
-    if (reader_accept(reader, "file")) {
+    if (reader_accept(reader, "passed")) {
+        read_passed(reader, graph);
+    } else if (reader_accept(reader, "file")) {
         Text file = reader_string(reader);
         arena_push(graph->arena, graph->files, graph->file_count, graph->file_cap, file);
         reader_line_end(reader);
@@ -551,10 +560,11 @@ static void read_statement(Reader *reader, Graph *graph) {
     }
 }
 
-Graph *graph_read(Arena *arena, TypeTable *types, Text text, TextBuf *error) {
+Graph *graph_read(Arena *arena, TypeTable *types, Text text, GraphFault *fault) {
     Graph *graph = graph_new(arena, types);
-    Reader reader = reader_make(arena, types, text, error);
+    Reader reader = reader_make(arena, types, text, &fault->message);
     while (reader.token.kind == TOKEN_LINE) reader_next(&reader);
     while (reader.token.kind != TOKEN_END) read_statement(&reader, graph);
+    fault->place = reader.place;
     return reader.failed ? nullptr : graph;
 }

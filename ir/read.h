@@ -20,8 +20,8 @@ typedef struct Reader {
     TypeTable  *types;
     Text        text;
     size_t      at;
-    unsigned    line;
-    Token       token;   // The one to be read next.
+    Token       token;   // The one to be read next...
+    size_t      place;   // ...and where it begins.
     bool        failed;
     TextBuf    *error;
 } Reader;

@@ -10,7 +10,7 @@ enum { NUMBER_LEN_MAX = 400 };  // No number that sbc prints is longer.
 
 void reader_fail(Reader *reader, const char *expected) {
     if (reader->failed) return;
-    text_buf_format(reader->error, "line %u: expected %s", reader->line, expected);
+    text_buf_format(reader->error, "expected %s", expected);
     if (reader->token.kind == TOKEN_LINE || reader->token.kind == TOKEN_END)
         text_buf_add(reader->error, TEXT(", found the end of the line"));
     else if (reader->token.text.len && reader->token.text.len < 100)
@@ -119,8 +119,7 @@ void reader_next(Reader *reader) {
         reader->at++;
     if (peek(reader, 0) == '#')
         while (reader->at < reader->text.len && peek(reader, 0) != '\n') reader->at++;
-    if (reader->token.kind == TOKEN_LINE) reader->line++;
-    size_t start = reader->at;
+    size_t start = reader->place = reader->at;
     if (start >= reader->text.len) {
         reader->token = (Token){.kind = TOKEN_END};
     } else if (peek(reader, 0) == '"') {
@@ -139,7 +138,7 @@ void reader_next(Reader *reader) {
 }
 
 Reader reader_make(Arena *arena, TypeTable *types, Text text, TextBuf *error) {
-    Reader reader = {.arena = arena, .types = types, .text = text, .line = 1, .error = error};
+    Reader reader = {.arena = arena, .types = types, .text = text, .error = error};
     reader_next(&reader);
     return reader;
 }

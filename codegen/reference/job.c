@@ -140,7 +140,7 @@ static void want_inputs(Job *job, Node *node) {
     bool *seen = arena_new_array(job->arena, bool, job->graph->expr_count + 1);
     // What counts as read is judged, and a reject may show it, whatever it is good for. Sources
     // say so themselves; in a test, which runs no pass, only what its flow needs is judged.
-    bool judges = job->graph->reads_known && op->kind != OP_SOURCE;
+    bool judges = job->graph->passed > 0 && op->kind != OP_SOURCE;
     for (uint32_t c = 0; c < op->column_count && judges; c++)
         node->needed[c] |= !op->columns[c].hidden && !op->columns[c].unread;
     switch (op->kind) {

@@ -36,7 +36,6 @@ static void mark_all_unread(Graph *graph) {
 
 void pass_reads(PassContext *context) {
     Graph *graph = context->graph;
-    graph->reads_known = true;
     mark_all_unread(graph);
     Usage usage = graph_usage(graph);
     Walk walk = walk_make(graph);

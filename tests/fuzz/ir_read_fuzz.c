@@ -28,21 +28,21 @@ static void use(Graph *graph) {
     text_buf_free(&buf);
 }
 
-static void read_one(Arena *arena, Text text, TextBuf *error) {
-    Graph *graph = graph_read(arena, type_table_new(arena), text, error);
-    if (!graph) return;
-    if (!graph_verify(graph, error)) return;
+static void read_one(Arena *arena, Text text, GraphFault *fault) {
+    Graph *graph = graph_read(arena, type_table_new(arena), text, fault);
+    if (!graph && (fault->message.len == 0 || fault->place > text.len)) abort();
+    if (!graph || !graph_verify(graph, &fault->message)) return;
     Text once = printed(graph);
-    Graph *again = graph_read(arena, type_table_new(arena), once, error);
+    Graph *again = graph_read(arena, type_table_new(arena), once, fault);
     if (!again || !text_eq(once, printed(again))) abort();
     use(graph);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Arena *arena = arena_new();
-    TextBuf error = {0};
-    read_one(arena, (Text){(const char *)data, size}, &error);
-    text_buf_free(&error);
+    GraphFault fault = {0};
+    read_one(arena, (Text){(const char *)data, size}, &fault);
+    text_buf_free(&fault.message);
     arena_free(arena);
     return 0;
 }

@@ -19,11 +19,12 @@ static Text file_text(Arena *arena, const char *path) {
 }
 
 static Graph *read_text(Arena *arena, Text text) {
-    TextBuf error = {0};
-    Graph *graph = graph_read(arena, type_table_new(arena), text, &error);
-    CHECK_SAYS(graph, "%.*s", (int)error.len, error.at);
-    if (graph) CHECK_SAYS(graph_verify(graph, &error), "%.*s", (int)error.len, error.at);
-    text_buf_free(&error);
+    GraphFault fault = {0};
+    Graph *graph = graph_read(arena, type_table_new(arena), text, &fault);
+    TextBuf *said = &fault.message;
+    CHECK_SAYS(graph, "%.*s", (int)said->len, said->at);
+    if (graph) CHECK_SAYS(graph_verify(graph, said), "%.*s", (int)said->len, said->at);
+    text_buf_free(said);
     return graph;
 }
 
@@ -212,29 +213,31 @@ static void the_printed_form_is_the_written_one(void) {
     arena_free(arena);
 }
 
-static void errors_name_the_line(void) {
-    static const struct { const char *text, *error;
+static void errors_name_the_place(void) {
+    static const struct { const char *text, *error, *rest;
     } wrong[] = {
-        {"stop", "line 1: expected a statement, found 'stop'"},
-        {"\n\n%1 = zip %0 %0 {\n}", "line 3: expected operators numbered from 0"},
-        {"%0 = filter %0 {\n}", "line 1: expected an operator above"},
-        {"step \"x", "line 1: expected a closing quote"},
-        {"param p : i32 {\n    $0 = const i8 128\n}", "line 2: expected a whole number that fits"},
-        {"param p : i32 {\n    $0 = not $0 : bool\n}",
-         "line 2: expected an expression defined above"},
-        {"param p : i32 {\n    $0 = add : i32\n}",
-         "line 3: expected as many arguments as it takes"},
-        {"param p : decimal(39,0) {\n}", "line 1: expected a decimal of 1 to 38 digits"},
+        {"stop", "expected a statement, found 'stop'", "stop"},
+        {"\n\n%1 = zip %0 %0 {\n}", "expected operators numbered from 0", "= zip %0 %0 {\n}"},
+        {"%0 = filter %0 {\n}", "expected an operator above", "{\n}"},
+        {"step \"x", "expected a closing quote", "\"x"},
+        {"param p : i32 {\n    $0 = const i8 128\n}", "expected a whole number that fits", "\n}"},
+        {"param p : i32 {\n    $0 = not $0 : bool\n}", "expected an expression defined above",
+         ": bool\n}"},
+        {"param p : i32 {\n    $0 = add : i32\n}", "expected as many arguments as it takes", "}"},
+        {"param p : decimal(39,0) {\n}", "expected a decimal of 1 to 38 digits", "{\n}"},
         {"%0 = source csv {\n    out a : i64\n}\n",
-         "line 3: expected as many columns as the payload has"},
+         "expected as many columns as the payload has", "}\n"},
     };
     for (size_t i = 0; i < countof(wrong); i++) {
         Arena *arena = arena_new();
-        TextBuf error = {0};
-        CHECK(!graph_read(arena, type_table_new(arena), text_of(wrong[i].text), &error));
-        CHECK_SAYS(text_starts(text_buf_view(&error), text_of(wrong[i].error)), "%.*s, not %s\n",
-                   (int)error.len, error.at, wrong[i].error);
-        text_buf_free(&error);
+        GraphFault fault = {0};
+        CHECK(!graph_read(arena, type_table_new(arena), text_of(wrong[i].text), &fault));
+        Text said = text_buf_view(&fault.message);
+        CHECK_SAYS(text_starts(said, text_of(wrong[i].error)), "%.*s, not %s\n", TEXT_ARG(said),
+                   wrong[i].error);
+        CHECK_SAYS(strcmp(wrong[i].text + fault.place, wrong[i].rest) == 0, "%s at: %s\n",
+                   wrong[i].error, wrong[i].text + fault.place);
+        text_buf_free(&fault.message);
         arena_free(arena);
     }
 }
@@ -293,7 +296,7 @@ static const UnitTest tests[] = {
     {"what_is_printed_is_read_back", what_is_printed_is_read_back},
     {"every_pass_leaves_a_good_graph", every_pass_leaves_a_good_graph},
     {"the_printed_form_is_the_written_one", the_printed_form_is_the_written_one},
-    {"errors_name_the_line", errors_name_the_line},
+    {"errors_name_the_place", errors_name_the_place},
     {"the_manual_has_the_tables_of_operators", the_manual_has_the_tables_of_operators},
     {"the_example_of_the_manual_is_read", the_example_of_the_manual_is_read},
     {"the_manual_has_every_pass", the_manual_has_every_pass},

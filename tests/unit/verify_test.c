@@ -136,15 +136,16 @@ static const Wrong expressions[] = {
 
 static void check_wrong(const char *text, const char *error) {
     Arena *arena = arena_new();
-    TextBuf said = {0};
-    Graph *graph = graph_read(arena, type_table_new(arena), text_of(text), &said);
-    CHECK_SAYS(graph, "%.*s in\n%s", (int)said.len, said.at, text);
+    GraphFault fault = {0};
+    Graph *graph = graph_read(arena, type_table_new(arena), text_of(text), &fault);
+    TextBuf *said = &fault.message;
+    CHECK_SAYS(graph, "%.*s in\n%s", (int)said->len, said->at, text);
     if (graph) {
-        CHECK_SAYS(!graph_verify(graph, &said), "%s passes:\n%s", error, text);
-        text_buf_char(&said, '\0');
-        CHECK_SAYS(strstr(said.at, error), "'%s', not '%s'\n", said.at, error);
+        CHECK_SAYS(!graph_verify(graph, said), "%s passes:\n%s", error, text);
+        text_buf_char(said, '\0');
+        CHECK_SAYS(strstr(said->at, error), "'%s', not '%s'\n", said->at, error);
     }
-    text_buf_free(&said);
+    text_buf_free(said);
     arena_free(arena);
 }
 
@@ -170,12 +171,13 @@ static void every_rule_of_expressions_can_be_broken(void) {
 
 static void the_frames_of_the_tables_are_right(void) {
     Arena *arena = arena_new();
-    TextBuf error = {0};
+    GraphFault fault = {0};
     Text text = text_format(arena, "%s%%1 = sort %%0 {\n%s $6 = add $0 $0 : i64\n key $6\n"
                             " out a : i64\n}\n", source, nodes);
-    Graph *graph = graph_read(arena, type_table_new(arena), text, &error);
-    CHECK_SAYS(graph && graph_verify(graph, &error), "%.*s", (int)error.len, error.at);
-    text_buf_free(&error);
+    Graph *graph = graph_read(arena, type_table_new(arena), text, &fault);
+    TextBuf *said = &fault.message;
+    CHECK_SAYS(graph && graph_verify(graph, said), "%.*s", (int)said->len, said->at);
+    text_buf_free(said);
     arena_free(arena);
 }
 
