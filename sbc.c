@@ -53,13 +53,14 @@ static int dispatch(Options *options) {
         if (strcmp(word, commands[i].name) != 0) continue;
         options->files++;
         bool alone = commands[i].alone || options->markdown;
+        if (!command_line_fits(options, word)) return EXIT_WRONG_USAGE;
         if (--options->file_count || alone) return commands[i].run(options);
         complain(options, DIAG_WRONG_USAGE, nullptr, "sbc %s needs operands: sbc %s %s",
                  commands[i].name, commands[i].name, commands[i].operands);
         return EXIT_WRONG_USAGE;
     }
     if (options->output || options->dump != DUMP_NONE || options->explain)
-        return compile_command(options);
+        return command_line_fits(options, "compile") ? compile_command(options) : EXIT_WRONG_USAGE;
     if (is_program(word))
         complain(options, DIAG_WRONG_USAGE,
                  text_c(options->arena, text_format(options->arena, "sbc run %s, or sbc %s -o JOB",

@@ -5,6 +5,7 @@
 #include "runtime/crash.h"
 #include "runtime/licenses.h"
 #include "runtime/scratch.h"
+#include "stdlib/cpu_level.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -183,13 +184,14 @@ static bool open_sinks(Job *job) {
 
 static bool open_job(Job *job) {
     Options *options = &job->options;
-    int level = cpu_level();
+    int level = sb_cpu_level();
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         SbStage *stage = &job->what->stages[s];
         if (level >= 1 && stage->run_level[1]) stage->run = stage->run_level[1];
         else if (level >= 0 && stage->run_level[0]) stage->run = stage->run_level[0];
         if (!stage->run)
-            return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v3");
+            return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v%d",
+                               stage->run_level[0] ? 3 : 4);
     }
     sb_memory_open(&job->memory, options->memory ? options->memory : cpu_memory() / 5 * 4);
     if (!allocate(job)) return false;

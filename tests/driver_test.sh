@@ -86,6 +86,38 @@ expect dump_no_pass 2 "did you mean 'fold'?" small.sbd --dump --after=fols
 expect dump_llvm 0 'define' small.sbd --dump=llvm
 expect explain 0 'range' small.sbd --explain
 
+expect no_fit 2 'sbc run takes no --dump' run small.sbd --dump
+expect no_fit_fix 2 'it goes with: doc explain' check --markdown small.sbd
+expect dump_later 2 '--dump=ast|ir|plan|llvm|asm' small.sbd --dump=cuda
+expect dump_tree_after 2 'before the first pass' small.sbd --dump=ast --after=fold
+
+# ---- the text of a graph: what is dumped behind any pass goes on from there
+for example in 01-carriers 03-events 06-clean 10-penguins; do
+    expect "graph_dump_$example" 0 '' "$top/examples/$example.sbd" --dump
+    mv out whole.ir
+    for pass in none reads spell span fold cse prune ranges; do
+        "$sbc" "$top/examples/$example.sbd" --dump --after=$pass >part.ir
+        expect "graph_same_${example}_$pass" 0 '' part.ir --dump
+        holds "graph_goes_on_${example}_$pass" cmp out whole.ir
+    done
+done
+expect graph_text 0 '' small.sbd --dump
+mv out small.ir
+expect graph_run 0 '4,8' run small.ir -- --n=5
+expect graph_reference 0 '2,4' run --engine=reference small.ir
+expect graph_compile 0 '' compile small.ir
+holds graph_job sh -c './small | grep -q 2,4'
+expect graph_plan 0 'scan of source 0' small.ir --dump=plan
+expect graph_check 0 '' check small.ir
+expect graph_behind 2 'is behind pass ranges already' small.ir --dump --after=fold
+expect graph_no_tree 1 'is the text of a graph' small.ir --dump=ast
+expect graph_no_layout 1 'is the text of a graph' fmt small.ir
+sed 's/path \$0/pith $0/' small.ir >bad.ir
+expect graph_unread 1 "expected a line of this operator, found 'pith'" check bad.ir
+holds graph_place grep -Eq -e '--> bad.ir:[0-9]+:5$' err
+sed 's/ step 1 / step 7 /' small.ir >bad.ir
+expect graph_unverified 1 'step 7 does not exist' run bad.ir
+
 # ---- column loops
 cat >columns.sbd <<'END'
 param n: i64 = 100
@@ -264,6 +296,7 @@ expect target_wrong 2 'target.yaml:3:5' run --target=target.yaml small.sbd
 holds target_caret grep -qF '^^^^^^^^^' err
 echo 'level: x' >target.yaml
 expect target_name 2 'no such name' run --target=target.yaml small.sbd
+expect target_native 0 '2,4' run --target=native small.sbd
 expect target_missing 2 'cannot be read' run --target=nothere.yaml small.sbd
 
 echo "driver_test: $passed passed, $failed failed, 0 skipped"

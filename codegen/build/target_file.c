@@ -1,5 +1,7 @@
 #include "codegen/build/target_file.h"
 
+#include "stdlib/cpu_level.h"
+
 #include <errno.h>
 #include <string.h>
 #include <yaml.h>
@@ -99,6 +101,8 @@ static bool load_text(Arena *arena, const char *path, Text *text, TextBuf *error
     *text = (Text){bytes, len};
     return good;
 }
+
+unsigned target_native(void) { return sb_cpu_level() >= 1 ? LEVEL_V4 : LEVEL_V3; }
 
 bool target_file_read(Arena *arena, const char *path, unsigned *levels, TextBuf *error) {
     Reader reader = {.path = path, .error = error};

@@ -1,12 +1,17 @@
 // Target file: what a job is compiled for, from the YAML file of --target.
 //
 //     levels: [x86-64-v3, x86-64-v4]
+//
+// `--target=native` names no file but the level of this machine.
 #ifndef SBC_CODEGEN_BUILD_TARGET_FILE_H
 #define SBC_CODEGEN_BUILD_TARGET_FILE_H
 
 #include "ir/text.h"
 
 enum { LEVEL_V3 = 1, LEVEL_V4 = 2, LEVELS_BOTH = 3 };  // As in CodegenOptions.levels.
+
+// The level of this machine; v3 if it is older.
+unsigned target_native(void);
 
 // Reads `path` into a set of levels. False: `error` says what is wrong with file, line and caret.
 bool target_file_read(Arena *arena, const char *path, unsigned *levels, TextBuf *error);
