@@ -268,6 +268,27 @@ static Val entry_type(Emit *e, const Breaker *breaker) {
     return emit_global(e, parts_struct(e, &parts, sizeof(SbType)), "entry_type");
 }
 
+static bool is_held(const Type *type) {
+    const Type *base = type_base(type);
+    return type_is_bytes(base) || type_is_nested(base);
+}
+
+// What an entry of the breaker points to.
+static Val held_table(Emit *e, const Breaker *breaker, uint32_t *count) {
+    Val *items = arena_new_array(e->arena, Val, breaker->slot_count + 1);
+    *count = 0;
+    for (uint32_t i = 0; i < breaker->slot_count; i++) {
+        const Slot *slot = &breaker->slots[i];
+        if (!is_held(slot->type)) continue;
+        Parts parts = {0};
+        PART(&parts, SbHeld, offset, emit_i32(e, (uint32_t)slot->offset));
+        PART(&parts, SbHeld, kind, byte(e, slot->key_str ? SB_HELD_KEY : SB_HELD_VALUE));
+        PART(&parts, SbHeld, type, emit_sbtype(e, slot->type));
+        items[(*count)++] = parts_struct(e, &parts, sizeof(SbHeld));
+    }
+    return table(e, items, *count, "held");
+}
+
 static Val external(Emit *e, const char *format, uint32_t index, const char *level) {
     char name[64];
     int len = snprintf(name, sizeof name, format, index);
@@ -287,6 +308,9 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, next_offset, emit_i32(e, (uint32_t)breaker->next_offset));
     PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
     PART(&parts, SbBreaker, row, entry_type(e, breaker));
+    uint32_t held_count;
+    PART(&parts, SbBreaker, held, held_table(e, breaker, &held_count));
+    PART(&parts, SbBreaker, held_count, emit_i32(e, held_count));
     PART(&parts, SbBreaker, has_keys, byte(e, breaker->key_count > 0));
     PART(&parts, SbBreaker, keeps, byte(e, breaker->keeps_op));
     if (data->breakers[index].merge)

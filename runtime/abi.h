@@ -163,6 +163,18 @@ typedef struct SbRows {
     struct SbRowsState *state;
 } SbRows;
 
+// What an entry points to, so that it can be written down and read back.
+typedef enum SbHeldKind {
+    SB_HELD_VALUE,  // A value that is or contains a text or a list.
+    SB_HELD_KEY,    // A SbKeyStr.
+} SbHeldKind;
+
+typedef struct SbHeld {
+    uint32_t offset;       // In the entry.
+    uint8_t  kind;         // SbHeldKind
+    const SbType *type;    // Of a value.
+} SbHeld;
+
 // The build side of a join; entries of equal key are chained in right order through the pointer at
 // SbBreaker.next_offset. Slots are as in SbGroups, or, where `span` is not 0, the entry of the key
 // least + i stands in slot i: keys are one whole number and lie close together.
@@ -312,6 +324,8 @@ typedef struct SbBreaker {
     uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
                                // join matched it, 2 when its key is null (never in the table).
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
+    const SbHeld *held;        // All that the entry points to.
+    uint32_t held_count;
     uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
     uint8_t  keeps;            // EDGE of the step's own rows; else of the rows that it takes.
     // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key that

@@ -4,7 +4,8 @@
 #include "runtime/join_table.h"
 #include "runtime/rows.h"
 #include "runtime/runs.h"
-#include "runtime/sort.h"
+#include "runtime/spill_rows.h"
+#include "runtime/spill_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct SbBreakerState {
     SbTable   table;
     SbRun    *runs;           // One a thread: its entries, while they are put in order.
     _Atomic bool disorder;    // A run does not ascend.
+    SbSortBy  by;             // The order of the rows that come out.
+    SpillSort sort;           // Open where rows may go to disk.
 };
 
 static bool is_group(const SbBreakerState *breaker) {
@@ -45,17 +48,32 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
     breaker->charged -= count * (int64_t)size;
 }
 
-SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory) {
+static uint64_t order_of(const SbEntry *entry) { return entry->order; }
+
+// Rows of a sort go to disk when the memory grows short.
+static bool watch(SbBreakerState *breaker, Spill *spill) {
+    bool good = spill_sort_open(&breaker->sort, spill, breaker->what, &breaker->by);
+    for (uint32_t i = 0; i < breaker->threads && good; i++)
+        good = spill_sort_watch(&breaker->sort, i, &breaker->parts[i].rows);
+    return good;
+}
+
+SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory,
+                                Spill *spill) {
     SbBreakerState *breaker = calloc(1, sizeof *breaker);
     if (!breaker) return nullptr;
+    bool sorts = what->kind == SB_BREAK_SORT;
     *breaker = (SbBreakerState){.what = what, .memory = memory, .threads = threads};
+    breaker->by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
+                        : (SbSortBy){.prefix = order_of};
     breaker->parts = calloc(threads, sizeof *breaker->parts);
     int32_t status = breaker->parts ? SB_OK : SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < threads && !status; i++)
         status = is_group(breaker)
                      ? sb_groups_open(&breaker->parts[i].groups, what->entry_bytes, memory)
                      : sb_rows_init(&breaker->parts[i].rows, memory, what->entry_bytes);
-    if (status) {
+    bool good = !status && (!spill || !sorts || watch(breaker, spill));
+    if (!good) {
         sb_breaker_close(breaker);
         return nullptr;
     }
@@ -68,6 +86,7 @@ void sb_breaker_close(SbBreakerState *breaker) {
         if (is_group(breaker)) sb_groups_close(&breaker->parts[i].groups);
         else sb_rows_fini(&breaker->parts[i].rows);
     }
+    spill_sort_close(&breaker->sort);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
     free(breaker->runs);
@@ -147,15 +166,9 @@ static int32_t merge_runs(SbBreakerState *breaker, SbParallel *parallel) {
     return status;
 }
 
-static uint64_t order_of(const SbEntry *entry) { return entry->order; }
-
 static int32_t sort_entries(SbBreakerState *breaker, SbParallel *parallel) {
-    const SbBreaker *what = breaker->what;
-    bool sorts = what->kind == SB_BREAK_SORT;
-    const SbSortBy by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
-                              : (SbSortBy){.prefix = order_of};
     close_ranks(breaker);
-    return sb_sort(breaker->entries, breaker->count, &by, breaker->memory, parallel);
+    return sb_sort(breaker->entries, breaker->count, &breaker->by, breaker->memory, parallel);
 }
 
 static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
@@ -192,7 +205,7 @@ static int32_t build_table(SbBreakerState *breaker, SbParallel *parallel) {
 
 // ---- finish ------------------------------------------------------------------------------------
 
-int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
+static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
     int32_t status = is_group(breaker) ? ensure_one(breaker) : SB_OK;
     for (uint32_t i = 0; i < breaker->threads; i++) breaker->room += part_rows(breaker, i)->count;
     if (!is_group(breaker)) breaker->rows_in = breaker->room;
@@ -203,6 +216,67 @@ int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
     if (!status) status = put_in_order(breaker, parallel);
     if (!status && breaker->what->kind == SB_BREAK_JOIN) status = build_table(breaker, parallel);
     return status;
+}
+
+// ---- on disk -----------------------------------------------------------------------------------
+
+static void relieve_part(void *arg, uint32_t part, uint32_t thread) {
+    SbBreakerState *breaker = arg;
+    breaker->sort.parts[part].thread = thread;
+    sb_rows_relieve(&breaker->parts[part].rows);
+}
+
+// All rows go to the runs that are there.
+static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
+    parallel->each(parallel, breaker->threads, relieve_part, breaker);
+    SpillRuns *runs = &breaker->sort.runs;
+    breaker->rows_in = breaker->count = runs->rows;
+    bool good = !runs->spill->failed &&
+                spill_runs_reduce(runs, breaker->what, &breaker->by, parallel);
+    return good ? SB_OK : SB_FAULT_TOO_LARGE;
+}
+
+// As if no attempt had been made to put the rows in order.
+static void forget_entries(SbBreakerState *breaker) {
+    charged_free(breaker, breaker->entries, breaker->room, sizeof *breaker->entries);
+    free(breaker->runs);
+    breaker->entries = nullptr;
+    breaker->runs = nullptr;
+    breaker->room = breaker->count = 0;
+}
+
+int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
+    if (breaker->sort.runs.count > 0) return finish_on_disk(breaker, parallel);
+    for (uint32_t i = 0; i < breaker->threads && breaker->sort.spill; i++)
+        sb_rows_uncover(&breaker->parts[i].rows);
+    int32_t status = finish_in_memory(breaker, parallel);
+    if (status != SB_FAULT_TOO_LARGE || !breaker->sort.spill) return status;
+    forget_entries(breaker);
+    return finish_on_disk(breaker, parallel);
+}
+
+SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
+    return spill_merge_open(&breaker->sort.runs, breaker->what, &breaker->by);
+}
+
+SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
+                        int64_t rows) {
+    SbRows *batch = sb_rows_open(breaker->memory, breaker->what->entry_bytes);
+    Spill *spill = breaker->sort.spill;
+    int64_t held = 0;
+    bool good = batch;
+    for (const SbEntry *entry; good && (entry = spill_merge_first(from, &held));) {
+        // Rows that are there make room for this one when they are done.
+        if (!spill_keep(batch, breaker->what, entry, held)) good = false;
+        else spill_merge_pass(from);
+        if (batch->count == rows || sb_rows_bytes(batch) >= bytes) break;
+    }
+    if (!good && (!batch || batch->count == 0))
+        spill_fail(spill, TROUBLE_MEMORY, "a row of %lld spilled bytes does not fit the memory",
+                   (long long)held + breaker->what->entry_bytes);
+    if (!spill->failed && batch->count > 0) return batch;
+    sb_rows_close(batch);
+    return nullptr;
 }
 
 const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t *count) {

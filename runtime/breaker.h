@@ -3,15 +3,18 @@
 //
 // Life of a breaker: open; while stages run, each thread fills its own part (sb_breaker_part is a
 // task's terminal); finish, once, when all producers are done; then its rows stand in order
-// (sb_breaker_entries) or can be probed (sb_breaker_table); close.
+// (sb_breaker_entries), come in order from disk (sb_breaker_read) or can be probed
+// (sb_breaker_table); close.
 // An edge has no part for a thread: each task gets its own batch (sb_rows_open).
 #ifndef SBC_RUNTIME_BREAKER_H
 #define SBC_RUNTIME_BREAKER_H
 
 #include "runtime/abi.h"
 #include "runtime/memory.h"
+#include "runtime/spill.h"
 
 typedef struct SbBreakerState SbBreakerState;
+typedef struct SpillMerge SpillMerge;
 
 // Runs fn(arg, i, thread) for i = 0..count-1 on all threads and returns when all are done.
 // `thread` < the number that the breaker was opened with; one thread runs one call at a time.
@@ -21,19 +24,28 @@ typedef struct SbParallel {
     uint32_t threads;
 } SbParallel;
 
-// nullptr: over the limit. `what` must outlive the breaker.
-SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory);
+// `spill` is nullptr, or has as many threads: what the memory does not hold goes there. nullptr:
+// over the limit. `what` must outlive the breaker.
+SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemory *memory,
+                                Spill *spill);
 void sb_breaker_close(SbBreakerState *breaker);
 
 // What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread);
 
 // Merges the parts and brings the rows into order. SB_OK, SB_FAULT_TOO_LARGE when the account is
-// exhausted, or a fault of an aggregate's merge.
+// exhausted or spilling failed (spill->failed), or a fault of an aggregate's merge.
 int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel);
 
-// After finish: the rows in output order. A group without keys has exactly one.
+// After finish: the rows in output order. A group without keys has exactly one. nullptr with a
+// count: they are on disk.
 const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t *count);
+// Reads rows that are on disk, in output order. Several readers may, each from the beginning.
+// nullptr: trouble (spill->trouble).
+SpillMerge *sb_breaker_read(const SbBreakerState *breaker);
+// The next rows: about `bytes` of them, at most `rows`. nullptr: there are none, or trouble.
+SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
+                        int64_t rows);
 // After finish of SB_BREAK_JOIN.
 const SbTable *sb_breaker_table(const SbBreakerState *breaker);
 // After finish: rows that came in, and bytes held.

@@ -44,12 +44,14 @@ void stage_sink_left(StageRun *run, uint32_t t) {
         run->sink_left[t] = job->options.first_rows - sink->rows;
 }
 
-// Lets go of the rows of edges that a unit holds.
+// Lets go of the rows of edges, or of those read back from disk, that a unit holds.
 void stage_untake(StageRun *run, const Unit *unit) {
     for (int side = 0; side < 2; side++) {
         const EdgeSlice *slice = &unit->slices[side];
         const EdgeEnd *input = &run->inputs[side];
-        if (slice->batch) edge_untake(&run->job->edges[input->edge], input->at, slice);
+        if (!slice->batch) continue;
+        if (input->edge == SIDE_NONE) batch_release(slice->batch);
+        else edge_untake(&run->job->edges[input->edge], input->at, slice);
     }
 }
 
@@ -63,7 +65,7 @@ static bool open_aside(StageRun *run, SbTaskState *task) {
         uint32_t terminal = stage->terminals[t];
         if (terminal & SB_TERMINAL_SINK || run->outputs[t].edge != SIDE_NONE) continue;
         task->aside[t] = sb_breaker_open(&run->job->what->breakers[terminal], 1,
-                                         &run->job->memory);
+                                         &run->job->memory, nullptr);
         if (!task->aside[t]) return false;
     }
     return task->aside;
@@ -176,11 +178,12 @@ static SbStr hungry_step(const StageRun *run) {
 
 // A fault that is no record: memory, or an aggregate.
 static bool take_failure(StageRun *run, Partition *partition) {
-    const Job *job = run->job;
+    Job *job = run->job;
     const RejectList *rejects = &partition->rejects;
     bool by_record = partition->over || (rejects->count > 0 &&
                                          rejects->items[rejects->count - 1].fails);
     if (partition->status != SB_STAGE_FAULT || by_record) return true;
+    if (spill_trouble(&job->spill, &partition->trouble)) return false;
     SbStr label = hungry_step(run);
     if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
         label = job->what->steps[job->what->sites[partition->failure.site].step].label;
@@ -394,8 +397,11 @@ static void consume(StageRun *run, const Partition *partition) {
         const EdgeSlice *slice = &partition->unit.slices[side];
         if (!slice->batch) continue;
         const EdgeEnd *input = &run->inputs[side];
-        edge_consume(&run->job->edges[input->edge], input->at, slice, partition->end,
-                     partition->releases);
+        if (input->edge != SIDE_NONE)
+            edge_consume(&run->job->edges[input->edge], input->at, slice, partition->end,
+                         partition->releases);
+        else if (partition->releases)
+            batch_release(slice->batch);
     }
 }
 

@@ -464,7 +464,9 @@ static void do_finish(Engine *e, uint32_t breaker, uint32_t thread) {
     e->finishing = SIDE_NONE;
     job->finished[breaker] = true;
     SbStr step = job->what->steps[what->step].label;
-    if (status == SB_FAULT_TOO_LARGE) {
+    if (status != SB_OK && spill_trouble(&job->spill, &job->trouble)) {
+        // It says what happened.
+    } else if (status == SB_FAULT_TOO_LARGE) {
         trouble_set(&job->trouble, TROUBLE_MEMORY,
                     "'%.*s' needs more than the %lld bytes that --memory gives", (int)step.len,
                     step.ptr, (long long)job->memory.limit);

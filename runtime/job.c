@@ -182,6 +182,33 @@ static bool open_sinks(Job *job) {
     return true;
 }
 
+static bool may_spill(const Job *job) {
+    for (uint32_t b = 0; b < job->what->breaker_count; b++)
+        if (job->what->breakers[b].kind == SB_BREAK_SORT) return true;
+    return false;
+}
+
+// Unless the user says it, a partition is so small that those of all threads fit.
+static void set_partition(Job *job, uint32_t threads) {
+    enum : int64_t { BYTES_MAX = 4 << 20, BYTES_MIN = 64 << 10, SHARE = 32 };
+    int64_t *bytes = &job->options.partition;
+    if (*bytes == 0) {
+        *bytes = job->memory.limit / SHARE / threads;
+        if (*bytes > BYTES_MAX) *bytes = BYTES_MAX;
+        if (*bytes < BYTES_MIN) *bytes = BYTES_MIN;
+    }
+    sb_memory_reserve(&job->memory, 2 * *bytes * threads);
+    job->memory.eager = getenv("SBC_TEST_SPILL") != nullptr;
+}
+
+// A folder that the user names is made at once: a mistake in it shows before the job has worked.
+static bool open_spill(Job *job, uint32_t threads) {
+    const char *root = job->options.spill ? job->options.spill : spill_default_root();
+    if (!spill_open(&job->spill, root, threads, &job->memory)) return no_memory(job);
+    bool make = job->options.spill && may_spill(job);
+    return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
+}
+
 static bool open_job(Job *job) {
     Options *options = &job->options;
     int level = sb_cpu_level();
@@ -200,8 +227,11 @@ static bool open_job(Job *job) {
     if (!run_setup(job)) return false;
     count_producers(job);
     uint32_t cpus = options->threads ? options->threads : cpu_count();
-    return slots_open(&job->slots, job->what, options, cpus, &job->trouble) && open_sources(job) &&
-           open_sinks(job) && pool_open(&job->pool, slots_threads(&job->slots), &job->trouble);
+    if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
+    uint32_t threads = slots_threads(&job->slots);
+    set_partition(job, threads);
+    return open_sources(job) && open_sinks(job) && open_spill(job, threads) &&
+           pool_open(&job->pool, threads, &job->trouble);
 }
 
 static void close_job(Job *job) {
@@ -210,6 +240,7 @@ static void close_job(Job *job) {
         edge_close(&job->edges[b]);
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
     }
+    spill_close(&job->spill);
     for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
         source_close(&job->sources[s]);
     for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++)

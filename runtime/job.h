@@ -32,6 +32,7 @@ typedef struct Job {
     SbSetup      setup;
     SbMemory     memory;
     Slots        slots;          // The engine's lock guards what is used.
+    Spill        spill;
     Pool         pool;
     Source      *sources;
     Sink        *sinks;          // One more than the program has: the last is for the rejects.

@@ -6,9 +6,19 @@
 #include <sys/mman.h>
 
 void sb_memory_open(SbMemory *memory, int64_t limit) {
+    enum : int64_t { BLOCKS = 256, BLOCK_MIN = 16 * 1024, BLOCK_HUGE = 2 * 1024 * 1024 };
     memory->limit = limit;
+    memory->short_at = limit / 4 * 3;
+    memory->block_max = BLOCK_HUGE;
+    while (memory->block_max > BLOCK_MIN && memory->block_max * BLOCKS > limit)
+        memory->block_max /= 2;
     atomic_init(&memory->used, 0);
     atomic_init(&memory->peak, 0);
+}
+
+void sb_memory_reserve(SbMemory *memory, int64_t bytes) {
+    memory->short_at -= bytes;
+    if (memory->short_at < memory->limit / 2) memory->short_at = memory->limit / 2;
 }
 
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {

@@ -6,6 +6,10 @@
 
 typedef struct SbMemory {
     int64_t          limit;          // Bytes.
+    int64_t          short_at;       // When as many are used, breakers begin to spill. What is left
+                                     // is for rows on their way, and for reading back what spilled.
+    int64_t          block_max;      // Of slabs: small where the limit is.
+    bool             eager;          // Breakers spill every few rows: for tests.
     _Atomic int64_t  used, peak;
 } SbMemory;
 
@@ -14,6 +18,13 @@ void sb_memory_open(SbMemory *memory, int64_t limit);
 // Takes `bytes` from the account. False, and nothing taken, when they are not there.
 bool sb_memory_charge(SbMemory *memory, int64_t bytes);
 void sb_memory_release(SbMemory *memory, int64_t bytes);
+
+// Breakers leave `bytes` more to others: at most half of the memory in all.
+void sb_memory_reserve(SbMemory *memory, int64_t bytes);
+
+static inline bool sb_memory_is_short(const SbMemory *memory) {
+    return memory->used > memory->short_at || memory->eager;
+}
 
 // `bytes` of zeroes, charged, for long arrays: huge pages where there can be some, since such
 // arrays are touched in random order and each small page would be a fault. nullptr: over the limit,

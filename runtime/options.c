@@ -201,6 +201,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_LICENSES: return options->licenses = true;
     case OPTION_OVERWRITE: return options->overwrite = true;
     case OPTION_CONFIG: return options->config = value, true;
+    case OPTION_SPILL: return options->spill = value, true;
     case OPTION_REJECTS: return options->rejects = value, true;
     case OPTION_REJECT_LIMIT: return set_reject_limit(options, value, trouble);
     case OPTION_RESOURCE: return add_supply(options, value, trouble);
@@ -276,7 +277,6 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
 
 bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble) {
     *options = (Options){
-        .partition = 4 << 20,
         .first_rows = INT64_MAX,
         .reject_rows = -1,
         .reject_share = -1,

@@ -39,7 +39,8 @@ typedef struct Options {
     Supply       supplies[SUPPLIES_MAX];
     uint32_t     supply_count;
     int64_t      memory;        // 0: not given.
-    int64_t      partition;
+    const char  *spill;         // nullptr: not given.
+    int64_t      partition;     // 0: not given.
     int64_t      first_rows;    // INT64_MAX: all.
     bool         overwrite;
     bool         help, params, plan, licenses;

@@ -293,9 +293,14 @@ static bool has_input(const Engine *e, const StageRun *run) {
     return true;
 }
 
-// May the stage make more than its lowest unit? A running task counts as a partition.
+// May the stage make more than its lowest unit? A running task counts as a partition; one that
+// reads text holds that of its unit, and maybe as much again for the row at its end, from when the
+// unit is taken until it is offered.
 static bool has_room(const Engine *e, const StageRun *run) {
-    return run->bytes + run->running * run->setup.partition_bytes < e->stage_bytes;
+    int64_t partition = run->setup.partition_bytes, bytes = run->bytes + run->running * partition;
+    if (run->stage->input == SB_INPUT_TEXT)
+        bytes += (int64_t)(run->launched - run->offered) * 2 * partition;
+    return bytes < e->stage_bytes;
 }
 
 // Does the stage fill groups? The first row of a group on a thread is the first that the thread

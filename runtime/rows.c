@@ -11,6 +11,7 @@ int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes) {
     sb_slab_open(&rows->state->entries, memory);
     sb_slab_open(&rows->state->texts, memory);
     rows->state->entry_bytes = entry_bytes;
+    rows->state->row = -1;
     return SB_OK;
 }
 
@@ -18,6 +19,7 @@ void sb_rows_fini(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     if (!state) return;
     sb_memory_release(state->entries.memory, state->order_bytes);
+    sb_rows_uncover(rows);
     sb_slab_close(&state->entries);
     sb_slab_close(&state->texts);
     free(state->blocks);
@@ -44,6 +46,90 @@ int64_t sb_rows_bytes(const SbRows *rows) {
     return state->entries.bytes + state->texts.bytes + state->order_bytes;
 }
 
+// ---- relief -------------------------------------------------------------------------------------
+
+static SbMemory *memory_of(const SbRows *rows) { return rows->state->entries.memory; }
+
+void sb_rows_uncover(SbRows *rows) {
+    sb_memory_release(memory_of(rows), rows->state->covered);
+    rows->state->covered = 0;
+}
+
+// Lets go of all rows but the one that is being put together, if there is one: its entry is the
+// last that was taken.
+static void let_go(SbRows *rows, bool in_row) {
+    struct SbRowsState *state = rows->state;
+    rows->count = 0;
+    state->row = in_row ? 0 : -1;
+    if (!in_row) {
+        sb_slab_close(&state->entries);
+        sb_slab_close(&state->texts);
+        state->block_count = 0;
+        rows->at = rows->end = nullptr;
+        sb_rows_uncover(rows);
+        return;
+    }
+    char *row = rows->at - state->entry_bytes;
+    sb_slab_drop_before(&state->entries, state->entries.blocks);
+    if (state->row_texts) sb_slab_drop_before(&state->texts, state->row_texts);
+    state->blocks[0] = (RowBlock){row, (rows->end - row) / state->entry_bytes};
+    state->block_count = 1;
+    int64_t covered = state->blocks[0].count * state->relief->cover;
+    sb_memory_release(memory_of(rows), state->covered - covered);
+    state->covered = covered;
+}
+
+static bool relieve(SbRows *rows, bool in_row) {
+    bool good = rows->state->relief->write(rows->state->relief, rows);
+    let_go(rows, in_row);
+    return good;
+}
+
+bool sb_rows_relieve(SbRows *rows) { return rows->count == 0 || relieve(rows, false); }
+
+// Before more memory is taken. False: what was to be written could not be.
+static bool relieve_if_short(SbRows *rows, bool in_row) {
+    const RowsRelief *relief = rows->state->relief;
+    if (!relief || rows->count == 0 || !sb_memory_is_short(memory_of(rows)) ||
+        (sb_rows_bytes(rows) < relief->bytes_min && !memory_of(rows)->eager)) {
+        return true;
+    }
+    return relieve(rows, in_row);
+}
+
+// When memory was refused. True: there is more now.
+static bool relieve_if_any(SbRows *rows, bool in_row) {
+    return rows->state->relief && rows->count > 0 && relieve(rows, in_row);
+}
+
+// A row's first text or value.
+static void note_row(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    if (state->row == rows->count) return;
+    state->row = rows->count;
+    state->row_texts = state->texts.blocks;
+}
+
+// ---- taking memory ------------------------------------------------------------------------------
+
+// A block of entries, with what it takes to write them.
+static bool grow(SbRows *rows, int64_t entry_bytes) {
+    enum { EAGER_ROWS = 3 };
+    struct SbRowsState *state = rows->state;
+    if (!sb_slab_grow(&state->entries, entry_bytes)) return false;
+    int64_t fit = (state->entries.end - state->entries.at) / entry_bytes;
+    if (state->relief && memory_of(rows)->eager && fit > EAGER_ROWS) fit = EAGER_ROWS;
+    int64_t cover = state->relief ? fit * state->relief->cover : 0;
+    if (!sb_memory_charge(memory_of(rows), cover)) {
+        sb_slab_drop_newest(&state->entries);
+        return false;
+    }
+    state->covered += cover;
+    state->blocks[state->block_count++] = (RowBlock){state->entries.at, fit};
+    rows->end = state->entries.at + fit * entry_bytes;
+    return true;
+}
+
 // Generated code takes entries from [at, end); here the next block begins.
 SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
     (void)task;
@@ -55,24 +141,32 @@ SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
         state->blocks = moved;
         state->blocks_max = max;
     }
-    if (!sb_slab_grow(&state->entries, entry_bytes)) return nullptr;
-    int64_t fit = (state->entries.end - state->entries.at) / entry_bytes;
-    state->blocks[state->block_count++] = (RowBlock){state->entries.at, fit};
+    if (!relieve_if_short(rows, false)) return nullptr;
+    if (!grow(rows, entry_bytes) && !(relieve_if_any(rows, false) && grow(rows, entry_bytes)))
+        return nullptr;
     rows->at = state->entries.at + entry_bytes;
-    rows->end = state->entries.at + fit * entry_bytes;
     return (SbEntry *)(void *)state->entries.at;
 }
 
 const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len) {
     (void)task;
-    char *copy = sb_slab_text(&rows->state->texts, len);
+    SbSlab *texts = &rows->state->texts;
+    note_row(rows);
+    if (len >= texts->end - texts->at && !relieve_if_short(rows, true)) return nullptr;
+    char *copy = sb_slab_text(texts, len);
+    if (!copy && relieve_if_any(rows, true)) copy = sb_slab_text(texts, len);
     if (copy && len) memcpy(copy, ptr, (size_t)len);
     return copy;
 }
 
 int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *value) {
     (void)task;
-    return sb_slab_nested(&rows->state->texts, type, value);
+    SbSlab *texts = &rows->state->texts;
+    note_row(rows);
+    if (!relieve_if_short(rows, true)) return SB_FAULT_TOO_LARGE;
+    int32_t status = sb_slab_nested(texts, type, value);
+    // What of the value was copied lies among the row's texts and can be copied once more.
+    return status && relieve_if_any(rows, true) ? sb_slab_nested(texts, type, value) : status;
 }
 
 bool sb_rows_next_span(const SbRows *rows, RowSpan *span) {

@@ -10,6 +10,14 @@ typedef struct RowBlock {
     int64_t count;   // Entries in it once it is full.
 } RowBlock;
 
+// Where rows go when the memory grows short.
+typedef struct RowsRelief {
+    // Writes all rows elsewhere; false: that failed. They are let go then.
+    bool  (*write)(struct RowsRelief *self, SbRows *rows);
+    int64_t bytes_min;       // Fewer are not worth it, unless nothing else helps.
+    int64_t cover;           // Charged with each entry: what `write` takes for it.
+} RowsRelief;
+
 struct SbRowsState {
     SbSlab    entries, texts;
     int64_t   entry_bytes;   // A multiple of 16.
@@ -17,10 +25,19 @@ struct SbRowsState {
     int64_t   block_count, blocks_max;
     const SbEntry **order;   // Made by sb_rows_entries.
     int64_t   order_bytes;   // Charged for it.
+    RowsRelief *relief;      // nullptr: all rows stay.
+    int64_t   covered;       // Charged for relief->cover.
+    int64_t   row;           // The number of the row that is being put together, whose texts lie...
+    struct SbSlabBlock *row_texts;  // ...in this block and in newer ones; nullptr: in any.
 };
 
 int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes);
 void    sb_rows_fini(SbRows *rows);
+
+// Writes all rows and lets them go; between rows only. True where there are none.
+bool sb_rows_relieve(SbRows *rows);
+// Gives up what is charged for writing them.
+void sb_rows_uncover(SbRows *rows);
 
 // A new entry, not zeroed. nullptr: over the limit. What generated code does inline.
 static inline SbEntry *sb_rows_add(SbRows *rows) {

@@ -20,7 +20,7 @@ void sb_slab_open(SbSlab *slab, SbMemory *memory) { *slab = (SbSlab){.memory = m
 
 bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_MIN;
-    if (size > BLOCK_BYTES_HUGE) size = BLOCK_BYTES_HUGE;
+    if (size > slab->memory->block_max) size = slab->memory->block_max;
     int64_t least = bytes + (int64_t)sizeof(SbSlabBlock) + SB_SLACK;
     if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
     if (!sb_memory_charge(slab->memory, size)) return false;
@@ -40,13 +40,34 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     return true;
 }
 
-void sb_slab_close(SbSlab *slab) {
-    for (SbSlabBlock *block = slab->blocks, *next; block; block = next) {
+// The block and those older than it.
+static void free_blocks(SbSlab *slab, SbSlabBlock *block) {
+    int64_t bytes = 0;
+    for (SbSlabBlock *next; block; block = next) {
         next = block->next;
+        bytes += block->bytes;
         free(block);
     }
-    sb_memory_release(slab->memory, slab->bytes);
+    slab->bytes -= bytes;
+    sb_memory_release(slab->memory, bytes);
+}
+
+void sb_slab_close(SbSlab *slab) {
+    free_blocks(slab, slab->blocks);
     *slab = (SbSlab){.memory = slab->memory};
+}
+
+void sb_slab_drop_newest(SbSlab *slab) {
+    SbSlabBlock *block = slab->blocks;
+    slab->blocks = block->next;
+    slab->at = slab->end = nullptr;
+    block->next = nullptr;
+    free_blocks(slab, block);
+}
+
+void sb_slab_drop_before(SbSlab *slab, SbSlabBlock *block) {
+    free_blocks(slab, block->next);
+    block->next = nullptr;
 }
 
 void sb_slab_join(SbSlab *slab, SbSlab *from) {

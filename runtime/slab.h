@@ -16,8 +16,8 @@ typedef struct SbSlab {
 void sb_slab_open(SbSlab *slab, SbMemory *memory);
 void sb_slab_close(SbSlab *slab);
 
-// Begins a new block with room for at least `bytes`; blocks grow from 64 KiB to 2 MiB (huge
-// pages). False: the account does not hold it.
+// Begins a new block with room for at least `bytes`; blocks grow from 4 KiB to 2 MiB (huge pages),
+// or less where the limit is low. False: the account does not hold it.
 bool sb_slab_grow(SbSlab *slab, int64_t bytes);
 
 // `bytes` of text, not zeroed, with SB_SLACK readable bytes behind. nullptr: over the limit.
@@ -35,6 +35,11 @@ static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
     if (slab->at > slab->end) slab->at = slab->end;
     return sb_slab_text(slab, (bytes + 15) & ~INT64_C(15));
 }
+
+// Gives back the newest block, of which nothing was taken.
+void sb_slab_drop_newest(SbSlab *slab);
+// Gives back the blocks that are older than `block`, one of the slab's.
+void sb_slab_drop_before(SbSlab *slab, struct SbSlabBlock *block);
 
 // Copies into the slab what a nested value (of memory layout, at `value`) points to. A status.
 int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *value);

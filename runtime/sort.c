@@ -14,22 +14,17 @@ enum {
     INSERTION_MAX = 16,
 };
 
-typedef struct SortItem {
-    uint64_t       key;
-    const SbEntry *entry;
-} SortItem;
-
 typedef struct Sort {
     const SbEntry **entries;
-    SortItem       *items;                // By bucket.
+    SbSortItem       *items;                // By bucket.
     uint8_t        *bucket_of;            // By entry.
     int64_t         count, charged;
     const SbSortBy *by;
     uint32_t        chunks;
-    SortItem        splitters[BUCKETS];   // BUCKETS - 1 of them, ascending.
+    SbSortItem        splitters[BUCKETS];   // BUCKETS - 1 of them, ascending.
     int64_t       (*starts)[BUCKETS];     // [chunk][bucket]: where its items go.
     int64_t         bounds[BUCKETS + 1];
-    SortItem       *spares;               // For each thread room for the largest bucket.
+    SbSortItem       *spares;               // For each thread room for the largest bucket.
     int64_t         spare_items;
 } Sort;
 
@@ -46,13 +41,17 @@ static bool less_tie(const SbEntry *a, const SbEntry *b, const SbSortBy *by) {
     return order ? order < 0 : a->order < b->order;
 }
 
-static inline bool less(const SortItem *a, const SortItem *b, const SbSortBy *by) {
+static inline bool less(const SbSortItem *a, const SbSortItem *b, const SbSortBy *by) {
     return a->key != b->key ? a->key < b->key : less_tie(a->entry, b->entry, by);
 }
 
-static void insertion_sort(SortItem *items, int64_t count, const SbSortBy *by) {
+bool sb_sort_less(const SbSortItem *a, const SbSortItem *b, const SbSortBy *by) {
+    return less(a, b, by);
+}
+
+static void insertion_sort(SbSortItem *items, int64_t count, const SbSortBy *by) {
     for (int64_t i = 1; i < count; i++) {
-        SortItem item = items[i];
+        SbSortItem item = items[i];
         int64_t j = i;
         for (; j > 0 && less(&item, &items[j - 1], by); j--) items[j] = items[j - 1];
         items[j] = item;
@@ -60,10 +59,10 @@ static void insertion_sort(SortItem *items, int64_t count, const SbSortBy *by) {
 }
 
 // Sorts `items` through `spare`, bottom up.
-static void merge_sort(SortItem *items, SortItem *spare, int64_t count, const SbSortBy *by) {
+static void merge_sort(SbSortItem *items, SbSortItem *spare, int64_t count, const SbSortBy *by) {
     for (int64_t i = 0; i < count; i += INSERTION_MAX)
         insertion_sort(items + i, count - i < INSERTION_MAX ? count - i : INSERTION_MAX, by);
-    SortItem *from = items, *to = spare;
+    SbSortItem *from = items, *to = spare;
     for (int64_t width = INSERTION_MAX; width < count; width *= 2) {
         for (int64_t start = 0; start < count; start += 2 * width) {
             int64_t middle = start + width < count ? start + width : count;
@@ -73,7 +72,7 @@ static void merge_sort(SortItem *items, SortItem *spare, int64_t count, const Sb
                 to[out] = b >= end || (a < middle && !less(&from[b], &from[a], by)) ? from[a++]
                                                                                      : from[b++];
         }
-        SortItem *swap = from;
+        SbSortItem *swap = from;
         from = to;
         to = swap;
     }
@@ -81,12 +80,12 @@ static void merge_sort(SortItem *items, SortItem *spare, int64_t count, const Sb
 }
 
 // Least significant byte first; bytes that all keys share are skipped.
-static void radix_sort(SortItem *items, SortItem *spare, int64_t count) {
+static void radix_sort(SbSortItem *items, SbSortItem *spare, int64_t count) {
     static const int DIGITS = 8;
     int64_t counts[8][256] = {0};
     for (int64_t i = 0; i < count; i++)
         for (int d = 0; d < DIGITS; d++) counts[d][items[i].key >> (8 * d) & 255]++;
-    SortItem *from = items, *to = spare;
+    SbSortItem *from = items, *to = spare;
     for (int d = 0; d < DIGITS; d++) {
         if (counts[d][from[0].key >> (8 * d) & 255] == count) continue;
         int64_t at = 0;
@@ -96,7 +95,7 @@ static void radix_sort(SortItem *items, SortItem *spare, int64_t count) {
             at += here;
         }
         for (int64_t i = 0; i < count; i++) to[counts[d][from[i].key >> (8 * d) & 255]++] = from[i];
-        SortItem *swap = from;
+        SbSortItem *swap = from;
         from = to;
         to = swap;
     }
@@ -104,7 +103,7 @@ static void radix_sort(SortItem *items, SortItem *spare, int64_t count) {
 }
 
 // `more`: runs of equal keys are sorted by the bits that follow.
-static void sort_items(SortItem *items, SortItem *spare, int64_t count, const SbSortBy *by,
+static void sort_items(SbSortItem *items, SbSortItem *spare, int64_t count, const SbSortBy *by,
                        bool more) {
     if (count < RADIX_MIN) {
         merge_sort(items, spare, count, by);
@@ -123,8 +122,8 @@ static void sort_items(SortItem *items, SortItem *spare, int64_t count, const Sb
     }
 }
 
-static void sort_entries(const SbEntry **entries, SortItem *items, SortItem *spare, int64_t count,
-                         const SbSortBy *by) {
+static void sort_entries(const SbEntry **entries, SbSortItem *items, SbSortItem *spare,
+                         int64_t count, const SbSortBy *by) {
     sort_items(items, spare, count, by, by->prefix_more != nullptr);
     for (int64_t i = 0; i < count; i++) entries[i] = items[i].entry;
 }
@@ -137,7 +136,7 @@ static void chunk_bounds(const Sort *sort, uint32_t chunk, int64_t *begin, int64
 }
 
 // Splitters that are not greater.
-static uint32_t bucket_of(const Sort *sort, const SortItem *item) {
+static uint32_t bucket_of(const Sort *sort, const SbSortItem *item) {
     uint32_t at = 0;
     for (uint32_t step = BUCKETS / 2; step; step /= 2)
         at += sort->splitters[at + step - 1].key < item->key ? step : 0;
@@ -154,7 +153,7 @@ static void count_chunk(void *arg, uint32_t chunk, uint32_t thread) {
     int64_t begin, end;
     chunk_bounds(sort, chunk, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
-        SortItem item = {key_of(sort->entries[i], sort->by), sort->entries[i]};
+        SbSortItem item = {key_of(sort->entries[i], sort->by), sort->entries[i]};
         uint32_t bucket = bucket_of(sort, &item);
         sort->bucket_of[i] = (uint8_t)bucket;
         sort->starts[chunk][bucket]++;
@@ -167,7 +166,7 @@ static void place_chunk(void *arg, uint32_t chunk, uint32_t thread) {
     int64_t begin, end;
     chunk_bounds(sort, chunk, &begin, &end);
     for (int64_t i = begin; i < end; i++) {
-        SortItem item = {key_of(sort->entries[i], sort->by), sort->entries[i]};
+        SbSortItem item = {key_of(sort->entries[i], sort->by), sort->entries[i]};
         sort->items[sort->starts[chunk][sort->bucket_of[i]]++] = item;
     }
 }
@@ -180,10 +179,10 @@ static void sort_bucket(void *arg, uint32_t bucket, uint32_t thread) {
 }
 
 static void choose_splitters(Sort *sort) {
-    SortItem samples[SAMPLES], spare[SAMPLES];
+    SbSortItem samples[SAMPLES], spare[SAMPLES];
     for (int64_t i = 0; i < SAMPLES; i++) {
         const SbEntry *entry = sort->entries[sort->count / SAMPLES * i];
-        samples[i] = (SortItem){key_of(entry, sort->by), entry};
+        samples[i] = (SbSortItem){key_of(entry, sort->by), entry};
     }
     merge_sort(samples, spare, SAMPLES, sort->by);
     for (uint32_t b = 0; b + 1 < BUCKETS; b++)
@@ -229,13 +228,17 @@ static bool sort_parallel(Sort *sort, SbMemory *memory, SbParallel *parallel) {
     return true;
 }
 
+void sb_sort_serial(const SbEntry **entries, SbSortItem *room, int64_t count,
+                    const SbSortBy *by) {
+    for (int64_t i = 0; i < count; i++)
+        room[i] = (SbSortItem){key_of(entries[i], by), entries[i]};
+    sort_entries(entries, room, room + count, count, by);
+}
+
 static bool sort_serial(Sort *sort, SbMemory *memory) {
     sort->items = charged_alloc(sort, memory, sort->count * 2 + 1, sizeof *sort->items);
-    if (!sort->items) return false;
-    for (int64_t i = 0; i < sort->count; i++)
-        sort->items[i] = (SortItem){key_of(sort->entries[i], sort->by), sort->entries[i]};
-    sort_entries(sort->entries, sort->items, sort->items + sort->count, sort->count, sort->by);
-    return true;
+    if (sort->items) sb_sort_serial(sort->entries, sort->items, sort->count, sort->by);
+    return sort->items;
 }
 
 int32_t sb_sort(const SbEntry **entries, int64_t count, const SbSortBy *by, SbMemory *memory,

@@ -12,6 +12,16 @@ typedef struct SbSortBy {
     int32_t (*compare)(const SbEntry *a, const SbEntry *b);
 } SbSortBy;
 
+typedef struct SbSortItem {
+    uint64_t       key;    // The entry's prefix.
+    const SbEntry *entry;
+} SbSortItem;
+
+bool sb_sort_less(const SbSortItem *a, const SbSortItem *b, const SbSortBy *by);
+
+// Sorts on the calling thread; `room` is for twice as many items.
+void sb_sort_serial(const SbEntry **entries, SbSortItem *room, int64_t count, const SbSortBy *by);
+
 // SB_OK, or SB_FAULT_TOO_LARGE when the account does not hold what it needs: 17 bytes an entry and
 // a little.
 int32_t sb_sort(const SbEntry **entries, int64_t count, const SbSortBy *by, SbMemory *memory,

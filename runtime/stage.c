@@ -68,10 +68,15 @@ static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
     if (run->inputs[0].edge != SIDE_NONE) return true;
-    units->entries = sb_breaker_entries(job->breakers[stage->input_index], &units->entry_count);
+    const SbBreakerState *breaker = job->breakers[stage->input_index];
+    units->entries = sb_breaker_entries(breaker, &units->entry_count);
+    if (!units->entries && units->entry_count > 0) {
+        units->breaker = breaker;
+        return true;
+    }
     if (stage->input == SB_INPUT_UNMATCHED)
         return find_unmatched(run, &job->what->breakers[stage->input_index], units, trouble);
-    return units->entries || units->entry_count == 0 || no_memory(run, trouble);
+    return true;
 }
 
 bool stage_open_breakers(StageRun *run) {
@@ -82,7 +87,8 @@ bool stage_open_breakers(StageRun *run) {
         if (terminal & SB_TERMINAL_SINK || job->breakers[terminal]) continue;
         const SbBreaker *what = &job->what->breakers[terminal];
         if (what->kind == SB_BREAK_EDGE) continue;
-        job->breakers[terminal] = sb_breaker_open(what, job->pool.parallel.threads, &job->memory);
+        job->breakers[terminal] = sb_breaker_open(what, job->pool.parallel.threads, &job->memory,
+                                                  &job->spill);
         if (!job->breakers[terminal]) {
             return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for '%.*s'",
                                (int)job->what->steps[what->step].label.len,
@@ -90,6 +96,14 @@ bool stage_open_breakers(StageRun *run) {
         }
     }
     return true;
+}
+
+// Of rows that are read back for a unit: as many that all threads have enough to do, and no more of
+// the memory than policy.c lets a stage hold.
+static int64_t batch_bytes(const Job *job) {
+    int64_t share = job->memory.limit / (job->what->stage_count + 1);
+    int64_t bytes = share / (UNITS_A_THREAD * job->pool.parallel.threads);
+    return bytes < job->options.partition ? bytes : job->options.partition;
 }
 
 bool stage_open(StageRun *run, Trouble *trouble) {
@@ -108,7 +122,8 @@ bool stage_open(StageRun *run, Trouble *trouble) {
         .wants_rows = job->limits.share >= 0, .units = &run->units,
     };
     UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
-                        .cancel = &job->cancel};
+                        .cancel = &job->cancel, .spill = &job->spill,
+                        .batch_bytes = batch_bytes(job)};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
         run->source_row = (SbType){.kind = SB_STRUCT, .fields = run->setup.source->columns,

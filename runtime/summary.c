@@ -226,9 +226,11 @@ static void add_table(Text *text, const Table *table) {
 static void print_json(const Job *job, const Table *tables, bool done, FILE *file) {
     double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
     Text text = {0};
-    sb_text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld",
+    sb_text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
+                   "\"spilled\":%lld,\"spilled_on_disk\":%lld",
                    done ? "true" : "false", seconds, job->pool.parallel.threads,
-                   (long long)job->memory.peak);
+                   (long long)job->memory.peak, (long long)job->spill.bytes_raw,
+                   (long long)job->spill.bytes_written);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(&text, &tables[t]);
     sb_text_str(&text, "}\n");
     fwrite(text.ptr, 1, (size_t)text.len, file);
@@ -247,8 +249,13 @@ void job_summary_print(const Job *job, bool done, FILE *file) {
     }
     if (job->options.stats == STATS_TEXT) {
         double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
-        fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB\n", seconds,
+        fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB", seconds,
                 job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
+        if (job->spill.bytes_raw > 0)
+            fprintf(file, ", spilled %.1f MiB as %.1f MiB",
+                    (double)job->spill.bytes_raw / (1 << 20),
+                    (double)job->spill.bytes_written / (1 << 20));
+        fputc('\n', file);
     }
     for (int t = 0; t < SUMMARY_TABLES; t++) free(tables[t].rows);
 }

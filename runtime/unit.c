@@ -1,6 +1,7 @@
 #include "runtime/unit.h"
 
 #include "runtime/feed.h"
+#include "runtime/spill_merge.h"
 #include "stdlib/lines.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
 
 void units_close(Units *units) {
     stream_close(units->stream);
+    spill_merge_close(units->spilled);
     unit_buffer_close(&units->carry);
     pthread_cond_destroy(&units->resolved);
     pthread_mutex_destroy(&units->lock);
@@ -277,6 +279,27 @@ static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows)
     return UNIT_TAKEN;
 }
 
+// The next rows of a breaker that are on disk.
+static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
+    const SbBreakerState *breaker = units->what.breaker;
+    if (!units->spilled) units->spilled = sb_breaker_read(breaker);
+    SbRows *rows = nullptr;
+    if (units->spilled)
+        rows = sb_breaker_next(breaker, units->spilled, units->what.batch_bytes, ROWS_A_UNIT);
+    if (spill_trouble(units->what.spill, trouble)) return UNIT_TROUBLE;
+    if (!rows) return UNIT_NONE;
+    Batch *batch = batch_open(rows);
+    if (!batch) {
+        sb_rows_close(rows);
+        trouble_set(trouble, TROUBLE_MEMORY, "no memory for spilled rows");
+        return UNIT_TROUBLE;
+    }
+    unit->entries = batch->entries;
+    unit->end = batch->count;
+    unit->slices[0] = (EdgeSlice){batch, batch->entries, 0, 0, batch->count};
+    return UNIT_TAKEN;
+}
+
 static UnitTake take_files(Units *units, Unit *unit) {
     const Source *source = units->what.source;
     if (units->file >= source->file_count) return UNIT_NONE;
@@ -313,7 +336,9 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
     case SB_INPUT_TEXT: taken = take_text(units, unit, buffer, trouble); break;
     case SB_INPUT_ROWS:
     case SB_INPUT_UNMATCHED:
-        taken = take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
+        taken = units->what.breaker
+                    ? take_spilled(units, unit, trouble)
+                    : take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
         break;
     case SB_INPUT_RANGE: taken = take_rows(units, unit, source->range_count, NUMBERS_A_UNIT); break;
     case SB_INPUT_RECORDS:

@@ -2,7 +2,8 @@
 //
 //   plain text    range k of a file, [k U, (k+1) U): the rows that start in it
 //   streams       the same ranges, cut by the one reader
-//   rows          a run of a breaker's rows, of a range's numbers, of inline rows
+//   rows          a run of a breaker's rows, of a range's numbers, of inline rows; of a breaker
+//                 whose rows are on disk, a batch that is read back
 //   edges         what is left of a batch; of a zip, of two
 //   files         a few whole files
 //
@@ -51,8 +52,8 @@ typedef struct Unit {
     LongRow  long_row;
     const SbEntry *const *entries;
     const SbEntry *const *right;  // Zip: of the right side, by the same numbers.
-    EdgeSlice slices[2];          // Of edges, left and right, held as long as the unit; else no
-                                  // batch.
+    EdgeSlice slices[2];          // Of edges, left and right, or of rows read back from disk; held
+                                  // as long as the unit. Else no batch.
 } Unit;
 
 typedef struct UnitsSetup {
@@ -60,6 +61,9 @@ typedef struct UnitsSetup {
     uint8_t  input;         // SbInputKind
     const SbEntry *const *entries;
     int64_t  entry_count;
+    const SbBreakerState *breaker;  // Whose rows are on disk; else nullptr.
+    Spill   *spill;
+    int64_t  batch_bytes;   // Of rows that are read back for a unit, about.
     SbMemory *memory;
     _Atomic int *cancel;    // The job's.
 } UnitsSetup;
@@ -70,6 +74,7 @@ typedef struct Units {
     uint32_t    file;
     int64_t     next;             // Byte or row where the next unit begins.
     uint64_t    ordinal;
+    SpillMerge *spilled;          // Rows come from disk; nullptr before the first.
     Stream     *stream;
     UnitBuffer  carry;            // Bytes read from the stream behind the last unit.
     int64_t     carry_len, carry_offset, carry_lines;

@@ -77,7 +77,8 @@ compile group <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | group by a { n = count(), s = sum(x) } | write csv("out.csv")
 END
 compile sort <<'END'
-read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a desc | write csv("out.csv")
+param out: str = "out.csv"
+read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a desc | write csv(out)
 END
 compile join <<'END'
 let rows = read csv("in.csv") as { a: i64, b: str, x: f64? }
@@ -288,7 +289,7 @@ if begin truncated; then
 fi
 if begin memory; then
     numbers 200000 >in.csv
-    for what in group sort join; do
+    for what in group join; do
         gives 3 ../$what --memory=6MiB --threads=1 --partition=256KiB
         says "error[SB8019]: '$what "
         says "6291456 bytes that --memory gives"
@@ -299,6 +300,85 @@ if begin memory; then
         rm -f out.csv
     done
     only_files "./in.csv "
+    end
+fi
+if begin spill; then
+    numbers 200000 >in.csv
+    gives 0 ../sort --out=whole.csv --threads=2
+    for options in "--memory=1MiB --threads=1" "--memory=4MiB --threads=4" "--memory=3MiB --threads=2 --partition=16KiB"; do
+        mkdir disk
+        gives 0 ../sort --spill=disk $options --stats
+        says ", spilled "
+        cmp -s whole.csv out.csv || wrong "out.csv differs with $options"
+        rmdir disk || wrong "something is left in disk/"
+        rm out.csv
+    done
+    gives 0 env TMPDIR="$PWD" ../sort --memory=2MiB
+    only_files "./in.csv ./out.csv ./whole.csv "
+    end
+fi
+if begin spill_folder; then
+    numbers 200000 >in.csv
+    gives 2 ../sort --spill=missing
+    says "error[SB8028]: cannot make a folder in 'missing': No such file"
+    says "fix: give a folder that can be written: --spill=DIR"
+    gives 2 ../sort --spill=in.csv
+    says "error[SB8028]: cannot make a folder in 'in.csv': Not a directory"
+    gives 2 env TMPDIR=/no/such/folder ../sort --memory=2MiB
+    says "error[SB8028]: cannot make a folder in '/no/such/folder'"
+    gives 0 env TMPDIR=/no/such/folder ../sort
+    only_files "./in.csv ./out.csv "
+    rm out.csv
+    # What a killed job left goes when the next one spills there; a folder that is locked stays.
+    mkdir -p disk/sbc-spill-killed disk/sbc-spill-locked
+    echo old >disk/sbc-spill-killed/0
+    gives 0 flock disk/sbc-spill-locked ../sort --spill=disk --memory=2MiB
+    [ "$(ls disk)" = sbc-spill-locked ] || wrong "disk/ holds $(ls disk)"
+    gives 0 ../sort --spill=disk --memory=2MiB --overwrite
+    [ -z "$(ls disk)" ] || wrong "disk/ holds $(ls disk)"
+    end
+fi
+if begin spill_read_only; then
+    mkdir shut
+    if mount -t tmpfs -o ro none shut 2>"$work/err"; then
+        mounted=$PWD/shut
+        numbers 10 >in.csv
+        gives 2 ../sort --spill=shut
+        says "error[SB8028]: cannot make a folder in 'shut': Read-only file system"
+        umount "$mounted"
+        mounted=
+        only_files "./in.csv "
+        end
+    else
+        skip "a tmpfs needs the right to mount"
+    fi
+fi
+if begin spill_full_disk; then
+    mkdir small
+    if mount -t tmpfs -o size=256k none small 2>"$work/err"; then
+        mounted=$PWD/small
+        numbers 200000 >in.csv
+        for threads in 1 4; do
+            gives 3 ../sort --spill=small --memory=2MiB --threads=$threads
+            says "error[SB8029]: cannot write 'small/sbc-spill-"
+            says "No space left on device"
+            says "fix: free disk space, or give another folder: --spill=DIR"
+            [ -z "$(ls small)" ] || wrong "small/ holds $(ls small)"
+        done
+        umount "$mounted"
+        mounted=
+        only_files "./in.csv "
+        end
+    else
+        skip "a tmpfs needs the right to mount"
+    fi
+fi
+if begin spill_long_rows; then
+    awk 'BEGIN { print "a,b,x"; for (i = 0; i < 20; i++) { printf "%d,", i * 7 % 20; for (j = 0; j < 100000; j++) printf "%060d%040d", i, j; print ",1.5" } }' >in.csv
+    gives 0 ../sort --out=whole.csv
+    gives 0 ../sort --memory=128MiB --threads=2 --stats
+    says ", spilled "
+    cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
 fi
 if begin output_exists; then

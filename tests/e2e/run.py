@@ -4,7 +4,7 @@
 usage: tests/e2e/run.py [--update] [--keep] [CASE...]
 
 Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
-with three partition sizes. All of them must leave the bytes that the case holds.
+with three partition sizes, and once with breakers that put every few rows on disk. All of them must leave the bytes that the case holds.
 """
 import concurrent.futures
 import difflib
@@ -24,6 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
 THREADS = ("1", "4")
 PARTITIONS = ("16", "200", "4MiB")
+SPILLS = {"SBC_TEST_SPILL": "1"}  # Breakers put every few rows on disk.
 FUSIONS = ((), ("--no-fuse",))
 SECONDS_MAX = 60
 DIFF_LINES_MAX = 14
@@ -65,10 +66,10 @@ def readable(name, body):
     return b"compressed\n" if name.endswith((".zst", ".lz4")) else body
 
 
-def start(command, folder, stdin):
+def start(command, folder, stdin, more=None):
     with open(os.path.join(folder, stdin) if stdin else os.devnull, "rb") as source:
         return subprocess.run(command, cwd=folder, stdin=source, capture_output=True,
-                              timeout=SECONDS_MAX, check=False)
+                              timeout=SECONDS_MAX, check=False, env={**os.environ, **(more or {})})
 
 
 class Runner:
@@ -85,12 +86,12 @@ class Runner:
         self.case.fill(path)
         return path
 
-    def run(self, command_of):
+    def run(self, command_of, more=None):
         """Runs every program by `command_of`; the first that ends badly is the last."""
         folder, result = self.folder(), Result()
         for program in self.case.programs():
             for command in command_of(program):
-                done = start(command, folder, self.case.settings.get("stdin"))
+                done = start(command, folder, self.case.settings.get("stdin"), more)
                 result.add_stream("stdout", done.stdout)
                 result.add_stream("stderr", done.stderr)
                 result.code = done.returncode
@@ -122,13 +123,14 @@ class Runner:
                 yield " ".join(("compile", *fusion)), messages
                 continue
             for threads in THREADS:
-                for partition in PARTITIONS:
+                ways = [(partition, {}) for partition in PARTITIONS] + [(PARTITIONS[1], SPILLS)]
+                for partition, more in ways:
                     options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
-                    result = self.run(lambda program: [[jobs[program][0], *options]])
+                    result = self.run(lambda program: [[jobs[program][0], *options]], more)
                     warned = b"".join(jobs[program][1] for program in self.case.programs())
                     if warned:
                         result.found["stderr"] = warned + result.found.get("stderr", b"")
-                    yield " ".join((*fusion, *options)), result
+                    yield " ".join((*more, *fusion, *options)), result
 
 
 def difference(want, got, name):

@@ -58,7 +58,7 @@ static void check_groups(int64_t keys, int64_t rows) {
     sb_memory_open(&memory, INT64_C(1) << 32);
     SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .has_keys = true,
                       .merge = merge_group};
-    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
     for (int64_t i = 0; i < rows; i++)
         add(sb_breaker_part(breaker, (uint32_t)(i / 100 % THREADS)), i * 7 % keys, (uint64_t)i);
     CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
@@ -84,7 +84,7 @@ static void no_keys_make_one_row(void) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
     SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .merge = merge_group};
-    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
     int64_t count;
     CHECK(sb_breaker_finish(breaker, &in_turn) == SB_OK);
     sb_breaker_entries(breaker, &count);
@@ -96,7 +96,7 @@ static void limit_is_kept(void) {
     SbMemory memory;
     sb_memory_open(&memory, 1 << 20);
     SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .merge = merge_group};
-    SbBreakerState *breaker = sb_breaker_open(&what, 1, &memory);
+    SbBreakerState *breaker = sb_breaker_open(&what, 1, &memory, nullptr);
     SbGroups *groups = sb_breaker_part(breaker, 0);
     int64_t i = 0;
     while (i < 1000000 && sb_groups_insert(nullptr, groups, (uint64_t)i * 1000003, 0)) i++;
@@ -132,7 +132,7 @@ static void check_sort(int64_t rows, Prefixes prefixes) {
     SbBreaker what = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(Row), .compare = compare_rows,
                       .prefix = prefixes == NONE ? nullptr : coarse_prefix,
                       .prefix_more = prefixes == BOTH ? other_bits : nullptr};
-    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
     srand(7);
     for (int64_t i = 0; i < rows; i++) {
         SbRows *part = sb_breaker_part(breaker, (uint32_t)(i % THREADS));
@@ -189,7 +189,7 @@ static void join_chains_are_in_right_order(uint64_t (*number)(const SbEntry *), 
                       .number = number,
                       .next_offset = offsetof(Build, next),
                       .matched_offset = offsetof(Build, matched)};
-    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory);
+    SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
     for (int64_t i = 0; i < 9000; i++) {
         SbRows *part = sb_breaker_part(breaker, (uint32_t)(i / 10 % THREADS));
         Build *row = (Build *)(void *)part->at;

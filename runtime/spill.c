@@ -1,0 +1,260 @@
+#define _GNU_SOURCE
+#include "runtime/spill.h"
+
+#include "runtime/spill_folder.h"
+#include "stdlib/digest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lz4.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum : int64_t { BLOCK_BYTES_MIN = 16 * 1024, BLOCK_BYTES_MAX = 256 * 1024 };
+enum { BLOCK_SHARE = 64 };  // All writers' buffers together take about two of these of the memory.
+
+typedef struct BlockHead {
+    uint64_t checksum;  // XXH64 of the bytes behind the head, seeded with what follows here.
+    uint32_t stored;    // Bytes behind it; as many as `raw`: not packed.
+    uint32_t raw : 31;
+    uint32_t goes_on : 1;  // The last row goes on in the next block.
+} BlockHead;
+
+static uint64_t checksum_of(const BlockHead *head, const char *body) {
+    uint64_t seed = (uint64_t)head->stored << 32 | head->raw << 1 | head->goes_on;
+    return sb_xxh64(body, head->stored, seed);
+}
+
+struct SpillWriter {
+    int      fd;        // -1: no file yet.
+    int64_t  at;        // Its end.
+    char    *block;     // The block that is filled, nullptr: no buffers yet...
+    int64_t  used;
+    char    *packed;    // ...and how it is written: its head, its bytes.
+    int64_t  packed_room;
+    int64_t  chained;   // Bytes of the row that is added in the blocks before this one.
+    SpillRun run;
+};
+
+bool spill_fail(Spill *spill, TroubleKind kind, const char *format, ...) {
+    char text[TROUBLE_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    pthread_mutex_lock(&spill->lock);
+    trouble_set(&spill->trouble, kind, "%s", text);
+    pthread_mutex_unlock(&spill->lock);
+    spill->failed = true;
+    return false;
+}
+
+bool spill_trouble(Spill *spill, Trouble *trouble) {
+    pthread_mutex_lock(&spill->lock);
+    if (spill->failed) trouble_set(trouble, spill->trouble.kind, "%s", spill->trouble.text);
+    pthread_mutex_unlock(&spill->lock);
+    return spill->failed;
+}
+
+static bool no_memory(Spill *spill) {
+    return spill_fail(spill, TROUBLE_MEMORY, "no memory to spill: --memory gives %lld bytes",
+                      (long long)spill->memory->limit);
+}
+
+bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory) {
+    *spill = (Spill){.root = root, .memory = memory, .threads = threads, .folder = -1};
+    spill->block_bytes = memory->limit / BLOCK_SHARE / threads & -BLOCK_BYTES_MIN;
+    if (spill->block_bytes < BLOCK_BYTES_MIN) spill->block_bytes = BLOCK_BYTES_MIN;
+    if (spill->block_bytes > BLOCK_BYTES_MAX) spill->block_bytes = BLOCK_BYTES_MAX;
+    spill->writers = calloc(threads, sizeof *spill->writers);
+    for (uint32_t i = 0; spill->writers && i < threads; i++) spill->writers[i].fd = -1;
+    return spill->writers && pthread_mutex_init(&spill->lock, nullptr) == 0;
+}
+
+void spill_close(Spill *spill) {
+    if (!spill->writers) return;
+    for (uint32_t i = 0; i < spill->threads; i++) {
+        SpillWriter *writer = &spill->writers[i];
+        if (writer->fd >= 0) close(writer->fd);
+        free(writer->block);
+        free(writer->packed);
+        if (writer->packed_room > 0)
+            sb_memory_release(spill->memory, spill->block_bytes + writer->packed_room);
+    }
+    free(spill->writers);
+    spill->writers = nullptr;
+    if (spill->folder >= 0) spill_folder_remove(spill->path, spill->folder);
+    free(spill->path);
+    pthread_mutex_destroy(&spill->lock);
+}
+
+bool spill_make(Spill *spill) {
+    Trouble trouble = {0};
+    pthread_mutex_lock(&spill->lock);
+    bool good = spill->folder >= 0 ||
+                spill_folder_make(spill->root, &spill->path, &spill->folder, &trouble);
+    pthread_mutex_unlock(&spill->lock);
+    return good || spill_fail(spill, trouble.kind, "%s", trouble.text);
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+bool spill_ready(Spill *spill, uint32_t thread) {
+    SpillWriter *writer = &spill->writers[thread];
+    if (writer->block) return true;
+    int64_t packed = (int64_t)sizeof(BlockHead) + LZ4_compressBound((int)spill->block_bytes);
+    if (!sb_memory_charge(spill->memory, spill->block_bytes + packed)) return no_memory(spill);
+    writer->packed_room = packed;
+    writer->block = malloc((size_t)spill->block_bytes);
+    writer->packed = malloc((size_t)packed);
+    return (writer->block && writer->packed) || no_memory(spill);
+}
+
+static bool open_file(Spill *spill, uint32_t thread) {
+    SpillWriter *writer = &spill->writers[thread];
+    if (writer->fd >= 0) return true;
+    char name[16];
+    snprintf(name, sizeof name, "%u", thread);
+    writer->fd = openat(spill->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (writer->fd >= 0) return true;
+    return spill_fail(spill, TROUBLE_SPILL_FOLDER, "cannot create '%s/%s': %s", spill->path, name,
+                      strerror(errno));
+}
+
+bool spill_begin(Spill *spill, uint32_t thread) {
+    if (spill->failed || !spill_make(spill) || !spill_ready(spill, thread) ||
+        !open_file(spill, thread)) {
+        return false;
+    }
+    SpillWriter *writer = &spill->writers[thread];
+    writer->used = writer->chained = 0;
+    writer->run = (SpillRun){.file = thread, .begin = writer->at, .end = writer->at};
+    return true;
+}
+
+static bool write_all(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
+    SpillWriter *writer = &spill->writers[thread];
+    while (len > 0) {
+        ssize_t put = pwrite(writer->fd, bytes, (size_t)len, writer->at);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0)
+            return spill_fail(spill, TROUBLE_SPILL_WRITE, "cannot write '%s/%u': %s", spill->path,
+                              thread, strerror(errno));
+        writer->at += put;
+        bytes += put;
+        len -= put;
+    }
+    return true;
+}
+
+static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
+    SpillWriter *writer = &spill->writers[thread];
+    const int head_bytes = sizeof(BlockHead), raw = (int)writer->used;
+    char *body = writer->packed + head_bytes;
+    int packed = LZ4_compress_default(writer->block, body, raw,
+                                      (int)writer->packed_room - head_bytes);
+    if (packed <= 0 || packed >= raw) memcpy(body, writer->block, (size_t)(packed = raw));
+    BlockHead head = {.stored = (uint32_t)packed, .raw = (uint32_t)raw, .goes_on = goes_on};
+    head.checksum = checksum_of(&head, body);
+    memcpy(writer->packed, &head, sizeof head);
+    SpillRun *run = &writer->run;
+    run->bytes += raw;
+    writer->chained += raw;
+    if (writer->chained > run->block_max) run->block_max = writer->chained;
+    if (packed > run->packed_max) run->packed_max = packed;
+    if (!goes_on) writer->chained = 0;
+    spill->bytes_raw += raw;
+    spill->bytes_written += packed + head_bytes;
+    writer->used = 0;
+    return write_all(spill, thread, writer->packed, packed + head_bytes);
+}
+
+bool spill_row(Spill *spill, uint32_t thread, int64_t bytes) {
+    SpillWriter *writer = &spill->writers[thread];
+    writer->run.rows++;
+    bool fits = writer->used + bytes <= spill->block_bytes;
+    return !spill->failed && (fits || writer->used == 0 || write_block(spill, thread, false));
+}
+
+void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
+    SpillWriter *writer = &spill->writers[thread];
+    while (len > 0 && !spill->failed) {
+        int64_t room = spill->block_bytes - writer->used, some = len < room ? len : room;
+        memcpy(writer->block + writer->used, bytes, (size_t)some);
+        writer->used += some;
+        bytes += some;
+        len -= some;
+        if (len > 0) write_block(spill, thread, true);
+    }
+}
+
+bool spill_end(Spill *spill, uint32_t thread, SpillRun *run) {
+    SpillWriter *writer = &spill->writers[thread];
+    if (!spill->failed && writer->used > 0) write_block(spill, thread, false);
+    writer->run.end = writer->at;
+    *run = writer->run;
+    return !spill->failed;
+}
+
+// Where a file cannot have holes, the disk comes back with the end of the job.
+void spill_forget(Spill *spill, const SpillRun *run) {
+    if (run->end > run->begin)
+        fallocate(spill->writers[run->file].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  run->begin, run->end - run->begin);
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static bool damaged(const SpillReader *reader) {
+    return spill_fail(reader->spill, TROUBLE_SPILL_READ, "'%s/%u' is damaged at byte %lld",
+                      reader->spill->path, reader->run.file, (long long)reader->at);
+}
+
+static bool read_all(const SpillReader *reader, void *to, int64_t len, int64_t at) {
+    Spill *spill = reader->spill;
+    char *bytes = to;
+    while (len > 0) {
+        ssize_t got = pread(spill->writers[reader->run.file].fd, bytes, (size_t)len, at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got == 0) return damaged(reader);
+        if (got < 0)
+            return spill_fail(spill, TROUBLE_SPILL_READ, "cannot read '%s/%u': %s", spill->path,
+                              reader->run.file, strerror(errno));
+        bytes += got;
+        len -= got;
+        at += got;
+    }
+    return true;
+}
+
+// Reads one block behind what is there.
+static bool read_block(SpillReader *reader, bool *goes_on) {
+    const SpillRun *run = &reader->run;
+    BlockHead head;
+    if (reader->at >= run->end) return damaged(reader);
+    if (!read_all(reader, &head, sizeof head, reader->at)) return false;
+    bool fits = head.raw > 0 && head.raw <= run->block_max - reader->len && head.stored > 0 &&
+                head.stored <= head.raw && head.stored <= run->packed_max;
+    if (!fits) return damaged(reader);
+    bool packed = head.stored < head.raw;
+    char *to = reader->block + reader->len, *body = packed ? reader->packed : to;
+    if (!read_all(reader, body, head.stored, reader->at + (int64_t)sizeof head)) return false;
+    if (checksum_of(&head, body) != head.checksum) return damaged(reader);
+    if (packed && LZ4_decompress_safe(body, to, (int)head.stored, (int)head.raw) != (int)head.raw)
+        return damaged(reader);
+    reader->len += head.raw;
+    reader->at += (int64_t)sizeof head + head.stored;
+    *goes_on = head.goes_on;
+    return true;
+}
+
+bool spill_read(SpillReader *reader) {
+    reader->len = 0;
+    if (reader->spill->failed || reader->at >= reader->run.end) return false;
+    bool goes_on = true;
+    while (goes_on)
+        if (!read_block(reader, &goes_on)) return false;
+    return true;
+}

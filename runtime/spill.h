@@ -1,0 +1,96 @@
+// Spill: what does not fit the memory of a job goes to a folder on disk.
+//
+//   DIR/sbc-spill-XXXXXX/    locked while the job lives, removed at its end
+//     0, 1, ...              a file for each thread: runs, one behind the other
+//   a run: blocks, each {checksum, bytes here, bytes unpacked} and its bytes, as LZ4 where that is
+//          shorter; a row lies within a block, or begins one and goes on in those behind it
+//
+// A job that is killed leaves its folder behind; the next one that spills there finds that nobody
+// holds its lock, and removes it. Nothing here outlives its job, so nothing is synced.
+//
+// The first thing that goes wrong is kept in `trouble`; everything after it fails too.
+#ifndef SBC_RUNTIME_SPILL_H
+#define SBC_RUNTIME_SPILL_H
+
+#include "runtime/memory.h"
+#include "runtime/trouble.h"
+
+#include <pthread.h>
+
+typedef struct SpillWriter SpillWriter;
+
+typedef struct Spill {
+    const char  *root;            // Where the folder is made.
+    SbMemory    *memory;
+    int64_t      block_bytes;     // Of a block, unpacked, at most.
+    uint32_t     threads;
+    SpillWriter *writers;         // One a thread.
+    pthread_mutex_t lock;         // Of all below.
+    char        *path;            // Of the folder; nullptr: not made yet.
+    int          folder;          // Holds the lock. -1: not made yet.
+    Trouble      trouble;
+    _Atomic bool failed;
+    _Atomic int64_t bytes_raw, bytes_written;  // Figures.
+} Spill;
+
+// Rows in an order that their reader knows.
+typedef struct SpillRun {
+    uint32_t file;
+    int64_t  begin, end;          // In the file.
+    int64_t  rows;
+    int64_t  bytes;               // Unpacked.
+    int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked.
+    int64_t  packed_max;          // The longest block as it lies there.
+} SpillRun;
+
+// Where spilling goes unless --spill says so: $TMPDIR, else /var/tmp, which is a disk even where
+// /tmp is memory, else /tmp.
+const char *spill_default_root(void);
+
+// `root` must live as long. False: out of memory. Nothing is made on disk before spill_make.
+bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory);
+// Removes the folder and all in it.
+void spill_close(Spill *spill);
+
+// Makes the folder and its lock, unless that is done, and removes those that nobody holds.
+bool spill_make(Spill *spill);
+
+// ---- writing: one thread at a time for each writer ----------------------------------------------
+
+// Gets the writer's buffers, charged once and kept. False: over the limit.
+bool spill_ready(Spill *spill, uint32_t thread);
+// Begins a run.
+bool spill_begin(Spill *spill, uint32_t thread);
+// Begins a row of `bytes`, a multiple of 16, which are then added in pieces. False: trouble.
+bool spill_row(Spill *spill, uint32_t thread, int64_t bytes);
+void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
+// Ends the run.
+bool spill_end(Spill *spill, uint32_t thread, SpillRun *run);
+
+// Gives the disk back that a run took.
+void spill_forget(Spill *spill, const SpillRun *run);
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// A block at a time, or all those that a row makes one. What it needs is given by who opens it:
+// `block` has room for run.block_max bytes and SB_SLACK, `packed` for run.packed_max; several
+// readers may share `packed`.
+typedef struct SpillReader {
+    Spill   *spill;
+    SpillRun run;
+    int64_t  at;          // Of the next block, in the file.
+    char    *block;       // Aligned to 16.
+    char    *packed;
+    int64_t  len;         // Of the block that is there.
+} SpillReader;
+
+// Reads the next block. False: there is none, or trouble (spill->failed).
+bool spill_read(SpillReader *reader);
+
+// Has spilling failed? Then that is the trouble.
+bool spill_trouble(Spill *spill, Trouble *trouble);
+// Records a trouble unless there is one. False.
+bool spill_fail(Spill *spill, TroubleKind kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,260 @@
+#include "runtime/spill_merge.h"
+
+#include "runtime/spill_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MERGE_SHARE = 8 };   // A merge takes at most as small a part of the memory.
+
+// ---- the runs -----------------------------------------------------------------------------------
+
+bool spill_runs_open(SpillRuns *runs, Spill *spill) {
+    *runs = (SpillRuns){.spill = spill};
+    return pthread_mutex_init(&runs->lock, nullptr) == 0;
+}
+
+static void empty(SpillRuns *runs) {
+    for (uint32_t i = 0; i < runs->count; i++) spill_forget(runs->spill, &runs->items[i]);
+    free(runs->items);
+    runs->items = nullptr;
+    runs->count = runs->cap = 0;
+    runs->rows = 0;
+}
+
+void spill_runs_close(SpillRuns *runs) {
+    if (!runs->spill) return;
+    empty(runs);
+    pthread_mutex_destroy(&runs->lock);
+    runs->spill = nullptr;
+}
+
+bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
+    pthread_mutex_lock(&runs->lock);
+    bool room = runs->count < runs->cap;
+    if (!room) {
+        uint32_t cap = runs->cap ? 2 * runs->cap : 16;
+        SpillRun *items = realloc(runs->items, cap * sizeof *items);
+        if (items) {
+            runs->items = items;
+            runs->cap = cap;
+        }
+        room = items;
+    }
+    if (room) {
+        runs->items[runs->count++] = *run;
+        runs->rows += run->rows;
+    }
+    pthread_mutex_unlock(&runs->lock);
+    return room || spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for the list of runs");
+}
+
+// ---- one merge ----------------------------------------------------------------------------------
+
+typedef struct Source {
+    SpillReader reader;
+    int64_t     at;       // In the block: the row behind the one that is shown.
+    SbEntry    *entry;    // Shown; nullptr: the run is at its end.
+    int64_t     held;     // Bytes behind it.
+    uint64_t    key;      // Its prefix.
+} Source;
+
+struct SpillMerge {
+    Spill   *spill;
+    const SbBreaker *what;
+    const SbSortBy  *by;
+    Source  *sources;
+    uint32_t count;
+    uint32_t *losers;     // Node n has the loser of the game there; node 0 the winner of all.
+    char    *packed;      // Used by one source after the other.
+    int64_t  charged;
+    bool     begun, ended;
+};
+
+// Shows the source's next row.
+static bool advance(SpillMerge *merge, Source *source) {
+    source->entry = nullptr;
+    if (source->at == source->reader.len) {
+        source->at = 0;
+        if (!spill_read(&source->reader)) return !merge->spill->failed;
+    }
+    int64_t fixed = merge->what->entry_bytes, left = source->reader.len - source->at - fixed;
+    char *row = source->reader.block + source->at;
+    SbEntry *entry = (SbEntry *)(void *)row;
+    source->held = left < 0 ? -1 : spill_link(merge->what, entry, row + fixed, left);
+    if (source->held < 0)
+        return spill_fail(merge->spill, TROUBLE_SPILL_READ, "'%s/%u' holds no rows",
+                          merge->spill->path, source->reader.run.file);
+    source->at += fixed + source->held;
+    source->entry = entry;
+    source->key = merge->by->prefix ? merge->by->prefix(entry) : 0;
+    return true;
+}
+
+static bool beats(const SpillMerge *merge, uint32_t a, uint32_t b) {
+    const Source *x = &merge->sources[a], *y = &merge->sources[b];
+    if (!x->entry || !y->entry) return x->entry;
+    return sb_sort_less(&(SbSortItem){x->key, x->entry}, &(SbSortItem){y->key, y->entry},
+                        merge->by);
+}
+
+enum : uint32_t { NOBODY = UINT32_MAX };
+
+// The source plays from its leaf up to the top, or to the first node where nobody has played.
+static void play(SpillMerge *merge, uint32_t source) {
+    uint32_t winner = source;
+    for (uint32_t node = (source + merge->count) / 2; node > 0; node /= 2) {
+        uint32_t other = merge->losers[node];
+        if (other != NOBODY && !beats(merge, other, winner)) continue;
+        merge->losers[node] = winner;
+        if (other == NOBODY) return;
+        winner = other;
+    }
+    merge->losers[0] = winner;
+}
+
+static bool buffer(SpillMerge *merge, Source *source) {
+    int64_t bytes = source->reader.run.block_max + SB_SLACK;
+    if (!sb_memory_charge(merge->spill->memory, bytes)) return false;
+    merge->charged += bytes;
+    source->reader.block = aligned_alloc(16, (size_t)((bytes + 15) & ~INT64_C(15)));
+    source->reader.packed = merge->packed;
+    return source->reader.block;
+}
+
+static bool open_sources(SpillMerge *merge, const SpillRuns *runs) {
+    int64_t packed = 0;
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->items[i].packed_max > packed) packed = runs->items[i].packed_max;
+    if (!sb_memory_charge(merge->spill->memory, packed)) return false;
+    merge->charged += packed;
+    merge->packed = malloc((size_t)packed + 1);
+    merge->sources = calloc(runs->count, sizeof *merge->sources);
+    merge->losers = malloc(runs->count * sizeof *merge->losers);
+    if (!merge->packed || !merge->sources || !merge->losers) return false;
+    merge->count = runs->count;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const SpillRun *run = &runs->items[i];
+        merge->sources[i].reader = (SpillReader){.spill = merge->spill, .run = *run,
+                                                 .at = run->begin};
+        if (!buffer(merge, &merge->sources[i])) return false;
+        merge->losers[i] = NOBODY;
+    }
+    return true;
+}
+
+SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const SbSortBy *by) {
+    SpillMerge *merge = calloc(1, sizeof *merge);
+    if (merge) {
+        *merge = (SpillMerge){.spill = runs->spill, .what = what, .by = by};
+        if (open_sources(merge, runs)) return merge;
+        spill_merge_close(merge);
+    }
+    spill_fail(runs->spill, TROUBLE_MEMORY, "no memory to merge %u runs of spilled rows",
+               runs->count);
+    return nullptr;
+}
+
+void spill_merge_close(SpillMerge *merge) {
+    if (!merge) return;
+    for (uint32_t i = 0; i < merge->count; i++) free(merge->sources[i].reader.block);
+    free(merge->sources);
+    free(merge->losers);
+    free(merge->packed);
+    sb_memory_release(merge->spill->memory, merge->charged);
+    free(merge);
+}
+
+static bool begin(SpillMerge *merge) {
+    merge->begun = true;
+    for (uint32_t i = 0; i < merge->count; i++) {
+        if (!advance(merge, &merge->sources[i])) return false;
+        play(merge, i);
+    }
+    return merge->count > 0;
+}
+
+const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes) {
+    if (!merge->begun) merge->ended = !begin(merge);
+    if (merge->ended) return nullptr;
+    const Source *first = &merge->sources[merge->losers[0]];
+    *held_bytes = first->held;
+    return first->entry;
+}
+
+void spill_merge_pass(SpillMerge *merge) {
+    uint32_t winner = merge->losers[0];
+    merge->ended = !advance(merge, &merge->sources[winner]);
+    if (!merge->ended) play(merge, winner);
+}
+
+// ---- fewer runs ---------------------------------------------------------------------------------
+
+// How many runs a merge with a share of the memory can read at once; at least two.
+static uint32_t fan_in(const SpillRuns *runs, int64_t shares) {
+    int64_t block = 1, packed = 0;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const SpillRun *run = &runs->items[i];
+        if (run->block_max > block) block = run->block_max;
+        if (run->packed_max > packed) packed = run->packed_max;
+    }
+    int64_t most = (runs->spill->memory->limit / MERGE_SHARE / shares - packed) /
+                   (block + SB_SLACK);
+    return most < 2 ? 2 : most > runs->count ? runs->count : (uint32_t)most;
+}
+
+typedef struct Pass {
+    const SpillRuns *from;
+    SpillRuns        to;
+    const SbBreaker *what;
+    const SbSortBy  *by;
+    uint32_t         width;   // Runs that become one.
+    uint32_t         groups;  // Of as many runs; those behind them stay as they are.
+} Pass;
+
+// Merges group `index` of the runs into one.
+static void merge_group(void *arg, uint32_t index, uint32_t thread) {
+    Pass *pass = arg;
+    Spill *spill = pass->from->spill;
+    uint32_t begin = index * pass->width, left = pass->from->count - begin;
+    SpillRuns group = {.spill = spill, .items = pass->from->items + begin,
+                       .count = left < pass->width ? left : pass->width};
+    SpillMerge *merge = spill_merge_open(&group, pass->what, pass->by);
+    bool good = merge && spill_begin(spill, thread);
+    int64_t held;
+    for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
+        good = spill_put(spill, thread, pass->what, entry);
+        spill_merge_pass(merge);
+    }
+    spill_merge_close(merge);
+    SpillRun run;
+    if (!good || !spill_end(spill, thread, &run) || !spill_runs_add(&pass->to, &run)) return;
+    for (uint32_t i = 0; i < group.count; i++) spill_forget(spill, &group.items[i]);
+}
+
+// Only as many runs as there are too many are merged: each group leaves width - 1 fewer.
+static uint32_t groups_needed(const SpillRuns *runs, uint32_t width, uint32_t most) {
+    uint32_t all = (runs->count + width - 1) / width;
+    uint32_t needed = (runs->count - most + width - 2) / (width - 1);
+    return needed < all ? needed : all;
+}
+
+bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
+                       SbParallel *parallel) {
+    for (uint32_t most; !runs->spill->failed && runs->count > (most = fan_in(runs, 1));) {
+        Pass pass = {.from = runs, .what = what, .by = by,
+                     .width = fan_in(runs, parallel->threads)};
+        if (!spill_runs_open(&pass.to, runs->spill))
+            return spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for a lock");
+        pass.groups = groups_needed(runs, pass.width, most);
+        for (uint32_t i = pass.groups * pass.width; i < runs->count; i++)
+            if (!spill_runs_add(&pass.to, &runs->items[i])) break;
+        parallel->each(parallel, pass.groups, merge_group, &pass);
+        free(runs->items);
+        runs->items = pass.to.items;
+        runs->count = pass.to.count;
+        runs->cap = pass.to.cap;
+        pthread_mutex_destroy(&pass.to.lock);
+    }
+    return !runs->spill->failed;
+}

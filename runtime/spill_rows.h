@@ -1,0 +1,23 @@
+// Spill rows: entries as they lie on disk.
+//
+// A row is its entry and behind it what the entry points to, one after the other in the order of
+// SbBreaker.held: texts as they are, elements of lists from a multiple of 16 on, each row a
+// multiple of 16 bytes. Pointers mean nothing there: who reads walks the row in the same order and
+// knows where everything lies. So a row is used where it was read.
+#ifndef SBC_RUNTIME_SPILL_ROWS_H
+#define SBC_RUNTIME_SPILL_ROWS_H
+
+#include "runtime/rows.h"
+#include "runtime/spill.h"
+
+// Appends the row to the run that the writer of `thread` has begun.
+bool spill_put(Spill *spill, uint32_t thread, const SbBreaker *what, const SbEntry *entry);
+
+// Points the entry to what it holds, which lies in the `len` bytes at `held` (a multiple of 16).
+// How many of them it takes, a multiple of 16; -1: more than there are.
+int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t len);
+
+// A copy of a row that was read, whose entry holds `held_bytes` behind it; nullptr: over the limit.
+SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry, int64_t held_bytes);
+
+#endif

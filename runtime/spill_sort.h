@@ -1,0 +1,32 @@
+// Spill sort: the rows of a sort that the memory does not hold, as sorted runs.
+//
+// When the memory grows short a thread sorts what it keeps and writes it as a run. At the end all
+// threads do, and whoever reads the sort merges the runs. Which rows are in which run depends on
+// threads and memory; the order of the rows does not, since no two are equal: the last key is the
+// order in which they came.
+#ifndef SBC_RUNTIME_SPILL_SORT_H
+#define SBC_RUNTIME_SPILL_SORT_H
+
+#include "runtime/rows.h"
+#include "runtime/spill_merge.h"
+
+typedef struct SpillSortPart {
+    RowsRelief relief;    // First: it is found by it.
+    struct SpillSort *sort;
+    uint32_t   thread;
+} SpillSortPart;
+
+typedef struct SpillSort {
+    Spill           *spill;   // nullptr: not open.
+    const SbBreaker *what;
+    const SbSortBy  *by;
+    SpillRuns        runs;
+    SpillSortPart   *parts;   // By thread.
+} SpillSort;
+
+bool spill_sort_open(SpillSort *sort, Spill *spill, const SbBreaker *what, const SbSortBy *by);
+void spill_sort_close(SpillSort *sort);
+// Lets the rows of `thread` go to disk when the memory grows short. False: no memory.
+bool spill_sort_watch(SpillSort *sort, uint32_t thread, SbRows *rows);
+
+#endif

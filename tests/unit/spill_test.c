@@ -1,0 +1,393 @@
+#define _GNU_SOURCE
+#include "runtime/breaker.h"
+#include "runtime/rows.h"
+#include "runtime/spill_merge.h"
+#include "runtime/spill_rows.h"
+#include "tests/unit/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { THREADS = 3 };
+
+static void each_in_turn(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
+    for (uint32_t i = 0; i < count; i++) fn(arg, i, i % self->threads);
+}
+
+static SbParallel in_turn = {each_in_turn, THREADS};
+
+// A folder of the test's own, removed with all in it.
+static char *root_open(void) {
+    char path[] = "/tmp/sbc-spill-test-XXXXXX";
+    return strdup(mkdtemp(path));
+}
+
+static int count_items(const char *path) {
+    int items = 0;
+    DIR *dir = opendir(path);
+    for (struct dirent *item; dir && (item = readdir(dir));) items += item->d_name[0] != '.';
+    if (dir) closedir(dir);
+    return items;
+}
+
+static void root_close(char *root) {
+    CHECK_SAYS(count_items(root) == 0, "%d", count_items(root));
+    rmdir(root);
+    free(root);
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+typedef struct Pair {   // {str, [str?]}
+    SbStr  text;
+    SbList words;
+} Pair;
+
+typedef struct Word {
+    SbStr   text;
+    uint8_t valid;
+} Word;
+
+typedef struct Row {
+    SbEntry  entry;
+    int64_t  key;
+    SbKeyStr name;
+    Pair     pair;
+    SbStr    note;        // str?
+    uint8_t  note_valid;
+} Row;
+
+enum { ROW_BYTES = (sizeof(Row) + 15) / 16 * 16 };
+
+static const SbType str_type = {.kind = SB_STR, .size = sizeof(SbStr), .align = 8};
+static const SbType note_type = {.kind = SB_STR, .nullable = 1, .size = sizeof(Word), .align = 8,
+                                 .valid_offset = sizeof(SbStr)};
+static const SbType words_type = {.kind = SB_LIST, .size = sizeof(SbList), .align = 8,
+                                  .elem = &note_type};
+static const SbField pair_fields[] = {{SB_LITERAL("text"), &str_type, offsetof(Pair, text)},
+                                      {SB_LITERAL("words"), &words_type, offsetof(Pair, words)}};
+static const SbType pair_type = {.kind = SB_STRUCT, .size = sizeof(Pair), .align = 8,
+                                 .fields = pair_fields, .field_count = 2};
+static const SbHeld held[] = {{offsetof(Row, name), SB_HELD_KEY, nullptr},
+                              {offsetof(Row, pair), SB_HELD_VALUE, &pair_type},
+                              {offsetof(Row, note), SB_HELD_VALUE, &note_type}};
+
+static uint64_t key_of(const SbEntry *entry) { return (uint64_t)((const Row *)entry)->key; }
+
+static const SbBreaker sort = {.kind = SB_BREAK_SORT, .entry_bytes = ROW_BYTES, .held = held,
+                               .held_count = 3, .prefix = key_of};
+static const SbSortBy by_key = {.prefix = key_of};
+
+// Texts of a number, of any length.
+static SbStr text_of(char *room, uint64_t number, int64_t max) {
+    int64_t len = (int64_t)(number * 7919 % (uint64_t)max);
+    for (int64_t i = 0; i < len; i++) room[i] = (char)('a' + (number + (uint64_t)i) % 26);
+    return (SbStr){room, len};
+}
+
+static bool same_text(SbStr a, SbStr b) {
+    return a.len == b.len && memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
+}
+
+enum { TEXT_MAX = 90, WORDS = 3 };
+
+// The row of a number, whose texts lie in `room`.
+static void make(Row *row, uint64_t number, char (*room)[TEXT_MAX], Word words[WORDS]) {
+    *row = (Row){.entry = {number * 31, number}, .key = (int64_t)(number * 7919 % 1000)};
+    SbStr name = text_of(room[0], number, 40);
+    row->name.len = name.len;
+    if (name.len <= SB_KEY_INLINE) memcpy(row->name.bytes, name.ptr, (size_t)name.len);
+    else row->name.far.ptr = name.ptr;
+    for (int i = 0; i < WORDS; i++)
+        words[i] = (Word){text_of(room[1 + i], number + (uint64_t)i, 20), number % 5 != 0};
+    row->pair = (Pair){text_of(room[4], number + 1, TEXT_MAX),
+                       {words, (int64_t)(number % (WORDS + 1))}};
+    row->note = text_of(room[5], number + 2, TEXT_MAX);
+    row->note_valid = number % 3 != 0;
+}
+
+static bool is_row(const SbEntry *entry, uint64_t number) {
+    char room[6][TEXT_MAX];
+    Word words[WORDS];
+    Row want;
+    make(&want, number, room, words);
+    const Row *row = (const Row *)entry;
+    bool same = row->entry.hash == want.entry.hash && row->key == want.key &&
+                row->name.len == want.name.len && row->note_valid == want.note_valid &&
+                row->pair.words.len == want.pair.words.len &&
+                same_text(row->pair.text, want.pair.text) &&
+                (!row->note_valid || same_text(row->note, want.note));
+    if (row->name.len <= SB_KEY_INLINE)
+        same = same && memcmp(row->name.bytes, want.name.bytes, (size_t)row->name.len) == 0;
+    else
+        same = same && memcmp(row->name.far.ptr, want.name.far.ptr, (size_t)row->name.len) == 0;
+    for (int64_t i = 0; i < row->pair.words.len && same; i++) {
+        const Word *word = (const Word *)row->pair.words.ptr + i;
+        same = word->valid == words[i].valid &&
+               (!word->valid || same_text(word->text, words[i].text));
+    }
+    return same;
+}
+
+static SbEntry *take(SbRows *part) {
+    char *at = part->at;
+    if (at == part->end) return sb_rows_grow(nullptr, part, ROW_BYTES);
+    part->at += ROW_BYTES;
+    return (SbEntry *)(void *)at;
+}
+
+// As generated code does: the entry is taken, then texts are copied, then the row counts.
+static bool keep(SbRows *part, uint64_t number) {
+    char room[6][TEXT_MAX];
+    Word words[WORDS];
+    Row made, *row = (Row *)take(part);
+    if (!row) return false;
+    make(&made, number, room, words);
+    *row = made;
+    if (made.name.len > SB_KEY_INLINE) {
+        row->name.far.ptr = sb_rows_text(nullptr, part, made.name.far.ptr, made.name.len);
+        if (!row->name.far.ptr) return false;
+    }
+    if (sb_rows_nested(nullptr, part, &pair_type, &row->pair) != SB_OK) return false;
+    row->note.ptr = sb_rows_text(nullptr, part, made.note.ptr, made.note.len);
+    part->count++;
+    return row->note.ptr;
+}
+
+static void check_sort(int64_t rows, int64_t limit, bool eager, bool spills) {
+    char *root = root_open();
+    SbMemory memory;
+    Spill spill;
+    sb_memory_open(&memory, limit);
+    memory.eager = eager;
+    CHECK(spill_open(&spill, root, THREADS, &memory));
+    SbBreakerState *breaker = sb_breaker_open(&sort, THREADS, &memory, &spill);
+    bool good = breaker;
+    for (int64_t i = 0; i < rows && good; i++)
+        good = keep(sb_breaker_part(breaker, (uint32_t)(i / 50 % THREADS)), (uint64_t)i);
+    CHECK_SAYS(good, "%s", spill.trouble.text);
+    CHECK_SAYS(sb_breaker_finish(breaker, &in_turn) == SB_OK, "%s", spill.trouble.text);
+    int64_t count, seen = 0, before = -1;
+    uint64_t order = 0;
+    CHECK((sb_breaker_entries(breaker, &count) == nullptr) == spills);
+    CHECK_SAYS(count == rows && sb_breaker_rows_in(breaker) == rows, "%ld", count);
+    CHECK((count_items(root) > 0) == spills);
+    SpillMerge *merge = spills ? sb_breaker_read(breaker) : nullptr;
+    for (SbRows *batch; merge && (batch = sb_breaker_next(breaker, merge, 20000, 1000));) {
+        const SbEntry *const *entries = sb_rows_entries(batch);
+        for (int64_t i = 0; i < batch->count; i++, seen++) {
+            const Row *row = (const Row *)entries[i];
+            CHECK(is_row(entries[i], row->entry.order));
+            CHECK(row->key > before || (row->key == before && row->entry.order > order));
+            before = row->key;
+            order = row->entry.order;
+        }
+        sb_rows_close(batch);
+    }
+    spill_merge_close(merge);
+    CHECK_SAYS(seen == (spills ? rows : 0) && !spill.failed, "%ld %s", seen, spill.trouble.text);
+    CHECK_SAYS(memory.peak <= limit, "%ld", (long)memory.peak);
+    sb_breaker_close(breaker);
+    spill_close(&spill);
+    CHECK(memory.used == 0);
+    root_close(root);
+}
+
+static void sorts_spill_and_merge(void) {
+    check_sort(2000, 1 << 26, false, false);
+    check_sort(2000, 1 << 26, true, true);
+    check_sort(60000, 4 << 20, false, true);
+    check_sort(100000, 1 << 20, false, true);   // More runs than one merge reads.
+    check_sort(1, 1 << 26, true, false);
+    check_sort(2, 1 << 26, true, true);
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+typedef struct Job {
+    char    *root;
+    SbMemory memory;
+    Spill    spill;
+    SpillRuns runs;
+} Job;
+
+static void job_open(Job *job) {
+    job->root = root_open();
+    sb_memory_open(&job->memory, 64 << 20);
+    CHECK(spill_open(&job->spill, job->root, THREADS, &job->memory));
+    CHECK(spill_runs_open(&job->runs, &job->spill));
+}
+
+static void job_close(Job *job) {
+    spill_runs_close(&job->runs);
+    spill_close(&job->spill);
+    CHECK(job->memory.used == 0);
+    root_close(job->root);
+}
+
+// A run of the rows `from`, `from + step`, ...: numbers whose keys ascend.
+static void write_run(Job *job, uint64_t from, uint64_t step, int count) {
+    char room[6][TEXT_MAX];
+    Word words[WORDS];
+    _Alignas(16) char bytes[ROW_BYTES] = {0};
+    CHECK(spill_begin(&job->spill, 1));
+    for (int i = 0; i < count; i++) {
+        make((Row *)(void *)bytes, from + step * (uint64_t)i, room, words);
+        ((Row *)(void *)bytes)->key = i;
+        CHECK(spill_put(&job->spill, 1, &sort, (SbEntry *)(void *)bytes));
+    }
+    SpillRun run;
+    CHECK(spill_end(&job->spill, 1, &run) && run.rows == count);
+    CHECK(spill_runs_add(&job->runs, &run));
+}
+
+// Reads all; how many rows came.
+static int read_all(Job *job) {
+    SpillMerge *merge = spill_merge_open(&job->runs, &sort, &by_key);
+    CHECK(merge);
+    int rows = 0;
+    int64_t bytes;
+    while (merge && spill_merge_first(merge, &bytes)) {
+        rows++;
+        spill_merge_pass(merge);
+    }
+    spill_merge_close(merge);
+    return rows;
+}
+
+static void change_file(const Job *job, bool cut) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/1", job->spill.path);
+    int file = open(path, O_RDWR);
+    struct stat is;
+    char byte;
+    CHECK(file >= 0 && fstat(file, &is) == 0);
+    if (cut) {
+        CHECK(ftruncate(file, is.st_size - 1) == 0);
+    } else {
+        CHECK(pread(file, &byte, 1, is.st_size / 2) == 1);
+        byte ^= 4;
+        CHECK(pwrite(file, &byte, 1, is.st_size / 2) == 1);
+    }
+    close(file);
+}
+
+static void check_damage(bool cut) {
+    Job job;
+    job_open(&job);
+    write_run(&job, 0, 3, 5000);
+    CHECK(read_all(&job) == 5000);
+    change_file(&job, cut);
+    CHECK(read_all(&job) < 5000);
+    CHECK(job.spill.failed && job.spill.trouble.kind == TROUBLE_SPILL_READ);
+    char says[300];
+    snprintf(says, sizeof says, "'%s/1' is damaged at byte ", job.spill.path);
+    CHECK_SAYS(strncmp(job.spill.trouble.text, says, strlen(says)) == 0, "%s",
+               job.spill.trouble.text);
+    CHECK(!spill_begin(&job.spill, 0));   // What failed once fails on.
+    job_close(&job);
+}
+
+static void damage_is_found(void) {
+    check_damage(false);
+    check_damage(true);
+}
+
+static void a_long_row_is_a_block(void) {
+    enum { BYTES = 10 << 20 };
+    static const SbHeld text = {sizeof(SbEntry), SB_HELD_VALUE, &str_type};
+    static const SbBreaker what = {.entry_bytes = 32, .held = &text, .held_count = 1};
+    typedef struct Long {
+        SbEntry entry;
+        SbStr   text;
+    } Long;
+    Job job;
+    job_open(&job);
+    char *bytes = malloc(BYTES);
+    for (int i = 0; i < BYTES; i++) bytes[i] = (char)rand();
+    CHECK(spill_begin(&job.spill, 1));
+    for (uint64_t i = 0; i < 5; i++) {
+        Long row = {{0, i}, {bytes + i, i % 2 ? BYTES - 5 : 3}};
+        CHECK(spill_put(&job.spill, 1, &what, &row.entry));
+    }
+    SpillRun run;
+    CHECK(spill_end(&job.spill, 1, &run) && spill_runs_add(&job.runs, &run));
+    CHECK(job.memory.used < 1 << 20);     // The wide buffers are given back.
+    SpillMerge *merge = spill_merge_open(&job.runs, &what, &(SbSortBy){0});
+    int64_t held_bytes;
+    for (uint64_t i = 0; i < 5; i++) {
+        const Long *row = (const Long *)spill_merge_first(merge, &held_bytes);
+        CHECK(row && row->text.len == (i % 2 ? BYTES - 5 : 3));
+        CHECK(memcmp(row->text.ptr, bytes + i, (size_t)row->text.len) == 0);
+        spill_merge_pass(merge);
+    }
+    CHECK(!spill_merge_first(merge, &held_bytes));
+    spill_merge_close(merge);
+    free(bytes);
+    job_close(&job);
+}
+
+// ---- folders ------------------------------------------------------------------------------------
+
+static void left_over(const char *root, const char *name) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    CHECK(mkdir(path, 0700) == 0);
+    snprintf(path, sizeof path, "%s/%s/0", root, name);
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    CHECK(file >= 0);
+    close(file);
+}
+
+static void what_killed_jobs_left_is_swept(void) {
+    Job job, other;
+    job_open(&job);
+    left_over(job.root, "sbc-spill-killed");
+    left_over(job.root, "of-somebody-else");
+    CHECK(spill_make(&job.spill));
+    CHECK(count_items(job.root) == 2);
+    // Another job at the same time: its folder stays, and so does the first one's.
+    other = job;
+    CHECK(spill_open(&other.spill, job.root, THREADS, &job.memory) && spill_make(&other.spill));
+    CHECK(count_items(job.root) == 3 && strcmp(job.spill.path, other.spill.path) != 0);
+    write_run(&job, 0, 3, 100);
+    spill_close(&other.spill);
+    CHECK(count_items(job.root) == 2 && read_all(&job) == 100);
+    char path[300];
+    snprintf(path, sizeof path, "%s/of-somebody-else/0", job.root);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
+    job_close(&job);
+}
+
+static void check_root(const char *root, const char *says) {
+    SbMemory memory;
+    Spill spill;
+    Trouble trouble = {0};
+    sb_memory_open(&memory, 64 << 20);
+    CHECK(spill_open(&spill, root, THREADS, &memory));
+    CHECK(!spill_make(&spill) && !spill_begin(&spill, 0) && spill_trouble(&spill, &trouble));
+    CHECK(trouble.kind == TROUBLE_SPILL_FOLDER);
+    CHECK_SAYS(strstr(trouble.text, says) && strstr(trouble.text, root), "%s", trouble.text);
+    spill_close(&spill);
+}
+
+static void folders_that_cannot_be_used(void) {
+    check_root("/tmp/no such folder", "No such file");
+    check_root("/dev/null", "Not a directory");
+}
+
+static const UnitTest tests[] = {
+    {"sorts_spill_and_merge", sorts_spill_and_merge},
+    {"damage_is_found", damage_is_found},
+    {"a_long_row_is_a_block", a_long_row_is_a_block},
+    {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},
+    {"folders_that_cannot_be_used", folders_that_cannot_be_used},
+};
+
+UNIT_MAIN("spill", tests)
