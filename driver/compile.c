@@ -85,8 +85,10 @@ static const char *source_hash(const Session *s) {
 static bool prepare(Session *s, Work *work, TextBuf *error) {
     *work = (Work){0};
     if (!read_levels(s, &work->codegen.levels, error) || !session_optimise(s)) return false;
+    uint32_t last = s->options->after ? plan_pass_find(text_of(s->options->after)) : 0;
     work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse,
-                                                            .remarks = s->remarks});
+                                                            .remarks = s->remarks,
+                                                            .last = last});
     size_t count = s->sources->file_count;
     Text *paths = arena_new_array(s->arena, Text, count + 1);
     Text *texts = arena_new_array(s->arena, Text, count + 1);

@@ -61,25 +61,43 @@ void session_check(Session *s, CheckAs as) {
     s->program = check_program(&input, s->file);
 }
 
+static void list_pass(const char *name, const char *doc) {
+    fprintf(stderr, "  %-8s %s\n", name, doc);
+}
+
+static void complain_no_pass(const Session *s, const char *after) {
+    size_t count = pass_count + plan_pass_count;
+    Text *names = arena_new_array(s->arena, Text, count);
+    for (size_t i = 0; i < pass_count; i++) names[i] = text_of(passes[i].name);
+    for (size_t i = 0; i < plan_pass_count; i++)
+        names[pass_count + i] = text_of(plan_passes[i].name);
+    complain_unknown(s->options, "pass", after, names, count);
+    fputs("The passes over the graph are, in order:\n", stderr);
+    for (size_t i = 0; i < pass_count; i++) list_pass(passes[i].name, passes[i].doc);
+    fputs("and those over the plan, with --dump=plan:\n", stderr);
+    for (size_t i = 0; i < plan_pass_count; i++) list_pass(plan_passes[i].name, plan_passes[i].doc);
+}
+
 bool session_optimise(Session *s) {
     PassContext context = {.graph = s->program->graph, .eval = reference_const_eval,
                            .remarks = s->remarks};
     const char *after = s->options->after;
     uint32_t passed = context.graph->passed;
-    bool none = after && strcmp(after, "none") == 0, known = none || passes_run(&context, after);
-    if (known && after && passed > pass_find(text_of(after))) {
+    bool none = after && strcmp(after, "none") == 0;
+    bool over_plan = after && plan_pass_find(text_of(after));
+    if (over_plan && s->options->dump != DUMP_PLAN) {
+        complain(s->options, DIAG_WRONG_USAGE, "--dump=plan --after=PASS",
+                 "pass %s makes the plan, and nothing else can stop there", after);
+        return false;
+    }
+    if (!none && !passes_run(&context, over_plan ? nullptr : after))
+        return complain_no_pass(s, after), false;
+    if (after && !over_plan && passed > pass_find(text_of(after))) {
         complain(s->options, DIAG_WRONG_USAGE, "leave --after out", "%s is behind pass %s already",
                  s->name, passes[passed - 1].name);
         return false;
     }
-    if (known) return true;
-    Text *names = arena_new_array(s->arena, Text, pass_count);
-    for (size_t i = 0; i < pass_count; i++) names[i] = text_of(passes[i].name);
-    complain_unknown(s->options, "pass", after, names, pass_count);
-    fputs("The passes are, in order:\n", stderr);
-    for (size_t i = 0; i < pass_count; i++)
-        fprintf(stderr, "  %-8s %s\n", passes[i].name, passes[i].doc);
-    return false;
+    return true;
 }
 
 int session_report(const Session *s) {

@@ -36,7 +36,8 @@ AstFile *session_parse(Session *s);
 // errors.
 void session_check(Session *s, CheckAs as);
 
-// Runs the passes, up to --after. False: there is no such pass, which was said.
+// Runs the passes, up to --after, which may also be one over the plan. False: there is no such
+// pass, which was said.
 bool session_optimise(Session *s);
 
 // Prints what was found, and turns it into an exit code.

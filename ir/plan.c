@@ -1,8 +1,11 @@
 // The driver of planning: which operator's rows are pushed on, and where a border stands.
 //
 //   graph -> stages of fused operators (plan.c over plan_stages.c) -> layouts (plan_layout.c)
-//         -> column loops (plan_columns.c)
+//         -> counts (plan_counts.c) -> column loops (plan_columns.c) -> memory (plan_layout.c)
 #include "ir/plan_stages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 static const char because_group[] = "grouping needs every row before its first result";
 static const char because_distinct[] = "the first row of each key is known only at the end";
@@ -199,11 +202,8 @@ static bool before_limit(const Graph *graph, OpId id) {
     return false;
 }
 
-Plan *plan_make(Graph *graph, PlanOptions options) {
-    Plan *plan = arena_new_of(graph->arena, Plan);
-    *plan = (Plan){.graph = graph, .usage = graph_usage(graph), .fails = find_fails(graph),
-                   .remarks = options.remarks};
-    if (plan->remarks) plan->remarks->pass = "fuse";
+void plan_fuse(Plan *plan, PlanOptions options) {
+    const Graph *graph = plan->graph;
     Planner planner = stages_begin(plan);
     for (size_t i = 0; i < graph->op_count; i++) {
         const Op *op = &graph->ops[i];
@@ -213,8 +213,50 @@ Plan *plan_make(Graph *graph, PlanOptions options) {
         if (apart) cut(&planner, op->id, op->id, because_off);
     }
     stages_finish(&planner);
-    plan_layout(plan);
-    plan_counts(plan);
-    plan_columns(plan);
+}
+
+// ---- the passes ----
+
+const PlanPass plan_passes[] = {
+    {"fuse",    "operators into stages; a border where rows must wait", plan_fuse},
+    {"layout",  "what breakers and edges keep of a row, and where", plan_layout},
+    {"counts",  "steps that must count the rows that come in", plan_counts},
+    {"columns", "the leading steps that run as loops over columns", plan_columns},
+    {"memory",  "widths of rows, and what the job needs at least", plan_memory},
+};
+
+const size_t plan_pass_count = countof(plan_passes);
+
+uint32_t plan_pass_find(Text name) {
+    for (uint32_t i = 0; i < plan_pass_count; i++)
+        if (text_is(name, plan_passes[i].name)) return i + 1;
+    return 0;
+}
+
+#ifdef NDEBUG
+static void verify(const Plan *plan, const char *after) { (void)plan, (void)after; }
+#else
+static void verify(const Plan *plan, const char *after) {
+    TextBuf errors = {0};
+    if (!plan_verify(plan, &errors)) {
+        fprintf(stderr, "sbc: the plan is broken after %s:\n%.*s", after, (int)errors.len,
+                errors.at);
+        abort();
+    }
+    text_buf_free(&errors);
+}
+#endif
+
+Plan *plan_make(Graph *graph, PlanOptions options) {
+    Plan *plan = arena_new_of(graph->arena, Plan);
+    *plan = (Plan){.graph = graph, .usage = graph_usage(graph), .fails = find_fails(graph),
+                   .remarks = options.remarks};
+    size_t last = options.last ? options.last : plan_pass_count;
+    while (plan->passed < last) {
+        const PlanPass *pass = &plan_passes[plan->passed++];
+        if (plan->remarks) plan->remarks->pass = pass->name;
+        pass->run(plan, options);
+        verify(plan, pass->name);
+    }
     return plan;
 }

@@ -21,7 +21,7 @@ typedef enum StageInputKind {
 typedef enum BreakerKind { BREAK_GROUP, BREAK_SORT, BREAK_JOIN, BREAK_EDGE } BreakerKind;
 
 enum : uint32_t { SLOT_NONE = UINT32_MAX, BREAKER_NONE = UINT32_MAX, STAGE_NONE = UINT32_MAX };
-enum { PLACE_BYTES = 40 };
+enum { PLAN_ENTRY_BYTES = 16, PLACE_BYTES = 40 };  // SbEntry of runtime/abi.h; see place_offset.
 
 // A value that a breaker keeps for each row.
 typedef struct Slot {
@@ -122,15 +122,33 @@ typedef struct Plan {
     bool     *counts_in;  // By step: the rows that come in have to be counted (plan_counts.c).
     Usage     usage;    // Columns that nobody reads are not computed.
     size_t    memory_floor;  // Bytes; see plan_layout.c.
+    uint32_t  passed;        // How many of plan_passes have run.
 } Plan;
 
 typedef struct PlanOptions {
     bool     no_fuse;   // A border behind every step: same bytes, for tests.
     Remarks *remarks;   // May be null.
+    uint32_t last;      // The last pass to run, from 1; 0: all run.
 } PlanOptions;
 
-// Adds key expressions to the graph, nothing else. Sources that no sink needs are left out.
+// The passes over the plan, which follow those over the graph; each decides one thing.
+typedef struct PlanPass {
+    const char *name;    // As in --after=NAME.
+    const char *doc;     // One line.
+    void (*run)(Plan *plan, PlanOptions options);
+} PlanPass;
+
+extern const PlanPass plan_passes[];
+extern const size_t plan_pass_count;
+
+// The place of a pass in the table, from 1; 0: there is none of this name.
+uint32_t plan_pass_find(Text name);
+
+// Adds key expressions to the graph, nothing else. Sources that no sink needs are left out. In
+// debug builds the verifier runs behind each pass.
 Plan *plan_make(Graph *graph, PlanOptions options);
+// Is the plan well-formed, as far as it is made? Prints each violation into `errors`.
+bool  plan_verify(const Plan *plan, TextBuf *errors);
 void  plan_print(TextBuf *buf, const Plan *plan);     // --dump=plan
 // --explain, but for what the passes said.
 void  plan_explain(TextBuf *buf, const Plan *plan);
@@ -139,11 +157,12 @@ void  plan_explain(TextBuf *buf, const Plan *plan);
 // fits 64 bits, the one before it was widened.
 ExprId plan_column_arg(const Graph *graph, ExprId arg);
 
-// Private to plan*.c: entry layouts, widths and the memory estimate of a plan of finished stages;
-// behind it counts and the column loops.
-void plan_layout(Plan *plan);
-void plan_counts(Plan *plan);
-void plan_columns(Plan *plan);
+// The passes, each private to plan*.c.
+void plan_fuse(Plan *plan, PlanOptions options);     // Stages, borders, breakers and their order.
+void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers hold, and where.
+void plan_counts(Plan *plan, PlanOptions options);   // Which steps count their rows themselves.
+void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
+void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
 
 // Do the rows of `from`, a member of the stage, go to edges and to nothing else?
 bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from);

@@ -249,7 +249,8 @@ static void lay_columns(Plan *plan, Stage *stage) {
     if (part.useful) stage->columns = part;
 }
 
-void plan_columns(Plan *plan) {
+void plan_columns(Plan *plan, PlanOptions options) {
+    (void)options;
     for (size_t i = 0; i < plan->stage_count; i++)
         if (is_source_of_columns(plan->graph, &plan->stages[i]))
             lay_columns(plan, &plan->stages[i]);

@@ -55,7 +55,8 @@ static void mark_consumers(const Counting *counting, OpId from) {
     }
 }
 
-void plan_counts(Plan *plan) {
+void plan_counts(Plan *plan, PlanOptions options) {
+    (void)options;
     plan->counts_in = arena_new_array(plan->graph->arena, bool, plan->graph->step_count + 1);
     for (size_t s = 0; s < plan->stage_count; s++) {
         Counting counting = {plan, &plan->stages[s]};

@@ -1,25 +1,14 @@
-// What breakers keep of each row and where, how wide rows are, and how much memory that needs.
+// What breakers keep of each row, and where.
 #include "ir/plan.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum {
-    ENTRY_BYTES = 16,      // SbEntry of runtime/abi.h.
     KEY_STR_BYTES = 24,    // SbKeyStr.
     KEY_STR_NULL_BYTES = 32,
     POINTER_BYTES = 8,
     COUNT_BYTES = 8,       // The state of a count of rows.
-    TEXT_ESTIMATE = 24,    // Bytes of a text, elements of a list: nothing better is known.
-    LIST_ESTIMATE = 8,
-};
-
-// The memory estimate: what the least run, of one thread, holds at once.
-enum {
-    FLOOR_BYTES = 16 << 20,         // The program, its stacks, tables of files and rejects.
-    FLOOR_SCAN_BYTES = 4 << 20,     // A unit of text, the rest of the one before, its index.
-    FLOOR_BREAKER_BYTES = 2 << 20,  // One slab.
-    FLOOR_SINK_BYTES = 2 << 20,     // A unit's output, and one waiting for its turn.
 };
 
 typedef struct Layout {
@@ -243,7 +232,7 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
     Layout layout = {.plan = plan, .arena = plan->graph->arena, .breaker = breaker};
     const Op *op = graph_op_at(plan->graph, breaker->op);
     const Op *input = op->input_count ? graph_op_at(plan->graph, op->inputs[0]) : op;
-    breaker->entry_bytes = ENTRY_BYTES;
+    breaker->entry_bytes = PLAN_ENTRY_BYTES;
     breaker->entry_align = alignof(uint64_t);
     breaker->next_offset = breaker->matched_offset = breaker->place_offset = SIZE_MAX;
     breaker->identity_offset = SIZE_MAX;
@@ -339,37 +328,9 @@ static bool *find_identities(const Plan *plan) {
     return wanted;
 }
 
-// ---- estimates ----
-
-static size_t width(const Type *type) {
-    if (type_is_bytes(type)) return type_size(type) + TEXT_ESTIMATE;
-    if (type->kind == TYPE_LIST) return type_size(type) + LIST_ESTIMATE * width(type->elem);
-    if (type->kind != TYPE_STRUCT) return type_size(type);
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < type->field_count; i++) bytes += width(type->fields[i].type);
-    return bytes;
-}
-
-// The widest row that the stage pushes: values in memory, texts by estimate.
-static size_t row_bytes(const Plan *plan, const Stage *stage) {
-    size_t widest = 0;
-    for (uint32_t i = 0; i < stage->op_count; i++) {
-        const Op *op = graph_op_at(plan->graph, stage->ops[i]);
-        size_t bytes = 0;
-        for (uint32_t c = 0; c < op->column_count; c++)
-            if (plan->usage.columns[op->id.i][c]) bytes += width(op->columns[c].type);
-        if (bytes > widest) widest = bytes;
-    }
-    return widest;
-}
-
-void plan_layout(Plan *plan) {
+void plan_layout(Plan *plan, PlanOptions options) {
+    (void)options;
     const bool *wants_place = find_places(plan), *wants_identity = find_identities(plan);
     for (size_t i = 0; i < plan->breaker_count; i++)
         lay_breaker(plan, &plan->breakers[i], wants_place, wants_identity);
-    for (size_t i = 0; i < plan->stage_count; i++)
-        plan->stages[i].row_bytes = row_bytes(plan, &plan->stages[i]);
-    plan->memory_floor = FLOOR_BYTES + plan->source_count * FLOOR_SCAN_BYTES +
-                         plan->breaker_count * FLOOR_BREAKER_BYTES +
-                         plan->sink_count * FLOOR_SINK_BYTES;
 }

@@ -71,11 +71,21 @@ static void print_resources(TextBuf *buf, const Plan *plan, const Stage *stage) 
     if (all->concurrency) text_buf_format(buf, ", concurrency %u", all->concurrency);
 }
 
+// The filters that run before the reader parses what they do not name.
+static void print_filters(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    const Op *op = op_of(plan, stage->root);
+    if (stage->kind != STAGE_SCAN) return;
+    for (uint32_t i = 0; i < op->source.filter_count; i++)
+        text_buf_format(buf, "        filter in the reader '%.*s'\n",
+                        TEXT_ARG(plan->graph->steps[op->source.filters[i].step.i].label));
+}
+
 static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
     text_buf_format(buf, "stage %zu: ", index);
     print_input(buf, stage);
-    text_buf_format(buf, ", rank %u, row %zu bytes", stage->rank, stage->row_bytes);
+    text_buf_format(buf, ", rank %u", stage->rank);
+    if (stage->row_bytes) text_buf_format(buf, ", row %zu bytes", stage->row_bytes);
     print_resources(buf, plan, stage);
     for (uint32_t i = 0; i < stage->need_count; i++)
         text_buf_format(buf, i ? ", %u" : ", needs breaker %u", stage->needs[i]);
@@ -85,7 +95,11 @@ static void print_stage(TextBuf *buf, const Plan *plan, size_t index) {
         print_op(buf, plan, stage->ops[i]);
         if (i == 0 && !stage->counts_root) text_buf_add(buf, TEXT(", counted before"));
         print_columns(buf, plan, stage, i);
+        StepId step = op_of(plan, stage->ops[i])->step;
+        if (plan->counts_in && step.i != STEP_NONE.i && plan->counts_in[step.i])
+            text_buf_add(buf, TEXT(", counts what comes in"));
         text_buf_char(buf, '\n');
+        if (i == 0) print_filters(buf, plan, stage);
     }
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *end = &stage->terminals[i];
@@ -105,13 +119,7 @@ static void print_states(TextBuf *buf, const Breaker *breaker, const Op *op) {
                             TEXT_ARG(op->group.aggs[i].name));
 }
 
-static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
-    const Breaker *breaker = &plan->breakers[index];
-    text_buf_format(buf, "breaker %zu: %s of ", index, breaker_names[breaker->kind]);
-    print_op(buf, plan, breaker->op);
-    text_buf_format(buf, " input %u, %u producers, entry %zu bytes align %zu%s%s\n", breaker->input,
-                    breaker->producers, breaker->entry_bytes, breaker->entry_align,
-                    breaker->limited ? ", limited" : "", breaker->keeps_op ? ", keeps it" : "");
+static void print_entry(TextBuf *buf, const Plan *plan, const Breaker *breaker) {
     for (uint32_t i = 0; i < breaker->slot_count; i++) {
         const Slot *slot = &breaker->slots[i];
         text_buf_format(buf, "    at %zu %s%.*s: ", slot->offset,
@@ -130,10 +138,24 @@ static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
         text_buf_format(buf, "    at %zu place\n", breaker->place_offset);
 }
 
+static void print_breaker(TextBuf *buf, const Plan *plan, size_t index) {
+    const Breaker *breaker = &plan->breakers[index];
+    text_buf_format(buf, "breaker %zu: %s of ", index, breaker_names[breaker->kind]);
+    print_op(buf, plan, breaker->op);
+    text_buf_format(buf, " input %u, %u producers", breaker->input, breaker->producers);
+    if (breaker->entry_bytes)
+        text_buf_format(buf, ", entry %zu bytes align %zu", breaker->entry_bytes,
+                        breaker->entry_align);
+    text_buf_format(buf, "%s%s\n", breaker->limited ? ", limited" : "",
+                    breaker->keeps_op ? ", keeps it" : "");
+    if (breaker->entry_bytes) print_entry(buf, plan, breaker);
+}
+
 void plan_print(TextBuf *buf, const Plan *plan) {
     for (size_t i = 0; i < plan->stage_count; i++) print_stage(buf, plan, i);
     for (size_t i = 0; i < plan->breaker_count; i++) print_breaker(buf, plan, i);
-    text_buf_format(buf, "memory: %zu bytes at least\n", plan->memory_floor);
+    if (plan->memory_floor)
+        text_buf_format(buf, "memory: %zu bytes before breakers grow\n", plan->memory_floor);
 }
 
 // ---- explain ----
@@ -167,6 +189,14 @@ static void explain_columns(TextBuf *buf, const Plan *plan, const Stage *stage) 
     text_buf_format(buf, " on: %.*s\n", TEXT_ARG(part->reason));
 }
 
+static void explain_filters(TextBuf *buf, const Plan *plan, const Stage *stage) {
+    const Op *op = op_of(plan, stage->root);
+    if (stage->kind != STAGE_SCAN) return;
+    for (uint32_t i = 0; i < op->source.filter_count; i++)
+        text_buf_format(buf, "    its reader runs `%.*s`\n",
+                        TEXT_ARG(plan->graph->steps[op->source.filters[i].step.i].label));
+}
+
 static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
     const Stage *stage = &plan->stages[index];
     text_buf_format(buf, "stage %zu runs on the CPU, about %zu bytes a row", index,
@@ -184,6 +214,7 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
         text_buf_add(buf, i ? TEXT("    fused with ") : TEXT("    begins with "));
         say_op(buf, plan, stage->ops[i]);
         text_buf_char(buf, '\n');
+        if (i == 0) explain_filters(buf, plan, stage);
     }
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *end = &stage->terminals[i];
@@ -199,7 +230,7 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
 
 void plan_explain(TextBuf *buf, const Plan *plan) {
     for (size_t i = 0; i < plan->stage_count; i++) explain_stage(buf, plan, i);
-    text_buf_add(buf, TEXT("memory: at least "));
+    text_buf_add(buf, TEXT("memory: about "));
     say_bytes(buf, plan->memory_floor);
-    text_buf_char(buf, '\n');
+    text_buf_add(buf, TEXT(" before groups, sorts and tables grow\n"));
 }

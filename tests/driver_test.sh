@@ -109,6 +109,9 @@ expect graph_compile 0 '' compile small.ir
 holds graph_job sh -c './small | grep -q 2,4'
 expect graph_plan 0 'scan of source 0' small.ir --dump=plan
 expect graph_check 0 '' check small.ir
+expect plan_after 0 'scan of source 0, rank 0' small.ir --dump=plan --after=fuse
+holds plan_unmeasured sh -c '! grep -q memory out'
+expect plan_after_ir 2 '--dump=plan --after=PASS' small.sbd --dump --after=fuse
 expect graph_behind 2 'is behind pass ranges already' small.ir --dump --after=fold
 expect graph_no_tree 1 'is the text of a graph' small.ir --dump=ast
 expect graph_no_layout 1 'is the text of a graph' fmt small.ir

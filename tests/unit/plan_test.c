@@ -454,6 +454,86 @@ static void what_no_sink_needs_is_left_out(void) {
     arena_free(graph->arena);
 }
 
+// ---- the verifier ----
+
+typedef void BreakPlan(Plan *plan);
+
+static void break_root(Plan *plan) { plan->stages[0].root = OP_NONE; }
+static void break_member(Plan *plan) { plan->stages[1].ops[1] = plan->stages[0].root; }
+static void break_input(Plan *plan) { plan->stages[0].source = 7; }
+static void break_kind(Plan *plan) { plan->stages[1].kind = STAGE_UNMATCHED; }
+static void break_terminal(Plan *plan) { plan->stages[0].terminals[0].index = 7; }
+static void break_maker(Plan *plan) { plan->stages[0].terminals[0].op = OP_NONE; }
+static void break_ends(Plan *plan) { plan->stages[0].terminal_count = 0; }
+static void break_columns(Plan *plan) { plan->stages[0].columns.op_count = 7; }
+static void break_filters(Plan *plan) { plan->stages[0].columns.filter_count = 7; }
+static void break_producers(Plan *plan) { plan->breakers[0].producers = 7; }
+static void break_align(Plan *plan) { plan->breakers[0].slots[0].offset++; }
+static void break_end(Plan *plan) { plan->breakers[0].entry_bytes -= 16; }
+static void break_share(Plan *plan) { plan->breakers[0].state_offsets[0] = 16; }
+static void break_usage(Plan *plan) { plan->fused[0] = STAGE_NONE; }
+static void break_dead(Plan *plan) { plan->usage.ops[0] = false; }
+
+static void break_order(Plan *plan) {
+    Stage first = plan->stages[0];
+    plan->stages[0] = plan->stages[1];
+    plan->stages[1] = first;
+}
+
+static const struct { BreakPlan *run; const char *error; } broken[] = {
+    {break_root, "stage 0: its root is not its first member"},
+    {break_member, "stage 1: a member takes rows that no member before it makes"},
+    {break_input, "stage 0: its input is not there"},
+    {break_kind, "stage 1: its input is not there, or of another kind"},
+    {break_terminal, "stage 0: a terminal is not what its consumer fills"},
+    {break_maker, "stage 0: a terminal takes rows that no member makes"},
+    {break_ends, "stage 0: its rows go nowhere"},
+    {break_order, "stage 0: it waits for a stage that does not come before it"},
+    {break_columns, "stage 0: loops over columns go over its last member"},
+    {break_filters, "stage 0: loops over columns run filters that are not there"},
+    {break_producers, "breaker 0: other producers than those that feed it"},
+    {break_align, "breaker 0: something in an entry is not aligned"},
+    {break_end, "breaker 0: something lies behind the end of an entry"},
+    {break_share, "breaker 0: two things share bytes of an entry"},
+    {break_usage, "operator 0: no stage computes it"},
+    {break_dead, "operator 0: it runs, and no sink needs it"},
+};
+
+static void every_rule_of_plans_can_be_broken(void) {
+    for (size_t i = 0; i < countof(broken); i++) {
+        Graph *graph = graph_empty();
+        sink(graph, filter(graph, group_by(graph, filter(graph, source(graph)), 2)), ALL);
+        Plan *plan = planned(graph, false);
+        TextBuf said = {0};
+        CHECK(plan_verify(plan, &said) && said.len == 0);
+        broken[i].run(plan);
+        CHECK_SAYS(!plan_verify(plan, &said), "%s passes", broken[i].error);
+        text_buf_char(&said, '\0');
+        CHECK_SAYS(strstr(said.at, broken[i].error), "'%s', not '%s'\n", said.at,
+                   broken[i].error);
+        text_buf_free(&said);
+        arena_free(graph->arena);
+    }
+}
+
+// ---- the passes ----
+
+static void a_plan_stops_behind_any_pass(void) {
+    for (uint32_t last = 1; last <= plan_pass_count; last++) {
+        Graph *graph = graph_empty();
+        sink(graph, group_by(graph, source(graph), 2), ALL);
+        Plan *plan = plan_make(graph, (PlanOptions){.last = last});
+        TextBuf buf = {0};
+        plan_print(&buf, plan);
+        text_buf_char(&buf, '\0');
+        CHECK(plan_pass_find(text_of(plan_passes[last - 1].name)) == last);
+        CHECK((strstr(buf.at, ", entry ") != nullptr) == (last >= 2));
+        CHECK((strstr(buf.at, "memory: ") != nullptr) == (last == plan_pass_count));
+        text_buf_free(&buf);
+        arena_free(graph->arena);
+    }
+}
+
 static const UnitTest tests[] = {
     {"a_chain_is_one_stage", a_chain_is_one_stage},
     {"without_fusion_each_step_is_a_stage", without_fusion_each_step_is_a_stage},
@@ -475,6 +555,8 @@ static const UnitTest tests[] = {
     {"other_resources_are_another_stage", other_resources_are_another_stage},
     {"behind_a_breaker_resources_need_no_border", behind_a_breaker_resources_need_no_border},
     {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
+    {"every_rule_of_plans_can_be_broken", every_rule_of_plans_can_be_broken},
+    {"a_plan_stops_behind_any_pass", a_plan_stops_behind_any_pass},
 };
 
 UNIT_MAIN("plan", tests)
