@@ -15,10 +15,9 @@ typedef struct TextRow {
     Val *field_of;    // CSV: by column, its field number (i64), loaded once.
     Val *straight;    // CSV: by hidden column, i1: its columns stand side by side in the file.
     Val  dialect;     // CSV: SbCsvDialect constant.
-    Val *slots;       // JSON: by column, address of its SbJsonSlot; null where it is not read.
     Val  form;        // JSON: SbJsonForm; `slot_memory`: SbJsonSlot[].
     Val  slot_memory;
-    uint32_t *slot_numbers;
+    struct JsonSlot *json_slots;  // JSON: by column, for those that are read.
 } TextRow;
 
 // What a text format does, in the order in which it is called.

@@ -4,38 +4,77 @@
 #include "stdlib/json.h"
 #include "stdlib/lines.h"
 
+// Where a value's SbJsonSlot is, and those of the members of one that is a struct.
+typedef struct JsonSlot {
+    uint32_t         number;
+    struct JsonSlot *members;  // By field; null: it is no struct.
+} JsonSlot;
+
+// A key of an object that is wanted.
+typedef struct Wanted {
+    Text        name;
+    const Type *type;
+    JsonSlot   *slot;
+} Wanted;
+
 static Val constant(Emit *e, Val value, const char *name) { return emit_global(e, value, name); }
 
-// The keys of the columns that count as read; `slot_numbers` tells where each column finds its
-// slot.
-static void open_jsonl(Emit *e, TextRow *row) {
-    const SourceOp *source = &row->op->source;
-    row->slot_numbers = arena_new_array(e->arena, uint32_t, source->column_count + 1);
-    Val *keys = arena_new_array(e->arena, Val, source->column_count + 1);
-    uint32_t count = 0;
+static Val emit_shape(Emit *e, const Wanted *wanted, uint32_t count, uint32_t *slot_count);
+
+// The shape of a struct's members; null for another type.
+static Val emit_members(Emit *e, const Type *type, JsonSlot *slot, uint32_t *slot_count) {
+    if (type->kind != TYPE_STRUCT) return LLVMConstNull(e->ptr);
+    Wanted *wanted = arena_new_array(e->arena, Wanted, type->field_count + 1);
+    slot->members = arena_new_array(e->arena, JsonSlot, type->field_count + 1);
+    for (uint32_t i = 0; i < type->field_count; i++)
+        wanted[i] = (Wanted){type->fields[i].name, type->fields[i].type, &slot->members[i]};
+    return emit_shape(e, wanted, type->field_count, slot_count);
+}
+
+// The address of an SbJsonShape. Its keys take the next slots, then those of members.
+static Val emit_shape(Emit *e, const Wanted *wanted, uint32_t count, uint32_t *slot_count) {
+    const uint32_t first = *slot_count;
+    *slot_count += count;
+    Val *keys = arena_new_array(e->arena, Val, count + 1);
     uint64_t lengths = 0;
-    for (uint32_t i = 0; i < source->column_count; i++) {
-        if (!source->columns[i].read) continue;
-        Text name = source->columns[i].name;
+    for (uint32_t i = 0; i < count; i++) {
+        const Text name = wanted[i].name;
+        const uint64_t head = sb_json_head((SbStr){name.at, (int64_t)name.len});
+        wanted[i].slot->number = first + i;
         Parts parts = {0};
         part_add_text(e, &parts, offsetof(SbJsonKey, name), name);
-        uint64_t head = sb_json_head((SbStr){name.at, (int64_t)name.len});
         part_add(e, &parts, offsetof(SbJsonKey, head), emit_i64(e, (int64_t)head), 8);
-        keys[count] = parts_struct(e, &parts, sizeof(SbJsonKey));
+        part_add(e, &parts, offsetof(SbJsonKey, members),
+                 emit_members(e, type_base(wanted[i].type), wanted[i].slot, slot_count), 8);
+        keys[i] = parts_struct(e, &parts, sizeof(SbJsonKey));
         lengths |= UINT64_C(1) << (name.len < 63 ? name.len : 63);
-        row->slot_numbers[i] = count++;
     }
     Parts shape = {0};
     Val list = count ? constant(e, LLVMConstStructInContext(e->ctx, keys, count, true), "keys")
                      : LLVMConstNull(e->ptr);
     part_add(e, &shape, offsetof(SbJsonShape, keys), list, 8);
     part_add(e, &shape, offsetof(SbJsonShape, count), emit_i32(e, count), 4);
+    part_add(e, &shape, offsetof(SbJsonShape, first), emit_i32(e, first), 4);
     part_add(e, &shape, offsetof(SbJsonShape, lengths), emit_i64(e, (int64_t)lengths), 8);
-    row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (count + 1)),
+    return constant(e, parts_struct(e, &shape, sizeof(SbJsonShape)), "shape");
+}
+
+// The keys of the columns that count as read.
+static void open_jsonl(Emit *e, TextRow *row) {
+    const SourceOp *source = &row->op->source;
+    row->json_slots = arena_new_array(e->arena, JsonSlot, source->column_count + 1);
+    Wanted *wanted = arena_new_array(e->arena, Wanted, source->column_count + 1);
+    uint32_t count = 0, slot_count = 0;
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        const SourceColumn *column = &source->columns[i];
+        if (column->read) wanted[count++] = (Wanted){column->name, column->type,
+                                                     &row->json_slots[i]};
+    }
+    Val shape = emit_shape(e, wanted, count, &slot_count);
+    row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (slot_count + 1)),
                                    "slots");
     row->form = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbJsonForm) / 8), "form");
-    emit_callv(e, "sb_json_form_open", e->type_void, arg(row->form),
-               arg(constant(e, parts_struct(e, &shape, sizeof(SbJsonShape)), "shape")),
+    emit_callv(e, "sb_json_form_open", e->type_void, arg(row->form), arg(shape),
                arg(row->slot_memory));
 }
 
@@ -59,12 +98,12 @@ static void judge_jsonl(Emit *e, Frame *frame) {
     emit_column_fault_if(e, frame->step, TEXT(""), bad, status, (Detail){0});
 }
 
-static Val slot_of(Emit *e, const TextRow *row, uint32_t column) {
-    return emit_offset(e, row->slot_memory, sizeof(SbJsonSlot) * row->slot_numbers[column]);
+static Val slot_of(Emit *e, const TextRow *row, const JsonSlot *slot) {
+    return emit_offset(e, row->slot_memory, sizeof(SbJsonSlot) * slot->number);
 }
 
 static Value raw_jsonl(Emit *e, Frame *frame, uint32_t column) {
-    Val slot = slot_of(e, frame->text, column);
+    Val slot = slot_of(e, frame->text, &frame->text->json_slots[column]);
     return (Value){.a = emit_load_at(e, e->ptr, slot, offsetof(SbJsonSlot, ptr), ""),
                    .b = emit_load_at(e, e->i64, slot, offsetof(SbJsonSlot, len), "")};
 }
@@ -83,8 +122,15 @@ static Usual usual_slot(const Type *base) {
     enum : uint32_t { WHOLE = 1u << 16 };
     if (type_is_integer(base)) return (Usual){true, SB_JSON_NUMBER | WHOLE, 0};
     if (type_is_float(base)) return (Usual){true, SB_JSON_NUMBER, WHOLE};
+    if (base->kind == TYPE_STRUCT) return (Usual){true, SB_JSON_OBJECT | WHOLE, 0};
     bool text = base->kind == TYPE_STR || base->kind == TYPE_DATE || base->kind == TYPE_TIMESTAMP;
     return (Usual){text, SB_JSON_STRING, 0};
+}
+
+static Val emit_json_value(Emit *e, Frame *frame, const Type *type, Val slot, Val out) {
+    return emit_callv(e, "sb_json_value", e->i32, arg(emit_call_context(e)),
+                      arg_pair(emit_sbtype(e, type), emit_source_zone(e, &frame->op->source)),
+                      arg(slot), arg(out));
 }
 
 // Anything else: checked and read by the library, which knows all types.
@@ -92,10 +138,7 @@ static void read_slot(Emit *e, Frame *frame, const SourceColumn *column, Val slo
     Val whole = emit_callv(e, "sb_json_check", e->i32, arg(slot));
     Val wrong = LLVMBuildICmp(e->b, LLVMIntNE, whole, emit_i32(e, SB_OK), "");
     emit_column_fault_if(e, frame->step, column->name, wrong, whole, (Detail){0});
-    Val status = emit_callv(e, "sb_json_value", e->i32, arg(emit_call_context(e)),
-                            arg_pair(emit_sbtype(e, column->type),
-                                     emit_source_zone(e, &frame->op->source)),
-                            arg(slot), arg(out));
+    Val status = emit_json_value(e, frame, column->type, slot, out);
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
     Val call = emit_call_context(e);
     Detail detail = {emit_load_at(e, e->ptr, call, offsetof(SbCall, detail), ""),
@@ -112,41 +155,75 @@ static Value slot_text(Emit *e, Val slot, bool quoted) {
     return text;
 }
 
-// A number, or a string without escapes, of a key that stands there once: read in place. Goes to
-// `slow` when it is not read so, else on with the value in `out`.
-static void read_usual(Emit *e, Frame *frame, const SourceColumn *column, Val slot, Val out,
+static void go_on_if_ok(Emit *e, Val status, Block slow) {
+    Block fine = emit_block(e, "fine");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), ""), fine,
+                       slow);
+    emit_at(e, fine);
+}
+
+static void read_in_place(Emit *e, Frame *frame, const Type *type, const JsonSlot *slot, Val out,
+                          Block slow);
+
+// The value of a usual slot, not null.
+static void read_usual(Emit *e, Frame *frame, const Type *base, const JsonSlot *slot, Val out,
                        Block slow) {
-    const Type *base = type_base(column->type);
-    Usual usual = usual_slot(base);
-    Val flags = emit_load_at(e, e->i32, slot, offsetof(SbJsonSlot, kind), "flags");
-    flags = LLVMBuildAnd(e->b, flags, emit_i32(e, ~usual.ignored), "");
-    Block plain = emit_block(e, "usual");
-    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, flags, emit_i32(e, usual.flags), ""),
-                       plain, slow);
-    emit_at(e, plain);
-    Value text = slot_text(e, slot, !type_is_numeric(base));
-    if (base->kind == TYPE_STR) {
-        emit_store_value(e, base, text, out);
-    } else {
-        Val status = emit_read_text(e, &frame->op->source, base, text, out, true);
-        Block read = emit_block(e, "read");
-        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_OK), ""), read,
-                           slow);
-        emit_at(e, read);
+    if (base->kind == TYPE_STRUCT) {
+        for (uint32_t i = 0; i < base->field_count; i++)
+            read_in_place(e, frame, base->fields[i].type, &slot->members[i],
+                          emit_offset(e, out, type_field_offset(base, i)), slow);
+        return;
     }
-    if (column->type->nullable) emit_store_at(e, emit_int(e, e->i8, 1), out, type_size(base));
+    Value text = slot_text(e, slot_of(e, frame->text, slot), !type_is_numeric(base));
+    if (base->kind == TYPE_STR) emit_store_value(e, base, text, out);
+    else go_on_if_ok(e, emit_read_text(e, &frame->op->source, base, text, out, true), slow);
+}
+
+// A number, a string without escapes, or an object whose members have slots, of a key that stands
+// there once: read in place, and so is null where it may be. A member of any other type is read by
+// the library. Goes to `slow` when it is not read so, else on with the value in `out`.
+static void read_in_place(Emit *e, Frame *frame, const Type *type, const JsonSlot *slot, Val out,
+                          Block slow) {
+    const Type *base = type_base(type);
+    const Usual usual = usual_slot(base);
+    Val address = slot_of(e, frame->text, slot);
+    if (!usual.is) {
+        go_on_if_ok(e, emit_json_value(e, frame, type, address, out), slow);
+        return;
+    }
+    Val flags = emit_load_at(e, e->i32, address, offsetof(SbJsonSlot, kind), "flags");
+    Val known = LLVMBuildAnd(e->b, flags, emit_i32(e, ~usual.ignored), "");
+    Block plain = emit_block(e, "usual"), other = slow;
+    if (type->nullable) other = emit_block(e, "other");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, known, emit_i32(e, usual.flags), ""),
+                       plain, other);
+    emit_at(e, plain);
+    read_usual(e, frame, base, slot, out, slow);
+    if (!type->nullable) return;
+    emit_store_at(e, emit_int(e, e->i8, 1), out, type_size(base));
+    Block none = emit_block(e, "null"), end = emit_block(e, "value");
+    emit_jump(e, end);
+    emit_at(e, other);
+    static_assert(SB_JSON_MISSING == 0 && SB_JSON_NULL == 1, "the least flags");
+    Val is_null = LLVMBuildICmp(e->b, LLVMIntULE, flags, emit_i32(e, SB_JSON_NULL), "");
+    emit_branch(e, is_null, none, slow);
+    emit_at(e, none);
+    emit_store(e, LLVMConstNull(LLVMArrayType2(e->i8, type_size(type))), out);
+    emit_jump(e, end);
+    emit_at(e, end);
 }
 
 static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
     const SourceColumn *column = &frame->op->source.columns[index];
     Val out = emit_alloca(e, LLVMArrayType2(e->i8, type_size(column->type)), "value");
-    Val slot = slot_of(e, frame->text, index);
+    const JsonSlot *json = &frame->text->json_slots[index];
+    Val slot = slot_of(e, frame->text, json);
     if (!usual_slot(type_base(column->type)).is) {
         read_slot(e, frame, column, slot, out);
         return emit_load_value(e, column->type, out);
     }
     Block slow = emit_block(e, "slow"), end = emit_block(e, "column");
-    read_usual(e, frame, column, slot, out, slow);
+    read_in_place(e, frame, column->type, json, out, slow);
     emit_jump(e, end);
     emit_at(e, slow);
     read_slot(e, frame, column, slot, out);

@@ -9,6 +9,7 @@
 // time, so that the rules stand in one place.
 #include "stdlib/csv.h"
 
+#include "stdlib/bit_places.h"
 #include "stdlib/csv_quotes.h"
 #include "stdlib/lines.h"
 #include "stdlib/utf8.h"
@@ -28,33 +29,6 @@ typedef struct Scan {
     bool      quotes;   // Quotes in the batch at hand.
     bool      quoted;   // The next region expects quotes.
 } Scan;
-
-// What put_half leaves of a mask of more than eight bits.
-[[gnu::noinline, gnu::cold]]
-static void put_rest(uint32_t *out, uint32_t mask, uint32_t base) {
-    for (int i = 0; mask; i++, mask &= mask - 1) {
-        if (i >= 8) out[i] = base + (uint32_t)__builtin_ctz(mask);
-    }
-}
-
-// Appends base plus the positions of the mask's bits; writes eight ends at least. The mask, each
-// bit doubled, takes all positions out of constants two bits at a time, packed; these are spread to
-// bytes, and the bytes to numbers: 16 instructions for up to eight ends, where a loop over the
-// lowest bit takes four for each and mispredicts its end.
-static inline uint32_t *put_half(uint32_t *out, uint32_t mask, __m256i base) {
-    const uint64_t pairs = _pdep_u64(mask, 0x5555555555555555) * 3;
-    uint64_t low = _pext_u64(0xe4e4e4e4e4e4e4e4, pairs);     // Bits 0 and 1 of 0..31.
-    uint64_t middle = _pext_u64(0xffaa5500ffaa5500, pairs);  // Bits 2 and 3.
-    uint64_t high = _pext_u32(0xffff0000, mask);             // Bit 4.
-    uint64_t bytes = _pdep_u64(high, 0x0101010101010101);
-    bytes = bytes * 4 + _pdep_u64(middle, 0x0303030303030303);
-    bytes = bytes * 4 + _pdep_u64(low, 0x0303030303030303);
-    __m256i places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)bytes));
-    _mm256_storeu_si256((__m256i *)out, _mm256_add_epi32(places, base));
-    const uint64_t count = (uint64_t)__builtin_popcountll(mask);
-    if (__builtin_expect(count > 8, 0)) put_rest(out, mask, (uint32_t)_mm256_cvtsi256_si32(base));
-    return out + count;
-}
 
 // What a batch without quotes showed.
 typedef struct Plain {
@@ -91,8 +65,9 @@ static Plain plain_batch(const Scan *scan, int64_t at, int64_t blocks) {
         high = _mm256_or_si256(high, _mm256_or_si256(a, b));
         __m256i a_end = _mm256_or_si256(a_newline, _mm256_cmpeq_epi8(a, delimiter));
         __m256i b_end = _mm256_or_si256(b_newline, _mm256_cmpeq_epi8(b, delimiter));
-        out = put_half(out, (uint32_t)_mm256_movemask_epi8(a_end), base);
-        out = put_half(out, (uint32_t)_mm256_movemask_epi8(b_end), _mm256_add_epi32(base, half));
+        out = sb_put_places(out, (uint32_t)_mm256_movemask_epi8(a_end), base);
+        out = sb_put_places(out, (uint32_t)_mm256_movemask_epi8(b_end),
+                            _mm256_add_epi32(base, half));
         base = _mm256_add_epi32(base, whole);
     }
     return (Plain){
@@ -111,9 +86,9 @@ static bool quoted_block(Scan *scan, SbCsvQuotes *state, int64_t at) {
     scan->high |= block.high != 0;
     scan->quotes |= block.quotes != 0;
     uint32_t *const ends = scan->index->ends, *out = ends + scan->count;
-    out = put_half(out, (uint32_t)block.separators, _mm256_set1_epi32((int)at));
-    out = put_half(out, (uint32_t)(block.separators >> 32),
-                   _mm256_set1_epi32((int)at + BLOCK / 2));
+    out = sb_put_places(out, (uint32_t)block.separators, _mm256_set1_epi32((int)at));
+    out = sb_put_places(out, (uint32_t)(block.separators >> 32),
+                        _mm256_set1_epi32((int)at + BLOCK / 2));
     scan->count = (uint32_t)(out - ends);
     return true;
 }

@@ -21,21 +21,25 @@ typedef struct SbJsonSlot {
     int64_t     len;
     uint8_t     kind;     // SbJsonKind
     uint8_t     escapes;  // STRING: there is a backslash in it.
-    uint8_t     whole;    // NUMBER: no point and no exponent.
+    uint8_t     whole;    // NUMBER: no point and no exponent. OBJECT: members have slots.
     uint8_t     twice;    // The key stands in the object again.
 } SbJsonSlot;
+
+typedef struct SbJsonShape SbJsonShape;
 
 typedef struct SbJsonKey {
     SbStr    name;
     uint64_t head;  // The first eight bytes of name, those behind its end zero: sb_json_head.
+    const SbJsonShape *members;  // Those that are wanted of an object that is a struct; or null.
 } SbJsonKey;
 
 // The keys that are wanted, different from each other.
-typedef struct SbJsonShape {
+struct SbJsonShape {
     const SbJsonKey *keys;
     uint32_t         count;
+    uint32_t         first;    // Of the slots of its keys; those of a row's own keys begin at 0.
     uint64_t         lengths;  // Bit min(len, 63) of each key.
-} SbJsonShape;
+};
 
 static inline uint64_t sb_json_head(SbStr name) {
     uint64_t head = 0;
@@ -44,45 +48,52 @@ static inline uint64_t sb_json_head(SbStr name) {
 }
 
 // One row: the line must be one object, with white space around it at most. Checks all of its
-// grammar and fills slots[0, count). SB_OK, SB_FAULT_BAD_JSON, or SB_FAULT_TOO_LARGE when there
-// is no memory for a bit per level beyond 1024.
+// grammar and fills slots[0, count), not those of members. SB_OK, SB_FAULT_BAD_JSON, or
+// SB_FAULT_TOO_LARGE when there is no memory for a bit per level beyond 1024.
 int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonShape *shape,
                     SbJsonSlot *slots);
 
 // A line's form: the texts between its values, as stdlib/json_form.c tells.
-enum { SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8 };
+enum { SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8, SB_JSON_FORM_QUOTES = 384 };
 
 typedef struct SbJsonFormPart {
-    const char *text;  // Before a value, in the line that was learnt.
+    const char *text;         // Before a value, in the line that was learnt; last: behind all.
     uint32_t    len;
-    uint32_t    slot;  // The value's, or UINT32_MAX.
+    uint32_t    quotes;       // In the text,
+    uint32_t    first_quote;  // and where the first of them is; 0 when there is none.
+    SbJsonSlot *slot;         // The value's; of one that nobody reads, `unread`.
 } SbJsonFormPart;
 
 typedef struct SbJsonFormPlace {
-    uint32_t part, offset;  // In the text before the part's value; part == count: in the tail.
+    uint32_t part, offset;  // In the text of the part.
 } SbJsonFormPlace;
 
 typedef struct SbJsonFormObject {
-    uint32_t        slot;
+    SbJsonSlot     *slot;
     SbJsonFormPlace open, close;
-    const char     *last;  // Behind it in the line that was learnt.
+    const char     *last;   // Behind it in the line that was learnt.
+    bool            whole;  // Its members have slots.
 } SbJsonFormObject;
 
 typedef struct SbJsonForm {
     const SbJsonShape *shape;
-    SbJsonSlot        *slots;         // By key of the shape.
-    uint32_t           count;         // Parts; 0: no form yet.
+    SbJsonSlot        *slots;         // By key of the shape, then those of members.
+    SbJsonSlot         unread;
+    uint32_t           count;         // Parts with a value; 0: no form yet.
     uint32_t           object_count;  // Wanted objects.
     uint32_t           misses, rest;  // Lines to pass before a form is learnt again.
-    SbStr              tail;          // Behind the last value.
-    SbJsonFormPart     parts[SB_JSON_FORM_PARTS];
+    SbJsonFormPart     parts[SB_JSON_FORM_PARTS + 1];
     SbJsonFormObject   objects[SB_JSON_FORM_OBJECTS];
+    uint32_t           quotes[SB_JSON_FORM_QUOTES + 80];  // Of the line at hand, and spare.
 } SbJsonForm;
 
+// `slots`: for all keys of the shape and of its members.
 void sb_json_form_open(SbJsonForm *form, const SbJsonShape *shape, SbJsonSlot *slots);
 
-// As sb_json_row, into form->slots, and faster for lines that have the form of one before. Lines
-// that were good must stay where they are as long as the form is used.
+// As sb_json_row, into form->slots, and faster for lines that have the form of one before. Then the
+// members of an object that is marked as `whole` have slots too: sb_json_check holds of it, and no
+// wanted key stands in it twice. Lines that were good must stay where they are as long as the form
+// is used.
 int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForm *form);
 
 // ---- reading values whose grammar was checked --------------------------------------------------
