@@ -166,12 +166,18 @@ Flow step_rename(Checker *checker, Flow flow, const AstStep *step) {
     Scope scope = scope_of_flow(checker, flow), out = {.kind = SCOPE_ROW};
     Text *names = arena_new_array(checker->arena, Text, scope.count + 1);
     for (uint32_t i = 0; i < scope.count; i++) names[i] = scope.names[i].name;
+    Name *taken = arena_new_array(checker->arena, Name, step->item_count + 1);
+    uint32_t taken_count = 0;
     bool good = true;
     for (uint32_t i = 0; i < step->item_count; i++) {
         const AstItem *item = &step->items[i];
         Binding *binding = named_column(checker, &scope, item);
-        if (binding) names[binding - scope.names] = item->name.text;
-        else good = false;
+        if (!binding || written_before(checker, item->value->name, taken, taken_count)) {
+            good = false;
+            continue;
+        }
+        taken[taken_count++] = item->value->name;
+        names[binding - scope.names] = item->name.text;
     }
     for (uint32_t i = 0; i < scope.count; i++) {
         if (!scope_find(&out, names[i])) {

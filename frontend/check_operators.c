@@ -65,6 +65,8 @@ static Value bad_operands(Checker *checker, const AstExpr *expr, Value a, Value 
         report_fix(checker, diag, "convert the integer: decimal(..., 18, 0)");
     else if (y->kind == TYPE_DECIMAL && type_is_integer(x))
         report_fix(checker, diag, "convert the integer: decimal(..., 18, 0)");
+    else if (type_is_integer(x) && type_is_integer(y))
+        report_fix(checker, diag, "convert one of them: i64(...)");
     else if (type_is_numeric(x) && type_is_numeric(y))
         report_fix(checker, diag, "convert one of them: f64(...)");
     else report_fix(checker, diag, "convert one of them to the type of the other");

@@ -211,14 +211,6 @@ void default_options(Checker *checker, Format format, bool tabs, OptionSide side
 
 // ---- paths --------------------------------------------------------------------------------------
 
-static bool is_url(Text text) {
-    static const char *const schemes[] = {"http://", "https://", "s3://", "gs://", "az://",
-                                          "ftp://"};
-    for (size_t i = 0; i < countof(schemes); i++)
-        if (text_starts(text, text_of(schemes[i]))) return true;
-    return false;
-}
-
 static bool check_url(Checker *checker, Value path, Span span) {
     Const value;
     if (!const_of(checker, path.id, &value)) return true;
@@ -226,7 +218,7 @@ static bool check_url(Checker *checker, Value path, Span span) {
     uint32_t count = list ? value.item_count : 1;
     for (uint32_t i = 0; i < count; i++) {
         Text text = list ? value.items[i].text : value.text;
-        if (!is_url(text)) continue;
+        if (!text_is_url(text)) continue;
         Diag *diag = report(checker, DIAG_URL, span, "URLs are not in this version");
         report_label(checker, diag, span, "a URL");
         report_fix(checker, diag, "download the file, or read \"-\" from a pipe: curl ... | JOB");

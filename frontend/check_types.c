@@ -35,18 +35,27 @@ static const Type *resolve_decl(Checker *checker, TypeDecl *decl, Span span) {
     return decl->type;
 }
 
+const char *foreign_type(Text name) {
+    static const char *const others[][2] = {
+        {"int", "i64"}, {"integer", "i64"}, {"long", "i64"}, {"bigint", "i64"}, {"int64", "i64"},
+        {"int32", "i32"}, {"float", "f64"}, {"double", "f64"}, {"float64", "f64"},
+        {"float32", "f32"}, {"number", "f64"}, {"numeric", "decimal(18, 2)"}, {"string", "str"},
+        {"text", "str"}, {"varchar", "str"}, {"utf8", "str"}, {"boolean", "bool"},
+        {"datetime", "timestamp"},
+    };
+    for (size_t i = 0; i < countof(others); i++) {
+        if (text_is(name, others[i][0])) return others[i][1];
+    }
+    return nullptr;
+}
+
 static const Type *unknown_type(Checker *checker, Name name) {
     Diag *diag = report(checker, DIAG_UNKNOWN_TYPE, name.span, "unknown type '%.*s'",
                         TEXT_ARG(name.text));
-    static const char *const others[][2] = {
-        {"int", "i64"}, {"integer", "i64"}, {"long", "i64"}, {"float", "f64"}, {"double", "f64"},
-        {"string", "str"}, {"text", "str"}, {"varchar", "str"}, {"boolean", "bool"},
-        {"datetime", "timestamp"}, {"number", "f64"}, {"numeric", "decimal(18, 2)"},
-    };
-    for (size_t i = 0; i < countof(others); i++) {
-        if (!text_is(name.text, others[i][0])) continue;
+    const char *ours = foreign_type(name.text);
+    if (ours) {
         report_label(checker, diag, name.span, "not a type here");
-        report_fix(checker, diag, "write %s", others[i][1]);
+        report_fix(checker, diag, "write %s", ours);
         return error_type(checker);
     }
     Text names[64];

@@ -167,6 +167,7 @@ static inline bool is_null(const Type *type) { return type->kind == TYPE_NULL; }
 const Type *kind_type(Checker *checker, TypeKind kind);
 
 const Type *resolve_type(Checker *checker, const AstType *type);
+const char *foreign_type(Text name);  // What a type of other languages is called here, or null.
 bool        resolve_named(Checker *checker, Text name, const Type **type);  // Declared or built in.
 // Does `wide` hold every value of `narrow`? Both not nullable. Equal types do.
 bool        type_holds(const Type *wide, const Type *narrow);

@@ -406,6 +406,10 @@ static void end_statement(Parser *p) {
         Diag *d = parser_error(p, DIAG_LONE_BRACKET, span, "%s closes no bracket",
                                token_name(token.kind));
         diag_fix(p->in.diags, d, "remove it");
+    } else if (token.kind == TOKEN_PIPE) {
+        Diag *d =
+            parser_error(p, DIAG_UNEXPECTED_TEXT, span, "no flow stands in front of this `|`");
+        diag_fix(p->in.diags, d, "move the step up to the flow that it belongs to");
     } else {
         Diag *d = parser_unexpected(p, DIAG_UNEXPECTED_TEXT, "the end of the line");
         diag_fix(p->in.diags, d, "begin a new statement on a new line");

@@ -476,6 +476,19 @@ AstExpr *parse_operand(Parser *p) {
     return parse_level(p, (Level){defaults, countof(defaults), parse_sum});
 }
 
+// Is the parenthesis that stands here SQL's list, with a comma between its items?
+static bool at_sql_list(const Parser *p) {
+    if (!parser_at(p, TOKEN_OPEN_PAREN)) return false;
+    uint32_t depth = 0;
+    for (size_t i = 0; parser_token(p, i).kind != TOKEN_END; i++) {
+        TokenKind kind = parser_token(p, i).kind;
+        if (kind == TOKEN_COMMA && depth == 1) return true;
+        if (kind >= TOKEN_OPEN_PAREN && kind <= TOKEN_OPEN_BRACE) depth++;
+        if (kind >= TOKEN_CLOSE_PAREN && kind <= TOKEN_CLOSE_BRACE && --depth == 0) return false;
+    }
+    return false;
+}
+
 // "in" ("[" elements "]" | operand ".." operand)
 static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
     AstExpr *e = new_expr(p, AST_IN, start);
@@ -487,11 +500,16 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
         diag_fix(p->in.diags, d, "write `in`");
     }
     parser_take_operator(p);
-    if (parser_at(p, TOKEN_OPEN_SQUARE)) {
+    Span low = start_of(p);
+    bool sql = at_sql_list(p);
+    if (sql || parser_at(p, TOKEN_OPEN_SQUARE)) {
         parse_elements(p, e);
+        if (!sql || p->panic) return done(p, e);
+        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_since(p, low),
+                              "a list stands in square brackets");
+        diag_fix(p->in.diags, d, "write `in [..]`");
         return done(p, e);
     }
-    Span low = start_of(p);
     e->b = parse_operand(p);
     if (!p->panic && !parser_at(p, TOKEN_RANGE)) {
         Diag *d = parser_error(p, DIAG_EXPECTED_TOKEN, parser_since(p, low),
@@ -503,6 +521,8 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
         parser_take_operator(p);
         e->c = parse_operand(p);
     }
+    // Half a range has no meaning for those who walk the tree.
+    if (!e->c) return new_expr(p, AST_ERROR, parser_since(p, e->span));
     return done(p, e);
 }
 
@@ -566,7 +586,7 @@ static AstExpr *parse_comparison(Parser *p) {
     diag_label(p->in.diags, d, sign, "the second comparison");
     diag_fix(p->in.diags, d, "write `x in a..b`, or two comparisons joined by `and`");
     e = parse_right(p, e, more, parse_operand);
-    return e;
+    return new_expr(p, AST_ERROR, e->span);
 }
 
 // not = "not" not | comparison

@@ -1,5 +1,6 @@
 #include "ir/text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,14 @@ bool text_is(Text a, const char *nul_terminated) { return text_eq(a, text_of(nul
 
 bool text_starts(Text text, Text prefix) {
     return text.len >= prefix.len && text_eq((Text){text.at, prefix.len}, prefix);
+}
+
+bool text_is_url(Text text) {
+    size_t at = 0;
+    for (; at < text.len; at++) {
+        if (!isalnum((unsigned char)text.at[at]) && !strchr("+-.", text.at[at])) break;
+    }
+    return at > 1 && text_starts((Text){text.at + at, text.len - at}, TEXT("://"));
 }
 
 int text_cmp(Text a, Text b) {

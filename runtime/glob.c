@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/glob.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -182,6 +183,12 @@ static bool add_folder(PathList *list, const char *path, Trouble *trouble) {
     return good;
 }
 
+bool glob_is_url(const char *path) {
+    size_t at = 0;
+    while (isalnum((unsigned char)path[at]) || (path[at] && strchr("+-.", path[at]))) at++;
+    return at > 1 && strncmp(path + at, "://", 3) == 0;
+}
+
 bool glob_add(PathList *list, const char *path, Trouble *trouble) {
     if (strcmp(path, "-") == 0) return add(list, path, trouble);
     uint32_t before = list->count;
@@ -192,6 +199,8 @@ bool glob_add(PathList *list, const char *path, Trouble *trouble) {
         if (list->count > before) return true;
         return trouble_set(trouble, TROUBLE_NO_MATCH, "the folder '%s' holds no files", path);
     }
+    if (glob_is_url(path))
+        return trouble_set(trouble, TROUBLE_URL, "URLs are not in this version: '%s'", path);
     if (strpbrk(path, "*?[") == nullptr) {
         trouble_set(trouble, errno == EACCES ? TROUBLE_OPEN_SOURCE : TROUBLE_NO_MATCH,
                     "cannot open '%s': %s", path, strerror(errno));

@@ -18,6 +18,8 @@ bool glob_add(PathList *list, const char *path, Trouble *trouble);
 void glob_sort(PathList *list);
 void glob_close(PathList *list);
 
+bool glob_is_url(const char *path);  // SCHEME://...
+
 // Does `name` match the pattern (of one path component)?
 bool glob_match(const char *pattern, const char *name);
 

@@ -7,6 +7,8 @@
 #include "runtime/scratch.h"
 #include "stdlib/cpu_level.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +160,8 @@ static SbFormat rejects_format(const Job *job) {
     const char *path = job->options.rejects;
     if (!path) return job->what->rejects_format;
     size_t len = strlen(path);
-    return len > 4 && strcmp(path + len - 4, ".csv") == 0 ? SB_CSV : SB_JSONL;
+    if (compression_of(path) != COMPRESSION_NONE) len = (size_t)(strrchr(path, '.') - path);
+    return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_CSV : SB_JSONL;
 }
 
 static bool open_sinks(Job *job) {
@@ -364,7 +367,18 @@ static bool describe(const Job *job) {
     return true;
 }
 
+// A descriptor from 0 to 2 that is closed would be given to the next thing that opens: reads of
+// standard input would wait for an event, messages would go into an output. /dev/null takes its
+// place, open the wrong way round, so that using it is an error.
+static void hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+        if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+    }
+}
+
 int sb_main(int argc, char **argv, const SbJob *what) {
+    hold_standard_streams();
     Job job = {.what = what, .cancel_fd = -1, .started_ns = job_clock_ns()};
     job.rejects.memory = &job.memory;
     signal(SIGPIPE, SIG_IGN);

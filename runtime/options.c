@@ -202,7 +202,10 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_OVERWRITE: return options->overwrite = true;
     case OPTION_CONFIG: return options->config = value, true;
     case OPTION_SPILL: return options->spill = value, true;
-    case OPTION_REJECTS: return options->rejects = value, true;
+    case OPTION_REJECTS:
+        if (*value == '\0')
+            return trouble_set(trouble, TROUBLE_USAGE, "--rejects needs a value: --rejects=FILE");
+        return options->rejects = value, true;
     case OPTION_REJECT_LIMIT: return set_reject_limit(options, value, trouble);
     case OPTION_RESOURCE: return add_supply(options, value, trouble);
     case OPTION_MEMORY: return set_size(kind, value, &options->memory, trouble);

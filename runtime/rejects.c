@@ -231,7 +231,9 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
         sb_text_close(&figure);
     }
     fprintf(file, "   = fix: %s\n", info->fix);
-    if (limit) {
+    if (limit && strcmp(limit, "0") != 0) {
+        fputs("   = fix: raise the limit to go on without such rows\n", file);
+    } else if (limit) {
         fputs("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on "
               "without such rows\n",
               file);

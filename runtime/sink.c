@@ -2,6 +2,7 @@
 #include "runtime/sink.h"
 
 #include "runtime/compress.h"
+#include "runtime/glob.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -56,7 +57,10 @@ static bool folder_holds_files(const char *path) {
 
 static bool check_place(Sink *sink, Trouble *trouble) {
     struct stat about;
-    if (stat(sink->path, &about) != 0) return true;
+    if (stat(sink->path, &about) != 0) {
+        if (!glob_is_url(sink->path)) return true;
+        return trouble_set(trouble, TROUBLE_URL, "URLs are not in this version: '%s'", sink->path);
+    }
     bool is_folder = S_ISDIR(about.st_mode);
     if (sink->folder ? !is_folder : is_folder) {
         trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is %s", sink->path,

@@ -512,6 +512,28 @@ three,5
     done
     end
 fi
+if begin closed_standard_streams; then
+    # What the job opens must not take the place of a stream that it was started without.
+    numbers 3 >in.csv
+    gives 1 sh -c '../rows --input=- --out=- <&-'
+    says "error[SB8012]: cannot read '-': Bad file descriptor"
+    gives 3 sh -c '../rows --out=- >&-'
+    says "error[SB8018]: cannot write '-': Bad file descriptor"
+    gives 0 sh -c '../rows <&- >&- 2>&-'
+    cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
+    end
+fi
+if begin urls; then
+    numbers 3 >in.csv
+    gives 2 ../rows --input=https://example.com/in.csv
+    says "error[SB8027]: URLs are not in this version: 'https://example.com/in.csv'"
+    gives 2 ../rows --out=s3://bucket/out.csv
+    says "error[SB8027]: URLs are not in this version: 's3://bucket/out.csv'"
+    gives 2 ../rows --rejects=s3://bucket/out.csv
+    says "error[SB8027]: "
+    only_files "./in.csv "
+    end
+fi
 if begin globs; then
     mkdir -p tree/x/y tree/.hidden
     printf 1 >tree/b.txt
@@ -654,6 +676,10 @@ if begin reject_file; then
     says "error[SB"
     [ ! -e out.csv ] || wrong "a failed job left out.csv"
     [ -e rejects.csv ] || wrong "a failed job left no rejects"
+    gives 2 ../bad --rejects=
+    says "--rejects needs a value: --rejects=FILE"
+    gives 0 ../bad --reject-limit=2 --rejects=r.csv.gz --overwrite
+    gzip -dc r.csv.gz | head -n 1 | grep -q '^step,source,' || wrong "r.csv.gz is no CSV"
     gives 0 ../bad --reject-limit=2 --overwrite
     holds out.csv 'a,b,x
 1,one,0.5

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,14 @@ CommandOutcome command_run(const Command *command, TextBuf *said) {
     }
     close(ends[0]);
     if (failed == ENOENT) return COMMAND_NOT_THERE;
+    if (failed) {
+        text_buf_format(said, "%s cannot be started: %s", command->args[0], strerror(failed));
+    } else if (WIFSIGNALED(status)) {
+        // A linker maps its output: it ends like this where the disk is full, and blames itself.
+        text_buf_free(said);
+        text_buf_format(said, "%s was ended by a signal (%s): is the disk full?",
+                        command->args[0], strsignal(WTERMSIG(status)));
+    }
     return !failed && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? COMMAND_DONE
                                                                          : COMMAND_REFUSED;
 }

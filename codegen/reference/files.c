@@ -81,7 +81,9 @@ static bool add_paths(Job *job, Paths *paths, Text path) {
         bool root = path.len && path.at[0] == '/';
         match(paths, root ? TEXT("/") : (Text){0}, (Text){path.at + root, path.len - root});
     }
-    if (paths->count == before && is_folder(name))
+    if (paths->count == before && text_is_url(path))
+        job_fail(job, JOB_URL, "URLs are not in this version: '%s'", name);
+    else if (paths->count == before && is_folder(name))
         job_fail(job, JOB_NO_MATCH, "the folder '%s' holds no files", name);
     else if (paths->count == before && !is_glob(path))
         job_fail(job, JOB_NO_MATCH, "cannot open '%s': %s", name, strerror(ENOENT));
@@ -100,8 +102,12 @@ bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, si
         if (!add_paths(job, &found, list ? value->items[i].text : value->text)) return false;
     }
     if (found.count) qsort(found.items, found.count, sizeof *found.items, by_bytes);
+    size_t kept = found.count > 0;
+    for (size_t i = 1; i < found.count; i++) {
+        if (!text_eq(found.items[i], found.items[kept - 1])) found.items[kept++] = found.items[i];
+    }
     *paths = found.items;
-    *count = found.count;
+    *count = kept;
     return true;
 }
 

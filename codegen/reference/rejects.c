@@ -67,8 +67,18 @@ static Text label_of(const Job *job, StepId step) {
 
 // ---- failing ----------------------------------------------------------------------------------
 
-// Ends the job with a record's message; `limit` is the line about limits, or empty.
-static void fail_record(Job *job, const Reject *reject, Text limit) {
+// What a job that passed its limit says behind the record: the line about it, and one more fix.
+typedef struct LimitLines {
+    Text limit;
+    const char *fix;
+} LimitLines;
+
+static const char begin_limit[] =
+    "write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on without such rows";
+static const char raise_limit[] = "raise the limit to go on without such rows";
+
+// Ends the job with a record's message; `lines` are empty where no limit was passed.
+static void fail_record(Job *job, const Reject *reject, LimitLines lines) {
     if (job->exit_code) return;
     TextBuf *out = &job->error;
     job->exit_code = 1;
@@ -87,19 +97,15 @@ static void fail_record(Job *job, const Reject *reject, Text limit) {
     }
     if (reject->step.i != UINT32_MAX)
         text_buf_format(out, "   = in step: %.*s\n", TEXT_ARG(label_of(job, reject->step)));
-    text_buf_add(out, limit);
+    text_buf_add(out, lines.limit);
     text_buf_format(out, "   = fix: %s\n", faults[reject->status - SB_FAULT_FIRST].fix);
-    if (limit.len)
-        text_buf_add(
-            out,
-            TEXT("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on "
-                 "without such rows\n"));
+    if (lines.fix) text_buf_format(out, "   = fix: %s\n", lines.fix);
 }
 
 void fail_fault(Job *job, StepId step, int32_t status, Text detail) {
     ReadFault fault = {.status = status, .detail = detail};
     Reject reject = {.step = step, .status = status, .message = message_of(job->arena, fault)};
-    fail_record(job, &reject, (Text){0});
+    fail_record(job, &reject, (LimitLines){0});
 }
 
 // ---- records ----------------------------------------------------------------------------------
@@ -107,7 +113,7 @@ void fail_fault(Job *job, StepId step, int32_t status, Text detail) {
 static void add_reject(Job *job, const Node *node, Reject reject) {
     reject.place = job->places++;
     if (node->feeds_zip || job->eval.fails) {
-        fail_record(job, &reject, (Text){0});
+        fail_record(job, &reject, (LimitLines){0});
         return;
     }
     arena_push(job->arena, job->rejects, job->reject_count, job->reject_cap, reject);
@@ -188,7 +194,8 @@ static void judge_rows(Job *job, int64_t limit) {
         Text line = text_format(job->arena, "   = %.*s row%s rejected, the limit is %lld\n",
                                 TEXT_ARG(figure(job->arena, weight)), weight == 1 ? "" : "s",
                                 (long long)limit);
-        fail_record(job, &job->rejects[0], line);
+        fail_record(job, &job->rejects[0],
+                    (LimitLines){line, limit ? raise_limit : begin_limit});
         job->reject_count = i + 1;
         return;
     }
@@ -234,7 +241,7 @@ static void judge_share(Job *job, double share) {
     Text line = text_format(job->arena, "   = %.*s row%s rejected, the limit is %g%%\n",
                             TEXT_ARG(figure(job->arena, rejected)), rejected == 1 ? "" : "s",
                             share * 100);
-    fail_record(job, &job->rejects[0], line);
+    fail_record(job, &job->rejects[0], (LimitLines){line, raise_limit});
 }
 
 void rejects_judge(Job *job) {

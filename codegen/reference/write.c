@@ -81,7 +81,10 @@ static bool folder_has_files(const char *path) {
 static void check_path(Job *job, Text path) {
     const char *name = text_c(job->arena, path);
     struct stat st;
-    if (text_is(path, "-") || job->options.overwrite || stat(name, &st) != 0) return;
+    bool there = stat(name, &st) == 0;
+    if (!there && text_is_url(path))
+        job_fail(job, JOB_URL, "URLs are not in this version: '%s'", name);
+    if (text_is(path, "-") || job->options.overwrite || !there) return;
     if (!S_ISDIR(st.st_mode)) job_fail(job, JOB_OUTPUT_EXISTS, "'%s' exists", name);
     else if (folder_has_files(name))
         job_fail(job, JOB_OUTPUT_EXISTS, "the folder '%s' is not empty", name);

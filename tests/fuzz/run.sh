@@ -19,6 +19,7 @@ sources_of() {
     ir_read) echo ir/*.c ir/passes/*.c ;;
     parse) echo frontend/source.c frontend/diag*.c frontend/lex*.c frontend/parse*.c \
         frontend/format*.c frontend/ast_print.c ir/arena.c ir/text.c ;;
+    check) echo frontend/*.c ir/*.c ir/passes/*.c ;;
     esac
 }
 
@@ -27,6 +28,8 @@ inputs_of() {
     case $1 in
     ir_read) echo -max_len=8192 tests/ir ;;
     parse) echo -max_len=4096 -dict=tests/fuzz/parse.dict tests/syntax tests/diagnostics/syntax ;;
+    check) echo -max_len=4096 -dict=tests/fuzz/parse.dict tests/syntax tests/diagnostics/syntax \
+        tests/diagnostics/check examples ;;
     regex) echo -max_len=200 tests/fuzz/corpus/regex ;;
     *) echo -max_len=2000 "tests/fuzz/corpus/$1" ;;
     esac
