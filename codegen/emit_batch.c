@@ -16,10 +16,18 @@ static bool is_kept_as_registers(const Emit *e, ExprId id) {
     return !type_is_nested(type_base(graph_at(e->graph, id)->type));
 }
 
+// Without keys rows do not look for their group; they may for what an aggregate holds.
+static bool has_to_look(const Emit *e, const Breaker *breaker) {
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
+        if (op->group.aggs[i].fn && op->group.aggs[i].fn->traits & AGG_LOOKS) return true;
+    return breaker->key_count;
+}
+
 // Values of nested types may lie in memory of the row. Wide rows would wait for nothing but their
 // own copies: of them only a new group needs more than the key.
 static bool can_wait(const Emit *e, const Breaker *breaker) {
-    if (breaker->kind != BREAK_GROUP || !breaker->key_count) return false;
+    if (breaker->kind != BREAK_GROUP || !has_to_look(e, breaker)) return false;
     if (breaker->slot_count > WAITING_SLOTS_MAX || breaker->identity_offset != SIZE_MAX)
         return false;
     for (uint32_t s = 0; s < breaker->slot_count; s++)
@@ -130,17 +138,18 @@ void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
     batch->row = *row;
     batch->row.frame = nullptr;
     assert(!batch->kept_count);  // Rows reach a terminal in one way: so they come in order.
-    arena_push(e->arena, batch->kept, batch->kept_count, batch->kept_cap, row->hash);
+    if (row->breaker->key_count)  // sb_groups_ask finds it there.
+        arena_push(e->arena, batch->kept, batch->kept_count, batch->kept_cap, row->hash);
     each_part(e, batch, &batch->row, keep_part);
     place_parts(e, batch);
     Block wait = emit_block(e, "wait"), full = emit_block(e, "batch_full"),
           direct = emit_block(e, "direct");
     Val groups = e->stage->terminals[batch - e->stage->batches];
     Val mask = emit_load_at(e, e->i64, groups, offsetof(SbGroups, mask), "mask");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntUGE, mask, emit_i64(e, SLOTS_LARGE - 1), ""), wait,
-                direct);
+    Val is_large = LLVMBuildICmp(e->b, LLVMIntUGE, mask, emit_i64(e, SLOTS_LARGE - 1), "");
+    emit_branch(e, row->breaker->key_count ? is_large : emit_i1(e, true), wait, direct);
     emit_at(e, wait);
-    ask_slot(e, groups, mask, row->hash);
+    if (row->breaker->key_count) ask_slot(e, groups, mask, row->hash);
     Val record = emit_load(e, e->ptr, batch->memory, "free");
     for (size_t i = 0; i < batch->kept_count; i++)
         emit_store_at(e, batch->kept[i], record, batch->offsets[i]);
@@ -252,7 +261,7 @@ static void emit_flush(Emit *e, Batch *batch) {
     Val groups = LLVMGetParam(e->fn, 1), memory = LLVMGetParam(e->fn, 2);
     Val records = first_record(e, memory), end = emit_load(e, e->ptr, memory, "end");
     emit_store(e, records, memory);
-    ask_entries(e, batch, groups, records, end);
+    if (batch->breaker->key_count) ask_entries(e, batch, groups, records, end);
     add_records(e, batch, groups, records, end);
 }
 

@@ -29,6 +29,8 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
 // the table is large its rows ask for their slots and wait in a batch of the stage; a flush
 // function asks for all entries and then adds the rows in their order. What a row needs are its
 // registers: texts stay where they are, because scratch memory is wound back behind a flush only.
+// Rows of one group wait for what its aggregates look for: a short loop then keeps more misses on
+// their way at once than the stage, whose rows do more.
 struct Batch {
     const Breaker *breaker;
     Val      memory;       // {the free record; records from BATCH_HEAD on}, in the stage's frame.

@@ -255,6 +255,7 @@ static void read_traits(Reader *reader, Decl *decl) {
         {"typed", FN_TYPED, AGG_TYPED},          {"random", FN_RANDOM, 0},
         {"costly", FN_COSTLY, 0},                {"order", 0, AGG_ORDER},
         {"nulls", 0, AGG_NULLS},                 {"columns", FN_COLUMNS, AGG_COLUMNS},
+        {"looks", 0, AGG_LOOKS},
     };
     skip_spaces(reader);
     while (reader->at < reader->line_end && !reader->failed) {
@@ -269,7 +270,7 @@ static void read_traits(Reader *reader, Decl *decl) {
             else decl->fn.traits |= bit;
         }
         if (!found)
-            fail(reader, decl->aggregate ? "call, typed, order, nulls, columns or fallible"
+            fail(reader, decl->aggregate ? "call, typed, order, nulls, columns, looks or fallible"
                                          : "fallible, call, typed, random, columns or costly");
         skip_spaces(reader);
     }

@@ -108,6 +108,7 @@ typedef enum AggTrait : uint32_t {
     AGG_FALLIBLE = 1u << 4,  // end may fault (an overflow): that fails the job.
     AGG_NULLS = 1u << 5,  // add is called for null arguments too (first, last, collect).
     AGG_COLUMNS = 1u << 6,  // There is P_column, which adds a column of values.
+    AGG_LOOKS = 1u << 7,    // add looks for the value in memory of the state, wherever it lies.
 } AggTrait;
 
 typedef struct AggRef {

@@ -9,25 +9,51 @@ enum : uint64_t { ROOM_MIN = 16, SEED = 0x13198a2e03707344 };
 
 #define INLINE [[gnu::always_inline]] static inline
 
-// Room for a table twice as large, all zeros; null: out of memory.
+// Room for a table, all zeros, that begins with a line of the cache; null: out of memory.
 static void *wider_room(SbCall *call, uint64_t room, size_t slot_bytes) {
+    enum { LINE_BYTES = 64 };
     int64_t bytes = (int64_t)(room * slot_bytes);
-    void *slots = sb_take(call, bytes);
-    if (slots) memset(slots, 0, (size_t)bytes);
-    return slots;
+    char *taken = sb_take(call, bytes + LINE_BYTES);
+    if (!taken) return nullptr;
+    void *slots = taken + (-(uintptr_t)taken & (LINE_BYTES - 1));
+    return memset(slots, 0, (size_t)bytes);
 }
 
 // ---- words --------------------------------------------------------------------------------------
 
+// A word stands in the line that its hash names or, where that is full, in the next with room. All
+// words of a line are compared at once: which of them it is need not be guessed.
+enum : uint64_t { LINE_WORDS = 8 };
+
+typedef uint64_t Line __attribute__((vector_size(64)));
+typedef bool LineMask __attribute__((ext_vector_type(8)));
+
+INLINE uint64_t *home_line(const SbWordSet *set, uint64_t word) {
+    return &set->slots[sb_hash_word(SEED, word) & (set->room - LINE_WORDS)];
+}
+
+// Bit i: the line's word i is `word`.
+INLINE uint32_t find_in_line(const uint64_t *line, uint64_t word) {
+    Line words;
+    memcpy(&words, __builtin_assume_aligned(line, sizeof words), sizeof words);
+    LineMask same = __builtin_convertvector(words == word, LineMask);
+    uint8_t bits;
+    memcpy(&bits, &same, sizeof bits);
+    return bits;
+}
+
 // The slot of the word or the free one where it belongs.
-INLINE uint64_t *word_slot(const SbWordSet *set, uint64_t word) {
-    for (uint64_t at = sb_hash_word(SEED, word);; at++) {
-        uint64_t *slot = &set->slots[at & (set->room - 1)];
-        if (*slot == word || *slot == 0) return slot;
+static uint64_t *word_slot(const SbWordSet *set, uint64_t word) {
+    uint64_t *line = home_line(set, word);
+    for (;;) {
+        uint32_t here = find_in_line(line, word), free = find_in_line(line, 0);
+        if (here | free) return line + __builtin_ctz(here ? here : free);
+        line += LINE_WORDS;
+        if (line == set->slots + set->room) line = set->slots;
     }
 }
 
-[[gnu::noinline]] static int32_t grow_words(SbCall *call, SbWordSet *set) {
+static int32_t grow_words(SbCall *call, SbWordSet *set) {
     SbWordSet wider = *set;
     wider.room = set->room ? 2 * set->room : ROOM_MIN;
     wider.slots = wider_room(call, wider.room, sizeof *wider.slots);
@@ -38,7 +64,7 @@ INLINE uint64_t *word_slot(const SbWordSet *set, uint64_t word) {
     return SB_OK;
 }
 
-// A word that is not in the slots.
+// A word that is not in its home line.
 [[gnu::noinline]] static int32_t new_word(SbCall *call, SbWordSet *set, uint64_t word) {
     if (word == 0) {
         set->used += !set->has_zero;
@@ -49,13 +75,14 @@ INLINE uint64_t *word_slot(const SbWordSet *set, uint64_t word) {
         int32_t status = grow_words(call, set);
         if (status != SB_OK) return status;
     }
-    *word_slot(set, word) = word;
-    set->used++;
+    uint64_t *slot = word_slot(set, word);
+    set->used += *slot == 0;
+    *slot = word;
     return SB_OK;
 }
 
 INLINE int32_t add_word(SbCall *call, SbWordSet *set, uint64_t word) {
-    bool known = set->room && word && *word_slot(set, word) == word;
+    bool known = set->room && word && find_in_line(home_line(set, word), word);
     return __builtin_expect(known, 1) ? SB_OK : new_word(call, set, word);
 }
 

@@ -75,8 +75,10 @@ uint64_t sb_xxh64(const char *ptr, int64_t len, uint64_t seed) {
     return finish(hash);
 }
 
-// A choice without a branch, which would be guessed wrong: texts end in any number of bytes.
-#define CHOOSE(condition, a, b) (__builtin_unpredictable(condition) ? (a) : (b))
+// `a` or `b`, both computed: texts end in any number of bytes, and a branch would be guessed wrong.
+INLINE uint64_t choose(bool condition, uint64_t a, uint64_t b) {
+    return __builtin_unpredictable(condition) ? a : b;
+}
 
 [[gnu::always_inline]] uint64_t sb_hash_text(SbStr s) {
     if (__builtin_expect(s.len >= 32, 0)) return sb_xxh64(s.ptr, s.len, 0);
@@ -84,12 +86,12 @@ uint64_t sb_xxh64(const char *ptr, int64_t len, uint64_t seed) {
     uint64_t hash = P5 + (uint64_t)s.len;
     int64_t left = s.len;
     for (; left >= 8; at += 8, left -= 8) hash = mix8(hash, load8(at));
-    hash = CHOOSE(left & 4, mix4(hash, load4(at)), hash);
+    hash = choose(left & 4, mix4(hash, load4(at)), hash);
     at += left & 4;
     left &= 3;
-    hash = CHOOSE(left > 0, mix1(hash, at[0]), hash);
-    hash = CHOOSE(left > 1, mix1(hash, at[1]), hash);
-    hash = CHOOSE(left > 2, mix1(hash, at[2]), hash);
+    hash = choose(left > 0, mix1(hash, at[0]), hash);
+    hash = choose(left > 1, mix1(hash, at[1]), hash);
+    hash = choose(left > 2, mix1(hash, at[2]), hash);
     return finish(hash);
 }
 
