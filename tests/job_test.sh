@@ -526,11 +526,11 @@ fi
 if begin urls; then
     numbers 3 >in.csv
     gives 2 ../rows --input=https://example.com/in.csv
-    says "error[SB8027]: URLs are not in this version: 'https://example.com/in.csv'"
+    says "error[SB8031]: URLs are not in this version: 'https://example.com/in.csv'"
     gives 2 ../rows --out=s3://bucket/out.csv
-    says "error[SB8027]: URLs are not in this version: 's3://bucket/out.csv'"
+    says "error[SB8031]: URLs are not in this version: 's3://bucket/out.csv'"
     gives 2 ../rows --rejects=s3://bucket/out.csv
-    says "error[SB8027]: "
+    says "error[SB8031]: "
     only_files "./in.csv "
     end
 fi

@@ -98,7 +98,27 @@ static void examples_of_the_checker_are_true(void) {
     }
 }
 
+// The codes of all three tables: two things may not share one.
+static void every_code_stands_once(void) {
+    static const char *const codes[] = {
+#define DIAG(name, code, ...) code,
+#include "frontend/diagnostics.def"
+#undef DIAG
+#define FAULT(name, code, ...) code,
+#include "runtime/faults.def"
+#undef FAULT
+#define TROUBLE(name, code, ...) code,
+#include "runtime/troubles.def"
+#undef TROUBLE
+    };
+    for (size_t i = 0; i < countof(codes); i++) {
+        for (size_t k = 0; k < i; k++)
+            CHECK_SAYS(strcmp(codes[i], codes[k]) != 0, "%s stands twice", codes[i]);
+    }
+}
+
 static const UnitTest tests[] = {
+    {"every_code_stands_once", every_code_stands_once},
     {"examples_of_the_checker_are_true", examples_of_the_checker_are_true},
     {"every_page_says_what_to_do", every_page_says_what_to_do},
     {"examples_of_syntax_are_true", examples_of_syntax_are_true},
