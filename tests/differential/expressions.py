@@ -179,8 +179,8 @@ class Expressions:
             kind = t or self.pick(kinds.DECIMALS)
         elif not kinds.is_scalar(kind) and kind[1] == "T":
             kind = ("list", t, False)
-        if call.name == "clamp" and kind in kinds.INTEGERS and kind != "i64":
-            return None  # Its form for i64 takes narrower integers too.
+        if call.name == "clamp" and kind in (*kinds.INTEGERS, *kinds.FLOATS) and kind not in ("i64", "f64"):
+            return None  # Its forms for i64 and f64 take narrower numbers too.
         if call.name in ("null_if", "greatest", "least", "hash") and (not kinds.is_scalar(kind) or kind == "json"):
             return None
         return self.nullable(kind, depth) if nullable else self.of(kind, depth)
