@@ -24,6 +24,18 @@ bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from) {
     return true;
 }
 
+// Does the stage read an edge beside others? The rows of the step before are those that any takes.
+static bool shares_edge(const Plan *plan, const Stage *stage) {
+    if (stage->kind != STAGE_ROWS) return false;
+    const Breaker *breaker = &plan->breakers[stage->breaker];
+    uint32_t readers = 0;
+    for (size_t s = 0; s < plan->stage_count; s++) {
+        const Stage *other = &plan->stages[s];
+        readers += other->kind == STAGE_ROWS && other->breaker == stage->breaker;
+    }
+    return breaker->keeps_op || (breaker->kind == BREAK_EDGE && readers > 1);
+}
+
 // The consumers of one operator within a stage. A fork lets go of a branch that leads to edges only
 // when these are full, and finished rows are not taken to their end by a stage that does; and who
 // reads an edge may stop before its end.
@@ -31,7 +43,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
     const Stage *stage = counting->stage;
     Plan *plan = counting->plan;
     bool rows = from.i == stage->root.i && stage->kind == STAGE_ROWS;
-    bool kept = rows && plan->breakers[stage->breaker].keeps_op;
+    bool shared = rows && shares_edge(plan, stage);
     bool finished = rows && plan->breakers[stage->breaker].kind != BREAK_EDGE;
     uint32_t count = 0;
     for (uint32_t t = 0; t < stage->terminal_count; t++)
@@ -42,7 +54,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
         const Terminal *terminal = &stage->terminals[t];
         StepId step = graph_op_at(plan->graph, terminal->consumer)->step;
         bool edge = !terminal->is_sink && plan->breakers[terminal->index].kind == BREAK_EDGE;
-        if (terminal->op.i == from.i && kept && !edge && step.i != STEP_NONE.i)
+        if (terminal->op.i == from.i && shared && !edge && step.i != STEP_NONE.i)
             plan->counts_in[step.i] = true;
     }
     for (uint32_t i = 1; i < stage->op_count; i++) {
@@ -50,7 +62,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
         StepId step = graph_op_at(plan->graph, stage->ops[i])->step;
         bool leaves = finished || count > 1 ||
                       op_multiplies(graph_op_at(plan->graph, from)->kind);
-        bool partial = kept || (leaves && plan_only_edges(plan, stage, stage->ops[i]));
+        bool partial = shared || (leaves && plan_only_edges(plan, stage, stage->ops[i]));
         if (partial && step.i != STEP_NONE.i) plan->counts_in[step.i] = true;
     }
 }

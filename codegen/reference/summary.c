@@ -101,7 +101,7 @@ static bool begins_inside(const Job *job, const Op *op) {
 
 // The counts of a step; false: nothing of it ran.
 static bool step_counts(const Job *job, StepId step, Counts *out) {
-    bool found = false;
+    bool found = false, several = false;
     *out = (Counts){0};
     for (size_t i = 0; i < job->graph->op_count; i++) {
         const Node *node = &job->nodes[i];
@@ -109,7 +109,7 @@ static bool step_counts(const Job *job, StepId step, Counts *out) {
         if (same_step(node->op->step, step)) {
             Counts counts = node->counts;
             if (begins_inside(job, node->op)) counts.in = 0;
-            if (stays_inside(job, node->op)) counts.on = 0;
+            several |= stays_inside(job, node->op);
             add_counts(out, &counts);
             found = true;
         }
@@ -120,6 +120,9 @@ static bool step_counts(const Job *job, StepId step, Counts *out) {
             found = true;
         }
     }
+    // The last of several may have passed on less than the one before it has: a limit asks no more.
+    if (several)
+        out->on = out->in + out->made - out->filtered - out->rejected - out->merged;
     return found;
 }
 
