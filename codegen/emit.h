@@ -122,6 +122,7 @@ Val   emit_value_address(Emit *e, const Type *type, Value value);  // In a fresh
 typedef struct Arg {
     Val a, b;            // b: of a pair, else null.
     bool is_signed;      // i8, i16: how C extends it.
+    bool is_context;     // SbCall: a function that fails may name there what is at fault.
 } Arg;
 
 static inline Arg arg(Val a) { return (Arg){.a = a}; }

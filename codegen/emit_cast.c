@@ -141,7 +141,7 @@ static bool is_plain_number(const Type *type) {
 
 // Everything else by the one library function, which knows both types.
 static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, const Type *from) {
-    Arg args[] = {arg(emit_call_context(e)), arg(emit_sbtype(e, from)),
+    Arg args[] = {arg_context(e), arg(emit_sbtype(e, from)),
                   arg(emit_value_address(e, from, value)), arg(emit_sbtype(e, type_base(x->type)))};
     return emit_status_call(e, frame, x->span, "sb_cast", args, 4, type_base(x->type));
 }

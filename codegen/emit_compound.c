@@ -30,7 +30,7 @@ static Value emit_concat(Emit *e, Frame *frame, const Expr *x) {
 static Value emit_text_of(Emit *e, Frame *frame, const Expr *x) {
     Value value = emit_expr(e, frame, x->args[0]);
     const Type *type = graph_at(e->graph, x->args[0])->type;
-    Arg args[] = {arg(emit_call_context(e)), arg(emit_sbtype(e, type)),
+    Arg args[] = {arg_context(e), arg(emit_sbtype(e, type)),
                   arg(emit_value_address(e, type, value))};
     return emit_status_call(e, frame, x->span, "sb_value_text", args, 3, x->type);
 }

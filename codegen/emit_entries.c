@@ -26,7 +26,7 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
                                 text_format(e->arena, "%.*s_end", TEXT_ARG(agg->fn->symbol)));
     Arg args[8];
     unsigned count = 0;
-    if (traits & AGG_CALL) args[count++] = arg(emit_call_context(e));
+    if (traits & AGG_CALL) args[count++] = arg_context(e);
     args[count++] = arg(state);
     if (traits & AGG_TYPED)
         args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));

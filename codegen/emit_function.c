@@ -36,13 +36,18 @@ Value emit_status_call(Emit *e, Frame *frame, Span span, const char *symbol, con
     for (unsigned i = 0; i < count; i++) all[i] = args[i];
     Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "out");
     all[count] = arg(slot);
+    bool tells = count > 0 && args[0].is_context;
+    Val context = emit_call_context(e);
+    if (tells) emit_store_at(e, LLVMConstNull(e->ptr), context, offsetof(SbCall, detail));
     Val status = emit_call(e, symbol, e->i32, all, count + 1);
     Value value = {0};
     Val is_null = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_NULL), "");
     Val fault = LLVMBuildICmp(e->b, LLVMIntUGT, status, emit_i32(e, SB_NULL), "");
-    Val context = emit_call_context(e);
-    Detail detail = {emit_load_at(e, e->ptr, context, offsetof(SbCall, detail), ""),
-                     emit_load_at(e, e->i64, context, offsetof(SbCall, detail) + 8, "")};
+    Detail detail = {0};
+    if (tells) {
+        detail.ptr = emit_load_at(e, e->ptr, context, offsetof(SbCall, detail), "");
+        detail.len = emit_load_at(e, e->i64, context, offsetof(SbCall, detail) + 8, "");
+    }
     emit_fault_if(e, frame, span, fault, status, detail);
     value = emit_load_value(e, base, slot);
     if (!type->nullable) return value;
@@ -59,7 +64,7 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x) {
     const Type *base = type_base(x->type);
     Arg args[ARGS_MAX];
     unsigned count = 0;
-    if (fn->traits & FN_CALL) args[count++] = arg(emit_call_context(e));
+    if (fn->traits & FN_CALL) args[count++] = arg_context(e);
     if (fn->traits & FN_RANDOM) args[count++] = arg(frame_identity(e, frame));
     if (fn->traits & FN_TYPED)
         args[count++] = arg(emit_sbtype(e, graph_at(e->graph, x->args[0])->type));

@@ -35,14 +35,15 @@ Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
 // The frame of the stage's root below `frame`, on the left side.
 Frame *frame_root(Frame *frame);
 
-// Where the row of a root was read: a text source, `files`, or an edge that keeps places.
+// Where the row of a root was read: in a source, or before an edge that keeps places.
 typedef struct PlaceParts {
-    Val raw, length, offset, line;   // ptr, i64, i64, i64
-    Val source, file;                // i32
+    Val raw, length, offset, line, row;  // ptr, i64, ...
+    Val source, file;                    // i32
 } PlaceParts;
 
 bool frame_has_place(const Frame *root);
 PlaceParts frame_place_parts(Emit *e, Frame *root);
+void place_store(Emit *e, const PlaceParts *parts, Val place);  // As an SbPlace.
 // The number of the file that a row of `files` is: i64.
 Val frame_file(Emit *e, Frame *root);
 
@@ -110,5 +111,8 @@ void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, 
 
 // The task's scratch context (SbCall *).
 Val emit_call_context(Emit *e);
+static inline Arg arg_context(Emit *e) {
+    return (Arg){.a = emit_call_context(e), .is_context = true};
+}
 
 #endif
