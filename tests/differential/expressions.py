@@ -59,10 +59,11 @@ def bind(kind, wanted):
 class Expressions:
     """Makes expressions over `columns`: (name, kind, may be null)."""
 
-    def __init__(self, random, columns, params=(), functions=(), places=False):
+    def __init__(self, random, columns, params=(), functions=(), places=False, made=()):
         self.random, self.columns = random, list(columns)
         self.params, self.functions = params, functions
         self.places = places  # source(), line() and offset() mean something.
+        self.made = made  # Names of columns of the same step, whose constants the compiler knows.
 
     def chance(self, share):
         return self.random.random() < share
@@ -229,7 +230,8 @@ class Expressions:
     def divisor(self, kind, depth):
         """What is always zero is an error of the program: no constant, as far as the compiler sees."""
         text = self.of(kind, depth)
-        return text if text in (name for name, _, _ in self.columns) else f"greatest({text}, {text})"
+        plain = text in (name for name, _, _ in self.columns) and text not in self.made
+        return text if plain else f"greatest({text}, {text})"
 
     def decimals(self, kind, depth):
         precision, scale = kinds.digits_of(kind)

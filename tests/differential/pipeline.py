@@ -66,9 +66,10 @@ class Maker:
         self.fresh += 1
         return f"{stem}{self.fresh}"
 
-    def expressions(self, flow, random_too=True):
+    def expressions(self, flow, made=()):
         columns = [(named(n), k, q) for n, k, q in flow.columns]
-        return expressions.Expressions(self.random, columns, self.params, self.functions, flow.places)
+        return expressions.Expressions(self.random, columns, self.params, self.functions, flow.places,
+                                       [named(n) for n in made])
 
     # ---- statements ----------------------------------------------------------------------------
 
@@ -229,7 +230,7 @@ class Maker:
         for _ in range(self.random.randint(1, 3)):
             kind = kinds.scalar(self.random) if self.chance(0.85) else self.pick((("list", "i64", False),
                                                                                  ("list", "str", False), "json"))
-            maker = self.expressions(flow)
+            maker = self.expressions(flow, used)
             nullable = self.chance(0.15)
             text = (maker.nullable if nullable else maker.of)(kind, self.random.randint(1, 4))
             if self.chance(0.1):

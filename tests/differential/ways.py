@@ -121,7 +121,8 @@ class Ways:
             if a == b or (want.code and b is not None and self.may_be(name, b)):
                 continue
             stem = re.sub(r"\d", "", name)
-            return f"{way.split()[0]}: {stem} differs", f"{way}: {name}\n{lines_apart(a, b)}"
+            how = "is missing" if a is None or b is None else "differs"
+            return f"{way.split()[0]}: {stem} {how}", f"{way}: {name}\n{lines_apart(a, b)}"
         return None
 
     def may_be(self, name, body):
@@ -134,7 +135,7 @@ class Ways:
             code, message = re.match(rb"error\[(\w+)\]: (.*)", body).groups()
             return any(r["code"] == code.decode() and r["message"] == message.decode() for r in records)
         rows = csv.DictReader(io.StringIO(body.decode(), newline="")) if name.endswith(".csv") else \
-            map(json.loads, body.decode().splitlines())
+            json_lines(body.decode())
         known = {tuple(map(plain_text, record.values())) for record in records}
         return all(tuple(map(plain_text, row.values())) in known for row in rows)
 
@@ -145,7 +146,7 @@ class Ways:
             all_of_them = ["--rejects=all.jsonl", "--reject-limit=1000000000"]
             found = self.interpret("all", ["--after=spell"], others + all_of_them)
             body = found.files.get("all.jsonl", b"").decode()
-            self.records = None if found.code else list(map(json.loads, body.splitlines()))
+            self.records = None if found.code else json_lines(body)
         return self.records
 
 
@@ -157,6 +158,11 @@ def compare_jobs(way, first, got):
             stem = re.sub(r"\d", "", name)
             return f"{way.split()[0]}: {stem} is not always the same", f"{way}: {name}\n{lines_apart(a, b)}"
     return None
+
+
+def json_lines(text):
+    """Not `splitlines`: texts may hold other ends of lines than ours."""
+    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def plain_text(value):
