@@ -307,6 +307,8 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbBreaker, entry_bytes, emit_i32(e, (uint32_t)breaker->entry_bytes));
     PART(&parts, SbBreaker, next_offset, emit_i32(e, (uint32_t)breaker->next_offset));
     PART(&parts, SbBreaker, matched_offset, emit_i32(e, (uint32_t)breaker->matched_offset));
+    PART(&parts, SbBreaker, identity_offset, emit_i32(e, (uint32_t)breaker->identity_offset));
+    PART(&parts, SbBreaker, place_offset, emit_i32(e, (uint32_t)breaker->place_offset));
     PART(&parts, SbBreaker, row, entry_type(e, breaker));
     uint32_t held_count;
     PART(&parts, SbBreaker, held, held_table(e, breaker, &held_count));

@@ -73,8 +73,12 @@ void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail
 void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail) {
     Text what = column.len ? text_format(e->arena, "column '%.*s'", TEXT_ARG(column)) : column;
     Site site = {
-        .step = step.i, .span = {.file = SPAN_NONE}, .what = what, .fails = e->faults_fail};
-    fault_at(e, e->faults, site, bad, status, detail);
+        .step = step.i, .span = {.file = SPAN_NONE}, .what = what,
+        .fails = e->plan->fails[e->stage->stage->root.i]};
+    // A filter of the reader may be the first to ask: no `else` of it handles what the read finds.
+    FaultTarget *row = e->faults;
+    while (row->silent) row = row->outer;
+    fault_at(e, row, site, bad, status, detail);
 }
 
 Meeting meeting_of(const Emit *e, Frame *frame) {
@@ -110,30 +114,45 @@ static const Type *meeting_row(Emit *e, Meeting meeting, Val *memory) {
     return type;
 }
 
+static bool is_numbered(const Op *op) {
+    return op && op->kind == OP_SOURCE &&
+           (op->source.format == FORMAT_RANGE || op->source.format == FORMAT_INLINE);
+}
+
+// The SbPlace of a row that has one and no text.
+static Val place_of(Emit *e, Frame *root) {
+    if (root->breaker) return emit_offset(e, root->entry, root->breaker->place_offset);
+    Val place = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbPlace) / sizeof(int64_t)), "place");
+    PlaceParts parts = frame_place_parts(e, root);
+    place_store(e, &parts, place);
+    return place;
+}
+
 static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
     Val site = target->site, status = target->status, detail = target->detail,
-        len = target->detail_len;
+        len = target->detail_len, none = LLVMConstNull(e->ptr);
     Frame *root = frame ? frame_root(frame) : nullptr;
     Meeting meeting = root ? meeting_of(e, frame) : (Meeting){0};
     // Where only a lack of memory can reject, the meeting keeps nothing for it.
     if (!root || (meeting.op && !e->plan->usage.shown[meeting.op->id.i]))
         return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),
-                          arg(LLVMConstNull(e->ptr)), arg(detail), arg(len));
+                          arg(none), arg(none), arg(detail), arg(len));
     if (meeting.op) {
         Val memory;
         const Type *type = meeting_row(e, meeting, &memory);
+        Val place = is_numbered(meeting.op) ? place_of(e, root) : none;
         return emit_callv(e, "sb_reject_made", e->i32, arg(e->task), arg(site), arg(status),
-                          arg(emit_sbtype(e, type)), arg(memory), arg(detail), arg(len));
+                          arg(place), arg(emit_sbtype(e, type)), arg(memory), arg(detail),
+                          arg(len));
     }
     if (root->text)
         return emit_callv(e, "sb_reject_text", e->i32, arg(e->task), arg(site), arg(status),
                           arg(root->text->begin), arg(root->text->end), arg(detail), arg(len));
-    if (root->breaker && root->breaker->place_offset != SIZE_MAX)
-        return emit_callv(e, "sb_reject_kept", e->i32, arg(e->task), arg(site), arg(status),
-                          arg(emit_offset(e, root->entry, root->breaker->place_offset)),
-                          arg(detail), arg(len));
-    return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),
-                      arg(root->entry), arg(detail), arg(len));
+    if (is_numbered(root->op) || !root->breaker)
+        return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),
+                          arg(place_of(e, root)), arg(root->entry), arg(detail), arg(len));
+    return emit_callv(e, "sb_reject_kept", e->i32, arg(e->task), arg(site), arg(status),
+                      arg(place_of(e, root)), arg(detail), arg(len));
 }
 
 void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop) {

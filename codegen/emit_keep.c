@@ -69,12 +69,8 @@ static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     Val raw = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(parts.raw),
                          arg(kept));
     out_of_memory(e, is_null_pointer(e, raw));
-    emit_store_at(e, raw, place, offsetof(SbPlace, raw));
-    emit_store_at(e, parts.length, place, offsetof(SbPlace, raw) + 8);
-    emit_store_at(e, parts.offset, place, offsetof(SbPlace, offset));
-    emit_store_at(e, parts.line, place, offsetof(SbPlace, line));
-    emit_store_at(e, parts.source, place, offsetof(SbPlace, source));
-    emit_store_at(e, parts.file, place, offsetof(SbPlace, file));
+    parts.raw = raw;
+    place_store(e, &parts, place);
 }
 
 // The meeting whose columns the edge keeps: in this stage, or before the edge that it reads from.

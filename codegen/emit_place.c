@@ -19,6 +19,7 @@ static PlaceParts place_of_text(Emit *e, const TextRow *row) {
         .length = LLVMBuildSub(e->b, row->end, row->begin, ""),
         .offset = LLVMBuildAdd(e->b, base, row->begin, ""),
         .line = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(row->begin)),
+        .row = emit_callv(e, "sb_row_number", e->i64, arg(e->task), arg(row->begin)),
         .source = emit_i32(e, e->stage->stage->source),
         .file = emit_load_at(e, e->i32, input, offsetof(SbInput, source_file), ""),
     };
@@ -36,28 +37,51 @@ Val frame_file(Emit *e, Frame *root) {
 static PlaceParts place_of_file(Emit *e, Frame *root) {
     return (PlaceParts){
         .raw = root->entry, .length = emit_i64(e, 0), .offset = emit_i64(e, 0),
-        .line = emit_i64(e, 1), .source = emit_i32(e, e->stage->stage->source),
+        .line = emit_i64(e, 1), .row = emit_i64(e, 0),
+        .source = emit_i32(e, e->stage->stage->source),
         .file = LLVMBuildTrunc(e->b, frame_file(e, root), e->i32, ""),
     };
 }
 
+// A row of `range` or of an inline table, in the stage that makes it: its place is its number.
+static PlaceParts place_of_number(Emit *e, Frame *root) {
+    return (PlaceParts){
+        .raw = LLVMConstNull(e->ptr), .length = emit_i64(e, 0), .offset = root->number,
+        .line = emit_i64(e, 0), .row = root->number,
+        .source = emit_i32(e, e->stage->stage->source),
+        .file = emit_i32(e, 0),
+    };
+}
+
 bool frame_has_place(const Frame *root) {
-    bool kept = root->breaker && root->breaker->place_offset != SIZE_MAX;
-    return root->text || kept || is_file(root);
+    if (root->breaker) return root->breaker->place_offset != SIZE_MAX;
+    return root->op->kind == OP_SOURCE;
 }
 
 PlaceParts frame_place_parts(Emit *e, Frame *root) {
     if (root->text) return place_of_text(e, root->text);
     if (is_file(root)) return place_of_file(e, root);
+    if (!root->breaker) return place_of_number(e, root);
     Val place = emit_offset(e, root->entry, root->breaker->place_offset);
     return (PlaceParts){
         .raw = emit_load_at(e, e->ptr, place, offsetof(SbPlace, raw), ""),
         .length = emit_load_at(e, e->i64, place, offsetof(SbPlace, raw) + 8, ""),
         .offset = emit_load_at(e, e->i64, place, offsetof(SbPlace, offset), ""),
         .line = emit_load_at(e, e->i64, place, offsetof(SbPlace, line), ""),
+        .row = emit_load_at(e, e->i64, place, offsetof(SbPlace, row), ""),
         .source = emit_load_at(e, e->i32, place, offsetof(SbPlace, source), ""),
         .file = emit_load_at(e, e->i32, place, offsetof(SbPlace, file), ""),
     };
+}
+
+void place_store(Emit *e, const PlaceParts *parts, Val place) {
+    emit_store_at(e, parts->raw, place, offsetof(SbPlace, raw));
+    emit_store_at(e, parts->length, place, offsetof(SbPlace, raw) + 8);
+    emit_store_at(e, parts->offset, place, offsetof(SbPlace, offset));
+    emit_store_at(e, parts->line, place, offsetof(SbPlace, line));
+    emit_store_at(e, parts->row, place, offsetof(SbPlace, row));
+    emit_store_at(e, parts->source, place, offsetof(SbPlace, source));
+    emit_store_at(e, parts->file, place, offsetof(SbPlace, file));
 }
 
 // Each asks for what it needs alone: a line is counted.

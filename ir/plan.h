@@ -21,7 +21,7 @@ typedef enum StageInputKind {
 typedef enum BreakerKind { BREAK_GROUP, BREAK_SORT, BREAK_JOIN, BREAK_EDGE } BreakerKind;
 
 enum : uint32_t { SLOT_NONE = UINT32_MAX, BREAKER_NONE = UINT32_MAX, STAGE_NONE = UINT32_MAX };
-enum { PLAN_ENTRY_BYTES = 16, PLACE_BYTES = 40 };  // SbEntry of runtime/abi.h; see place_offset.
+enum { PLAN_ENTRY_BYTES = 16, PLACE_BYTES = 48 };  // SbEntry of runtime/abi.h; see place_offset.
 
 // A value that a breaker keeps for each row.
 typedef struct Slot {
@@ -50,7 +50,7 @@ typedef struct Breaker {
     size_t     *state_offsets;  // GROUP: by aggregate; SIZE_MAX for one that nobody reads.
     size_t      next_offset, matched_offset;  // JOIN: a pointer; a byte (RIGHT and FULL).
     // EDGE: where the source row was read, for rejects and PLACE behind it; SIZE_MAX: not needed.
-    // {SbStr raw; int64_t offset, line; uint32_t source, file}, PLACE_BYTES.
+    // {SbStr raw; int64_t offset, line, row; uint32_t source, file}, PLACE_BYTES.
     size_t      place_offset;
     size_t identity_offset;  // u64 identity of the row (docs/identity.md); SIZE_MAX: not needed.
     // EDGE of rows that come from a meeting: that operator, and by its columns the slot of those

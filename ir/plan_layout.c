@@ -82,9 +82,10 @@ static void keep_column(Layout *layout, const Op *from, uint32_t column) {
         *slot = add_slot(layout, from->columns[column].name, from->columns[column].type, false);
 }
 
-static void keep_used(Layout *layout, const Op *from, const bool *used) {
-    for (uint32_t i = 0; i < from->column_count; i++)
-        if (used[i]) keep_column(layout, from, i);
+// `used`: by column of `op`. Its input may have more, which it does not pass on.
+static void keep_used(Layout *layout, const Op *op, const bool *used) {
+    for (uint32_t i = 0; i < op->column_count; i++)
+        if (used[i]) keep_column(layout, op, i);
 }
 
 // ---- each kind ----
@@ -118,7 +119,7 @@ static void lay_distinct(Layout *layout, const Op *op, const Op *input) {
     }
     map_columns(layout, input);
     add_keys(layout, input, keys, count);
-    keep_used(layout, input, layout->plan->usage.columns[op->id.i]);
+    keep_used(layout, op, layout->plan->usage.columns[op->id.i]);
 }
 
 static void lay_sort(Layout *layout, const Op *op, const Op *input) {
@@ -127,7 +128,7 @@ static void lay_sort(Layout *layout, const Op *op, const Op *input) {
     for (uint32_t i = 0; i < count; i++) keys[i] = op->sort.keys[i].key;
     map_columns(layout, input);
     add_keys(layout, input, keys, count);
-    keep_used(layout, input, layout->plan->usage.columns[op->id.i]);
+    keep_used(layout, op, layout->plan->usage.columns[op->id.i]);
 }
 
 static void lay_join(Layout *layout, const Op *op, const Op *right) {
@@ -252,11 +253,11 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
 
 // ---- places of source rows ----
 
-// Is a row of the operator one row of a source, whose text a reject shows? `input` says so of
-// its input's rows.
+// Is a row of the operator one row of a source, by whose place rejects are ordered? `input` says
+// so of its input's rows.
 static bool traced_row(const Op *op, bool input) {
     switch (op->kind) {
-    case OP_SOURCE: return reads_text(op);
+    case OP_SOURCE: return true;
     case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
         return input;
     case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN: case OP_ZIP: case OP_SHUFFLE:

@@ -125,10 +125,11 @@ typedef struct SbKeyStr {
 
 enum { SB_KEY_INLINE = 16 };
 
-// Where a kept row was read.
+// Where a kept row was read. Of a row of `range` or of an inline table the offset is its number.
 typedef struct SbPlace {
     SbStr    raw;            // len: of the whole row; at ptr at most SB_PLACE_RAW bytes of it.
-    int64_t  offset, line;   // line: from 1.
+    int64_t  offset, line;   // line: from 1; 0: none.
+    int64_t  row;            // Its number in the source, from 0, where a share limits the rejects.
     uint32_t source, file;
 } SbPlace;
 
@@ -323,6 +324,8 @@ typedef struct SbBreaker {
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
     uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
                                // join matched it, 2 when its key is null (never in the table).
+    uint32_t identity_offset;  // u64 in the entry; UINT32_MAX: none.
+    uint32_t place_offset;     // EDGE: SbPlace in the entry; UINT32_MAX: none.
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
     const SbHeld *held;        // All that the entry points to.
     uint32_t held_count;
@@ -455,17 +458,21 @@ extern const SbJob sb_job;     // Defined by generated code.
 
 int sb_main(int argc, char **argv, const SbJob *job);
 
-// The row [begin, end) of the input text (for other inputs: `entry`) is rejected at `site`.
+// The row [begin, end) of the input text is rejected at `site`.
 // Records it and counts it as SB_REJECTED at the site's step; the caller goes on with the next
 // row. Nonzero: stop the unit (SB_STAGE_FAULT). Counts of the steps of a limit are the runtime's.
 int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
                        const char *detail, int64_t detail_len);
-int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
-                      const char *detail, int64_t detail_len);
-// The same behind a meeting (docs/rejects.md): raw is `memory`, a struct of type `row`, as JSON;
-// and for a row of a source that waited at a stage border.
-int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbType *row,
-                       const void *memory, const char *detail, int64_t detail_len);
+// The same for a row without a text: a file of `files`, or an entry, which raw shows as JSON.
+// `place`: of a row of `range` or of an inline table, its number; null behind a meeting
+// (docs/rejects.md). `entry` null: nothing can be shown.
+int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
+                      const SbEntry *entry, const char *detail, int64_t detail_len);
+// The same; raw is `memory`, a struct of type `row`, as JSON.
+int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
+                       const SbType *row, const void *memory, const char *detail,
+                       int64_t detail_len);
+// The same for a row of a text or a file that waited at a stage border.
 int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                        const char *detail, int64_t detail_len);
 
@@ -483,6 +490,8 @@ SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file);
 // The line of the row that begins at `offset` of the input text; offsets of one unit come
 // ascending.
 int64_t sb_row_line(SbTask *task, int64_t offset);
+// The number of that row in its partition, from 0, where a share limits the rejects; else 0.
+int64_t sb_row_number(SbTask *task, int64_t offset);
 
 // `bytes` of scratch memory: sb_alloc as a call.
 void *sb_take(SbCall *call, int64_t bytes);

@@ -6,6 +6,7 @@
 #include "runtime/runs.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spill_sort.h"
+#include "stdlib/identity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,10 @@ static int32_t ensure_one(SbBreakerState *breaker) {
     for (uint32_t i = 0; i < breaker->threads; i++)
         if (breaker->parts[i].groups.count) return SB_OK;
     SbEntry *one = sb_groups_insert(nullptr, &breaker->parts[0].groups, 0, 0);
-    return one ? SB_OK : SB_FAULT_TOO_LARGE;
+    if (!one) return SB_FAULT_TOO_LARGE;
+    uint32_t identity = breaker->what->identity_offset;
+    if (identity != UINT32_MAX) *(uint64_t *)(void *)((char *)one + identity) = SB_IDENTITY_SEED;
+    return SB_OK;
 }
 
 static int32_t merge_groups(SbBreakerState *breaker, SbParallel *parallel) {

@@ -129,6 +129,17 @@ static bool offer_bytes(StageRun *run, Partition *partition, uint32_t t, ExtentL
     return true;
 }
 
+// A task numbers the rows of its partition: from now on their places say the number in the source.
+static void number_places(const StageRun *run, const Batch *batch, uint32_t terminal) {
+    uint32_t offset = run->job->what->breakers[terminal].place_offset;
+    bool numbered = run->setup.wants_rows && run->stage->input == SB_INPUT_TEXT;
+    if (!numbered || offset == UINT32_MAX) return;
+    for (int64_t i = 0; i < batch->count; i++) {
+        char *entry = (char *)(uintptr_t)batch->entries[i];
+        ((SbPlace *)(void *)(entry + offset))->row += run->made;
+    }
+}
+
 // Makes batches of the rows for edges; without the lock.
 static bool make_batches(StageRun *run, Partition *partition) {
     Batch **batches = run->batches;
@@ -142,6 +153,7 @@ static bool make_batches(StageRun *run, Partition *partition) {
                                run->stage->label.ptr);
         }
         partition->batches[t] = nullptr;
+        number_places(run, batches[t], run->stage->terminals[t]);
     }
     return true;
 }
@@ -256,6 +268,7 @@ void stage_offer(StageRun *run, pthread_mutex_t *lock, ExtentList *writes) {
     partition->releases = partition->last;
     partition_push(&run->out, partition);
     run->weight += partition->rejects.weight;
+    run->made += partition->made;
     merge_trouble(run, partition);
     run->broke |= partition->status == SB_STAGE_FAULT;
     if (!good || run->broke || stage_nobody_wants(run)) run->stopped = true;

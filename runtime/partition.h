@@ -56,7 +56,6 @@ typedef struct TaskSetup {
     const SbSource *source;        // nullptr for a breaker's rows.
     Source        *files;          // The same, opened.
     const Source  *sources;        // All of the job.
-    bool           behind;         // The input is a breaker's: rejects have no place.
     const SbType  *row;            // Of a breaker's rows, of a range and of inline tables.
     const void *const *params;
     const SbTable *const *tables;

@@ -115,7 +115,6 @@ bool stage_open(StageRun *run, Trouble *trouble) {
         .source = source ? &job->what->sources[stage->input_index] : nullptr,
         .files = source ? &job->sources[stage->input_index] : nullptr,
         .sources = job->sources,
-        .behind = !source,
         .row = source ? &run->source_row : job->what->breakers[stage->input_index].row,
         .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
         .memory = &job->memory, .partition_bytes = job->options.partition,

@@ -84,7 +84,8 @@ typedef struct StageRun {
     Partition     *spare;
     SbTaskState   *spare_tasks;
     int64_t       *sink_left;   // By terminal: rows that a sink still takes; others INT64_MAX.
-    int64_t        weight;      // Rejects of the partitions offered.
+    int64_t        weight;      // Rejects of the partitions offered...
+    int64_t        made;        // ...and rows of the source that these judged.
 
     // What is settled; the settling thread's.
     int64_t       *counts;      // [step][SbCount]

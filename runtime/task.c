@@ -86,7 +86,7 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
             .offset = unit->offset + begin,
             .length = end - begin,
             .line = 1 + lines_before(state, begin),
-            .row = state->setup->wants_rows ? rows_before(state, begin) : 0,
+            .row = sb_row_number(task, begin),
             .site = site,
             .fault = fault,
             .path = source->files[unit->file].path,
@@ -114,38 +114,34 @@ static void show_file(RejectFacts *facts, const Source *source, uint32_t file) {
     facts->raw_len = (int64_t)strlen(shown->path);
 }
 
-int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbEntry *entry,
-                      const char *detail, int64_t detail_len) {
-    SbTaskState *state = task->state;
-    const TaskSetup *setup = state->setup;
-    RejectFacts facts = {
-        .place = {.behind = setup->behind, .site = site, .fault = fault},
-        .detail = detail, .detail_len = detail_len,
-    };
-    Text row = {0};
-    if (entry && setup->files && setup->files->what->format == SB_FILES) {
-        show_file(&facts, setup->files, (uint32_t)entry->order);
-    } else {
-        if (setup->files) facts.place.source = setup->files->number;
-        if (setup->row && entry) sb_text_add_row(&row, setup->row, entry);
-        facts.raw = row.ptr;
-        facts.raw_len = row.len;
-        facts.place.offset = (int64_t)task->order;
+int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
+                      const SbEntry *entry, const char *detail, int64_t detail_len) {
+    const TaskSetup *setup = task->state->setup;
+    if (!entry || !setup->files || setup->files->what->format != SB_FILES) {
+        return sb_reject_made(task, site, fault, place, entry ? setup->row : nullptr, entry, detail,
+                              detail_len);
     }
-    int32_t stop = task_reject(state, &facts);
-    sb_text_close(&row);
-    return stop;
+    RejectFacts facts = {
+        .place = {.site = site, .fault = fault}, .detail = detail, .detail_len = detail_len};
+    show_file(&facts, setup->files, (uint32_t)entry->order);
+    return task_reject(task->state, &facts);
 }
 
-int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbType *row_type,
-                       const void *memory, const char *detail, int64_t detail_len) {
+int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
+                       const SbType *row_type, const void *memory, const char *detail,
+                       int64_t detail_len) {
     Text row = {0};
-    sb_text_add_row(&row, row_type, memory);
+    if (row_type) sb_text_add_row(&row, row_type, memory);
     RejectFacts facts = {
-        .place = {.behind = true, .site = site, .fault = fault, .offset = (int64_t)task->order},
+        .place = {.behind = !place, .site = site, .fault = fault},
         .detail = detail, .detail_len = detail_len,
         .raw = row.ptr, .raw_len = row.len,
     };
+    if (place) {
+        facts.place.source = place->source;
+        facts.place.offset = place->offset;
+        facts.place.row = place->row;
+    }
     int32_t stop = task_reject(task->state, &facts);
     sb_text_close(&row);
     return stop;
@@ -157,8 +153,8 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
     RejectFacts facts = {
         .place = {
             .has_place = true, .has_line = true, .source = kept->source, .file = kept->file,
-            .offset = kept->offset, .length = kept->raw.len, .line = kept->line, .site = site,
-            .fault = fault, .path = source->files[kept->file].path,
+            .offset = kept->offset, .length = kept->raw.len, .line = kept->line, .row = kept->row,
+            .site = site, .fault = fault, .path = source->files[kept->file].path,
         },
         .detail = detail, .detail_len = detail_len,
         .raw = kept->raw.ptr,
@@ -181,6 +177,10 @@ int64_t sb_row_line(SbTask *task, int64_t offset) {
     return 1 + task->state->unit.lines + lines_before(task->state, offset);
 }
 
+int64_t sb_row_number(SbTask *task, int64_t offset) {
+    return task->state->setup->wants_rows ? rows_before(task->state, offset) : 0;
+}
+
 // The row over row_max at the end of a unit, which no stage saw.
 static void reject_long_row(SbTaskState *state) {
     const Unit *unit = &state->unit;
@@ -196,7 +196,7 @@ static void reject_long_row(SbTaskState *state) {
             .offset = unit->offset + row->begin,
             .length = row->length,
             .line = 1 + lines_before(state, row->begin),
-            .row = state->setup->wants_rows ? rows_before(state, row->begin) : 0,
+            .row = sb_row_number(&state->task, row->begin),
             .site = UINT32_MAX,
             .weight = row->open ? row->lines : 1,
             .fails = source->what->fails,

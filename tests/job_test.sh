@@ -56,10 +56,13 @@ only_files() {
 }
 numbers() { awk -v n="$1" 'BEGIN { print "a,b,x"; for (i = 0; i < n; i++) printf "%d,name%d,%.1f\n", i, i % 100, i / 2 }'; }
 
+# compile NAME [OPTION...]
 compile() {
-    cat >"$work/$1.sbd"
-    "$sbc" "$work/$1.sbd" -o "$work/$1" 2>"$work/err" && return
-    echo "job_test: $1.sbd does not compile"
+    name=$1
+    shift
+    cat >"$work/$name.sbd"
+    "$sbc" "$work/$name.sbd" -o "$work/$name" "$@" 2>"$work/err" && return
+    echo "job_test: $name.sbd does not compile"
     cat "$work/err"
     echo "0 passed, 1 failed, 0 skipped"
     exit 1
@@ -129,7 +132,25 @@ rows | group by b { n = count() } | write csv(f"{out}groups.csv")
 rows | write csv("-")
 END
 
+# Rows wait at the border of a stage before they are judged.
+compile waiting --no-fuse <<'END'
+read csv("in.csv") as { n: i64 }
+| derive x = 1 // (if n < 10000 or n >= 10100 then 1 else 0)
+| write csv("out.csv")
+END
+
 # ---- bad input ------------------------------------------------------------------------------------
+
+# 100 bad rows behind row 10,000: 0.99% there, 0.83% at the end.
+if begin share_in_source_order; then
+    numbers 12000 | sed 's/^a/n/' >in.csv
+    for threads in 1 4; do
+        gives 1 ../waiting --reject-limit=0.985% --threads=$threads --partition=4KiB --overwrite
+        says "100 rows rejected, the limit is 0.985%"
+        gives 0 ../waiting --reject-limit=0.995% --threads=$threads --partition=4KiB --overwrite
+    done
+    end
+fi
 
 if begin missing_file; then
     gives 1 ../rows
