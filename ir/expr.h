@@ -89,7 +89,9 @@ typedef struct Expr {
     ElseKind     handler;  // ELSE.
     const FnRef *fn;       // CALL.
     bool         proven;   // A pass proved that the node itself cannot fault: no check is needed.
-    bool         faults;   // Filled by graph_expr: see graph_faults.
+    // Filled by graph_expr: see graph_faults; and may an `else reject` or `else fail` in it settle
+    // the row, whatever handler is around?
+    bool         faults, leaves;
 } Expr;
 
 const char *expr_op_name(ExprOp op);

@@ -136,6 +136,15 @@ static bool faults_at_all(const Graph *graph, const Expr *node) {
     bool covered = node->op == EXPR_ELSE && node->handler == ELSE_VALUE;
     for (uint32_t i = covered; i < node->arg_count; i++)
         if (graph_at(graph, node->args[i])->faults) return true;
+    return node->leaves;
+}
+
+// May a handler within the node settle the row?
+static bool leaves_at_all(const Graph *graph, const Expr *node) {
+    bool settles = node->op == EXPR_ELSE && node->handler != ELSE_VALUE;
+    if (settles && graph_at(graph, node->args[0])->faults) return true;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (graph_at(graph, node->args[i])->leaves) return true;
     return false;
 }
 
@@ -218,6 +227,7 @@ ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_c
     payload.args = arena_copy(graph->arena, args, sizeof *args * arg_count, alignof(ExprId));
     payload.arg_count = arg_count;
     for (uint32_t i = 0; i < arg_count; i++) assert(args[i].i < graph->expr_count);
+    payload.leaves = leaves_at_all(graph, &payload);
     payload.faults = faults_at_all(graph, &payload);
     bool impure = payload.op == EXPR_CALL && (payload.fn->traits & FN_IMPURE);
     size_t place = 0;

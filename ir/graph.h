@@ -301,7 +301,8 @@ bool        op_passes_columns(const Op *op);  // Of each row that it lets throug
 const char *format_name(Format format);
 const char *join_kind_name(JoinKind kind);
 
-// Can judging the node fault (itself or an argument that no `else` value covers)?
+// Can judging the node fault: itself, an argument that no `else` value covers, or one that settles
+// the row whatever covers it?
 bool graph_faults(const Graph *graph, ExprId id);
 bool const_same(const Type *type, const Const *a, const Const *b);
 
