@@ -186,7 +186,7 @@ static void add_columns(Emit *e, ColumnEmit *c, const Chunk *chunk) {
         const Op *op = graph_op_at(e->graph, breaker->op);
         Val entry = terminal_only_group(e, t);
         for (uint32_t i = 0; i < op->group.agg_count; i++) {
-            if (breaker->state_offsets[i] == SIZE_MAX) continue;
+            if (!plan_owns_state(breaker, i)) continue;
             AggColumn column = agg_column(e, c, op->id, &op->group.aggs[i], chunk->count);
             terminal_add_column(e, t, i, entry, &column);
         }

@@ -289,7 +289,7 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next) {
     const Op *op = graph_op_at(e->graph, breaker->op);
     Val entry = breaker->key_count ? find_group(e, row, groups) : find_only_group(e, row, groups);
     for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
-        if (breaker->state_offsets[i] != SIZE_MAX)
+        if (plan_owns_state(breaker, i))
             add_if(e, &op->group.aggs[i], &row->aggs[i], groups,
                    emit_offset(e, entry, breaker->state_offsets[i]), row->order);
     emit_jump(e, next);
@@ -312,7 +312,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     }
     if (!row.hash) row.hash = emit_i64(e, 0);
     for (uint32_t i = 0; i < agg_count; i++)
-        if (breaker->state_offsets[i] != SIZE_MAX)
+        if (plan_owns_state(breaker, i))
             judge_agg(e, over, &op->group.aggs[i], &row.aggs[i]);
     for (uint32_t c = 0; breaker->slot_of && c < frame->op->column_count; c++) {
         uint32_t slot = breaker->slot_of[c];
@@ -374,7 +374,7 @@ static void merge_states(Emit *e, const Breaker *breaker, Val into, Val from) {
     const Op *op = graph_op_at(e->graph, breaker->op);
     Val call = LLVMGetParam(e->fn, 0);
     for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++) {
-        if (breaker->state_offsets[i] == SIZE_MAX) continue;
+        if (!plan_owns_state(breaker, i)) continue;
         const Agg *agg = &op->group.aggs[i];
         Val to = emit_offset(e, into, breaker->state_offsets[i]);
         Val other = emit_offset(e, from, breaker->state_offsets[i]);

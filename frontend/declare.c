@@ -255,7 +255,7 @@ static void read_traits(Reader *reader, Decl *decl) {
         {"typed", FN_TYPED, AGG_TYPED},          {"random", FN_RANDOM, 0},
         {"costly", FN_COSTLY, 0},                {"order", 0, AGG_ORDER},
         {"nulls", 0, AGG_NULLS},                 {"columns", FN_COLUMNS, AGG_COLUMNS},
-        {"looks", 0, AGG_LOOKS},
+        {"looks", 0, AGG_LOOKS},                 {"sums", 0, AGG_SUMS},
     };
     skip_spaces(reader);
     while (reader->at < reader->line_end && !reader->failed) {

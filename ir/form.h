@@ -11,7 +11,7 @@ static const char *const form_fn_traits[] = {
 
 static const char *const form_agg_traits[] = {
     "call", "typed", "order", "maybe", "fallible", "nulls", "columns",
-    "looks",
+    "looks", "sums",
 };
 
 static const char *const form_handlers[] = {
@@ -25,6 +25,6 @@ static const char *const form_places[] = {
 enum { FORM_DEPTH_MAX = 64 };  // Nesting of types and constants that the reader follows.
 
 static_assert(1u << (countof(form_fn_traits) - 1) == FN_COLUMNS);
-static_assert(1u << (countof(form_agg_traits) - 1) == AGG_LOOKS);
+static_assert(1u << (countof(form_agg_traits) - 1) == AGG_SUMS);
 
 #endif

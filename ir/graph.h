@@ -109,6 +109,7 @@ typedef enum AggTrait : uint32_t {
     AGG_NULLS = 1u << 5,  // add is called for null arguments too (first, last, collect).
     AGG_COLUMNS = 1u << 6,  // There is P_column, which adds a column of values.
     AGG_LOOKS = 1u << 7,    // add looks for the value in memory of the state, wherever it lies.
+    AGG_SUMS = 1u << 8,  // All with this trait that take the same arguments have one state.
 } AggTrait;
 
 typedef struct AggRef {

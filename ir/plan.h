@@ -47,7 +47,8 @@ typedef struct Breaker {
     Slot       *slots;
     uint32_t    slot_count;
     uint32_t   *slot_of;        // Null for GROUP.
-    size_t     *state_offsets;  // GROUP: by aggregate; SIZE_MAX for one that nobody reads.
+    size_t     *state_offsets;  // GROUP: by aggregate; SIZE_MAX for one that nobody reads. Those
+                                // that add up the same share one: plan_owns_state.
     size_t      next_offset, matched_offset;  // JOIN: a pointer; a byte (RIGHT and FULL).
     // EDGE: where the source row was read, for rejects and PLACE behind it; SIZE_MAX: not needed.
     // {SbStr raw; int64_t offset, line, row; uint32_t source, file}, PLACE_BYTES.
@@ -163,6 +164,12 @@ void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers
 void plan_counts(Plan *plan, PlanOptions options);   // Which steps count their rows themselves.
 void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
 void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
+
+// Do both aggregates add up the same? Options are for `end` alone.
+bool plan_same_state(const Agg *a, const Agg *b);
+
+// Of a GROUP: is the aggregate read, and the first one with its state? It adds and merges for all.
+bool plan_owns_state(const Breaker *breaker, uint32_t agg);
 
 // Do the rows of `from`, a member of the stage, go to edges and to nothing else?
 bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from);

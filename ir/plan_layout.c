@@ -88,6 +88,32 @@ static void keep_used(Layout *layout, const Op *op, const bool *used) {
         if (used[i]) keep_column(layout, op, i);
 }
 
+// ---- aggregates ----
+
+bool plan_owns_state(const Breaker *breaker, uint32_t agg) {
+    if (breaker->state_offsets[agg] == SIZE_MAX) return false;
+    for (uint32_t i = 0; i < agg; i++)
+        if (breaker->state_offsets[i] == breaker->state_offsets[agg]) return false;
+    return true;
+}
+
+bool plan_same_state(const Agg *a, const Agg *b) {
+    if (a->arg_count != b->arg_count || a->where.i != b->where.i || !a->fn != !b->fn) return false;
+    for (uint32_t i = 0; i < a->arg_count; i++)
+        if (a->args[i].i != b->args[i].i) return false;
+    return !a->fn || text_eq(a->fn->symbol, b->fn->symbol) ||
+           (a->fn->traits & b->fn->traits & AGG_SUMS);
+}
+
+// The state of aggregate `index`: that of an earlier one that adds up the same, or a new one.
+static size_t place_state(Breaker *breaker, const Agg *aggs, uint32_t index) {
+    for (uint32_t i = 0; i < index; i++)
+        if (breaker->state_offsets[i] != SIZE_MAX && plan_same_state(&aggs[i], &aggs[index]))
+            return breaker->state_offsets[i];
+    const AggRef *fn = aggs[index].fn;
+    return take(breaker, fn ? fn->state_bytes : COUNT_BYTES, fn ? fn->state_align : COUNT_BYTES);
+}
+
 // ---- each kind ----
 
 static void lay_group(Layout *layout, const Op *op, const Op *input) {
@@ -99,11 +125,8 @@ static void lay_group(Layout *layout, const Op *op, const Op *input) {
     for (uint32_t i = 0; i < op->group.key_count; i++) breaker->slots[i].name = op->columns[i].name;
     breaker->state_offsets = arena_new_array(layout->arena, size_t, op->group.agg_count);
     for (uint32_t i = 0; i < op->group.agg_count; i++) {
-        const AggRef *fn = op->group.aggs[i].fn;
-        size_t bytes = fn ? fn->state_bytes : COUNT_BYTES,
-               align = fn ? fn->state_align : COUNT_BYTES;
         bool read = used[op->group.key_count + i];
-        breaker->state_offsets[i] = read ? take(breaker, bytes, align) : SIZE_MAX;
+        breaker->state_offsets[i] = read ? place_state(breaker, op->group.aggs, i) : SIZE_MAX;
     }
 }
 

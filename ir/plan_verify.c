@@ -122,6 +122,15 @@ static void add(Verifier *v, Extents *extents, size_t at, size_t bytes, size_t a
     arena_push(v->plan->graph->arena, extents->items, extents->count, extents->cap, extent);
 }
 
+// Does an earlier aggregate that adds up the same have the state?
+static bool shares_state(const Op *op, const Breaker *breaker, uint32_t agg) {
+    for (uint32_t i = 0; i < agg; i++)
+        if (breaker->state_offsets[i] == breaker->state_offsets[agg] &&
+            plan_same_state(&op->group.aggs[i], &op->group.aggs[agg]))
+            return true;
+    return false;
+}
+
 static Extents extents_of(Verifier *v, const Breaker *breaker) {
     const Op *op = graph_op_at(v->plan->graph, breaker->op);
     Extents extents = {0};
@@ -132,6 +141,7 @@ static Extents extents_of(Verifier *v, const Breaker *breaker) {
     }
     for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++) {
         const AggRef *fn = op->group.aggs[i].fn;
+        if (shares_state(op, breaker, i)) continue;
         add(v, &extents, breaker->state_offsets[i], fn ? fn->state_bytes : sizeof(uint64_t),
             fn ? fn->state_align : alignof(uint64_t));
     }

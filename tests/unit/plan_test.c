@@ -471,6 +471,9 @@ static void break_producers(Plan *plan) { plan->breakers[0].producers = 7; }
 static void break_align(Plan *plan) { plan->breakers[0].slots[0].offset++; }
 static void break_end(Plan *plan) { plan->breakers[0].entry_bytes -= 16; }
 static void break_share(Plan *plan) { plan->breakers[0].state_offsets[0] = 16; }
+static void break_states(Plan *plan) {
+    plan->breakers[0].state_offsets[1] = plan->breakers[0].state_offsets[0];
+}
 static void break_usage(Plan *plan) { plan->fused[0] = STAGE_NONE; }
 static void break_dead(Plan *plan) { plan->usage.ops[0] = false; }
 
@@ -495,6 +498,7 @@ static const struct { BreakPlan *run; const char *error; } broken[] = {
     {break_align, "breaker 0: something in an entry is not aligned"},
     {break_end, "breaker 0: something lies behind the end of an entry"},
     {break_share, "breaker 0: two things share bytes of an entry"},
+    {break_states, "breaker 0: two things share bytes of an entry"},
     {break_usage, "operator 0: no stage computes it"},
     {break_dead, "operator 0: it runs, and no sink needs it"},
 };
