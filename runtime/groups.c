@@ -8,7 +8,7 @@
 
 // The first slots fit the first-level cache and stay so empty that few keys of a small table meet:
 // whether a row has to look on is guessed wrong.
-enum : int64_t { SLOTS_MIN = 4096, STATE_BLOCK_BYTES = 4096 };
+enum : int64_t { SLOTS_MIN = 4096, SLOTS_MANY = 1 << 20, STATE_BLOCK_BYTES = 4096 };
 enum { RADIX_BITS_MAX = 10 };
 
 static SbMemory *memory_of(const SbGroups *groups) {
@@ -21,7 +21,8 @@ static bool open_slots(SbGroups *groups, int64_t slots) {
     if (!groups->slots) return false;
     groups->state->slot_bytes = bytes;
     groups->mask = (uint64_t)slots - 1;
-    groups->count_max = slots / 2;
+    // Of many slots each new page costs more than looking on.
+    groups->count_max = slots < SLOTS_MANY ? slots / 2 : slots / 4 * 3;
     return true;
 }
 
