@@ -6,8 +6,7 @@
 
 enum {
     BATCH_HEAD = 16,
-    SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's first cache.
-    SLOTS_ASKED = 1 << 18,        // And of fewer than these its second.
+    SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's cache.
     REWIND_BYTES = 16 * 1024,     // Scratch memory that rows may fill before it is wound back.
     WAITING_SLOTS_MAX = 16,       // Keys and kept columns of a row that waits.
 };
@@ -200,11 +199,22 @@ static void load_part(Emit *e, Batch *batch, Val *part) {
         *part = emit_load_at(e, LLVMTypeOf(*part), batch->record, batch->offsets[i], "");
 }
 
-// Where the text of a first key stands in an entry, for asking for long ones; -1: there is none.
-static int64_t text_offset(const Breaker *breaker) {
-    for (uint32_t k = 0; k < breaker->key_count; k++)
-        if (breaker->slots[k].key_str) return (int64_t)breaker->slots[k].offset;
-    return -1;
+// The constant SbWaiting. Of a key that is a constant no long text is asked for.
+static Val waiting_layout(Emit *e, const Batch *batch) {
+    const Breaker *breaker = batch->breaker;
+    int64_t text_offset = -1, len_offset = 0;
+    for (uint32_t k = 0; k < breaker->key_count && text_offset < 0; k++) {
+        if (!breaker->slots[k].key_str) continue;
+        size_t i = find_kept(batch, batch->row.keys[k].value.b);
+        if (i == batch->kept_count) continue;
+        text_offset = (int64_t)breaker->slots[k].offset;
+        len_offset = (int64_t)batch->offsets[i];
+    }
+    Parts parts = {0};
+    part_add(e, &parts, offsetof(SbWaiting, record_bytes), emit_i64(e, (int64_t)batch->bytes), 8);
+    part_add(e, &parts, offsetof(SbWaiting, text_offset), emit_i64(e, text_offset), 8);
+    part_add(e, &parts, offsetof(SbWaiting, len_offset), emit_i64(e, len_offset), 8);
+    return emit_global(e, parts_struct(e, &parts, sizeof(SbWaiting)), "waiting");
 }
 
 // Adds the rows of the records between `begin` and `end`, of which there is one at least.
@@ -225,21 +235,12 @@ static void add_records(Emit *e, Batch *batch, Val groups, Val begin, Val end) {
     LLVMBuildRet(e->b, emit_i32(e, SB_OK));
 }
 
-// Entries of fewer slots are not asked for: they come from the next cache in time.
 static void ask_entries(Emit *e, const Batch *batch, Val groups, Val records, Val end) {
-    Block ask = emit_block(e, "ask"), asked = emit_block(e, "asked");
-    Val mask = emit_load_at(e, e->i64, groups, offsetof(SbGroups, mask), "mask");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntUGE, mask, emit_i64(e, SLOTS_ASKED - 1), ""), ask,
-                asked);
-    emit_at(e, ask);
     Val bytes = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, end, e->i64, ""),
                              LLVMBuildPtrToInt(e->b, records, e->i64, ""), "");
-    Val size = emit_i64(e, (int64_t)batch->bytes);
-    emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(records),
-               arg(LLVMBuildExactUDiv(e->b, bytes, size, "")), arg(size),
-               arg(emit_i64(e, text_offset(batch->breaker))));
-    emit_jump(e, asked);
-    emit_at(e, asked);
+    Val count = LLVMBuildExactUDiv(e->b, bytes, emit_i64(e, (int64_t)batch->bytes), "");
+    emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(records), arg(count),
+               arg(waiting_layout(e, batch)));
 }
 
 static void emit_flush(Emit *e, Batch *batch) {

@@ -508,11 +508,17 @@ int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value,
                          const SbKeyStr *shared);
 // Fills a key string in an entry of the table from `ptr`, copying when it is long.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
+// Records of rows that wait: a hash first.
+typedef struct SbWaiting {
+    int64_t record_bytes;
+    int64_t text_offset;  // Of the SbKeyStr in entries; -1: there is none.
+    int64_t len_offset;   // Of the length of that key's text in records.
+} SbWaiting;
+
 // Asks for the entries of `count` rows, whose slots were asked for when they came, so that all is
-// there when the rows are added: records of `record_bytes`, a hash first. text_offset: of the
-// SbKeyStr in entries, or -1.
+// there when the rows are added.
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
-                   int64_t record_bytes, int64_t text_offset);
+                   const SbWaiting *waiting);
 
 // A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the
 // limit.

@@ -95,23 +95,32 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
     return entry;
 }
 
-void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
-                   int64_t record_bytes, int64_t text_offset) {
-    const SbEntry *entries[SB_BATCH_ROWS];
-    const char *record = records;
-    for (int64_t i = 0; i < count; i++, record += record_bytes) {
-        uint64_t hash;
-        memcpy(&hash, record, sizeof hash);
-        entries[i] = sb_slot_entry(groups->slots[hash & groups->mask]);
-        __builtin_prefetch(entries[i], 1);
-        __builtin_prefetch((const void *)((uintptr_t)entries[i] + 64), 1);
-    }
-    for (int64_t i = 0; i < count && text_offset >= 0; i++) {
+// Long texts lie behind their entries, so that these are waited for; most keys have none.
+static void ask_texts(const SbEntry *const *entries, int64_t count, int64_t text_offset) {
+    for (int64_t i = 0; i < count; i++) {
         if (!entries[i]) continue;
         const void *at = (const char *)entries[i] + text_offset;
         const SbKeyStr *key = at;
         if (key->len > SB_KEY_INLINE) __builtin_prefetch(key->far.ptr);
     }
+}
+
+void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
+                   const SbWaiting *waiting) {
+    const SbEntry *entries[SB_BATCH_ROWS];
+    const char *record = records;
+    bool has_text = waiting->text_offset >= 0, has_long = false;
+    for (int64_t i = 0; i < count; i++, record += waiting->record_bytes) {
+        uint64_t hash;
+        memcpy(&hash, record, sizeof hash);
+        entries[i] = sb_slot_entry(groups->slots[hash & groups->mask]);
+        __builtin_prefetch(entries[i], 1);
+        __builtin_prefetch((const void *)((uintptr_t)entries[i] + 64), 1);
+        int64_t len;
+        memcpy(&len, record + waiting->len_offset, sizeof len);
+        has_long |= len > SB_KEY_INLINE;
+    }
+    if (has_text && has_long) ask_texts(entries, count, waiting->text_offset);
 }
 
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len) {
