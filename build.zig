@@ -232,7 +232,32 @@ const runtime: []const []const u8 = &.{
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
 // Which task runs next, as pure step functions; tests/sim drives them in virtual time.
-const core_files: []const []const u8 = &.{ "ledger.c", "order.c", "pacing.c", "records.c", "schedule.c" };
+const core_files: []const []const u8 = &.{
+    "finish.c",
+    "launch.c",
+    "ledger.c",
+    "order.c",
+    "pacing.c",
+    "policy.c",
+    "pool.c",
+    "records.c",
+    "repair.c",
+    "schedule.c",
+    "shape.c",
+    "spill.c",
+    "states.c",
+    "stop.c",
+};
+const sim_files: []const []const u8 = &.{
+    "machine.c",
+    "main.c",
+    "plan_text.c",
+    "random_plans.c",
+    "sim.c",
+    "streams.c",
+    "table.c",
+    "workloads.c",
+};
 const stdlib: []const []const u8 = &.{
     "cast.c",
     "cast_any.c",
@@ -486,7 +511,7 @@ pub fn build(b: *std.Build) void {
     }
     const sim = b.addExecutable(.{ .name = "sim", .root_module = module(b, target, .ReleaseSafe) });
     sources(b, sim.root_module, "runtime/core", core_files);
-    sources(b, sim.root_module, "tests/sim", &.{ "sim.c", "workloads.c" });
+    sources(b, sim.root_module, "tests/sim", sim_files);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(sim);
     for (suites) |suite| all.addFileArg(b.path(suite));
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);

@@ -1,24 +1,47 @@
 #include "runtime/core/ledger.h"
 
-// The least that a live partition is charged: so few bytes bound the number of records.
-enum : int64_t { PARTITION_BYTES_MIN = 64 << 10 };
-
 int64_t ledger_output_bytes(const CoreStage *stage) {
+    if (!stage->output_count) return 0;
     int64_t bytes = stage->cut + stage->row_max;
     return bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : bytes;
 }
 
-bool ledger_init(Ledger *ledger, const CorePlan *plan, int64_t *minimum) {
-    *ledger = (Ledger){0};
-    *minimum = 0;
+// The largest partitions that a task of the stage may have to bring from elsewhere.
+static int64_t input_bytes(const CorePlan *plan, const Shape *shape, const CoreStage *stage) {
+    bool remote = plan_node_count(plan) > 1 && stage->kind != STAGE_SINK;
+    int64_t most = 0, sum = 0;
+    for (uint8_t i = 0; i < stage->input_count; i++) {
+        EdgeId edge = stage->inputs[i];
+        if (!remote && !shape->spools[edge.i]) continue;
+        int64_t bytes = ledger_output_bytes(&plan->stages[plan->edges[edge.i].from.i]);
+        if (bytes > most) most = bytes;
+        sum += bytes;
+    }
+    return stage->kind == STAGE_ZIP ? sum : most;
+}
+
+void reserves_make(Reserves *reserves, const CorePlan *plan, const Shape *shape) {
+    *reserves = (Reserves){0};
+    bool again = plan_node_count(plan) > 1;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        Reserve *reserve = &ledger->reserves[s];
-        reserve->scratch = stage->scratch;
-        reserve->output = stage->kind == STAGE_SINK ? 0 : ledger_output_bytes(stage);
-        *minimum += reserve->scratch + reserve->output;
+        reserves->rooms[ROOM_SCRATCH][s] = stage->scratch;
+        reserves->rooms[ROOM_OUTPUT][s] = ledger_output_bytes(stage);
+        reserves->rooms[ROOM_INPUT][s] = input_bytes(plan, shape, stage);
+        for (Room r = ROOM_SCRATCH; r < ROOM_AGAIN; r++) {
+            int64_t bytes = reserves->rooms[r][s];
+            reserves->rooms[r + ROOM_AGAIN][s] = bytes;
+            reserves->minimum += again ? 2 * bytes : bytes;
+        }
     }
-    ledger->common = plan->memory - *minimum;
+    for (uint16_t b = 0; b < plan->breaker_count; b++) {
+        reserves->floors[b] = plan->breakers[b].floor;
+        reserves->minimum += reserves->floors[b];
+    }
+}
+
+bool ledger_init(Ledger *ledger, const Reserves *reserves, int64_t memory) {
+    *ledger = (Ledger){.common = memory - reserves->minimum};
     return ledger->common >= 0;
 }
 
@@ -27,51 +50,53 @@ static void note(Ledger *ledger) {
     if (used > ledger->peak) ledger->peak = used;
 }
 
-static Purse take_common(Ledger *ledger, int64_t bytes) {
-    if (ledger->common_used + bytes > ledger->common) return PURSE_NONE;
+bool ledger_take_bytes(Ledger *ledger, int64_t bytes) {
+    if (ledger->common_used + bytes > ledger->common) return false;
     ledger->common_used += bytes;
     note(ledger);
-    return PURSE_COMMON;
+    return true;
 }
 
-static Purse take_reserve(Ledger *ledger, bool *used, int64_t bytes) {
-    if (*used) return PURSE_NONE;
-    *used = true;
+void ledger_give_bytes(Ledger *ledger, int64_t bytes) { ledger->common_used -= bytes; }
+
+Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, bool first) {
+    int64_t bytes = reserves->rooms[room][stage.i];
+    if (ledger_take_bytes(ledger, bytes)) return PURSE_COMMON;
+    if (!first || ledger->used[room] & stage_bit(stage)) return PURSE_NONE;
+    ledger->used[room] |= stage_bit(stage);
     ledger->reserved_used += bytes;
     note(ledger);
     return PURSE_RESERVE;
 }
 
-Purse ledger_take_scratch(Ledger *ledger, const CorePlan *plan, StageId stage, bool first) {
-    Reserve *reserve = &ledger->reserves[stage.i];
-    Purse purse = take_common(ledger, plan->stages[stage.i].scratch);
-    if (purse || !first) return purse;
-    return take_reserve(ledger, &reserve->scratch_used, reserve->scratch);
-}
-
-Purse ledger_take_output(Ledger *ledger, const CorePlan *plan, StageId stage, bool first) {
-    const CoreStage *described = &plan->stages[stage.i];
-    Reserve *reserve = &ledger->reserves[stage.i];
-    if (described->kind == STAGE_SINK) return PURSE_COMMON;  // It hands nothing over.
-    Purse purse = take_common(ledger, ledger_output_bytes(described));
-    if (purse || !first) return purse;
-    return take_reserve(ledger, &reserve->output_used, reserve->output);
-}
-
-void ledger_give_scratch(Ledger *ledger, const CorePlan *plan, StageId stage, Purse purse) {
-    Reserve *reserve = &ledger->reserves[stage.i];
-    if (purse == PURSE_COMMON) ledger->common_used -= plan->stages[stage.i].scratch;
+void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
+                 int64_t bytes) {
+    if (purse == PURSE_COMMON) ledger_give_bytes(ledger, bytes);
     if (purse != PURSE_RESERVE) return;
-    reserve->scratch_used = false;
-    ledger->reserved_used -= reserve->scratch;
+    ledger->used[room] &= ~stage_bit(stage);
+    ledger->reserved_used -= reserves->rooms[room][stage.i];
 }
 
-void ledger_give_output(Ledger *ledger, const CorePlan *plan, StageId stage, Purse purse,
-                        int64_t bytes) {
-    Reserve *reserve = &ledger->reserves[stage.i];
-    if (plan->stages[stage.i].kind == STAGE_SINK) return;
-    if (purse == PURSE_COMMON) ledger->common_used -= bytes;
-    if (purse != PURSE_RESERVE) return;
-    reserve->output_used = false;
-    ledger->reserved_used -= reserve->output;
+static int64_t beyond(int64_t held, int64_t floor) { return held > floor ? held - floor : 0; }
+
+int64_t ledger_held_common(const Ledger *ledger, const Reserves *reserves, BreakerId breaker) {
+    return beyond(ledger->held[breaker.i], reserves->floors[breaker.i]);
+}
+
+bool ledger_hold(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes) {
+    int64_t held = ledger->held[breaker.i], floor = reserves->floors[breaker.i];
+    int64_t more = beyond(held + bytes, floor) - beyond(held, floor);
+    if (!ledger_take_bytes(ledger, more)) return false;
+    ledger->held[breaker.i] += bytes;
+    ledger->reserved_used += bytes - more;
+    note(ledger);
+    return true;
+}
+
+void ledger_release(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes) {
+    int64_t held = ledger->held[breaker.i], floor = reserves->floors[breaker.i];
+    int64_t less = beyond(held, floor) - beyond(held - bytes, floor);
+    ledger->held[breaker.i] -= bytes;
+    ledger_give_bytes(ledger, less);
+    ledger->reserved_used -= bytes - less;
 }

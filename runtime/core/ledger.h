@@ -1,42 +1,65 @@
 // Ledger: the hard half of the memory promise. What it has given never passes what it may give.
+// Each node has one.
 //
-// Each stage has a reserve, enough for one task that hands over one partition at a time. Only the
-// first unfinished work of the stage may use it, so that this work can always move. The common pool
-// is what the reserves leave.
+// Each stage has a reserve on each node, enough for one task that hands over one partition at a
+// time: scratch, an output, and an input where that may have to come from elsewhere. Only the first
+// unfinished work of the stage may use it, so that this work can always move. Each breaker has its
+// floor. The common pool is what the reserves and floors leave.
 #ifndef SBC_RUNTIME_CORE_LEDGER_H
 #define SBC_RUNTIME_CORE_LEDGER_H
 
-#include "runtime/core/plan.h"
+#include "runtime/core/shape.h"
+
+// The least that a live partition is charged: so few bytes bound the number of records.
+enum : int64_t { PARTITION_BYTES_MIN = 64 << 10 };
+
+// What a task needs bytes for.
+typedef enum Room : uint8_t {
+    ROOM_SCRATCH,
+    ROOM_OUTPUT,  // One partition that it makes.
+    ROOM_INPUT,   // The partitions that it reads, where they come from disk or another node.
+    ROOM_AGAIN,   // The same three, of a task that makes lost partitions again.
+    ROOMS = ROOM_AGAIN + 3,
+} Room;
 
 // Whose bytes they are: of the common pool, or of the reserve of a stage.
 typedef enum Purse : uint8_t { PURSE_NONE, PURSE_COMMON, PURSE_RESERVE } Purse;
 
-typedef struct Reserve {
-    int64_t scratch, output;   // Bytes.
-    bool    scratch_used, output_used;
-} Reserve;
+// The same on every node.
+typedef struct Reserves {
+    int64_t rooms[ROOMS][STAGES_MAX];
+    int64_t floors[BREAKERS_MAX];
+    int64_t minimum;  // All of it together.
+} Reserves;
 
 typedef struct Ledger {
-    int64_t  common, common_used;
-    int64_t  peak;             // Most bytes ever given, reserves in use included.
-    int64_t  reserved_used;
-    Reserve  reserves[STAGES_MAX];
+    int64_t common, common_used;
+    int64_t reserved_used, peak;  // peak: most bytes ever given, reserves in use included.
+    uint64_t used[ROOMS];         // Reserves in use, as bits by stage.
+    int64_t held[BREAKERS_MAX];   // What breakers keep on the node.
 } Ledger;
 
-// False: the memory of the plan is below its minimum, which is put into *minimum in any case.
-bool ledger_init(Ledger *ledger, const CorePlan *plan, int64_t *minimum);
+void reserves_make(Reserves *reserves, const CorePlan *plan, const Shape *shape);
+// False: the memory of the node is below the minimum.
+bool ledger_init(Ledger *ledger, const Reserves *reserves, int64_t memory);
 
-// Scratch for a task. `first`: it is the first unfinished work of its stage.
-Purse ledger_take_scratch(Ledger *ledger, const CorePlan *plan, StageId stage, bool first);
-// Room for one output partition.
-Purse ledger_take_output(Ledger *ledger, const CorePlan *plan, StageId stage, bool first);
+// Room for a task of the stage. `first`: it may use the reserve.
+Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, bool first);
+// `bytes`: what comes back to the common pool; a reserve comes back as a whole.
+void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
+                 int64_t bytes);
 
-void ledger_give_scratch(Ledger *ledger, const CorePlan *plan, StageId stage, Purse purse);
-// `bytes`: of an output's room in the common pool; all of a reserve comes back at once.
-void ledger_give_output(Ledger *ledger, const CorePlan *plan, StageId stage, Purse purse,
-                        int64_t bytes);
+// Any number of bytes of the common pool.
+bool ledger_take_bytes(Ledger *ledger, int64_t bytes);
+void ledger_give_bytes(Ledger *ledger, int64_t bytes);
 
-// Bytes that one output may take at most.
+// Bytes that a breaker keeps: up to its floor they are always there.
+bool ledger_hold(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes);
+void ledger_release(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes);
+// Of the common pool.
+int64_t ledger_held_common(const Ledger *ledger, const Reserves *reserves, BreakerId breaker);
+
+// Bytes that one output may take at most; 0: the stage hands nothing over.
 int64_t ledger_output_bytes(const CoreStage *stage);
 
 #endif

@@ -1,5 +1,7 @@
 #include "runtime/core/pacing.h"
 
+#include "runtime/core/shape.h"
+
 #include <string.h>
 
 static const double HEADROOM = 1.05, SECOND = 1e9;
@@ -40,7 +42,7 @@ static double judge(const Pacing *pacing, const CorePlan *plan) {
     }
     for (uint8_t r = 0; r < plan->resource_count; r++) {
         if (work[r] <= 0) continue;
-        double rate = plan->capacity[r] / work[r];
+        double rate = (double)plan_capacity(plan, r) / work[r];
         if (rate < least) least = rate;
     }
     return least;
@@ -52,19 +54,32 @@ static double full_width(const CorePlan *plan) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         if (stage->kind != STAGE_SOURCE) continue;
-        double tasks = stage->concurrency ? stage->concurrency : stage->units;
-        for (uint8_t r = 0; r < plan->resource_count; r++) {
-            if (!stage->demand[r]) continue;
-            double fit = (double)(plan->capacity[r] / stage->demand[r]);
-            if (fit < tasks) tasks = fit;
-        }
-        bytes += tasks * (double)stage->unit_bytes;
+        uint32_t tasks = plan_width(plan, stage);
+        if (stage->units < tasks) tasks = stage->units;
+        bytes += (double)tasks * (double)stage->unit_bytes;
     }
     return bytes;
 }
 
-void pacing_init(Pacing *pacing, const CorePlan *plan, int64_t now) {
+// Bytes a second by which the budget refills.
+static double refill(const Pacing *pacing, const CorePlan *plan) {
+    double alpha[STAGES_MAX], seconds = 0, out = 0;
+    shares(pacing, plan, alpha);
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const Pace *pace = &pacing->stages[s];
+        bool source = plan->stages[s].kind == STAGE_SOURCE;
+        if (source)
+            out += alpha[s] * pace->out_bytes / pace->in_bytes;
+        else if (pacing->slots[s] > 0)
+            seconds += alpha[s] * pace->seconds / pace->in_bytes / pacing->slots[s];
+    }
+    return seconds > 0 ? out / seconds : 1e18;
+}
+
+void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, double memory,
+                 int64_t now) {
     memset(pacing, 0, sizeof *pacing);
+    pacing->admission = admission;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         double bytes = prior_bytes(stage);
@@ -72,8 +87,9 @@ void pacing_init(Pacing *pacing, const CorePlan *plan, int64_t now) {
                                    bytes * stage->seconds_per_byte};
     }
     pacing->since = now;
-    pacing->allowed = full_width(plan);
-    pacing->lambda = judge(pacing, plan);
+    pacing->memory = memory;
+    pacing->allowed = admission == ADMIT_BUDGET ? memory : full_width(plan);
+    pacing->lambda = admission == ADMIT_BUDGET ? refill(pacing, plan) : judge(pacing, plan);
 }
 
 void pacing_note(Pacing *pacing, StageId stage, Pace seen) {
@@ -81,27 +97,51 @@ void pacing_note(Pacing *pacing, StageId stage, Pace seen) {
     pace->in_bytes += seen.in_bytes;
     pace->out_bytes += seen.out_bytes;
     pace->seconds += seen.seconds;
+    pacing->seen++;
+}
+
+// Is lambda to be judged again?
+static bool is_due(const Pacing *pacing) {
+    enum { EACH = 512, EVERY = 64 };
+    uint64_t fresh = pacing->seen - pacing->judged;
+    return pacing->admission == ADMIT_RATE && fresh > (pacing->seen < EACH ? 0 : EVERY);
+}
+
+static double growth(const Pacing *pacing) {
+    return pacing->admission == ADMIT_RATE ? HEADROOM * pacing->lambda : pacing->lambda;
 }
 
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now) {
-    pacing->allowed += (double)(now - pacing->since) / SECOND * HEADROOM * pacing->lambda;
+    if (pacing->admission == ADMIT_FREELY) return;
+    if (pacing->admission == ADMIT_BUDGET) pacing->lambda = refill(pacing, plan);
+    pacing->allowed += (double)(now - pacing->since) / SECOND * growth(pacing);
     pacing->since = now;
+    bool over = pacing->allowed > pacing->admitted + pacing->memory;
+    if (pacing->admission == ADMIT_BUDGET && over)
+        pacing->allowed = pacing->admitted + pacing->memory;
+    if (!is_due(pacing)) return;
+    pacing->judged = pacing->seen;
     pacing->lambda = judge(pacing, plan);
 }
 
-static double admitted(const Pacing *pacing, const CorePlan *plan) {
-    double sum = 0;
-    for (uint16_t s = 0; s < plan->stage_count; s++) sum += pacing->admitted[s];
-    return sum;
+// What a unit costs: its own bytes, or of a budget those that it is expected to make.
+static double price(const Pacing *pacing, StageId source, int64_t bytes) {
+    const Pace *pace = &pacing->stages[source.i];
+    if (pacing->admission != ADMIT_BUDGET) return (double)bytes;
+    // A unit that is larger than the whole budget takes all of it.
+    double cost = (double)bytes * pace->out_bytes / pace->in_bytes;
+    return cost < pacing->memory ? cost : pacing->memory;
 }
 
 int64_t pacing_when(const Pacing *pacing, const CorePlan *plan, StageId source, int64_t now) {
-    double bytes = (double)plan->stages[source.i].unit_bytes;
-    double missing = admitted(pacing, plan) + bytes - pacing->allowed;
+    if (pacing->admission == ADMIT_FREELY) return now;
+    double cost = price(pacing, source, plan->stages[source.i].unit_bytes);
+    double missing = pacing->admitted + cost - pacing->allowed;
     if (missing <= 0) return now;
-    return now + (int64_t)(missing / (HEADROOM * pacing->lambda) * SECOND) + 1;
+    double wait = missing / growth(pacing) * SECOND + 1;
+    return wait < 1e17 ? now + (int64_t)wait : INT64_MAX;
 }
 
 void pacing_admit(Pacing *pacing, StageId source, int64_t bytes) {
-    pacing->admitted[source.i] += (double)bytes;
+    pacing->admitted += price(pacing, source, bytes);
 }

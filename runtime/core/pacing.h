@@ -1,27 +1,40 @@
-// Pacing: the soft half of the memory promise. Sources are admitted as fast as the slowest
-// resource can take what comes of them, and a little faster; wrong pacing costs time, never memory.
+// Pacing: the soft half of the memory promise, as fast as sources are admitted. Wrong pacing costs
+// time, never memory.
 //
+// ADMIT_RATE: as fast as the slowest resource can take what comes of them, and a little faster.
 // lambda = min over resources r of C_r / w_r bytes of source a second, w_r = sum over stages i of
 // alpha_i * t_i * d_ir: t_i seconds of a task per input byte, d_ir its demand, alpha_i input bytes
 // per source byte. Sources are stages like others.
+//
+// ADMIT_BUDGET is Algorithm 2 of the paper. A budget of bytes, at first the memory, pays for the
+// expected output of each unit. It refills with the output of one unit in the time P that the rest
+// of the pipeline takes for it: P = sum over the stages behind the source of alpha_i * T_i / E_i,
+// T_i the time of a task and E_i the slots that the sources leave to the stage.
 #ifndef SBC_RUNTIME_CORE_PACING_H
 #define SBC_RUNTIME_CORE_PACING_H
 
-#include "runtime/core/plan.h"
+#include "runtime/core/policy.h"
 
-typedef struct Pace {        // What a stage was seen to do. First estimates count as one unit.
+typedef struct Pace {  // What a stage was seen to do. First estimates count as one unit.
     double in_bytes, out_bytes, seconds;
 } Pace;
 
 typedef struct Pacing {
-    Pace    stages[STAGES_MAX];
-    double  admitted[STAGES_MAX];  // Bytes, of sources.
-    double  allowed;               // Bytes that may be admitted up to `since`.
+    Admission admission;
+    Pace stages[STAGES_MAX];
+    double admitted;  // Bytes that were admitted; of a budget: that were paid,
+    double allowed;   // and that may be up to `since`.
     int64_t since;
-    double  lambda;                // Bytes a second.
+    double lambda;             // Bytes a second by which `allowed` grows.
+    uint64_t seen;             // Tasks; lambda is judged again behind each of the first ones,
+    uint64_t judged;           // later behind every 64th.
+    double memory;             // Of a budget: more than that it never has.
+    double slots[STAGES_MAX];  // Of a budget: E_i, which the caller sets.
 } Pacing;
 
-void pacing_init(Pacing *pacing, const CorePlan *plan, int64_t now);
+// `memory`: of all nodes together.
+void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, double memory,
+                 int64_t now);
 
 // What a task took, gave and computed from its beginning to its end.
 void pacing_note(Pacing *pacing, StageId stage, Pace seen);
@@ -31,6 +44,6 @@ void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now);
 
 // The time from which on the source may admit a unit of that many bytes; <= now: it may.
 int64_t pacing_when(const Pacing *pacing, const CorePlan *plan, StageId source, int64_t now);
-void    pacing_admit(Pacing *pacing, StageId source, int64_t bytes);
+void pacing_admit(Pacing *pacing, StageId source, int64_t bytes);
 
 #endif

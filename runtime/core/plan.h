@@ -1,7 +1,8 @@
-// What the scheduler knows of a job: stages, edges, resources and sizes. Fixed from start to end.
+// What the scheduler knows of a job: stages, edges, breakers, nodes and sizes. Fixed from start to
+// end.
 //
 // The cores of this folder are pure: events in, actions out. They read no clock, open no file, and
-// allocate nothing after core_new.
+// allocate nothing after they were made.
 #ifndef SBC_RUNTIME_CORE_PLAN_H
 #define SBC_RUNTIME_CORE_PLAN_H
 
@@ -10,49 +11,84 @@
 enum {
     RESOURCES_MAX = 8,
     STAGES_MAX = 64,
-    INPUTS_MAX = 2,     // Edges into a stage.
-    OUTPUTS_MAX = 8,    // Edges out of a stage.
+    INPUTS_MAX = 8,   // Edges into a stage.
+    OUTPUTS_MAX = 8,  // Edges out of a stage.
     EDGES_MAX = 128,
-    WHOLE = 1000,       // Demands and capacities count thousandths of a resource.
+    BREAKERS_MAX = 32,
+    FILLS_MAX = 4,  // Breakers that a stage fills.
+    NEEDS_MAX = 4,  // Tables that a stage probes.
+    NODE_KINDS_MAX = 4,
+    NODES_MAX = 8192,
+    WHOLE = 1000,  // Demands and capacities count thousandths of a resource.
 };
 
-typedef struct StageId { uint16_t i; } StageId;
-typedef struct EdgeId { uint16_t i; } EdgeId;
+typedef struct StageId {
+    uint16_t i;
+} StageId;
+typedef struct EdgeId {
+    uint16_t i;
+} EdgeId;
+typedef struct BreakerId {
+    uint16_t i;
+} BreakerId;
+typedef struct NodeId {
+    uint16_t i;
+} NodeId;  // A machine or a worker with memory of its own.
 
 // How a stage takes the rows that come to it.
 typedef enum StageKind : uint8_t {
-    STAGE_SOURCE,   // Units of a file, known at the start.
-    STAGE_MAP,      // Partitions as they come.
-    STAGE_SINK,     // Partitions in order: a task begins when all before it have begun.
+    STAGE_SOURCE,  // Units of a file, known at the start.
+    STAGE_READER,  // Units of a breaker's rows, known when it is complete.
+    STAGE_MAP,     // Partitions as they come. Of several inputs: a union, in the order of inputs.
+    STAGE_ZIP,     // Rows of two inputs side by side, in order.
+    STAGE_SINK,    // Partitions in order: a task begins when all before it have begun.
 } StageKind;
 
 typedef struct CoreStage {
     const char *name;
-    StageKind   kind;
-    uint32_t    demand[RESOURCES_MAX];  // Of one running task.
-    uint32_t    concurrency;            // Tasks that run at once; 0: as many as resources allow.
-    int64_t     scratch;                // Bytes of a task beside its output, from launch to end.
-    int64_t     cut;                    // Bytes at which an output partition is handed over.
-    int64_t     row_max;                // Bytes by which the last row may pass the cut.
-    uint32_t    units;                  // Of a source.
-    int64_t     unit_bytes;
-    double      seconds_per_byte;       // First estimates, from the compiler.
-    double      bytes_per_byte;
-    EdgeId      inputs[INPUTS_MAX], outputs[OUTPUTS_MAX];
-    uint8_t     input_count, output_count;
+    StageKind kind;
+    bool limit;      // It may say that it wants no more: one task at a time, in order.
+    bool unmatched;  // Of a reader: it waits until nobody probes its table any more.
+    uint32_t demand[RESOURCES_MAX];  // Of one running task.
+    uint32_t concurrency;            // Tasks that run at once; 0: as many as resources allow.
+    uint32_t coalesce;               // Small partitions that one launch may take; 0 is 1.
+    int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
+    int64_t cut;                     // Bytes at which an output partition is handed over.
+    int64_t row_max;                 // Bytes by which the last row may pass the cut.
+    uint32_t units;                  // Of a source.
+    int64_t unit_bytes;
+    double seconds_per_byte;  // First estimates, from the compiler.
+    double bytes_per_byte;
+    EdgeId inputs[INPUTS_MAX], outputs[OUTPUTS_MAX];
+    BreakerId fills[FILLS_MAX], needs[NEEDS_MAX];
+    BreakerId reads;  // Of a reader.
+    uint8_t input_count, output_count, fill_count, need_count;
 } CoreStage;
 
 typedef struct CoreEdge {
     StageId from, to;
 } CoreEdge;
 
+// A group, a sort, a table of a join: rows go in, and can be read or probed when all are there.
+typedef struct CoreBreaker {
+    const char *name;
+    int64_t floor;  // Bytes of a node that it works with at least; beyond it spills.
+} CoreBreaker;
+
+// Nodes of one kind stand side by side; the kinds one after the other.
+typedef struct NodeKind {
+    uint32_t count;
+    uint32_t capacity[RESOURCES_MAX];  // Of one node.
+    int64_t memory;                    // Bytes that the ledger of one node may give.
+} NodeKind;
+
 typedef struct CorePlan {
-    CoreStage stages[STAGES_MAX];       // Producers before consumers.
-    CoreEdge  edges[EDGES_MAX];
-    uint16_t  stage_count, edge_count;
-    uint8_t   resource_count;
-    uint32_t  capacity[RESOURCES_MAX];  // Of the machine.
-    int64_t   memory;                   // Bytes that the ledger may give.
+    CoreStage stages[STAGES_MAX];  // Producers before consumers.
+    CoreEdge edges[EDGES_MAX];
+    CoreBreaker breakers[BREAKERS_MAX];
+    NodeKind nodes[NODE_KINDS_MAX];
+    uint16_t stage_count, edge_count, breaker_count;
+    uint8_t resource_count, node_kinds;
 } CorePlan;
 
 #endif

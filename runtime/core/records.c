@@ -3,16 +3,20 @@
 bool item_before(const Item *a, const Item *b) {
     if (a->input != b->input) return a->input < b->input;
     if (a->region != b->region) return a->region < b->region;
-    if (a->unit != b->unit) return a->unit < b->unit;
-    uint8_t depth = a->depth < b->depth ? a->depth : b->depth;
+    const Name *x = &a->name, *y = &b->name;
+    if (x->unit != y->unit) return x->unit < y->unit;
+    uint8_t depth = x->depth < y->depth ? x->depth : y->depth;
     for (uint8_t i = 0; i < depth; i++)
-        if (a->path[i] != b->path[i]) return a->path[i] < b->path[i];
-    return a->depth < b->depth;
+        if (x->path[i] != y->path[i]) return x->path[i] < y->path[i];
+    return x->depth < y->depth;
 }
 
 static ItemId meld(Item *items, ItemId a, ItemId b) {
     if (!a.i || !b.i) return a.i ? a : b;
-    if (item_before(&items[b.i], &items[a.i])) return meld(items, b, a);
+    if (item_before(&items[b.i], &items[a.i])) {
+        ItemId other = a;
+        a = b, b = other;
+    }
     items[b.i].sibling = items[a.i].child;
     items[a.i].child = b;
     return a;
@@ -43,4 +47,31 @@ ItemId heap_pop(Item *items, Heap *heap) {
         pairs = next;
     }
     return least;
+}
+
+void heap_remove(Item *items, Heap *heap, ItemId id) {
+    ItemId others = {0};
+    for (ItemId at = heap_pop(items, heap); at.i != id.i; at = heap_pop(items, heap)) {
+        items[at.i].sibling = others;
+        others = at;
+    }
+    while (others.i) {
+        ItemId at = others;
+        others = items[at.i].sibling;
+        heap_push(items, heap, at);
+    }
+}
+
+uint64_t digest_add(uint64_t digest, uint64_t checksum) {
+    uint64_t x = (digest ^ checksum) + 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+bool name_same(const Name *a, const Name *b) {
+    if (a->root.i != b->root.i || a->unit != b->unit || a->depth != b->depth) return false;
+    for (uint8_t i = 0; i < a->depth; i++)
+        if (a->path[i] != b->path[i] || a->via[i] != b->via[i]) return false;
+    return true;
 }

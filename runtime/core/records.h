@@ -2,57 +2,134 @@
 #ifndef SBC_RUNTIME_CORE_RECORDS_H
 #define SBC_RUNTIME_CORE_RECORDS_H
 
+#include "runtime/core/order.h"
 #include "runtime/core/schedule.h"
 
-enum { DEPTH_MAX = 12 };   // Stage borders between a source and a sink.
+enum { DEPTH_MAX = 12 };  // Stage borders between a root and a sink.
+
+typedef struct ItemId {
+    uint32_t i;
+} ItemId;  // 0: none. A unit or a partition, for one consumer.
+
+// What a partition is, for ever: a unit of a root, and at each stage down from it the input by
+// which rows came and the number of the output that took them.
+typedef struct Name {
+    StageId root;
+    uint32_t unit;
+    uint8_t depth;
+    uint8_t via[DEPTH_MAX];
+    uint32_t path[DEPTH_MAX];
+} Name;
 
 typedef struct Part {
-    int64_t  bytes;       // That the ledger is charged.
-    StageId  stage;       // That made it.
-    Purse    purse;
-    uint64_t data;        // The caller's.
-    uint8_t  readers;     // Items that are not consumed yet.
-    uint32_t unused;      // Next of the free list.
+    State state;
+    Purse purse;
+    Room room;      // Of that purse.
+    StageId stage;  // That made it.
+    NodeId node;
+    uint16_t readers;  // Items and tasks that are not done with it,
+    uint16_t idle;     // of those, items that no task has taken,
+    uint16_t spooled;  // and of these, how many wait in front of a spool.
+    bool listed;       // Among what its node could spill.
+    bool child;        // A rerun is to make it again.
+    bool is_short;     // Its spool is one of a zip.
+    int64_t bytes, rows;
+    uint64_t data, checksum;
+    PartId next, prior;  // Of what its node could spill; next: of a rerun's children, or unused.
+    PartId node_next, node_prior;  // Of what is on its node.
+    ItemId waiting;                // Items that wait for it, by `sibling`.
+    Name name;
 } Part;
 
-typedef enum ItemState : uint8_t { ITEM_READY, ITEM_TAKEN } ItemState;
-
-// A unit or partition, and the stage that is to work on it.
 typedef struct Item {
-    PartId    part;       // None: a unit of a source.
-    StageId   stage;
-    ItemState state;
-    // Where its rows stand among all of the stage: unit, then the number of the output at each
-    // stage from the source to here.
-    uint32_t  unit;
-    uint32_t  path[DEPTH_MAX];
-    uint8_t   depth, input;     // `input`: of its stage, the edge on which it came;
-    uint8_t   region;           // of that edge.
-    NodeId    node, marks;
-    ItemId    child, sibling;   // In the heap of ready or paused work of the stage.
-    TaskId    task;             // Of a taken or paused one.
-    int64_t   bytes;            // Of input.
+    State state;
+    StageId stage;
+    uint8_t input;      // Of its stage, the edge on which it came;
+    uint8_t region;     // of that edge.
+    bool rerun;         // Its place in the order is gone: its outputs were made before.
+    bool again;         // Breakers have its rows.
+    PartId part, side;  // None: a unit. side: of a piece of a zip, the right partition.
+    Name name;          // Of its partition, or of the unit.
+    PlaceId place, marks;
+    ItemId child, sibling;  // In the heap of ready or paused work; sibling: of any other list.
+    ItemId older, newer;    // Units of a root that have begun and not ended; of all reruns.
+    PartId children;        // Of a rerun: lost partitions that it makes again, by `next`.
+    TaskId task, twin;      // The attempts.
+    uint32_t outputs;       // Handed over, by whichever attempt was first,
+    uint64_t digest;        // and the checksum of their checksums.
+    int64_t bytes, rows;    // Of input.
+    int64_t row, side_row;  // Of a piece; row: of what waits for a zip, the first row not taken.
+    uint64_t checksum;      // Of its partition.
+    StageId maker;          // Of its partition.
+    NodeId node;            // Of what is covered.
 } Item;
 
-typedef enum TaskState : uint8_t { TASK_RUNNING, TASK_PAUSED } TaskState;
-
 typedef struct Task {
-    ItemId    item;
-    StageId   stage;
-    TaskState state;
-    Purse     scratch, output;
-    uint32_t  outputs;    // That it handed over,
-    int64_t   made, busy; // their bytes, and the nanoseconds that it computed.
-    TaskId    next, prior;  // Of the stage, in the order of launches; `next` of the free list.
+    State state;
+    StageId stage;
+    NodeId node;
+    Purse scratch, output, input;
+    bool rerun;          // Of its item.
+    bool fills;          // What it needs is for a breaker.
+    ItemId item, chain;  // item: none if it is canceled; chain: more of the launch, by `sibling`.
+    PartId parts[2];     // That it reads.
+    uint32_t outputs;    // That it handed over, of this item,
+    uint64_t digest;     // and the checksum of their checksums;
+    int64_t made, busy;  // their bytes, and the nanoseconds that it computed.
+    int64_t granted;     // Bytes that it asked for and has,
+    int64_t need;        // and those that it waits for.
+    BreakerId breaker;
+    int64_t started;
+    TaskId next, prior;  // Of the stage, in the order of launches; `next` of the free list.
+    TaskId node_next, node_prior;
 } Task;
 
 // A pairing heap of items by place: insertion takes constant time.
-typedef struct Heap { ItemId root; } Heap;
+typedef struct Heap {
+    ItemId root;
+} Heap;
 
 // Is `a` in front of `b`? Both are work of one stage.
-bool   item_before(const Item *a, const Item *b);
+bool item_before(const Item *a, const Item *b);
 
-void   heap_push(Item *items, Heap *heap, ItemId id);
+void heap_push(Item *items, Heap *heap, ItemId id);
 ItemId heap_pop(Item *items, Heap *heap);
+// Takes one out that is in it: as many steps as the heap has items.
+void heap_remove(Item *items, Heap *heap, ItemId id);
+
+bool name_same(const Name *a, const Name *b);
+
+// The checksum of a sequence grows by one.
+uint64_t digest_add(uint64_t digest, uint64_t checksum);
+
+// Nodes as bits, with a word above that says which words are not empty.
+typedef struct NodeSet {
+    uint64_t words[NODES_MAX / 64], top[NODES_MAX / 64 / 64];
+} NodeSet;
+
+static inline void node_set_put(NodeSet *set, NodeId node, bool in) {
+    uint32_t word = node.i / 64;
+    if (in)
+        set->words[word] |= 1ull << node.i % 64;
+    else
+        set->words[word] &= ~(1ull << node.i % 64);
+    if (set->words[word])
+        set->top[word / 64] |= 1ull << word % 64;
+    else
+        set->top[word / 64] &= ~(1ull << word % 64);
+}
+static inline bool node_set_has(const NodeSet *set, NodeId node) {
+    return set->words[node.i / 64] >> node.i % 64 & 1;
+}
+// The first node of the set; false: it is empty.
+static inline bool node_set_first(const NodeSet *set, NodeId *node) {
+    for (uint32_t t = 0; t < NODES_MAX / 64 / 64; t++) {
+        if (!set->top[t]) continue;
+        uint32_t word = t * 64 + (uint32_t)__builtin_ctzll(set->top[t]);
+        node->i = (uint16_t)(word * 64 + (uint32_t)__builtin_ctzll(set->words[word]));
+        return true;
+    }
+    return false;
+}
 
 #endif

@@ -1,64 +1,103 @@
-// Schedule: which work runs next. Events in, actions out.
+// Schedule: which work runs next, and where. Events in, actions out.
 //
-// A task is a stage at work on one item: a unit of a source, or one partition. It runs on a slot
-// (the resources that its stage demands), hands over output partitions one by one, and is told
-// behind each whether it goes on. A task that may not go on gives its slot back and is resumed
-// later, at the same place.
+// A task is a stage at work on one item: a unit of a root, one partition, or for a zip a piece of
+// two. It runs on a slot of a node (the resources that its stage demands), hands over output
+// partitions one by one, and is told behind each whether it goes on. A task that may not go on
+// gives its slot back and is resumed later, at the same place, on the same node.
 //
-// Policy and its parts: the ledger says what may run at all, pacing how fast sources may go, and
-// the bytes that wait behind each stage which of those that could run does.
+// Three things decide. The ledger says what may run at all, pacing how fast sources may go, and the
+// bytes that wait behind each stage which of those that could run does. schedule_step takes one
+// event and returns what is to be done; README.md draws a run.
 #ifndef SBC_RUNTIME_CORE_SCHEDULE_H
 #define SBC_RUNTIME_CORE_SCHEDULE_H
 
 #include "runtime/core/ledger.h"
-#include "runtime/core/order.h"
-#include "runtime/core/pacing.h"
+#include "runtime/core/policy.h"
+#include "runtime/core/states.h"
 
-#include <stddef.h>
+typedef struct PartId {
+    uint32_t i;
+} PartId;  // 0: none.
+typedef struct TaskId {
+    uint32_t i;
+} TaskId;  // 0: none.
 
-typedef struct ItemId { uint32_t i; } ItemId;   // 0: none. A unit or a partition, for one consumer.
-typedef struct PartId { uint32_t i; } PartId;   // 0: none.
-typedef struct TaskId { uint32_t i; } TaskId;   // 0: none.
-
-// full: what this page says. pessimistic: without pacing.
-typedef enum Policy : uint8_t { POLICY_FULL, POLICY_PESSIMISTIC } Policy;
-
+// What happened. `task`, `part`, `node`, ... name the fields of Event that count.
 typedef enum EventKind : uint8_t {
-    EVENT_START,    // Time begins.
-    EVENT_OUTPUT,   // A running task hands a partition over; unless it is its last, it asks whether
-                    // it goes on.
-    EVENT_DONE,     // A running task has ended without a last partition.
-    EVENT_TICK,     // The time that ACTION_TIMER asked for.
+    EVENT_SKIP,       // Before the start: `count` units of `stage` from `unit` on are committed.
+    EVENT_START,      // Time begins.
+    EVENT_OUTPUT,     // A running task hands a partition over; unless it is its last, it asks
+                      // whether it goes on. bytes, rows, checksum, data, last, busy.
+    EVENT_DONE,       // A running task has ended without a last partition. rows: of a fill.
+    EVENT_NEXT,       // The same, of a task that has more partitions of its launch.
+    EVENT_NEED,       // A running task asks for `bytes`: for itself, or if `fills`, for `breaker`.
+    EVENT_ENOUGH,     // The stage of a running task (CoreStage.limit) wants no more rows.
+    EVENT_FAILED,     // A running task ended without a result: it is to be run again.
+    EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk.
+    EVENT_SHRUNK,     // Answers ACTION_SHRINK: `breaker` wrote `bytes` of `node` to disk.
+    EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each.
+    EVENT_FLUSHED,    // Answers ACTION_FLUSH: what `stage` had put into breakers on `node` is safe.
+    EVENT_NODE_LOST,  // Nothing more comes from `node`, and what it had is gone.
+    EVENT_NODE_UP,    // `node` can be used, again and empty.
+    EVENT_TICK,       // The time that ACTION_TIMER asked for.
 } EventKind;
 
 typedef struct Event {
     EventKind kind;
-    TaskId    task;
-    int64_t   now;      // Nanoseconds; never less than before.
-    int64_t   bytes;    // Of the output.
-    uint64_t  data;     // The caller's name of the output; launches and frees give it back.
-    bool      last;     // The task ends with this output.
-    int64_t   busy;     // Nanoseconds that the task computed since the last event of it.
+    TaskId task;
+    PartId part;
+    BreakerId breaker;
+    NodeId node;
+    StageId stage;
+    int64_t now;  // Nanoseconds; never less than before.
+    int64_t bytes, rows;
+    uint64_t checksum;  // Of the rows, in order.
+    uint64_t data;      // The caller's name of the output; launches and frees give it back.
+    uint32_t unit, count;
+    bool last;  // The task ends with this output.
+    bool fills;
+    int64_t busy;  // Nanoseconds that the task computed since the last event of it.
 } Event;
 
 typedef enum ActionKind : uint8_t {
-    ACTION_LAUNCH,  // A task begins: of `stage`, at `unit` or at the partition `data`.
-    ACTION_RESUME,  // A paused task goes on.
-    ACTION_GO_ON,   // Answers to EVENT_OUTPUT: the task keeps its slot,
+    ACTION_LAUNCH,  // A task begins: at `unit`, or at the partition `data`. It makes all of its
+                    // outputs, those that an earlier attempt made too: the schedule compares and
+                    // frees them. `again`: breakers have its rows already.
+    ACTION_PIECE,   // A task of a zip begins: `rows` rows of `data` from row `row` on, beside as
+                    // many of `other` from row `other_row` on. `unit` is its number.
+    ACTION_ADD,     // The launch before takes this partition too, behind the others.
+    ACTION_RESUME,  // A paused task goes on. `denied`: without the bytes that it asked for.
+    ACTION_GO_ON,   // Answers to OUTPUT, NEXT and NEED: the task keeps its slot,
     ACTION_PAUSE,   // or gives it back.
+    ACTION_CANCEL,  // A running task is to stop; its last event is EVENT_DONE.
+    ACTION_DROP,    // A paused task is to be forgotten.
     ACTION_FREE,    // Nobody needs the partition any more.
+    ACTION_SPILL,   // Write the partition to disk.
+    ACTION_SHRINK,  // The breaker is to write what it holds on the node, `bytes`, to disk.
+    ACTION_FINISH,  // All rows of the breaker are in.
+    ACTION_FLUSH,   // Make safe what tasks of the stage put into breakers on the node.
+    ACTION_CLOSE,   // Nobody needs the breaker any more.
     ACTION_TIMER,   // Send EVENT_TICK at `at`.
     ACTION_END,     // All work is done.
+    ACTION_BROKEN,  // The events contradict the table of states: `text`. Nothing more happens.
 } ActionKind;
 
 typedef struct Action {
     ActionKind kind;
-    StageId    stage;
-    TaskId     task;
-    uint32_t   unit;
-    uint64_t   data;
-    bool       of_unit;  // Of a launch: its input is a unit, not a partition.
-    int64_t    at;
+    StageId stage;
+    NodeId node;
+    TaskId task;
+    PartId part;
+    BreakerId breaker;
+    uint32_t unit;
+    bool of_unit;  // Of a launch: its input is a unit, not a partition.
+    bool load;     // Its input is not in the memory of the node: it brings it first.
+    bool again;
+    bool denied;
+    uint64_t data, other;
+    int64_t row, other_row, rows;
+    int64_t bytes, at;
+    const char *text;
 } Action;
 
 typedef struct Schedule Schedule;
@@ -66,27 +105,35 @@ typedef struct Schedule Schedule;
 typedef enum CoreFault : uint8_t {
     CORE_OK,
     CORE_MEMORY_BELOW_MINIMUM,
-    CORE_PLAN_TOO_WIDE
+    CORE_PLAN_TOO_WIDE,
+    CORE_ZIP_OVER_NODES,  // A piece of a zip cannot be made again: one node only.
 } CoreFault;
 
 // Bytes that schedule_init needs for the plan.
 size_t schedule_bytes(const CorePlan *plan);
 // Builds a schedule in `room`, which is zeroed and aligned to 16. *minimum: bytes of memory that
-// the plan needs at least.
-CoreFault schedule_init(Schedule *schedule, const CorePlan *plan, Policy policy, int64_t *minimum);
+// a node needs at least.
+CoreFault schedule_init(Schedule *schedule, const CorePlan *plan, PolicyId policy,
+                        int64_t *minimum);
 
 // Takes an event; returns its actions, which are valid until the next call.
-typedef struct Actions { const Action *items; uint32_t count; } Actions;
+typedef struct Actions {
+    const Action *items;
+    uint32_t count;
+} Actions;
 Actions schedule_step(Schedule *schedule, const Event *event);
 
 // What the simulator and the progress line look at.
 typedef struct StageFigures {
     uint32_t running, paused, ready;
-    int64_t  queued_bytes;   // Of its outputs that wait for a consumer.
+    int64_t queued_bytes;  // Of its outputs that wait for a consumer.
     uint64_t launched, ended;
+    bool over;
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
-const Ledger *schedule_ledger(const Schedule *schedule);
+const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);
+uint32_t schedule_parts(const Schedule *schedule);    // Alive.
+uint64_t schedule_spilled(const Schedule *schedule);  // Bytes of partitions and breakers.
 
 // Checks what must hold between events; returns null, or what does not hold. Constant time, but for
 // `whole`, which looks at every record.

@@ -4,21 +4,28 @@
 
 #include "runtime/core/plan.h"
 
+#include <stdio.h>
+
 // What a stage does to rows.
 typedef struct Work {
-    double  row_seconds, late_seconds;  // The second for the later half of the units.
-    int64_t row_bytes;       // Of its outputs.
-    int64_t cut_rows;        // Rows of an output partition.
-    int64_t unit_rows;       // Of a source.
+    double row_seconds, late_seconds;  // The second for the later half of the units.
+    int64_t row_bytes;                 // Of its outputs.
+    int64_t cut_rows;                  // Rows of an output partition.
+    int64_t unit_rows;                 // Of a root.
+    int64_t limit_rows;                // Of a limit: the rows that it takes.
+    int64_t fill_bytes;                // Of a row in the breakers that it fills.
+    int64_t atom_bytes;                // That one partition in eight asks for; 0: none.
 } Work;
 
 typedef struct Workload {
     const char *name;
-    CorePlan    plan;
-    Work        work[STAGES_MAX];
-    bool        spread;      // Times are random, up to twice what is said.
-    bool        phased;      // The halves of the units differ.
-    bool        spikes;      // One partition in ten takes ten times as long.
+    CorePlan plan;
+    Work work[STAGES_MAX];
+    bool spread;       // Times are random, up to twice what is said.
+    bool phased;       // The halves of the units differ.
+    bool spikes;       // One partition in ten takes ten times as long.
+    bool skewed;       // One unit in sixteen takes eight times as long.
+    uint32_t failing;  // One task in so many fails and is run again; 0: none.
 } Workload;
 
 // M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100
@@ -34,13 +41,19 @@ void workload_changing(Workload *load, int64_t memory);
 void workload_four_stages(Workload *load, int64_t memory);
 // 128 units of 1 GB, made faster than they are taken.
 void workload_fast_producer(Workload *load, int64_t memory);
+void workload_skewed(Workload *load, int64_t memory);
 
-// A chain of stages. Some take the rows of a further source behind theirs, some feed a sink of
-// their own beside the next stage. Its memory is the caller's to set.
+// Any plan that the language can express: maps, unions, forks, zips, limits, groups, joins.
+// memory: beyond the minimum.
 void workload_random(Workload *load, uint64_t *random);
+// A chain of few units, for which an exact optimum can be found.
+void workload_tiny(Workload *load, uint64_t *random);
+
+// The plan as text, one stage a line.
+void workload_print(FILE *out, const Workload *load, bool staged);
 
 // splitmix64, and a number from `least` to `most`.
 uint64_t draw(uint64_t *state);
-int64_t  between(uint64_t *state, int64_t least, int64_t most);
+int64_t between(uint64_t *state, int64_t least, int64_t most);
 
 #endif

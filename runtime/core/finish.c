@@ -1,0 +1,355 @@
+#include "runtime/core/state.h"
+
+// Finish: what tasks hand over, how they end, and which stages are over then.
+
+// ---- items --------------------------------------------------------------------------------------
+
+static void root_list_remove(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    StageState *state = state_of(s, item->stage);
+    if (item->older.i)
+        item_of(s, item->older)->newer = item->newer;
+    else if (state->oldest.i == id.i)
+        state->oldest = item->newer;
+    if (item->newer.i)
+        item_of(s, item->newer)->older = item->older;
+    else if (state->newest.i == id.i)
+        state->newest = item->older;
+    item->older = item->newer = (ItemId){0};
+}
+
+// Its place in the order goes: what stood behind it may be first now.
+static void item_leave_order(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    order_end(&s->order, item->marks);
+    if (item->place.i) {
+        s->on_edge[s->order.places[item->place.i].edge.i]--;
+        order_remove(&s->order, item->place);
+    }
+    if (item->rerun)
+        rerun_remove(s, id);
+    else if (item->name.root.i == item->stage.i)
+        root_list_remove(s, id);
+    item->marks = item->place = (PlaceId){0};
+}
+
+void item_return(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    item->task = item->twin = (TaskId){0};
+    part_waits(s, item, 1);
+    State part = item->part.i ? part_of(s, item->part)->state : PART_RESIDENT;
+    if (part != PART_RESIDENT && part != PART_SPILLED) {
+        item_wait(s, id);
+        return;
+    }
+    go(s, &item->state, ITEM_READY);
+    item_ready(s, id);
+}
+
+void item_end(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    StageId stage = item->stage;
+    if (item->state != ITEM_TAKEN) part_waits(s, item, -1);
+    item_leave_order(s, id);
+    PartId part = item->part, side = item->side;
+    item_free(s, id);
+    if (part.i) part_done(s, part);
+    if (side.i) part_done(s, side);
+    state_of(s, stage)->ended++;
+}
+
+// ---- outputs ------------------------------------------------------------------------------------
+
+// The partition becomes work of one consumer.
+static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output) {
+    const CoreStage *stage = stage_of(s, task->stage);
+    const Item from = *item_of(s, task->item);
+    const Part *part = part_of(s, id);
+    const Tree *tree = stage_is_root(stage) ? &s->shape.reach[task->stage.i]
+                                            : &s->shape.below[stage->inputs[from.input].i];
+    EdgeId edge = stage->outputs[output];
+    Item item = {.stage = s->plan.edges[edge.i].to,
+                 .name = part->name,
+                 .input = s->shape.input_of[edge.i],
+                 .part = id,
+                 .bytes = part->bytes,
+                 .rows = part->rows,
+                 .checksum = part->checksum,
+                 .maker = task->stage};
+    ItemId made = item_new(s, item);
+    NewPlace place = order_output(&s->order, tree, from.marks, output, made.i);
+    Item *is = item_of(s, made);
+    is->place = place.place, is->marks = place.marks;
+    is->region = s->order.places[place.place.i].region;
+    s->on_edge[edge.i]++;
+    item_ready(s, made);
+    part_waits(s, is, 1);
+}
+
+static Name name_of_output(const Schedule *s, const Task *task) {
+    const Item *item = &s->items[task->item.i];
+    Name name = item->name;
+    name.via[name.depth] = item->input;
+    name.path[name.depth++] = task->outputs - 1;
+    return name;
+}
+
+static void hand_over(Schedule *s, Task *task, const Event *event) {
+    const CoreStage *stage = stage_of(s, task->stage);
+    int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
+    int64_t room = ledger_output_bytes(stage);
+    if (bytes > room) break_off(s, "a partition is larger than its stage's cut and longest row");
+    if (task->output == PURSE_COMMON)
+        ledger_give_bytes(&node_of(s, task->node)->ledger, room - bytes);
+    PartId id = part_new(s, (Part){.state = PART_RESIDENT,
+                                   .purse = task->output,
+                                   .room = ROOM_OUTPUT,
+                                   .stage = task->stage,
+                                   .node = task->node,
+                                   .bytes = bytes,
+                                   .rows = event->rows,
+                                   .data = event->data,
+                                   .checksum = event->checksum,
+                                   .name = name_of_output(s, task)});
+    task->output = PURSE_NONE;
+    s->outputs_open--;
+    touch(s, task->node);
+    for (uint8_t o = 0; o < stage->output_count; o++) {
+        if (s->closed[stage->outputs[o].i]) continue;
+        part_of(s, id)->readers++;
+        hand_to(s, task, id, o);
+    }
+    if (!part_of(s, id)->readers) part_free(s, id);
+}
+
+// False: an earlier attempt made it, and it is the same.
+static bool is_new(Schedule *s, Task *task, const Event *event) {
+    Item *item = item_of(s, task->item);
+    task->digest = digest_add(task->digest, digest_add((uint64_t)event->rows, event->checksum));
+    task->outputs++;
+    if (task->outputs > item->outputs) {
+        item->outputs = task->outputs, item->digest = task->digest;
+        return true;
+    }
+    if (task->outputs == item->outputs && task->digest != item->digest)
+        break_off(s, "a second attempt made other rows than the first");
+    return false;
+}
+
+// Has a rerun made all that was lost?
+static bool has_served(const Schedule *s, const Task *task) {
+    const Item *item = &s->items[task->item.i];
+    return item->rerun && item->again && !item->children.i;
+}
+
+static void rerun_end(Schedule *s, TaskId id) {
+    ItemId item = task_of(s, id)->item;
+    task_cancel(s, id);
+    item_end(s, item);
+}
+
+void on_output(Schedule *s, const Event *event) {
+    Task *task = task_of(s, event->task);
+    bool canceled = task->state == TASK_CANCELED;
+    if (!canceled && task->state != TASK_RUNNING) {
+        break_off(s, "an output of a task that does not run");
+        return;
+    }
+    bool wanted = !canceled && is_new(s, task, event);
+    if (wanted)
+        hand_over(s, task, event);
+    else if (canceled || !task->rerun || !rerun_output(s, task, event))
+        act(s, (Action){.kind = ACTION_FREE, .data = event->data, .stage = task->stage});
+    task->made += event->bytes;
+    task->busy += event->busy;
+    if (event->last)
+        on_done(s, &(Event){.kind = EVENT_DONE, .task = event->task});
+    else if (!canceled && has_served(s, task))
+        rerun_end(s, event->task);
+    else if (!canceled)
+        go_on_or_pause(s, event->task);
+}
+
+// ---- tasks --------------------------------------------------------------------------------------
+
+void task_end(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    if (task->state != TASK_PAUSED) slot_give(s, task->stage, task->node);
+    for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) purse_give(s, task, r);
+    ledger_give_bytes(&node_of(s, task->node)->ledger, task->granted);
+    task_release(s, task);
+    task_free(s, id);
+}
+
+void pause_task(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    StageState *state = state_of(s, task->stage);
+    if (item_of(s, task->item)->twin.i == id.i) {
+        // A second attempt never waits.
+        item_of(s, task->item)->twin = (TaskId){0};
+        task_cancel(s, id);
+        return;
+    }
+    slot_give(s, task->stage, task->node);
+    go(s, &task->state, TASK_PAUSED);
+    act(s, (Action){.kind = ACTION_PAUSE, .stage = task->stage, .node = task->node, .task = id});
+    heap_push(s->items, &state->paused, task->item);
+    state->paused_count++;
+}
+
+void go_on_or_pause(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
+    bool on = !should_yield(s, task) && (task->output || output_take(s, task));
+    if (!on) {
+        pause_task(s, id);
+        return;
+    }
+    act(s, (Action){.kind = ACTION_GO_ON, .stage = task->stage, .node = task->node, .task = id});
+}
+
+// What the launch had taken and not begun is ready again.
+static void chain_return(Schedule *s, Task *task) {
+    while (task->chain.i) {
+        ItemId id = task->chain;
+        task->chain = item_of(s, id)->sibling;
+        item_return(s, id);
+    }
+}
+
+// The item's rows are made: other attempts are not needed.
+static void finish_item(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    ItemId of = task->item;
+    Item *item = item_of(s, of);
+    if (!item->rerun && task->outputs < item->outputs)
+        break_off(s, "a second attempt made fewer partitions than the first");
+    TaskId other = item->task.i == id.i ? item->twin : item->task;
+    if (other.i) task_cancel(s, other);
+    pacing_note(&s->pacing, task->stage,
+                (Pace){(double)item->bytes, (double)task->made, (double)task->busy / 1e9});
+    bool covers = s->node_count > 1 && stage_of(s, task->stage)->fill_count;
+    if (covers && !item->again) {
+        item_leave_order(s, of);
+        item_cover(s, of, task->node);
+    } else {
+        item_end(s, of);
+    }
+}
+
+void on_done(Schedule *s, const Event *event) {
+    Task *task = task_of(s, event->task);
+    task->busy += event->busy;
+    StageId stage = task->stage;
+    if (task->state == TASK_RUNNING) {
+        chain_return(s, task);
+        finish_item(s, event->task);
+    } else if (task->state != TASK_CANCELED) {
+        break_off(s, "the end of a task that does not run");
+        return;
+    }
+    task_end(s, event->task);
+    judge_over(s, stage);
+}
+
+void on_next(Schedule *s, const Event *event) {
+    Task *task = task_of(s, event->task);
+    if (task->state == TASK_CANCELED) return;
+    if (task->state != TASK_RUNNING || !task->chain.i) {
+        break_off(s, "a task goes on to a partition that it does not have");
+        return;
+    }
+    task->busy += event->busy;
+    ItemId next = task->chain;
+    finish_item(s, event->task);
+    task_release(s, task);
+    task_hold(s, task, item_of(s, next));
+    task->item = next, task->chain = item_of(s, next)->sibling;
+    task->outputs = 0, task->digest = 0, task->made = task->busy = 0, task->started = s->now;
+    // The next one may not be first, and must not keep what only the first may use.
+    if (task->output == PURSE_RESERVE) purse_give(s, task, ROOM_OUTPUT);
+    go_on_or_pause(s, event->task);
+}
+
+void on_failed(Schedule *s, const Event *event) {
+    Task *task = task_of(s, event->task);
+    StageId stage = task->stage;
+    if (task->state == TASK_CANCELED) {
+        on_done(s, event);
+        return;
+    }
+    chain_return(s, task);
+    Item *item = item_of(s, task->item);
+    TaskId other = item->task.i == event->task.i ? item->twin : item->task;
+    if (other.i)
+        item->task = other, item->twin = (TaskId){0};
+    else
+        item_return(s, task->item);
+    task_end(s, event->task);
+    judge_over(s, stage);
+}
+
+// ---- over ---------------------------------------------------------------------------------------
+
+static bool inputs_done(const Schedule *s, const CoreStage *stage) {
+    for (uint8_t i = 0; i < stage->input_count; i++) {
+        EdgeId edge = stage->inputs[i];
+        if (!s->closed[edge.i] && !(s->over >> s->plan.edges[edge.i].from.i & 1)) return false;
+    }
+    return true;
+}
+
+void zip_judge(Schedule *s, StageId zip) {
+    const CoreStage *stage = stage_of(s, zip);
+    if (s->exhausted >> zip.i & 1) return;
+    for (uint8_t i = 0; i < 2; i++) {
+        EdgeId edge = stage->inputs[i];
+        bool over = s->over >> s->plan.edges[edge.i].from.i & 1;
+        if (!over || s->on_edge[edge.i]) continue;
+        root_exhaust(s, zip);
+        close_inputs(s, zip);
+        judge_over(s, zip);
+        return;
+    }
+}
+
+static void stage_over(Schedule *s, StageId id) {
+    const CoreStage *stage = stage_of(s, id);
+    s->over |= stage_bit(id);
+    if (stage_is_root(stage)) root_exhaust(s, id);
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++) breaker_judge(s, (BreakerId){b});
+    for (uint8_t o = 0; o < stage->output_count; o++) {
+        StageId to = s->plan.edges[stage->outputs[o].i].to;
+        if (stage_of(s, to)->kind == STAGE_ZIP) zip_judge(s, to);
+        judge_over(s, to);
+    }
+}
+
+void judge_over(Schedule *s, StageId id) {
+    StageState *state = state_of(s, id);
+    const CoreStage *stage = stage_of(s, id);
+    if (!s->started || s->over >> id.i & 1 || state->running) return;
+    bool root = stage_is_root(stage);
+    bool fed = state->stopped || (root ? s->exhausted >> id.i & 1 : inputs_done(s, stage));
+    if (!fed) return;
+    if (state->live)
+        flush_stage(s, id);
+    else
+        stage_over(s, id);
+}
+
+void on_finished(Schedule *s, const Event *event) {
+    BreakerState *breaker = &s->breakers[event->breaker.i];
+    s->answers_due--;
+    if (breaker->state == BREAKER_FREED) return;
+    go(s, &breaker->state, BREAKER_COMPLETE);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageId reader = {i};
+        if (!(s->shape.readers[event->breaker.i] >> i & 1)) continue;
+        state_of(s, reader)->units = event->count;
+        state_of(s, reader)->unit_bytes = event->bytes;
+        if (event->count) continue;
+        root_exhaust(s, reader);
+        judge_over(s, reader);
+    }
+}

@@ -1,0 +1,457 @@
+#include "runtime/core/state.h"
+
+// Launch: what could run, which of it is best, and where it gets its slot and memory.
+
+// ---- nodes --------------------------------------------------------------------------------------
+
+static bool node_fits(const Schedule *s, const NodeState *node, const CoreStage *stage,
+                      const uint32_t *returned) {
+    if (!node->up) return false;
+    const NodeKind *kind = plan_node(&s->plan, (NodeId){(uint16_t)(node - s->nodes)});
+    for (uint8_t r = 0; r < s->plan.resource_count; r++) {
+        uint32_t used = node->used[r] - (returned ? returned[r] : 0);
+        if (stage->demand[r] && used + stage->demand[r] > kind->capacity[r]) return false;
+    }
+    return true;
+}
+
+static void judge_node(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    int64_t left = node->ledger.common - node->ledger.common_used;
+    uint64_t used = node->ledger.used[ROOM_SCRATCH] | node->ledger.used[ROOM_OUTPUT] |
+                    node->ledger.used[ROOM_INPUT];
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        int64_t wants = 0;
+        for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) wants += s->reserves.rooms[r][i];
+        bool fits = node_fits(s, node, &s->plan.stages[i], nullptr);
+        node_set_put(&s->slots[i], id, fits);
+        node_set_put(&s->roomy[i], id, fits && wants <= left);
+        node_set_put(&s->spare[i], id, fits && !(used >> i & 1));
+    }
+    node->dirty = false;
+}
+
+static void judge_nodes(Schedule *s) {
+    for (uint32_t i = 0; i < s->dirty_count; i++) judge_node(s, s->dirty[i]);
+    s->dirty_count = 0;
+}
+
+static bool has_slot(const Schedule *s, StageId stage) {
+    const StageState *state = &s->stages[stage.i];
+    NodeId node;
+    return state->running < state->width && node_set_first(&s->slots[stage.i], &node);
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+// Will no row come along the edge any more, and has none to be taken?
+static bool edge_is_done(const Schedule *s, EdgeId edge) {
+    if (s->on_edge[edge.i]) return false;
+    if (s->over >> s->plan.edges[edge.i].from.i & 1) return true;
+    return !order_first(&s->order, edge).i && !(s->shape.roots[edge.i] & ~s->exhausted);
+}
+
+bool is_first(Schedule *s, const Item *item) {
+    const CoreStage *stage = stage_of(s, item->stage);
+    if (item->rerun) return rerun_is_first(s, item);
+    if (stage_is_root(stage)) {
+        ItemId oldest = state_of(s, item->stage)->oldest;
+        return !oldest.i || item_of(s, oldest) == item;
+    }
+    for (uint8_t i = 0; i < item->input; i++)
+        if (!edge_is_done(s, stage->inputs[i])) return false;
+    return order_first(&s->order, stage->inputs[item->input]).i == item->place.i;
+}
+
+// Of a sink: have all before it begun?
+static bool is_next(const Schedule *s, const Item *item) {
+    const CoreStage *stage = stage_of(s, item->stage);
+    for (uint8_t i = 0; i < item->input; i++)
+        if (!edge_is_done(s, stage->inputs[i])) return false;
+    const Place *place = &s->order.places[item->place.i];
+    PlaceId head = s->order.heads[place->edge.i];
+    if (place->before.i == head.i) return true;
+    const Place *before = &s->order.places[place->before.i];
+    return before->kind == PLACE_ITEM && s->items[before->item].state == ITEM_TAKEN;
+}
+
+// May items of a spool be taken yet?
+static bool is_open(const Schedule *s, const Item *item) {
+    const CoreStage *stage = stage_of(s, item->stage);
+    if (s->shape.spools[stage->inputs[item->input].i] != SPOOL_LONG) return true;
+    for (uint8_t i = 0; i < item->input; i++)
+        if (!edge_is_done(s, stage->inputs[i])) return false;
+    return true;
+}
+
+// ---- what could run -----------------------------------------------------------------------------
+
+static bool tables_complete(const Schedule *s, const CoreStage *stage) {
+    for (uint8_t n = 0; n < stage->need_count; n++)
+        if (s->breakers[stage->needs[n].i].state != BREAKER_COMPLETE) return false;
+    return true;
+}
+
+static bool inputs_over(const Schedule *s, const CoreStage *stage) {
+    for (uint8_t i = 0; i < stage->input_count; i++)
+        if (!(s->over >> s->plan.edges[stage->inputs[i].i].from.i & 1)) return false;
+    return true;
+}
+
+static bool unit_may_begin(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    const CoreStage *described = stage_of(s, stage);
+    if (state->unit_next == state->units || s->shape.before[stage.i] & ~s->exhausted) return false;
+    if (described->kind == STAGE_READER)
+        return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
+    int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
+    if (when > s->now && (s->timer <= s->now || when < s->timer)) s->timer = when;
+    return when <= s->now;
+}
+
+// The item that stands first on one side of a zip, if it is there.
+static ItemId zip_side(Schedule *s, EdgeId edge) {
+    for (;;) {
+        PlaceId first = order_first(&s->order, edge);
+        const Place *place = &s->order.places[first.i];
+        if (!first.i || place->kind == PLACE_MARK) return (ItemId){0};
+        ItemId id = {place->item};
+        if (item_of(s, id)->state != ITEM_READY) return (ItemId){0};
+        if (item_of(s, id)->rows) return id;
+        item_end(s, id);  // A partition without rows.
+    }
+}
+
+static bool zip_may_begin(Schedule *s, StageId zip) {
+    const CoreStage *stage = stage_of(s, zip);
+    if (s->exhausted >> zip.i & 1) return false;
+    return zip_side(s, stage->inputs[0]).i && zip_side(s, stage->inputs[1]).i;
+}
+
+static bool has_work(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    const CoreStage *described = stage_of(s, stage);
+    if (state->blocked || state->stopped) return false;
+    if (state->paused.root.i) return true;
+    if (!tables_complete(s, described)) return false;
+    bool waits = s->policy->staged && described->kind != STAGE_SINK;
+    if (waits && !inputs_over(s, described)) return false;
+    ItemId ready = state->ready.root;
+    if (!ready.i && described->kind == STAGE_ZIP) return zip_may_begin(s, stage);
+    if (!ready.i) return stage_is_root(described) && unit_may_begin(s, stage);
+    if (stage_is_root(described)) return true;
+    const Item *item = item_of(s, ready);
+    if (described->kind == STAGE_SINK) return is_next(s, item);
+    if (described->limit && !is_first(s, item)) return false;
+    return is_open(s, item) || item->rerun;
+}
+
+// Sinks first, then what has the fewest bytes waiting behind it, of equals the one further down.
+static bool is_better(const Schedule *s, StageId a, StageId b) {
+    bool sink_a = stage_of(s, a)->kind == STAGE_SINK, sink_b = stage_of(s, b)->kind == STAGE_SINK;
+    if (sink_a != sink_b) return sink_a;
+    int64_t queued_a = s->stages[a.i].queued, queued_b = s->stages[b.i].queued;
+    return queued_a != queued_b ? queued_a < queued_b : a.i > b.i;
+}
+
+static bool pick(Schedule *s, StageId *best) {
+    bool found = false;
+    judge_nodes(s);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageId stage = {i};
+        if (!has_slot(s, stage) || !has_work(s, stage)) continue;
+        if (!found || is_better(s, stage, *best)) *best = stage;
+        found = true;
+    }
+    return found;
+}
+
+bool should_yield(Schedule *s, const Task *task) {
+    if (!s->policy->yields) return false;
+    const CoreStage *own = stage_of(s, task->stage);
+    judge_nodes(s);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageId other = {i};
+        if (i == task->stage.i || !is_better(s, other, task->stage)) continue;
+        const StageState *state = state_of(s, other);
+        if (state->running >= state->width || has_slot(s, other) || !has_work(s, other)) continue;
+        if (node_fits(s, node_of(s, task->node), stage_of(s, other), own->demand)) return true;
+    }
+    return false;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+// Each output that a task may still hand over has a record.
+static bool has_record(const Schedule *s, bool first) {
+    uint32_t kept = first ? 0 : s->plan.stage_count * s->node_count;
+    return s->parts_live + s->outputs_open + kept + 1 < s->part_max;
+}
+
+bool output_take(Schedule *s, Task *task) {
+    bool first = is_first(s, item_of(s, task->item));
+    if (!has_record(s, first)) return false;
+    Ledger *ledger = &node_of(s, task->node)->ledger;
+    Room room = task_room(task, ROOM_OUTPUT);
+    task->output = ledger_take(ledger, &s->reserves, room, task->stage, first);
+    s->outputs_open += task->output != PURSE_NONE;
+    touch(s, task->node);
+    return task->output;
+}
+
+static bool comes_from_elsewhere(const Schedule *s, PartId part, NodeId node) {
+    return part.i && (s->parts[part.i].state != PART_RESIDENT || s->parts[part.i].node.i != node.i);
+}
+
+static bool needs_load(const Schedule *s, const Item *item, NodeId node) {
+    return comes_from_elsewhere(s, item->part, node) || comes_from_elsewhere(s, item->side, node);
+}
+
+// All that a task needs on its node, or nothing.
+static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
+    Ledger *ledger = &node_of(s, task->node)->ledger;
+    bool load = needs_load(s, item, task->node) && stage_of(s, task->stage)->kind != STAGE_SINK;
+    if (!has_record(s, first)) return false;
+    Purse *purses[] = {&task->scratch, &task->output, &task->input};
+    for (Room r = ROOM_SCRATCH; r <= (load ? ROOM_INPUT : ROOM_OUTPUT); r++) {
+        *purses[r] = ledger_take(ledger, &s->reserves, task_room(task, r), task->stage, first);
+        if (!*purses[r]) break;
+    }
+    s->outputs_open += task->output != PURSE_NONE;
+    touch(s, task->node);
+    if (task->output && (task->input || !load)) return true;
+    for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) purse_give(s, task, r);
+    return false;
+}
+
+// Chooses a node and takes what the task needs there: where its input lies, or where there is
+// memory, or for the first work where the reserve is free.
+static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
+    const NodeSet *slots = &s->slots[task->stage.i];
+    task->node = (NodeId){0};
+    if (item->part.i) task->node = part_of(s, item->part)->node;
+    if (s->node_count == 1 || stage_of(s, task->stage)->kind == STAGE_SINK) {
+        task->node = (NodeId){0};
+        return node_set_has(slots, task->node) && take_all(s, task, item, first);
+    }
+    if (item->part.i && node_set_has(slots, task->node) && take_all(s, task, item, first))
+        return true;
+    if (node_set_first(&s->roomy[task->stage.i], &task->node) && take_all(s, task, item, false))
+        return true;
+    return first && node_set_first(&s->spare[task->stage.i], &task->node) &&
+           take_all(s, task, item, true);
+}
+
+// ---- launches -----------------------------------------------------------------------------------
+
+static void root_list_add(Schedule *s, StageState *state, ItemId id) {
+    Item *item = item_of(s, id);
+    item->older = state->newest;
+    if (state->newest.i)
+        item_of(s, state->newest)->newer = id;
+    else
+        state->oldest = id;
+    state->newest = id;
+}
+
+static void say_launch(Schedule *s, const Item *item, TaskId id) {
+    const Task *task = task_of(s, id);
+    Action action = {.kind = ACTION_LAUNCH,
+                     .stage = task->stage,
+                     .node = task->node,
+                     .task = id,
+                     .unit = item->name.unit,
+                     .part = item->part,
+                     .of_unit = !item->part.i,
+                     .again = item->again,
+                     .load = needs_load(s, item, task->node)};
+    if (item->part.i) action.data = part_of(s, item->part)->data;
+    if (item->side.i) {
+        action.kind = ACTION_PIECE;
+        action.other = part_of(s, item->side)->data;
+        action.row = item->row, action.other_row = item->side_row, action.rows = item->rows;
+    }
+    act(s, action);
+}
+
+static bool launch_item(Schedule *s, StageId stage, ItemId id) {
+    Item *item = item_of(s, id);
+    Task task = {.item = id, .stage = stage, .rerun = item->rerun, .started = s->now};
+    if (s->task_count == s->task_max && !s->task_unused.i) return false;
+    if (!place_task(s, &task, item, is_first(s, item))) return false;
+    go(s, &item->state, ITEM_TAKEN);
+    item->task = task_new(s, task);
+    slot_take(s, stage, task.node);
+    state_of(s, stage)->launched++;
+    say_launch(s, item, item->task);
+    part_waits(s, item, -1);
+    task_hold(s, task_of(s, item->task), item);
+    return true;
+}
+
+static bool resume(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    Item *item = item_of(s, state->paused.root);
+    Task *task = task_of(s, item->task);
+    if (!node_set_has(&s->slots[stage.i], task->node)) return false;
+    if (task->need && !need_take(s, task)) return false;
+    if (!task->output && !output_take(s, task)) return false;
+    heap_pop(s->items, &state->paused);
+    state->paused_count--;
+    go(s, &task->state, TASK_RUNNING);
+    slot_take(s, stage, task->node);
+    act(s, (Action){.kind = ACTION_RESUME, .stage = stage, .node = task->node, .task = item->task});
+    return true;
+}
+
+void root_exhaust(Schedule *s, StageId root) {
+    if (s->exhausted >> root.i & 1) return;
+    s->exhausted |= stage_bit(root);
+    order_root_end(&s->order, root);
+}
+
+// The first unit from `unit` on that was not committed before the start.
+static uint32_t unit_behind(const Schedule *s, StageId stage, uint32_t unit) {
+    for (uint32_t i = 0; i < s->skipped_count; i++) {
+        const Skipped *skipped = &s->skipped[i];
+        if (skipped->stage.i == stage.i && unit - skipped->first < skipped->count)
+            unit = skipped->first + skipped->count;
+    }
+    return unit;
+}
+
+void roots_start(Schedule *s) {
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageState *state = &s->stages[i];
+        if (s->plan.stages[i].kind != STAGE_SOURCE) continue;
+        state->unit_next = unit_behind(s, (StageId){i}, 0);
+        if (state->unit_next == state->units) root_exhaust(s, (StageId){i});
+    }
+}
+
+static void launched_unit(Schedule *s, StageId stage, ItemId id) {
+    item_of(s, id)->marks = order_unit(&s->order, stage);
+    root_list_add(s, state_of(s, stage), id);
+}
+
+static bool launch_unit(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    ItemId id = item_new(s, (Item){.stage = stage,
+                                   .name = {.root = stage, .unit = state->unit_next},
+                                   .bytes = state->unit_bytes});
+    if (!launch_item(s, stage, id)) return item_free(s, id), false;
+    launched_unit(s, stage, id);
+    state->unit_next = unit_behind(s, stage, state->unit_next + 1);
+    if (state->unit_next == state->units) root_exhaust(s, stage);
+    if (stage_of(s, stage)->kind == STAGE_SOURCE)
+        pacing_admit(&s->pacing, stage, state->unit_bytes);
+    return true;
+}
+
+// What a piece takes of one side; the side goes with its last row.
+static void zip_cut(Schedule *s, ItemId id, int64_t rows) {
+    Item *side = item_of(s, id);
+    side->row += rows, side->rows -= rows;
+    if (!side->rows) item_end(s, id);
+}
+
+static bool launch_piece(Schedule *s, StageId zip) {
+    StageState *state = state_of(s, zip);
+    const CoreStage *stage = stage_of(s, zip);
+    ItemId left = zip_side(s, stage->inputs[0]), right = zip_side(s, stage->inputs[1]);
+    const Item *a = item_of(s, left), *b = item_of(s, right);
+    int64_t rows = a->rows < b->rows ? a->rows : b->rows;
+    ItemId id = item_new(s, (Item){.stage = zip,
+                                   .name = {.root = zip, .unit = state->unit_next},
+                                   .part = a->part,
+                                   .side = b->part,
+                                   .rows = rows,
+                                   .row = a->row,
+                                   .side_row = b->row,
+                                   .bytes = (a->bytes + b->bytes) * rows / (a->rows + b->rows)});
+    part_of(s, item_of(s, id)->part)->readers++;
+    part_of(s, item_of(s, id)->side)->readers++;
+    if (!launch_item(s, zip, id)) {
+        part_of(s, item_of(s, id)->part)->readers--;
+        part_of(s, item_of(s, id)->side)->readers--;
+        return item_free(s, id), false;
+    }
+    launched_unit(s, zip, id);
+    state->unit_next++;
+    zip_cut(s, left, rows);
+    zip_cut(s, right, rows);
+    zip_judge(s, zip);
+    return true;
+}
+
+// More small partitions for the launch that was just said, while there are more of them than slots.
+static void coalesce(Schedule *s, StageId stage, ItemId id) {
+    StageState *state = state_of(s, stage);
+    const CoreStage *described = stage_of(s, stage);
+    Task *task = task_of(s, item_of(s, id)->task);
+    if (task->scratch != PURSE_COMMON || described->limit || described->kind != STAGE_MAP) return;
+    int64_t bytes = item_of(s, id)->bytes;
+    ItemId *end = &task->chain;
+    for (uint32_t count = 1; count < described->coalesce; count++) {
+        ItemId more = state->ready.root;
+        if (!more.i || state->ready_count <= state->width - state->running) return;
+        Item *item = item_of(s, more);
+        bytes += item->bytes;
+        if (bytes > described->cut || item->rerun || needs_load(s, item, task->node) ||
+            !is_open(s, item))
+            return;
+        heap_pop(s->items, &state->ready);
+        state->ready_count--;
+        go(s, &item->state, ITEM_TAKEN);
+        item->task = item_of(s, id)->task, item->sibling = (ItemId){0};
+        *end = more, end = &item->sibling;
+        part_waits(s, item, -1);
+        act(s, (Action){.kind = ACTION_ADD,
+                        .stage = stage,
+                        .node = task->node,
+                        .task = item->task,
+                        .part = item->part,
+                        .data = part_of(s, item->part)->data});
+    }
+}
+
+static bool launch_ready(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    ItemId id = state->ready.root;
+    if (item_of(s, id)->part.i) {
+        State part = part_of(s, item_of(s, id)->part)->state;
+        if (part != PART_RESIDENT && part != PART_SPILLED) {
+            heap_pop(s->items, &state->ready);
+            state->ready_count--;
+            item_wait(s, id);
+            return true;
+        }
+    }
+    if (!launch_item(s, stage, id)) return false;
+    heap_pop(s->items, &state->ready);
+    state->ready_count--;
+    if (item_of(s, id)->part.i && !item_of(s, id)->rerun) coalesce(s, stage, id);
+    return true;
+}
+
+static bool start(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    ItemId paused = state->paused.root, ready = state->ready.root;
+    if (paused.i && (!ready.i || !item_before(item_of(s, ready), item_of(s, paused)))) {
+        if (resume(s, stage)) return true;
+        const Task *task = task_of(s, item_of(s, paused)->task);
+        if (node_set_has(&s->slots[stage.i], task->node)) return false;  // Memory is missing.
+    }
+    if (ready.i) return launch_ready(s, stage);
+    if (stage_of(s, stage)->kind == STAGE_ZIP)
+        return zip_may_begin(s, stage) && launch_piece(s, stage);
+    return stage_is_root(stage_of(s, stage)) && tables_complete(s, stage_of(s, stage)) &&
+           unit_may_begin(s, stage) && launch_unit(s, stage);
+}
+
+void fill_slots(Schedule *s) {
+    StageId stage = {0};
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
+    while (!s->wrong && pick(s, &stage))
+        if (!start(s, stage)) state_of(s, stage)->blocked = true;
+}

@@ -1,0 +1,344 @@
+#include "runtime/core/state.h"
+
+// Repair: what is lost with a node is made again, and nothing else.
+//
+// A partition's name is its recipe: unit, and at each stage the input and the number of the output.
+// A lost partition that somebody waits for gets a rerun: the item that it was made of, once more.
+// If that item's own partition is gone too, it gets a rerun in turn, up to the unit of the root. A
+// rerun hands over all its outputs again; those that are lost take their old place, with the same
+// checksum, and the others are freed.
+//
+// Rows in a breaker are safe when the node has flushed them. Until then the items that they were
+// made of are kept (ITEM_COVERED), and run again if the node is lost.
+
+static void want(Schedule *s, PartId id);
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+void item_wait(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    Part *part = part_of(s, item->part);
+    go(s, &item->state, ITEM_WAITING);
+    item->sibling = part->waiting;
+    part->waiting = id;
+    if (part->state == PART_LOST) want(s, item->part);
+}
+
+void wake_waiting(Schedule *s, Part *part) {
+    while (part->waiting.i) {
+        ItemId id = part->waiting;
+        Item *item = item_of(s, id);
+        part->waiting = item->sibling;
+        go(s, &item->state, ITEM_READY);
+        item_ready(s, id);
+    }
+}
+
+// ---- reruns -------------------------------------------------------------------------------------
+
+static bool before(const Schedule *s, const Item *a, const Item *b) {
+    uint8_t x = s->shape.turns[a->name.root.i], y = s->shape.turns[b->name.root.i];
+    return x != y ? x < y : item_before(a, b);
+}
+
+bool rerun_is_first(Schedule *s, const Item *item) {
+    for (ItemId id = s->reruns; id.i; id = item_of(s, id)->newer) {
+        const Item *other = item_of(s, id);
+        if (other != item && other->stage.i == item->stage.i && before(s, other, item))
+            return false;
+    }
+    return true;
+}
+
+static void rerun_add(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    item->rerun = true;
+    item->older = (ItemId){0}, item->newer = s->reruns;
+    if (s->reruns.i) item_of(s, s->reruns)->older = id;
+    s->reruns = id;
+}
+
+void rerun_remove(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    if (item->older.i)
+        item_of(s, item->older)->newer = item->newer;
+    else
+        s->reruns = item->newer;
+    if (item->newer.i) item_of(s, item->newer)->older = item->older;
+    item->older = item->newer = (ItemId){0};
+    item->rerun = false;
+}
+
+// The stage that made what came into `stage` by its input.
+static StageId maker_of(const Schedule *s, StageId stage, uint8_t input) {
+    return s->plan.edges[stage_of(s, stage)->inputs[input].i].from;
+}
+
+// What the output was made of: one step up.
+static Name name_above(const Name *name) {
+    Name above = *name;
+    above.depth--;
+    above.via[above.depth] = 0, above.path[above.depth] = 0;
+    return above;
+}
+
+static PartId find_part(Schedule *s, StageId stage, const Name *name) {
+    for (uint32_t i = 1; i < s->part_count; i++) {
+        const Part *part = &s->parts[i];
+        bool alive = part->state != PART_NONE && part->state != PART_DROPPED;
+        if (alive && part->stage.i == stage.i && name_same(&part->name, name)) return (PartId){i};
+    }
+    return (PartId){0};
+}
+
+// The partition that a rerun reads, for one more reader.
+static PartId input_of_rerun(Schedule *s, StageId stage, const Item *item) {
+    StageId maker = maker_of(s, stage, item->input);
+    PartId id = find_part(s, maker, &item->name);
+    if (!id.i)
+        id = part_new(s, (Part){.state = PART_LOST,
+                                .room = ROOM_OUTPUT,
+                                .stage = maker,
+                                .bytes = item->bytes,
+                                .rows = -1,
+                                .name = item->name});
+    part_of(s, id)->readers++;
+    return id;
+}
+
+// Makes it ready, or lets it wait for its partition.
+static void rerun_begin(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    if (item->part.i) {
+        part_waits(s, item, 1);
+        State part = part_of(s, item->part)->state;
+        if (part == PART_LOST || part == PART_SPILLING) {
+            item_wait(s, id);
+            return;
+        }
+    }
+    if (item->state != ITEM_READY) go(s, &item->state, ITEM_READY);
+    item_ready(s, id);
+}
+
+static ItemId find_rerun(Schedule *s, StageId stage, uint8_t input, const Name *name) {
+    for (ItemId id = s->reruns; id.i; id = item_of(s, id)->newer) {
+        const Item *item = item_of(s, id);
+        bool same = item->stage.i == stage.i && item->input == input;
+        if (same && name_same(&item->name, name)) return id;
+    }
+    return (ItemId){0};
+}
+
+static void add_child(Schedule *s, ItemId rerun, PartId id) {
+    part_of(s, id)->child = true;
+    part_of(s, id)->next = item_of(s, rerun)->children;
+    item_of(s, rerun)->children = id;
+}
+
+// The lost partition is to be made again.
+static void want(Schedule *s, PartId id) {
+    Part *part = part_of(s, id);
+    if (part->child) return;
+    StageId stage = part->stage;
+    uint8_t input = part->name.via[part->name.depth - 1];
+    Name name = name_above(&part->name);
+    ItemId rerun = find_rerun(s, stage, input, &name);
+    bool late = rerun.i && item_of(s, rerun)->task.i &&
+                task_of(s, item_of(s, rerun)->task)->outputs > part->name.path[name.depth];
+    if (!rerun.i || late) {
+        rerun = item_new(s, (Item){.stage = stage,
+                                   .input = input,
+                                   .again = true,
+                                   .name = name,
+                                   .bytes = part->bytes,
+                                   .outputs = UINT32_MAX,
+                                   .maker = maker_of(s, stage, input)});
+        rerun_add(s, rerun);
+        if (name.depth) {
+            PartId from = input_of_rerun(s, stage, item_of(s, rerun));
+            item_of(s, rerun)->part = from;
+        }
+        add_child(s, rerun, id);
+        rerun_begin(s, rerun);
+        return;
+    }
+    add_child(s, rerun, id);
+}
+
+static PartId *child_link(Schedule *s, Item *item, PartId id) {
+    PartId *link = &item->children;
+    while (link->i && link->i != id.i) link = &part_of(s, *link)->next;
+    return link;
+}
+
+void lost_drop(Schedule *s, PartId id) {
+    Part *part = part_of(s, id);
+    for (ItemId r = s->reruns; part->child && r.i; r = item_of(s, r)->newer) {
+        PartId *link = child_link(s, item_of(s, r), id);
+        if (!link->i) continue;
+        *link = part->next;
+        part->child = false;
+    }
+    part_free(s, id);
+}
+
+bool rerun_output(Schedule *s, Task *task, const Event *event) {
+    Item *item = item_of(s, task->item);
+    PartId id = item->children;
+    while (id.i && part_of(s, id)->name.path[item->name.depth] != task->outputs - 1)
+        id = part_of(s, id)->next;
+    if (!id.i || !task->output) return false;
+    Part *part = part_of(s, id);
+    bool known = part->rows >= 0;
+    if (known && (part->rows != event->rows || part->checksum != event->checksum))
+        break_off(s, "a partition that was made again is not the same");
+    *child_link(s, item, id) = part->next;
+    part->child = false, part->next = part->prior = (PartId){0};
+    if (known) act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
+    int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
+    if (task->output == PURSE_COMMON)
+        ledger_give_bytes(&node_of(s, task->node)->ledger,
+                          ledger_output_bytes(stage_of(s, task->stage)) - bytes);
+    state_of(s, part->stage)->queued += part->idle * (bytes - part->bytes);
+    part->purse = task->output, part->room = task_room(task, ROOM_OUTPUT), part->node = task->node;
+    part->bytes = bytes, part->rows = event->rows, part->checksum = event->checksum;
+    part->data = event->data;
+    task->output = PURSE_NONE;
+    s->outputs_open--;
+    go(s, &part->state, PART_RESIDENT);
+    part_link(s, id);
+    touch(s, task->node);
+    spool_judge(s, id);
+    wake_waiting(s, part);
+    return true;
+}
+
+// ---- rows in breakers ---------------------------------------------------------------------------
+
+enum { COVERED_MAX = 64 };  // Items of a stage that a node keeps before it has to flush.
+
+static void flush(Schedule *s, StageId stage, NodeId id) {
+    NodeState *node = node_of(s, id);
+    if (!node->covered[stage.i].i || node->flushing[stage.i].i) return;
+    node->flushing[stage.i] = node->covered[stage.i];
+    node->covered[stage.i] = (ItemId){0}, node->covered_count[stage.i] = 0;
+    node->answers_due++, s->answers_due++;
+    act(s, (Action){.kind = ACTION_FLUSH, .stage = stage, .node = id});
+}
+
+void item_cover(Schedule *s, ItemId id, NodeId node) {
+    Item *item = item_of(s, id);
+    NodeState *on = node_of(s, node);
+    StageId stage = item->stage;
+    go(s, &item->state, ITEM_COVERED);
+    PartId part = item->part;
+    item->part = (PartId){0}, item->task = item->twin = (TaskId){0}, item->node = node;
+    item->sibling = on->covered[stage.i];
+    on->covered[stage.i] = id;
+    if (++on->covered_count[stage.i] >= COVERED_MAX) flush(s, stage, node);
+    if (part.i) part_done(s, part);
+}
+
+void flush_stage(Schedule *s, StageId stage) {
+    if (s->node_count == 1 || !stage_of(s, stage)->fill_count) return;
+    for (uint32_t n = 0; n < s->node_count; n++) flush(s, stage, (NodeId){(uint16_t)n});
+}
+
+void on_flushed(Schedule *s, const Event *event) {
+    NodeState *node = node_of(s, event->node);
+    node->answers_due--, s->answers_due--;
+    while (node->flushing[event->stage.i].i) {
+        ItemId id = node->flushing[event->stage.i];
+        node->flushing[event->stage.i] = item_of(s, id)->sibling;
+        item_free(s, id);
+        state_of(s, event->stage)->ended++;
+    }
+    judge_over(s, event->stage);
+}
+
+// ---- a node is lost -----------------------------------------------------------------------------
+
+static void lose_part(Schedule *s, PartId id) {
+    Part *part = part_of(s, id);
+    part->purse = PURSE_NONE;
+    if (part->state == PART_DROPPED) {
+        part_free(s, id);
+        return;
+    }
+    part_unlink(s, id);
+    go(s, &part->state, PART_LOST);
+    spool_judge(s, id);
+}
+
+static void lose_task(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    StageId stage = task->stage;
+    while (task->chain.i) {
+        ItemId more = task->chain;
+        task->chain = item_of(s, more)->sibling;
+        item_return(s, more);
+    }
+    if (task->item.i) {
+        Item *item = item_of(s, task->item);
+        if (task->state == TASK_PAUSED)
+            heap_remove(s->items, &state_of(s, stage)->paused, task->item);
+        if (task->state == TASK_PAUSED) state_of(s, stage)->paused_count--;
+        TaskId other = item->task.i == id.i ? item->twin : item->task;
+        if (other.i)
+            item->task = other, item->twin = (TaskId){0};
+        else
+            item_return(s, task->item);
+    }
+    task_end(s, id);
+}
+
+static void lose_covered(Schedule *s, ItemId list) {
+    while (list.i) {
+        ItemId id = list;
+        Item *item = item_of(s, id);
+        list = item->sibling;
+        if (state_of(s, item->stage)->stopped) {
+            item_free(s, id);
+            continue;
+        }
+        rerun_add(s, id);
+        if (item->name.depth) item->part = input_of_rerun(s, item->stage, item);
+        rerun_begin(s, id);
+    }
+}
+
+void on_node_lost(Schedule *s, const Event *event) {
+    NodeState *node = node_of(s, event->node);
+    if (!node->up) return;
+    node->up = false;
+    for (PartId id = node->parts; id.i;) {
+        PartId next = part_of(s, id)->node_next;
+        lose_part(s, id);
+        id = next;
+    }
+    while (node->tasks.i) lose_task(s, node->tasks);
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++)
+        s->breakers[b].total -= node->ledger.held[b];
+    s->answers_due -= node->answers_due;
+    node->answers_due = 0, node->spilling = 0, node->shrinking = 0;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        ItemId covered = node->covered[i], flushing = node->flushing[i];
+        node->covered[i] = node->flushing[i] = (ItemId){0};
+        node->covered_count[i] = 0;
+        lose_covered(s, covered);
+        lose_covered(s, flushing);
+    }
+    for (uint32_t i = 1; i < s->part_count; i++) {
+        const Part *part = &s->parts[i];
+        if (part->state == PART_LOST && part->idle) want(s, (PartId){i});
+    }
+    ledger_init(&node->ledger, &s->reserves, plan_node(&s->plan, event->node)->memory);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
+    touch(s, event->node);
+}
+
+void on_node_up(Schedule *s, const Event *event) {
+    node_of(s, event->node)->up = true;
+    touch(s, event->node);
+}

@@ -1,0 +1,63 @@
+// Shape: what follows from a plan alone. Made once, before anything runs.
+//
+// A root is a stage that makes units of its own: a source, the reader of a breaker, a zip. Rows of
+// a root keep their order (unit, then the number of the output at each stage) down to the next
+// zip, breaker or sink: that is the root's reach.
+//
+// A root is held back until others have launched all their units, where its rows would only wait:
+// the right side of a union for the left one, a probe for its table. Where two such orders
+// contradict each other, or where both sides come from one root, rows have to wait in front of a
+// stage: that edge is a spool, and what waits there may be written to disk.
+#ifndef SBC_RUNTIME_CORE_SHAPE_H
+#define SBC_RUNTIME_CORE_SHAPE_H
+
+#include "runtime/core/plan.h"
+
+#include <stddef.h>
+
+enum { TREE_MAX = 64 };  // Edges that the outputs of one edge's consumer reach, counted by path.
+
+// The edges below one edge, each path once, parents first.
+typedef struct Tree {
+    EdgeId edges[TREE_MAX];
+    uint8_t parents[TREE_MAX];  // Index of the edge above; TREE_MAX for outputs of the consumer.
+    uint8_t count;
+} Tree;
+
+typedef enum Spool : uint8_t {
+    SPOOL_NO,
+    SPOOL_SHORT,  // The other side of a zip is missing: it mostly comes soon.
+    SPOOL_LONG,   // Until a root has ended or a table is complete.
+} Spool;
+
+typedef struct Shape {
+    Tree below[EDGES_MAX];        // What the outputs of an edge's consumer reach.
+    Tree reach[STAGES_MAX];       // Of the units of a root.
+    uint64_t roots[EDGES_MAX];    // Roots whose rows come along an edge, as bits.
+    uint64_t before[STAGES_MAX];  // Of a root: those that must have launched all their units.
+    Spool spools[EDGES_MAX];
+    uint16_t spool_count;
+    uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
+    uint64_t fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];  // Stages.
+    uint64_t waits[STAGES_MAX];   // Roots without which the stage cannot come to its end.
+    uint64_t pins[BREAKERS_MAX];  // Stages that may still need the breaker until they are over.
+    uint8_t turns[STAGES_MAX];    // Of a root: its place in the order in which roots begin.
+} Shape;
+
+// `staged`: stages wait for all rows of those before them, so that every edge is a spool.
+// False: the plan has too many paths, or its stages do not stand in order.
+bool shape_make(Shape *shape, const CorePlan *plan, bool staged);
+
+static inline bool stage_is_root(const CoreStage *stage) {
+    return stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER || stage->kind == STAGE_ZIP;
+}
+static inline uint64_t stage_bit(StageId stage) { return 1ull << stage.i; }
+
+uint32_t plan_node_count(const CorePlan *plan);
+const NodeKind *plan_node(const CorePlan *plan, NodeId node);
+// Of all nodes together.
+uint64_t plan_capacity(const CorePlan *plan, uint8_t resource);
+// Tasks of a stage that may run at once on all nodes; UINT32_MAX: it demands nothing.
+uint32_t plan_width(const CorePlan *plan, const CoreStage *stage);
+
+#endif

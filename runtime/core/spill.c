@@ -1,0 +1,226 @@
+#include "runtime/core/state.h"
+
+// Spill: bytes that tasks and breakers ask for while they run, and what is written to disk when
+// memory is short: partitions in front of spools, and what breakers hold.
+
+// ---- partitions ---------------------------------------------------------------------------------
+
+void part_waits(Schedule *s, const Item *item, int more) {
+    if (!item->part.i || item->side.i) return;
+    Part *part = part_of(s, item->part);
+    Spool spool = s->shape.spools[stage_of(s, item->stage)->inputs[item->input].i];
+    state_of(s, item->maker)->queued += more * part->bytes;
+    part->idle = (uint16_t)(part->idle + more);
+    if (spool) part->spooled = (uint16_t)(part->spooled + more);
+    if (spool && more > 0) part->is_short = spool == SPOOL_SHORT;
+    spool_judge(s, item->part);
+}
+
+// What a reserve is waiting for stands first.
+static void spool_add(Schedule *s, PartId id) {
+    Part *part = part_of(s, id);
+    PartId *head = &node_of(s, part->node)->spools[!part->is_short];
+    PartId prior = {0}, next = *head;
+    if (next.i && part_of(s, next)->purse == PURSE_RESERVE && part->purse != PURSE_RESERVE)
+        prior = next, next = part_of(s, next)->next;
+    part->prior = prior, part->next = next;
+    if (prior.i)
+        part_of(s, prior)->next = id;
+    else
+        *head = id;
+    if (next.i) part_of(s, next)->prior = id;
+    part->listed = true;
+}
+
+static void spool_remove(Schedule *s, PartId id) {
+    Part *part = part_of(s, id);
+    // It may have come in by the other list: its head says.
+    PartId *heads = node_of(s, part->node)->spools;
+    if (part->prior.i)
+        part_of(s, part->prior)->next = part->next;
+    else
+        heads[heads[1].i == id.i] = part->next;
+    if (part->next.i) part_of(s, part->next)->prior = part->prior;
+    part->listed = false;
+}
+
+void spool_judge(Schedule *s, PartId id) {
+    if (!s->shape.spool_count) return;
+    Part *part = part_of(s, id);
+    bool may = part->state == PART_RESIDENT && part->readers && part->spooled == part->readers;
+    if (may && !part->listed)
+        spool_add(s, id);
+    else if (!may && part->listed)
+        spool_remove(s, id);
+}
+
+static void spill_part(Schedule *s, NodeState *node, PartId id) {
+    Part *part = part_of(s, id);
+    go(s, &part->state, PART_SPILLING);
+    spool_judge(s, id);
+    node->spilling++;
+    node->answers_due++, s->answers_due++;
+    s->spilled_bytes += (uint64_t)part->bytes;
+    act(s, (Action){.kind = ACTION_SPILL,
+                    .part = id,
+                    .node = part->node,
+                    .stage = part->stage,
+                    .data = part->data,
+                    .bytes = part->bytes});
+}
+
+void on_spilled(Schedule *s, const Event *event) {
+    Part *part = part_of(s, event->part);
+    NodeState *node = node_of(s, part->node);
+    node->spilling--;
+    node->answers_due--, s->answers_due--;
+    if (part->state == PART_DROPPED) {
+        part_free(s, event->part);
+        return;
+    }
+    go(s, &part->state, PART_SPILLED);
+    ledger_give(&node->ledger, &s->reserves, part->room, part->stage, part->purse, part->bytes);
+    part->purse = PURSE_NONE;
+    touch(s, part->node);
+    wake_waiting(s, part);
+}
+
+// ---- breakers -----------------------------------------------------------------------------------
+
+static bool shrink(Schedule *s, NodeId id, BreakerId breaker) {
+    NodeState *node = node_of(s, id);
+    int64_t held = node->ledger.held[breaker.i];
+    if (!held || node->shrinking >> breaker.i & 1) return false;
+    node->shrinking |= 1ull << breaker.i;
+    node->answers_due++, s->answers_due++;
+    s->spilled_bytes += (uint64_t)held;
+    act(s, (Action){.kind = ACTION_SHRINK, .breaker = breaker, .node = id, .bytes = held});
+    return true;
+}
+
+void on_shrunk(Schedule *s, const Event *event) {
+    NodeState *node = node_of(s, event->node);
+    int64_t held = node->ledger.held[event->breaker.i];
+    int64_t bytes = event->bytes < held ? event->bytes : held;
+    node->shrinking &= ~(1ull << event->breaker.i);
+    node->answers_due--, s->answers_due--;
+    ledger_release(&node->ledger, &s->reserves, event->breaker, bytes);
+    s->breakers[event->breaker.i].total -= bytes;
+    touch(s, event->node);
+}
+
+// Of the breakers that hold common memory of the node, the one with the most.
+static int64_t largest(const Schedule *s, const NodeState *node, BreakerId *breaker) {
+    int64_t most = 0;
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++) {
+        int64_t held = ledger_held_common(&node->ledger, &s->reserves, (BreakerId){b});
+        if (node->shrinking >> b & 1 || held <= most) continue;
+        most = held;
+        breaker->i = b;
+    }
+    return most;
+}
+
+// ---- needs --------------------------------------------------------------------------------------
+
+bool need_take(Schedule *s, Task *task) {
+    Ledger *ledger = &node_of(s, task->node)->ledger;
+    bool closed = task->fills && s->breakers[task->breaker.i].state == BREAKER_FREED;
+    if (closed) {
+        // Its rows go nowhere.
+    } else if (task->fills) {
+        if (!ledger_hold(ledger, &s->reserves, task->breaker, task->need)) return false;
+        s->breakers[task->breaker.i].total += task->need;
+    } else {
+        if (!ledger_take_bytes(ledger, task->need)) return false;
+        task->granted += task->need;
+    }
+    task->need = 0;
+    touch(s, task->node);
+    return true;
+}
+
+// Could the bytes be granted if the node had nothing else?
+static bool could_ever(const Schedule *s, const Task *task) {
+    int64_t floor = task->fills ? s->reserves.floors[task->breaker.i] : 0;
+    return task->need <= floor + s->nodes[task->node.i].ledger.common;
+}
+
+void on_need(Schedule *s, const Event *event) {
+    Task *task = task_of(s, event->task);
+    if (task->state == TASK_CANCELED) return;
+    if (task->state != TASK_RUNNING) {
+        break_off(s, "a task that does not run asks for memory");
+        return;
+    }
+    task->busy += event->busy;
+    task->need = event->bytes, task->fills = event->fills, task->breaker = event->breaker;
+    bool denied = !could_ever(s, task);
+    if (denied || need_take(s, task)) {
+        task->need = 0;
+        act(s, (Action){.kind = ACTION_GO_ON,
+                        .stage = task->stage,
+                        .node = task->node,
+                        .task = event->task,
+                        .denied = denied});
+        return;
+    }
+    BreakerId most = task->breaker;
+    bool others = largest(s, node_of(s, task->node), &most) > 0;
+    if (others || task->fills) shrink(s, task->node, most);
+    pause_task(s, event->task);
+}
+
+// The task that asks for bytes and stands furthest down.
+bool deny_one(Schedule *s) {
+    for (uint16_t i = s->plan.stage_count; i-- > 0;) {
+        StageState *state = &s->stages[i];
+        if (!state->paused.root.i) continue;
+        Task *task = task_of(s, item_of(s, state->paused.root)->task);
+        if (!task->need) continue;
+        TaskId id = item_of(s, heap_pop(s->items, &state->paused))->task;
+        state->paused_count--;
+        task->need = 0;
+        go(s, &task->state, TASK_RUNNING);
+        slot_take(s, task->stage, task->node);
+        act(s, (Action){.kind = ACTION_RESUME,
+                        .stage = task->stage,
+                        .node = task->node,
+                        .task = id,
+                        .denied = true});
+        return true;
+    }
+    return false;
+}
+
+// ---- what to write ------------------------------------------------------------------------------
+
+static void spill_node(Schedule *s, NodeId id, bool stuck) {
+    NodeState *node = node_of(s, id);
+    if (!node->up) return;
+    uint32_t most = stuck ? SPILLS_MAX : 1;
+    for (uint32_t n = 0; n < most && node->spilling < SPILLS_MAX; n++) {
+        if (node->spools[1].i)
+            spill_part(s, node, node->spools[1]);
+        else if (stuck && node->spools[0].i)
+            spill_part(s, node, node->spools[0]);
+    }
+    BreakerId breaker = {0};
+    int64_t held = s->plan.breaker_count ? largest(s, node, &breaker) : 0;
+    if (held > (stuck ? 0 : node->ledger.common / 2)) shrink(s, id, breaker);
+    if (!stuck) return;
+    // A breaker that asks for its floor again must give up what it holds.
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++) shrink(s, id, (BreakerId){b});
+}
+
+void spill_some(Schedule *s, bool stuck) {
+    if (!s->shape.spool_count && !s->plan.breaker_count) return;
+    bool blocked = stuck;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) blocked |= s->stages[i].blocked;
+    if (!blocked) return;
+    // With many nodes a few of them at a time, so that a step stays short.
+    enum { NODES_AT_ONCE = 4 };
+    uint32_t count = stuck || s->node_count < NODES_AT_ONCE ? s->node_count : NODES_AT_ONCE;
+    for (uint32_t n = 0; n < count; n++)
+        spill_node(s, (NodeId){(uint16_t)((s->events + n) % s->node_count)}, stuck);
+}

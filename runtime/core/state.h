@@ -1,0 +1,223 @@
+// State: what the files of the schedule share. Nobody else includes it.
+//
+//   schedule.c   events in, actions out           launch.c   what could run, what does
+//   finish.c     outputs and ends of tasks        stop.c     what nobody wants any more
+//   spill.c      memory that is asked for         repair.c   nodes that are lost
+#ifndef SBC_RUNTIME_CORE_STATE_H
+#define SBC_RUNTIME_CORE_STATE_H
+
+#include "runtime/core/pacing.h"
+#include "runtime/core/records.h"
+
+enum {
+    SPILLS_MAX = 8,   // Partitions that are being written at once, of a node.
+    SKIPS_MAX = 256,  // Intervals of units that were committed before.
+};
+
+typedef struct StageState {
+    Heap ready, paused;
+    ItemId oldest, newest;  // Of a root: units that have begun and not ended.
+    TaskId first, last;     // Tasks in the order of launches.
+    uint32_t running, paused_count, ready_count;
+    uint32_t unit_next;  // Of a root: the first that was not launched,
+    uint32_t units;      // and where they end, where that is known.
+    int64_t unit_bytes;
+    int64_t queued;  // Bytes of its outputs that no consumer has taken.
+    uint64_t launched, ended;
+    uint32_t live;   // Items.
+    uint32_t width;  // Tasks that may run at once.
+    bool blocked;    // For this step: memory is missing.
+    bool stopped;    // Nobody wants its rows.
+} StageState;
+
+typedef struct BreakerState {
+    State state;
+    int64_t total;  // Bytes that all nodes hold.
+} BreakerState;
+
+typedef struct NodeState {
+    Ledger ledger;
+    uint32_t used[RESOURCES_MAX];
+    bool up, dirty;
+    PartId spools[2];  // What could be spilled: in front of zips, and others.
+    uint32_t spilling, answers_due;
+    uint64_t shrinking;  // Breakers that are writing, as bits.
+    TaskId tasks;        // On the node.
+    PartId parts;
+    // By stage: items whose rows only breakers of the node hold; those that are being made safe.
+    ItemId covered[STAGES_MAX], flushing[STAGES_MAX];
+    uint16_t covered_count[STAGES_MAX];
+} NodeState;
+
+// Units of a source that were committed before the start.
+typedef struct Skipped {
+    StageId stage;
+    uint32_t first, count;
+} Skipped;
+
+struct Schedule {
+    CorePlan plan;
+    Shape shape;
+    const Policy *policy;
+    Reserves reserves;
+    Order order;
+    Pacing pacing;
+    StageState stages[STAGES_MAX];
+    BreakerState breakers[BREAKERS_MAX];
+    NodeState *nodes;
+    uint32_t node_count;
+    // Of each stage: nodes with a free slot; of those, with common memory, and with a free reserve.
+    NodeSet *slots, *roomy, *spare;
+    NodeId *dirty;
+    uint32_t dirty_count;
+    Part *parts;
+    Item *items;
+    Task *tasks;
+    uint32_t part_max, item_max, task_max;
+    uint32_t part_count, item_count, task_count;  // Ever used; 0 is none.
+    uint32_t parts_live, tasks_live, items_live, running, outputs_open;
+    PartId part_unused;
+    ItemId item_unused;
+    TaskId task_unused;
+    ItemId reruns;         // Work that makes lost partitions again, by `newer`.
+    uint32_t answers_due;  // SPILL, SHRINK, FINISH, FLUSH.
+    Skipped skipped[SKIPS_MAX];
+    uint32_t skipped_count;
+    int64_t now, timer;
+    uint64_t exhausted;           // Roots all of whose units were launched, as bits.
+    uint64_t over;                // Stages.
+    bool closed[EDGES_MAX];       // Nobody wants its rows.
+    uint32_t on_edge[EDGES_MAX];  // Items that are not ended.
+    uint64_t spilled_bytes;
+    uint64_t events;
+    bool started, ended;
+    const char *wrong;  // A transition that the table does not know.
+    Action *actions;
+    uint32_t action_count, action_max;
+};
+
+static inline const CoreStage *stage_of(const Schedule *s, StageId stage) {
+    return &s->plan.stages[stage.i];
+}
+static inline StageState *state_of(Schedule *s, StageId stage) { return &s->stages[stage.i]; }
+static inline Item *item_of(Schedule *s, ItemId id) { return &s->items[id.i]; }
+static inline Task *task_of(Schedule *s, TaskId id) { return &s->tasks[id.i]; }
+static inline Part *part_of(Schedule *s, PartId id) { return &s->parts[id.i]; }
+static inline NodeState *node_of(Schedule *s, NodeId id) { return &s->nodes[id.i]; }
+
+// ---- schedule.c ---------------------------------------------------------------------------------
+
+void act(Schedule *s, Action action);
+// Changes a state; a change that the table does not know breaks the schedule.
+void go(Schedule *s, State *state, State to);
+void break_off(Schedule *s, const char *why);
+// The node's slots or memory changed.
+void touch(Schedule *s, NodeId node);
+
+// ---- pool.c: records come and go ----------------------------------------------------------------
+
+ItemId item_new(Schedule *s, Item item);
+void item_free(Schedule *s, ItemId id);
+PartId part_new(Schedule *s, Part part);
+// A reader is done with the partition, or gone.
+void part_done(Schedule *s, PartId id);
+void part_free(Schedule *s, PartId id);
+// Takes it out of the lists of its node, or puts it there.
+void part_unlink(Schedule *s, PartId id);
+void part_link(Schedule *s, PartId id);
+TaskId task_new(Schedule *s, Task task);
+void task_free(Schedule *s, TaskId id);
+void slot_take(Schedule *s, StageId stage, NodeId node);
+void slot_give(Schedule *s, StageId stage, NodeId node);
+// Gives back the task's memory of that kind.
+void purse_give(Schedule *s, Task *task, Room room);
+static inline Room task_room(const Task *task, Room room) {
+    return task->rerun ? room + ROOM_AGAIN : room;
+}
+// The partitions of the item stay while the task reads them.
+void task_hold(Schedule *s, Task *task, const Item *item);
+void task_release(Schedule *s, Task *task);
+void item_ready(Schedule *s, ItemId id);
+
+// ---- launch.c -----------------------------------------------------------------------------------
+
+// Is it the first unfinished work of its stage?
+bool is_first(Schedule *s, const Item *item);
+// Room for the task's next output.
+bool output_take(Schedule *s, Task *task);
+// Would better work run in the slot of this task?
+bool should_yield(Schedule *s, const Task *task);
+// The roots begin behind what was committed before.
+void roots_start(Schedule *s);
+// Starts all that can run.
+void fill_slots(Schedule *s);
+// Its stage may begin units no more.
+void root_exhaust(Schedule *s, StageId root);
+
+// ---- finish.c -----------------------------------------------------------------------------------
+
+void on_output(Schedule *s, const Event *event);
+void on_done(Schedule *s, const Event *event);
+void on_next(Schedule *s, const Event *event);
+void on_failed(Schedule *s, const Event *event);
+void on_finished(Schedule *s, const Event *event);
+// The task goes on if there is memory and nothing better for its slot.
+void go_on_or_pause(Schedule *s, TaskId id);
+void pause_task(Schedule *s, TaskId id);
+// Gives back all that the task has; its record goes.
+void task_end(Schedule *s, TaskId id);
+// It was taken, and is to be taken again.
+void item_return(Schedule *s, ItemId id);
+// The item's work is done, or nobody wants it.
+void item_end(Schedule *s, ItemId id);
+// Has the stage nothing more to do? Then those behind it may be over, too.
+void judge_over(Schedule *s, StageId stage);
+void zip_judge(Schedule *s, StageId zip);
+
+// ---- stop.c -------------------------------------------------------------------------------------
+
+void on_enough(Schedule *s, const Event *event);
+// Nobody wants the rows of the stage any more.
+void stage_stop(Schedule *s, StageId stage);
+void close_inputs(Schedule *s, StageId stage);
+void breaker_judge(Schedule *s, BreakerId breaker);
+void task_cancel(Schedule *s, TaskId id);
+
+// ---- spill.c ------------------------------------------------------------------------------------
+
+void on_need(Schedule *s, const Event *event);
+void on_spilled(Schedule *s, const Event *event);
+void on_shrunk(Schedule *s, const Event *event);
+// What an item that waits in front of a stage adds to the figures of its partition: +1, -1.
+void part_waits(Schedule *s, const Item *item, int more);
+// The paused task's need, now that it may go on. False: not yet.
+bool need_take(Schedule *s, Task *task);
+// Puts the partition into the list of what may be spilled, or takes it out.
+void spool_judge(Schedule *s, PartId id);
+// Memory is short: asks for what can be written. `stuck`: nothing else moves.
+void spill_some(Schedule *s, bool stuck);
+// Nothing moves: denies the bytes that the first such task asks for.
+bool deny_one(Schedule *s);
+
+// ---- repair.c -----------------------------------------------------------------------------------
+
+void on_node_lost(Schedule *s, const Event *event);
+void on_node_up(Schedule *s, const Event *event);
+void on_flushed(Schedule *s, const Event *event);
+// The item waits until its partition is there again.
+void item_wait(Schedule *s, ItemId id);
+// The items that wait for the partition are ready.
+void wake_waiting(Schedule *s, Part *part);
+// Nobody wants the lost partition any more.
+void lost_drop(Schedule *s, PartId id);
+// What a rerun hands over: a lost partition, or what was there before. True: it was lost.
+bool rerun_output(Schedule *s, Task *task, const Event *event);
+void rerun_remove(Schedule *s, ItemId id);
+// Is no work of the stage that is to be run again in front of it?
+bool rerun_is_first(Schedule *s, const Item *item);
+// Puts a finished item among those that only breakers of the node hold.
+void item_cover(Schedule *s, ItemId id, NodeId node);
+// Asks that all such items of the stage be made safe.
+void flush_stage(Schedule *s, StageId stage);
+
+#endif

@@ -1,0 +1,144 @@
+#include "runtime/core/state.h"
+
+// Stop: what nobody wants any more ends. Work that has not begun never begins, what runs is
+// canceled, what waits is freed; from a limit this goes up to the sources.
+
+void task_cancel(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    task->item = (ItemId){0};
+    if (task->state == TASK_PAUSED) {
+        act(s, (Action){.kind = ACTION_DROP, .stage = task->stage, .node = task->node, .task = id});
+        task_end(s, id);
+        return;
+    }
+    go(s, &task->state, TASK_CANCELED);
+    act(s, (Action){.kind = ACTION_CANCEL, .stage = task->stage, .node = task->node, .task = id});
+}
+
+// The task and all that its launch took.
+static void end_work(Schedule *s, TaskId id) {
+    Task *task = task_of(s, id);
+    ItemId of = task->item;
+    while (task->chain.i) {
+        ItemId more = task->chain;
+        task->chain = item_of(s, more)->sibling;
+        item_end(s, more);
+    }
+    TaskId twin = item_of(s, of)->twin;
+    if (twin.i) task_cancel(s, twin);
+    task_cancel(s, id);
+    item_end(s, of);
+}
+
+static void drop_ready(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    while (state->ready.root.i) {
+        ItemId id = heap_pop(s->items, &state->ready);
+        state->ready_count--;
+        item_end(s, id);
+    }
+}
+
+static void drop_tasks(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    while (state->paused.root.i) {
+        ItemId id = heap_pop(s->items, &state->paused);
+        state->paused_count--;
+        end_work(s, item_of(s, id)->task);
+    }
+    for (TaskId id = state->first; id.i;) {
+        TaskId next = task_of(s, id)->next;
+        const Task *task = task_of(s, id);
+        bool owns = task->state == TASK_RUNNING && item_of(s, task->item)->task.i == id.i;
+        if (owns) end_work(s, id);
+        // A second attempt may have stood next: it is canceled now, and still in the list.
+        id = next;
+    }
+}
+
+// Items that stand on the edge and that no task has taken.
+static void drop_places(Schedule *s, EdgeId edge) {
+    PlaceId head = s->order.heads[edge.i];
+    for (PlaceId at = s->order.places[head.i].next; at.i != head.i;) {
+        const Place *place = &s->order.places[at.i];
+        at = place->next;
+        if (place->kind == PLACE_MARK) continue;
+        ItemId id = {place->item};
+        if (item_of(s, id)->state == ITEM_TAKEN) continue;
+        if (item_of(s, id)->state == ITEM_WAITING) {
+            ItemId *link = &part_of(s, item_of(s, id)->part)->waiting;
+            while (link->i != id.i) link = &item_of(s, *link)->sibling;
+            *link = item_of(s, id)->sibling;
+        }
+        item_end(s, id);
+    }
+}
+
+// Would anybody take a row that the stage makes?
+static bool wanted(const Schedule *s, StageId stage) {
+    const CoreStage *described = stage_of(s, stage);
+    if (described->kind == STAGE_SINK) return true;
+    for (uint8_t o = 0; o < described->output_count; o++)
+        if (!s->closed[described->outputs[o].i]) return true;
+    for (uint8_t f = 0; f < described->fill_count; f++)
+        if (s->breakers[described->fills[f].i].state != BREAKER_FREED) return true;
+    return false;
+}
+
+void close_inputs(Schedule *s, StageId stage) {
+    const CoreStage *described = stage_of(s, stage);
+    drop_ready(s, stage);
+    for (uint8_t i = 0; i < described->input_count; i++) {
+        EdgeId edge = described->inputs[i];
+        if (s->closed[edge.i]) continue;
+        s->closed[edge.i] = true;
+        drop_places(s, edge);
+        StageId from = s->plan.edges[edge.i].from;
+        if (!wanted(s, from)) stage_stop(s, from);
+    }
+}
+
+static void no_more_units(Schedule *s, StageId root) {
+    state_of(s, root)->unit_next = state_of(s, root)->units;
+    root_exhaust(s, root);
+}
+
+void stage_stop(Schedule *s, StageId stage) {
+    if (state_of(s, stage)->stopped || s->over >> stage.i & 1) return;
+    state_of(s, stage)->stopped = true;
+    drop_tasks(s, stage);
+    if (stage_is_root(stage_of(s, stage))) no_more_units(s, stage);
+    close_inputs(s, stage);
+    judge_over(s, stage);
+}
+
+void on_enough(Schedule *s, const Event *event) {
+    const Task *task = task_of(s, event->task);
+    if (task->state == TASK_CANCELED) return;
+    if (stage_is_root(stage_of(s, task->stage))) no_more_units(s, task->stage);
+    close_inputs(s, task->stage);
+}
+
+// Tells the runtime that a breaker is full, or that nobody needs it.
+void breaker_judge(Schedule *s, BreakerId id) {
+    BreakerState *breaker = &s->breakers[id.i];
+    if (breaker->state == BREAKER_FREED) return;
+    if (!(s->shape.pins[id.i] & ~s->over)) {
+        go(s, &breaker->state, BREAKER_FREED);
+        for (uint32_t n = 0; n < s->node_count; n++) {
+            Ledger *ledger = &s->nodes[n].ledger;
+            ledger_release(ledger, &s->reserves, id, ledger->held[id.i]);
+            touch(s, (NodeId){(uint16_t)n});
+        }
+        breaker->total = 0;
+        act(s, (Action){.kind = ACTION_CLOSE, .breaker = id});
+        for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+            StageId filler = {i};
+            if (s->shape.fillers[id.i] >> i & 1 && !wanted(s, filler)) stage_stop(s, filler);
+        }
+    } else if (breaker->state == BREAKER_FILLING && !(s->shape.fillers[id.i] & ~s->over)) {
+        go(s, &breaker->state, BREAKER_FINISHING);
+        s->answers_due++;
+        act(s, (Action){.kind = ACTION_FINISH, .breaker = id});
+    }
+}

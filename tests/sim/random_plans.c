@@ -1,0 +1,164 @@
+// Random plans: any graph of stages that the language can express.
+#include "tests/sim/workloads.h"
+
+enum { OPEN_MAX = 6, STAGES_MOST = 14 };
+
+// Stages whose rows somebody has still to take.
+typedef struct Open {
+    StageId stages[OPEN_MAX];
+    int count;
+} Open;
+
+typedef struct Maker {
+    Workload *load;
+    CorePlan *plan;
+    uint64_t *random;
+    Open open;
+} Maker;
+
+static StageId add_stage(Maker *m, StageKind kind) {
+    StageId id = {m->plan->stage_count++};
+    CoreStage *stage = &m->plan->stages[id.i];
+    Work *work = &m->load->work[id.i];
+    stage->name = "stage";
+    stage->kind = kind;
+    if (kind != STAGE_SINK || between(m->random, 0, 1))
+        stage->demand[between(m->random, 0, m->plan->resource_count - 1)] = (uint32_t)between(
+                                                                                m->random, 1, 4) *
+                                                                            WHOLE / 4;
+    stage->concurrency = (uint32_t)between(m->random, 0, 3);
+    stage->scratch = between(m->random, 0, 1 << 20);
+    int64_t row_bytes = between(m->random, 1, 1 << 18), cut_rows = between(m->random, 1, 20);
+    stage->cut = row_bytes * (cut_rows - 1), stage->row_max = row_bytes;
+    stage->seconds_per_byte = 1e-8, stage->bytes_per_byte = 1;
+    if (kind == STAGE_MAP && draw(m->random) % 4 == 0)
+        stage->coalesce = (uint32_t)between(m->random, 2, 8);
+    *work = (Work){.row_seconds = (double)between(m->random, 0, 100) / 1000,
+                   .row_bytes = row_bytes,
+                   .cut_rows = cut_rows,
+                   .unit_rows = between(m->random, 1, 60)};
+    work->late_seconds = work->row_seconds;
+    if (kind != STAGE_SINK && draw(m->random) % 6 == 0)
+        work->atom_bytes = between(m->random, 1, 8 << 20);
+    if (kind == STAGE_SOURCE) {
+        stage->units = (uint32_t)between(m->random, 0, 30);
+        stage->unit_bytes = work->unit_rows * row_bytes;
+    }
+    return id;
+}
+
+static void add_edge(Maker *m, StageId from, StageId to) {
+    EdgeId edge = {m->plan->edge_count++};
+    CoreStage *above = &m->plan->stages[from.i], *below = &m->plan->stages[to.i];
+    m->plan->edges[edge.i] = (CoreEdge){from, to};
+    above->outputs[above->output_count++] = edge;
+    below->inputs[below->input_count++] = edge;
+}
+
+static StageId take_open(Maker *m, bool keep) {
+    if (!m->open.count) return add_stage(m, STAGE_SOURCE);
+    int at = (int)between(m->random, 0, m->open.count - 1);
+    StageId stage = m->open.stages[at];
+    bool forks = keep && m->plan->stages[stage.i].output_count < 2;
+    if (!forks) m->open.stages[at] = m->open.stages[--m->open.count];
+    return stage;
+}
+
+static void give_open(Maker *m, StageId stage) {
+    if (m->open.count < OPEN_MAX)
+        m->open.stages[m->open.count++] = stage;
+    else
+        add_edge(m, stage, add_stage(m, STAGE_SINK));
+}
+
+static StageId behind(Maker *m, StageKind kind, StageId above) {
+    StageId stage = add_stage(m, kind);
+    add_edge(m, above, stage);
+    return stage;
+}
+
+// The rows go into a breaker. `direct`: without a stage of their own, if there can be none.
+static BreakerId fill(Maker *m, StageId above) {
+    BreakerId breaker = {m->plan->breaker_count++};
+    m->plan->breakers[breaker.i] = (CoreBreaker){"breaker", between(m->random, 1, 4) << 20};
+    StageId filler = above;
+    const CoreStage *stage = &m->plan->stages[above.i];
+    bool own = stage->kind == STAGE_ZIP || stage->output_count || draw(m->random) % 2;
+    if (own) filler = behind(m, STAGE_MAP, above);
+    CoreStage *fills = &m->plan->stages[filler.i];
+    fills->fills[fills->fill_count++] = breaker;
+    m->load->work[filler.i].fill_bytes = between(m->random, 1, 1 << 17);
+    if (!own && draw(m->random) % 2) give_open(m, above);
+    return breaker;
+}
+
+static StageId read_breaker(Maker *m, BreakerId breaker, bool unmatched) {
+    StageId reader = add_stage(m, STAGE_READER);
+    m->plan->stages[reader.i].reads = breaker;
+    m->plan->stages[reader.i].unmatched = unmatched;
+    return reader;
+}
+
+static void add_step(Maker *m) {
+    bool fork = draw(m->random) % 3 == 0;
+    StageId stage;
+    switch (draw(m->random) % 8) {
+    case 0:
+    case 1: give_open(m, behind(m, STAGE_MAP, take_open(m, fork))); break;
+    case 2: {
+        StageId left = take_open(m, fork), right = take_open(m, false);
+        stage = behind(m, STAGE_MAP, left);
+        add_edge(m, right, stage);
+        give_open(m, stage);
+        break;
+    }
+    case 3: {
+        StageId left = take_open(m, fork), right = take_open(m, false);
+        stage = behind(m, STAGE_ZIP, left);
+        add_edge(m, right, stage);
+        give_open(m, stage);
+        break;
+    }
+    case 4:
+        stage = behind(m, STAGE_MAP, take_open(m, fork));
+        m->plan->stages[stage.i].limit = true;
+        m->load->work[stage.i].limit_rows = between(m->random, 0, 300);
+        give_open(m, stage);
+        break;
+    case 5: give_open(m, read_breaker(m, fill(m, take_open(m, fork)), false)); break;
+    case 6: {
+        StageId build = take_open(m, fork);
+        BreakerId table = fill(m, build);
+        stage = behind(m, STAGE_MAP, take_open(m, false));
+        CoreStage *probe = &m->plan->stages[stage.i];
+        probe->needs[probe->need_count++] = table;
+        give_open(m, stage);
+        if (draw(m->random) % 2) give_open(m, read_breaker(m, table, true));
+        break;
+    }
+    default: add_edge(m, take_open(m, true), add_stage(m, STAGE_SINK)); break;
+    }
+}
+
+static void finish(Maker *m) {
+    while (m->open.count) {
+        StageId last = m->open.stages[--m->open.count];
+        add_edge(m, last, add_stage(m, STAGE_SINK));
+    }
+}
+
+void workload_random(Workload *load, uint64_t *random) {
+    CorePlan *plan = &load->plan;
+    Maker maker = {.load = load, .plan = plan, .random = random};
+    load->spread = true;
+    load->failing = draw(random) % 4 ? 0 : 20;
+    plan->resource_count = (uint8_t)between(random, 1, 3);
+    plan->node_kinds = 1;
+    plan->nodes[0].count = 1;
+    for (uint8_t r = 0; r < plan->resource_count; r++)
+        plan->nodes[0].capacity[r] = (uint32_t)between(random, 1, 16) * WHOLE;
+    give_open(&maker, add_stage(&maker, STAGE_SOURCE));
+    int64_t stages = between(random, 2, STAGES_MOST);
+    while (plan->stage_count < stages) add_step(&maker);
+    finish(&maker);
+}

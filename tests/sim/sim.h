@@ -1,0 +1,32 @@
+// Sim: a machine in virtual time that does what the schedule says, and checks what it says.
+//
+// Rows are not there, only their names: every task knows which rows it has, hands them over in
+// partitions, and sinks and breakers check that each row comes once and in its order.
+#ifndef SBC_TESTS_SIM_SIM_H
+#define SBC_TESTS_SIM_SIM_H
+
+#include "runtime/core/schedule.h"
+#include "tests/sim/streams.h"
+
+static const int64_t SECOND = 1000000000;
+
+typedef struct SimOptions {
+    PolicyId policy;
+    int64_t beyond;    // Memory beyond the minimum; -1: what the plan says.
+    double disk_rate;  // Bytes a second of spilling and loading.
+    uint64_t seed;
+    bool trace;  // Every event and action, on stderr.
+} SimOptions;
+
+typedef struct SimResult {
+    const char *wrong;                       // Null: all is well.
+    char text[160];                          // Where it went wrong.
+    double seconds, busy[2][RESOURCES_MAX];  // busy: of each resource, by phase, in seconds.
+    uint64_t steps, spilled;
+    int64_t minimum, peak;
+    bool skipped;  // The plan is too wide for the cores.
+} SimResult;
+
+SimResult sim_run(const Workload *load, const SimOptions *options);
+
+#endif
