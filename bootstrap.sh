@@ -52,6 +52,10 @@ missing() {
 
 # install_packages PACKAGE=FILE...
 install_packages() {
+    if [ "$LLVM" != /usr/lib/llvm-22 ] && [ ! -e "$LLVM/include/llvm-c/Core.h" ]; then
+        say "LLVM=$LLVM holds no LLVM: $LLVM/include/llvm-c/Core.h is not there"
+        exit 1
+    fi
     missing=$(missing "$@")
     [ -n "$missing" ] || return 0
     line="apt-get update && apt-get install -y --no-install-recommends $missing"

@@ -237,7 +237,15 @@ static void unused(Checker *checker, DiagCode code, const AstStmt *stmt, const c
     report_fix(checker, diag, "use it or drop it");
 }
 
+// A file whose flows all have names is a library, made to be used by others.
+static bool is_library(const AstFile *file) {
+    for (size_t i = 0; i < file->stmt_count; i++)
+        if (file->stmts[i].kind == AST_FLOW) return false;
+    return true;
+}
+
 static void warn_unused(Checker *checker) {
+    if (is_library(checker->program->files[0])) return;
     for (size_t i = 0; i < checker->let_count; i++)
         if (!checker->lets[i].used) unused(checker, DIAG_UNUSED_LET, checker->lets[i].stmt, "flow");
     for (size_t i = 0; i < checker->param_count; i++)
@@ -256,7 +264,8 @@ static void no_flow(Checker *checker) {
         declares |= kind == AST_LET || kind == AST_TYPE || kind == AST_FN || kind == AST_EXTERN ||
                     kind == AST_TEST;
     }
-    if (declares) return;  // A library, checked on its own.
+    // Who checks a file or runs its tests may mean a library; a job of it would do nothing.
+    if (declares && checker->input->want_tests) return;
     Span span = {0, 0, file->file};
     Diag *diag = report(checker, DIAG_NO_FLOW, span, "the program does nothing");
     report_label(checker, diag, span, "no flow");

@@ -43,9 +43,10 @@ static void add_message(Text *text, const SbJob *job, const RejectFacts *facts) 
     }
     sb_text_add(text, message, gap - message);
     if (facts->detail) {
-        sb_text_str(text, "'");
+        const char *quote = facts->bare ? "" : "'";
+        sb_text_str(text, quote);
         sb_text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);
-        sb_text_str(text, "'");
+        sb_text_str(text, quote);
     } else {
         sb_text_str(text, "the value");
     }

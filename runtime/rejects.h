@@ -42,6 +42,7 @@ typedef struct RejectFacts {
     Reject      place;   // Everything but message and raw.
     const char *detail;  // nullptr: none.
     int64_t     detail_len;
+    bool        bare;    // The detail is no text of the row: it is shown without quotes.
     const char *raw;
     int64_t     raw_len;
 } RejectFacts;

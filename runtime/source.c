@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { HEADER_BYTES = 64 * 1024, LINES_BYTES = 1 << 20 };
@@ -69,6 +70,41 @@ static SbStr header_name(const void *self, uint32_t index) {
     return ((const Header *)self)->names[index];
 }
 
+// What to do about a column that the header lacks: the name that was meant, a delimiter, or else
+// the names that are there.
+static void fix_header(const Header *header, SbStr name, Trouble *trouble) {
+    enum { NAMES_BYTES = 160 };
+    SbStr near = options_nearest(name, header_name, header, header->count);
+    for (uint32_t i = 0; i < header->count; i++) {
+        SbStr other = header->names[i];
+        bool same_letters = other.len == name.len &&
+                            strncasecmp(other.ptr, name.ptr, (size_t)name.len) == 0;
+        if (same_letters) near = other;
+    }
+    SbStr first = header->names[0];
+    char found = 0;
+    for (const char *d = ";\t|,"; header->count == 1 && !found && *d; d++)
+        if (memchr(first.ptr, *d, (size_t)first.len)) found = *d;
+    if (found) {
+        trouble_fix(trouble, "the header is one field: give its delimiter = \"%s%c\"",
+                    found == '\t' ? "\\" : "", found == '\t' ? 't' : found);
+    } else if (near.len > 0) {
+        trouble_fix(trouble, "did you mean '%.*s'? Names of columns must be the same",
+                    (int)near.len, near.ptr);
+    } else {
+        Text names = {0};
+        for (uint32_t i = 0; i < header->count; i++) {
+            sb_text_str(&names, i ? ", " : "");
+            sb_text_add(&names, header->names[i].ptr, header->names[i].len);
+        }
+        Text shown = {0};
+        sb_text_add_short(&shown, names.ptr, names.len, NAMES_BYTES);
+        trouble_fix(trouble, "take a name of the header: %.*s", (int)shown.len, shown.ptr);
+        sb_text_close(&names);
+        sb_text_close(&shown);
+    }
+}
+
 static bool same(SbStr a, SbStr b) {
     return a.len == b.len && memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
 }
@@ -92,11 +128,7 @@ static bool header_map(const Source *source, SourceFile *file, const Header *hea
         if (found == UINT32_MAX) {
             trouble_set(trouble, TROUBLE_HEADER, "'%s' has no column '%.*s'", file->path,
                         (int)name.len, name.ptr);
-            SbStr near = options_nearest(name, header_name, header, header->count);
-            if (near.len > 0) {
-                trouble_fix(trouble, "did you mean '%.*s'? Names of columns must be the same",
-                            (int)near.len, near.ptr);
-            }
+            fix_header(header, name, trouble);
             return false;
         }
         file->fields[c] = found;

@@ -71,6 +71,16 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
     return into->over ? place->fault : SB_OK;
 }
 
+// "2 instead of 3", of the fields of a row.
+static void add_field_count(Text *out, const SbTaskState *state, const char *row, int64_t len) {
+    const Source *source = state->setup->files;
+    SbCsvText in = {.text = row, .end = len, .dialect = &source->dialect};
+    SbCsvRow found;
+    sb_csv_row(&in, 0, nullptr, &found);
+    sb_text_format(out, "%u instead of %u", found.fields,
+                   source->files[state->unit.file].field_count);
+}
+
 int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
                        const char *detail, int64_t detail_len) {
     SbTaskState *state = task->state;
@@ -98,7 +108,15 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
         facts.place.weight = sb_lines_count(text + begin, unit->end - begin) +
                              (unit->end > begin && text[unit->end - 1] != '\n');
     }
+    Text figures = {0};
+    if (fault == SB_FAULT_FIELD_COUNT) {
+        add_field_count(&figures, state, text + begin, end - begin);
+        facts.detail = figures.ptr;
+        facts.detail_len = figures.len;
+        facts.bare = true;
+    }
     int32_t stop = task_reject(state, &facts);
+    sb_text_close(&figures);
     if (stop) state->stopped_at = begin;
     return stop;
 }

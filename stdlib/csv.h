@@ -66,7 +66,8 @@ typedef struct SbCsvText {
 } SbCsvText;
 
 typedef struct SbCsvRow {
-    int64_t end, next;  // Without its line end; behind it.
+    int64_t  end, next;  // Without its line end; behind it.
+    uint32_t fields;     // 0 where the row's quotes are wrong.
 } SbCsvRow;
 
 // The row that starts at pos < end, read byte by byte: the rules above but UTF-8, as plainly as

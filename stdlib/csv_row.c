@@ -39,6 +39,7 @@ static bool line_end_at(const SbCsvText *in, int64_t pos) {
 int32_t sb_csv_row(const SbCsvText *in, int64_t pos, uint32_t *ends, SbCsvRow *row) {
     const char *text = in->text;
     const char delimiter = in->dialect->delimiter, quote = in->dialect->quote;
+    row->fields = 0;
     for (uint32_t field = 0;; field++, pos++) {
         if (quote && pos < in->end && text[pos] == quote) {
             int64_t close = skip_quoted(in, pos, quote);
@@ -58,6 +59,7 @@ int32_t sb_csv_row(const SbCsvText *in, int64_t pos, uint32_t *ends, SbCsvRow *r
         if (!line_end_at(in, pos)) continue;
         end_at_line(in, pos, row);
         row->end = pos;
+        row->fields = field + 1;
         return field + 1 == in->field_count || in->field_count == 0 ? SB_OK : SB_FAULT_FIELD_COUNT;
     }
 }

@@ -69,6 +69,16 @@ expect missing_file 1 'error[SB0001]' check nothere.sbd
 expect wrong_program 1 'error[SB0' check wrong.sbd
 expect json 1 '"code":' check --diagnostics=json wrong.sbd
 
+# ---- a library: what others use may be checked, but there is nothing to run
+cat >library.sbd <<'END'
+fn twice(x: i64) -> i64 = x * 2
+let some = range(3)
+END
+expect library_check 0 '' check library.sbd
+holds library_is_not_unused sh -c '! grep -q unused err'
+expect library_run 1 'error[SB0707]: the program does nothing' run library.sbd
+expect library_compile 1 'error[SB0707]: the program does nothing' library.sbd -o nothing
+
 # ---- compile
 expect compile 0 '' small.sbd -o job
 holds job_runs sh -c './job | grep -q 2,4'

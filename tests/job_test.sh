@@ -533,6 +533,22 @@ three,5
     done
     end
 fi
+if begin header_names; then
+    printf 'A,b,x\n1,2,3\n' >in.csv
+    gives 1 ../rows
+    says "error[SB8014]: 'in.csv' has no column 'a'"
+    says "fix: did you mean 'A'? Names of columns must be the same"
+    printf 'a;b;x\n1;2;3\n' >in.csv
+    gives 1 ../rows
+    says 'fix: the header is one field: give its delimiter = ";"'
+    printf 'a\tb\tx\n1\t2\t3\n' >in.csv
+    gives 1 ../rows
+    says 'fix: the header is one field: give its delimiter = "\t"'
+    printf 'price,bb,"the x"\n1,2,3\n' >in.csv
+    gives 1 ../rows
+    says "fix: take a name of the header: price, bb, the x"
+    end
+fi
 if begin closed_standard_streams; then
     # What the job opens must not take the place of a stream that it was started without.
     numbers 3 >in.csv

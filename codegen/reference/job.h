@@ -151,6 +151,7 @@ typedef struct ReadFault {
     int32_t status;
     const Text *column;
     Text    detail;
+    bool    bare;     // The detail is no text of the row.
     int64_t weight;
 } ReadFault;
 void reject_read(Job *job, Node *node, const Origin *origin, ReadFault fault);

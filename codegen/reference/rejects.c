@@ -51,9 +51,10 @@ static Text message_of(Arena *arena, ReadFault fault) {
     }
     text_buf_add(&buf, (Text){message, (size_t)(hole - message)});
     if (fault.detail.at) {
-        text_buf_char(&buf, '\'');
+        Text quote = fault.bare ? TEXT("") : TEXT("'");
+        text_buf_add(&buf, quote);
         print_visible(&buf, fault.detail, DETAIL_BYTES);
-        text_buf_char(&buf, '\'');
+        text_buf_add(&buf, quote);
     } else {
         text_buf_add(&buf, TEXT("the value"));
     }

@@ -133,7 +133,9 @@ static void file_open(Source *source) {
 // ---- judging columns --------------------------------------------------------------------------
 
 static bool column_fault(Source *source, uint32_t column, int32_t status, Text detail) {
-    if (status) source->fault = (ReadFault){status, &source->op->columns[column].name, detail, 1};
+    if (status) source->fault = (ReadFault){
+        .status = status, .column = &source->op->columns[column].name, .detail = detail,
+        .weight = 1};
     return !status;
 }
 
@@ -357,8 +359,8 @@ static Text row_as_json(Source *source, int64_t number) {
     return text_buf_take(&buf, source->job->arena);
 }
 
-// A row of the open file; false at its end. *status is what is wrong with its structure.
-static bool next_text_row(Source *source, int32_t *status, int64_t *weight) {
+// A row of the open file; false at its end. *fault is what is wrong with its structure.
+static bool next_text_row(Source *source, ReadFault *fault) {
     TextRow *row = &source->text_row;
     Format format = source->op->format;
     bool found = format == FORMAT_CSV ? csv_next(&source->cursor, row)
@@ -370,31 +372,38 @@ static bool next_text_row(Source *source, int32_t *status, int64_t *weight) {
     origin->line = row->line;
     origin->length = (int64_t)(row->end - row->begin);
     origin->raw = (Text){source->cursor.text.at + row->begin, row->end - row->begin};
-    *status = row->status;
-    if (*status == SB_FAULT_OPEN_QUOTE) *weight = row->lines;
+    fault->status = row->status;
+    if (fault->status == SB_FAULT_OPEN_QUOTE) fault->weight = row->lines;
+    if (fault->status == SB_FAULT_FIELD_COUNT) {
+        fault->detail = text_format(source->job->arena, "%zu instead of %zu", row->field_count,
+                                    source->cursor.field_count);
+        fault->bare = true;
+    }
     bool bytes =
         source->op->column_count && type_base(source->op->columns[0].type)->kind == TYPE_BYTES;
-    if (format == FORMAT_TEXT && *status == SB_FAULT_BAD_UTF8 && bytes) *status = SB_OK;
-    if (format == FORMAT_JSONL && !*status) {
+    bool any_bytes = format == FORMAT_TEXT && bytes;
+    if (any_bytes && fault->status == SB_FAULT_BAD_UTF8) fault->status = SB_OK;
+    if (format == FORMAT_JSONL && !fault->status) {
         source->object = json_parse(source->job->arena, origin->raw);
-        if (!source->object || source->object->kind != JSON_OBJECT) *status = SB_FAULT_BAD_JSON;
+        bool good = source->object && source->object->kind == JSON_OBJECT;
+        if (!good) fault->status = SB_FAULT_BAD_JSON;
     }
     return true;
 }
 
-static bool next_row(Source *source, int32_t *status, int64_t *weight) {
-    *status = SB_OK;
-    *weight = 1;
+static bool next_row(Source *source, ReadFault *fault) {
+    *fault = (ReadFault){.weight = 1};
     if (source->op->format == FORMAT_FILES) {
         if (source->next_row++) return false;
         Origin *origin = origin_new(source, 0);
         origin->length = (int64_t)source->cursor.text.len;
         origin->raw = source->paths[source->path];
         file_read(source)->bytes = origin->length;
-        if (source->row_max && origin->length > source->row_max) *status = SB_FAULT_ROW_TOO_LONG;
+        bool long_row = source->row_max && origin->length > source->row_max;
+        if (long_row) fault->status = SB_FAULT_ROW_TOO_LONG;
         return true;
     }
-    if (has_files(source->op->format)) return next_text_row(source, status, weight);
+    if (has_files(source->op->format)) return next_text_row(source, fault);
     if (source->next_row >= source->row_count) return false;
     origin_new(source, source->next_row)->raw = row_as_json(source, source->next_row);
     source->next_row++;
@@ -409,20 +418,18 @@ void source_advance(Job *job, Node *node) {
         return;
     }
     if (!source->open) file_open(source);
-    int32_t status;
-    int64_t weight;
+    ReadFault fault;
     if (job->exit_code) return;
-    if (!next_row(source, &status, &weight)) {
+    if (!next_row(source, &fault)) {
         source->open = false;
         source->path++;
         return;
     }
     file_read(source)->rows++;
     node->counts.made++;
-    RowMark mark = {node->source, (uint32_t)source->path, source->row->origin->offset, weight};
+    RowMark mark = {node->source, (uint32_t)source->path, source->row->origin->offset,
+                    fault.weight};
     arena_push(job->arena, job->marks, job->mark_count, job->mark_cap, mark);
-    if (status)
-        reject_read(job, node, source->row->origin,
-                    (ReadFault){.status = status, .weight = weight});
+    if (fault.status) reject_read(job, node, source->row->origin, fault);
     else judge_row(source);
 }

