@@ -187,6 +187,7 @@ const runtime: []const []const u8 = &.{
     "rows.c",
     "runs.c",
     "scratch.c",
+    "hold.c",
     "slab.c",
     "sort.c",
     "spill.c",
@@ -320,6 +321,7 @@ const stdlib: []const []const u8 = &.{
     "encode.c",
     "format.c",
     "random.c",
+    "hold.c",
     "condition.c",
     "json_access.c",
 };
@@ -453,7 +455,7 @@ pub fn build(b: *std.Build) void {
     sources(b, core, "codegen/build", codegen_build);
     sources(b, core, "driver", driver);
     // Scratch memory for the library functions that the reference interpreter calls.
-    sources(b, core, "runtime", &.{"scratch.c"});
+    sources(b, core, "runtime", &.{ "hold.c", "scratch.c" });
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const embedded = b.addWriteFiles();
     _ = embedded.addCopyFile(b.path("stdlib/functions.decl"), "functions.decl");

@@ -155,7 +155,7 @@ static void push_kept(Emit *e, ColumnEmit *c, const Chunk *chunk, Block done) {
     stage_push_root(e, stage_range_row(e, number), c->part->filter_count, next);
     emit_at(e, next);
     emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), next);
-    emit_jump(e, head);
+    stage_row_border(e, head);
 }
 
 // ---- aggregates ---------------------------------------------------------------------------------
@@ -279,10 +279,11 @@ ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     c->kept = emit_alloca(e, e->i64, "kept");
     c->filtered = emit_alloca(e, LLVMArrayType2(e->i64, c->filter_count + 1), "filtered");
     Block call = emit_here(e), clean = emit_block(e, "clean"), counted = emit_block(e, "counted");
-    Block stop = s->stop, satisfied = s->satisfied;
+    Block stop = s->stop, satisfied = s->satisfied, full = s->full;
     s->behind = c;
     s->stop = emit_block(e, "stop_kept");
     s->satisfied = satisfied ? emit_block(e, "satisfied_kept") : nullptr;
+    s->full = full ? emit_block(e, "full_kept") : nullptr;
     emit_at(e, clean);
     Block some = emit_block(e, "some_kept");
     Val kept = emit_load(e, e->i64, c->kept, "");
@@ -298,8 +299,10 @@ ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     declare_loop(e, c);
     leave_early(e, c, chunk, s->stop, stop);
     if (satisfied) leave_early(e, c, chunk, s->satisfied, satisfied);
+    if (full) leave_early(e, c, chunk, s->full, full);
     s->stop = stop;
     s->satisfied = satisfied;
+    s->full = full;
     s->behind = nullptr;
     emit_at(e, call);
     Val rows = call_loop(e, c, chunk->first, chunk->count);

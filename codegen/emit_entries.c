@@ -175,21 +175,24 @@ static RowLoop begin_loop(Emit *e) {
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, loop.number, last, ""), loop.body, behind);
     emit_at(e, loop.next);
     emit_phi_add(loop.number, LLVMBuildAdd(e->b, loop.number, emit_i64(e, 1), ""), loop.next);
-    emit_jump(e, head);
+    stage_row_border(e, head);
     emit_at(e, behind);
     emit_store(e, last, s->cursor);
     const Op *root = graph_op_at(e->graph, s->stage->root);
     if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, count);
     stage_block_border(e, block);
-    // Left in the middle of a block: the row that has all, or that stops the stage, is counted too.
-    Block stop = emit_block(e, "stop_row"), leaves[] = {stop, s->satisfied};
-    for (size_t i = 0; i < countof(leaves) && leaves[i]; i++) {
+    // Left in the middle of a block: the row that has all, that fills the partition, or that stops
+    // the stage, is counted too.
+    Block stop = emit_block(e, "stop_row"), leaves[] = {stop, s->satisfied, s->full};
+    for (size_t i = 0; i < countof(leaves); i++) {
+        if (!leaves[i]) continue;
         emit_at(e, leaves[i]);
         Val taken = LLVMBuildAdd(e->b, emit_load(e, e->i64, row, ""), emit_i64(e, 1), "");
         emit_store(e, taken, s->cursor);
         if (s->stage->kind == STAGE_SCAN)
             stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
         if (leaves[i] == stop) emit_jump(e, s->stop);
+        else if (leaves[i] == s->full) stage_leave_full(e);
         else stage_leave(e, SB_STAGE_DONE);
     }
     s->stop = stop;

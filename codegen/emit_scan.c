@@ -102,13 +102,33 @@ static void count_until(Emit *e, TextRow *row) {
     emit_store(e, row->end, e->stage->cursor);
 }
 
-static void emit_satisfied(Emit *e, TextRow *row) {
-    if (!e->stage->satisfied) return;
-    Block here = emit_here(e);
-    emit_at(e, e->stage->satisfied);
-    count_until(e, row);
-    stage_leave(e, SB_STAGE_DONE);
-    emit_at(e, here);
+// Where the row behind `row` begins, good or bad; or, of the last one, the next block.
+static Val place_behind(Emit *e, const TextRow *row) {
+    Val fault = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, fault), "fault");
+    Val bad = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_begin), "bad");
+    Val next = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, next), "next");
+    Val good = LLVMBuildICmp(e->b, LLVMIntEQ, fault, emit_i32(e, SB_OK), "");
+    Val last = LLVMBuildSelect(e->b, good, next, bad, "");
+    Val behind = LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), "");
+    Val start = emit_offset_at(e, row->starts, behind);  // There is room for one more.
+    Val rows = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, rows), "rows");
+    Val more = LLVMBuildICmp(e->b, LLVMIntSLT, behind, LLVMBuildZExt(e->b, rows, e->i64, ""), "");
+    return LLVMBuildSelect(e->b, more, start, last, "");
+}
+
+static void emit_leaves(Emit *e, TextRow *row) {
+    Block satisfied = e->stage->satisfied, full = e->stage->full;
+    if (satisfied) {
+        emit_at(e, satisfied);
+        count_until(e, row);
+        stage_leave(e, SB_STAGE_DONE);
+    }
+    if (full) {
+        emit_at(e, full);
+        count_until(e, row);
+        emit_store(e, place_behind(e, row), e->stage->cursor);
+        stage_leave_full(e);
+    }
 }
 
 // A row that stops the stage is counted too.
@@ -152,7 +172,7 @@ void stage_loop_text(Emit *e) {
     emit_counted_row(e, row, next);
     emit_at(e, next);
     emit_phi_add(row->row, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""), next);
-    emit_jump(e, head);
+    stage_row_border(e, head);
 
     emit_at(e, behind);
     stage_count(e, op->step, SB_MADE, rows);
@@ -160,7 +180,7 @@ void stage_loop_text(Emit *e) {
     emit_bad_row(e, row, border);
     emit_at(e, border);
     stage_block_border(e, block);
-    emit_satisfied(e, row);
+    emit_leaves(e, row);
     emit_at(e, done);
     stage_leave(e, SB_STAGE_DONE);
 }

@@ -287,6 +287,21 @@ void stage_leave(Emit *e, SbStageStatus status) {
     emit_jump(e, e->stage->leave);
 }
 
+void stage_row_border(Emit *e, Block next) {
+    Block full = e->stage->full;
+    if (!full) {
+        emit_jump(e, next);
+        return;
+    }
+    Val is_full = emit_load_at(e, e->i32, e->task, offsetof(SbTask, full), "is_full");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, is_full, emit_i32(e, 0), ""), next, full);
+}
+
+void stage_leave_full(Emit *e) {
+    batches_flush(e);
+    stage_leave(e, SB_STAGE_FULL);
+}
+
 void stage_block_border(Emit *e, Block next) {
     Block full = emit_block(e, "full");
     batches_flush(e);
@@ -294,6 +309,18 @@ void stage_block_border(Emit *e, Block next) {
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, is_full, emit_i32(e, 0), ""), next, full);
     emit_at(e, full);
     stage_leave(e, SB_STAGE_FULL);
+}
+
+// May the stage return behind any row? Only where rows are handed over, and not where a chunk of
+// columns is added up before its rows go on.
+static bool leaves_behind_rows(const Emit *e, const Stage *stage) {
+    bool hands_over = false;
+    for (uint32_t i = 0; i < stage->terminal_count; i++) {
+        const Terminal *terminal = &stage->terminals[i];
+        hands_over |= terminal->is_sink || e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+        if (stage->columns.op_count && stage->columns.reduces[i]) return false;
+    }
+    return hands_over;
 }
 
 static void load_terminals(Emit *e) {
@@ -349,6 +376,7 @@ static void emit_frame_of_function(Emit *e) {
     emit_store(e, emit_load_at(e, e->i64, e->task, offsetof(SbTask, cursor), ""), s->cursor);
     load_terminals(e);
     batches_open(e);
+    if (leaves_behind_rows(e, s->stage)) s->full = emit_block(e, "full_row");
     if (!s->can_stop) return;
     s->satisfied = emit_block(e, "satisfied");
     Block here = emit_here(e);

@@ -27,6 +27,7 @@ typedef struct StageEmit {
     Val       leave_status;
     Block     stop;        // Leaves with SB_STAGE_FAULT.
     Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
+    Block     full;        // Behind a row: leaves with SB_STAGE_FULL; null: none.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
 } StageEmit;
 
@@ -50,6 +51,10 @@ struct ColumnEmit *stage_loop_range(Emit *e);
 // A row of `frame`, the root of the stage: its filters, from number `filter` on, and consumers.
 void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next);
 Frame *stage_range_row(Emit *e, Val number);     // The root of a stage over a range.
+// Behind a row: leaves when the outputs hold a partition, else goes to `next`.
+void stage_row_border(Emit *e, Block next);
+// Leaves at s->full, cursor stored.
+void stage_leave_full(Emit *e);
 // At a border between blocks of rows, cursor stored: polls cancellation and quotas, then `next`.
 void stage_block_border(Emit *e, Block next);
 

@@ -46,7 +46,7 @@ typedef enum FnTrait : uint32_t {
     FN_MAYBE    = 1u << 1,  // The result is T? : returns a status (SB_NULL), result through `out`.
     FN_CALL     = 1u << 2,  // Takes SbCall * first: it allocates or needs the job.
     FN_TYPED    = 1u << 3,  // Takes the SbType of its first argument; values of type T by pointer.
-    FN_IMPURE   = 1u << 4,  // extern only: not folded, not shared, not dropped when used.
+    FN_IMPURE   = 1u << 4,  // An effect: not folded, not shared, not dropped when used.
     FN_EXTERN   = 1u << 5,  // Comes from a user's C file.
     FN_RANDOM   = 1u << 6,  // Takes the row's identity (u64) before its own arguments.
     FN_COSTLY   = 1u << 7,  // Not worth computing twice.

@@ -86,12 +86,26 @@ typedef enum SbStageStatus : int32_t {
 
 // Scratch memory of a task. What is allocated lives until generated code winds `at` back, once
 // a row or a batch. Terminals copy what they keep.
+// Emulated work of a task (stdlib/hold.h): nanoseconds.
+typedef struct SbHold {
+    int64_t  from;      // When the task was started or resumed; monotonic clock.
+    int64_t  sum;       // What its rows have taken since.
+    int64_t  next;      // The sum at which it waits next.
+    uint64_t rows;      // Of batches, since the task began.
+    const int32_t *cancel;
+} SbHold;
+
 typedef struct SbCall {
     char *at, *end;     // The free part of the current block.
     char *begin;        // Where winding back goes: the start of the first block.
     SbStr detail;       // A failing function may name the offending text here.
     struct SbScratch *scratch;  // Runtime's.
+    SbHold hold;
 } SbCall;
+
+// Starts the clock of emulated work; waits until its deadline or until *cancel.
+void sb_hold_begin(SbCall *call, const int32_t *cancel);
+void sb_hold_wait(SbCall *call);
 
 // `bytes` of memory aligned to 16 with SB_SLACK readable bytes behind; nullptr: out of memory
 // (return SB_FAULT_TOO_LARGE).
@@ -255,6 +269,7 @@ typedef struct SbTask {
     int64_t  need;
     int32_t  stopped;          // No terminal wants more rows.
     int32_t  cancel;           // Set by others; polled once a block.
+    int32_t  full;             // The outputs hold a partition: the stage returns behind the row.
     SbFailure failure;
     struct SbTaskState *state; // Runtime's.
 } SbTask;
@@ -475,6 +490,9 @@ int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbPlace
 // The same for a row of a text or a file that waited at a stage border.
 int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                        const char *detail, int64_t detail_len);
+
+// An output has got more memory, not used yet: sets task->full when the partition is large enough.
+void sb_task_grew(SbTask *task);
 
 // At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an
 // output reached its quota; the stage then returns SB_STAGE_FULL.

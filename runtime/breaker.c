@@ -265,7 +265,7 @@ SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
 
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
                         int64_t rows) {
-    SbRows *batch = sb_rows_open(breaker->memory, breaker->what->entry_bytes);
+    SbRows *batch = sb_rows_open(breaker->memory, breaker->what->entry_bytes, bytes);
     Spill *spill = breaker->sort.spill;
     int64_t held = 0;
     bool good = batch;

@@ -54,10 +54,11 @@ int64_t sb_breaker_bytes(const SbBreakerState *breaker);
 
 // ---- row batches -------------------------------------------------------------------------------
 
-// An empty batch. nullptr: over the limit.
-SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes);
+// An empty batch that is to hold about `wanted` bytes. nullptr: over the limit.
+SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes, int64_t wanted);
 void    sb_rows_close(SbRows *rows);
-int64_t sb_rows_bytes(const SbRows *rows);
+int64_t sb_rows_bytes(const SbRows *rows);  // Charged,
+int64_t sb_rows_used(const SbRows *rows);   // and of these in use.
 // The entries in the order in which they came, as an array that lives as long as the batch.
 // nullptr: over the limit (and when there are none).
 const SbEntry *const *sb_rows_entries(SbRows *rows);

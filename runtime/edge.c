@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 Batch *batch_open(SbRows *rows) {
     Batch *batch = malloc(sizeof *batch);
@@ -24,6 +23,11 @@ void batch_release(Batch *batch) {
     free(batch);
 }
 
+// Item number `number` of those offered.
+static LaneItem *item_at(const Lane *lane, uint64_t number) {
+    return &lane->items[number & (lane->cap - 1)];
+}
+
 bool edge_open(Edge *edge, uint32_t lanes, uint32_t readers) {
     edge->lanes = calloc(lanes + 1, sizeof *edge->lanes);
     edge->readers = calloc(readers + 1, sizeof *edge->readers);
@@ -35,7 +39,8 @@ bool edge_open(Edge *edge, uint32_t lanes, uint32_t readers) {
 void edge_close(Edge *edge) {
     for (uint32_t l = 0; edge->lanes && l < edge->lane_count; l++) {
         Lane *lane = &edge->lanes[l];
-        for (uint32_t i = 0; i < lane->count; i++) batch_release(lane->items[i].batch);
+        for (uint32_t i = 0; i < lane->count; i++)
+            batch_release(item_at(lane, lane->dropped + i)->batch);
         free(lane->items);
     }
     free(edge->lanes);
@@ -63,28 +68,30 @@ static void drop_items(Edge *edge, uint32_t number) {
         uint64_t from = reader->lane == number ? reader->item : lane->dropped;
         if (from < keep) keep = from;
     }
-    uint32_t gone = (uint32_t)(keep - lane->dropped);
-    if (gone == 0) return;
-    for (uint32_t i = 0; i < gone; i++) {
-        edge->bytes -= lane->items[i].batch->bytes;
-        batch_release(lane->items[i].batch);
+    for (; lane->dropped < keep; lane->dropped++, lane->count--) {
+        Batch *batch = item_at(lane, lane->dropped)->batch;
+        edge->bytes -= batch->bytes;
+        batch_release(batch);
     }
-    lane->count -= gone;
-    lane->dropped = keep;
-    memmove(lane->items, lane->items + gone, lane->count * sizeof *lane->items);
+}
+
+static bool lane_grow(Lane *lane) {
+    Lane grown = *lane;
+    grown.cap = lane->cap ? 2 * lane->cap : 16;
+    grown.items = malloc(grown.cap * sizeof *grown.items);
+    if (!grown.items) return false;
+    for (uint32_t i = 0; i < lane->count; i++)
+        *item_at(&grown, lane->dropped + i) = *item_at(lane, lane->dropped + i);
+    free(lane->items);
+    *lane = grown;
+    return true;
 }
 
 bool edge_offer(Edge *edge, uint32_t number, Batch *batch) {
     Lane *lane = &edge->lanes[number];
     assert(!lane->ended);
-    if (lane->count == lane->cap) {
-        uint32_t cap = lane->cap ? 2 * lane->cap : 16;
-        LaneItem *items = realloc(lane->items, cap * sizeof *items);
-        if (!items) return false;
-        lane->items = items;
-        lane->cap = cap;
-    }
-    lane->items[lane->count++] = (LaneItem){batch, lane->rows};
+    if (lane->count == lane->cap && !lane_grow(lane)) return false;
+    *item_at(lane, lane->dropped + lane->count++) = (LaneItem){batch, lane->rows};
     lane->rows += batch->count;
     edge->bytes += batch->bytes;
     drop_items(edge, number);
@@ -118,7 +125,7 @@ static const LaneItem *seek(Edge *edge, EdgeReader *reader) {
         Lane *lane = &edge->lanes[reader->lane];
         assert(reader->item >= lane->dropped);
         if (reader->item < lane->dropped + lane->count) {
-            const LaneItem *item = &lane->items[reader->item - lane->dropped];
+            const LaneItem *item = item_at(lane, reader->item);
             int64_t number = rows_before(edge, reader->lane) + item->first + reader->at;
             if (number >= edge->limit) return nullptr;
             int64_t skip = edge->skip - number, left = item->batch->count - reader->at;
@@ -206,7 +213,7 @@ static int64_t reader_consumed(const Edge *edge, const EdgeReader *reader, uint3
     }
     if (reader->lane != number) return reader->lane > number ? lane->rows : 0;
     if (reader->item == lane->dropped + lane->count) return lane->rows;
-    return lane->items[reader->item - lane->dropped].first + reader->at;
+    return item_at(lane, reader->item)->first + reader->at;
 }
 
 int64_t edge_consumed(const Edge *edge, uint32_t lane) {

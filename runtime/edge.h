@@ -30,9 +30,9 @@ typedef struct LaneItem {
 
 typedef struct Lane {
     uint32_t  stage;
-    LaneItem *items;
+    LaneItem *items;     // A ring: item number n, counted from the first offered, at n % cap.
     uint32_t  count, cap;
-    uint64_t  dropped;   // Items before items[0].
+    uint64_t  dropped;   // The number of the first that is there.
     int64_t   rows;      // Offered so far.
     bool      ended;     // Its producer makes no more.
 } Lane;

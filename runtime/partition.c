@@ -26,7 +26,8 @@ Partition *partition_open(const TaskSetup *setup) {
     partition->quota = figures + 2 * terminals;
     partition->left = figures + 3 * terminals;
     for (uint32_t t = 0; t < terminals; t++) {
-        partition->out_states[t].memory = setup->memory;
+        partition->out_states[t] =
+            (SbOutState){.memory = setup->memory, .wanted = setup->partition_bytes};
         partition->outs[t].state = &partition->out_states[t];
     }
     return partition;
@@ -44,7 +45,7 @@ void partition_close_outs(Partition *partition, const TaskSetup *setup) {
         SbOutState *out = &partition->out_states[t];
         sb_memory_release(setup->memory, out->cap);
         free(out->begin);
-        *out = (SbOutState){.memory = setup->memory};
+        *out = (SbOutState){.memory = setup->memory, .wanted = setup->partition_bytes};
         partition->outs[t] = (SbOut){.state = out};
     }
 }
@@ -83,8 +84,9 @@ void partition_reset(Partition *partition, const TaskSetup *setup) {
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
     SbOutState *state = out->state;
     int64_t used = state->begin ? out->at - state->begin : 0;
-    int64_t cap = state->cap ? 2 * state->cap : OUT_BYTES_MIN;
-    while (cap < used + bytes + SB_SLACK) cap *= 2;
+    int64_t cap = state->cap ? 2 * state->cap : OUT_BYTES_MIN, least = used + bytes + SB_SLACK;
+    if (cap > state->wanted) cap = state->wanted > least ? state->wanted : least + OUT_BYTES_MIN;
+    while (cap < least) cap *= 2;
     char *begin = nullptr;
     if (sb_memory_charge(state->memory, cap - state->cap)) {
         begin = realloc(state->begin, (size_t)cap);
@@ -99,5 +101,6 @@ int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
     state->cap = cap;
     out->at = begin + used;
     out->end = begin + cap - SB_SLACK;
+    sb_task_grew(task);
     return SB_OK;
 }

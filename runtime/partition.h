@@ -9,6 +9,7 @@
 typedef struct SbOutState {
     char     *begin;
     int64_t   cap;      // Charged.
+    int64_t   wanted;   // Bytes up to which it doubles.
     SbMemory *memory;
 } SbOutState;
 

@@ -28,11 +28,14 @@ void sb_rows_fini(SbRows *rows) {
     *rows = (SbRows){0};
 }
 
-SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes) {
+SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes, int64_t wanted) {
     SbRows *rows = malloc(sizeof *rows);
-    if (rows && sb_rows_init(rows, memory, entry_bytes) == SB_OK) return rows;
-    free(rows);
-    return nullptr;
+    if (!rows || sb_rows_init(rows, memory, entry_bytes) != SB_OK) {
+        free(rows);
+        return nullptr;
+    }
+    rows->state->entries.wanted = rows->state->texts.wanted = wanted;
+    return rows;
 }
 
 void sb_rows_close(SbRows *rows) {
@@ -130,9 +133,14 @@ static bool grow(SbRows *rows, int64_t entry_bytes) {
     return true;
 }
 
+int64_t sb_rows_used(const SbRows *rows) {
+    const struct SbRowsState *state = rows->state;
+    return state->entries.bytes - (rows->end - rows->at) + state->texts.bytes -
+           (state->texts.end - state->texts.at);
+}
+
 // Generated code takes entries from [at, end); here the next block begins.
 SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
-    (void)task;
     struct SbRowsState *state = rows->state;
     if (state->block_count == state->blocks_max) {
         int64_t max = state->blocks_max ? state->blocks_max * 2 : 8;
@@ -144,29 +152,34 @@ SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
     if (!relieve_if_short(rows, false)) return nullptr;
     if (!grow(rows, entry_bytes) && !(relieve_if_any(rows, false) && grow(rows, entry_bytes)))
         return nullptr;
-    rows->at = state->entries.at + entry_bytes;
+    rows->at = state->entries.at;
+    if (task) sb_task_grew(task);
+    rows->at += entry_bytes;
     return (SbEntry *)(void *)state->entries.at;
 }
 
 const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len) {
-    (void)task;
     SbSlab *texts = &rows->state->texts;
+    int64_t bytes = texts->bytes;
     note_row(rows);
     if (len >= texts->end - texts->at && !relieve_if_short(rows, true)) return nullptr;
     char *copy = sb_slab_text(texts, len);
     if (!copy && relieve_if_any(rows, true)) copy = sb_slab_text(texts, len);
     if (copy && len) memcpy(copy, ptr, (size_t)len);
+    if (texts->bytes != bytes && task) sb_task_grew(task);
     return copy;
 }
 
 int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *value) {
-    (void)task;
     SbSlab *texts = &rows->state->texts;
+    int64_t bytes = texts->bytes;
     note_row(rows);
     if (!relieve_if_short(rows, true)) return SB_FAULT_TOO_LARGE;
     int32_t status = sb_slab_nested(texts, type, value);
     // What of the value was copied lies among the row's texts and can be copied once more.
-    return status && relieve_if_any(rows, true) ? sb_slab_nested(texts, type, value) : status;
+    if (status && relieve_if_any(rows, true)) status = sb_slab_nested(texts, type, value);
+    if (texts->bytes != bytes && task) sb_task_grew(task);
+    return status;
 }
 
 bool sb_rows_next_span(const SbRows *rows, RowSpan *span) {

@@ -16,11 +16,15 @@ typedef struct SbSlabBlock {
 // Small at first: a batch of a few rows may wait in an edge for long.
 enum : int64_t { BLOCK_BYTES_MIN = 4 * 1024, BLOCK_BYTES_HUGE = 2 * 1024 * 1024 };
 
-void sb_slab_open(SbSlab *slab, SbMemory *memory) { *slab = (SbSlab){.memory = memory}; }
+void sb_slab_open(SbSlab *slab, SbMemory *memory) {
+    *slab = (SbSlab){.memory = memory, .wanted = INT64_MAX};
+}
 
 bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_MIN;
     if (size > slab->memory->block_max) size = slab->memory->block_max;
+    if (size > slab->wanted - slab->bytes) size = slab->wanted - slab->bytes;
+    if (size < BLOCK_BYTES_MIN) size = BLOCK_BYTES_MIN;
     int64_t least = bytes + (int64_t)sizeof(SbSlabBlock) + SB_SLACK;
     if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
     if (!sb_memory_charge(slab->memory, size)) return false;
@@ -54,7 +58,7 @@ static void free_blocks(SbSlab *slab, SbSlabBlock *block) {
 
 void sb_slab_close(SbSlab *slab) {
     free_blocks(slab, slab->blocks);
-    *slab = (SbSlab){.memory = slab->memory};
+    *slab = (SbSlab){.memory = slab->memory, .wanted = slab->wanted};
 }
 
 void sb_slab_drop_newest(SbSlab *slab) {
@@ -80,7 +84,7 @@ void sb_slab_join(SbSlab *slab, SbSlab *from) {
     slab->bytes += from->bytes;
     slab->at = from->at;
     slab->end = from->end;
-    *from = (SbSlab){.memory = from->memory};
+    *from = (SbSlab){.memory = from->memory, .wanted = from->wanted};
 }
 
 static int32_t list_copy(SbSlab *slab, const SbType *elem, SbList *list) {

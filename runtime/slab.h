@@ -11,6 +11,7 @@ typedef struct SbSlab {
     struct SbSlabBlock *blocks;  // Newest first.
     char    *at, *end;           // Free room in the newest block.
     int64_t  bytes;              // Charged.
+    int64_t  wanted;             // Bytes up to which blocks grow; behind it they are small.
 } SbSlab;
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory);

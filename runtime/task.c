@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { INDEX_ROWS = 1024, INDEX_ENDS_MAX = 1 << 18, SCRATCH_BYTES = 256 * 1024 };
+enum { ROW_BORDER_BYTES = 64 * 1024 };
 
 static bool is_edge(const SbJob *job, uint32_t terminal) {
     return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
@@ -306,6 +307,7 @@ bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {
     set_input(state);
     if (reads_files(setup) && !files_load(state, trouble)) return false;
     set_place(state, state->unit.begin, first_order(state), 0);
+    state->task.call.hold.rows = 0;
     return true;
 }
 
@@ -337,15 +339,24 @@ static int64_t bytes_made(const Partition *into, const TaskSetup *setup) {
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         const SbOut *out = &into->outs[t];
         if (out->state->begin) bytes += out->at - out->state->begin;
-        if (into->batches[t]) bytes += sb_rows_bytes(into->batches[t]);
+        if (into->batches[t]) bytes += sb_rows_used(into->batches[t]);
     }
     return bytes;
 }
 
+static bool is_full(const SbTaskState *state, int64_t bytes) {
+    return !state->again && bytes_made(state->into, state->setup) >= bytes;
+}
+
+// In the middle of a block of rows only partitions end that are worth it.
+void sb_task_grew(SbTask *task) {
+    int64_t bytes = task->state->setup->partition_bytes;
+    task->full = is_full(task->state, bytes > ROW_BORDER_BYTES ? bytes : ROW_BORDER_BYTES);
+}
+
 int32_t sb_task_border(SbTask *task) {
-    const SbTaskState *state = task->state;
     if (__atomic_load_n(&task->cancel, __ATOMIC_RELAXED)) return true;
-    return !state->again && bytes_made(state->into, state->setup) >= state->setup->partition_bytes;
+    return is_full(task->state, task->state->setup->partition_bytes);
 }
 
 static bool set_terminals(SbTaskState *state, uint32_t thread) {
@@ -357,7 +368,8 @@ static bool set_terminals(SbTaskState *state, uint32_t thread) {
             state->terminals[t] = &into->outs[t];
         } else if (is_edge(setup->job, terminal)) {
             into->batches[t] = sb_rows_open(setup->memory,
-                                            setup->job->breakers[terminal].entry_bytes);
+                                            setup->job->breakers[terminal].entry_bytes,
+                                            setup->partition_bytes);
             if (!into->batches[t]) return false;
             state->terminals[t] = into->batches[t];
         } else if (state->aside) {
@@ -422,7 +434,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     state->stopped_at = -1;
     task->limits = into->left;
     task->counts = into->counts;
-    task->stopped = 0;
+    task->stopped = task->full = 0;
     task->failure = (SbFailure){0};
     if (!set_terminals(state, thread)) {
         trouble_set(&into->trouble, TROUBLE_MEMORY,
@@ -436,10 +448,12 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     if (begins && state->long_file_count > 0 && !files_reject_long(state)) {
         into->status = SB_STAGE_FAULT;
     } else {
+        sb_hold_begin(&task->call, &task->cancel);
         do {
             into->status = setup->stage->run(task);
             assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
         } while (into->status == SB_STAGE_NEED && grant(state));
+        sb_hold_wait(&task->call);
     }
     finish_partition(state);
     sb_scratch_rewind(&task->call);

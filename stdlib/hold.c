@@ -1,0 +1,17 @@
+#include "stdlib/hold.h"
+
+enum : int64_t { MICROS_MAX = INT64_C(86400) * 1000000, NANOS = 1000 };
+
+bool sb_hold(SbCall *call, int64_t micros) {
+    SbHold *hold = &call->hold;
+    if (micros > 0) hold->sum += (micros < MICROS_MAX ? micros : MICROS_MAX) * NANOS;
+    if (hold->sum >= hold->next) sb_hold_wait(call);
+    return true;
+}
+
+int32_t sb_hold_rows(SbCall *call, int64_t micros, int64_t rows, bool *out) {
+    if (rows <= 0) return SB_FAULT_BAD_ARGUMENT;
+    *out = true;
+    if (call->hold.rows++ % (uint64_t)rows == 0) sb_hold(call, micros);
+    return SB_OK;
+}
