@@ -187,8 +187,11 @@ static void add_columns(Emit *e, ColumnEmit *c, const Chunk *chunk) {
         Val entry = terminal_only_group(e, t);
         for (uint32_t i = 0; i < op->group.agg_count; i++) {
             if (!plan_owns_state(breaker, i)) continue;
-            AggColumn column = agg_column(e, c, op->id, &op->group.aggs[i], chunk->count);
+            const Agg *agg = &op->group.aggs[i];
+            LLVMMetadataRef outside = emit_debug_enter(e, agg->span);
+            AggColumn column = agg_column(e, c, op->id, agg, chunk->count);
             terminal_add_column(e, t, i, entry, &column);
+            emit_debug_leave(e, outside);
         }
     }
 }

@@ -311,11 +311,19 @@ static Value *memo_of(const Emit *e, Frame *frame) {
     return frame->memo = input->memo_behind;
 }
 
+// Where the code of a node belongs. A column is fetched by who asks for it; only parsing one is work
+// of the source.
+static Span place_of(const Frame *frame, const Expr *x) {
+    const Frame *from = x->op == EXPR_COLUMN ? frame->input[x->input] : nullptr;
+    if (x->op != EXPR_COLUMN || (from && from->text)) return x->span;
+    return (Span){.file = SPAN_NONE};
+}
+
 Value emit_expr(Emit *e, Frame *frame, ExprId id) {
     Value *slot = &memo_of(e, frame)[id.i];
     if (slot->a) return *slot;
     const Expr *x = graph_at(e->graph, id);
-    LLVMMetadataRef before = emit_debug_enter(e, x->span);
+    LLVMMetadataRef before = emit_debug_enter(e, place_of(frame, x));
     Value value = compute(e, frame, x);
     emit_debug_leave(e, before);
     // Inside `else fail` a node's faults differ: nothing there may be taken for the outside.

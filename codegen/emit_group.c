@@ -152,6 +152,7 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
 
 // Adds under the conditions that the row counts: its `where` holds, its arguments are not null.
 static void add_if(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state, Val order) {
+    LLVMMetadataRef outside = emit_debug_enter(e, agg->span);
     Val condition = row->where;
     bool skips_null = agg->fn && !(agg->fn->traits & AGG_NULLS);
     for (uint32_t i = 0; i < agg->arg_count && skips_null; i++) {
@@ -159,16 +160,18 @@ static void add_if(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val s
         condition = condition ? LLVMBuildAnd(e->b, condition, row->args[i].valid, "")
                               : row->args[i].valid;
     }
-    if (!condition) {
-        add_to_state(e, agg, row, groups, state, order);
-        return;
+    Block end = condition ? emit_block(e, "added") : nullptr;
+    if (condition) {
+        Block there = emit_block(e, "add");
+        emit_branch(e, condition, there, end);
+        emit_at(e, there);
     }
-    Block there = emit_block(e, "add"), end = emit_block(e, "added");
-    emit_branch(e, condition, there, end);
-    emit_at(e, there);
     add_to_state(e, agg, row, groups, state, order);
-    emit_jump(e, end);
-    emit_at(e, end);
+    if (condition) {
+        emit_jump(e, end);
+        emit_at(e, end);
+    }
+    emit_debug_leave(e, outside);
 }
 
 static Value where_args(Emit *e, Frame *over, const Agg *agg, uint32_t i) {

@@ -84,7 +84,7 @@ bitcode() {
     mkdir -p "$out"
     for name in $names; do
         [ "$out/$name.bc" -nt "stdlib/$name.c" ] && continue
-        clang-22 -std=gnu23 -O2 -c -emit-llvm -I. -target x86_64-linux-gnu -march=x86-64 \
+        clang-22 -std=gnu23 -O2 -c -emit-llvm -I. -target x86_64-linux-gnu -march=x86-64-v3 \
             -fno-stack-protector -ffp-contract=off "stdlib/$name.c" -o "$out/$name.bc" || return
     done
     {
@@ -183,6 +183,11 @@ asan_job() {
         (job asan "$1" large --threads=2 --overwrite)
 }
 
+# The end-to-end cases, each compiled once by the compiler of KIND and run in a few ways.
+asan_e2e() {
+    PATH=$work/asan/path:$PATH SBC=$work/asan/bin/sbc tests/e2e/run.py --brief
+}
+
 asan_check() {
     export ASAN_OPTIONS=detect_leaks=0
     for file in tests/sanitize/*.sbd tests/syntax/*.sbd; do
@@ -235,10 +240,11 @@ for tool in clang-22 "$LLVM/bin/llvm-ar" "$LLVM/include/llvm-c/Core.h" "$COMPILE
 done
 mkdir -p "$work/plain" "$work/asan" "$work/tsan"
 data
-bitcode >"$work/bitcode.log" 2>&1 && build_asan >"$work/asan.log" 2>&1 || { fail "asan build" "$work/asan.log"; finish; }
+{ bitcode && build_asan; } >"$work/asan.log" 2>&1 || { fail "asan build" "$work/asan.log"; finish; }
 unit_tests
 check "asan compiler" "$work/check.log" asan_check
 for name in $JOBS; do check "asan job $name" "$work/asan.$name.log" asan_job "$name"; done
+check "asan e2e" "$work/asan.e2e.log" asan_e2e
 build_tsan >"$work/tsan.log" 2>&1 || { fail "tsan build" "$work/tsan.log"; finish; }
 check "tsan unit runtime_test" "$work/tsan.unit.log" tsan_unit
 for name in $JOBS; do check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """run.py: runs the end-to-end cases and the examples; tests/README.md says how to write one.
 
-usage: tests/e2e/run.py [--update] [--keep] [CASE...]
+usage: tests/e2e/run.py [--update] [--keep] [--brief] [CASE...]
 
 Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
 with three partition sizes, and once with breakers that put every few rows on disk. All of them must leave the bytes that the case holds.
+--brief compiles each once and runs it in two ways, for builds that are slow.
 """
 import concurrent.futures
 import difflib
@@ -26,6 +27,9 @@ THREADS = ("1", "4")
 PARTITIONS = ("16", "200", "4MiB")
 SPILLS = {"SBC_TEST_SPILL": "1"}  # Breakers put every few rows on disk.
 FUSIONS = ((), ("--no-fuse",))
+RUNS = [(threads, partition, {}) for threads in THREADS for partition in PARTITIONS] + \
+       [(threads, PARTITIONS[1], SPILLS) for threads in THREADS]
+BRIEF_RUNS = [("4", "200", {}), ("1", "4MiB", SPILLS)]
 SECONDS_MAX = 60
 DIFF_LINES_MAX = 14
 
@@ -75,8 +79,9 @@ def start(command, folder, stdin, more=None):
 class Runner:
     """One case in all its ways."""
 
-    def __init__(self, case, work):
+    def __init__(self, case, work, brief):
         self.case, self.work = case, work
+        self.fusions, self.ways = (FUSIONS[:1], BRIEF_RUNS) if brief else (FUSIONS, RUNS)
         self.runs = 0
 
     def folder(self):
@@ -109,7 +114,7 @@ class Runner:
 
     def compiled(self):
         """Yields (what it is, result) of each way to compile and run."""
-        for fusion in FUSIONS:
+        for fusion in self.fusions:
             jobs, messages = {}, Result()
             source = self.folder()
             for program in self.case.programs():
@@ -122,15 +127,13 @@ class Runner:
                 messages.finish()
                 yield " ".join(("compile", *fusion)), messages
                 continue
-            for threads in THREADS:
-                ways = [(partition, {}) for partition in PARTITIONS] + [(PARTITIONS[1], SPILLS)]
-                for partition, more in ways:
-                    options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
-                    result = self.run(lambda program: [[jobs[program][0], *options]], more)
-                    warned = b"".join(jobs[program][1] for program in self.case.programs())
-                    if warned:
-                        result.found["stderr"] = warned + result.found.get("stderr", b"")
-                    yield " ".join((*more, *fusion, *options)), result
+            for threads, partition, more in self.ways:
+                options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
+                result = self.run(lambda program: [[jobs[program][0], *options]], more)
+                warned = b"".join(jobs[program][1] for program in self.case.programs())
+                if warned:
+                    result.found["stderr"] = warned + result.found.get("stderr", b"")
+                yield " ".join((*more, *fusion, *options)), result
 
 
 def difference(want, got, name):
@@ -157,10 +160,10 @@ def compare(way, expected, code, result):
     return "\n".join([f"  {way}:", *report]) if report else ""
 
 
-def judge(case, work, update):
-    """Runs a case; gives (failed, report)."""
+def judge(case, work, update, brief):
+    """Runs a case; gives the reports of the ways in which it differs."""
     os.makedirs(work)
-    runner = Runner(case, work)
+    runner = Runner(case, work, brief)
     reports = []
     expected, code = case.expected, case.exit_code()
     if "skip_reference" not in case.settings:
@@ -188,14 +191,15 @@ def find(names):
 
 
 def main(arguments):
-    update, keep = "--update" in arguments, "--keep" in arguments
+    update, keep, brief = (option in arguments for option in ("--update", "--keep", "--brief"))
     names = [a[:-len(".case")] if a.endswith(".case") else a for a in arguments
              if not a.startswith("--")]
     chosen = find(names)
     work = tempfile.mkdtemp(prefix="sbc-e2e-")
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        tasks = [(case, pool.submit(judge, case, os.path.join(work, case.name), update))
+        tasks = [(case, pool.submit(judge, case, os.path.join(work, case.name), update,
+                                    brief))
                  for case in chosen]
         for case, task in tasks:
             reports = task.result()
