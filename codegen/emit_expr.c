@@ -311,8 +311,8 @@ static Value *memo_of(const Emit *e, Frame *frame) {
     return frame->memo = input->memo_behind;
 }
 
-// Where the code of a node belongs. A column is fetched by who asks for it; only parsing one is work
-// of the source.
+// Where the code of a node belongs. A column is fetched by who asks for it; only parsing one is
+// work of the source.
 static Span place_of(const Frame *frame, const Expr *x) {
     const Frame *from = x->op == EXPR_COLUMN ? frame->input[x->input] : nullptr;
     if (x->op != EXPR_COLUMN || (from && from->text)) return x->span;

@@ -1,28 +1,12 @@
 // Aggregates: exact sums against other orders and wide arithmetic, the rest against plain loops.
 #include "stdlib/aggregate.h"
 #include "stdlib/decimal.h"
+#include "tests/unit/random.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static uint64_t random_state = 0x2545f4914f6cdd1d;
-
-static uint64_t random_u64(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state * 0x9e3779b97f4a7c15;
-}
-
-// A scratch context of one block of 8 MiB, empty again at each call.
-static SbCall *scratch(void) {
-    static char *block;
-    static SbCall call;
-    if (!block) block = aligned_alloc(16, 8 << 20);
-    call = (SbCall){.at = block, .end = block + (8 << 20), .begin = block};
-    return &call;
-}
 
 static bool same(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));

@@ -4,6 +4,7 @@
 #include "stdlib/utf8.h"
 #include "runtime/scratch.h"
 #include "tests/unit/csv_oracle.h"
+#include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -84,15 +85,6 @@ static void hand_written_texts_agree(void) {
     }
 }
 
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint32_t random_below(uint32_t n) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 // One of several kinds of text: nearly all good rows, or anything.
 static int64_t random_text(char *out, int64_t room, uint32_t fields) {
     static const char *parts[] = {",",     "\n",    "\r\n", "\"",       "\"\"",
@@ -134,7 +126,7 @@ static void random_texts_agree(void) {
     const char *rounds_text = getenv("CSV_ROUNDS");
     const int rounds = rounds_text ? atoi(rounds_text) : 20000;
     for (int round = 0; round < rounds && !unit_failures; round++) {
-        uint64_t seed = state;
+        uint64_t seed = random_state;
         uint32_t fields = 1 + random_below(5), rows_max = 1 + random_below(300);
         int64_t room = 64 + random_below(random_below(8) ? 500 : 4000);
         int64_t len = random_text(text, room, fields);

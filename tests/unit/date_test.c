@@ -1,5 +1,6 @@
 // Dates, zones and durations: the calendar day by day, texts, arithmetic, known transitions.
 #include "stdlib/date_parts.h"
+#include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 
 #include <inttypes.h>
@@ -17,14 +18,6 @@ static const char *padded(const char *text) {
     memset(bytes, '1', sizeof bytes);
     memcpy(bytes, text, strlen(text));
     return bytes;
-}
-
-// A scratch context of one block.
-static SbCall *scratch(void) {
-    static alignas(16) char block[4096];
-    static SbCall call;
-    call = (SbCall){.at = block, .end = block + sizeof block, .begin = block};
-    return &call;
 }
 
 static int64_t at(const char *text) {

@@ -5,6 +5,7 @@
 #include "stdlib/text_out.h"
 #include "runtime/scratch.h"
 #include "tests/unit/json_oracle.h"
+#include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>
@@ -15,15 +16,6 @@
 #define STR(text) ((SbStr){text SLACK, sizeof(text) - 1})
 
 static SbCall call;
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint32_t random_below(uint32_t n) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
-
 static const char *const key_names[] = {"a", "bb", "longer_than_eight", "longer_than_nine", ""};
 
 static SbJsonShape make_shape(SbJsonKey *keys) {
@@ -142,7 +134,7 @@ static void random_lines_agree(void) {
     SbJsonShape shape = make_shape(keys);
     int good = 0;
     for (int round = 0; round < 100000 && !unit_failures; round++) {
-        uint64_t seed = state;
+        uint64_t seed = random_state;
         char *end = text;
         *end++ = '{';
         for (uint32_t i = random_below(7), n = 0; n < i; n++) {
@@ -224,7 +216,7 @@ static void lines_of_one_form_agree(void) {
     int hits = 0, bad = 0, whole = 0;
     members.first = 5;
     for (int round = 0; round < 20000 && !unit_failures; round++) {
-        uint64_t seed = state;
+        uint64_t seed = random_state;
         const uint32_t object = random_below(5);
         for (uint32_t k = 0; k < 5; k++) keys[k].members = k == object ? &members : nullptr;
         sb_json_form_open(&form, &shape, like);

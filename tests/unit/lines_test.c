@@ -1,17 +1,9 @@
 // Lines and UTF-8: the fast scanners against plain loops.
 #include "stdlib/lines.h"
 #include "stdlib/utf8.h"
+#include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/utf8_oracle.h"
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint32_t random_below(uint32_t n) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint32_t)((state >> 32) * n >> 32);
-}
 
 static bool blank(const char *text, int64_t begin, int64_t end) {
     for (; begin < end; begin++) {
@@ -54,7 +46,7 @@ static void random_lines_agree(void) {
     static const char *parts[] = {"\n",  "\r\n",     " ",    "\t",   "\r",
                                   "abc", "\xc3\xa9", "\xff", "\n\n", "{}"};
     for (int round = 0; round < 20000 && !unit_failures; round++) {
-        uint64_t seed = state;
+        uint64_t seed = random_state;
         int64_t room = 1 + random_below(round % 50 ? 400 : 19000), len = 0;
         uint32_t filler = random_below(200), bad = random_below(3);
         while (len < room) {

@@ -1,5 +1,6 @@
 // Numbers as text: readers against strtod and exact limits, printers for round trips and length.
 #include "stdlib/number.h"
+#include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
 #include <inttypes.h>
@@ -18,15 +19,6 @@ static Padded padded(const char *text) {
     p.len = (int64_t)strlen(text);
     memcpy(p.bytes, text, (size_t)p.len);
     return p;
-}
-
-static uint64_t random_state = 0x2545f4914f6cdd1d;
-
-static uint64_t random_u64(void) {
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state * 0x9e3779b97f4a7c15;
 }
 
 static double f64_of(uint64_t bits) {
