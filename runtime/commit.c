@@ -488,6 +488,14 @@ static bool judge_again(StageRun *run, Partition *partition, Partition *exact, S
     return partition->trouble.kind == TROUBLE_NONE && take_failure(run, partition);
 }
 
+// Whether the fault ends the job is decided later: see policy_judge.
+static void freeze_inputs(StageRun *run) {
+    for (int side = 0; side < 2; side++) {
+        const EdgeEnd *input = &run->inputs[side];
+        if (input->edge != SIDE_NONE) edge_freeze(&run->job->edges[input->edge], input->at);
+    }
+}
+
 void stage_settle(StageRun *run, pthread_mutex_t *lock) {
     Job *job = run->job;
     Partition *partition = run->out.first, *exact = nullptr;
@@ -517,6 +525,7 @@ void stage_settle(StageRun *run, pthread_mutex_t *lock) {
         consume(run, partition);
         run->faulted |= partition->status == SB_STAGE_FAULT;
         run->stopped |= run->faulted;
+        if (run->faulted) freeze_inputs(run);
         run->over |= partition->over;
     } else if (partition->releases) {
         stage_untake(run, &partition->unit);

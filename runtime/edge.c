@@ -109,7 +109,7 @@ int64_t edge_need(const Edge *edge, uint32_t lane) {
     int64_t most = 0;
     for (uint32_t r = 0; r < edge->reader_count; r++) {
         const EdgeReader *reader = &edge->readers[r];
-        if (!reader->stopped || reader->all) return need;
+        if (!reader->stopped || reader->all || reader->frozen) return need;
         int64_t taken = reader->done_lane > lane ? edge->lanes[lane].rows
                         : reader->done_lane == lane ? reader->done : 0;
         if (taken > most) most = taken;
@@ -220,7 +220,8 @@ int64_t edge_consumed(const Edge *edge, uint32_t lane) {
     int64_t least = INT64_MAX;
     for (uint32_t r = 0; r < edge->reader_count; r++) {
         const EdgeReader *reader = &edge->readers[r];
-        int64_t rows = reader->stopped ? INT64_MAX : reader_consumed(edge, reader, lane);
+        bool ended = reader->stopped && !reader->frozen;
+        int64_t rows = ended ? INT64_MAX : reader_consumed(edge, reader, lane);
         if (rows < least) least = rows;
     }
     return least;
@@ -233,13 +234,22 @@ static void stop_reader(Edge *edge, EdgeReader *reader) {
 
 void edge_stop(Edge *edge, uint32_t number, bool whole) {
     EdgeReader *reader = &edge->readers[number];
-    if (reader->stopped) return;
+    if (reader->stopped && !reader->frozen) return;
+    reader->frozen = false;
     reader->all = whole;
+    stop_reader(edge, reader);
+}
+
+void edge_freeze(Edge *edge, uint32_t number) {
+    EdgeReader *reader = &edge->readers[number];
+    if (reader->stopped) return;
+    reader->frozen = reader->gives_up = true;
     stop_reader(edge, reader);
 }
 
 void edge_forget(Edge *edge, uint32_t number) {
     EdgeReader *reader = &edge->readers[number];
+    reader->frozen = false;
     reader->done_lane = 0;
     reader->done = 0;
     stop_reader(edge, reader);

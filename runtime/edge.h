@@ -47,7 +47,8 @@ typedef struct EdgeReader {
     int64_t  done;
     bool     gives_up;   // Of what it took it will judge no more: it is about to stop.
     bool     stopped;    // It takes no more: what it did not consume is not wanted...
-    bool     all;        // ...but it wanted all that it may see.
+    bool     all;        // ...but it wanted all that it may see...
+    bool     frozen;     // ...or nobody knows yet: it failed, but perhaps not as the first.
 } EdgeReader;
 
 typedef struct Edge {
@@ -98,6 +99,9 @@ void edge_consume(Edge *edge, uint32_t reader, const EdgeSlice *slice, int64_t c
 void edge_untake(Edge *edge, uint32_t reader, const EdgeSlice *slice);
 // The reader takes no more. `whole`: it wanted all that it may see; else what it consumed.
 void edge_stop(Edge *edge, uint32_t reader, bool whole);
+// The reader failed and takes no more. Until it is certain that its fault ends the job (edge_stop)
+// or does not (edge_forget), nothing behind what it consumed is final.
+void edge_freeze(Edge *edge, uint32_t reader);
 // The reader takes no more, and what it took was never wanted: the job failed before it.
 void edge_forget(Edge *edge, uint32_t reader);
 // Rows that were wanted, of all lanes: what the step behind the edge took. Known at the end.

@@ -181,7 +181,10 @@ static void end_run(Engine *e, StageRun *run) {
 
 // Moves the run on to the state that it has reached. True: it was another.
 static bool move_on(Engine *e, StageRun *run) {
-    if (run->dropped && run->state == RUN_WAITING) {
+    bool decided = e->failed || !policy_broken(e);
+    if (run->state == RUN_WAITING && decided && !policy_wanted(e, run)) {
+        // Who feeds it may be at work for others, and waits for nobody.
+        run->stopped = true;
         end_run(e, run);
         return true;
     }
@@ -197,6 +200,7 @@ static bool move_on(Engine *e, StageRun *run) {
         return true;
     }
     if (run->state != RUN_OUT || is_working(run) || run->writing.first) return false;
+    if (run->faulted && !e->failed) return false;
     if (run->dropped) stage_abandon(run);
     // What was abandoned may still be on its way to a file.
     if (run->out.first || run->writing.first) return false;
@@ -215,7 +219,7 @@ static void refresh(Engine *e) {
         more = false;
         for (uint32_t s = e->count; s-- > 0;) more |= move_on(e, &e->runs[s]);
         StageRun *failed = e->failed;
-        policy_judge(e);
+        policy_judge(e, false);
         more |= e->failed != failed;
     }
     policy_admit(e);

@@ -73,15 +73,13 @@ void policy_turns(Engine *e) {
 
 // ---- admission ------------------------------------------------------------------------------
 
-static bool wanted(Engine *e, const StageRun *run);
-
 // Does a stage that is not done yet want what the breaker keeps?
 static bool breaker_wanted(Engine *e, uint32_t breaker) {
     for (uint32_t s = 0; s < e->count; s++) {
         const StageRun *run = &e->runs[s];
         bool uses = needs(run->stage, breaker) ||
                     (reads_breaker(run->stage) && run->stage->input_index == breaker);
-        if (uses && wanted(e, run)) return true;
+        if (uses && policy_wanted(e, run)) return true;
     }
     return false;
 }
@@ -90,13 +88,12 @@ static bool edge_wanted(Engine *e, const StageRun *run, uint32_t t) {
     const Edge *edge = &e->job->edges[run->outputs[t].edge];
     if (stage_wants(run, t) == 0) return false;
     for (uint32_t r = 0; r < edge->reader_count; r++) {
-        if (wanted(e, &e->runs[edge->readers[r].stage])) return true;
+        if (policy_wanted(e, &e->runs[edge->readers[r].stage])) return true;
     }
     return false;
 }
 
-// Would a row that the stage makes be taken by anybody?
-static bool wanted(Engine *e, const StageRun *run) {
+bool policy_wanted(Engine *e, const StageRun *run) {
     if (run->state >= RUN_OUT || run->stopped || run->dropped) return false;
     if (run->alone) return true;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
@@ -166,7 +163,7 @@ static bool pull_lane(Engine *e, uint32_t edge) {
 // go on.
 static bool pull(Engine *e, StageRun *run) {
     const SbStage *stage = run->stage;
-    if (run->active || !wanted(e, run)) return false;
+    if (run->active || !policy_wanted(e, run)) return false;
     for (uint32_t n = 0; n < stage->need_count; n++) {
         uint32_t breaker = stage->needs[n];
         if (!is_edge(e, breaker) && !e->job->finished[breaker]) return pull_feeders(e, breaker);
@@ -177,7 +174,7 @@ static bool pull(Engine *e, StageRun *run) {
     bool waits = false;
     for (uint32_t s = 0; stage->input == SB_INPUT_UNMATCHED && s < e->count; s++) {
         StageRun *probing = &e->runs[s];
-        if (!needs(probing->stage, stage->input_index) || !wanted(e, probing)) continue;
+        if (!needs(probing->stage, stage->input_index) || !policy_wanted(e, probing)) continue;
         pull(e, probing);
         waits = true;
     }
@@ -194,33 +191,33 @@ static bool pull(Engine *e, StageRun *run) {
     return !starves(e, run);
 }
 
+// Of the faults that are not decided yet; UINT32_MAX: there is none. Sinks that ask later need not
+// begin: they could only find later ones.
+static uint32_t first_broken_turn(const Engine *e) {
+    uint32_t first = UINT32_MAX;
+    for (uint32_t s = 0; s < e->count; s++) {
+        const StageRun *run = &e->runs[s];
+        if (run->broke && run->turn < first) first = run->turn;
+    }
+    return first;
+}
+
+bool policy_broken(const Engine *e) { return first_broken_turn(e) != UINT32_MAX; }
+
 void policy_admit(Engine *e) {
     for (uint32_t s = 0; s < e->count; s++) e->runs[s].active = false;
     for (uint32_t s = 0; s < e->count; s++) {
         if (e->runs[s].alone && pull(e, &e->runs[s])) return;
     }
+    uint32_t last = first_broken_turn(e);
     for (uint32_t sink = 0; !e->failed && sink < e->job->what->sink_count; sink++) {
         for (StageRun *run = nullptr; (run = next_feeder(e, SB_TERMINAL_SINK | sink, run));) {
-            if (pull(e, run)) return;
+            if (pull(e, run) || run->turn > last) return;
         }
     }
 }
 
 // ---- faults ---------------------------------------------------------------------------------
-
-// Does the stage only make rows for `failed` and for stages behind it?
-static bool serves(const Engine *e, const StageRun *run, const StageRun *failed) {
-    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
-        if (run->outputs[t].edge == SIDE_NONE) return false;
-        const Edge *edge = &e->job->edges[run->outputs[t].edge];
-        for (uint32_t r = 0; r < edge->reader_count; r++) {
-            const StageRun *reader = &e->runs[edge->readers[r].stage];
-            bool done = reader->state == RUN_ENDED || reader->turn >= failed->turn;
-            if (!done && !serves(e, reader, failed)) return false;
-        }
-    }
-    return true;
-}
 
 // Are the stage's records before those of the one that passed the limit?
 static bool comes_earlier(const StageRun *run, const StageRun *failed) {
@@ -230,30 +227,43 @@ static bool comes_earlier(const StageRun *run, const StageRun *failed) {
            (reads_breaker(failed->stage) || stage->input_index < failed->stage->input_index);
 }
 
-void policy_judge(Engine *e) {
+static StageRun *first_faulted(const Engine *e) {
     StageRun *first = nullptr;
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
         if (run->faulted && (!first || run->turn < first->turn)) first = run;
     }
-    if (!first || e->failed) return;
+    return first;
+}
+
+// Can a stage with an earlier turn still find a fault?
+static bool comes_another(const Engine *e, const StageRun *first) {
     for (uint32_t s = 0; s < e->count; s++) {
-        StageRun *run = &e->runs[s];
-        if (run->turn >= first->turn || run->state == RUN_ENDED) continue;
-        bool idle = run->state == RUN_WAITING && !wanted(e, run);
-        bool done = run->state == RUN_OUT && !run->broke;
-        if (!idle && !done && !serves(e, run, first)) return;
+        const StageRun *run = &e->runs[s];
+        bool done = run->state == RUN_ENDED || (run->state == RUN_OUT && !run->broke);
+        if (run->turn < first->turn && !done) return true;
     }
+    return false;
+}
+
+bool policy_judge(Engine *e, bool at_rest) {
+    StageRun *first = first_faulted(e);
+    if (!first || e->failed || (!at_rest && comes_another(e, first))) return false;
     e->failed = first;
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
-        if (run->turn <= first->turn) continue;
         bool more = run->state < RUN_OUT && !run->stopped;
+        if (run->turn <= first->turn) {
+            run->stopped |= more;  // Nothing asked for what it has not made yet.
+            continue;
+        }
         bool counts = first->over && comes_earlier(run, first);
         if (counts && more) run->alone = true;
         // What has ended by chance reports nothing, as if it had not begun.
         else if (!counts || run->state != RUN_ENDED) run->dropped = run->stopped = true;
     }
+    e->changed_plan = true;
+    return true;
 }
 
 // ---- what next ------------------------------------------------------------------------------
@@ -388,14 +398,30 @@ Action policy_next(Engine *e, uint32_t thread) {
     return (Action){ACTION_END, nullptr, 0};
 }
 
+// Does a stage with a turn before `turn` wait for rows behind the stage's fault?
+static bool asked_before(const Engine *e, const StageRun *run, uint32_t turn) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (run->outputs[t].edge == SIDE_NONE) continue;
+        const Edge *edge = &e->job->edges[run->outputs[t].edge];
+        for (uint32_t r = 0; r < edge->reader_count; r++) {
+            const EdgeReader *reader = &edge->readers[r];
+            if (!reader->stopped && e->runs[reader->stage].turn < turn) return true;
+        }
+    }
+    return false;
+}
+
 // A fault among rows that nobody can judge any more, because what they wait for needs the stage
-// itself: it counts as it is.
+// itself, or waits for what failed later: it counts as it is.
 static bool settle_fault(Engine *e) {
+    const StageRun *faulted = first_faulted(e);
+    uint32_t turn = faulted ? faulted->turn : UINT32_MAX;
     StageRun *first = nullptr;
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
         bool waits = run->broke && !run->dropped && !run->alone && run->out.first;
-        if (waits && (!first || run->turn < first->turn)) first = run;
+        if (!waits || run->turn >= turn || !asked_before(e, run, turn)) continue;
+        if (!first || run->turn < first->turn) first = run;
     }
     if (first) first->alone = true;
     return first;
@@ -411,5 +437,5 @@ bool policy_relax(Engine *e) {
         }
         return true;
     }
-    return settle_fault(e);
+    return settle_fault(e) || policy_judge(e, true);
 }

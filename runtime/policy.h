@@ -40,14 +40,21 @@ typedef struct Action {
 void policy_turns(Engine *engine);
 // Decides which stages are active.
 void policy_admit(Engine *engine);
-// Which fault ends the job: the first in the order of turns, once no earlier one can come. Sets
-// engine->failed, and `dropped` or `alone` of the stages behind it.
-void policy_judge(Engine *engine);
+// Would a row that the stage makes be taken by anybody? Once nobody would, nobody ever will, but
+// for a fault that is not decided.
+bool policy_wanted(Engine *engine, const StageRun *run);
+// Has a stage found a fault?
+bool policy_broken(const Engine *engine);
+// Which fault ends the job: the first in the order of turns, once no earlier one can come, or
+// nothing can move (`at_rest`). Sets engine->failed, and `dropped` or `alone` of the stages behind
+// it. True: it is decided now.
+bool policy_judge(Engine *engine, bool at_rest);
 // What the thread does next; THREAD_ANY: what some thread could.
 enum : uint32_t { THREAD_ANY = UINT32_MAX };
 Action policy_next(Engine *engine, uint32_t thread);
-// Nothing can move: lets the first paused stage pass the bound of its edges, or a fault count whose
-// rows wait for what its own stage will not give. False: there is neither.
+// Nothing can move: lets the first paused stage pass the bound of its edges, decides which fault
+// ends the job, or lets a fault count whose rows wait for what its own stage will not give. False:
+// there is none of it.
 bool policy_relax(Engine *engine);
 
 #endif
