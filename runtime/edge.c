@@ -109,9 +109,10 @@ int64_t edge_need(const Edge *edge, uint32_t lane) {
     int64_t most = 0;
     for (uint32_t r = 0; r < edge->reader_count; r++) {
         const EdgeReader *reader = &edge->readers[r];
-        if (!reader->stopped || reader->all || reader->frozen) return need;
-        int64_t taken = reader->done_lane > lane ? edge->lanes[lane].rows
-                        : reader->done_lane == lane ? reader->done : 0;
+        // Who judged rows of a later lane came to the end of this one.
+        bool whole = reader->all || reader->done_lane > lane;
+        if (!reader->stopped || reader->frozen || whole) return need;
+        int64_t taken = reader->done_lane == lane ? reader->done : 0;
         if (taken > most) most = taken;
     }
     return most < need ? most : need;
