@@ -192,6 +192,7 @@ const runtime: []const []const u8 = &.{
     "sort.c",
     "spill.c",
     "spill_folder.c",
+    "spill_groups.c",
     "spill_merge.c",
     "spill_rows.c",
     "spill_sort.c",
@@ -270,6 +271,7 @@ const stdlib: []const []const u8 = &.{
     "aggregate_sum.c",
     "aggregate_value.c",
     "aggregate_whole.c",
+    "held.c",
     "put_small.c",
     "date.c",
     "date_format.c",
@@ -455,7 +457,8 @@ pub fn build(b: *std.Build) void {
     sources(b, core, "codegen/build", codegen_build);
     sources(b, core, "driver", driver);
     // Scratch memory for the library functions that the reference interpreter calls.
-    sources(b, core, "runtime", &.{ "hold.c", "scratch.c" });
+    sources(b, core, "runtime", &.{ "hold.c", "memory.c", "scratch.c" });
+    sources(b, core, "runtime", &.{ "memory.c", "scratch.c" });
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const embedded = b.addWriteFiles();
     _ = embedded.addCopyFile(b.path("stdlib/functions.decl"), "functions.decl");

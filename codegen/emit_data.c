@@ -1,4 +1,5 @@
 // The job as constant data: SbJob and all that hangs on it (runtime/abi.h).
+#include "codegen/emit_group.h"
 #include "codegen/emit_job.h"
 
 #include "ir/pass.h"
@@ -268,23 +269,38 @@ static Val entry_type(Emit *e, const Breaker *breaker) {
     return emit_global(e, parts_struct(e, &parts, sizeof(SbType)), "entry_type");
 }
 
-static bool is_held(const Type *type) {
-    const Type *base = type_base(type);
-    return type_is_bytes(base) || type_is_nested(base);
+// `name`: of a function of stdlib/held.h.
+static Val held_constant(Emit *e, size_t offset, const Type *type, Text name) {
+    const char *symbol = text_c(e->arena, text_format(e->arena, "sb_held_%.*s", TEXT_ARG(name)));
+    Ty params[] = {e->ptr, e->ptr, e->ptr};
+    Val fn = LLVMGetNamedFunction(e->module, symbol);
+    if (!fn)
+        fn = LLVMAddFunction(e->module, symbol, LLVMFunctionType(e->type_void, params, 3, false));
+    Parts parts = {0};
+    PART(&parts, SbHeld, offset, emit_i32(e, (uint32_t)offset));
+    if (type) PART(&parts, SbHeld, type, emit_sbtype(e, type));
+    PART(&parts, SbHeld, hold, fn);
+    return parts_struct(e, &parts, sizeof(SbHeld));
 }
 
-// What an entry of the breaker points to.
+// What an entry of the breaker points to: keys, columns, states of aggregates.
 static Val held_table(Emit *e, const Breaker *breaker, uint32_t *count) {
-    Val *items = arena_new_array(e->arena, Val, breaker->slot_count + 1);
+    uint32_t aggs = group_agg_count(e, breaker);
+    const Op *op = graph_op_at(e->graph, breaker->op);
+    Val *items = arena_new_array(e->arena, Val, breaker->slot_count + aggs + 1);
     *count = 0;
     for (uint32_t i = 0; i < breaker->slot_count; i++) {
         const Slot *slot = &breaker->slots[i];
-        if (!is_held(slot->type)) continue;
-        Parts parts = {0};
-        PART(&parts, SbHeld, offset, emit_i32(e, (uint32_t)slot->offset));
-        PART(&parts, SbHeld, kind, byte(e, slot->key_str ? SB_HELD_KEY : SB_HELD_VALUE));
-        PART(&parts, SbHeld, type, emit_sbtype(e, slot->type));
-        items[(*count)++] = parts_struct(e, &parts, sizeof(SbHeld));
+        const Type *base = type_base(slot->type);
+        if (type_is_bytes(base) || type_is_nested(base))
+            items[(*count)++] = held_constant(e, slot->offset, slot->type,
+                                              slot->key_str ? TEXT("key") : TEXT("value"));
+    }
+    for (uint32_t i = 0; i < aggs; i++) {
+        const Agg *agg = &op->group.aggs[i];
+        if (!agg->fn || !agg->fn->held.len || !plan_owns_state(breaker, i)) continue;
+        items[(*count)++] = held_constant(e, breaker->state_offsets[i], group_value_type(e, agg),
+                                          agg->fn->held);
     }
     return table(e, items, *count, "held");
 }
@@ -313,7 +329,7 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     uint32_t held_count;
     PART(&parts, SbBreaker, held, held_table(e, breaker, &held_count));
     PART(&parts, SbBreaker, held_count, emit_i32(e, held_count));
-    PART(&parts, SbBreaker, has_keys, byte(e, breaker->key_count > 0));
+    PART(&parts, SbBreaker, key_count, emit_i32(e, breaker->key_count));
     PART(&parts, SbBreaker, keeps, byte(e, breaker->keeps_op));
     if (data->breakers[index].merge)
         PART(&parts, SbBreaker, merge, external(e, "sb_merge_%u", index, level));

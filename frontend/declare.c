@@ -327,6 +327,7 @@ static void read_line(Reader *reader, DeclTable *table) {
     else if (text_is(keyword, "state") && decl->aggregate) {
         decl->agg.state_bytes = (uint32_t)number(reader);
         decl->agg.state_align = (uint32_t)number(reader);
+        decl->agg.held = word(reader);
     } else fail(reader, "doc, example, traits, range or state");
 }
 

@@ -326,6 +326,10 @@ static void print_agg(Printer *to, const Agg *agg) {
         text_buf_char(to->buf, ' ');
         print_name(to->buf, agg->fn->symbol);
         text_buf_format(to->buf, " %u %u", agg->fn->state_bytes, agg->fn->state_align);
+        if (agg->fn->held.len) {
+            text_buf_add(to->buf, TEXT(" held "));
+            print_name(to->buf, agg->fn->held);
+        }
         print_traits(to->buf, agg->fn->traits, form_agg_traits, countof(form_agg_traits));
         if (agg->fn->pointers) text_buf_format(to->buf, " pointers %u", agg->fn->pointers);
         print_range(to->buf, &agg->fn->range);

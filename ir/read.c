@@ -215,6 +215,7 @@ static const AggRef *read_agg_fn(Block *block) {
     bool aligned = fn->state_align == 1 || fn->state_align == 2 || fn->state_align == 4 ||
                    fn->state_align == 8 || fn->state_align == 16;
     if (!aligned) reader_fail(reader, "an alignment of 1, 2, 4, 8 or 16");
+    if (reader_accept(reader, "held")) fn->held = reader_name(reader);
     fn->traits = read_traits(reader, form_agg_traits, countof(form_agg_traits));
     if (reader_accept(reader, "pointers")) fn->pointers = reader_u32(reader);
     fn->range = read_range(block);

@@ -178,16 +178,15 @@ typedef struct SbRows {
     struct SbRowsState *state;
 } SbRows;
 
-// What an entry points to, so that it can be written down and read back.
-typedef enum SbHeldKind {
-    SB_HELD_VALUE,  // A value that is or contains a text or a list.
-    SB_HELD_KEY,    // A SbKeyStr.
-} SbHeldKind;
+// Something in an entry that points elsewhere, so that it can be written down and read back: a
+// value, a SbKeyStr, the state of an aggregate. stdlib/held.h has the functions.
+typedef struct SbHolder SbHolder;
+typedef void SbHeldFn(SbHolder *holder, const SbType *type, void *at);
 
 typedef struct SbHeld {
-    uint32_t offset;       // In the entry.
-    uint8_t  kind;         // SbHeldKind
-    const SbType *type;    // Of a value.
+    uint32_t      offset;  // In the entry.
+    const SbType *type;    // Of the value, or of what the aggregate takes; or null.
+    SbHeldFn     *hold;
 } SbHeld;
 
 // The build side of a join; entries of equal key are chained in right order through the pointer at
@@ -344,7 +343,8 @@ typedef struct SbBreaker {
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
     const SbHeld *held;        // All that the entry points to.
     uint32_t held_count;
-    uint8_t  has_keys;         // GROUP: without keys one row comes out whatever went in.
+    uint32_t key_count;        // GROUP: the first columns of `row`. Without keys one row comes out
+                               // whatever went in.
     uint8_t  keeps;            // EDGE of the step's own rows; else of the rows that it takes.
     // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key that
     // of the earlier row stays there and takes what the other counted; the order of the other

@@ -4,6 +4,8 @@
 #include "runtime/join_table.h"
 #include "runtime/rows.h"
 #include "runtime/runs.h"
+#include "runtime/scratch.h"
+#include "runtime/spill_groups.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spill_sort.h"
 #include "stdlib/identity.h"
@@ -29,7 +31,10 @@ struct SbBreakerState {
     SbRun    *runs;           // One a thread: its entries, while they are put in order.
     _Atomic bool disorder;    // A run does not ascend.
     SbSortBy  by;             // The order of the rows that come out.
-    SpillSort sort;           // Open where rows may go to disk.
+    Spill    *spill;          // nullptr: no row goes to disk.
+    SpillRuns on_disk;        // Its rows, in order.
+    SpillSort sort;           // How they get there.
+    SpillGroups *groups;
 };
 
 static bool is_group(const SbBreakerState *breaker) {
@@ -49,13 +54,20 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
     breaker->charged -= count * (int64_t)size;
 }
 
-static uint64_t order_of(const SbEntry *entry) { return entry->order; }
-
-// Rows of a sort go to disk when the memory grows short.
+// Rows of a sort and groups go to disk when the memory grows short. A single group does not.
 static bool watch(SbBreakerState *breaker, Spill *spill) {
-    bool good = spill_sort_open(&breaker->sort, spill, breaker->what, &breaker->by);
+    const SbBreaker *what = breaker->what;
+    bool groups = is_group(breaker), spills = groups ? what->key_count > 0
+                                                     : what->kind == SB_BREAK_SORT;
+    if (!spill || !spills) return true;
+    if (!spill_runs_open(&breaker->on_disk, spill)) return false;
+    breaker->spill = spill;
+    if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
+    bool good = groups ? breaker->groups != nullptr
+                       : spill_sort_open(&breaker->sort, what, &breaker->by, &breaker->on_disk);
     for (uint32_t i = 0; i < breaker->threads && good; i++)
-        good = spill_sort_watch(&breaker->sort, i, &breaker->parts[i].rows);
+        good = groups ? spill_groups_watch(breaker->groups, i, &breaker->parts[i].groups)
+                      : spill_sort_watch(&breaker->sort, i, &breaker->parts[i].rows);
     return good;
 }
 
@@ -66,15 +78,14 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
     bool sorts = what->kind == SB_BREAK_SORT;
     *breaker = (SbBreakerState){.what = what, .memory = memory, .threads = threads};
     breaker->by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
-                        : (SbSortBy){.prefix = order_of};
+                        : (SbSortBy){.prefix = sb_entry_order};
     breaker->parts = calloc(threads, sizeof *breaker->parts);
     int32_t status = breaker->parts ? SB_OK : SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < threads && !status; i++)
         status = is_group(breaker)
                      ? sb_groups_open(&breaker->parts[i].groups, what->entry_bytes, memory)
                      : sb_rows_init(&breaker->parts[i].rows, memory, what->entry_bytes);
-    bool good = !status && (!spill || !sorts || watch(breaker, spill));
-    if (!good) {
+    if (status || !watch(breaker, spill)) {
         sb_breaker_close(breaker);
         return nullptr;
     }
@@ -88,6 +99,8 @@ void sb_breaker_close(SbBreakerState *breaker) {
         else sb_rows_fini(&breaker->parts[i].rows);
     }
     spill_sort_close(&breaker->sort);
+    spill_groups_close(breaker->groups);
+    spill_runs_close(&breaker->on_disk);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
     free(breaker->runs);
@@ -107,7 +120,7 @@ static const SbRows *part_rows(const SbBreakerState *breaker, uint32_t part) {
 
 // The one group of an aggregation without keys exists even when no row came.
 static int32_t ensure_one(SbBreakerState *breaker) {
-    if (breaker->what->has_keys) return SB_OK;
+    if (breaker->what->key_count) return SB_OK;
     for (uint32_t i = 0; i < breaker->threads; i++)
         if (breaker->parts[i].groups.count) return SB_OK;
     SbEntry *one = sb_groups_insert(nullptr, &breaker->parts[0].groups, 0, 0);
@@ -224,20 +237,45 @@ static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
 
 // ---- on disk -----------------------------------------------------------------------------------
 
+// Has anything gone to disk while rows came?
+static bool has_spilled(const SbBreakerState *breaker) {
+    return breaker->on_disk.count > 0 || (breaker->groups && breaker->groups->used);
+}
+
+// May groups be merged in memory? Once that has begun it must succeed.
+static bool fits_in_memory(const SbBreakerState *breaker) {
+    enum { GROUP_BYTES = 24 };  // Lists of entries before and behind, slots.
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < breaker->threads; i++) {
+        const SbGroups *part = &breaker->parts[i].groups;
+        bytes += part->count * GROUP_BYTES + 2 * sb_scratch_charged(&part->state->call);
+    }
+    return breaker->memory->used + bytes <= breaker->memory->limit && !breaker->memory->eager;
+}
+
 static void relieve_part(void *arg, uint32_t part, uint32_t thread) {
     SbBreakerState *breaker = arg;
-    breaker->sort.parts[part].thread = thread;
-    sb_rows_relieve(&breaker->parts[part].rows);
+    if (is_group(breaker)) {
+        breaker->groups->parts[part].thread = thread;
+        sb_groups_relieve(&breaker->parts[part].groups);
+        sb_groups_seal(&breaker->parts[part].groups);
+    } else {
+        breaker->sort.parts[part].thread = thread;
+        sb_rows_relieve(&breaker->parts[part].rows);
+    }
 }
 
 // All rows go to the runs that are there.
 static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
+    int32_t status = SB_OK;
     parallel->each(parallel, breaker->threads, relieve_part, breaker);
-    SpillRuns *runs = &breaker->sort.runs;
-    breaker->rows_in = breaker->count = runs->rows;
-    bool good = !runs->spill->failed &&
-                spill_runs_reduce(runs, breaker->what, &breaker->by, parallel);
-    return good ? SB_OK : SB_FAULT_TOO_LARGE;
+    if (is_group(breaker)) status = spill_groups_finish(breaker->groups, parallel);
+    else breaker->rows_in = breaker->on_disk.rows;
+    breaker->count = breaker->on_disk.rows;
+    if (breaker->spill->failed) return SB_FAULT_TOO_LARGE;
+    if (!status && !spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel))
+        status = SB_FAULT_TOO_LARGE;
+    return status;
 }
 
 // As if no attempt had been made to put the rows in order.
@@ -250,23 +288,28 @@ static void forget_entries(SbBreakerState *breaker) {
 }
 
 int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
-    if (breaker->sort.runs.count > 0) return finish_on_disk(breaker, parallel);
-    for (uint32_t i = 0; i < breaker->threads && breaker->sort.spill; i++)
-        sb_rows_uncover(&breaker->parts[i].rows);
+    if (!breaker->spill) return finish_in_memory(breaker, parallel);
+    if (has_spilled(breaker)) return finish_on_disk(breaker, parallel);
+    if (is_group(breaker))
+        return fits_in_memory(breaker) ? finish_in_memory(breaker, parallel)
+                                       : finish_on_disk(breaker, parallel);
+    for (uint32_t i = 0; i < breaker->threads; i++) sb_rows_uncover(&breaker->parts[i].rows);
     int32_t status = finish_in_memory(breaker, parallel);
-    if (status != SB_FAULT_TOO_LARGE || !breaker->sort.spill) return status;
+    if (status != SB_FAULT_TOO_LARGE) return status;
     forget_entries(breaker);
     return finish_on_disk(breaker, parallel);
 }
 
 SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
-    return spill_merge_open(&breaker->sort.runs, breaker->what, &breaker->by);
+    SpillMerge *merge = spill_merge_open(&breaker->on_disk, breaker->what, &breaker->by);
+    if (!merge) spill_no_merge(&breaker->on_disk);
+    return merge;
 }
 
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
                         int64_t rows) {
     SbRows *batch = sb_rows_open(breaker->memory, breaker->what->entry_bytes, bytes);
-    Spill *spill = breaker->sort.spill;
+    Spill *spill = breaker->spill;
     int64_t held = 0;
     bool good = batch;
     for (const SbEntry *entry; good && (entry = spill_merge_first(from, &held));) {

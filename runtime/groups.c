@@ -31,7 +31,10 @@ int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory) 
     if (!groups->state) return SB_FAULT_TOO_LARGE;
     if (!sb_rows_init(&groups->state->rows, memory, entry_bytes) &&
         !sb_scratch_open(&groups->state->call, STATE_BLOCK_BYTES) &&
-        open_slots(groups, SLOTS_MIN)) return SB_OK;
+        open_slots(groups, SLOTS_MIN)) {
+        sb_scratch_charge(&groups->state->call, memory);
+        return SB_OK;
+    }
     sb_groups_close(groups);
     return SB_FAULT_TOO_LARGE;
 }
@@ -74,18 +77,61 @@ static bool grow(SbGroups *groups) {
             if (i + AHEAD < span.count)
                 __builtin_prefetch(&groups->slots[span_entry(&span, i + AHEAD)->hash &
                                                   groups->mask], 1);
-            put(groups, span_entry(&span, i));
+            if (!sb_group_is_merged(span_entry(&span, i))) put(groups, span_entry(&span, i));
         }
     }
     return true;
 }
 
+bool sb_groups_reserve(SbGroups *groups) {
+    return groups->count < groups->count_max || grow(groups);
+}
+
+// ---- relief -------------------------------------------------------------------------------------
+
+int64_t sb_groups_bytes(const SbGroups *groups) {
+    const struct SbGroupsState *state = groups->state;
+    return (groups->slots ? state->slot_bytes : 0) + sb_rows_bytes(&state->rows) +
+           sb_scratch_charged(&state->call);
+}
+
+bool sb_groups_relieve(SbGroups *groups) {
+    struct SbGroupsState *state = groups->state;
+    if (groups->count == 0) return true;
+    bool good = state->relief->write(state->relief, groups);
+    memset(groups->slots, 0, (size_t)state->slot_bytes);
+    sb_rows_clear(&state->rows);
+    sb_scratch_rewind(&state->call);
+    groups->count = 0;
+    return good;
+}
+
+bool sb_groups_relieve_if_short(SbGroups *groups) {
+    enum { EAGER_GROUPS = 3 };
+    const GroupsRelief *relief = groups->state->relief;
+    const SbMemory *memory = memory_of(groups);
+    if (!relief || !sb_memory_is_short(memory)) return true;
+    bool enough = memory->eager ? groups->count >= EAGER_GROUPS
+                                : sb_groups_bytes(groups) >= relief->bytes_min;
+    return !enough || sb_groups_relieve(groups);
+}
+
+// When memory was refused. True: there is more now.
+static bool relieve_if_any(SbGroups *groups) {
+    return groups->state->relief && groups->count > 0 && sb_groups_relieve(groups);
+}
+
+// ---- inserting ----------------------------------------------------------------------------------
+
+
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order) {
     (void)call;
-    if (groups->count >= groups->count_max && !grow(groups)) return nullptr;
     struct SbGroupsState *state = groups->state;
     int64_t entry_bytes = state->rows.state->entry_bytes;
+    if (!sb_groups_relieve_if_short(groups)) return nullptr;
+    if (!sb_groups_reserve(groups) && !relieve_if_any(groups)) return nullptr;
     SbEntry *entry = sb_rows_add(&state->rows);
+    if (!entry && relieve_if_any(groups)) entry = sb_rows_add(&state->rows);
     if (!entry) return nullptr;
     memset(entry, 0, (size_t)entry_bytes);
     entry->hash = hash;

@@ -5,10 +5,19 @@
 #include "runtime/breaker.h"
 #include "runtime/rows.h"
 
+// Where a table goes when the memory grows short.
+typedef struct GroupsRelief {
+    // Writes all groups elsewhere; the slots may be used for a list of as many entries. False: that
+    // failed. They are let go then.
+    bool  (*write)(struct GroupsRelief *self, SbGroups *groups);
+    int64_t bytes_min;  // Fewer are not worth it, unless nothing else helps.
+} GroupsRelief;
+
 struct SbGroupsState {
     SbCall  call;       // Memory of aggregate states; first, as SbGroups says.
     SbRows  rows;       // The entries in the order of insertion, and their long texts.
     int64_t slot_bytes; // Charged for the slots.
+    GroupsRelief *relief;  // nullptr: all groups stay.
 };
 
 // Nonzero: over the limit; nothing is left behind.
@@ -17,6 +26,16 @@ void    sb_groups_close(SbGroups *groups);
 
 static_assert(offsetof(struct SbGroupsState, call) == 0, "generated code relies on it");
 static inline SbCall *sb_groups_call(SbGroups *groups) { return &groups->state->call; }
+
+int64_t sb_groups_bytes(const SbGroups *groups);
+
+// Room for one more group. False: over the limit.
+bool sb_groups_reserve(SbGroups *groups);
+
+// Writes all groups and lets them go; between rows only. True where there are none.
+bool sb_groups_relieve(SbGroups *groups);
+// The same if the memory is short. False: what was to be written could not be.
+bool sb_groups_relieve_if_short(SbGroups *groups);
 
 // Gives the slots back: no group is looked for any more.
 void sb_groups_seal(SbGroups *groups);

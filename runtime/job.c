@@ -187,7 +187,9 @@ static bool open_sinks(Job *job) {
 
 static bool may_spill(const Job *job) {
     for (uint32_t b = 0; b < job->what->breaker_count; b++)
-        if (job->what->breakers[b].kind == SB_BREAK_SORT) return true;
+        if (job->what->breakers[b].kind == SB_BREAK_SORT ||
+            job->what->breakers[b].kind == SB_BREAK_GROUP)
+            return true;
     return false;
 }
 

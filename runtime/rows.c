@@ -82,6 +82,8 @@ static void let_go(SbRows *rows, bool in_row) {
     state->covered = covered;
 }
 
+void sb_rows_clear(SbRows *rows) { let_go(rows, false); }
+
 static bool relieve(SbRows *rows, bool in_row) {
     bool good = rows->state->relief->write(rows->state->relief, rows);
     let_go(rows, in_row);

@@ -9,7 +9,9 @@ typedef struct Block {
 } Block;
 
 struct SbScratch {
-    Block *blocks;  // Newest first; the last one is the first block.
+    Block    *blocks;   // Newest first; the last one is the first block.
+    SbMemory *memory;   // Or null: nothing is charged.
+    int64_t   charged;
 };
 
 static Block *block_new(int64_t bytes, Block *next) {
@@ -21,7 +23,7 @@ static Block *block_new(int64_t bytes, Block *next) {
 }
 
 int32_t sb_scratch_open(SbCall *call, int64_t bytes) {
-    *call = (SbCall){.scratch = malloc(sizeof(struct SbScratch))};
+    *call = (SbCall){.scratch = calloc(1, sizeof(struct SbScratch))};
     if (!call->scratch) return SB_FAULT_TOO_LARGE;
     Block *block = block_new(bytes, nullptr);
     if (!block) {
@@ -35,12 +37,20 @@ int32_t sb_scratch_open(SbCall *call, int64_t bytes) {
 }
 
 void *sb_alloc_slow(SbCall *call, int64_t bytes) {
-    enum { BLOCK_BYTES_MIN = 256 * 1024 };
+    enum : int64_t { BLOCK_BYTES_MIN = 256 * 1024 };
+    struct SbScratch *scratch = call->scratch;
     if (bytes < 0 || bytes > INT64_C(1) << 40) return nullptr;
-    Block *block = block_new(bytes > BLOCK_BYTES_MIN ? bytes : BLOCK_BYTES_MIN,
-                             call->scratch->blocks);
-    if (!block) return nullptr;
-    call->scratch->blocks = block;
+    int64_t least = BLOCK_BYTES_MIN;
+    if (scratch->memory && scratch->memory->block_max < least) least = scratch->memory->block_max;
+    int64_t size = bytes > least ? bytes : least;
+    if (scratch->memory && !sb_memory_charge(scratch->memory, size)) return nullptr;
+    Block *block = block_new(size, scratch->blocks);
+    if (!block) {
+        if (scratch->memory) sb_memory_release(scratch->memory, size);
+        return nullptr;
+    }
+    if (scratch->memory) scratch->charged += size;
+    scratch->blocks = block;
     call->end = block->end;
     call->at = block->bytes + ((bytes + 15) & ~INT64_C(15));
     return block->bytes;
@@ -58,7 +68,14 @@ void sb_scratch_rewind(SbCall *call) {
     call->scratch->blocks = block;
     call->at = call->begin;
     call->end = block->end;
+    if (!call->scratch->charged) return;
+    sb_memory_release(call->scratch->memory, call->scratch->charged);
+    call->scratch->charged = 0;
 }
+
+void sb_scratch_charge(SbCall *call, SbMemory *memory) { call->scratch->memory = memory; }
+
+int64_t sb_scratch_charged(const SbCall *call) { return call->scratch->charged; }
 
 void sb_scratch_close(SbCall *call) {
     if (!call->scratch) return;

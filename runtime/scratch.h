@@ -3,10 +3,15 @@
 #define SBC_RUNTIME_SCRATCH_H
 
 #include "runtime/abi.h"
+#include "runtime/memory.h"
 
 // Makes `call` ready with a first block of `bytes`. Nonzero: out of memory.
 int32_t sb_scratch_open(SbCall *call, int64_t bytes);
 
 void sb_scratch_close(SbCall *call);
+
+// From now on new blocks are charged to `memory`; over the limit there are none.
+void    sb_scratch_charge(SbCall *call, SbMemory *memory);
+int64_t sb_scratch_charged(const SbCall *call);
 
 #endif

@@ -28,6 +28,8 @@ typedef struct Sort {
     int64_t         spare_items;
 } Sort;
 
+uint64_t sb_entry_order(const SbEntry *entry) { return entry->order; }
+
 static uint64_t key_of(const SbEntry *entry, const SbSortBy *by) {
     return by->prefix ? by->prefix(entry) : 0;
 }

@@ -17,6 +17,9 @@ typedef struct SbSortItem {
     const SbEntry *entry;
 } SbSortItem;
 
+// A prefix: the order in which rows came.
+uint64_t sb_entry_order(const SbEntry *entry);
+
 bool sb_sort_less(const SbSortItem *a, const SbSortItem *b, const SbSortBy *by);
 
 // Sorts on the calling thread; `room` is for twice as many items.

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/spill.h"
 
+#include "runtime/abi.h"
 #include "runtime/spill_folder.h"
 #include "stdlib/digest.h"
 
@@ -34,7 +35,8 @@ struct SpillWriter {
     int64_t  used;
     char    *packed;    // ...and how it is written: its head, its bytes.
     int64_t  packed_room;
-    int64_t  chained;   // Bytes of the row that is added in the blocks before this one.
+    int64_t  chained;   // Bytes of the row that is added in the blocks before this one...
+    int64_t  chain_at;  // ...and where they begin.
     SpillRun run;
 };
 
@@ -107,7 +109,7 @@ bool spill_ready(Spill *spill, uint32_t thread) {
     int64_t packed = (int64_t)sizeof(BlockHead) + LZ4_compressBound((int)spill->block_bytes);
     if (!sb_memory_charge(spill->memory, spill->block_bytes + packed)) return no_memory(spill);
     writer->packed_room = packed;
-    writer->block = malloc((size_t)spill->block_bytes);
+    writer->block = aligned_alloc(16, (size_t)spill->block_bytes + SB_SLACK);
     writer->packed = malloc((size_t)packed);
     return (writer->block && writer->packed) || no_memory(spill);
 }
@@ -161,8 +163,12 @@ static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
     memcpy(writer->packed, &head, sizeof head);
     SpillRun *run = &writer->run;
     run->bytes += raw;
+    if (writer->chained == 0) writer->chain_at = writer->at;
     writer->chained += raw;
-    if (writer->chained > run->block_max) run->block_max = writer->chained;
+    if (writer->chained > run->block_max) {
+        run->block_max = writer->chained;
+        run->longest_at = writer->chain_at;
+    }
     if (packed > run->packed_max) run->packed_max = packed;
     if (!goes_on) writer->chained = 0;
     spill->bytes_raw += raw;
@@ -257,4 +263,15 @@ bool spill_read(SpillReader *reader) {
     while (goes_on)
         if (!read_block(reader, &goes_on)) return false;
     return true;
+}
+
+char *spill_longest(Spill *spill, uint32_t thread, const SpillRun *run, int64_t *len) {
+    SpillWriter *writer = &spill->writers[thread];
+    SpillReader reader = {.spill = spill, .run = *run, .at = run->longest_at,
+                          .block = writer->block, .packed = writer->packed};
+    bool goes_on;
+    reader.run.block_max = spill->block_bytes;
+    if (!read_block(&reader, &goes_on)) return nullptr;
+    *len = reader.len;
+    return reader.block;
 }

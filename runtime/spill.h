@@ -39,7 +39,8 @@ typedef struct SpillRun {
     int64_t  begin, end;          // In the file.
     int64_t  rows;
     int64_t  bytes;               // Unpacked.
-    int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked.
+    int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked...
+    int64_t  longest_at;          // ...and where those begin.
     int64_t  packed_max;          // The longest block as it lies there.
 } SpillRun;
 
@@ -86,6 +87,10 @@ typedef struct SpillReader {
 
 // Reads the next block. False: there is none, or trouble (spill->failed).
 bool spill_read(SpillReader *reader);
+
+// What the first block of the run's longest row holds, of whatever length that is: the beginning of
+// the row. It lies in the buffer of the thread's writer, with no run begun. nullptr: trouble.
+char *spill_longest(Spill *spill, uint32_t thread, const SpillRun *run, int64_t *len);
 
 // Has spilling failed? Then that is the trouble.
 bool spill_trouble(Spill *spill, Trouble *trouble);

@@ -14,7 +14,7 @@ bool spill_runs_open(SpillRuns *runs, Spill *spill) {
     return pthread_mutex_init(&runs->lock, nullptr) == 0;
 }
 
-static void empty(SpillRuns *runs) {
+void spill_runs_drop(SpillRuns *runs) {
     for (uint32_t i = 0; i < runs->count; i++) spill_forget(runs->spill, &runs->items[i]);
     free(runs->items);
     runs->items = nullptr;
@@ -22,9 +22,16 @@ static void empty(SpillRuns *runs) {
     runs->rows = 0;
 }
 
+void spill_runs_move(SpillRuns *to, SpillRuns *from) {
+    *to = *from;
+    pthread_mutex_init(&to->lock, nullptr);
+    pthread_mutex_destroy(&from->lock);
+    *from = (SpillRuns){0};
+}
+
 void spill_runs_close(SpillRuns *runs) {
     if (!runs->spill) return;
-    empty(runs);
+    spill_runs_drop(runs);
     pthread_mutex_destroy(&runs->lock);
     runs->spill = nullptr;
 }
@@ -150,8 +157,6 @@ SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const
         if (open_sources(merge, runs)) return merge;
         spill_merge_close(merge);
     }
-    spill_fail(runs->spill, TROUBLE_MEMORY, "no memory to merge %u runs of spilled rows",
-               runs->count);
     return nullptr;
 }
 
@@ -212,6 +217,11 @@ typedef struct Pass {
     uint32_t         groups;  // Of as many runs; those behind them stay as they are.
 } Pass;
 
+bool spill_no_merge(const SpillRuns *runs) {
+    return spill_fail(runs->spill, TROUBLE_MEMORY, "no memory to merge %u runs of spilled rows",
+                      runs->count);
+}
+
 // Merges group `index` of the runs into one.
 static void merge_group(void *arg, uint32_t index, uint32_t thread) {
     Pass *pass = arg;
@@ -220,7 +230,7 @@ static void merge_group(void *arg, uint32_t index, uint32_t thread) {
     SpillRuns group = {.spill = spill, .items = pass->from->items + begin,
                        .count = left < pass->width ? left : pass->width};
     SpillMerge *merge = spill_merge_open(&group, pass->what, pass->by);
-    bool good = merge && spill_begin(spill, thread);
+    bool good = merge ? spill_begin(spill, thread) : spill_no_merge(&group);
     int64_t held;
     for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
         good = spill_put(spill, thread, pass->what, entry);

@@ -18,6 +18,10 @@ typedef struct SpillRuns {
 bool spill_runs_open(SpillRuns *runs, Spill *spill);
 // Gives the disk back too.
 void spill_runs_close(SpillRuns *runs);
+// `to` becomes what `from` is; `from` is closed.
+void spill_runs_move(SpillRuns *to, SpillRuns *from);
+// Gives up the runs that are there.
+void spill_runs_drop(SpillRuns *runs);
 bool spill_runs_add(SpillRuns *runs, const SpillRun *run);
 // Merges runs until one merge can read all that are left.
 bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
@@ -26,8 +30,10 @@ bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *b
 // One merge, by one thread.
 typedef struct SpillMerge SpillMerge;
 
-// The runs must stay. nullptr: trouble.
+// The runs must stay. nullptr: no memory, which is no trouble yet.
 SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const SbSortBy *by);
+// Says that it is. False.
+bool spill_no_merge(const SpillRuns *runs);
 void spill_merge_close(SpillMerge *merge);
 // The first entry in order that was not passed, and the bytes of what it holds, which lie behind
 // it. nullptr: there is none, or trouble.

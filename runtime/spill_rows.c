@@ -1,11 +1,14 @@
 #include "runtime/spill_rows.h"
 
+#include "stdlib/held.h"
+
 #include <string.h>
 
 typedef enum Way { WAY_MEASURE, WAY_PUT, WAY_LINK } Way;
 
-// Goes along what an entry points to, in the order in which it lies on disk.
+// Goes along what an entry points to.
 typedef struct Walk {
+    SbHolder holder;  // First: it is found by it.
     Way      way;
     int64_t  at;      // Bytes passed.
     Spill   *spill;   // When writing,
@@ -15,18 +18,17 @@ typedef struct Walk {
     bool     bad;     // ...and that it ends too early.
 } Walk;
 
-static int64_t round_up(int64_t bytes) { return (bytes + 15) & ~INT64_C(15); }
-
 static void align(Walk *walk) {
     static const char zeroes[15];
-    int64_t gap = round_up(walk->at) - walk->at;
+    int64_t gap = -walk->at & 15;
     if (walk->way == WAY_PUT) spill_add(walk->spill, walk->thread, zeroes, gap);
     walk->at += gap;
 }
 
-// `bytes` that the pointer at `field` points to. Where they lie now; nullptr: they are not there.
-static const char *hold(Walk *walk, const void *field, int64_t bytes) {
-    const char *here;
+static void *hold(SbHolder *self, void *field, int64_t bytes, bool aligned) {
+    Walk *walk = (Walk *)(void *)self;
+    char *here;
+    if (aligned) align(walk);
     memcpy(&here, field, sizeof here);
     switch (walk->way) {
     case WAY_MEASURE: break;
@@ -35,54 +37,19 @@ static const char *hold(Walk *walk, const void *field, int64_t bytes) {
         walk->bad |= bytes < 0 || bytes > walk->end - walk->at;
         if (walk->bad) return nullptr;
         here = walk->base + walk->at;
-        memcpy((void *)(uintptr_t)field, &here, sizeof here);
+        memcpy(field, &here, sizeof here);
         break;
     }
     walk->at += bytes;
     return here;
 }
 
-static bool is_flat(const SbType *type) {
-    return type->kind != SB_STR && type->kind != SB_BYTES && type->kind != SB_JSON &&
-           type->kind != SB_LIST && type->kind != SB_STRUCT;
-}
-
-// Recursion follows the type, whose depth the compiler limits.
-static void walk_value(Walk *walk, const SbType *type, const char *value) {
-    if (type->nullable && !value[type->valid_offset]) return;
-    if (type->kind == SB_LIST) {
-        SbList list;
-        memcpy(&list, value, sizeof list);
-        align(walk);
-        const char *elems = hold(walk, value + offsetof(SbList, ptr),
-                                 list.len * (int64_t)type->elem->size);
-        for (int64_t i = 0; i < list.len && elems && !is_flat(type->elem); i++)
-            walk_value(walk, type->elem, elems + i * (int64_t)type->elem->size);
-    } else if (type->kind == SB_STRUCT) {
-        for (uint32_t i = 0; i < type->field_count; i++)
-            walk_value(walk, type->fields[i].type, value + type->fields[i].offset);
-    } else if (!is_flat(type)) {
-        SbStr text;
-        memcpy(&text, value, sizeof text);
-        hold(walk, value + offsetof(SbStr, ptr), text.len);
-    }
-}
-
-static void walk_key(Walk *walk, const char *value) {
-    SbKeyStr key;
-    memcpy(&key, value, sizeof key);
-    if (key.len > SB_KEY_INLINE) hold(walk, value + offsetof(SbKeyStr, far.ptr), key.len);
-}
-
-// How many bytes the entry's values take, from the first on.
+// How many bytes the entry's values take; -1: more than there are.
 static int64_t walk_entry(Walk *walk, const SbBreaker *what, const SbEntry *entry) {
+    walk->holder.bytes = hold;
     for (uint32_t i = 0; i < what->held_count; i++) {
         const SbHeld *held = &what->held[i];
-        const char *value = (const char *)entry + held->offset;
-        switch ((SbHeldKind)held->kind) {
-        case SB_HELD_VALUE: walk_value(walk, held->type, value); break;
-        case SB_HELD_KEY: walk_key(walk, value); break;
-        }
+        held->hold(&walk->holder, held->type, (char *)(uintptr_t)entry + held->offset);
     }
     align(walk);
     return walk->bad ? -1 : walk->at;

@@ -10,7 +10,7 @@ enum { PART_SHARE = 32 };  // A run has at least as small a part of what is each
 static bool write_run(RowsRelief *self, SbRows *rows) {
     SpillSortPart *part = (SpillSortPart *)(void *)self;
     SpillSort *sort = part->sort;
-    Spill *spill = sort->spill;
+    Spill *spill = sort->runs->spill;
     int64_t count = 0, rows_count = rows->count;
     const SbEntry **entries = malloc((size_t)rows_count * sizeof *entries);
     SbSortItem *room = malloc((size_t)rows_count * 2 * sizeof *room);
@@ -27,30 +27,29 @@ static bool write_run(RowsRelief *self, SbRows *rows) {
         good = spill_put(spill, part->thread, sort->what, entries[i]);
     free(entries);
     SpillRun run;
-    return good && spill_end(spill, part->thread, &run) && spill_runs_add(&sort->runs, &run);
+    return good && spill_end(spill, part->thread, &run) && spill_runs_add(sort->runs, &run);
 }
 
-bool spill_sort_open(SpillSort *sort, Spill *spill, const SbBreaker *what, const SbSortBy *by) {
-    *sort = (SpillSort){.spill = spill, .what = what, .by = by};
-    sort->parts = calloc(spill->threads, sizeof *sort->parts);
-    return sort->parts && spill_runs_open(&sort->runs, spill);
+bool spill_sort_open(SpillSort *sort, const SbBreaker *what, const SbSortBy *by, SpillRuns *runs) {
+    *sort = (SpillSort){.what = what, .by = by, .runs = runs};
+    sort->parts = calloc(runs->spill->threads, sizeof *sort->parts);
+    return sort->parts;
 }
 
 void spill_sort_close(SpillSort *sort) {
-    if (!sort->spill) return;
-    spill_runs_close(&sort->runs);
     free(sort->parts);
     *sort = (SpillSort){0};
 }
 
 bool spill_sort_watch(SpillSort *sort, uint32_t thread, SbRows *rows) {
+    Spill *spill = sort->runs->spill;
     SpillSortPart *part = &sort->parts[thread];
     *part = (SpillSortPart){.sort = sort, .thread = thread};
     part->relief = (RowsRelief){
         .write = write_run,
-        .bytes_min = sort->spill->memory->limit / PART_SHARE / sort->spill->threads,
+        .bytes_min = spill->memory->limit / PART_SHARE / spill->threads,
         .cover = sizeof(SbEntry *) + 2 * sizeof(SbSortItem),
     };
     rows->state->relief = &part->relief;
-    return spill_ready(sort->spill, thread);
+    return spill_ready(spill, thread);
 }

@@ -17,14 +17,14 @@ typedef struct SpillSortPart {
 } SpillSortPart;
 
 typedef struct SpillSort {
-    Spill           *spill;   // nullptr: not open.
     const SbBreaker *what;
     const SbSortBy  *by;
-    SpillRuns        runs;
+    SpillRuns       *runs;
     SpillSortPart   *parts;   // By thread.
 } SpillSort;
 
-bool spill_sort_open(SpillSort *sort, Spill *spill, const SbBreaker *what, const SbSortBy *by);
+// `runs` is open. False: no memory.
+bool spill_sort_open(SpillSort *sort, const SbBreaker *what, const SbSortBy *by, SpillRuns *runs);
 void spill_sort_close(SpillSort *sort);
 // Lets the rows of `thread` go to disk when the memory grows short. False: no memory.
 bool spill_sort_watch(SpillSort *sort, uint32_t thread, SbRows *rows);

@@ -1,6 +1,7 @@
 #include "runtime/task.h"
 
 #include "runtime/files.h"
+#include "runtime/groups.h"
 #include "stdlib/lines.h"
 
 #include <assert.h>
@@ -344,6 +345,17 @@ static int64_t bytes_made(const Partition *into, const TaskSetup *setup) {
     return bytes;
 }
 
+// States of groups grow without new groups.
+static void relieve_groups(const SbTaskState *state) {
+    const SbStage *stage = state->setup->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        if (!(terminal & SB_TERMINAL_SINK) &&
+            state->setup->job->breakers[terminal].kind == SB_BREAK_GROUP)
+            sb_groups_relieve_if_short(state->terminals[t]);
+    }
+}
+
 static bool is_full(const SbTaskState *state, int64_t bytes) {
     return !state->again && bytes_made(state->into, state->setup) >= bytes;
 }
@@ -355,6 +367,7 @@ void sb_task_grew(SbTask *task) {
 }
 
 int32_t sb_task_border(SbTask *task) {
+    relieve_groups(task->state);
     if (__atomic_load_n(&task->cancel, __ATOMIC_RELAXED)) return true;
     return is_full(task->state, task->state->setup->partition_bytes);
 }

@@ -181,6 +181,10 @@ typedef union SbAnySet {
     SbDistinct values;
 } SbAnySet;
 
+// Which of them holds values of a type.
+typedef enum SbSetKind { SB_SET_WORDS, SB_SET_TEXTS, SB_SET_VALUES } SbSetKind;
+SbSetKind sb_set_kind(const SbType *type);
+
 CALLED(sb_count_distinct_u64, SbWordSet, uint64_t)
 int64_t sb_count_distinct_u64_end(SbCall *call, const SbWordSet *state);
 CALLED(sb_count_distinct_i64, SbWordSet, int64_t)

@@ -183,19 +183,16 @@ static int32_t merge_distinct(SbCall *call, SbDistinct *into, const SbType *type
     return SB_OK;
 }
 
-// Which of the three sets holds values of a type.
-typedef enum SetKind { SET_WORDS, SET_TEXTS, SET_VALUES } SetKind;
-
 #define WORD(T)                                                                                   \
     do {                                                                                          \
         T narrow;                                                                                 \
         memcpy(&narrow, x, sizeof narrow);                                                        \
         *word = (uint64_t)narrow;                                                                 \
-        return SET_WORDS;                                                                         \
+        return SB_SET_WORDS;                                                                      \
     } while (0)
 
 // Of a value that fits 64 bits `*word`, which only equal values share; x: null for the kind alone.
-static SetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
+static SbSetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
     static const uint64_t NOTHING[2];
     if (!x) x = NOTHING;
     switch ((SbKind)type->kind) {
@@ -209,22 +206,27 @@ static SetKind set_kind(const SbType *type, const void *x, uint64_t *word) {
     case SB_U64: WORD(uint64_t);
     case SB_F16: case SB_BF16: case SB_F32: case SB_F64:
         *word = sb_float_key(type, x);
-        return SET_WORDS;
+        return SB_SET_WORDS;
     case SB_DECIMAL:
         if (type->precision <= 18) WORD(int64_t);
-        return SET_VALUES;
-    case SB_STR: case SB_BYTES: case SB_JSON: return SET_TEXTS;
-    case SB_LIST: case SB_STRUCT: return SET_VALUES;
+        return SB_SET_VALUES;
+    case SB_STR: case SB_BYTES: case SB_JSON: return SB_SET_TEXTS;
+    case SB_LIST: case SB_STRUCT: return SB_SET_VALUES;
     }
     __builtin_trap();
+}
+
+SbSetKind sb_set_kind(const SbType *type) {
+    uint64_t word;
+    return set_kind(type, nullptr, &word);
 }
 
 int32_t sb_count_distinct_add(SbCall *call, SbAnySet *state, const SbType *type, const void *x) {
     uint64_t word;
     switch (set_kind(type, x, &word)) {
-    case SET_WORDS: return sb_count_distinct_u64_add(call, &state->words, word);
-    case SET_TEXTS: return sb_count_distinct_str_add(call, &state->texts, *(const SbStr *)x);
-    case SET_VALUES: break;
+    case SB_SET_WORDS: return sb_count_distinct_u64_add(call, &state->words, word);
+    case SB_SET_TEXTS: return sb_count_distinct_str_add(call, &state->texts, *(const SbStr *)x);
+    case SB_SET_VALUES: break;
     }
     return add_distinct(call, &state->values, type,
                         (SbDistinctSlot){.count = 1, .value = (void *)(uintptr_t)x});
@@ -232,21 +234,19 @@ int32_t sb_count_distinct_add(SbCall *call, SbAnySet *state, const SbType *type,
 
 int32_t sb_count_distinct_merge(SbCall *call, SbAnySet *into, const SbType *type,
                                 const SbAnySet *from) {
-    uint64_t word;
-    switch (set_kind(type, nullptr, &word)) {
-    case SET_WORDS: return sb_count_distinct_u64_merge(call, &into->words, &from->words);
-    case SET_TEXTS: return sb_count_distinct_str_merge(call, &into->texts, &from->texts);
-    case SET_VALUES: break;
+    switch (sb_set_kind(type)) {
+    case SB_SET_WORDS: return sb_count_distinct_u64_merge(call, &into->words, &from->words);
+    case SB_SET_TEXTS: return sb_count_distinct_str_merge(call, &into->texts, &from->texts);
+    case SB_SET_VALUES: break;
     }
     return merge_distinct(call, &into->values, type, &from->values);
 }
 
 int64_t sb_count_distinct_end(SbCall *, const SbAnySet *state, const SbType *type) {
-    uint64_t word;
-    switch (set_kind(type, nullptr, &word)) {
-    case SET_WORDS: return (int64_t)state->words.used;
-    case SET_TEXTS: return (int64_t)state->texts.used;
-    case SET_VALUES: break;
+    switch (sb_set_kind(type)) {
+    case SB_SET_WORDS: return (int64_t)state->words.used;
+    case SB_SET_TEXTS: return (int64_t)state->texts.used;
+    case SB_SET_VALUES: break;
     }
     return (int64_t)state->values.used;
 }

@@ -79,6 +79,13 @@ END
 compile group <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | group by a { n = count(), s = sum(x) } | write csv("out.csv")
 END
+compile groups <<'END'
+param by: i64 = 1
+read csv("in.csv") as { a: i64, b: str, x: f64? }
+| group by k = (if by == 1 then b else "name") { n = count(), s = sum(x), all = collect(f"{a} {b} and so on") }
+| derive all = len(all ?? [])
+| write csv("out.csv")
+END
 compile sort <<'END'
 param out: str = "out.csv"
 read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a desc | write csv(out)
@@ -310,7 +317,7 @@ if begin truncated; then
 fi
 if begin memory; then
     numbers 200000 >in.csv
-    for what in group join; do
+    for what in join; do
         gives 3 ../$what --memory=6MiB --threads=1 --partition=256KiB
         says "error[SB8019]: '$what "
         says "6291456 bytes that --memory gives"
@@ -336,6 +343,28 @@ if begin spill; then
     done
     gives 0 env TMPDIR="$PWD" ../sort --memory=2MiB
     only_files "./in.csv ./out.csv ./whole.csv "
+    end
+fi
+if begin spill_groups; then
+    # A group for each row, and a hundred of them.
+    numbers 200000 >in.csv
+    for what in group groups; do
+        gives 0 ../$what --threads=2
+        mv out.csv whole.csv
+        for options in "--memory=2MiB --threads=1" "--memory=8MiB --threads=4"; do
+            gives 0 ../$what $options --stats
+            [ $what = groups ] || says ", spilled "
+            cmp -s whole.csv out.csv || wrong "out.csv differs with $options"
+            rm out.csv
+        done
+    done
+    # The list of one group that holds everything.
+    gives 3 ../groups --memory=4MiB --by=0 --threads=1 --partition=64KiB
+    says "error[SB8019]: one group takes more than "
+    says ': {"k":"name"}'
+    says "fix: raise --memory"
+    only_files "./in.csv ./whole.csv "
+    gives 0 ../groups --memory=256MiB --by=0
     end
 fi
 if begin spill_folder; then

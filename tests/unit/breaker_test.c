@@ -56,7 +56,7 @@ static void add(SbGroups *groups, int64_t key, uint64_t order) {
 static void check_groups(int64_t keys, int64_t rows) {
     SbMemory memory;
     sb_memory_open(&memory, INT64_C(1) << 32);
-    SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .has_keys = true,
+    SbBreaker what = {.kind = SB_BREAK_GROUP, .entry_bytes = sizeof(Group), .key_count = 1,
                       .merge = merge_group};
     SbBreakerState *breaker = sb_breaker_open(&what, THREADS, &memory, nullptr);
     for (int64_t i = 0; i < rows; i++)

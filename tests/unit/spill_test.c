@@ -1,8 +1,11 @@
 #define _GNU_SOURCE
 #include "runtime/breaker.h"
-#include "runtime/rows.h"
+#include "runtime/groups.h"
 #include "runtime/spill_merge.h"
 #include "runtime/spill_rows.h"
+#include "stdlib/digest.h"
+#include "stdlib/held.h"
+#include "stdlib/key.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -72,9 +75,9 @@ static const SbField pair_fields[] = {{SB_LITERAL("text"), &str_type, offsetof(P
                                       {SB_LITERAL("words"), &words_type, offsetof(Pair, words)}};
 static const SbType pair_type = {.kind = SB_STRUCT, .size = sizeof(Pair), .align = 8,
                                  .fields = pair_fields, .field_count = 2};
-static const SbHeld held[] = {{offsetof(Row, name), SB_HELD_KEY, nullptr},
-                              {offsetof(Row, pair), SB_HELD_VALUE, &pair_type},
-                              {offsetof(Row, note), SB_HELD_VALUE, &note_type}};
+static const SbHeld held[] = {{offsetof(Row, name), nullptr, sb_held_key},
+                              {offsetof(Row, pair), &pair_type, sb_held_value},
+                              {offsetof(Row, note), &note_type, sb_held_value}};
 
 static uint64_t key_of(const SbEntry *entry) { return (uint64_t)((const Row *)entry)->key; }
 
@@ -206,6 +209,137 @@ static void sorts_spill_and_merge(void) {
     check_sort(2, 1 << 26, true, true);
 }
 
+// ---- groups -------------------------------------------------------------------------------------
+
+typedef struct Group {   // Of `group by name { n = count(), some = ... }`.
+    SbEntry  entry;
+    SbKeyStr name;
+    int64_t  rows;
+    SbStr    some;       // A state that lies elsewhere.
+} Group;
+
+enum { GROUP_BYTES = (sizeof(Group) + 15) / 16 * 16 };
+
+static const SbHeld group_held[] = {{offsetof(Group, name), nullptr, sb_held_key},
+                                    {offsetof(Group, some), &str_type, sb_held_value}};
+static const SbField group_fields[] = {{SB_LITERAL("name"), &str_type, offsetof(Group, name)}};
+static const SbType group_row = {.kind = SB_STRUCT, .fields = group_fields, .field_count = 1};
+
+static SbStr name_of(const Group *group) { return sb_key_text(&group->name); }
+
+static uint64_t *find(SbGroups *groups, uint64_t hash, SbStr name) {
+    uint64_t at = hash & groups->mask;
+    for (; groups->slots[at]; at = (at + 1) & groups->mask)
+        if (same_text(name_of((Group *)sb_slot_entry(groups->slots[at])), name)) break;
+    return &groups->slots[at];
+}
+
+static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
+    uint64_t *slot = find(into, entry->hash, name_of((Group *)entry));
+    Group *stays = (Group *)entry, *leaves = (Group *)sb_slot_entry(*slot);
+    if (!leaves) return *slot = sb_slot(entry), SB_OK;
+    if (leaves->entry.order < stays->entry.order) {
+        stays = leaves;
+        leaves = (Group *)entry;
+    }
+    *slot = sb_slot(&stays->entry);
+    stays->rows += leaves->rows;
+    leaves->entry.order = UINT64_MAX;
+    if (leaves->some.len <= stays->some.len) return SB_OK;
+    char *copy = sb_take(call, leaves->some.len);   // The longest stays.
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    memcpy(copy, leaves->some.ptr, (size_t)leaves->some.len);
+    stays->some = (SbStr){copy, leaves->some.len};
+    return SB_OK;
+}
+
+static SbBreaker groups_by_name = {.kind = SB_BREAK_GROUP, .entry_bytes = GROUP_BYTES,
+                                   .held = group_held, .held_count = 2, .key_count = 1,
+                                   .row = &group_row, .merge = merge_group};
+
+// A row of the group of a number, whose state grows to `bytes`. `same`: all hashes are alike.
+static bool add_row(SbGroups *groups, uint64_t number, uint64_t order, int64_t bytes, bool same) {
+    char room[TEXT_MAX];
+    int len = snprintf(room, sizeof room, "the group of the number %lu", (unsigned long)number);
+    uint64_t hash = sb_xxh64(room, same ? 5 : len, 0);
+    Group *group = (Group *)sb_slot_entry(*find(groups, hash, (SbStr){room, len}));
+    if (!group) group = (Group *)sb_groups_insert(nullptr, groups, hash, order);
+    if (!group) return false;
+    if (group->rows++ == 0 && sb_groups_key(groups, &group->name, room, len)) return false;
+    int64_t want = (int64_t)(order % (uint64_t)bytes) + 1;
+    if (group->some.len >= want) return true;
+    group->some = (SbStr){sb_take(&groups->state->call, want), want};
+    if (group->some.ptr) memset((void *)(uintptr_t)group->some.ptr, 'x', (size_t)want);
+    return group->some.ptr;
+}
+
+typedef struct GroupsCase {
+    int64_t groups, rows, bytes, limit;
+    bool    same, eager, fails;
+} GroupsCase;
+
+static void check_results(const GroupsCase *of, const SbBreakerState *breaker) {
+    int64_t count, seen = 0, rows = 0;
+    CHECK(!sb_breaker_entries(breaker, &count));
+    CHECK_SAYS(count == of->groups, "%ld", count);
+    SpillMerge *merge = sb_breaker_read(breaker);
+    for (SbRows *batch; merge && (batch = sb_breaker_next(breaker, merge, 20000, 1000));) {
+        const SbEntry *const *entries = sb_rows_entries(batch);
+        for (int64_t i = 0; i < batch->count; i++, seen++) {
+            const Group *group = (const Group *)entries[i];
+            char name[TEXT_MAX];
+            int len = snprintf(name, sizeof name, "the group of the number %ld", seen);
+            CHECK(same_text(name_of(group), (SbStr){name, len}));
+            CHECK(group->entry.order == (uint64_t)seen);
+            CHECK(group->some.ptr[group->some.len - 1] == 'x');
+            rows += group->rows;
+        }
+        sb_rows_close(batch);
+    }
+    spill_merge_close(merge);
+    CHECK_SAYS(seen == of->groups && rows == of->rows, "%ld %ld", seen, rows);
+}
+
+static void check_groups(const GroupsCase *of, const char *says) {
+    char *root = root_open();
+    SbMemory memory;
+    Spill spill;
+    sb_memory_open(&memory, of->limit);
+    memory.eager = of->eager;
+    CHECK(spill_open(&spill, root, THREADS, &memory));
+    SbBreakerState *breaker = sb_breaker_open(&groups_by_name, THREADS, &memory, &spill);
+    bool good = breaker;
+    for (int64_t i = 0; i < of->rows && good; i++) {
+        SbGroups *part = sb_breaker_part(breaker, (uint32_t)(i / 50 % THREADS));
+        good = add_row(part, (uint64_t)(i % of->groups), (uint64_t)i, of->bytes, of->same);
+        if (i % 50 == 49) good = good && sb_groups_relieve_if_short(part);
+    }
+    CHECK_SAYS(good, "%s", spill.trouble.text);
+    int32_t status = sb_breaker_finish(breaker, &in_turn);
+    CHECK_SAYS((status == SB_OK) == !of->fails, "%s", spill.trouble.text);
+    if (!of->fails) check_results(of, breaker);
+    else CHECK_SAYS(strstr(spill.trouble.text, says), "%s", spill.trouble.text);
+    CHECK_SAYS(memory.peak <= of->limit, "%ld", (long)memory.peak);
+    sb_breaker_close(breaker);
+    spill_close(&spill);
+    CHECK_SAYS(memory.used == 0, "%ld", (long)memory.used);
+    root_close(root);
+}
+
+static void groups_spill_and_merge(void) {
+    check_groups(&(GroupsCase){.groups = 100, .rows = 3000, .bytes = 50, .limit = 64 << 20,
+                               .eager = true}, nullptr);
+    check_groups(&(GroupsCase){.groups = 50000, .rows = 200000, .bytes = 10, .limit = 3 << 20},
+                 nullptr);
+    // Ranges that do not fit are shared out again.
+    check_groups(&(GroupsCase){.groups = 60000, .rows = 60000, .bytes = 2000, .limit = 1 << 20},
+                 nullptr);
+    // States that do not fit together, and one that does not alone.
+    check_groups(&(GroupsCase){.groups = 3000, .rows = 6000, .bytes = 1500, .limit = 1 << 20,
+                               .same = true, .fails = true},
+                 "one group takes more than ");
+}
+
 // ---- runs ---------------------------------------------------------------------------------------
 
 typedef struct Job {
@@ -299,7 +433,7 @@ static void damage_is_found(void) {
 
 static void a_long_row_is_a_block(void) {
     enum { BYTES = 10 << 20 };
-    static const SbHeld text = {sizeof(SbEntry), SB_HELD_VALUE, &str_type};
+    static const SbHeld text = {sizeof(SbEntry), &str_type, sb_held_value};
     static const SbBreaker what = {.entry_bytes = 32, .held = &text, .held_count = 1};
     typedef struct Long {
         SbEntry entry;
@@ -384,6 +518,7 @@ static void folders_that_cannot_be_used(void) {
 
 static const UnitTest tests[] = {
     {"sorts_spill_and_merge", sorts_spill_and_merge},
+    {"groups_spill_and_merge", groups_spill_and_merge},
     {"damage_is_found", damage_is_found},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
     {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},

@@ -1,0 +1,41 @@
+// Spill groups: groups that the memory does not hold, shared out by hash.
+//
+// When the memory grows short a thread writes its table: for each of 64 ranges of hashes a run of
+// the groups that it has there, with the states of their aggregates. At the end all threads do. A
+// range's runs are then merged in memory, as tables of threads are, and what comes out is a run in
+// the order of first rows; a range that does not fit is shared out by the next bits of the hashes.
+// The reader merges the runs by the order of first rows. So it sees what it would have seen:
+// merging does not depend on which rows of a group were added where.
+#ifndef SBC_RUNTIME_SPILL_GROUPS_H
+#define SBC_RUNTIME_SPILL_GROUPS_H
+
+#include "runtime/groups.h"
+#include "runtime/spill_merge.h"
+
+enum { SPILL_RANGES = 64 };
+
+typedef struct SpillGroupsPart {
+    GroupsRelief relief;    // First: it is found by it.
+    struct SpillGroups *groups;
+    uint32_t   thread;
+} SpillGroupsPart;
+
+typedef struct SpillGroups {
+    Spill           *spill;
+    const SbBreaker *what;
+    SpillRuns       *ranges;    // SPILL_RANGES of them.
+    SpillRuns       *results;   // Runs of whole groups, in order.
+    SpillGroupsPart *parts;     // By thread.
+    _Atomic bool     used;      // There is a run.
+    _Atomic int32_t  status;    // A fault of a merge.
+} SpillGroups;
+
+// nullptr: no memory. `results` is open.
+SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *results);
+void spill_groups_close(SpillGroups *groups);
+// Lets the table of `thread` go to disk when the memory grows short. False: no memory.
+bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table);
+// Makes the results of what was written. A status: SB_FAULT_TOO_LARGE where spilling failed.
+int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel);
+
+#endif
