@@ -19,7 +19,7 @@ typedef struct ConstantFault {
     Text   near;      // A name that is close; empty: none.
 } ConstantFault;
 
-// Judges a constant that the library will use as a pattern (DECL_REGEX) or a zone (DECL_ZONE).
+// Judges a constant text that the library will use as a pattern, a zone, a format or a unit.
 // True: it is good. The driver supplies it; the library's C is not below frontend/.
 typedef bool JudgeFn(Arena *arena, DeclParamKind kind, Text text, ConstantFault *fault);
 

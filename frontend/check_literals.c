@@ -284,18 +284,42 @@ static Span part_span(Checker *checker, Text text, size_t position, Span span) {
     return (Span){at, at + 1, span.file};
 }
 
+static void blame_pattern(Checker *checker, Span at, Text message) {
+    Diag *diag = report(checker, DIAG_BAD_PATTERN, at, "wrong pattern: %.*s", TEXT_ARG(message));
+    report_label(checker, diag, at, "%.*s", TEXT_ARG(message));
+    report_fix(checker, diag, "put a backslash before a character that stands for itself, or "
+                              "write it as [x]");
+}
+
+static void blame_form(Checker *checker, Span at, Text message) {
+    Diag *diag = report(checker, DIAG_BAD_TIME_FORM, at, "wrong format: %.*s", TEXT_ARG(message));
+    report_label(checker, diag, at, "%.*s", TEXT_ARG(message));
+    report_fix(checker, diag, "as in \"%%Y-%%m-%%d %%H:%%M:%%S\"; `sbc doc format` has the "
+                              "letters, %%%% is a percent sign");
+}
+
+static void blame_unit(Checker *checker, Span span, Text text, const ConstantFault *fault) {
+    Diag *diag = report(checker, DIAG_BAD_TIME_FORM, span, "no unit '%.*s'", TEXT_ARG(text));
+    report_label(checker, diag, span, "%.*s", TEXT_ARG(fault->message));
+    if (fault->near.len) report_fix(checker, diag, "did you mean \"%.*s\"?", TEXT_ARG(fault->near));
+    else report_fix(checker, diag, "use one of these units");
+}
+
 bool judge_constant(Checker *checker, DeclParamKind kind, Text text, Span span) {
     ConstantFault fault = {0};
     if (!checker->input->judge || checker->input->judge(checker->arena, kind, text, &fault))
         return true;
-    if (kind == DECL_REGEX) {
-        Span at = part_span(checker, text, fault.position, span);
-        Diag *diag = report(checker, DIAG_BAD_PATTERN, at, "wrong pattern: %.*s",
-                            TEXT_ARG(fault.message));
-        report_label(checker, diag, at, "%.*s", TEXT_ARG(fault.message));
-        report_fix(checker, diag, "put a backslash before a character that stands for itself, or "
-                                  "write it as [x]");
+    switch (kind) {
+    case DECL_REGEX:
+        blame_pattern(checker, part_span(checker, text, fault.position, span), fault.message);
         return false;
+    case DECL_READ_FORM: case DECL_WRITE_FORM:
+        blame_form(checker, part_span(checker, text, fault.position, span), fault.message);
+        return false;
+    case DECL_DATE_UNIT: case DECL_TIME_UNIT:
+        blame_unit(checker, span, text, &fault);
+        return false;
+    case DECL_ZONE: case DECL_VALUE: case DECL_CONST: break;
     }
     Diag *diag = report(checker, DIAG_UNKNOWN_ZONE, span, "no time zone '%.*s'", TEXT_ARG(text));
     report_label(checker, diag, span, "no name of the IANA database");

@@ -200,6 +200,8 @@ static Value constant_argument(Checker *checker, const DeclParam *param, Value v
     }
     if (param->kind == DECL_CONST) return const_value(checker, value.type, constant, span);
     if (!judge_constant(checker, param->kind, constant.text, span)) return error_value(checker);
+    if (param->kind != DECL_REGEX && param->kind != DECL_ZONE)
+        return const_value(checker, value.type, constant, span);
     Expr payload = {.op = param->kind == DECL_REGEX ? EXPR_REGEX : EXPR_ZONE, .type = value.type,
                     .span = span, .value = {.text = constant.text}};
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), value.type};

@@ -170,9 +170,15 @@ static DeclType read_type(Reader *reader) {
 static DeclType read_param_type(Reader *reader) {
     size_t start = reader->at;
     Text name = word(reader);
-    if (text_is(name, "regex") || text_is(name, "zone"))
-        return (DeclType){.type = type_of(reader->types, TYPE_STR),
-                          .kind = text_is(name, "zone") ? DECL_ZONE : DECL_REGEX};
+    static const struct { const char *name; DeclParamKind kind; } texts[] = {
+        {"regex", DECL_REGEX}, {"zone", DECL_ZONE},
+        {"read_form", DECL_READ_FORM}, {"write_form", DECL_WRITE_FORM},
+        {"date_unit", DECL_DATE_UNIT}, {"time_unit", DECL_TIME_UNIT},
+    };
+    for (size_t i = 0; i < countof(texts); i++) {
+        if (text_is(name, texts[i].name))
+            return (DeclType){.type = type_of(reader->types, TYPE_STR), .kind = texts[i].kind};
+    }
     bool constant = text_is(name, "const");
     if (!constant) reader->at = start;
     DeclType type = read_type(reader);

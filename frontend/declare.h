@@ -15,6 +15,9 @@ typedef enum DeclParamKind {
     DECL_REGEX,   // A constant pattern.
     DECL_ZONE,    // A constant time zone name.
     DECL_CONST,   // A constant expression of the type.
+    // Constant texts that are judged before the job runs:
+    DECL_READ_FORM, DECL_WRITE_FORM,  // A format that times are read by, written by.
+    DECL_DATE_UNIT, DECL_TIME_UNIT,   // What a date, a timestamp is truncated to.
 } DeclParamKind;
 
 typedef struct DeclParam {

@@ -360,3 +360,21 @@ PARSE(timestamp_s, 0)
 PARSE(timestamp_ms, 1)
 PARSE(timestamp, 2)
 PARSE(timestamp_ns, 3)
+
+// ---- judging a format --------------------------------------------------------------------------
+
+int64_t sb_time_form_fault(SbStr format, bool reads) {
+    static const char both[] = "YymdHIpMSfjbBaAuzs%FTR", written[] = "VG", years[] = "YysF";
+    const char *at = format.ptr, *end = format.ptr + format.len;
+    bool year = false;
+    for (; at < end; at++) {
+        if (*at != '%') continue;
+        const char *percent = at++;
+        Flags flags;
+        if (!take_flags(&at, end, &flags)) return percent - format.ptr;
+        bool known = *at && (strchr(both, *at) || (!reads && strchr(written, *at)));
+        if (!known) return at - format.ptr;
+        year |= strchr(years, *at) != nullptr;
+    }
+    return year || !reads ? -1 : format.len;
+}

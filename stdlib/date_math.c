@@ -138,12 +138,17 @@ bool sb_is_leap_year(int64_t year) { return sb_is_leap(year); }
 typedef enum Truncation { TO_YEAR, TO_QUARTER, TO_MONTH, TO_WEEK, TO_DAY, TO_HOUR, TO_MINUTE,
                           TO_SECOND, TO_NOTHING } Truncation;
 
-static Truncation truncation_of(SbStr unit) {
+SbStr sb_truncate_unit(uint32_t index, bool of_date) {
     static const char *const names[] = {"year", "quarter", "month", "week", "day", "hour", "minute",
                                         "second"};
-    for (int i = 0; i < TO_NOTHING; i++) {
-        if ((int64_t)strlen(names[i]) == unit.len &&
-            memcmp(names[i], unit.ptr, (size_t)unit.len) == 0)
+    if (index >= (of_date ? TO_DAY + 1 : TO_NOTHING)) return (SbStr){0};
+    return (SbStr){names[index], (int64_t)strlen(names[index])};
+}
+
+static Truncation truncation_of(SbStr unit) {
+    for (uint32_t i = 0; i < TO_NOTHING; i++) {
+        SbStr name = sb_truncate_unit(i, false);
+        if (name.len == unit.len && memcmp(name.ptr, unit.ptr, (size_t)unit.len) == 0)
             return (Truncation)i;
     }
     return TO_NOTHING;

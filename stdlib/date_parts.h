@@ -22,6 +22,8 @@ TIME_PARTS(DECLARE_TIMESTAMP)
 #undef DECLARE_DATE
 #undef DECLARE_TIMESTAMP
 
+// The units of sb_truncate_..., from the longest on; empty behind the last one.
+SbStr   sb_truncate_unit(uint32_t index, bool of_date);
 int32_t sb_truncate_date(int32_t date, SbStr unit, int32_t *out);
 int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit, int64_t *out);
 int32_t sb_truncate_zone(const SbType *type, int64_t timestamp, SbStr unit, const SbZone *zone,
@@ -65,6 +67,10 @@ int64_t sb_from_epoch_us(int64_t micros);
 int64_t sb_from_epoch_ns(int64_t nanos);  // A timestamp[ns].
 
 // ---- by format (stdlib/date_format.c) -----------------------------------------------------------
+
+// Where a format that times are read (written) by has a letter that it may not have, or a % without
+// a letter; format.len if it reads no year. -1: it is good.
+int64_t sb_time_form_fault(SbStr format, bool reads);
 
 int32_t sb_format_date(SbCall *call, int32_t date, SbStr format, SbStr *out);
 int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,

@@ -381,10 +381,29 @@ static void formats(void) {
           SB_FAULT_BAD_TIMESTAMP);
 }
 
+// What the compiler says of a format is what the functions do with it.
+static void judged_formats(void) {
+    for (char letter = '!'; letter <= '~'; letter++) {
+        char form[] = {'%', 'Y', '%', letter};
+        SbStr format = {form, sizeof form}, text;
+        int32_t date;
+        bool writes = sb_format_date(scratch(), 0, format, &text) != SB_FAULT_BAD_ARGUMENT;
+        bool reads = sb_parse_date(str("2026"), format, &date) != SB_FAULT_BAD_ARGUMENT;
+        CHECK(writes == (sb_time_form_fault(format, false) < 0));
+        CHECK(reads == (sb_time_form_fault(format, true) < 0));
+    }
+    CHECK(sb_time_form_fault(str("%d.%Q"), false) == 4);
+    CHECK(sb_time_form_fault(str("%F%-"), true) == 2);
+    CHECK(sb_time_form_fault(str("%d.%m"), true) == 5 && sb_time_form_fault(str(""), false) < 0);
+    CHECK(sb_truncate_unit(4, true).len == 3 && sb_truncate_unit(5, true).len == 0);
+    CHECK(sb_truncate_unit(7, false).len == 6 && sb_truncate_unit(8, false).len == 0);
+}
+
 static const UnitTest TESTS[] = {
     {"calendar", calendar}, {"date_texts", date_texts}, {"timestamp_texts", timestamp_texts},
     {"durations", durations}, {"parts", parts}, {"arithmetic", arithmetic}, {"zones", zones},
     {"local_times", local_times}, {"formats", formats},
+    {"judged_formats", judged_formats},
 };
 
 UNIT_MAIN("date_test", TESTS)
