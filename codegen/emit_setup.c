@@ -69,6 +69,14 @@ static void setup_limits(Emit *e, const SetupEmit *s) {
     }
 }
 
+static void setup_stages(Emit *e, const SetupEmit *s) {
+    for (uint32_t i = 0; i < e->plan->stage_count; i++) {
+        const Stage *stage = &e->plan->stages[i];
+        store_i64(e, s, offsetof(SbSetup, stage_rows), i, stage->unit_rows, INT64_MAX);
+        store_i64(e, s, offsetof(SbSetup, stage_bytes), i, stage->cut_bytes, INT64_MAX);
+    }
+}
+
 static void setup_rejects(Emit *e, const SetupEmit *s) {
     const RejectsSink *rejects = &e->graph->rejects;
     if (!rejects->present) return;
@@ -131,6 +139,7 @@ Val emit_setup(Emit *e) {
     setup_sources(e, &s);
     setup_sinks(e, &s);
     setup_limits(e, &s);
+    setup_stages(e, &s);
     setup_rejects(e, &s);
     close_setup(e, &target, setup, e->task);
     emit_region_end(e, 0);

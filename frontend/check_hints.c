@@ -114,6 +114,7 @@ static Op *hint_op(Checker *checker, Flow *flow, const AstStep *step, Span span)
     Op *op = add_op(checker, OP_HINT, flow, id, step->span);
     copy_columns(checker, op, columns, count);
     op->hint.text = checker->graph->steps[id.i].label;
+    op->hint.rows = op->hint.bytes = EXPR_NONE;
     return op;
 }
 
@@ -156,14 +157,15 @@ Flow step_with(Checker *checker, Flow flow, const AstStep *step) {
     return flow;
 }
 
-static void repartition_size(Checker *checker, const AstStep *step) {
+static ExprId repartition_size(Checker *checker, const AstStep *step) {
     Scope scope = {.kind = SCOPE_JOB, .no_row = true};
     Value size = check_as(checker, &scope, step->items[0].value, kind_type(checker, TYPE_I64));
     Const constant;
-    if (!const_of(checker, size.id, &constant) || constant.i > 0) return;
+    if (!const_of(checker, size.id, &constant) || constant.i > 0) return size.id;
     Diag *diag = report(checker, DIAG_HINT_VALUE, step->items[0].span, "a partition of nothing");
     report_label(checker, diag, step->items[0].span, "not above zero");
     report_fix(checker, diag, "repartition rows 10000");
+    return EXPR_NONE;
 }
 
 Flow step_repartition(Checker *checker, Flow flow, const AstStep *step) {
@@ -181,10 +183,13 @@ Flow step_repartition(Checker *checker, Flow flow, const AstStep *step) {
         report_label(checker, diag, step->items[i].span, "%s", type_say(checker, value.type));
         report_fix(checker, diag, "use a part of it, or its text: str(...)");
     }
-    if (good && step->repartition != AST_BY) repartition_size(checker, step);
+    ExprId size = EXPR_NONE;
+    if (good && step->repartition != AST_BY) size = repartition_size(checker, step);
     if (flow.broken || !good) return flow;
     Op *op = hint_op(checker, &flow, step, step->span);
     for (uint32_t i = 0; i < count; i++) op->hint.partition_key[i] = keys[i];
     op->hint.partition_key_count = count;
+    if (step->repartition == AST_ROWS) op->hint.rows = size;
+    if (step->repartition == AST_BYTES) op->hint.bytes = size;
     return flow;
 }

@@ -177,6 +177,7 @@ typedef struct SinkOp {
 typedef struct HintOp {
     ExprId   partition_key[8];  // repartition by
     uint32_t partition_key_count;
+    ExprId   rows, bytes;       // repartition rows, bytes: i64 over parameters; EXPR_NONE: neither.
     Text     text;              // The hint as written; --explain shows it.
 } HintOp;
 

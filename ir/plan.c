@@ -15,6 +15,7 @@ static const char because_limit[] = "rows are counted in order";
 static const char because_union[] = "the rows of one flow come before those of the other";
 static const char because_zip[] = "rows are paired by position";
 static const char because_resources[] = "its steps ask for other resources";
+static const char because_partition[] = "its partitions have another size";
 static const char because_off[] = "fusion is off";
 static const char because_wait[] =
     "the join waits for a table that the same rows fill, so they are kept in memory";
@@ -59,6 +60,33 @@ static void border(Planner *planner, const Op *op) {
     if (!other) return;
     cut(planner, op->inputs[0], op->id, because_resources);
     plan->stages[maker->stages[0]].resources = op->resources;
+}
+
+// Does the stage take rows one by one that are there, so that its units can have any number?
+static bool takes_rows(const Plan *plan, const Stage *stage) {
+    Format format = graph_op_at(plan->graph, stage->root)->source.format;
+    bool listed = stage->kind != STAGE_SCAN || format == FORMAT_RANGE || format == FORMAT_INLINE;
+    return listed && stage->op_count == 1 && stage->terminal_count == 0;
+}
+
+// `repartition`: the stages behind take so many rows at a time, or those before cut their output
+// at so many bytes.
+static void partition(Planner *planner, const Op *op) {
+    Plan *plan = planner->plan;
+    const Maker *maker = &planner->makers[op->inputs[0].i];
+    bool rows = !expr_is_none(op->hint.rows), bytes = !expr_is_none(op->hint.bytes), begins = rows;
+    if (!rows && !bytes) return;
+    for (uint32_t i = 0; i < maker->count; i++) {
+        Stage *stage = &plan->stages[maker->stages[i]];
+        begins &= takes_rows(plan, stage);
+        if (bytes) stage->cut_bytes = op->hint.bytes;
+    }
+    if (!begins) {
+        cut(planner, op->inputs[0], op->id, because_partition);
+        plan->stages[maker->stages[0]].resources = op->resources;
+    }
+    for (uint32_t i = 0; rows && i < maker->count; i++)
+        plan->stages[maker->stages[i]].unit_rows = op->hint.rows;
 }
 
 static void make_reader(Planner *planner, const Op *op, StageInputKind kind, uint32_t breaker) {
@@ -140,7 +168,8 @@ static void plan_work(Planner *planner, const Op *op) {
     Maker *maker = &planner->makers[op->inputs[0].i], shared = *maker;
     border(planner, op);
     switch (op->kind) {
-    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE: case OP_HINT:
+    case OP_HINT: partition(planner, op); stages_extend(planner, op->inputs[0], op->id); break;
+    case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE:
         stages_extend(planner, op->inputs[0], op->id);
         break;
     case OP_GROUP: break_at(planner, op, BREAK_GROUP, because_group); break;

@@ -104,6 +104,8 @@ typedef struct Stage {
     uint32_t  rank;        // Rows of lower ranks come first in what several stages feed.
     size_t    row_bytes;   // Estimated width of a row; --explain and the memory estimate.
     ResourcesId resources; // That a task holds.
+    ExprId    unit_rows;   // Rows that a task takes at most, and bytes at which it hands its output
+    ExprId    cut_bytes;   // over: i64 over parameters; EXPR_NONE: as --partition says.
     int64_t   memory;      // Bytes that a task needs beside its rows: the most that a member says.
     ColumnPart columns;
     Text      label;

@@ -31,6 +31,7 @@ uint32_t stages_make(Planner *planner, OpId root, Stage stage) {
     uint32_t index = (uint32_t)plan->stage_count;
     stage.root = root;
     stage.resources = graph_op_at(plan->graph, root)->resources;
+    stage.unit_rows = stage.cut_bytes = EXPR_NONE;
     if (stage.kind == STAGE_SCAN) stage.breaker = BREAKER_NONE;
     stage.label = op_label(plan->graph, root);
     arena_push(planner->arena, plan->stages, plan->stage_count, plan->stage_cap, stage);

@@ -430,6 +430,8 @@ static void print_body(Printer *to, const Op *op) {
     case OP_HINT:
         for (uint32_t i = 0; i < op->hint.partition_key_count; i++)
             print_use_line(to, "partition_key", op->hint.partition_key[i]);
+        print_use_line(to, "rows", op->hint.rows);
+        print_use_line(to, "bytes", op->hint.bytes);
         if (op->hint.text.len) print_text_line(to, "text", op->hint.text);
         break;
     case OP_SINK: print_sink(to, &op->sink); break;

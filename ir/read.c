@@ -310,6 +310,13 @@ static bool sink_line(Block *block) {
     return true;
 }
 
+// A line that is one word and one expression.
+static bool use_line(Block *block, const char *word, ExprId *slot) {
+    if (!reader_accept(block->reader, word)) return false;
+    *slot = read_use(block);
+    return true;
+}
+
 static bool hint_line(Block *block) {
     Reader *reader = block->reader;
     HintOp *hint = &block->op->hint;
@@ -319,14 +326,7 @@ static bool hint_line(Block *block) {
         if (hint->partition_key_count == countof(hint->partition_key))
             reader_fail(reader, "fewer keys");
         else hint->partition_key[hint->partition_key_count++] = read_use(block);
-    } else return false;
-    return true;
-}
-
-// A line that is one word and one expression.
-static bool use_line(Block *block, const char *word, ExprId *slot) {
-    if (!reader_accept(block->reader, word)) return false;
-    *slot = read_use(block);
+    } else return use_line(block, "rows", &hint->rows) || use_line(block, "bytes", &hint->bytes);
     return true;
 }
 
@@ -385,8 +385,9 @@ static void clear_uses(Op *op) {
     case OP_SINK:
         op->sink.path = op->sink.options.row_max = op->sink.options.bytes = EXPR_NONE;
         break;
+    case OP_HINT: op->hint.rows = op->hint.bytes = EXPR_NONE; break;
     case OP_PROJECT: case OP_EXPLODE: case OP_GROUP: case OP_SORT: case OP_DISTINCT: case OP_JOIN:
-    case OP_UNION: case OP_ZIP: case OP_HINT:
+    case OP_UNION: case OP_ZIP:
         break;
     }
 }

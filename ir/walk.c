@@ -83,6 +83,8 @@ void op_each_expr(Op *op, void *self, ExprSee *see) {
     case OP_HINT:
         for (uint32_t i = 0; i < op->hint.partition_key_count; i++)
             visit(&to, &op->hint.partition_key[i], SCOPE_INPUT, TYPE_ERROR);
+        visit(&to, &op->hint.rows, SCOPE_PARAMS, TYPE_I64);
+        visit(&to, &op->hint.bytes, SCOPE_PARAMS, TYPE_I64);
         break;
     case OP_SINK: visit_sink(&to, &op->sink); break;
     }

@@ -443,6 +443,8 @@ typedef struct SbSetup {
     int64_t *sink_bytes;       // By sink: bytes a part.
     int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all.
     int64_t *skip_rows;        // By breaker: rows skipped first; 0.
+    int64_t *stage_rows;       // By stage: rows that a task takes at most; INT64_MAX.
+    int64_t *stage_bytes;      // By stage: bytes at which it hands its output over; INT64_MAX.
     SbStr    rejects_path;     // Empty: none.
     int64_t  reject_rows;      // -1: no such limit.
     double   reject_share;     // -1: no such limit.

@@ -347,7 +347,7 @@ static void fail_zip(StageRun *run, Flight *flight) {
 // Takes rows of edges for the next unit. False: there are none.
 static bool take_slices(StageRun *run, Flight *flight) {
     Job *job = run->job;
-    int64_t rows = INT64_MAX;
+    int64_t rows = job->setup.stage_rows[run->index];
     bool over = true;
     for (int side = 0; side < 2; side++) {
         const EdgeEnd *input = &run->inputs[side];

@@ -42,10 +42,13 @@ static bool allocate(Job *job) {
     setup->sink_bytes = calloc(what->sink_count + 1, sizeof *setup->sink_bytes);
     setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
     setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
-    bool good = job->counts && job->sources && job->sinks && job->breakers && job->producers &&
-                job->edges && job->finished && job->tables && job->kept && job->unmatched_rows &&
-                setup->source_paths && setup->source_counts && setup->source_row_max &&
-                setup->sink_paths && setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+    setup->stage_rows = calloc(what->stage_count + 1, sizeof *setup->stage_rows);
+    setup->stage_bytes = calloc(what->stage_count + 1, sizeof *setup->stage_bytes);
+    bool good = setup->stage_rows && setup->stage_bytes && job->counts && job->sources &&
+                job->sinks && job->breakers && job->producers && job->edges && job->finished &&
+                job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
+                setup->source_counts && setup->source_row_max && setup->sink_paths &&
+                setup->sink_bytes && setup->limit_rows && setup->skip_rows;
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
     return good || no_memory(job);
 }
@@ -74,6 +77,12 @@ static bool set_limits(Job *job) {
         edge->skip = skip;
         if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
     }
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        int64_t rows = setup->stage_rows[s], bytes = setup->stage_bytes[s];
+        if (rows > 0 && bytes > 0) continue;
+        return trouble_set(&job->trouble, TROUBLE_SETUP, "repartition: a partition of %lld %s",
+                           (long long)(rows > 0 ? bytes : rows), rows > 0 ? "bytes" : "rows");
+    }
     job->limits = (RejectLimits){setup->reject_rows, setup->reject_share};
     if (job->options.has_reject_limit) {
         job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};
@@ -92,6 +101,8 @@ static bool run_setup(Job *job) {
     setup->reject_rows = -1;
     setup->reject_share = -1;
     for (uint32_t b = 0; b < job->what->breaker_count; b++) setup->limit_rows[b] = INT64_MIN;
+    for (uint32_t s = 0; s < job->what->stage_count; s++)
+        setup->stage_rows[s] = setup->stage_bytes[s] = INT64_MAX;
     int32_t status = job->what->setup ? job->what->setup(setup) : SB_OK;
     if (status != SB_OK) {
         return trouble_set(&job->trouble, TROUBLE_SETUP, "%s: %.*s", rejects_fault_text(status),
@@ -262,7 +273,8 @@ static void close_job(Job *job) {
         job->producers,      job->edges,          job->tables,          job->kept,
         job->finished,
         job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
-        setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows};
+        setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows,
+        setup->stage_rows,   setup->stage_bytes};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     if (job->cancel_fd >= 0) close(job->cancel_fd);
 }

@@ -120,8 +120,11 @@ bool stage_open(StageRun *run, Trouble *trouble) {
         .memory = &job->memory, .partition_bytes = job->options.partition,
         .wants_rows = job->limits.share >= 0, .units = &run->units,
     };
+    int64_t cut = job->setup.stage_bytes[run->index];
+    if (cut != INT64_MAX) run->setup.partition_bytes = cut;
     UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
                         .cancel = &job->cancel, .spill = &job->spill,
+                        .rows_max = job->setup.stage_rows[run->index],
                         .batch_bytes = batch_bytes(job)};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.

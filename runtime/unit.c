@@ -272,6 +272,7 @@ static UnitTake take_text(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
 
 static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows) {
     if (units->next >= count) return UNIT_NONE;
+    if (rows > units->what.rows_max) rows = units->what.rows_max;
     unit->range_begin = unit->begin = units->next;
     units->next = count - units->next < rows ? count : units->next + rows;
     unit->range_end = unit->end = units->next;
@@ -285,7 +286,9 @@ static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
     if (!units->spilled) units->spilled = sb_breaker_read(breaker);
     SbRows *rows = nullptr;
     if (units->spilled)
-        rows = sb_breaker_next(breaker, units->spilled, units->what.batch_bytes, ROWS_A_UNIT);
+        rows = sb_breaker_next(breaker, units->spilled, units->what.batch_bytes,
+                               units->what.rows_max < ROWS_A_UNIT ? units->what.rows_max
+                                                                  : ROWS_A_UNIT);
     if (spill_trouble(units->what.spill, trouble)) return UNIT_TROUBLE;
     if (!rows) return UNIT_NONE;
     Batch *batch = batch_open(rows);

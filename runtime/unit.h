@@ -63,6 +63,7 @@ typedef struct UnitsSetup {
     int64_t  entry_count;
     const SbBreakerState *breaker;  // Whose rows are on disk; else nullptr.
     Spill   *spill;
+    int64_t  rows_max;      // Of a unit, where rows are counted.
     int64_t  batch_bytes;   // Of rows that are read back for a unit, about.
     SbMemory *memory;
     _Atomic int *cancel;    // The job's.

@@ -855,6 +855,16 @@ if begin alone; then
         end
     fi
 fi
+compile sized <<'END'
+param n: i64
+range(10) | repartition rows n | write csv("-")
+END
+if begin partition_of_nothing; then
+    gives 0 ../sized --n=3
+    gives 2 ../sized --n=0
+    says "error[SB8009]: repartition: a partition of 0 rows"
+    end
+fi
 compile slots <<'END'
 range(1000) | with (accel = 0.5) { derive a = i * 2 } | with (accel = 2, disk = 1) { derive b = a + 1 } | write csv("-")
 END

@@ -444,6 +444,30 @@ static void behind_a_breaker_resources_need_no_border(void) {
     arena_free(graph->arena);
 }
 
+static OpId repartition(Graph *graph, OpId input, int64_t rows, int64_t bytes) {
+    ExprId r = rows ? graph_const_i64(graph, rows) : EXPR_NONE;
+    ExprId b = bytes ? graph_const_i64(graph, bytes) : EXPR_NONE;
+    Op *op = over(graph, OP_HINT, input);
+    op->hint.rows = r;
+    op->hint.bytes = b;
+    return op->id;
+}
+
+static void other_partitions_are_another_stage(void) {
+    Graph *graph = graph_empty();
+    OpId rows = repartition(graph, filter(graph, source(graph)), 500, 0);
+    OpId bytes = repartition(graph, filter(graph, rows), 0, 100);
+    sink(graph, repartition(graph, limit(graph, bytes), 2, 0), ALL);
+    Plan *plan = planned(graph, false);
+    CHECK(plan->stage_count == 4);
+    CHECK(expr_is_none(plan->stages[0].unit_rows) && expr_is_none(plan->stages[0].cut_bytes));
+    CHECK(graph_at(graph, plan->stages[1].unit_rows)->value.i == 500);
+    CHECK(graph_at(graph, plan->stages[1].cut_bytes)->value.i == 100);
+    CHECK(expr_is_none(plan->stages[2].unit_rows));
+    CHECK(graph_at(graph, plan->stages[3].unit_rows)->value.i == 2);
+    arena_free(graph->arena);
+}
+
 static void what_no_sink_needs_is_left_out(void) {
     Graph *graph = graph_empty();
     OpId dead = filter(graph, source(graph));
@@ -558,6 +582,7 @@ static const UnitTest tests[] = {
     {"behind_a_meeting_no_place_is_wanted", behind_a_meeting_no_place_is_wanted},
     {"other_resources_are_another_stage", other_resources_are_another_stage},
     {"behind_a_breaker_resources_need_no_border", behind_a_breaker_resources_need_no_border},
+    {"other_partitions_are_another_stage", other_partitions_are_another_stage},
     {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
     {"every_rule_of_plans_can_be_broken", every_rule_of_plans_can_be_broken},
     {"a_plan_stops_behind_any_pass", a_plan_stops_behind_any_pass},
