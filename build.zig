@@ -131,6 +131,7 @@ const driver: []const []const u8 = &.{
     "check.c",
     "command_line.c",
     "compile.c",
+    "crash.c",
     "doc.c",
     "explain.c",
     "format.c",

@@ -1,5 +1,6 @@
 // sbc: the table of its commands, and which of them runs.
 #include "driver/commands.h"
+#include "driver/crash.h"
 #include "driver/header.h"
 
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static int run(Options *options, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    crash_report();
     Arena *arena = arena_new();
     Options options = {.arena = arena, .colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR")};
     int status = run(&options, argc, argv);

@@ -13,15 +13,19 @@ SourceSet *source_set_new(Arena *arena) {
     return set;
 }
 
+static void add_line(Arena *arena, SourceFile *file, size_t *cap, size_t begin) {
+    file->lines = arena_grow(arena, file->lines, sizeof *file->lines, alignof(uint32_t), cap,
+                             file->line_count + 1);
+    file->lines[file->line_count++] = (uint32_t)begin;
+}
+
 // Lines end at "\n"; a "\r" before it belongs to the line end and is cut off by source_line.
 static void index_lines(Arena *arena, SourceFile *file) {
-    uint32_t count = 1;
-    for (size_t i = 0; i < file->text.len; i++) count += file->text.at[i] == '\n';
-    file->lines = arena_new_array(arena, uint32_t, count);
-    file->line_count = 1;
-    for (size_t i = 0; i < file->text.len; i++) {
-        if (file->text.at[i] == '\n') file->lines[file->line_count++] = (uint32_t)i + 1;
-    }
+    const char *at = file->text.at, *end = at + file->text.len;
+    size_t cap = 0;
+    add_line(arena, file, &cap, 0);
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))))
+        add_line(arena, file, &cap, (size_t)(++at - file->text.at));
 }
 
 uint32_t source_add(SourceSet *set, Text path, Text text) {

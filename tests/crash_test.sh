@@ -86,6 +86,18 @@ range(100)
 | write csv("out.csv")
 SBD
 
+# The interpreter runs the function inside sbc.
+if [ -z "$only" ] || [ "$only" = interpreted ]; then
+    sh -c 'ulimit -c 0; "$0" run --engine=reference null.sbd 2>said; exit $?' "$sbc" 2>/dev/null
+    if [ $? = 139 ] && grep -q '^error\[SB0011\]: sbc was ended by SIGSEGV$' said && [ ! -e out.csv ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "interpreted: failed; alone: tests/crash_test.sh"
+        sed 's/^/    /' said
+    fi
+fi
+
 crashes aborts 134 'SB8026.*SIGABRT, abort$' '--> aborts\.sbd:3:9$' 'step: where aborts\(i\) > 3' \
     '\(libc\.so\.6\)$' 'aborts \(.*crash\.c:11\)$' <<'SBD'
 extern fn aborts(x: i64) -> i64 from "crash.c" pure
