@@ -483,8 +483,10 @@ static bool at_sql_list(const Parser *p) {
     for (size_t i = 0; parser_token(p, i).kind != TOKEN_END; i++) {
         TokenKind kind = parser_token(p, i).kind;
         if (kind == TOKEN_COMMA && depth == 1) return true;
-        if (kind >= TOKEN_OPEN_PAREN && kind <= TOKEN_OPEN_BRACE) depth++;
-        if (kind >= TOKEN_CLOSE_PAREN && kind <= TOKEN_CLOSE_BRACE && --depth == 0) return false;
+        depth += kind == TOKEN_OPEN_PAREN || kind == TOKEN_OPEN_SQUARE || kind == TOKEN_OPEN_BRACE;
+        bool closes = kind == TOKEN_CLOSE_PAREN || kind == TOKEN_CLOSE_SQUARE ||
+                      kind == TOKEN_CLOSE_BRACE;
+        if (closes && --depth == 0) return false;
     }
     return false;
 }

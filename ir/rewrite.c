@@ -55,9 +55,22 @@ ExprId rewrite_expr(Rewrite *rewrite, ExprId root) {
     return rewrite->memo[root.i];
 }
 
+static size_t columns_named(Rewrite *rewrite, ExprId root) {
+    size_t count = 0;
+    walk_start(&rewrite->walk);
+    walk_add(&rewrite->walk, root);
+    for (ExprId id; walk_next(&rewrite->walk, &id);)
+        count += graph_at(rewrite->graph, id)->op == EXPR_COLUMN;
+    return count;
+}
+
+// A filter of the reader parses the columns that it asks for, and what it finds there rejects the
+// row: it goes on asking for all of them.
 static void rewrite_slot(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
-    (void)scope, (void)wanted;
-    *slot = rewrite_expr(self, *slot);
+    (void)wanted;
+    ExprId made = rewrite_expr(self, *slot);
+    bool keeps = scope != SCOPE_OWN || columns_named(self, made) == columns_named(self, *slot);
+    if (keeps) *slot = made;
 }
 
 void rewrite_graph(Graph *graph, RewriteNode *node, void *self) {

@@ -398,21 +398,34 @@ Action policy_next(Engine *e, uint32_t thread) {
     return (Action){ACTION_END, nullptr, 0};
 }
 
-// Does a stage with a turn before `turn` wait for rows behind the stage's fault?
+// Does the stage ask for rows before the turn `turn`: for itself, or for one that does? Who found a
+// fault asks no more.
+static bool asks_before(const Engine *e, const StageRun *run, uint32_t turn);
+
+// Does such a stage wait for rows behind the fault of `run`?
 static bool asked_before(const Engine *e, const StageRun *run, uint32_t turn) {
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         if (run->outputs[t].edge == SIDE_NONE) continue;
         const Edge *edge = &e->job->edges[run->outputs[t].edge];
         for (uint32_t r = 0; r < edge->reader_count; r++) {
             const EdgeReader *reader = &edge->readers[r];
-            if (!reader->stopped && e->runs[reader->stage].turn < turn) return true;
+            if (!reader->stopped && asks_before(e, &e->runs[reader->stage], turn)) return true;
         }
     }
     return false;
 }
 
+static bool asks_before(const Engine *e, const StageRun *run, uint32_t turn) {
+    if (run->turn >= turn || run->broke) return false;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (run->outputs[t].edge == SIDE_NONE) return true;  // A sink, or a table.
+    }
+    return asked_before(e, run, turn);
+}
+
 // A fault among rows that nobody can judge any more, because what they wait for needs the stage
-// itself, or waits for what failed later: it counts as it is.
+// itself, has not been asked for, or failed later: it counts as it is. Of several that is the one
+// that stages which go on wait for.
 static bool settle_fault(Engine *e) {
     const StageRun *faulted = first_faulted(e);
     uint32_t turn = faulted ? faulted->turn : UINT32_MAX;
