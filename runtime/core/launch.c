@@ -128,22 +128,28 @@ static bool zip_may_begin(Schedule *s, StageId zip) {
     return zip_side(s, stage->inputs[0]).i && zip_side(s, stage->inputs[1]).i;
 }
 
-static bool has_work(Schedule *s, StageId stage) {
+// Could the stage begin with a unit or a partition?
+static bool may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
-    if (state->blocked || state->stopped) return false;
-    if (state->paused.root.i) return true;
+    ItemId ready = state->ready.root;
+    bool rerun = ready.i && item_of(s, ready)->rerun;
+    if (state->stopped && !rerun) return false;
     if (!tables_complete(s, described)) return false;
     bool waits = s->policy->staged && described->kind != STAGE_SINK;
     if (waits && !inputs_over(s, described)) return false;
-    ItemId ready = state->ready.root;
     if (!ready.i && described->kind == STAGE_ZIP) return zip_may_begin(s, stage);
     if (!ready.i) return stage_is_root(described) && unit_may_begin(s, stage);
-    if (stage_is_root(described)) return true;
+    if (stage_is_root(described) || rerun) return true;
     const Item *item = item_of(s, ready);
     if (described->kind == STAGE_SINK) return is_next(s, item);
     if (described->limit && !is_first(s, item)) return false;
-    return is_open(s, item) || item->rerun;
+    return is_open(s, item);
+}
+
+static bool has_work(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    return !state->blocked && (state->paused.root.i || may_begin(s, stage));
 }
 
 // Sinks first, then what has the fewest bytes waiting behind it, of equals the one further down.
@@ -238,8 +244,15 @@ static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
         return true;
     if (node_set_first(&s->roomy[task->stage.i], &task->node) && take_all(s, task, item, false))
         return true;
-    return first && node_set_first(&s->spare[task->stage.i], &task->node) &&
-           take_all(s, task, item, true);
+    if (!first) return false;
+    if (!task->rerun)
+        return node_set_first(&s->spare[task->stage.i], &task->node) &&
+               take_all(s, task, item, true);
+    for (uint32_t n = 0; n < s->node_count; n++) {
+        task->node.i = (uint16_t)n;
+        if (node_set_has(slots, task->node) && take_all(s, task, item, true)) return true;
+    }
+    return false;
 }
 
 // ---- launches -----------------------------------------------------------------------------------
@@ -418,6 +431,14 @@ static void coalesce(Schedule *s, StageId stage, ItemId id) {
 static bool launch_ready(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId id = state->ready.root;
+    const Item *ready = item_of(s, id);
+    if (ready->rerun && ready->again && !ready->children.i) {
+        // What it was to make again is not wanted any more.
+        heap_pop(s->items, &state->ready);
+        state->ready_count--;
+        item_end(s, id);
+        return true;
+    }
     if (item_of(s, id)->part.i) {
         State part = part_of(s, item_of(s, id)->part)->state;
         if (part != PART_RESIDENT && part != PART_SPILLED) {
@@ -442,11 +463,9 @@ static bool start(Schedule *s, StageId stage) {
         const Task *task = task_of(s, item_of(s, paused)->task);
         if (node_set_has(&s->slots[stage.i], task->node)) return false;  // Memory is missing.
     }
+    if (!may_begin(s, stage)) return false;
     if (ready.i) return launch_ready(s, stage);
-    if (stage_of(s, stage)->kind == STAGE_ZIP)
-        return zip_may_begin(s, stage) && launch_piece(s, stage);
-    return stage_is_root(stage_of(s, stage)) && tables_complete(s, stage_of(s, stage)) &&
-           unit_may_begin(s, stage) && launch_unit(s, stage);
+    return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
 }
 
 void fill_slots(Schedule *s) {

@@ -8,7 +8,8 @@ bool item_before(const Item *a, const Item *b) {
     uint8_t depth = x->depth < y->depth ? x->depth : y->depth;
     for (uint8_t i = 0; i < depth; i++)
         if (x->path[i] != y->path[i]) return x->path[i] < y->path[i];
-    return x->depth < y->depth;
+    // Of the same work, what makes lost partitions again stands first.
+    return x->depth != y->depth ? x->depth < y->depth : a->rerun && !b->rerun;
 }
 
 static ItemId meld(Item *items, ItemId a, ItemId b) {

@@ -12,6 +12,7 @@
 // made of are kept (ITEM_COVERED), and run again if the node is lost.
 
 static void want(Schedule *s, PartId id);
+static void lose_task(Schedule *s, TaskId id);
 
 // ---- waiting ------------------------------------------------------------------------------------
 
@@ -22,6 +23,12 @@ void item_wait(Schedule *s, ItemId id) {
     item->sibling = part->waiting;
     part->waiting = id;
     if (part->state == PART_LOST) want(s, item->part);
+}
+
+void stop_waiting(Schedule *s, ItemId id) {
+    ItemId *link = &part_of(s, item_of(s, id)->part)->waiting;
+    while (link->i != id.i) link = &item_of(s, *link)->sibling;
+    *link = item_of(s, id)->sibling;
 }
 
 void wake_waiting(Schedule *s, Part *part) {
@@ -36,15 +43,10 @@ void wake_waiting(Schedule *s, Part *part) {
 
 // ---- reruns -------------------------------------------------------------------------------------
 
-static bool before(const Schedule *s, const Item *a, const Item *b) {
-    uint8_t x = s->shape.turns[a->name.root.i], y = s->shape.turns[b->name.root.i];
-    return x != y ? x < y : item_before(a, b);
-}
-
 bool rerun_is_first(Schedule *s, const Item *item) {
     for (ItemId id = s->reruns; id.i; id = item_of(s, id)->newer) {
         const Item *other = item_of(s, id);
-        if (other != item && other->stage.i == item->stage.i && before(s, other, item))
+        if (other != item && other->stage.i == item->stage.i && item_before(other, item))
             return false;
     }
     return true;
@@ -72,6 +74,25 @@ void rerun_remove(Schedule *s, ItemId id) {
 // The stage that made what came into `stage` by its input.
 static StageId maker_of(const Schedule *s, StageId stage, uint8_t input) {
     return s->plan.edges[stage_of(s, stage)->inputs[input].i].from;
+}
+
+// The region of the item on the edge by which it came: the way from its root says.
+static uint8_t region_of(const Schedule *s, StageId stage, uint8_t input, const Name *name) {
+    EdgeId edges[DEPTH_MAX];
+    uint8_t depth = name->depth;
+    for (uint8_t d = depth; d-- > 0;) {
+        edges[d] = stage_of(s, stage)->inputs[input];
+        stage = s->plan.edges[edges[d].i].from;
+        input = name->via[d];
+    }
+    const Tree *tree = &s->shape.reach[name->root.i];
+    uint8_t at = TREE_MAX;
+    for (uint8_t i = 0, d = 0; i < tree->count && d < depth; i++) {
+        if (tree->parents[i] != at || tree->edges[i].i != edges[d].i) continue;
+        at = i;
+        d++;
+    }
+    return at == TREE_MAX ? 0 : s->order.ends[name->root.i].regions[at];
 }
 
 // What the output was made of: one step up.
@@ -130,6 +151,33 @@ static ItemId find_rerun(Schedule *s, StageId stage, uint8_t input, const Name *
     return (ItemId){0};
 }
 
+static bool holds_reserve(Schedule *s, const Task *task) {
+    bool holds = task->scratch == PURSE_RESERVE || task->output == PURSE_RESERVE ||
+                 task->input == PURSE_RESERVE;
+    return holds || (task->parts[0].i && part_of(s, task->parts[0])->purse == PURSE_RESERVE);
+}
+
+// Another loss can put work in front of what has the reserves already.
+bool release_reserves(Schedule *s) {
+    bool any = false;
+    for (uint32_t n = 0; s->node_count > 1 && n < s->node_count; n++) {
+        for (TaskId id = s->nodes[n].tasks; id.i;) {
+            Task *task = task_of(s, id);
+            TaskId next = task->node_next;
+            bool idle = task->state == TASK_PAUSED && holds_reserve(s, task);
+            if (idle && !is_first(s, item_of(s, task->item))) {
+                act(s,
+                    (Action){
+                        .kind = ACTION_DROP, .stage = task->stage, .node = task->node, .task = id});
+                lose_task(s, id);
+                any = true;
+            }
+            id = next;
+        }
+    }
+    return any;
+}
+
 static void add_child(Schedule *s, ItemId rerun, PartId id) {
     part_of(s, id)->child = true;
     part_of(s, id)->next = item_of(s, rerun)->children;
@@ -150,6 +198,7 @@ static void want(Schedule *s, PartId id) {
         rerun = item_new(s, (Item){.stage = stage,
                                    .input = input,
                                    .again = true,
+                                   .region = region_of(s, stage, input, &name),
                                    .name = name,
                                    .bytes = part->bytes,
                                    .outputs = UINT32_MAX,
@@ -174,13 +223,19 @@ static PartId *child_link(Schedule *s, Item *item, PartId id) {
 
 void lost_drop(Schedule *s, PartId id) {
     Part *part = part_of(s, id);
+    ItemId useless = {0};
     for (ItemId r = s->reruns; part->child && r.i; r = item_of(s, r)->newer) {
-        PartId *link = child_link(s, item_of(s, r), id);
+        Item *item = item_of(s, r);
+        PartId *link = child_link(s, item, id);
         if (!link->i) continue;
         *link = part->next;
         part->child = false;
+        if (item->again && !item->children.i && item->state == ITEM_WAITING) useless = r;
     }
     part_free(s, id);
+    if (!useless.i) return;
+    stop_waiting(s, useless);
+    item_end(s, useless);
 }
 
 bool rerun_output(Schedule *s, Task *task, const Event *event) {

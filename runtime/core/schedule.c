@@ -247,7 +247,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
     spill_some(s, false);
     while (is_stuck(s)) {
         spill_some(s, true);
-        if (s->answers_due || !deny_one(s)) break;
+        if (s->answers_due || (!release_reserves(s) && !deny_one(s))) break;
         fill_slots(s);
     }
     if (s->timer != timer && s->timer > s->now)

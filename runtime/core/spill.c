@@ -209,12 +209,17 @@ static void spill_node(Schedule *s, NodeId id, bool stuck) {
     int64_t held = s->plan.breaker_count ? largest(s, node, &breaker) : 0;
     if (held > (stuck ? 0 : node->ledger.common / 2)) shrink(s, id, breaker);
     if (!stuck) return;
+    for (PartId p = node->parts; p.i; p = part_of(s, p)->node_next) {
+        const Part *part = part_of(s, p);
+        bool idle = part->state == PART_RESIDENT && part->idle == part->readers;
+        if (idle && part->purse == PURSE_RESERVE) spill_part(s, node, p);
+    }
     // A breaker that asks for its floor again must give up what it holds.
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) shrink(s, id, (BreakerId){b});
 }
 
 void spill_some(Schedule *s, bool stuck) {
-    if (!s->shape.spool_count && !s->plan.breaker_count) return;
+    if (!s->shape.spool_count && !s->plan.breaker_count && s->node_count == 1) return;
     bool blocked = stuck;
     for (uint16_t i = 0; i < s->plan.stage_count; i++) blocked |= s->stages[i].blocked;
     if (!blocked) return;

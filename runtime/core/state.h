@@ -206,6 +206,7 @@ void on_node_up(Schedule *s, const Event *event);
 void on_flushed(Schedule *s, const Event *event);
 // The item waits until its partition is there again.
 void item_wait(Schedule *s, ItemId id);
+void stop_waiting(Schedule *s, ItemId id);
 // The items that wait for the partition are ready.
 void wake_waiting(Schedule *s, Part *part);
 // Nobody wants the lost partition any more.
@@ -213,6 +214,8 @@ void lost_drop(Schedule *s, PartId id);
 // What a rerun hands over: a lost partition, or what was there before. True: it was lost.
 bool rerun_output(Schedule *s, Task *task, const Event *event);
 void rerun_remove(Schedule *s, ItemId id);
+// Nothing moves: takes back reserves from work that is not first any more. False: nothing.
+bool release_reserves(Schedule *s);
 // Is no work of the stage that is to be run again in front of it?
 bool rerun_is_first(Schedule *s, const Item *item);
 // Puts a finished item among those that only breakers of the node hold.

@@ -30,27 +30,56 @@ static void end_work(Schedule *s, TaskId id) {
     item_end(s, of);
 }
 
+// Is it work that is run again, and still needed: its rows for a breaker, or partitions that others
+// wait for?
+static bool still_needed(Schedule *s, ItemId id) {
+    Item *item = item_of(s, id);
+    if (!item->rerun) return false;
+    if (!item->again && !state_of(s, item->stage)->stopped) return true;
+    item->again = true;
+    return item->children.i;
+}
+
 static void drop_ready(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
+    ItemId kept = {0};
     while (state->ready.root.i) {
         ItemId id = heap_pop(s->items, &state->ready);
         state->ready_count--;
-        item_end(s, id);
+        if (still_needed(s, id))
+            item_of(s, id)->sibling = kept, kept = id;
+        else
+            item_end(s, id);
+    }
+    while (kept.i) {
+        ItemId id = kept;
+        kept = item_of(s, id)->sibling;
+        item_ready(s, id);
     }
 }
 
 static void drop_tasks(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
+    ItemId kept = {0};
     while (state->paused.root.i) {
         ItemId id = heap_pop(s->items, &state->paused);
+        if (still_needed(s, id)) {
+            item_of(s, id)->sibling = kept, kept = id;
+            continue;
+        }
         state->paused_count--;
         end_work(s, item_of(s, id)->task);
+    }
+    while (kept.i) {
+        ItemId id = kept;
+        kept = item_of(s, id)->sibling;
+        heap_push(s->items, &state->paused, id);
     }
     for (TaskId id = state->first; id.i;) {
         TaskId next = task_of(s, id)->next;
         const Task *task = task_of(s, id);
         bool owns = task->state == TASK_RUNNING && item_of(s, task->item)->task.i == id.i;
-        if (owns) end_work(s, id);
+        if (owns && !still_needed(s, task->item)) end_work(s, id);
         // A second attempt may have stood next: it is canceled now, and still in the list.
         id = next;
     }
@@ -65,11 +94,7 @@ static void drop_places(Schedule *s, EdgeId edge) {
         if (place->kind == PLACE_MARK) continue;
         ItemId id = {place->item};
         if (item_of(s, id)->state == ITEM_TAKEN) continue;
-        if (item_of(s, id)->state == ITEM_WAITING) {
-            ItemId *link = &part_of(s, item_of(s, id)->part)->waiting;
-            while (link->i != id.i) link = &item_of(s, *link)->sibling;
-            *link = item_of(s, id)->sibling;
-        }
+        if (item_of(s, id)->state == ITEM_WAITING) stop_waiting(s, id);
         item_end(s, id);
     }
 }

@@ -9,13 +9,13 @@ static const Work *work_of(const Sim *sim, StageId stage) { return &sim->load->w
 
 // ---- partitions ---------------------------------------------------------------------------------
 
-static uint64_t part_new(Sim *sim, Rows rows, bool late) {
+static uint64_t part_new(Sim *sim, Rows rows, const SimTask *from) {
     uint32_t id = sim->part_unused;
     if (id)
         sim->part_unused = sim->parts[id].unused;
     else
         id = sim->part_count++;
-    sim->parts[id] = (SimPart){.alive = true, .rows = rows, .late = late};
+    sim->parts[id] = (SimPart){.alive = true, .rows = rows, .late = from->late, .node = from->node};
     return id;
 }
 
@@ -56,7 +56,10 @@ static void compute(Sim *sim, TaskId id) {
             seconds * stage_of(sim, task->stage)->demand[r];
     int64_t loads = (int64_t)((double)task->load_bytes / sim->options->disk_rate * (double)SECOND);
     task->load_bytes = 0;
-    sim_push(sim, (Pending){.at = sim->now + task->busy + loads, .what = HAPPEN_TASK, .task = id});
+    sim_push(sim, (Pending){.at = sim->now + task->busy + loads,
+                            .what = HAPPEN_TASK,
+                            .task = id,
+                            .life = task->life});
 }
 
 // What failed before comes again: its rows were checked then.
@@ -111,11 +114,38 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
     return rows;
 }
 
+// What the limit took of these rows, if it had them before.
+static const Rows *taken_before(const Sim *sim, StageId limit, const Rows *rows) {
+    if (plan_node_count(&sim->plan) == 1) return nullptr;
+    for (uint32_t i = 0; i < sim->taken_count; i++) {
+        const Rows *taken = &sim->taken[i];
+        bool same = taken->root.i == rows->root.i && taken->row == rows->row;
+        if (same && taken->piece == limit.i) return taken;
+    }
+    return nullptr;
+}
+
+// A limit takes what is left; of what it runs again, as much as before.
+static void limit_takes(Sim *sim, SimTask *task) {
+    Rows *rows = &task->rows[0];
+    const Rows *before = taken_before(sim, task->stage, rows);
+    int64_t most = before ? before->rows : sim->limit_left[task->stage.i];
+    if (rows->rows > most) rows->rows = most;
+}
+
 static void launch(Sim *sim, const Action *action) {
     SimTask *task = &sim->tasks[action->task.i];
     const CoreStage *stage = stage_of(sim, action->stage);
     const Work *work = work_of(sim, action->stage);
-    *task = (SimTask){.stage = action->stage, .running = true, .count = 1};
+    *task = (SimTask){.stage = action->stage,
+                      .running = true,
+                      .count = 1,
+                      .node = action->node,
+                      .life = task->life + 1,
+                      .again = action->again};
+    sim->result.launches++;
+    sim->result.reruns += action->again;
+    if (sim->down[action->node.i]) sim_fail(sim, "a task is launched on a node that is lost");
     if (action->kind == ACTION_PIECE)
         task->rows[0] = rows_of_piece(sim, action);
     else if (action->of_unit)
@@ -123,13 +153,18 @@ static void launch(Sim *sim, const Action *action) {
     else
         task->rows[0] = part_at(sim, action->data)->rows;
     if (action->load) task->load_bytes = task->rows[0].rows * work->row_bytes;
+    if (!action->of_unit) {
+        NodeId from = part_at(sim, action->data)->node;
+        task->reads_from[from.i] = from.i != action->node.i;
+        if (sim->down[from.i]) sim_fail(sim, "a partition is read that was lost");
+        if (!action->load && from.i != action->node.i) sim_fail(sim, "a partition is not here");
+    }
     task->late = !action->of_unit && part_at(sim, action->data)->late;
     if (stage->kind == STAGE_SOURCE) {
         task->late = action->unit >= stage->units / 2;
         task->long_unit = sim->load->skewed && action->unit % 16 == 0;
     }
-    if (stage->limit && task->rows[0].rows > sim->limit_left[action->stage.i])
-        task->rows[0].rows = sim->limit_left[action->stage.i];
+    if (stage->limit) limit_takes(sim, task);
     if (stage->kind == STAGE_SINK) sink_takes(sim, action->stage, task->rows[0]);
     compute(sim, action->task);
 }
@@ -142,16 +177,33 @@ static void add(Sim *sim, const Action *action) {
         task->rows[task->count++] = part_at(sim, action->data)->rows;
 }
 
+// Nothing can take these rows of the stage's breakers away any more.
+static void make_safe(Sim *sim, StageId stage, Kept *kept) {
+    const CoreStage *described = stage_of(sim, stage);
+    for (uint8_t f = 0; f < described->fill_count; f++) {
+        sim->kept[described->fills[f].i] += kept->rows;
+        sim->kept_sum[described->fills[f].i] += kept->sum;
+    }
+    *kept = (Kept){0};
+}
+
 // The rows of a partition went in for good.
 static void commit(Sim *sim, const SimTask *task) {
     const CoreStage *stage = stage_of(sim, task->stage);
     const Rows *rows = &task->rows[task->at];
     if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows;
-    if (stage->limit) sim->limit_left[task->stage.i] -= rows->rows;
-    for (uint8_t f = 0; f < stage->fill_count; f++) {
-        sim->kept[stage->fills[f].i] += rows->rows;
-        sim->kept_sum[stage->fills[f].i] += row_sum(rows->root, rows->row, rows->rows);
+    if (task->again) return;
+    if (stage->limit && !taken_before(sim, task->stage, rows)) {
+        sim->limit_left[task->stage.i] -= rows->rows;
+        sim->taken[sim->taken_count] = *rows;
+        sim->taken[sim->taken_count].piece = task->stage.i;
+        if (sim->taken_count + 1 < TAKEN_MAX) sim->taken_count++;
     }
+    if (!stage->fill_count) return;
+    Kept *unsafe = &sim->unsafe[task->stage.i][task->node.i];
+    unsafe->rows += rows->rows;
+    unsafe->sum += row_sum(rows->root, rows->row, rows->rows);
+    if (plan_node_count(&sim->plan) == 1) make_safe(sim, task->stage, unsafe);
 }
 
 static void finish_breaker(Sim *sim, const Action *action) {
@@ -161,6 +213,25 @@ static void finish_breaker(Sim *sim, const Action *action) {
     sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
                             .what = HAPPEN_FINISHED,
                             .breaker = action->breaker});
+}
+
+static void cancel(Sim *sim, TaskId id) {
+    SimTask *task = &sim->tasks[id.i];
+    task->canceled = true;
+    if (task->waits)
+        sim_push(sim,
+                 (Pending){.at = sim->now, .what = HAPPEN_TASK, .task = id, .life = task->life});
+}
+
+static void flush(Sim *sim, const Action *action) {
+    Kept *unsafe = &sim->unsafe[action->stage.i][action->node.i];
+    sim->flushing[action->stage.i][action->node.i] = *unsafe;
+    *unsafe = (Kept){0};
+    sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
+                            .what = HAPPEN_FLUSHED,
+                            .stage = action->stage,
+                            .node = action->node,
+                            .life = sim->lives[action->node.i]});
 }
 
 // ---- what the schedule says ---------------------------------------------------------------------
@@ -175,30 +246,36 @@ void sim_act(Sim *sim, const Action *action) {
     case ACTION_RESUME:
     case ACTION_GO_ON:
         if (!task->running) sim_fail(sim, "a task goes on that does not run");
+        task->paused = task->waits = false;
         if (task->computed)
-            sim_push(sim, (Pending){.at = sim->now, .what = HAPPEN_TASK, .task = action->task});
+            sim_push(sim, (Pending){.at = sim->now,
+                                    .what = HAPPEN_TASK,
+                                    .task = action->task,
+                                    .life = task->life});
         else
             compute(sim, action->task);
         break;
-    case ACTION_PAUSE: break;
-    case ACTION_CANCEL: task->canceled = true; break;
+    case ACTION_PAUSE: task->paused = true, task->waits = false; break;
+    case ACTION_CANCEL: cancel(sim, action->task); break;
     case ACTION_DROP: task->running = false; break;
     case ACTION_FREE: part_free(sim, action->data); break;
     case ACTION_SPILL:
         sim_push(sim, (Pending){.at = sim->now + writes,
                                 .what = HAPPEN_SPILLED,
                                 .part = action->part,
-                                .node = action->node});
+                                .node = action->node,
+                                .life = sim->lives[action->node.i]});
         break;
     case ACTION_SHRINK:
         sim_push(sim, (Pending){.at = sim->now + writes,
                                 .what = HAPPEN_SHRUNK,
                                 .breaker = action->breaker,
                                 .node = action->node,
-                                .bytes = action->bytes});
+                                .bytes = action->bytes,
+                                .life = sim->lives[action->node.i]});
         break;
+    case ACTION_FLUSH: flush(sim, action); break;
     case ACTION_FINISH: finish_breaker(sim, action); break;
-    case ACTION_FLUSH:
     case ACTION_CLOSE: break;
     case ACTION_TIMER: sim_push(sim, (Pending){.at = action->at, .what = HAPPEN_TICK}); break;
     case ACTION_END: sim->ended = true; break;
@@ -214,6 +291,7 @@ static void fail_task(Sim *sim, TaskId id) {
     bool kept = kind == STAGE_ZIP || (kind == STAGE_SINK && task->rows[task->at].rows);
     if (kept) sim->redo[task->stage.i][sim->redo_count[task->stage.i]++] = task->rows[task->at];
     task->running = false;
+    task->life++;
     sim_step(sim, (Event){.kind = EVENT_FAILED, .task = id});
 }
 
@@ -231,6 +309,7 @@ static bool ask(Sim *sim, TaskId id) {
     if (!task->asked) {
         task->asked = true;
         if (work->atom_bytes && draw(&sim->random) % 8 == 0) {
+            task->waits = true;
             sim_step(sim, (Event){.kind = EVENT_NEED, .task = id, .bytes = work->atom_bytes});
             return true;
         }
@@ -240,6 +319,7 @@ static bool ask(Sim *sim, TaskId id) {
         if (!bytes) continue;
         // No more than the floor at once.
         int64_t floor = sim->plan.breakers[breaker.i].floor;
+        task->waits = true;
         sim_step(sim, (Event){.kind = EVENT_NEED,
                               .task = id,
                               .fills = true,
@@ -261,6 +341,7 @@ static void end_item(Sim *sim, TaskId id, Event event) {
         task->running = false;
     else
         task->at++, task->done = 0;
+    task->waits = !last;
     sim_step(sim, event);
 }
 
@@ -282,7 +363,8 @@ static void hand_on(Sim *sim, TaskId id) {
                        .rows = rows.rows,
                        .bytes = rows.rows * work_of(sim, task->stage)->row_bytes,
                        .checksum = (uint64_t)row_sum(rows.root, rows.row, rows.rows),
-                       .data = part_new(sim, rows, task->late)};
+                       .data = part_new(sim, rows, task)};
+        task->waits = !last;
         if (last)
             end_item(sim, id, event);
         else
@@ -324,8 +406,49 @@ static void happen_finished(Sim *sim, BreakerId breaker) {
     sim_step(sim, event);
 }
 
+// The node is gone with all that it had; tasks elsewhere that were copying from it fail.
+static void happen_loss(Sim *sim, NodeId node) {
+    if (sim->down[node.i] || sim->ended) return;
+    sim->down[node.i] = true;
+    sim->lives[node.i]++;
+    for (uint16_t s = 0; s < sim->plan.stage_count; s++)
+        sim->unsafe[s][node.i] = sim->flushing[s][node.i] = (Kept){0};
+    for (uint32_t t = 0; t < TASKS_MAX; t++) {
+        SimTask *task = &sim->tasks[t];
+        if (!task->running || task->node.i != node.i) continue;
+        task->running = false;
+        task->life++;
+    }
+    sim_step(sim, (Event){.kind = EVENT_NODE_LOST, .node = node});
+    for (uint32_t t = 0; t < TASKS_MAX && !sim->result.wrong; t++) {
+        SimTask *task = &sim->tasks[t];
+        bool copies = task->running && !task->canceled && !task->computed &&
+                      task->reads_from[node.i] && !task->paused;
+        bool fails = stage_of(sim, task->stage)->kind == STAGE_SINK || draw(&sim->random) % 2;
+        if (copies && task->at == 0 && task->done == 0 && fails) fail_task(sim, (TaskId){t});
+    }
+    sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, 2 * SECOND),
+                            .what = HAPPEN_RETURN,
+                            .node = node});
+}
+
+static void happen_flushed(Sim *sim, const Pending *pending) {
+    make_safe(sim, pending->stage, &sim->flushing[pending->stage.i][pending->node.i]);
+    sim_step(sim, (Event){.kind = EVENT_FLUSHED, .stage = pending->stage, .node = pending->node});
+}
+
 void sim_happen(Sim *sim, const Pending *pending) {
+    bool of_node = pending->what == HAPPEN_SPILLED || pending->what == HAPPEN_SHRUNK ||
+                   pending->what == HAPPEN_FLUSHED;
+    if (of_node && pending->life != sim->lives[pending->node.i]) return;
+    if (pending->what == HAPPEN_TASK && pending->life != sim->tasks[pending->task.i].life) return;
     switch (pending->what) {
+    case HAPPEN_FLUSHED: happen_flushed(sim, pending); break;
+    case HAPPEN_LOSS: happen_loss(sim, pending->node); break;
+    case HAPPEN_RETURN:
+        sim->down[pending->node.i] = false;
+        sim_step(sim, (Event){.kind = EVENT_NODE_UP, .node = pending->node});
+        break;
     case HAPPEN_TICK: sim_step(sim, (Event){.kind = EVENT_TICK}); break;
     case HAPPEN_TASK: happen_task(sim, pending->task); break;
     case HAPPEN_SPILLED:

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { CHAIN_MAX = 16, REDO_MAX = 64 };
+enum { CHAIN_MAX = 16, REDO_MAX = 64, NODES_SIMULATED = 8, TAKEN_MAX = 4096, TASKS_MAX = 1 << 16 };
 
 typedef struct Rows {
     StageId root;
@@ -16,6 +16,7 @@ typedef struct Rows {
 
 typedef struct SimPart {
     uint32_t unused;  // Next of the free list.
+    NodeId node;
     bool alive;
     bool late;  // Of a later unit, of the plan's source.
     Rows rows;
@@ -24,7 +25,12 @@ typedef struct SimPart {
 
 typedef struct SimTask {
     StageId stage;
-    bool running, canceled, late, long_unit;
+    NodeId node;
+    uint32_t life;  // What happens to an earlier one of the same number is ignored.
+    bool again;     // Breakers have its rows.
+    bool reads_from[NODES_SIMULATED];  // Other nodes that it has to copy from.
+    bool running, canceled, paused, late, long_unit;
+    bool waits;     // For an answer.
     bool computed;  // The segment is; what it asks for is not all there.
     bool asked;     // For the atom of the segment.
     int64_t load_bytes;
@@ -39,7 +45,10 @@ typedef enum Happening : uint8_t {
     HAPPEN_TASK,
     HAPPEN_SPILLED,
     HAPPEN_SHRUNK,
-    HAPPEN_FINISHED
+    HAPPEN_FINISHED,
+    HAPPEN_FLUSHED,
+    HAPPEN_LOSS,
+    HAPPEN_RETURN,
 } Happening;
 
 typedef struct Pending {
@@ -50,8 +59,15 @@ typedef struct Pending {
     PartId part;
     BreakerId breaker;
     NodeId node;
+    StageId stage;
+    uint32_t life;  // Of the task or the node, when it was said.
     int64_t bytes;
 } Pending;
+
+// Rows that a stage put into breakers.
+typedef struct Kept {
+    int64_t rows, sum;
+} Kept;
 
 typedef struct Sim {
     const Workload *load;
@@ -74,6 +90,12 @@ typedef struct Sim {
     uint32_t zip_unit[STAGES_MAX];
     int64_t committed[STAGES_MAX];  // Rows of sinks.
     int64_t kept[BREAKERS_MAX], kept_sum[BREAKERS_MAX];
+    // By node: rows in breakers that go with it; of those, what is being made safe.
+    Kept unsafe[STAGES_MAX][NODES_SIMULATED], flushing[STAGES_MAX][NODES_SIMULATED];
+    uint32_t lives[NODES_SIMULATED];
+    bool down[NODES_SIMULATED];
+    Rows taken[TAKEN_MAX];  // What limits took of their items, for those that run again.
+    uint32_t taken_count;
     bool ended;
 } Sim;
 

@@ -1,5 +1,5 @@
 // Random plans: any graph of stages that the language can express.
-#include "tests/sim/workloads.h"
+#include "tests/sim/streams.h"
 
 enum { OPEN_MAX = 6, STAGES_MOST = 14 };
 
@@ -14,6 +14,7 @@ typedef struct Maker {
     CorePlan *plan;
     uint64_t *random;
     Open open;
+    bool nodes;  // More than one: no zips, which cannot be made again.
 } Maker;
 
 static StageId add_stage(Maker *m, StageKind kind) {
@@ -113,6 +114,7 @@ static void add_step(Maker *m) {
         break;
     }
     case 3: {
+        if (m->nodes) break;
         StageId left = take_open(m, fork), right = take_open(m, false);
         stage = behind(m, STAGE_ZIP, left);
         add_edge(m, right, stage);
@@ -147,18 +149,48 @@ static void finish(Maker *m) {
     }
 }
 
-void workload_random(Workload *load, uint64_t *random) {
-    CorePlan *plan = &load->plan;
-    Maker maker = {.load = load, .plan = plan, .random = random};
+static void make(Maker *m) {
+    Workload *load = m->load;
+    CorePlan *plan = m->plan;
     load->spread = true;
-    load->failing = draw(random) % 4 ? 0 : 20;
-    plan->resource_count = (uint8_t)between(random, 1, 3);
+    load->failing = draw(m->random) % 4 ? 0 : 20;
+    plan->resource_count = (uint8_t)between(m->random, 1, 3);
     plan->node_kinds = 1;
     plan->nodes[0].count = 1;
     for (uint8_t r = 0; r < plan->resource_count; r++)
-        plan->nodes[0].capacity[r] = (uint32_t)between(random, 1, 16) * WHOLE;
-    give_open(&maker, add_stage(&maker, STAGE_SOURCE));
-    int64_t stages = between(random, 2, STAGES_MOST);
-    while (plan->stage_count < stages) add_step(&maker);
-    finish(&maker);
+        plan->nodes[0].capacity[r] = (uint32_t)between(m->random, 1, 16) * WHOLE;
+    give_open(m, add_stage(m, STAGE_SOURCE));
+    int64_t stages = between(m->random, 2, STAGES_MOST);
+    while (plan->stage_count < stages) add_step(m);
+    finish(m);
+}
+
+void workload_random(Workload *load, uint64_t *random) {
+    make(&(Maker){.load = load, .plan = &load->plan, .random = random});
+}
+
+// A limit over rows that come twice could not be told what it took of which; here there is none.
+static void drop_limits(Workload *load) {
+    Streams streams;
+    for (uint16_t s = 0; s < load->plan.stage_count; s++) {
+        streams_make(&streams, load);
+        Stream into = stream_into(&streams, load, (StageId){s}, 0);
+        for (int i = 0; i < into.count; i++)
+            for (int k = 0; k < i; k++)
+                if (into.segments[i].root.i == into.segments[k].root.i)
+                    load->plan.stages[s].limit = false;
+    }
+}
+
+void workload_random_nodes(Workload *load, uint64_t *random) {
+    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true});
+    CorePlan *plan = &load->plan;
+    plan->nodes[0].count = (uint32_t)between(random, 1, 4);
+    // Some nodes of a second kind, which has less of everything.
+    plan->node_kinds = 2;
+    plan->nodes[1].count = (uint32_t)between(random, 1, 3);
+    for (uint8_t r = 0; r < plan->resource_count; r++)
+        plan->nodes[1].capacity[r] = (uint32_t)between(random, 0, 4) * WHOLE;
+    drop_limits(load);
+    load->losses = (uint32_t)between(random, 0, 6);
 }

@@ -62,8 +62,9 @@ static void trace_event(const Sim *sim, const Event *e) {
 }
 
 static void trace_action(const Action *a) {
-    fprintf(stderr, "           -> %s stage %u task %u unit %u data %" PRIu64 " breaker %u%s%s\n",
-            actions[a->kind], a->stage.i, a->task.i, a->unit, a->data, a->breaker.i,
+    fprintf(stderr,
+            "           -> %s node %u stage %u task %u unit %u data %" PRIu64 " breaker %u%s%s\n",
+            actions[a->kind], a->node.i, a->stage.i, a->task.i, a->unit, a->data, a->breaker.i,
             a->load ? " load" : "", a->denied ? " denied" : "");
 }
 
@@ -133,11 +134,16 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     streams_make(&sim->streams, load);
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         sim->limit_left[s] = load->work[s].limit_rows;
-    sim->tasks = calloc(1 << 16, sizeof *sim->tasks);
+    sim->tasks = calloc(TASKS_MAX, sizeof *sim->tasks);
     sim->parts = calloc(1 << 20, sizeof *sim->parts);
     sim->part_count = 1;
     if (begin(sim)) {
         sim_step(sim, (Event){.kind = EVENT_START});
+        uint32_t nodes = plan_node_count(&sim->plan);
+        for (uint32_t i = 0; nodes > 1 && i < load->losses; i++)
+            sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND),
+                                    .what = HAPPEN_LOSS,
+                                    .node = {(uint16_t)between(&sim->random, 1, nodes - 1)}});
         while (sim->heap_count && !sim->result.wrong) {
             Pending pending = pop(sim);
             sim->now = pending.at;

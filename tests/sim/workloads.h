@@ -25,6 +25,7 @@ typedef struct Workload {
     bool phased;       // The halves of the units differ.
     bool spikes;       // One partition in ten takes ten times as long.
     bool skewed;       // One unit in sixteen takes eight times as long.
+    uint32_t losses;   // Nodes that are lost while it runs; never the first.
     uint32_t failing;  // One task in so many fails and is run again; 0: none.
 } Workload;
 
@@ -46,6 +47,8 @@ void workload_skewed(Workload *load, int64_t memory);
 // Any plan that the language can express: maps, unions, forks, zips, limits, groups, joins.
 // memory: beyond the minimum.
 void workload_random(Workload *load, uint64_t *random);
+// The same over several nodes, of which some are lost.
+void workload_random_nodes(Workload *load, uint64_t *random);
 // A chain of few units, for which an exact optimum can be found.
 void workload_tiny(Workload *load, uint64_t *random);
 
