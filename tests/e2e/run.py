@@ -127,29 +127,15 @@ class Runner:
                 messages.finish()
                 yield " ".join(("compile", *fusion)), messages
                 continue
-<<<<<<< HEAD
             for threads, partition, more in self.ways:
                 options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
+                if more and not any(option.startswith("--progress") for option in options):
+                    options.append("--progress=none")  # Many small runs take their time.
                 result = self.run(lambda program: [[jobs[program][0], *options]], more)
                 warned = b"".join(jobs[program][1] for program in self.case.programs())
                 if warned:
                     result.found["stderr"] = warned + result.found.get("stderr", b"")
                 yield " ".join((*more, *fusion, *options)), result
-=======
-            for threads in THREADS:
-                ways = [(partition, {}) for partition in PARTITIONS]
-                if not fusion:
-                    ways.append((PARTITIONS[1], SPILLS))
-                for partition, more in ways:
-                    options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
-                    if more and not any(option.startswith("--progress") for option in options):
-                        options.append("--progress=none")  # Many small runs take their time.
-                    result = self.run(lambda program: [[jobs[program][0], *options]], more)
-                    warned = b"".join(jobs[program][1] for program in self.case.programs())
-                    if warned:
-                        result.found["stderr"] = warned + result.found.get("stderr", b"")
-                    yield " ".join((*more, *fusion, *options)), result
->>>>>>> 7736fad (runtime: groups that the memory does not hold go to disk)
 
 
 def difference(want, got, name):
