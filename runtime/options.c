@@ -89,16 +89,18 @@ static SbStr option_name(const void *self, uint32_t index) {
 // ---- values ---------------------------------------------------------------------------------
 
 bool options_size(const char *text, int64_t *bytes) {
-    static const struct { const char *suffix; int shift; } units[] = {
-        {"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40},
+    static const struct { const char *suffix; double bytes; } units[] = {
+        {"", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+        {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
     };
     char *end;
     errno = 0;
     double number = strtod(text, &end);
-    if (end == text || errno != 0 || !(number >= 0)) return false;
+    // strtod takes more than digits and a point.
+    if (end == text || end != text + strspn(text, "0123456789.") || errno != 0) return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strcmp(end, units[i].suffix) != 0) continue;
-        double value = number * (double)(INT64_C(1) << units[i].shift);
+        double value = number * units[i].bytes;
         if (value > 9e18 || value != floor(value)) return false;
         *bytes = (int64_t)value;
         return true;

@@ -70,7 +70,7 @@ bool options_add_text(Options *options, ParamText text, Trouble *trouble);
 void options_print_help(const SbJob *job, FILE *file);
 void options_print_params(const SbJob *job, FILE *file);
 
-// "4096", "64KiB", "1.5MiB", "8GiB"; false: no size.
+// "4096", "64KiB", "1.5MiB", "8GB"; false: no size.
 bool options_size(const char *text, int64_t *bytes);
 
 // The one of `count` names that differs least from `word`; nullptr when none is near.

@@ -118,9 +118,30 @@ static const char *slack_copy(SbCall *call, const char *text) {
     return copy;
 }
 
+enum { PLAIN_MAX = 64 };
+
+// The number that stands for one with a unit, as in a program: 16MiB where a whole number is
+// wanted, 2% where a float is. Every other text as it is.
+static const char *plain_number(const char *text, const SbType *type,
+                                char plain[PLAIN_MAX + SB_SLACK]) {
+    size_t len = strlen(text);
+    bool whole = type->kind >= SB_I8 && type->kind <= SB_U64;
+    bool fraction = type->kind == SB_F32 || type->kind == SB_F64;
+    int64_t bytes;
+    if (whole && len > 1 && text[len - 1] == 'B' && options_size(text, &bytes)) {
+        snprintf(plain, PLAIN_MAX, "%lld", (long long)bytes);
+        return plain;
+    }
+    if (!fraction || len >= PLAIN_MAX - 4 || len < 2 || text[len - 1] != '%') return text;
+    snprintf(plain, PLAIN_MAX, "%.*se-2", (int)len - 1, text);
+    return plain;
+}
+
 static bool read_value(const SbParam *param, const ParamText *text, const SbType *type, void *value,
                        Trouble *trouble) {
-    if (!read_scalar(text->text, type, value)) return bad_value(param, text, type, trouble);
+    char plain[PLAIN_MAX + SB_SLACK] = {0};
+    if (!read_scalar(plain_number(text->text, type, plain), type, value))
+        return bad_value(param, text, type, trouble);
     if (type->nullable) ((uint8_t *)value)[type->valid_offset] = 1;
     return true;
 }

@@ -30,13 +30,36 @@ static void set_reject_limit(Job *job, Text value) {
         job_fail(job, JOB_USAGE, "--reject-limit=%s: '%s' is no limit", number, number);
 }
 
+// 16MiB as a whole number, 2% as a float: the number without its unit.
+static Text plain_number(Job *job, const Type *type, Text text) {
+    static const struct { const char *unit; double bytes; } units[] = {
+        {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+        {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+    };
+    char *end;
+    const char *start = text_c(job->arena, text);
+    double number = strtod(start, &end);
+    if (end == start || strpbrk(start, "xX")) return text;
+    bool fraction = type->kind == TYPE_F32 || type->kind == TYPE_F64;
+    if (fraction && text.len > 1 && text_is(text_of(end), "%"))
+        return text_format(job->arena, "%.*se-2", (int)text.len - 1, text.at);
+    for (size_t i = 0; type_is_integer(type) && i < countof(units); i++) {
+        double bytes = number * units[i].bytes;
+        bool whole = bytes >= 0 && bytes < 0x1p63 && bytes == (double)(int64_t)bytes;
+        if (whole && text_is(text_of(end), units[i].unit))
+            return text_format(job->arena, "%lld", (long long)bytes);
+    }
+    return text;
+}
+
 static void set_param(Job *job, uint32_t index, Text text) {
     const Param *param = &job->graph->params[index];
     const Type *type = type_base(param->type);
     bool list = type->kind == TYPE_LIST;
     const Type *scalar = list ? type_base(type->elem) : type;
     Value value;
-    int32_t status = value_read(job->arena, scalar, text, (ReadOptions){.point = '.'}, &value);
+    int32_t status = value_read(job->arena, scalar, plain_number(job, scalar, text),
+                                (ReadOptions){.point = '.'}, &value);
     if (status) {
         job_fail(job, JOB_PARAM_VALUE, "--%.*s: '%.*s' is no %.*s", TEXT_ARG(param->name),
                  TEXT_ARG(text), TEXT_ARG(type_text(job->arena, scalar)));
