@@ -80,6 +80,8 @@ def contenders(bench):
         ("sbc check, 10 steps", [bench.sbc, "check", chains[10]], "exit", False, 20),
         ("sbc check, 200 steps", [bench.sbc, "check", chains[200]], "exit", False, None),
         ("job to its first row", [first], "first", False, 5),
+        # It may add 10 ms to what the job itself may take.
+        ("sbc run, unchanged, to the first row", [bench.sbc, "run", "first.sbd"], "first", False, 15),
         ("C program to its first row", [hand], "first", False, None),
         ("Python and DuckDB to their first row", [sys.executable, "-c", DUCKDB], "first", False, None),
         ("Python and Polars to their first row", [sys.executable, "-c", POLARS], "first", False, None),
