@@ -74,11 +74,11 @@ static bool takes_rows(const Plan *plan, const Stage *stage) {
 static void partition(Planner *planner, const Op *op) {
     Plan *plan = planner->plan;
     const Maker *maker = &planner->makers[op->inputs[0].i];
-    bool rows = !expr_is_none(op->hint.rows), bytes = !expr_is_none(op->hint.bytes), begins = rows;
+    bool rows = !expr_is_none(op->hint.rows), bytes = !expr_is_none(op->hint.bytes), begins = true;
     if (!rows && !bytes) return;
     for (uint32_t i = 0; i < maker->count; i++) {
         Stage *stage = &plan->stages[maker->stages[i]];
-        begins &= takes_rows(plan, stage);
+        begins &= rows ? takes_rows(plan, stage) : is_fresh(stage);
         if (bytes) stage->cut_bytes = op->hint.bytes;
     }
     if (!begins) {
