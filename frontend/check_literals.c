@@ -287,8 +287,13 @@ static Span part_span(Checker *checker, Text text, size_t position, Span span) {
 static void blame_pattern(Checker *checker, Span at, Text message) {
     Diag *diag = report(checker, DIAG_BAD_PATTERN, at, "wrong pattern: %.*s", TEXT_ARG(message));
     report_label(checker, diag, at, "%.*s", TEXT_ARG(message));
-    report_fix(checker, diag, "put a backslash before a character that stands for itself, or "
-                              "write it as [x]");
+    bool lookaround = text_starts(message, TEXT("lookaround"));
+    bool count = text_starts(message, TEXT("a repeat count"));
+    if (lookaround) report_fix(checker, diag, "match the text around it too, and extract a group");
+    else if (count) report_fix(checker, diag, "use `*` or `+`, and test the length with len(...)");
+    else
+        report_fix(checker, diag, "put a backslash before a character that stands for itself, or "
+                                  "write it as [x]");
 }
 
 static void blame_form(Checker *checker, Span at, Text message) {

@@ -156,10 +156,33 @@ static AstArm parse_arm(Parser *p) {
     return arm;
 }
 
+// `case x { 1 => .. }` and `case when c then ..` of other languages.
+static bool at_foreign_case(const Parser *p) {
+    if (!parser_at_word(p, "case") || !parser_ahead(p, 1, TOKEN_WORD)) return false;
+    return parser_ahead_word(p, 1, "when") || parser_ahead(p, 2, TOKEN_OPEN_BRACE);
+}
+
+// Says what is wrong with it; false where no arms follow.
+static bool take_foreign_case(Parser *p) {
+    static const char message[] = "an arm holds its whole condition";
+    Span word = start_of(p);
+    if (parser_at_word(p, "when")) {
+        Diag *d = parser_error(p, DIAG_CASE_FORM, word, message);
+        diag_fix(p->in.diags, d, "write case { CONDITION => VALUE, _ => VALUE }");
+        return false;
+    }
+    Text subject = parser_text(p, parser_take(p));
+    Diag *d = parser_slip(p, DIAG_CASE_FORM, word, message);
+    diag_fix(p->in.diags, d, "write case { %.*s == .. => VALUE, _ => VALUE }", TEXT_ARG(subject));
+    return true;
+}
+
 // case = "case" "{" arm ("," arm)* [","] "}"
 static AstExpr *parse_case(Parser *p) {
     AstExpr *e = new_expr(p, AST_CASE, start_of(p));
     parser_take(p);
+    if (!parser_at(p, TOKEN_OPEN_BRACE) && !take_foreign_case(p))
+        return new_expr(p, AST_ERROR, parser_since(p, e->span));
     size_t count = 0, cap = 0;
     List list = parser_open(p);
     while (parser_more(p, &list)) {
@@ -335,6 +358,7 @@ static AstExpr *parse_primary(Parser *p) {
     if (parser_at(p, TOKEN_OPEN_SQUARE)) return parse_list(p);
     if (parser_at(p, TOKEN_OPEN_BRACE)) return parse_struct(p);
     if (parser_at_word(p, "case") && parser_ahead(p, 1, TOKEN_OPEN_BRACE)) return parse_case(p);
+    if (at_foreign_case(p)) return parse_case(p);
     if (!parser_at_name(p)) return no_expression(p);
     if (!parser_ahead(p, 1, TOKEN_OPEN_PAREN)) return parse_word(p);
     AstExpr *e = new_expr(p, AST_CALL, start_of(p));

@@ -206,7 +206,13 @@ static AstItem parse_sort_key(Parser *p) {
                               "ascending is the order without a word");
         diag_fix(p->in.diags, d, "leave out `%.*s`", TEXT_ARG(parser_text(p, word)));
     }
-    item.descending = !p->panic && parser_skip_word(p, "desc");
+    bool spelled_out = !p->panic && parser_at_word(p, "descending");
+    if (spelled_out) {
+        Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)),
+                              "the word is `desc`");
+        diag_fix(p->in.diags, d, "write `desc` behind the key");
+    }
+    item.descending = spelled_out || (!p->panic && parser_skip_word(p, "desc"));
     bool nulls = !p->panic && parser_at_word(p, "nulls") && parser_ahead(p, 1, TOKEN_WORD);
     if (nulls) {
         parser_take(p);
@@ -391,18 +397,20 @@ static void parse_on_keys(Parser *p, AstStep *step) {
 
 // join = "join" ["left" | "right" | "full" | "semi" | "anti"] head "on" key (("," | "and") key)*
 static void parse_join(Parser *p, AstStep *step) {
-    static const struct { const char *word; JoinKind kind; } kinds[] = {
-        {"left", JOIN_LEFT}, {"right", JOIN_RIGHT}, {"full", JOIN_FULL}, {"semi", JOIN_SEMI},
-        {"anti", JOIN_ANTI}, {"inner", JOIN_INNER},
+    static const struct { const char *word; JoinKind kind; const char *slip, *fix; } kinds[] = {
+        {"left", JOIN_LEFT, nullptr, nullptr}, {"right", JOIN_RIGHT, nullptr, nullptr},
+        {"full", JOIN_FULL, nullptr, nullptr}, {"semi", JOIN_SEMI, nullptr, nullptr},
+        {"anti", JOIN_ANTI, nullptr, nullptr},
+        {"inner", JOIN_INNER, "`join` alone is the inner join", "leave out `inner`"},
+        {"outer", JOIN_FULL, "the outer join of both sides is `full`", "write `join full`"},
     };
     for (size_t i = 0; i < countof(kinds); i++) {
         if (!parser_at_word(p, kinds[i].word) || parser_ahead_word(p, 1, "on")) continue;
         step->join = kinds[i].kind;
         Token word = parser_take(p);
-        if (kinds[i].kind == JOIN_INNER) {
-            Diag *d = parser_slip(p, DIAG_JOIN_FORM, parser_span(p, word),
-                                  "`join` alone is the inner join");
-            diag_fix(p->in.diags, d, "leave out `inner`");
+        if (kinds[i].slip) {
+            Diag *d = parser_slip(p, DIAG_JOIN_FORM, parser_span(p, word), "%s", kinds[i].slip);
+            diag_fix(p->in.diags, d, "%s", kinds[i].fix);
         }
         break;
     }
