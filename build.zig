@@ -254,9 +254,12 @@ const core_files: []const []const u8 = &.{
 const sim_files: []const []const u8 = &.{
     "machine.c",
     "main.c",
+    "optimum.c",
     "plan_text.c",
     "random_plans.c",
+    "shrink.c",
     "sim.c",
+    "speed.c",
     "streams.c",
     "table.c",
     "workloads.c",

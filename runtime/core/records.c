@@ -12,55 +12,45 @@ bool item_before(const Item *a, const Item *b) {
     return x->depth != y->depth ? x->depth < y->depth : a->rerun && !b->rerun;
 }
 
-static ItemId meld(Item *items, ItemId a, ItemId b) {
-    if (!a.i || !b.i) return a.i ? a : b;
-    if (item_before(&items[b.i], &items[a.i])) {
-        ItemId other = a;
-        a = b, b = other;
+enum { ARITY = 4 };
+
+static void settle(const Item *items, Heap *heap, uint32_t at, ItemId id) {
+    while (at && item_before(&items[id.i], &items[heap->ids[(at - 1) / ARITY].i])) {
+        heap->ids[at] = heap->ids[(at - 1) / ARITY];
+        at = (at - 1) / ARITY;
     }
-    items[b.i].sibling = items[a.i].child;
-    items[a.i].child = b;
-    return a;
+    heap->ids[at] = id;
+    heap->root = heap->ids[0];
 }
 
-void heap_push(Item *items, Heap *heap, ItemId id) {
-    items[id.i].child = items[id.i].sibling = (ItemId){0};
-    heap->root = meld(items, heap->root, id);
+// The gap at `at` goes down to a leaf, and the last item comes up from there.
+static void fill_gap(const Item *items, Heap *heap, uint32_t at) {
+    ItemId last = heap->ids[--heap->count];
+    for (;;) {
+        uint32_t first = at * ARITY + 1, least = first;
+        if (first >= heap->count) break;
+        for (uint32_t c = first + 1; c < first + ARITY && c < heap->count; c++)
+            if (item_before(&items[heap->ids[c].i], &items[heap->ids[least].i])) least = c;
+        if (!item_before(&items[heap->ids[least].i], &items[last.i])) break;
+        heap->ids[at] = heap->ids[least];
+        at = least;
+    }
+    if (at < heap->count) settle(items, heap, at, last);
+    heap->root = heap->count ? heap->ids[0] : (ItemId){0};
 }
 
-// Melds the children in pairs from left to right, then the pairs from right to left.
-ItemId heap_pop(Item *items, Heap *heap) {
-    ItemId least = heap->root, pairs = {0}, rest = items[least.i].child;
-    while (rest.i) {
-        ItemId a = rest, b = items[a.i].sibling;
-        rest = b.i ? items[b.i].sibling : (ItemId){0};
-        items[a.i].sibling = (ItemId){0};
-        if (b.i) items[b.i].sibling = (ItemId){0};
-        ItemId pair = meld(items, a, b);
-        items[pair.i].sibling = pairs;
-        pairs = pair;
-    }
-    heap->root = (ItemId){0};
-    while (pairs.i) {
-        ItemId next = items[pairs.i].sibling;
-        items[pairs.i].sibling = (ItemId){0};
-        heap->root = meld(items, heap->root, pairs);
-        pairs = next;
-    }
+void heap_push(const Item *items, Heap *heap, ItemId id) { settle(items, heap, heap->count++, id); }
+
+ItemId heap_pop(const Item *items, Heap *heap) {
+    ItemId least = heap->root;
+    fill_gap(items, heap, 0);
     return least;
 }
 
-void heap_remove(Item *items, Heap *heap, ItemId id) {
-    ItemId others = {0};
-    for (ItemId at = heap_pop(items, heap); at.i != id.i; at = heap_pop(items, heap)) {
-        items[at.i].sibling = others;
-        others = at;
-    }
-    while (others.i) {
-        ItemId at = others;
-        others = items[at.i].sibling;
-        heap_push(items, heap, at);
-    }
+void heap_remove(const Item *items, Heap *heap, ItemId id) {
+    uint32_t at = 0;
+    while (heap->ids[at].i != id.i) at++;
+    fill_gap(items, heap, at);
 }
 
 uint64_t digest_add(uint64_t digest, uint64_t checksum) {

@@ -51,7 +51,7 @@ typedef struct Item {
     PartId part, side;  // None: a unit. side: of a piece of a zip, the right partition.
     Name name;          // Of its partition, or of the unit.
     PlaceId place, marks;
-    ItemId child, sibling;  // In the heap of ready or paused work; sibling: of any other list.
+    ItemId sibling;         // Of whatever list it is in.
     ItemId older, newer;    // Units of a root that have begun and not ended; of all reruns.
     PartId children;        // Of a rerun: lost partitions that it makes again, by `next`.
     TaskId task, twin;      // The attempts.
@@ -84,18 +84,20 @@ typedef struct Task {
     TaskId node_next, node_prior;
 } Task;
 
-// A pairing heap of items by place: insertion takes constant time.
+// A heap of items by place, in room for as many as there can be.
 typedef struct Heap {
-    ItemId root;
+    ItemId *ids;
+    uint32_t count;
+    ItemId root;  // The first item, or none.
 } Heap;
 
 // Is `a` in front of `b`? Both are work of one stage.
 bool item_before(const Item *a, const Item *b);
 
-void heap_push(Item *items, Heap *heap, ItemId id);
-ItemId heap_pop(Item *items, Heap *heap);
+void heap_push(const Item *items, Heap *heap, ItemId id);
+ItemId heap_pop(const Item *items, Heap *heap);
 // Takes one out that is in it: as many steps as the heap has items.
-void heap_remove(Item *items, Heap *heap, ItemId id);
+void heap_remove(const Item *items, Heap *heap, ItemId id);
 
 bool name_same(const Name *a, const Name *b);
 

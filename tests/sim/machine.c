@@ -50,6 +50,8 @@ static void compute(Sim *sim, TaskId id) {
     if (sim->load->spikes && draw(&sim->random) % 10 == 0) seconds *= 10;
     if (task->long_unit) seconds *= 8;
     if (sim->load->spread) seconds *= (double)between(&sim->random, 1, 1000) / 500;
+    if (sim->load->timed && task->stage.i < TINY_STAGES)
+        seconds = sim->load->seconds[task->stage.i][task->rows[0].row];
     task->busy = (int64_t)(seconds * (double)SECOND);
     for (uint8_t r = 0; r < sim->plan.resource_count; r++)
         sim->result.busy[task->late && sim->load->phased][r] +=
@@ -191,7 +193,8 @@ static void make_safe(Sim *sim, StageId stage, Kept *kept) {
 static void commit(Sim *sim, const SimTask *task) {
     const CoreStage *stage = stage_of(sim, task->stage);
     const Rows *rows = &task->rows[task->at];
-    if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows;
+    bool loses = sim->options->loses_row && rows->rows > 1;
+    if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows - loses;
     if (task->again) return;
     if (stage->limit && !taken_before(sim, task->stage, rows)) {
         sim->limit_left[task->stage.i] -= rows->rows;

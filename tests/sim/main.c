@@ -2,10 +2,15 @@
 //
 //   sim                 the short run of `zig build unit`
 //   sim table           the workloads of the targets under every policy
+//   sim optimum N       N tiny workloads beside the best that any order of launches can do
+//   sim speed N         steps of 5,000 workers and N live partitions, in real time
 //   sim random A B      random plans of the seeds A to B
 //   sim nodes A B       the same over several nodes, of which some are lost
 //   sim trace SEED      one of them, with its plan and every event and action
 //   sim trace-nodes SEED
+#include "tests/sim/optimum.h"
+#include "tests/sim/shrink.h"
+#include "tests/sim/speed.h"
 #include "tests/sim/table.h"
 
 #include <inttypes.h>
@@ -20,35 +25,72 @@ typedef struct Tally {
 } Tally;
 
 // Every fourth seed runs with the least memory there can be, every third under any policy.
-static SimResult run_seed(uint64_t seed, bool nodes, bool trace) {
+static SimOptions make_seed(Workload *load, uint64_t seed, bool nodes) {
     uint64_t random = seed;
-    Workload load = {0};
-    char name[32];
+    *load = (Workload){.name = "random plan"};
     if (nodes)
-        workload_random_nodes(&load, &random);
+        workload_random_nodes(load, &random);
     else
-        workload_random(&load, &random);
-    snprintf(name, sizeof name, "seed %" PRIu64, seed);
-    load.name = name;
-    SimOptions options = {.policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed, .trace = trace};
+        workload_random(load, &random);
+    SimOptions options = {.policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed};
     options.beyond = seed % 4 ? between(&random, 0, 32 << 20) : 0;
     if (seed % 3 == 0) options.policy = (PolicyId)(draw(&random) % POLICIES);
-    if (trace) workload_print(stderr, &load, options.policy == POLICY_STAGED);
+    return options;
+}
+
+static SimResult run_seed(uint64_t seed, bool nodes) {
+    Workload load;
+    SimOptions options = make_seed(&load, seed, nodes);
     return sim_run(&load, &options);
+}
+
+static SimResult trace_seed(uint64_t seed, bool nodes) {
+    Workload load;
+    SimOptions options = make_seed(&load, seed, nodes);
+    options.trace = true;
+    workload_print(stderr, &load, options.policy == POLICY_STAGED);
+    return sim_run(&load, &options);
+}
+
+// Prints the seed, and a small plan that fails as well.
+static void report(uint64_t seed, bool nodes, const SimResult *result) {
+    Workload load;
+    SimOptions options = make_seed(&load, seed, nodes);
+    fprintf(stderr, "sim: seed %" PRIu64 ": %s; run `sim trace%s %" PRIu64 "`\n", seed,
+            result->text, nodes ? "-nodes" : "", seed);
+    SimResult last = shrink(&load, &options);
+    fprintf(stderr, "sim: shrunk, %s under %s:\n", last.text, policy_of(options.policy)->name);
+    workload_print(stderr, &load, options.policy == POLICY_STAGED);
+}
+
+// A machine that loses a row must be found out, by smaller plans. Returns failures.
+static unsigned check_shrinking(unsigned *passed) {
+    unsigned found = 0, before = 0, after = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        Workload load;
+        SimOptions options = make_seed(&load, seed, false);
+        options.loses_row = true;
+        uint16_t stages = load.plan.stage_count;
+        if (!shrink(&load, &options).wrong) continue;  // None of its sinks has two rows at once.
+        found++, before += stages, after += load.plan.stage_count;
+    }
+    printf("sim: a lost row is found by %u of 12 plans; %u stages shrink to %u\n", found, before,
+           after);
+    bool good = found >= 9 && 2 * after <= before;
+    *passed += good;
+    return !good;
 }
 
 static void run_seeds(uint64_t first, uint64_t last, bool nodes, Tally *tally) {
     uint64_t steps = 0;
     for (uint64_t seed = first; seed <= last; seed++) {
-        SimResult result = run_seed(seed, nodes, false);
+        SimResult result = run_seed(seed, nodes);
         steps += result.steps;
         tally->skipped += result.skipped;
         if (result.skipped) continue;
         tally->passed += !result.wrong;
         tally->failed += result.wrong != nullptr;
-        if (result.wrong && tally->failed < FAILURES_MAX)
-            fprintf(stderr, "sim: %s\nsim: run `sim trace%s %" PRIu64 "`\n", result.text,
-                    nodes ? "-nodes" : "", seed);
+        if (result.wrong && tally->failed < FAILURES_MAX) report(seed, nodes, &result);
     }
     printf("sim: %" PRIu64 " steps of %" PRIu64 " random plans%s\n", steps, last - first + 1,
            nodes ? " over nodes that are lost" : "");
@@ -62,11 +104,18 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     Tally tally = {0};
     if (!*what || strcmp(what, "table") == 0) tally.failed += table_print(&tally.passed);
+    if (!*what) tally.failed += check_shrinking(&tally.passed);
+    if (!*what || strcmp(what, "optimum") == 0)
+        tally.failed += optimum_print((unsigned)number(argc, argv, 2, 300), &tally.passed);
+    if (strcmp(what, "speed") == 0) {
+        bool good = speed_print((unsigned)number(argc, argv, 2, 100000));
+        tally.passed += good, tally.failed += !good;
+    }
     uint64_t first = number(argc, argv, 2, 1), last = number(argc, argv, 3, SHORT_RUN);
     if (!*what || strcmp(what, "random") == 0) run_seeds(first, last, false, &tally);
     if (!*what || strcmp(what, "nodes") == 0) run_seeds(first, last, true, &tally);
     if (strncmp(what, "trace", 5) == 0) {
-        SimResult result = run_seed(first, strcmp(what, "trace-nodes") == 0, true);
+        SimResult result = trace_seed(first, strcmp(what, "trace-nodes") == 0);
         if (result.wrong) fprintf(stderr, "sim: %s\n", result.text);
         tally.failed += result.wrong != nullptr, tally.passed += !result.wrong;
     }

@@ -15,7 +15,8 @@ typedef struct SimOptions {
     int64_t beyond;    // Memory beyond the minimum; -1: what the plan says.
     double disk_rate;  // Bytes a second of spilling and loading.
     uint64_t seed;
-    bool trace;  // Every event and action, on stderr.
+    bool trace;      // Every event and action, on stderr.
+    bool loses_row;  // The machine itself is wrong, so that a failure can be seen to be found.
 } SimOptions;
 
 typedef struct SimResult {

@@ -164,3 +164,22 @@ void workload_skewed(Workload *load, int64_t memory) {
                         3},
                memory);
 }
+
+// ---- tiny ---------------------------------------------------------------------------------------
+
+void workload_tiny(Workload *load, uint64_t *random) {
+    static const uint8_t resources[] = {CPU, ACCELERATOR};
+    Chain chain = {.cpus = (uint32_t)between(random, 1, 2),
+                   .accelerators = (uint32_t)between(random, 1, 2),
+                   .units = (uint32_t)between(random, 2, TINY_UNITS),
+                   .unit_rows = 1,
+                   .cut_rows = 1,
+                   .count = (uint8_t)between(random, 2, TINY_STAGES)};
+    for (uint8_t i = 0; i < chain.count; i++)
+        chain.links[i] = (Link){"tiny", resources[draw(random) % 2], 0, 0, MB};
+    load->name = "tiny", load->timed = true;
+    chain_make(load, &chain, 1000 * MB);
+    for (uint8_t i = 0; i < chain.count; i++)
+        for (uint32_t u = 0; u < chain.units; u++)
+            load->seconds[i][u] = (double)between(random, 1, 20) / 10;
+}

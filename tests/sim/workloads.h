@@ -17,6 +17,8 @@ typedef struct Work {
     int64_t atom_bytes;                // That one partition in eight asks for; 0: none.
 } Work;
 
+enum { TINY_STAGES = 3, TINY_UNITS = 4 };
+
 typedef struct Workload {
     const char *name;
     CorePlan plan;
@@ -27,6 +29,8 @@ typedef struct Workload {
     bool skewed;       // One unit in sixteen takes eight times as long.
     uint32_t losses;   // Nodes that are lost while it runs; never the first.
     uint32_t failing;  // One task in so many fails and is run again; 0: none.
+    bool timed;        // Seconds stand in `seconds`, by stage and unit; a unit is one partition.
+    double seconds[TINY_STAGES][TINY_UNITS];
 } Workload;
 
 // M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100

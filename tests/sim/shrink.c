@@ -1,0 +1,134 @@
+#include "tests/sim/shrink.h"
+
+// ---- smaller plans ------------------------------------------------------------------------------
+
+// Copies the plan without the stages whose bit is not set, and without their edges.
+static void keep(Workload *load, uint64_t stages) {
+    const Workload old = *load;
+    uint16_t to[STAGES_MAX] = {0}, count = 0;
+    load->plan.edge_count = 0;
+    for (uint16_t s = 0; s < old.plan.stage_count; s++) {
+        if (!(stages >> s & 1)) continue;
+        load->plan.stages[count] = old.plan.stages[s];
+        load->plan.stages[count].input_count = load->plan.stages[count].output_count = 0;
+        load->work[count] = old.work[s];
+        to[s] = count++;
+    }
+    load->plan.stage_count = count;
+    // Edges in the order of the inputs, which is the order of a union.
+    for (uint16_t s = 0; s < old.plan.stage_count; s++) {
+        for (uint8_t i = 0; stages >> s & 1 && i < old.plan.stages[s].input_count; i++) {
+            StageId from = old.plan.edges[old.plan.stages[s].inputs[i].i].from;
+            if (!(stages >> from.i & 1)) continue;
+            EdgeId edge = {load->plan.edge_count++};
+            CoreStage *above = &load->plan.stages[to[from.i]], *below = &load->plan.stages[to[s]];
+            load->plan.edges[edge.i] = (CoreEdge){{to[from.i]}, {to[s]}};
+            above->outputs[above->output_count++] = edge;
+            below->inputs[below->input_count++] = edge;
+        }
+    }
+}
+
+static bool uses(const CoreStage *stage, BreakerId breaker) {
+    for (uint8_t n = 0; n < stage->need_count; n++)
+        if (stage->needs[n].i == breaker.i) return true;
+    return stage->kind == STAGE_READER && stage->reads.i == breaker.i;
+}
+
+// The stage and all that it takes rows from, by edges and by breakers.
+static uint64_t with_all_above(const CorePlan *plan, uint16_t last) {
+    uint64_t stages = 1ull << last;
+    for (uint16_t s = last + 1; s-- > 0;) {
+        const CoreStage *stage = &plan->stages[s];
+        if (!(stages >> s & 1)) continue;
+        for (uint8_t i = 0; i < stage->input_count; i++)
+            stages |= 1ull << plan->edges[stage->inputs[i].i].from.i;
+        for (uint16_t f = 0; f < s; f++)
+            for (uint8_t b = 0; b < plan->stages[f].fill_count; b++)
+                if (uses(stage, plan->stages[f].fills[b])) stages |= 1ull << f;
+    }
+    return stages;
+}
+
+// The plan ends with this stage, as a sink. False: it does already.
+static bool end_at(Workload *load, uint16_t s) {
+    CoreStage *stage = &load->plan.stages[s];
+    if (!stage->input_count || stage->kind == STAGE_ZIP) return false;
+    uint64_t stages = with_all_above(&load->plan, s);
+    if (stages == (1ull << load->plan.stage_count) - 1) return false;
+    stage->kind = STAGE_SINK;
+    stage->limit = false;
+    stage->fill_count = 0;
+    stage->coalesce = 0;
+    keep(load, stages);
+    return true;
+}
+
+// A map that only passes rows on goes; what came from it comes from the stage above.
+static bool without_stage(Workload *load, uint16_t s) {
+    const CoreStage *stage = &load->plan.stages[s];
+    if (stage->kind != STAGE_MAP || stage->input_count != 1) return false;
+    if (stage->fill_count || stage->need_count || stage->limit) return false;
+    StageId above = load->plan.edges[stage->inputs[0].i].from;
+    if (load->plan.stages[above.i].output_count + stage->output_count > OUTPUTS_MAX) return false;
+    for (uint8_t o = 0; o < stage->output_count; o++)
+        load->plan.edges[stage->outputs[o].i].from = above;
+    keep(load, ~(1ull << s));
+    return true;
+}
+
+// ---- attempts -----------------------------------------------------------------------------------
+
+enum { SIMPLER_MAX = 6 };
+
+// One of the ways in which a stage can be simpler. False: it is already.
+static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
+    CoreStage *stage = &load->plan.stages[s];
+    Work *work = &load->work[s];
+    const Workload old = *load;
+    if (way == 0) return end_at(load, s);
+    if (way == 1) return without_stage(load, s);
+    if (way == 2) stage->units /= 2;
+    if (way == 3) stage->coalesce = 0;
+    if (way == 4) stage->concurrency = 0;
+    if (way == 5) work->atom_bytes = 0;
+    return old.plan.stages[s].units != stage->units || old.work[s].atom_bytes != work->atom_bytes ||
+           old.plan.stages[s].coalesce != stage->coalesce ||
+           old.plan.stages[s].concurrency != stage->concurrency;
+}
+
+static bool simpler_faults(Workload *load, unsigned way) {
+    if (way == 0 && load->losses) return load->losses--;
+    if (way == 1 && load->failing) return load->failing = 0, true;
+    return false;
+}
+
+static bool still_fails(Workload *load, const Workload *candidate, const SimOptions *options,
+                        SimResult *last) {
+    SimResult result = sim_run(candidate, options);
+    if (!result.wrong) return false;
+    *load = *candidate;
+    *last = result;
+    return true;
+}
+
+SimResult shrink(Workload *load, const SimOptions *options) {
+    SimResult last = sim_run(load, options);
+    bool smaller = last.wrong;
+    while (smaller) {
+        smaller = false;
+        for (unsigned way = 0; way < 2 && !smaller; way++) {
+            Workload candidate = *load;
+            smaller = simpler_faults(&candidate, way) &&
+                      still_fails(load, &candidate, options, &last);
+        }
+        for (uint16_t s = 0; s < load->plan.stage_count && !smaller; s++) {
+            for (unsigned way = 0; way < SIMPLER_MAX && !smaller; way++) {
+                Workload candidate = *load;
+                smaller = simpler_stage(&candidate, s, way) &&
+                          still_fails(load, &candidate, options, &last);
+            }
+        }
+    }
+    return last;
+}

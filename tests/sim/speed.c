@@ -1,0 +1,132 @@
+// Speed: a cluster of 5,000 workers and a chain of ten stages. The first task does not end, so that
+// nothing reaches the sink and partitions pile up in all the memory there is.
+#include "tests/sim/speed.h"
+
+#include "runtime/core/schedule.h"
+#include "tests/sim/workloads.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WORKERS = 5000, STAGES = 10, STEPS = 400000, RUNNING_MAX = 65536 };
+
+typedef struct Bench {
+    Schedule *schedule;
+    TaskId running[RUNNING_MAX], held;
+    bool sink[RUNNING_MAX];  // By task.
+    uint32_t count;
+    uint64_t random, data;
+    double *times;
+    uint32_t steps;
+    bool broken;
+} Bench;
+
+static void chain(CorePlan *plan) {
+    plan->resource_count = 1;
+    plan->node_kinds = 1;
+    plan->nodes[0] = (NodeKind){.count = WORKERS, .capacity = {WHOLE}, .memory = 8 << 20};
+    for (uint16_t s = 0; s < STAGES; s++) {
+        CoreStage *stage = &plan->stages[plan->stage_count++];
+        stage->name = "stage";
+        stage->kind = s == 0 ? STAGE_SOURCE : s + 1 < STAGES ? STAGE_MAP : STAGE_SINK;
+        stage->demand[0] = s + 1 < STAGES ? WHOLE : 0;
+        stage->cut = 32 << 10, stage->row_max = 1 << 10;
+        stage->units = s == 0 ? UINT32_MAX / 2 : 0, stage->unit_bytes = 64 << 10;
+        stage->seconds_per_byte = 1e-8, stage->bytes_per_byte = 1;
+        if (!s) continue;
+        EdgeId edge = {plan->edge_count++};
+        plan->edges[edge.i] = (CoreEdge){{(uint16_t)(s - 1)}, {s}};
+        plan->stages[s - 1].outputs[plan->stages[s - 1].output_count++] = edge;
+        stage->inputs[stage->input_count++] = edge;
+    }
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void step(Bench *b, Event event) {
+    event.now = (int64_t)b->steps * 1000;
+    double begin = seconds();
+    Actions actions = schedule_step(b->schedule, &event);
+    if (b->times) b->times[b->steps] = seconds() - begin;
+    b->steps++;
+    for (uint32_t i = 0; i < actions.count; i++) {
+        const Action *action = &actions.items[i];
+        if (action->kind == ACTION_BROKEN) b->broken = true;
+        if (action->kind != ACTION_LAUNCH) continue;
+        bool first = action->stage.i == 0 && action->unit == 0;
+        b->sink[action->task.i] = action->stage.i + 1 == STAGES;
+        if (first)
+            b->held = action->task;
+        else
+            b->running[b->count++] = action->task;
+    }
+}
+
+// The task at that place of the list ends.
+static void end(Bench *b, uint32_t at) {
+    TaskId task = b->running[at];
+    b->running[at] = b->running[--b->count];
+    Event event = {.kind = EVENT_DONE, .task = task, .busy = 1000};
+    if (!b->sink[task.i]) {
+        event.kind = EVENT_OUTPUT, event.last = true;
+        event.bytes = 32 << 10, event.rows = 1, event.data = ++b->data;
+    }
+    step(b, event);
+}
+
+static void end_any(Bench *b) {
+    if (b->count)
+        end(b, (uint32_t)(draw(&b->random) % b->count));
+    else
+        step(b, (Event){.kind = EVENT_TICK});
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void print_steps(Bench *b, const char *what) {
+    double sum = 0;
+    for (uint32_t i = 0; i < b->steps; i++) sum += b->times[i];
+    qsort(b->times, b->steps, sizeof *b->times, by_size);
+    printf("sim: %s: %u live partitions; a step %.2f us (median %.2f, 99.99 %% within %.1f, most "
+           "%.1f)\n",
+           what, schedule_parts(b->schedule), sum / b->steps * 1e6, b->times[b->steps / 2] * 1e6,
+           b->times[b->steps - b->steps / 10000 - 1] * 1e6, b->times[b->steps - 1] * 1e6);
+    b->steps = 0;
+}
+
+bool speed_print(unsigned live) {
+    CorePlan *plan = calloc(1, sizeof *plan);
+    chain(plan);
+    Bench *b = calloc(1, sizeof *b);
+    int64_t minimum = 0;
+    b->schedule = calloc(1, schedule_bytes(plan));
+    CoreFault fault = schedule_init(b->schedule, plan, POLICY_PESSIMISTIC, &minimum);
+    if (fault != CORE_OK) return false;
+    step(b, (Event){.kind = EVENT_START});
+    while (schedule_parts(b->schedule) < live && !b->broken && b->count) end_any(b);
+    b->times = calloc(STEPS + 2 * WORKERS, sizeof *b->times);
+    b->steps = 0;
+    for (uint32_t i = 0; i < STEPS && b->count; i++) {
+        end_any(b);
+    }
+    print_steps(b, "5,000 workers");
+    uint32_t reports = b->count;
+    free(b->times);
+    b->times = nullptr;
+    double begin = seconds();
+    for (uint32_t i = reports; i-- > 0;) end(b, i);
+    printf("sim: %u reports at once: %.1f ms\n", reports, (seconds() - begin) * 1e3);
+    const char *wrong = schedule_check(b->schedule, true);
+    if (wrong) printf("sim: %s\n", wrong);
+    bool good = !b->broken && !wrong;
+    free(b->schedule), free(b), free(plan);
+    return good;
+}
