@@ -184,9 +184,10 @@ static void add_part(Graph *graph, Parts *parts, ExprId id, Span span) {
     if (is_text(graph, id) && graph_at(graph, id)->value.text.len == 0) return;
     ExprId *last = parts->count ? &parts->items[parts->count - 1] : nullptr;
     if (last && is_text(graph, *last) && is_text(graph, id)) {
-        Text a = graph_at(graph, *last)->value.text, b = graph_at(graph, id)->value.text;
-        Text both = text_format(graph->arena, "%.*s%.*s", TEXT_ARG(a), TEXT_ARG(b));
-        *last = graph_const_text(graph, both, span);
+        TextBuf both = {0};
+        text_buf_add(&both, graph_at(graph, *last)->value.text);
+        text_buf_add(&both, graph_at(graph, id)->value.text);
+        *last = graph_const_text(graph, text_buf_take(&both, graph->arena), span);
         return;
     }
     size_t count = parts->count;

@@ -8,8 +8,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PATTERNS = ("r\"[a-z]+\"", "r\"(\\w)(\\d*)\"", "r\"^a\"", "r\"x|y\"", "r\"\\s+\"", "r\"(?i)ABC\"", "r\"[^0-9]\"",
             "r\"a*\"", "r\"(é|ß)\"", "r\".\"", "r\"b?$\"", "r\"(a+)+$\"", "r\"\\bw\"")
 ZONES = ("\"UTC\"", "\"Europe/Berlin\"", "\"America/New_York\"", "\"Asia/Kolkata\"")
-UNITS = {"date": ("year", "quarter", "month", "week"),
-         "timestamp": ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
+UNITS = {"date_unit": ("year", "quarter", "month", "week"),
+         "time_unit": ("year", "quarter", "month", "week", "day", "hour", "minute", "second")}
 FORMATS = ("%Y-%m-%d", "%d/%m/%y", "%F", "%Y %j", "%b %d %Y")
 NUMBER_FORMATS = (".2f", "+08,.1f", "x", "05", "e", ".0%", "10", "bad")
 # Their integers say how much is made: kept small.
@@ -171,8 +171,9 @@ class Expressions:
         if param == "const duration":
             return self.pick(("1h", "90s", "1d", "7us"))
         if param == "const str":
-            units = UNITS.get(call.params[0])
-            return f"\"{self.pick(units if call.name == 'truncate' and units else FORMATS)}\""
+            return None  # The name of a group, which few patterns have.
+        if param in ("read_form", "write_form", *UNITS):
+            return f"\"{self.pick(UNITS.get(param, FORMATS))}\""
         kind, nullable = kind_of(param)
         if call.name == "format" and i == 1:
             return f"\"{self.pick(NUMBER_FORMATS)}\""
