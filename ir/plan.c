@@ -62,11 +62,20 @@ static void border(Planner *planner, const Op *op) {
     plan->stages[maker->stages[0]].resources = op->resources;
 }
 
-// Does the stage take rows one by one that are there, so that its units can have any number?
+// Does the stage begin with rows that can be taken in any number?
 static bool takes_rows(const Plan *plan, const Stage *stage) {
     Format format = graph_op_at(plan->graph, stage->root)->source.format;
-    bool listed = stage->kind != STAGE_SCAN || format == FORMAT_RANGE || format == FORMAT_INLINE;
-    return listed && stage->op_count == 1 && stage->terminal_count == 0;
+    bool listed = format == FORMAT_RANGE || format == FORMAT_INLINE;
+    return is_fresh(stage) ||
+           (stage->kind == STAGE_SCAN && listed && stage->op_count == 1 && !stage->terminal_count);
+}
+
+// The stages that make the rows of `stage`, or itself where it makes them, cut what they hand over.
+static void cut_output(Plan *plan, uint32_t index, ExprId bytes) {
+    Stage *stage = &plan->stages[index];
+    if (!is_fresh(stage)) stage->cut_bytes = bytes;
+    for (size_t i = 0; is_fresh(stage) && i < plan->stage_count; i++)
+        if (stages_feeds(&plan->stages[i], stage->breaker)) plan->stages[i].cut_bytes = bytes;
 }
 
 // `repartition`: the stages behind take so many rows at a time, or those before cut their output
@@ -77,9 +86,9 @@ static void partition(Planner *planner, const Op *op) {
     bool rows = !expr_is_none(op->hint.rows), bytes = !expr_is_none(op->hint.bytes), begins = true;
     if (!rows && !bytes) return;
     for (uint32_t i = 0; i < maker->count; i++) {
-        Stage *stage = &plan->stages[maker->stages[i]];
+        const Stage *stage = &plan->stages[maker->stages[i]];
         begins &= rows ? takes_rows(plan, stage) : is_fresh(stage);
-        if (bytes) stage->cut_bytes = op->hint.bytes;
+        if (bytes) cut_output(plan, maker->stages[i], op->hint.bytes);
     }
     if (!begins) {
         cut(planner, op->inputs[0], op->id, because_partition);

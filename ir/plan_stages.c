@@ -100,7 +100,7 @@ void stages_remark(Planner *planner, OpId producer, OpId consumer, const char *r
 
 // ---- waiting ----
 
-static bool feeds(const Stage *stage, uint32_t breaker) {
+bool stages_feeds(const Stage *stage, uint32_t breaker) {
     for (uint32_t i = 0; i < stage->terminal_count; i++)
         if (!stage->terminals[i].is_sink && stage->terminals[i].index == breaker) return true;
     return false;
@@ -114,9 +114,9 @@ static bool needs(const Stage *stage, uint32_t breaker) {
 
 // Does `stage` start only when `other` is done?
 static bool waits_for(const Stage *stage, const Stage *other) {
-    if (stage->kind != STAGE_SCAN && feeds(other, stage->breaker)) return true;
+    if (stage->kind != STAGE_SCAN && stages_feeds(other, stage->breaker)) return true;
     for (uint32_t i = 0; i < stage->need_count; i++)
-        if (feeds(other, stage->needs[i])) return true;
+        if (stages_feeds(other, stage->needs[i])) return true;
     return stage->kind == STAGE_UNMATCHED && needs(other, stage->breaker);
 }
 
@@ -137,7 +137,7 @@ static void mark_waited(const Plan *plan, bool *marked) {
 bool stages_would_wait(const Planner *planner, OpId from, uint32_t breaker) {
     const Plan *plan = planner->plan;
     bool *marked = arena_new_array(planner->arena, bool, plan->stage_count);
-    for (size_t i = 0; i < plan->stage_count; i++) marked[i] = feeds(&plan->stages[i], breaker);
+    for (size_t i = 0; i < plan->stage_count; i++) marked[i] = stages_feeds(&plan->stages[i], breaker);
     mark_waited(plan, marked);
     const Maker *maker = &planner->makers[from.i];
     for (uint32_t i = 0; i < maker->count; i++)

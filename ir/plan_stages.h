@@ -43,6 +43,9 @@ bool stages_would_wait(const Planner *planner, OpId from, uint32_t breaker);
 // is.
 bool stages_order(Planner *planner, const Maker *left, const Maker *right);
 
+// Is the breaker a terminal of the stage?
+bool stages_feeds(const Stage *stage, uint32_t breaker);
+
 void stages_remark(Planner *planner, OpId producer, OpId consumer, const char *reason);
 
 // Sorts stages, members and terminals, and numbers the ranks.
