@@ -4,7 +4,11 @@ log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 for program; do
     case $program in
-    */tidy) "$program" $(find ir frontend codegen runtime stdlib driver tests -name '*.[ch]' | sort) sbc.c ;;
+    */tidy)
+        # shellcheck disable=SC2046 # No path here has spaces.
+        "$program" sbc.c $(find ir frontend codegen runtime stdlib driver tests docs examples -name '*.[ch]' -o \
+            -name '*.py' -o -name '*.sh' -o -name '*.md' -o -name '*.decl' -o -name '*.case' -o -name '*.sbd' | sort)
+        ;;
     *) "$program" ;;
     esac
     status=$?

@@ -115,6 +115,22 @@ static bool opens_well(const char *text) {
     return starts(text, "//") || starts(text, "#include \"") || starts(text, "#define _GNU_SOURCE");
 }
 
+// What a merge leaves behind.
+static bool is_conflict(const char *text) {
+    return starts(text, "<<<<<<< ") || starts(text, ">>>>>>> ");
+}
+
+static bool is_c(const char *path) {
+    const char *end = strrchr(path, '.');
+    return end && (strcmp(end, ".c") == 0 || strcmp(end, ".h") == 0);
+}
+
+static void check_merged(const char *path, FILE *file) {
+    static char text[LINE_BYTES];
+    for (int line = 1; fgets(text, sizeof text, file); line++)
+        if (is_conflict(text)) problem(path, line, "a conflict that nobody solved", "");
+}
+
 // A function is what stands between a line at column 0 that ends in "{" and the next "}" there.
 static void check_file(const char *path, FILE *file) {
     static char text[LINE_BYTES];
@@ -144,7 +160,9 @@ int main(int argc, char **argv) {
         FILE *file = fopen(argv[i], "r");
         if (!file) return perror(argv[i]), 2;
         int before = problems;
-        check_file(argv[i], file);
+        if (is_c(argv[i])) check_file(argv[i], file);
+        rewind(file);
+        check_merged(argv[i], file);
         failed += problems > before;
         fclose(file);
     }

@@ -468,6 +468,18 @@ static void other_partitions_are_another_stage(void) {
     arena_free(graph->arena);
 }
 
+// Every step is a stage of its own already.
+static void without_fusion_partitions_need_no_border(void) {
+    Graph *graph = graph_empty();
+    OpId rows = repartition(graph, source(graph), 500, 0);
+    sink(graph, repartition(graph, rows, 0, 100), ALL);
+    Plan *plan = planned(graph, true);
+    CHECK(plan->stage_count == 4);
+    CHECK(graph_at(graph, plan->stages[1].unit_rows)->value.i == 500);
+    CHECK(graph_at(graph, plan->stages[1].cut_bytes)->value.i == 100);
+    arena_free(graph->arena);
+}
+
 static void what_no_sink_needs_is_left_out(void) {
     Graph *graph = graph_empty();
     OpId dead = filter(graph, source(graph));
@@ -583,6 +595,7 @@ static const UnitTest tests[] = {
     {"other_resources_are_another_stage", other_resources_are_another_stage},
     {"behind_a_breaker_resources_need_no_border", behind_a_breaker_resources_need_no_border},
     {"other_partitions_are_another_stage", other_partitions_are_another_stage},
+    {"without_fusion_partitions_need_no_border", without_fusion_partitions_need_no_border},
     {"what_no_sink_needs_is_left_out", what_no_sink_needs_is_left_out},
     {"every_rule_of_plans_can_be_broken", every_rule_of_plans_can_be_broken},
     {"a_plan_stops_behind_any_pass", a_plan_stops_behind_any_pass},
