@@ -137,7 +137,8 @@ static void mark_waited(const Plan *plan, bool *marked) {
 bool stages_would_wait(const Planner *planner, OpId from, uint32_t breaker) {
     const Plan *plan = planner->plan;
     bool *marked = arena_new_array(planner->arena, bool, plan->stage_count);
-    for (size_t i = 0; i < plan->stage_count; i++) marked[i] = stages_feeds(&plan->stages[i], breaker);
+    for (size_t i = 0; i < plan->stage_count; i++)
+        marked[i] = stages_feeds(&plan->stages[i], breaker);
     mark_waited(plan, marked);
     const Maker *maker = &planner->makers[from.i];
     for (uint32_t i = 0; i < maker->count; i++)
