@@ -104,6 +104,7 @@ static void check_group(Verifier *verifier) {
 
 static void check_join(Verifier *verifier) {
     const Op *op = verifier->op;
+    WANT(op->join.key_count > 0, "it has no key");
     for (uint32_t i = 0; i < op->join.key_count; i++) {
         ExprId left = op->join.left[i], right = op->join.right[i];
         bool both = there(verifier, left) && there(verifier, right);

@@ -46,6 +46,7 @@ static const Wrong operators[] = {
     {"%1 = join %0 %0 {\n $0 = column 0:0 : i64\n $1 = column 1:2 : str\n kind inner\n key $0 "
      "$1\n}\n",
      "%1 join: the sides of key 0 differ in type"},
+    {"%1 = join %0 %0 {\n kind inner\n from 0:0\n out a : i64\n}\n", "%1 join: it has no key"},
     {"%1 = join %0 %0 {\n kind inner\n from 2:0\n out a : i64\n}\n",
      "%1 join: column 0 comes from nowhere"},
     {"%1 = join %0 %0 {\n kind semi\n from 1:0\n out a : i64\n}\n",
