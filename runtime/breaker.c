@@ -253,6 +253,14 @@ static bool fits_in_memory(const SbBreakerState *breaker) {
     return breaker->memory->used + bytes <= breaker->memory->limit && !breaker->memory->eager;
 }
 
+bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread) {
+    Part *part = &breaker->parts[thread];
+    bool any = breaker->spill && (is_group(breaker) ? part->groups.count : part->rows.count) > 0;
+    if (any && is_group(breaker)) sb_groups_relieve(&part->groups);
+    else if (any) sb_rows_relieve(&part->rows);
+    return any && !breaker->spill->failed;
+}
+
 static void relieve_part(void *arg, uint32_t part, uint32_t thread) {
     SbBreakerState *breaker = arg;
     if (is_group(breaker)) {
@@ -301,15 +309,12 @@ int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
 }
 
 SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
-    SpillMerge *merge = spill_merge_open(&breaker->on_disk, breaker->what, &breaker->by);
-    if (!merge) spill_no_merge(&breaker->on_disk);
-    return merge;
+    return spill_merge_open(&breaker->on_disk, breaker->what, &breaker->by);
 }
 
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
-                        int64_t rows) {
+                        int64_t rows, bool *refused) {
     SbRows *batch = sb_rows_open(breaker->memory, breaker->what->entry_bytes, bytes);
-    Spill *spill = breaker->spill;
     int64_t held = 0;
     bool good = batch;
     for (const SbEntry *entry; good && (entry = spill_merge_first(from, &held));) {
@@ -318,10 +323,8 @@ SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t
         else spill_merge_pass(from);
         if (batch->count == rows || sb_rows_bytes(batch) >= bytes) break;
     }
-    if (!good && (!batch || batch->count == 0))
-        spill_fail(spill, TROUBLE_MEMORY, "a row of %lld spilled bytes does not fit the memory",
-                   (long long)held + breaker->what->entry_bytes);
-    if (!spill->failed && batch->count > 0) return batch;
+    *refused = !good && (!batch || batch->count == 0);
+    if (!breaker->spill->failed && !*refused && batch->count > 0) return batch;
     sb_rows_close(batch);
     return nullptr;
 }

@@ -33,6 +33,10 @@ void sb_breaker_close(SbBreakerState *breaker);
 // What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread);
 
+// Puts what the part of `thread`, which fills it no more or not now, keeps on disk. True: there was
+// something.
+bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread);
+
 // Merges the parts and brings the rows into order. SB_OK, SB_FAULT_TOO_LARGE when the account is
 // exhausted or spilling failed (spill->failed), or a fault of an aggregate's merge.
 int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel);
@@ -41,11 +45,12 @@ int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel);
 // count: they are on disk.
 const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t *count);
 // Reads rows that are on disk, in output order. Several readers may, each from the beginning.
-// nullptr: trouble (spill->trouble).
+// nullptr: there is no memory now.
 SpillMerge *sb_breaker_read(const SbBreakerState *breaker);
-// The next rows: about `bytes` of them, at most `rows`. nullptr: there are none, or trouble.
+// The next rows: about `bytes` of them, at most `rows`. nullptr: there are none, or trouble
+// (spill->failed), or `refused`: there is no memory now.
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
-                        int64_t rows);
+                        int64_t rows, bool *refused);
 // After finish of SB_BREAK_JOIN.
 const SbTable *sb_breaker_table(const SbBreakerState *breaker);
 // After finish: rows that came in, and bytes held.

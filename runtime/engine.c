@@ -298,7 +298,12 @@ static void run_task(Engine *e, StageRun *run, Flight *flight, uint32_t thread) 
         if (e->job->limits.rows >= 0) partition->weight = e->job->limits.rows - run->weight;
     }
     pthread_mutex_unlock(&e->lock);
-    int32_t status = partition ? task_run(task, partition, thread) : SB_STAGE_FAULT;
+    int32_t status = SB_STAGE_FAULT;
+    if (partition) {
+        pthread_mutex_lock(&e->job->fills[thread]);
+        status = task_run(task, partition, thread);
+        pthread_mutex_unlock(&e->job->fills[thread]);
+    }
     pthread_mutex_lock(&e->lock);
     slot_give(e, run);
     flight->state = FLIGHT_DONE;
@@ -380,10 +385,20 @@ static bool take_unit(Engine *e, StageRun *run, Flight *flight) {
     UnitTake taken = units_take(&run->units, &flight->unit, &flight->task->buffer, &trouble);
     pthread_mutex_lock(&e->lock);
     run->taking = false;
-    if (taken == UNIT_TAKEN) return true;
+    run->later = taken == UNIT_LATER;
+    if (taken == UNIT_TAKEN || taken == UNIT_LATER) return taken == UNIT_TAKEN;
     run->exhausted = true;
     if (taken == UNIT_TROUBLE && e->job->trouble.kind == TROUBLE_NONE) e->job->trouble = trouble;
     return false;
+}
+
+// Breakers leave room for the buffers of all threads, and rows may be longer than was thought.
+static void note_buffer(Engine *e, StageRun *run, int64_t bytes) {
+    int64_t before = run->buffer_max > 2 * run->setup.partition_bytes
+                         ? run->buffer_max : 2 * run->setup.partition_bytes;
+    if (bytes <= before) return;
+    sb_memory_reserve(&e->job->memory, (bytes - before) * e->crew.parallel.threads);
+    run->buffer_max = bytes;
 }
 
 static void do_take(Engine *e, StageRun *run, uint32_t thread) {
@@ -416,6 +431,7 @@ static void do_take(Engine *e, StageRun *run, uint32_t thread) {
     pthread_mutex_lock(&e->lock);
     slot_give(e, run);
     flight->state = FLIGHT_PARKED;
+    note_buffer(e, run, flight->task->buffer.cap);
     if (!good && trouble.kind != TROUBLE_NONE && e->job->trouble.kind == TROUBLE_NONE)
         e->job->trouble = trouble;
     if (good && !e->stop && !run->stopped) run_task(e, run, flight, thread);
@@ -435,7 +451,9 @@ static void do_help(Engine *e, uint32_t thread) {
         SbEachFn *fn = crew->fn;
         void *arg = crew->arg;
         pthread_mutex_unlock(&e->lock);
+        pthread_mutex_lock(&e->job->fills[thread]);
         fn(arg, index, thread);
+        pthread_mutex_unlock(&e->job->fills[thread]);
         pthread_mutex_lock(&e->lock);
         crew->done++;
     }
@@ -502,6 +520,11 @@ static void act(Engine *e, Action action, uint32_t thread) {
     }
 }
 
+// Something was done: there may be memory for units again.
+static void ask_again(Engine *e) {
+    for (uint32_t s = 0; s < e->count; s++) e->runs[s].later = false;
+}
+
 static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
     (void)index;
     Engine *e = arg;
@@ -525,6 +548,7 @@ static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
         e->busy++;
         act(e, action, thread);
         e->busy--;
+        if (action.kind != ACTION_TAKE || !action.run->later) ask_again(e);
         e->changed_plan = true;
         pthread_cond_broadcast(&e->changed);
     }

@@ -10,7 +10,9 @@ enum { LOOKAHEAD_BYTES = 64 * 1024, SKIP_BYTES = 256 * 1024 };
 bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     int64_t cap = bytes + SB_SLACK;
     if (cap <= buffer->cap) return true;
-    if (!sb_memory_charge(buffer->memory, cap - buffer->cap)) {
+    const BufferRelief *relief = buffer->relief;
+    while (!sb_memory_charge(buffer->memory, cap - buffer->cap)) {
+        if (relief && relief->find(relief->self)) continue;
         return trouble_set(trouble, TROUBLE_MEMORY,
                            "reading input needs %lld bytes more than --memory leaves",
                            (long long)(cap - buffer->cap));
@@ -29,7 +31,7 @@ void unit_buffer_close(UnitBuffer *buffer) {
     if (buffer->cap > 0) sb_memory_release(buffer->memory, buffer->cap);
     free(buffer->ptr);
     free(buffer->entries);
-    *buffer = (UnitBuffer){.memory = buffer->memory};
+    *buffer = (UnitBuffer){.memory = buffer->memory, .relief = buffer->relief};
 }
 
 // Bytes of the file at its offset `at` (streams: the next ones). 0 at the end, -1 for trouble.

@@ -225,6 +225,13 @@ static bool open_spill(Job *job, uint32_t threads) {
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
 
+static bool open_fills(Job *job, uint32_t threads) {
+    job->fills = calloc(threads, sizeof *job->fills);
+    for (uint32_t i = 0; job->fills && i < threads; i++)
+        pthread_mutex_init(&job->fills[i], nullptr);
+    return job->fills || no_memory(job);
+}
+
 static bool open_job(Job *job) {
     Options *options = &job->options;
     int level = sb_cpu_level();
@@ -247,10 +254,12 @@ static bool open_job(Job *job) {
     uint32_t threads = slots_threads(&job->slots);
     set_partition(job, threads);
     return open_sources(job) && open_sinks(job) && open_spill(job, threads) &&
-           pool_open(&job->pool, threads, &job->trouble);
+           open_fills(job, threads) && pool_open(&job->pool, threads, &job->trouble);
 }
 
 static void close_job(Job *job) {
+    for (uint32_t i = 0; i < job->pool.parallel.threads; i++) pthread_mutex_destroy(&job->fills[i]);
+    free(job->fills);
     if (job->pool.parallel.threads > 0) pool_close(&job->pool);
     for (uint32_t b = 0; job->edges && b < job->what->breaker_count; b++) {
         edge_close(&job->edges[b]);

@@ -34,6 +34,7 @@ typedef struct Job {
     Slots        slots;          // The engine's lock guards what is used.
     Spill        spill;
     Pool         pool;
+    pthread_mutex_t *fills;      // By thread: held while it fills its parts of breakers, or writes.
     Source      *sources;
     Sink        *sinks;          // One more than the program has: the last is for the rejects.
     bool         has_rejects_sink;

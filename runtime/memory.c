@@ -17,8 +17,8 @@ void sb_memory_open(SbMemory *memory, int64_t limit) {
 }
 
 void sb_memory_reserve(SbMemory *memory, int64_t bytes) {
-    memory->short_at -= bytes;
-    if (memory->short_at < memory->limit / 2) memory->short_at = memory->limit / 2;
+    int64_t at = memory->short_at - bytes;
+    memory->short_at = at < memory->limit / 2 ? memory->limit / 2 : at;
 }
 
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {

@@ -6,7 +6,7 @@
 
 typedef struct SbMemory {
     int64_t          limit;          // Bytes.
-    int64_t          short_at;       // When as many are used, breakers begin to spill. What is left
+    _Atomic int64_t  short_at;       // When as many are used, breakers begin to spill. What is left
                                      // is for rows on their way, and for reading back what spilled.
     int64_t          block_max;      // Of slabs: small where the limit is.
     bool             eager;          // Breakers spill every few rows: for tests.

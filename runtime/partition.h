@@ -65,6 +65,7 @@ typedef struct TaskSetup {
     int64_t        partition_bytes;  // A partition is full when it holds as many.
     bool           wants_rows;     // Rejects need the number of their row.
     Units         *units;
+    const BufferRelief *relief;    // Of buffers of text.
 } TaskSetup;
 
 Partition *partition_open(const TaskSetup *setup);

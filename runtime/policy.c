@@ -308,8 +308,9 @@ static bool has_input(const Engine *e, const StageRun *run) {
 // unit is taken until it is offered.
 static bool has_room(const Engine *e, const StageRun *run) {
     int64_t partition = run->setup.partition_bytes, bytes = run->bytes + run->running * partition;
+    int64_t text = run->buffer_max > 2 * partition ? run->buffer_max : 2 * partition;
     if (run->stage->input == SB_INPUT_TEXT)
-        bytes += (int64_t)(run->launched - run->offered) * 2 * partition;
+        bytes += (int64_t)(run->launched - run->offered) * text;
     return bytes < e->stage_bytes;
 }
 
@@ -354,7 +355,8 @@ static Action task_action(const Engine *e, StageRun *run, uint32_t thread) {
     }
     bool room = run->launched == run->offered || has_room(e, run);
     bool free = run->flights[run->launched % run->window].state == FLIGHT_FREE;
-    if (run->exhausted || run->taking || !room || !free || !has_input(e, run)) return none;
+    if (run->exhausted || run->taking || run->later || !room || !free) return none;
+    if (!has_input(e, run)) return none;
     if (!may_take(e, run, thread)) return none;
     return (Action){ACTION_TAKE, run, 0};
 }
@@ -440,7 +442,19 @@ static bool settle_fault(Engine *e) {
     return first;
 }
 
+// A unit that waits for memory: nobody gives any back.
+static bool insist(Engine *e) {
+    for (uint32_t s = 0; s < e->count; s++) {
+        StageRun *run = &e->runs[s];
+        if (!run->later) continue;
+        run->later = false;
+        return run->units.must = true;
+    }
+    return false;
+}
+
 bool policy_relax(Engine *e) {
+    if (insist(e)) return true;
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
         if (task_action(e, run, THREAD_ANY).kind == ACTION_WAIT || !pauses(e, run)) continue;

@@ -52,9 +52,9 @@ bool policy_judge(Engine *engine, bool at_rest);
 // What the thread does next; THREAD_ANY: what some thread could.
 enum : uint32_t { THREAD_ANY = UINT32_MAX };
 Action policy_next(Engine *engine, uint32_t thread);
-// Nothing can move: lets the first paused stage pass the bound of its edges, decides which fault
-// ends the job, or lets a fault count whose rows wait for what its own stage will not give. False:
-// there is none of it.
+// Nothing can move: a unit that waits for memory waits no longer; else the first paused stage may
+// pass the bound of its edges, or it is decided which fault ends the job, or a fault counts whose
+// rows wait for what its own stage will not give. False: there is none of it.
 bool policy_relax(Engine *engine);
 
 #endif

@@ -337,11 +337,13 @@ static void try_range(void *arg, uint32_t index, uint32_t thread) {
 }
 
 // Ranges that wait, one after the other, each with all the memory there is.
-static void try_alone(Work *work) {
+static void try_alone(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    Work *work = arg;
     for (uint32_t i = 0; i < work->count && !has_failed(work->groups); i++) {
         Range *range = &work->ranges[i];
         if (range->state != RANGE_WAITS) continue;
-        range->thread = 0;
+        range->thread = thread;
         bool fits = merge_range(range) != SB_FAULT_TOO_LARGE;
         bool ends = !range->several || range->level + 1 == LEVELS;
         if (!fits && ends) too_large(range);
@@ -401,7 +403,7 @@ int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel) {
     }
     while (work.count > 0) {
         parallel->each(parallel, work.count, try_range, &work);
-        try_alone(&work);
+        parallel->each(parallel, 1, try_alone, &work);
         parallel->each(parallel, work.count, try_split, &work);
         work = next_work(&work);
     }

@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { UNITS_A_THREAD = 4 };
+enum { UNITS_A_THREAD = 4, BUFFER_PARTITIONS = 3 };
 
 void partition_push(PartitionList *list, Partition *partition) {
     partition->next = nullptr;
@@ -106,6 +107,30 @@ static int64_t batch_bytes(const Job *job) {
     return bytes < job->options.partition ? bytes : job->options.partition;
 }
 
+// Memory for a buffer of text, when there is none: what breakers that the stage fills keep goes to
+// disk, of threads that fill none now. Those that do let go of it as they go on, or when their task
+// is done: that is waited for.
+static bool find_memory(void *self) {
+    enum { WAIT_MICROS = 1000 };
+    const StageRun *run = self;
+    Job *job = run->job;
+    bool gave = false, busy = false;
+    for (uint32_t i = 0; i < job->pool.parallel.threads; i++) {
+        if (pthread_mutex_trylock(&job->fills[i]) != 0) {
+            busy = true;
+            continue;
+        }
+        for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+            uint32_t terminal = run->stage->terminals[t];
+            bool breaker = !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal];
+            gave |= breaker && sb_breaker_relieve(job->breakers[terminal], i);
+        }
+        pthread_mutex_unlock(&job->fills[i]);
+    }
+    if (!gave && busy) usleep(WAIT_MICROS);
+    return (gave || busy) && !job->spill.failed && !atomic_load(&job->cancel);
+}
+
 bool stage_open(StageRun *run, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
@@ -118,12 +143,13 @@ bool stage_open(StageRun *run, Trouble *trouble) {
         .row = source ? &run->source_row : job->what->breakers[stage->input_index].row,
         .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
         .memory = &job->memory, .partition_bytes = job->options.partition,
-        .wants_rows = job->limits.share >= 0, .units = &run->units,
+        .wants_rows = job->limits.share >= 0, .units = &run->units, .relief = &run->relief,
     };
+    run->relief = (BufferRelief){find_memory, run};
     int64_t cut = job->setup.stage_bytes[run->index];
     if (cut != INT64_MAX) run->setup.partition_bytes = cut;
     UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
-                        .cancel = &job->cancel, .spill = &job->spill,
+                        .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
                         .rows_max = job->setup.stage_rows[run->index],
                         .batch_bytes = batch_bytes(job)};
     if (source) {
@@ -210,12 +236,17 @@ Partition *stage_partition(StageRun *run) {
 
 void stage_spare(StageRun *run, Partition *partition) {
     partition_close_batches(partition, &run->setup);
+    if (partition->bytes > BUFFER_PARTITIONS * run->setup.partition_bytes)
+        partition_close_outs(partition, &run->setup);
     partition->next = run->spare;
     run->spare = partition;
 }
 
 void stage_spare_task(StageRun *run, SbTaskState *task) {
     if (!task) return;
+    // A long row made the buffer large.
+    if (task->buffer.cap > BUFFER_PARTITIONS * run->setup.partition_bytes)
+        unit_buffer_close(&task->buffer);
     task->next = run->spare_tasks;
     run->spare_tasks = task;
 }

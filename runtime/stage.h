@@ -62,6 +62,8 @@ typedef struct StageRun {
     TaskSetup      setup;
     Units          units;
     bool           repeats;     // The input can be read again.
+    BufferRelief   relief;
+    int64_t        buffer_max;  // The largest buffer of text of a unit so far.
     Flight        *flights;     // Unit k is in slot k % window.
     uint32_t       window;
 
@@ -69,6 +71,7 @@ typedef struct StageRun {
     RunState       state;
     bool           active;      // It may run: see policy.h.
     bool           exhausted;   // No more units.
+    bool           later;       // There was no memory for the next one.
     bool           stopped;     // Nothing more is to be offered.
     bool           broke;       // A fault was offered...
     bool           faulted;     // ...and is settled: it ends the job.

@@ -233,7 +233,8 @@ static void reject_long_row(SbTaskState *state) {
 // ---- a task's life --------------------------------------------------------------------------
 
 bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
-    *state = (SbTaskState){.setup = setup, .buffer.memory = setup->memory};
+    *state = (SbTaskState){.setup = setup,
+                            .buffer = {.memory = setup->memory, .relief = setup->relief}};
     SbIndex *index = &state->index;
     uint32_t fields = 1;
     for (uint32_t i = 0; setup->files && i < setup->files->file_count; i++) {

@@ -14,7 +14,8 @@
 enum { ROWS_A_UNIT = 1 << 15, NUMBERS_A_UNIT = 1 << 18, FILES_A_UNIT = 1024 };
 
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
-    *units = (Units){.what = *what, .carry = {.memory = what->memory}};
+    *units = (Units){.what = *what, .carry = {.memory = what->memory,
+                                                    .relief = what->relief}};
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a lock");
     }
@@ -28,6 +29,7 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
 void units_close(Units *units) {
     stream_close(units->stream);
     spill_merge_close(units->spilled);
+    sb_rows_close(units->read);
     unit_buffer_close(&units->carry);
     pthread_cond_destroy(&units->resolved);
     pthread_mutex_destroy(&units->lock);
@@ -280,23 +282,27 @@ static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows)
     return UNIT_TAKEN;
 }
 
+static UnitTake no_rows_now(const Units *units, Trouble *trouble) {
+    if (!units->must) return UNIT_LATER;
+    trouble_set(trouble, TROUBLE_MEMORY, "reading spilled rows needs more than --memory leaves");
+    return UNIT_TROUBLE;
+}
+
 // The next rows of a breaker that are on disk.
 static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
     const SbBreakerState *breaker = units->what.breaker;
+    bool refused = false;
     if (!units->spilled) units->spilled = sb_breaker_read(breaker);
-    SbRows *rows = nullptr;
-    if (units->spilled)
-        rows = sb_breaker_next(breaker, units->spilled, units->what.batch_bytes,
-                               units->what.rows_max < ROWS_A_UNIT ? units->what.rows_max
-                                                                  : ROWS_A_UNIT);
+    if (!units->spilled) return no_rows_now(units, trouble);
+    int64_t rows = units->what.rows_max < ROWS_A_UNIT ? units->what.rows_max : ROWS_A_UNIT;
+    if (!units->read)
+        units->read = sb_breaker_next(breaker, units->spilled, units->what.batch_bytes, rows,
+                                      &refused);
     if (spill_trouble(units->what.spill, trouble)) return UNIT_TROUBLE;
-    if (!rows) return UNIT_NONE;
-    Batch *batch = batch_open(rows);
-    if (!batch) {
-        sb_rows_close(rows);
-        trouble_set(trouble, TROUBLE_MEMORY, "no memory for spilled rows");
-        return UNIT_TROUBLE;
-    }
+    if (!units->read) return refused ? no_rows_now(units, trouble) : UNIT_NONE;
+    Batch *batch = batch_open(units->read);
+    if (!batch) return no_rows_now(units, trouble);
+    units->read = nullptr;
     unit->entries = batch->entries;
     unit->end = batch->count;
     unit->slices[0] = (EdgeSlice){batch, batch->entries, 0, 0, batch->count};

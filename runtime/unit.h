@@ -22,7 +22,14 @@
 
 enum { RAW_BYTES_MAX = 64 * 1024 };  // Of a reject.
 
+// Who may find memory when there is none for a buffer.
+typedef struct BufferRelief {
+    bool (*find)(void *self);   // True: it is worth to ask again.
+    void  *self;
+} BufferRelief;
+
 typedef struct UnitBuffer {
+    const BufferRelief *relief;  // Or nullptr.
     char     *ptr;
     int64_t   cap;      // Charged, SB_SLACK included.
     SbMemory *memory;
@@ -66,6 +73,7 @@ typedef struct UnitsSetup {
     int64_t  rows_max;      // Of a unit, where rows are counted.
     int64_t  batch_bytes;   // Of rows that are read back for a unit, about.
     SbMemory *memory;
+    const BufferRelief *relief;
     _Atomic int *cancel;    // The job's.
 } UnitsSetup;
 
@@ -76,6 +84,8 @@ typedef struct Units {
     int64_t     next;             // Byte or row where the next unit begins.
     uint64_t    ordinal;
     SpillMerge *spilled;          // Rows come from disk; nullptr before the first.
+    SbRows     *read;             // Read back and not in a unit yet.
+    bool        must;             // Nobody gives memory back any more: do not wait for it.
     Stream     *stream;
     UnitBuffer  carry;            // Bytes read from the stream behind the last unit.
     int64_t     carry_len, carry_offset, carry_lines;
@@ -87,7 +97,12 @@ typedef struct Units {
     bool        chain_broken;
 } Units;
 
-typedef enum UnitTake { UNIT_TAKEN, UNIT_NONE, UNIT_TROUBLE } UnitTake;
+typedef enum UnitTake {
+    UNIT_TAKEN,
+    UNIT_NONE,
+    UNIT_LATER,   // When there is more memory.
+    UNIT_TROUBLE,
+} UnitTake;
 
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble);
 void units_close(Units *units);

@@ -161,6 +161,13 @@ static bool keep(SbRows *part, uint64_t number) {
     return row->note.ptr;
 }
 
+static SbRows *next_batch(const SbBreakerState *breaker, SpillMerge *merge) {
+    bool refused;
+    SbRows *batch = sb_breaker_next(breaker, merge, 20000, 1000, &refused);
+    CHECK(!refused);
+    return batch;
+}
+
 static void check_sort(int64_t rows, int64_t limit, bool eager, bool spills) {
     char *root = root_open();
     SbMemory memory;
@@ -180,7 +187,7 @@ static void check_sort(int64_t rows, int64_t limit, bool eager, bool spills) {
     CHECK_SAYS(count == rows && sb_breaker_rows_in(breaker) == rows, "%ld", count);
     CHECK((count_items(root) > 0) == spills);
     SpillMerge *merge = spills ? sb_breaker_read(breaker) : nullptr;
-    for (SbRows *batch; merge && (batch = sb_breaker_next(breaker, merge, 20000, 1000));) {
+    for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
         const SbEntry *const *entries = sb_rows_entries(batch);
         for (int64_t i = 0; i < batch->count; i++, seen++) {
             const Row *row = (const Row *)entries[i];
@@ -283,7 +290,7 @@ static void check_results(const GroupsCase *of, const SbBreakerState *breaker) {
     CHECK(!sb_breaker_entries(breaker, &count));
     CHECK_SAYS(count == of->groups, "%ld", count);
     SpillMerge *merge = sb_breaker_read(breaker);
-    for (SbRows *batch; merge && (batch = sb_breaker_next(breaker, merge, 20000, 1000));) {
+    for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
         const SbEntry *const *entries = sb_rows_entries(batch);
         for (int64_t i = 0; i < batch->count; i++, seen++) {
             const Group *group = (const Group *)entries[i];
