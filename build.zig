@@ -239,6 +239,7 @@ const core_files: []const []const u8 = &.{
     "finish.c",
     "launch.c",
     "ledger.c",
+    "membership.c",
     "order.c",
     "pacing.c",
     "policy.c",
@@ -257,11 +258,13 @@ const sim_files: []const []const u8 = &.{
     "optimum.c",
     "plan_text.c",
     "random_plans.c",
+    "restart.c",
     "shrink.c",
     "sim.c",
     "speed.c",
     "streams.c",
     "table.c",
+    "workers.c",
     "workloads.c",
 };
 const stdlib: []const []const u8 = &.{

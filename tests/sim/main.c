@@ -6,12 +6,16 @@
 //   sim speed N         steps of 5,000 workers and N live partitions, in real time
 //   sim random A B      random plans of the seeds A to B
 //   sim nodes A B       the same over several nodes, of which some are lost
+//   sim workers A B     membership over a network that loses, doubles and reorders messages
+//   sim restart A B     a coordinator that dies up to nine times, and its journal
 //   sim trace SEED      one of them, with its plan and every event and action
 //   sim trace-nodes SEED
 #include "tests/sim/optimum.h"
+#include "tests/sim/restart.h"
 #include "tests/sim/shrink.h"
 #include "tests/sim/speed.h"
 #include "tests/sim/table.h"
+#include "tests/sim/workers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,6 +118,11 @@ int main(int argc, char **argv) {
     uint64_t first = number(argc, argv, 2, 1), last = number(argc, argv, 3, SHORT_RUN);
     if (!*what || strcmp(what, "random") == 0) run_seeds(first, last, false, &tally);
     if (!*what || strcmp(what, "nodes") == 0) run_seeds(first, last, true, &tally);
+    if (!*what) last = 100;
+    if (!*what || strcmp(what, "workers") == 0)
+        tally.failed += workers_run(first, last, &tally.passed);
+    if (!*what || strcmp(what, "restart") == 0)
+        tally.failed += restart_run(first, last, &tally.passed);
     if (strncmp(what, "trace", 5) == 0) {
         SimResult result = trace_seed(first, strcmp(what, "trace-nodes") == 0);
         if (result.wrong) fprintf(stderr, "sim: %s\n", result.text);

@@ -110,6 +110,27 @@ static void check_end(Sim *sim) {
         }
 }
 
+// Units all of whose rows are committed, as intervals.
+static void skip_committed(Sim *sim) {
+    const Journal *journal = sim->options->journal;
+    int64_t rows = sim->load->work[0].unit_rows;
+    for (uint32_t unit = 0, first = 0; unit <= sim->plan.stages[0].units; unit++) {
+        bool whole = unit < sim->plan.stages[0].units;
+        for (int64_t row = unit * rows; whole && row < (unit + 1) * rows; row++)
+            whole = journal->rows[row];
+        if (whole) continue;
+        if (unit > first)
+            sim_step(sim, (Event){.kind = EVENT_SKIP, .unit = first, .count = unit - first});
+        first = unit + 1;
+    }
+}
+
+static void check_journal(Sim *sim) {
+    Journal *journal = sim->options->journal;
+    journal->whole = journal->written == journal->count;
+    if (sim->ended && !journal->whole) sim_fail(sim, "rows are missing in the journal");
+}
+
 static bool begin(Sim *sim) {
     size_t bytes = schedule_bytes(&sim->plan);
     sim->schedule = calloc(1, bytes);
@@ -138,18 +159,23 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     sim->parts = calloc(1 << 20, sizeof *sim->parts);
     sim->part_count = 1;
     if (begin(sim)) {
+        if (options->journal) skip_committed(sim);
         sim_step(sim, (Event){.kind = EVENT_START});
         uint32_t nodes = plan_node_count(&sim->plan);
         for (uint32_t i = 0; nodes > 1 && i < load->losses; i++)
             sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND),
                                     .what = HAPPEN_LOSS,
                                     .node = {(uint16_t)between(&sim->random, 1, nodes - 1)}});
-        while (sim->heap_count && !sim->result.wrong) {
+        uint64_t stop = options->stop_after ? options->stop_after : UINT64_MAX;
+        while (sim->heap_count && !sim->result.wrong && sim->result.steps < stop) {
             Pending pending = pop(sim);
             sim->now = pending.at;
             sim_happen(sim, &pending);
         }
-        check_end(sim);
+        if (options->journal)
+            check_journal(sim);
+        else
+            check_end(sim);
         if (sim->result.wrong && options->trace) describe(sim);
         sim->result.spilled = schedule_spilled(sim->schedule);
         sim->result.peak = schedule_ledger(sim->schedule, (NodeId){0})->peak;

@@ -10,13 +10,23 @@
 
 static const int64_t SECOND = 1000000000;
 
+// What the sink of a chain has committed, by row, in all lives of the coordinator.
+typedef struct Journal {
+    uint8_t *rows;
+    int64_t count, written;
+    int64_t dropped;  // Rows that were made again, and not committed again.
+    bool whole;       // All rows are there.
+} Journal;
+
 typedef struct SimOptions {
     PolicyId policy;
     int64_t beyond;    // Memory beyond the minimum; -1: what the plan says.
     double disk_rate;  // Bytes a second of spilling and loading.
     uint64_t seed;
-    bool trace;      // Every event and action, on stderr.
-    bool loses_row;  // The machine itself is wrong, so that a failure can be seen to be found.
+    bool trace;           // Every event and action, on stderr.
+    bool loses_row;       // The machine itself is wrong, so that a failure can be seen to be found.
+    Journal *journal;     // Null: there is none.
+    uint64_t stop_after;  // Steps; 0: never.
 } SimOptions;
 
 typedef struct SimResult {

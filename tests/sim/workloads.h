@@ -59,6 +59,9 @@ void workload_tiny(Workload *load, uint64_t *random);
 // The plan as text, one stage a line.
 void workload_print(FILE *out, const Workload *load, bool staged);
 
+// A chain of a few stages and many small partitions, for a coordinator that dies.
+void workload_restarted(Workload *load, uint64_t *random);
+
 // splitmix64, and a number from `least` to `most`.
 uint64_t draw(uint64_t *state);
 int64_t between(uint64_t *state, int64_t least, int64_t most);
