@@ -217,6 +217,16 @@ static void chain_return(Schedule *s, Task *task) {
     }
 }
 
+static void cancel_other(Schedule *s, TaskId id) {
+    const Task *task = task_of(s, id);
+    StageState *state = state_of(s, task->stage);
+    if (task->state == TASK_PAUSED) {
+        heap_remove(s->items, &state->paused, task->item);
+        state->paused_count--;
+    }
+    task_cancel(s, id);
+}
+
 // The item's rows are made: other attempts are not needed.
 static void finish_item(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
@@ -225,7 +235,7 @@ static void finish_item(Schedule *s, TaskId id) {
     if (!item->rerun && task->outputs < item->outputs)
         break_off(s, "a second attempt made fewer partitions than the first");
     TaskId other = item->task.i == id.i ? item->twin : item->task;
-    if (other.i) task_cancel(s, other);
+    if (other.i) cancel_other(s, other);
     pacing_note(&s->pacing, task->stage,
                 (Pace){(double)item->bytes, (double)task->made, (double)task->busy / 1e9});
     bool covers = s->node_count > 1 && stage_of(s, task->stage)->fill_count;

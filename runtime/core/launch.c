@@ -437,6 +437,7 @@ static bool launch_ready(Schedule *s, StageId stage) {
         heap_pop(s->items, &state->ready);
         state->ready_count--;
         item_end(s, id);
+        s->recheck = true;
         return true;
     }
     if (item_of(s, id)->part.i) {
@@ -466,6 +467,65 @@ static bool start(Schedule *s, StageId stage) {
     if (!may_begin(s, stage)) return false;
     if (ready.i) return launch_ready(s, stage);
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
+}
+
+// ---- second attempts ----------------------------------------------------------------------------
+
+// When a task has taken so much longer than others that it is worth a second attempt.
+static int64_t is_late_at(const Schedule *s, const Task *task, const Item *item) {
+    enum { TIMES_LONGER = 4 };
+    static const double AT_LEAST = 0.1;  // Seconds: a second attempt is not worth less.
+    const Pace *pace = &s->pacing.stages[task->stage.i];
+    double expected = pace->seconds / pace->in_bytes * (double)item->bytes;
+    if (expected < AT_LEAST / TIMES_LONGER) expected = AT_LEAST / TIMES_LONGER;
+    return task->started + (int64_t)(TIMES_LONGER * expected * 1e9);
+}
+
+static bool may_have_twin(const Schedule *s, TaskId id) {
+    const Task *task = &s->tasks[id.i];
+    if (task->state != TASK_RUNNING || task->rerun || task->chain.i) return false;
+    const Item *item = &s->items[task->item.i];
+    return item->task.i == id.i && !item->twin.i;
+}
+
+// The same item once more on another node, in memory that nobody else needs.
+static void launch_twin(Schedule *s, TaskId id) {
+    const Task *late = task_of(s, id);
+    Item *item = item_of(s, late->item);
+    Task task = {.item = late->item, .stage = late->stage, .started = s->now};
+    if (s->task_count == s->task_max && !s->task_unused.i) return;
+    if (!node_set_first(&s->roomy[task.stage.i], &task.node) || task.node.i == late->node.i) return;
+    bool readable = !item->part.i || part_of(s, item->part)->state == PART_RESIDENT ||
+                    part_of(s, item->part)->state == PART_SPILLED;
+    if (!readable || !take_all(s, &task, item, false)) return;
+    item->twin = task_new(s, task);
+    slot_take(s, task.stage, task.node);
+    s->twins++;
+    say_launch(s, item, item->twin);
+    task_hold(s, task_of(s, item->twin), item);
+}
+
+void launch_twins(Schedule *s) {
+    enum { LOOKS_MAX = 4 };  // The oldest tasks of a stage.
+    if (s->node_count == 1 || !s->policy->yields) return;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const CoreStage *stage = &s->plan.stages[i];
+        bool fits = stage->kind != STAGE_SINK && !stage->limit && !stage->fill_count;
+        TaskId id = s->stages[i].first;
+        for (int n = 0; fits && id.i && n < LOOKS_MAX; n++) {
+            TaskId next = task_of(s, id)->next;
+            judge_nodes(s);
+            if (!has_slot(s, (StageId){i})) break;
+            if (may_have_twin(s, id)) {
+                int64_t when = is_late_at(s, task_of(s, id), item_of(s, task_of(s, id)->item));
+                if (when <= s->now)
+                    launch_twin(s, id);
+                else if (s->timer <= s->now || when < s->timer)
+                    s->timer = when;
+            }
+            id = next;
+        }
+    }
 }
 
 void fill_slots(Schedule *s) {

@@ -236,6 +236,7 @@ void lost_drop(Schedule *s, PartId id) {
     if (!useless.i) return;
     stop_waiting(s, useless);
     item_end(s, useless);
+    s->recheck = true;
 }
 
 bool rerun_output(Schedule *s, Task *task, const Event *event) {

@@ -249,6 +249,12 @@ Actions schedule_step(Schedule *s, const Event *event) {
     if (!s->wrong) handle(s, event);
     if (!s->started) return (Actions){s->actions, s->action_count};
     fill_slots(s);
+    while (s->recheck && !s->wrong) {
+        s->recheck = false;
+        for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
+        fill_slots(s);
+    }
+    launch_twins(s);
     spill_some(s, false);
     while (is_stuck(s)) {
         spill_some(s, true);
@@ -280,6 +286,7 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
 
 const Ledger *schedule_ledger(const Schedule *s, NodeId node) { return &s->nodes[node.i].ledger; }
 uint32_t schedule_parts(const Schedule *s) { return s->parts_live; }
+uint64_t schedule_twins(const Schedule *s) { return s->twins; }
 uint64_t schedule_spilled(const Schedule *s) { return s->spilled_bytes; }
 
 // ---- checks -------------------------------------------------------------------------------------

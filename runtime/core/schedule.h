@@ -133,6 +133,7 @@ typedef struct StageFigures {
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
 const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);
 uint32_t schedule_parts(const Schedule *schedule);    // Alive.
+uint64_t schedule_twins(const Schedule *schedule);    // Second attempts.
 uint64_t schedule_spilled(const Schedule *schedule);  // Bytes of partitions and breakers.
 
 // Checks what must hold between events; returns null, or what does not hold. Constant time, but for

@@ -88,9 +88,10 @@ struct Schedule {
     uint64_t over;                // Stages.
     bool closed[EDGES_MAX];       // Nobody wants its rows.
     uint32_t on_edge[EDGES_MAX];  // Items that are not ended.
-    uint64_t spilled_bytes;
+    uint64_t spilled_bytes, twins;
     uint64_t events;
     bool started, ended;
+    bool recheck;       // An item went without its stage being judged.
     const char *wrong;  // A transition that the table does not know.
     Action *actions;
     uint32_t action_count, action_max;
@@ -149,6 +150,8 @@ bool output_take(Schedule *s, Task *task);
 bool should_yield(Schedule *s, const Task *task);
 // The roots begin behind what was committed before.
 void roots_start(Schedule *s);
+// Starts second attempts of tasks that take far too long, where slots are free.
+void launch_twins(Schedule *s);
 // Starts all that can run.
 void fill_slots(Schedule *s);
 // Its stage may begin units no more.

@@ -86,18 +86,23 @@ static unsigned check_shrinking(unsigned *passed) {
 }
 
 static void run_seeds(uint64_t first, uint64_t last, bool nodes, Tally *tally) {
-    uint64_t steps = 0;
+    uint64_t steps = 0, launches = 0, reruns = 0, twins = 0;
     for (uint64_t seed = first; seed <= last; seed++) {
         SimResult result = run_seed(seed, nodes);
-        steps += result.steps;
+        steps += result.steps, launches += result.launches;
+        reruns += result.reruns, twins += result.twins;
         tally->skipped += result.skipped;
         if (result.skipped) continue;
         tally->passed += !result.wrong;
         tally->failed += result.wrong != nullptr;
         if (result.wrong && tally->failed < FAILURES_MAX) report(seed, nodes, &result);
     }
-    printf("sim: %" PRIu64 " steps of %" PRIu64 " random plans%s\n", steps, last - first + 1,
-           nodes ? " over nodes that are lost" : "");
+    printf("sim: %" PRIu64 " steps of %" PRIu64 " random plans", steps, last - first + 1);
+    if (nodes)
+        printf(" over nodes that are lost: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64
+               " second attempts",
+               launches, reruns, twins);
+    printf("\n");
 }
 
 static uint64_t number(int argc, char **argv, int at, uint64_t otherwise) {

@@ -177,6 +177,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
         else
             check_end(sim);
         if (sim->result.wrong && options->trace) describe(sim);
+        sim->result.twins = schedule_twins(sim->schedule);
         sim->result.spilled = schedule_spilled(sim->schedule);
         sim->result.peak = schedule_ledger(sim->schedule, (NodeId){0})->peak;
     }

@@ -35,8 +35,8 @@ typedef struct SimResult {
     double seconds, busy[2][RESOURCES_MAX];  // busy: of each resource, by phase, in seconds.
     uint64_t steps, spilled;
     int64_t minimum, peak;
-    uint64_t launches, reruns;  // Tasks; of those, to make again what was lost.
-    bool skipped;               // The plan is too wide for the cores.
+    uint64_t launches, reruns, twins;  // Tasks; of those, to make again what was lost or is late.
+    bool skipped;                      // The plan is too wide for the cores.
 } SimResult;
 
 SimResult sim_run(const Workload *load, const SimOptions *options);
