@@ -191,25 +191,44 @@ static bool pull(Engine *e, StageRun *run) {
     return !starves(e, run);
 }
 
-// Of the faults that are not decided yet; UINT32_MAX: there is none. Sinks that ask later need not
-// begin: they could only find later ones.
-static uint32_t first_broken_turn(const Engine *e) {
-    uint32_t first = UINT32_MAX;
+// Are the stage's records before those of the one that passed the limit?
+static bool comes_earlier(const StageRun *run, const StageRun *failed) {
+    const SbStage *stage = run->stage;
+    bool source = !reads_breaker(stage);
+    return source && stage->need_count == 0 &&
+           (reads_breaker(failed->stage) || stage->input_index < failed->stage->input_index);
+}
+
+// Of the stages with a fault that is not decided yet the one with the first turn; nullptr: none.
+static const StageRun *first_broken(const Engine *e) {
+    const StageRun *first = nullptr;
     for (uint32_t s = 0; s < e->count; s++) {
         const StageRun *run = &e->runs[s];
-        if (run->broke && run->turn < first) first = run->turn;
+        if (run->broke && (!first || run->turn < first->turn)) first = run;
     }
     return first;
 }
 
-bool policy_broken(const Engine *e) { return first_broken_turn(e) != UINT32_MAX; }
+// The last turn that may begin: sinks that ask later could only find later faults. But where
+// records passed the limit, those of sources that come earlier are told, all of them.
+static uint32_t last_turn(const Engine *e) {
+    const StageRun *broken = first_broken(e);
+    for (uint32_t s = 0; broken && broken->over && s < e->count; s++) {
+        const StageRun *run = &e->runs[s];
+        bool more = run->turn < broken->turn && run->state < RUN_OUT && !run->stopped;
+        if (more && comes_earlier(run, broken)) return UINT32_MAX;
+    }
+    return broken ? broken->turn : UINT32_MAX;
+}
+
+bool policy_broken(const Engine *e) { return first_broken(e); }
 
 void policy_admit(Engine *e) {
     for (uint32_t s = 0; s < e->count; s++) e->runs[s].active = false;
     for (uint32_t s = 0; s < e->count; s++) {
         if (e->runs[s].alone && pull(e, &e->runs[s])) return;
     }
-    uint32_t last = first_broken_turn(e);
+    uint32_t last = last_turn(e);
     for (uint32_t sink = 0; !e->failed && sink < e->job->what->sink_count; sink++) {
         for (StageRun *run = nullptr; (run = next_feeder(e, SB_TERMINAL_SINK | sink, run));) {
             if (pull(e, run) || run->turn > last) return;
@@ -218,14 +237,6 @@ void policy_admit(Engine *e) {
 }
 
 // ---- faults ---------------------------------------------------------------------------------
-
-// Are the stage's records before those of the one that passed the limit?
-static bool comes_earlier(const StageRun *run, const StageRun *failed) {
-    const SbStage *stage = run->stage;
-    bool source = !reads_breaker(stage);
-    return source && stage->need_count == 0 &&
-           (reads_breaker(failed->stage) || stage->input_index < failed->stage->input_index);
-}
 
 static StageRun *first_faulted(const Engine *e) {
     StageRun *first = nullptr;
