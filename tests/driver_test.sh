@@ -69,6 +69,14 @@ expect missing_file 1 'error[SB0001]' check nothere.sbd
 expect wrong_program 1 'error[SB0' check wrong.sbd
 expect json 1 '"code":' check --diagnostics=json wrong.sbd
 
+# ---- a disk without room for the job: the linker's own words would blame the linker
+mkdir full
+if mount -t tmpfs -o size=64k none full 2>/dev/null; then
+    expect full_disk 3 'is the disk full?' small.sbd -o full/job
+    holds nothing_stays sh -c '[ -z "$(ls -A full)" ]'
+    umount full
+fi
+
 # ---- a library: what others use may be checked, but there is nothing to run
 cat >library.sbd <<'END'
 fn twice(x: i64) -> i64 = x * 2
