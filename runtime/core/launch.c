@@ -469,12 +469,38 @@ static bool start(Schedule *s, StageId stage) {
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
 }
 
+// ---- checks -------------------------------------------------------------------------------------
+
+// A partition that needs nothing but a slot and common memory, and has both. Of one node, and of
+// stages that take partitions as they come.
+static bool is_idle(const Schedule *s, StageId stage) {
+    const StageState *state = &s->stages[stage.i];
+    const CoreStage *described = stage_of(s, stage);
+    bool simple = described->kind == STAGE_MAP && !described->limit && !state->paused.root.i;
+    if (!simple || !state->ready.root.i || state->running >= state->width) return false;
+    const Item *item = &s->items[state->ready.root.i];
+    const Ledger *ledger = &s->nodes[0].ledger;
+    int64_t wants = 0;
+    for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) wants += s->reserves.rooms[r][stage.i];
+    return tables_complete(s, described) && is_open(s, item) &&
+           s->parts[item->part.i].state == PART_RESIDENT && has_record(s, false) &&
+           node_fits(s, &s->nodes[0], described, nullptr) &&
+           ledger->common_used + wants <= ledger->common;
+}
+
+const char *check_idle(const Schedule *s) {
+    if (s->node_count > 1 || s->policy->staged) return nullptr;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++)
+        if (is_idle(s, (StageId){i})) return "a slot is idle, and work could run";
+    return nullptr;
+}
+
 // ---- second attempts ----------------------------------------------------------------------------
 
 // When a task has taken so much longer than others that it is worth a second attempt.
 static int64_t is_late_at(const Schedule *s, const Task *task, const Item *item) {
-    enum { TIMES_LONGER = 4 };
-    static const double AT_LEAST = 0.1;  // Seconds: a second attempt is not worth less.
+    // A second attempt is not worth less than a tenth of a second.
+    static const double TIMES_LONGER = 4, AT_LEAST = 0.1;
     const Pace *pace = &s->pacing.stages[task->stage.i];
     double expected = pace->seconds / pace->in_bytes * (double)item->bytes;
     if (expected < AT_LEAST / TIMES_LONGER) expected = AT_LEAST / TIMES_LONGER;

@@ -336,5 +336,7 @@ const char *schedule_check(const Schedule *s, bool whole) {
     if (ledger->common_used + ledger->reserved_used > ledger->common + s->reserves.minimum)
         return "the ledger gave more than memory";
     if (is_stuck(s)) return "work is left and nothing moves";
-    return whole ? check_all(s) : nullptr;
+    if (!whole) return nullptr;
+    const char *idle = check_idle(s);
+    return idle ? idle : check_all(s);
 }

@@ -150,6 +150,8 @@ bool output_take(Schedule *s, Task *task);
 bool should_yield(Schedule *s, const Task *task);
 // The roots begin behind what was committed before.
 void roots_start(Schedule *s);
+// Null, or that something could run and does not.
+const char *check_idle(const Schedule *s);
 // Starts second attempts of tasks that take far too long, where slots are free.
 void launch_twins(Schedule *s);
 // Starts all that can run.

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SHORT_RUN = 1000, FAILURES_MAX = 10 };
 
@@ -87,6 +88,7 @@ static unsigned check_shrinking(unsigned *passed) {
 
 static void run_seeds(uint64_t first, uint64_t last, bool nodes, Tally *tally) {
     uint64_t steps = 0, launches = 0, reruns = 0, twins = 0;
+    clock_t begin = clock();
     for (uint64_t seed = first; seed <= last; seed++) {
         SimResult result = run_seed(seed, nodes);
         steps += result.steps, launches += result.launches;
@@ -97,9 +99,10 @@ static void run_seeds(uint64_t first, uint64_t last, bool nodes, Tally *tally) {
         tally->failed += result.wrong != nullptr;
         if (result.wrong && tally->failed < FAILURES_MAX) report(seed, nodes, &result);
     }
-    printf("sim: %" PRIu64 " steps of %" PRIu64 " random plans", steps, last - first + 1);
+    printf("sim: %" PRIu64 " steps of %" PRIu64 " random plans, %.1f million a second", steps,
+           last - first + 1, (double)steps / 1e6 / ((double)(clock() - begin) / CLOCKS_PER_SEC));
     if (nodes)
-        printf(" over nodes that are lost: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64
+        printf(", over nodes that are lost: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64
                " second attempts",
                launches, reruns, twins);
     printf("\n");
