@@ -465,7 +465,6 @@ pub fn build(b: *std.Build) void {
     sources(b, core, "driver", driver);
     // Scratch memory for the library functions that the reference interpreter calls.
     sources(b, core, "runtime", &.{ "hold.c", "memory.c", "scratch.c" });
-    sources(b, core, "runtime", &.{ "memory.c", "scratch.c" });
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const embedded = b.addWriteFiles();
     _ = embedded.addCopyFile(b.path("stdlib/functions.decl"), "functions.decl");

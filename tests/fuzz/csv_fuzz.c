@@ -1,6 +1,6 @@
 // libFuzzer target: the CSV and UTF-8 scanners against the automata of the unit tests.
 //   clang-22 -std=gnu23 -g -O1 -march=x86-64-v3 -fsanitize=fuzzer,address,undefined -I. -o csv_fuzz
-//       tests/fuzz/csv_fuzz.c stdlib/csv_*.c stdlib/utf8.c runtime/scratch.c
+//       tests/fuzz/csv_fuzz.c stdlib/csv_*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c
 //   ./csv_fuzz -max_len=2000 NEW tests/fuzz/corpus/csv
 #include "stdlib/csv.h"
 #include "stdlib/utf8.h"

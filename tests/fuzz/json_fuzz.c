@@ -3,7 +3,7 @@
 //   clang-22 -std=gnu23 -g -O1 -march=x86-64-v3 -fsanitize=fuzzer,address,undefined -I.
 //       -o json_fuzz tests/fuzz/json_fuzz.c stdlib/json_*.c stdlib/text_out.c
 //       stdlib/number*.c stdlib/date*.c stdlib/decimal.c stdlib/zone.c stdlib/utf8.c
-//       runtime/scratch.c -lm
+//       runtime/memory.c runtime/scratch.c -lm
 //   ./json_fuzz -max_len=2000 NEW tests/fuzz/corpus/json
 #include "runtime/scratch.h"
 #include "stdlib/json.h"

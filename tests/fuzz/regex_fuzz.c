@@ -2,7 +2,7 @@
 // must agree on every match, and nothing may be read beyond the text and its slack.
 //
 //   clang-22 -g -O1 -std=gnu23 -fsanitize=fuzzer,address,undefined -I. tests/fuzz/regex_fuzz.c \
-//       stdlib/regex*.c stdlib/utf8.c runtime/scratch.c -lutf8proc -o regex_fuzz
+//       stdlib/regex*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c -lutf8proc -o regex_fuzz
 //   ./regex_fuzz -max_len=200 -max_total_time=120
 #include "runtime/scratch.h"
 #include "stdlib/regex_match.h"

@@ -12,10 +12,10 @@ mkdir -p "$work"
 # What each links beside its own file.
 sources_of() {
     case $1 in
-    csv) echo stdlib/csv_*.c stdlib/lines.c stdlib/utf8.c runtime/scratch.c ;;
+    csv) echo stdlib/csv_*.c stdlib/lines.c stdlib/utf8.c runtime/memory.c runtime/scratch.c ;;
     json) echo stdlib/json_[fpr]*.c stdlib/text_out.c stdlib/number*.c stdlib/date*.c \
-        stdlib/decimal.c stdlib/zone*.c stdlib/utf8.c runtime/scratch.c ;;
-    regex) echo stdlib/regex*.c stdlib/utf8.c runtime/scratch.c ;;
+        stdlib/decimal.c stdlib/zone*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c ;;
+    regex) echo stdlib/regex*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c ;;
     ir_read) echo ir/*.c ir/passes/*.c ;;
     parse) echo frontend/source.c frontend/diag*.c frontend/lex*.c frontend/parse*.c \
         frontend/format*.c frontend/ast_print.c ir/arena.c ir/text.c ;;
