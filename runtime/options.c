@@ -160,7 +160,8 @@ static bool add_supply(Options *options, const char *value, Trouble *trouble) {
     const char *equals = strchr(value, '=');
     char *end = nullptr;
     double amount = equals ? strtod(equals + 1, &end) : 0;
-    bool good = equals && equals > value && equals[1] >= '0' && equals[1] <= '9' && *end == '\0';
+    bool good = equals && equals > value && *end == '\0' &&
+                end == equals + 1 + strspn(equals + 1, "0123456789.");
     if (!good || amount * 1000 < 1 || amount > 1e6) {
         trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: expected a name and an amount", value);
         return trouble_fix(trouble, "--resource=accel=4"), false;

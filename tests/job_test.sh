@@ -879,7 +879,7 @@ if begin resources; then
     gives 2 ../slots --resource=acel=2
     says "error[SB8027]: --resource=acel=2: no step asks for 'acel'"
     says "fix: did you mean 'accel'?"
-    for wrong in accel =1 accel= accel=0 accel=-1 accel=x accel=1e9 accel=nan; do
+    for wrong in accel =1 accel= accel=0 accel=-1 accel=x accel=1e9 accel=1e2 accel=0x4 accel=nan; do
         gives 2 ../slots --resource=$wrong
         says "error[SB8001]: --resource=$wrong: expected a name and an amount"
     done
