@@ -410,6 +410,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "pages_test",
     "check_test",
     "type_test",
+    "durable_test",
     "runtime_test",
     "graph_test",
     "plan_test",

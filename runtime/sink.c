@@ -40,7 +40,8 @@ static bool add_part(Sink *sink, Trouble *trouble) {
     atomic_init(&part->pending, 1);
     sink->parts[sink->part_count++] = part;
     sink->offset = 0;
-    bool good = durable_create(&part->file, path ? path : sink->path, sink->replace, trouble);
+    DurableSetup setup = {.path = path ? path : sink->path, .replace = sink->replace};
+    bool good = durable_create(&part->file, &setup, trouble);
     free(path);
     return good;
 }
