@@ -38,19 +38,6 @@ static bool fail_at(const Config *config, yaml_mark_t mark, const char *message,
     return false;
 }
 
-static SbStr config_name(const void *self, uint32_t index) {
-    const SbJob *job = self;
-    static const char *const names[] = {
-#define OPTION(kind, text, value, doc) text,
-#define LATER(text)
-#include "runtime/options.def"
-#undef OPTION
-#undef LATER
-    };
-    if (index >= OPTION_KINDS) return job->params[index - OPTION_KINDS].name;
-    return (SbStr){names[index], (int64_t)strlen(names[index])};
-}
-
 static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value) {
     bool flag = kind == OPTION_HELP || kind == OPTION_PARAMS || kind == OPTION_PLAN ||
                 kind == OPTION_LICENSES || kind == OPTION_OVERWRITE;
@@ -133,23 +120,21 @@ static bool read_pair(Config *config, yaml_node_t *key, yaml_node_t *value) {
     if (key->type != YAML_SCALAR_NODE)
         return fail_at(config, key->start_mark, "expected a name", "write: NAME: VALUE");
     SbStr name = {(const char *)key->data.scalar.value, (int64_t)key->data.scalar.length};
+    uint32_t param = options_param(config->job, name.ptr, (size_t)name.len);
+    if (param < config->job->param_count)
+        return is_set(config, param) ? stands_twice(config, key) : add_param(config, param, value);
     OptionKind kind = options_find(name.ptr, (size_t)name.len);
     if (kind != OPTION_KINDS) {
         if (config->set & 1u << kind) return stands_twice(config, key);
         config->set |= 1u << kind;
         return set_option(config, kind, value);
     }
-    for (uint32_t i = 0; i < config->job->param_count; i++) {
-        SbStr param = config->job->params[i].name;
-        if (param.len != name.len || memcmp(param.ptr, name.ptr, (size_t)name.len) != 0) continue;
-        return is_set(config, i) ? stands_twice(config, key) : add_param(config, i, value);
-    }
     if (options_is_later(name.ptr, (size_t)name.len)) {
         return fail_at(config, key->start_mark, "the option is not in this version",
                        "leave the line out");
     }
     fail_at(config, key->start_mark, "no option or parameter has this name", "see --help");
-    SbStr near = options_nearest(name, config_name, config->job,
+    SbStr near = options_nearest(name, options_name, config->job,
                                  OPTION_KINDS + config->job->param_count);
     if (near.len > 0) trouble_fix(config->trouble, "did you mean '%.*s'?", (int)near.len, near.ptr);
     return false;

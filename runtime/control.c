@@ -15,25 +15,69 @@ struct Control {
     Job        *job;
     uv_loop_t   loop;
     uv_signal_t signals[2];
-    uv_timer_t  timer;
+    uv_timer_t  timer, grace;
     uv_async_t  end;
+    bool        signalled;
     bool        live, shown;
     pthread_t   thread;
 };
 
-static void on_signal(uv_signal_t *handle, int number) {
-    (void)number;
-    Control *control = handle->data;
-    atomic_store(&control->job->cancel, 1);
+// Readers of pipes look at the descriptor, the engine at the rest.
+static void wake(Job *job) {
     uint64_t one = 1;
-    if (control->job->cancel_fd >= 0) (void)!write(control->job->cancel_fd, &one, sizeof one);
+    if (job->cancel_fd >= 0) (void)!write(job->cancel_fd, &one, sizeof one);
+    engine_wake(job);
+}
+
+static void interrupt(Job *job) {
+    atomic_store(&job->cancel, 1);
+    wake(job);
+}
+
+static void on_grace(uv_timer_t *handle) {
+    Control *control = handle->data;
+    interrupt(control->job);
+}
+
+// No more input is taken; what was taken goes on to the outputs while there is time.
+static void drain(Control *control) {
+    Job *job = control->job;
+    int64_t grace_us = job->options.grace_us;
+    log_warn(&job->log, TROUBLE_DRAINS,
+             "SIGTERM: no more input is taken; what runs has %g s to end, a second signal ends "
+             "the job at once", (double)grace_us / 1e6);
+    atomic_store(&job->drain, 1);
+    wake(job);
+    uv_timer_start(&control->grace, on_grace, (uint64_t)(grace_us + 999) / 1000, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    Control *control = handle->data;
+    Job *job = control->job;
+    if (control->signalled) {
+        Trouble trouble = {0};
+        trouble_set(&trouble, TROUBLE_INTERRUPTED, "interrupted twice: the job leaves at once");
+        log_trouble(&job->log, &trouble);
+        _exit(trouble_exit_code(&trouble));
+    }
+    control->signalled = true;
+    if (number == SIGTERM && job->options.grace_us > 0) drain(control);
+    else interrupt(job);
 }
 
 static void on_timer(uv_timer_t *handle) {
     Control *control = handle->data;
     const Job *job = control->job;
+    if (job->log.json) {
+        Text text = {0};
+        log_begin(&control->job->log, &text, "progress");
+        log_add_number(&text, "rows", atomic_load(&job->progress.rows));
+        log_add_number(&text, "bytes", atomic_load(&job->progress.bytes));
+        log_event(&control->job->log, &text);
+        return;
+    }
     double megabytes = (double)atomic_load(&job->progress.bytes) / 1e6;
-    double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
+    double seconds = log_seconds(&job->log);
     fprintf(stderr, "%sstage %u of %u: %.1f MB, %.0f MB/s, %lld rows%s", control->live ? "\r" : "",
             atomic_load(&job->progress.stage) + 1, job->what->stage_count, megabytes,
             megabytes / (seconds > 0 ? seconds : 1), (long long)atomic_load(&job->progress.rows),
@@ -70,7 +114,7 @@ static bool rows_on_terminal(const Job *job) {
 
 static void start_progress(Control *control) {
     ProgressMode mode = control->job->options.progress;
-    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO);
+    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !control->job->log.json;
     if (mode == PROGRESS_NONE || (live && rows_on_terminal(control->job))) return;
     control->live = live;
     uint64_t period = live ? LIVE_MS : PLAIN_MS;
@@ -95,7 +139,8 @@ Control *control_open(Job *job) {
     }
     uv_async_init(&control->loop, &control->end, on_end);
     uv_timer_init(&control->loop, &control->timer);
-    control->end.data = control->timer.data = control;
+    uv_timer_init(&control->loop, &control->grace);
+    control->end.data = control->timer.data = control->grace.data = control;
     start_progress(control);
     if (pthread_create(&control->thread, nullptr, control_main, control) != 0) {
         on_end(&control->end);

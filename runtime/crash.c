@@ -39,6 +39,7 @@ static struct {
     Image        image;
     atomic_int   thread;   // That describes its crash; 0: none does.
     int          signal;   // Its signal.
+    bool         json;     // The message is one string of an event.
 } crash;
 
 // ---- text -----------------------------------------------------------------------------------
@@ -57,10 +58,20 @@ static void flush(Message *m) {
     m->len = 0;
 }
 
-static void add(Message *m, const char *text, size_t len) {
+static void add_raw(Message *m, const char *text, size_t len) {
     for (size_t i = 0; i < len; i++) {
         if (m->len == sizeof m->bytes) flush(m);
         m->bytes[m->len++] = text[i];
+    }
+}
+
+static void add(Message *m, const char *text, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        const char escape[] = {'\\', 'u', '0', '0', "0123456789abcdef"[byte >> 4],
+                               "0123456789abcdef"[byte & 15]};
+        bool plain = !crash.json || (byte >= 0x20 && byte != '"' && byte != '\\');
+        add_raw(m, plain ? text + i : escape, plain ? 1 : sizeof escape);
     }
 }
 
@@ -266,6 +277,20 @@ static void say_cause(Message *m, int number, const siginfo_t *info, const Regis
     flush(m);
 }
 
+// The event around the message; the seconds of the others would take more than system calls.
+static void say_event(Message *m, bool begins) {
+    static const char begin[] = "{\"event\":\"trouble\",\"code\":\"";
+    static const char code_end[] = "\",\"message\":\"", end[] = "\"}\n";
+    if (!crash.json) return;
+    if (!begins) {
+        add_raw(m, end, sizeof end - 1);
+        return;
+    }
+    add_raw(m, begin, sizeof begin - 1);
+    say(m, trouble_code(TROUBLE_CRASH));
+    add_raw(m, code_end, sizeof code_end - 1);
+}
+
 static void describe(int number, const siginfo_t *info, const ucontext_t *context) {
     static const int order[REGISTER_COUNT] = {
         REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -276,6 +301,7 @@ static void describe(int number, const siginfo_t *info, const ucontext_t *contex
     Stack stack = {.count = 0};
     for (uint32_t i = 0; i < REGISTER_COUNT; i++)
         registers.at[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
+    say_event(&message, true);
     say_cause(&message, number, info, &registers);
     image_open(&crash.image);
     read_stack(registers, &stack);
@@ -291,6 +317,7 @@ static void describe(int number, const siginfo_t *info, const ucontext_t *contex
     say(&message, "  = fix: ");
     say(&message, trouble_fix_text(TROUBLE_CRASH));
     say(&message, "\n");
+    say_event(&message, false);
     flush(&message);
 }
 
@@ -313,6 +340,7 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     } else if (nobody == me) {  // A second crash, while the first was described.
         Message message = {.len = 0};
         say(&message, "  = the stack is broken: nothing more can be said\n");
+        say_event(&message, false);
         flush(&message);
     } else {
         for (;;) pause();       // The other thread ends us all.
@@ -320,8 +348,9 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     die(crash.signal);
 }
 
-void crash_open(const SbJob *job) {
+void crash_open(const SbJob *job, bool json) {
     crash.job = job;
+    crash.json = json;
     modules_find(&crash.modules);
     struct sigaction action = {.sa_sigaction = on_crash,
                                .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};

@@ -5,8 +5,9 @@
 
 #include "runtime/abi.h"
 
-// From now on crashes are described. Once a process; the job must outlive it.
-void crash_open(const SbJob *job);
+// From now on crashes are described, as text or as an event of the log (log.h). Once a process; the
+// job must outlive it.
+void crash_open(const SbJob *job, bool json);
 
 // A second stack for the calling thread, so that the overflow of its first can be described.
 typedef struct CrashStack {

@@ -387,6 +387,9 @@ static bool take_unit(Engine *e, StageRun *run, Flight *flight) {
     run->taking = false;
     run->later = taken == UNIT_LATER;
     if (taken == UNIT_TAKEN || taken == UNIT_LATER) return taken == UNIT_TAKEN;
+    // A reader that was woken up because nothing is to be read any more.
+    bool drained = trouble.kind == TROUBLE_INTERRUPTED && atomic_load(&e->job->drain);
+    if (drained) return false;
     run->exhausted = true;
     if (taken == UNIT_TROUBLE && e->job->trouble.kind == TROUBLE_NONE) e->job->trouble = trouble;
     return false;
@@ -587,13 +590,34 @@ static bool gather(Engine *e) {
     return false;
 }
 
+static void set_engine(Job *job, Engine *e) {
+    pthread_mutex_lock(&job->engine_lock);
+    job->engine = e;
+    pthread_mutex_unlock(&job->engine_lock);
+}
+
+void engine_wake(Job *job) {
+    pthread_mutex_lock(&job->engine_lock);
+    Engine *e = job->engine;
+    if (e) {
+        pthread_mutex_lock(&e->lock);
+        e->changed_plan = true;
+        refresh(e);
+        pthread_cond_broadcast(&e->changed);
+        pthread_mutex_unlock(&e->lock);
+    }
+    pthread_mutex_unlock(&job->engine_lock);
+}
+
 bool engine_run(Job *job) {
     Engine engine;
     bool good = open_engine(&engine, job);
+    set_engine(job, good ? &engine : nullptr);
     if (good) {
         SbParallel *parallel = &job->pool.parallel;
         parallel->each(parallel, parallel->threads, engine_thread, &engine);
     }
+    set_engine(job, nullptr);
     good = gather(&engine) && good;
     close_engine(&engine);
     return good && job->trouble.kind == TROUBLE_NONE;

@@ -362,21 +362,49 @@ static Outcome conclude(Job *job, bool ran) {
     return outcome;
 }
 
-// Says how it ended. Returns the exit code.
-static int report(const Job *job, Outcome outcome) {
-    bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
-    if (job->trouble.kind != TROUBLE_NONE) trouble_print(&job->trouble, stderr);
-    else if (job->failing) rejects_explain(job->failing, job->what, nullptr, 1, stderr);
-    else if (outcome.data_failed) {
-        int64_t weight = 0;
-        for (uint32_t i = 0; i < outcome.over; i++) weight += job->rejects.items[i].weight;
-        rejects_explain(&job->rejects.items[0], job->what, job->limit_text, weight, stderr);
+// The record that ends the job, or that stands for too many.
+static void report_reject(Job *job, Outcome outcome) {
+    const Reject *reject = job->failing ? job->failing : &job->rejects.items[0];
+    const char *limit = job->failing ? nullptr : job->limit_text;
+    int64_t weight = 0;
+    for (uint32_t i = 0; !job->failing && i < outcome.over; i++)
+        weight += job->rejects.items[i].weight;
+    Text text = {0};
+    if (job->log.json) {
+        log_begin(&job->log, &text, "trouble");
+        rejects_event(reject, job->what, limit, weight, &text);
+        log_event(&job->log, &text);
+    } else {
+        rejects_explain(reject, job->what, limit, weight, &text);
+        log_lines(&job->log, &text, false);
+        sb_text_close(&text);
     }
-    if (!done) fputc('\n', stderr);
-    job_summary_print(job, done, stderr);
-    return job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
-           : outcome.data_failed             ? 1
-                                             : 0;
+}
+
+// Says how it ended. Returns the exit code.
+static int report(Job *job, Outcome outcome) {
+    bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
+    int code = job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
+               : outcome.data_failed             ? 1
+                                                 : 0;
+    if (job->trouble.kind != TROUBLE_NONE) log_trouble(&job->log, &job->trouble);
+    else if (outcome.data_failed) report_reject(job, outcome);
+    job_summary_print(job, done, code);
+    return code;
+}
+
+// The job is about to read its input.
+static void report_start(Job *job) {
+    if (!job->log.json) return;
+    Text text = {0};
+    log_begin(&job->log, &text, "start");
+    log_add_text(&text, "job", job->what->name.ptr, job->what->name.len);
+    log_add_text(&text, "program", job->what->source_hash.ptr, job->what->source_hash.len);
+    log_add_number(&text, "pid", getpid());
+    log_add_number(&text, "threads", job->pool.parallel.threads);
+    log_add_number(&text, "memory", job->memory.limit);
+    log_add_number(&text, "partition", job->options.partition);
+    log_event(&job->log, &text);
 }
 
 // What the job says of itself. False: nothing of the kind was asked for.
@@ -400,40 +428,47 @@ static void hold_standard_streams(void) {
     }
 }
 
+static int run_job(Job *job) {
+    job->cancel_fd = eventfd(0, EFD_CLOEXEC);
+    if (!open_job(job)) {
+        log_trouble(&job->log, &job->trouble);
+        return trouble_exit_code(&job->trouble);
+    }
+    report_start(job);
+    Control *control = control_open(job);
+    bool ran = engine_run(job);
+    Outcome outcome = conclude(job, ran);
+    control_close(control);
+    return report(job, outcome);
+}
+
 int sb_main(int argc, char **argv, const SbJob *what) {
     hold_standard_streams();
-    Job job = {.what = what, .cancel_fd = -1, .started_ns = job_clock_ns()};
+    Job job = {.what = what, .cancel_fd = -1};
     job.rejects.memory = &job.memory;
+    log_open(&job.log, stderr, false);
+    pthread_mutex_init(&job.engine_lock, nullptr);
     signal(SIGPIPE, SIG_IGN);
     if (what->abi_version != SB_ABI_VERSION) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
     }
-    if (job.trouble.kind != TROUBLE_NONE ||
-        !options_read(&job.options, what, argc, argv, &job.trouble)) {
-        trouble_print(&job.trouble, stderr);
-        options_close(&job.options);
-        return trouble_exit_code(&job.trouble);
-    }
-    if (describe(&job)) {
-        options_close(&job.options);
-        return 0;
-    }
-    CrashStack crash_stack;
-    crash_open(what);
-    crash_stack_open(&crash_stack);
-    job.cancel_fd = eventfd(0, EFD_CLOEXEC);
-    int code;
-    if (open_job(&job)) {
-        Control *control = control_open(&job);
-        bool ran = engine_run(&job);
-        Outcome outcome = conclude(&job, ran);
-        control_close(control);
-        code = report(&job, outcome);
-    } else {
-        trouble_print(&job.trouble, stderr);
+    bool good = job.trouble.kind == TROUBLE_NONE &&
+                options_read(&job.options, what, argc, argv, &job.trouble);
+    job.log.json = job.options.log == LOG_JSON;
+    int code = 0;
+    if (!good) {
+        log_trouble(&job.log, &job.trouble);
         code = trouble_exit_code(&job.trouble);
+    } else if (!describe(&job)) {
+        CrashStack crash_stack;
+        crash_open(what, job.log.json);
+        crash_stack_open(&crash_stack);
+        code = run_job(&job);
+        close_job(&job);
+        crash_stack_close(&crash_stack);
     }
-    close_job(&job);
-    crash_stack_close(&crash_stack);
+    options_close(&job.options);
+    pthread_mutex_destroy(&job.engine_lock);
+    log_close(&job.log);
     return code;
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/breaker.h"
 #include "runtime/edge.h"
+#include "runtime/log.h"
 #include "runtime/options.h"
 #include "runtime/params.h"
 #include "runtime/pool.h"
@@ -27,6 +28,7 @@ typedef struct Progress {
 typedef struct Job {
     const SbJob *what;
     Options      options;
+    Log          log;
     Params       params;
     SbCall       call;           // Memory of parameters and of setup's results.
     SbSetup      setup;
@@ -52,15 +54,20 @@ typedef struct Job {
     int64_t     *unmatched_rows; // By breaker: rows of a join's right side that came out alone.
     int64_t     *counts;         // [step][SbCount]
     Progress     progress;
-    _Atomic int  cancel;         // Interrupted.
-    int          cancel_fd;
+    _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
+    _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
+    int          cancel_fd;      // Readable with either.
+    struct Engine *engine;       // While it runs; see engine_wake.
+    pthread_mutex_t engine_lock;
     Trouble      trouble;        // Why it ends early.
     bool         over_limit;     // The limit of rejects is passed.
-    int64_t      started_ns;
 } Job;
 
 // Runs all stages. False: job->trouble, job->failing or job->over_limit says why.
 bool engine_run(Job *job);
+
+// Lets it look at job->cancel and job->drain at once. For other threads than its own.
+void engine_wake(Job *job);
 
 // The thread of signals and of the progress line: the only user of libuv.
 typedef struct Control Control;
@@ -69,7 +76,7 @@ void     control_close(Control *control);
 
 // Fills in what tasks do not count: see SbCount.
 void job_summary_count(Job *job);
-void job_summary_print(const Job *job, bool done, FILE *file);
-int64_t job_clock_ns(void);
+// Says it; with --log=json as the event that ends the log.
+void job_summary_print(Job *job, bool done, int code);
 
 #endif

@@ -28,6 +28,7 @@ static const char *const later[] = {
 #undef LATER
 };
 
+enum : int64_t { GRACE_US = 25000000 };
 enum { LATER_COUNT = sizeof later / sizeof *later };
 
 OptionKind options_find(const char *name, size_t len) {
@@ -35,6 +36,15 @@ OptionKind options_find(const char *name, size_t len) {
         if (strlen(infos[i].name) == len && memcmp(infos[i].name, name, len) == 0) return i;
     }
     return OPTION_KINDS;
+}
+
+uint32_t options_param(const SbJob *job, const char *name, size_t len) {
+    uint32_t i = 0;
+    for (; i < job->param_count; i++) {
+        SbStr param = job->params[i].name;
+        if ((size_t)param.len == len && memcmp(param.ptr, name, len) == 0) break;
+    }
+    return i;
 }
 
 bool options_is_later(const char *name, size_t len) {
@@ -79,33 +89,50 @@ SbStr options_nearest(SbStr word, OptionNameFn *names, const void *self, uint32_
     return best;
 }
 
-// Own options first, then the parameters.
-static SbStr option_name(const void *self, uint32_t index) {
+SbStr options_name(const void *self, uint32_t index) {
     const SbJob *job = self;
-    if (index >= OPTION_KINDS) return job->params[index - OPTION_KINDS].name;
-    return (SbStr){infos[index].name, (int64_t)strlen(infos[index].name)};
+    if (index < job->param_count) return job->params[index].name;
+    const char *name = infos[index - job->param_count].name;
+    return (SbStr){name, (int64_t)strlen(name)};
 }
 
 // ---- values ---------------------------------------------------------------------------------
 
-bool options_size(const char *text, int64_t *bytes) {
-    static const struct { const char *suffix; double bytes; } units[] = {
-        {"", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
-        {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
-    };
+typedef struct NumberUnit {
+    const char *suffix;
+    double      value;
+} NumberUnit;
+
+// A number, perhaps with a fraction, and one of the units; it has to come out whole.
+static bool read_measure(const char *text, const NumberUnit *units, size_t count, int64_t *whole) {
     char *end;
     errno = 0;
     double number = strtod(text, &end);
     // strtod takes more than digits and a point.
     if (end == text || end != text + strspn(text, "0123456789.") || errno != 0) return false;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (strcmp(end, units[i].suffix) != 0) continue;
-        double value = number * units[i].bytes;
+        double value = number * units[i].value;
         if (value > 9e18 || value != floor(value)) return false;
-        *bytes = (int64_t)value;
+        *whole = (int64_t)value;
         return true;
     }
     return false;
+}
+
+bool options_size(const char *text, int64_t *bytes) {
+    static const NumberUnit units[] = {
+        {"", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+        {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
+    };
+    return read_measure(text, units, sizeof units / sizeof *units, bytes);
+}
+
+bool options_duration(const char *text, int64_t *microseconds) {
+    static const NumberUnit units[] = {
+        {"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"h", 3600e6}, {"d", 86400e6},
+    };
+    return read_measure(text, units, sizeof units / sizeof *units, microseconds);
 }
 
 static bool whole_number(const char *text, int64_t *number) {
@@ -141,18 +168,25 @@ static bool set_reject_limit(Options *options, const char *value, Trouble *troub
     return false;
 }
 
-static bool set_words(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
-    if (kind == OPTION_STATS) {
-        if (!value || strcmp(value, "text") == 0) return options->stats = STATS_TEXT, true;
-        if (strcmp(value, "json") == 0) return options->stats = STATS_JSON, true;
-    } else {
-        static const char *const modes[] = {"auto", "plain", "none"};
-        for (uint32_t i = 0; i < 3; i++) {
-            if (strcmp(value, modes[i]) == 0) return options->progress = (ProgressMode)i, true;
-        }
+// One of the words "a|b|c" that the help shows, as its number among them.
+static bool set_word(OptionKind kind, const char *value, int *number, Trouble *trouble) {
+    const char *words = infos[kind].value;
+    size_t len = strlen(value);
+    for (int i = 0;; i++) {
+        size_t word = strcspn(words, "|");
+        if (word == len && memcmp(words, value, len) == 0) return *number = i, true;
+        if (words[word] == '\0') break;
+        words += word + 1;
     }
     return trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: expected %s", infos[kind].name, value,
                        infos[kind].value);
+}
+
+static bool set_duration(OptionKind kind, const char *value, int64_t *time, Trouble *trouble) {
+    if (options_duration(value, time)) return true;
+    trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no duration", infos[kind].name, value,
+                value);
+    return trouble_fix(trouble, "a number and a unit: --%s=25s", infos[kind].name), false;
 }
 
 // "accel=4", "accel=0.5".
@@ -197,6 +231,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
                            info->name, info->value);
     }
     int64_t count = 0;
+    int word = 0;
     switch (kind) {
     case OPTION_HELP: return options->help = true;
     case OPTION_PARAMS: return options->params = true;
@@ -218,8 +253,19 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         if (!set_count(kind, value, &count, trouble)) return false;
         options->threads = (uint32_t)count;
         return true;
+    case OPTION_GRACE: return set_duration(kind, value, &options->grace_us, trouble);
     case OPTION_PROGRESS:
-    case OPTION_STATS: return set_words(options, kind, value, trouble);
+        if (!set_word(kind, value, &word, trouble)) return false;
+        options->progress = (ProgressMode)word;
+        return true;
+    case OPTION_STATS:
+        if (value && !set_word(kind, value, &word, trouble)) return false;
+        options->stats = (StatsMode)word;
+        return true;
+    case OPTION_LOG:
+        if (!set_word(kind, value, &word, trouble)) return false;
+        options->log = (LogMode)word;
+        return true;
     case OPTION_KINDS: break;
     }
     return false;
@@ -242,7 +288,7 @@ bool options_add_text(Options *options, ParamText text, Trouble *trouble) {
 static bool unknown_option(const SbJob *job, SbStr name, Trouble *trouble) {
     trouble_set(trouble, TROUBLE_UNKNOWN_OPTION, "unknown option '--%.*s'", (int)name.len,
                 name.ptr);
-    SbStr near = options_nearest(name, option_name, job, OPTION_KINDS + job->param_count);
+    SbStr near = options_nearest(name, options_name, job, OPTION_KINDS + job->param_count);
     if (near.len > 0) trouble_fix(trouble, "did you mean '--%.*s'?", (int)near.len, near.ptr);
     return false;
 }
@@ -261,18 +307,17 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
     const char *name = arg + 2, *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
     const char *value = equals ? equals + 1 : nullptr;
+    uint32_t param = options_param(job, name, len);
+    if (param < job->param_count) {
+        if (!value && job->params[param].type->kind == SB_BOOL) value = "true";
+        if (value)
+            return options_add_text(options, (ParamText){.param = param, .text = value}, trouble);
+        return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=VALUE", name, name);
+    }
     OptionKind kind = options_find(name, len);
     if (kind != OPTION_KINDS) {
         options->seen |= 1u << kind;
         return options_set(options, kind, value, trouble);
-    }
-    for (uint32_t i = 0; i < job->param_count; i++) {
-        SbStr param = job->params[i].name;
-        if ((size_t)param.len != len || memcmp(param.ptr, name, len) != 0) continue;
-        if (!value && job->params[i].type->kind == SB_BOOL) value = "true";
-        if (value)
-            return options_add_text(options, (ParamText){.param = i, .text = value}, trouble);
-        return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=VALUE", name, name);
     }
     if (options_is_later(name, len)) {
         return trouble_set(trouble, TROUBLE_NOT_YET, "--%.*s is not in this version", (int)len,
@@ -286,7 +331,12 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         .first_rows = INT64_MAX,
         .reject_rows = -1,
         .reject_share = -1,
+        .stats = STATS_NONE,
+        .grace_us = GRACE_US,
     };
+    // Even of a wrong command line the message is written as is asked for.
+    for (int i = 1; i < argc && options_param(job, "log", 3) == job->param_count; i++)
+        if (strcmp(argv[i], "--log=json") == 0) options->log = LOG_JSON;
     for (int i = 1; i < argc; i++) {
         // `--resource accel=4` as one writes a definition for a compiler.
         if (strcmp(argv[i], "--resource") == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
@@ -332,6 +382,7 @@ void options_print_help(const SbJob *job, FILE *file) {
     fputs("\nOptions:\n", file);
     for (uint32_t i = 0; i < OPTION_KINDS; i++) {
         char left[64];
+        if (options_param(job, infos[i].name, strlen(infos[i].name)) < job->param_count) continue;
         const char *open = i == OPTION_STATS ? "[=" : "=", *close = i == OPTION_STATS ? "]" : "";
         bool value = infos[i].value[0] != '\0';
         snprintf(left, sizeof left, "--%s%s%s%s", infos[i].name, value ? open : "", infos[i].value,

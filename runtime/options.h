@@ -14,8 +14,11 @@ typedef enum OptionKind {
     OPTION_KINDS,
 } OptionKind;
 
+static_assert(OPTION_KINDS <= 32, "a bit for each in Options.seen");
+
 typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_PLAIN, PROGRESS_NONE } ProgressMode;
-typedef enum StatsMode { STATS_NONE, STATS_TEXT, STATS_JSON } StatsMode;
+typedef enum StatsMode { STATS_TEXT, STATS_JSON, STATS_NONE } StatsMode;
+typedef enum LogMode { LOG_TEXT, LOG_JSON } LogMode;
 
 // A value given for a parameter, in the order given.
 typedef struct ParamText {
@@ -50,6 +53,8 @@ typedef struct Options {
     double       reject_share;  // -1: none.
     ProgressMode progress;
     StatsMode    stats;
+    LogMode      log;
+    int64_t      grace_us;
     const char  *config;
     ParamText   *texts;
     uint32_t     text_count, text_cap;
@@ -64,6 +69,8 @@ void options_close(Options *options);
 bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble);
 // Finds an own option by name; OPTION_KINDS when there is none.
 OptionKind options_find(const char *name, size_t len);
+// Finds a parameter of the program, which goes before an option of its name; param_count: none.
+uint32_t options_param(const SbJob *job, const char *name, size_t len);
 bool options_is_later(const char *name, size_t len);
 bool options_add_text(Options *options, ParamText text, Trouble *trouble);
 
@@ -73,9 +80,14 @@ void options_print_params(const SbJob *job, FILE *file);
 // "4096", "64KiB", "1.5MiB", "8GB"; false: no size.
 bool options_size(const char *text, int64_t *bytes);
 
+// "90s", "1.5h": a literal of the language, in microseconds; false: none.
+bool options_duration(const char *text, int64_t *microseconds);
+
 // The one of `count` names that differs least from `word`; nullptr when none is near.
 // names(self, i) gives name i.
 typedef SbStr OptionNameFn(const void *self, uint32_t index);
 SbStr options_nearest(SbStr word, OptionNameFn *names, const void *self, uint32_t count);
+// The names of a job (`self`): the parameters, then the options.
+OptionNameFn options_name;
 
 #endif

@@ -351,6 +351,9 @@ static bool may_take(const Engine *e, const StageRun *run, uint32_t thread) {
     return true;
 }
 
+// A job that is to end takes nothing in: what is on its way goes on to the outputs.
+static bool drains(const Engine *e) { return atomic_load(&e->job->drain); }
+
 // What the stage's tasks could do if its edges had room.
 static Action task_action(const Engine *e, StageRun *run, uint32_t thread) {
     Action none = {ACTION_WAIT, nullptr, 0};
@@ -367,6 +370,7 @@ static Action task_action(const Engine *e, StageRun *run, uint32_t thread) {
     bool room = run->launched == run->offered || has_room(e, run);
     bool free = run->flights[run->launched % run->window].state == FLIGHT_FREE;
     if (run->exhausted || run->taking || run->later || !room || !free) return none;
+    if (drains(e) && run->inputs[0].edge == SIDE_NONE) return none;
     if (!has_input(e, run)) return none;
     if (!may_take(e, run, thread)) return none;
     return (Action){ACTION_TAKE, run, 0};
@@ -393,7 +397,8 @@ Action policy_next(Engine *e, uint32_t thread) {
     Action action = hand_over(e);
     if (action.kind != ACTION_WAIT) return action;
     if (e->crew.fn && e->crew.next < e->crew.count) return (Action){ACTION_HELP, nullptr, 0};
-    for (uint32_t b = 0; e->finishing == SIDE_NONE && b < e->job->what->breaker_count; b++) {
+    bool finishes = e->finishing == SIDE_NONE && !drains(e);
+    for (uint32_t b = 0; finishes && b < e->job->what->breaker_count; b++) {
         if (e->due[b]) return (Action){ACTION_FINISH, nullptr, b};
     }
     for (uint32_t s = e->count; s-- > 0;) {
@@ -465,6 +470,7 @@ static bool insist(Engine *e) {
 }
 
 bool policy_relax(Engine *e) {
+    if (drains(e)) return !trouble_set(&e->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (insist(e)) return true;
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];

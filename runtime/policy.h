@@ -54,7 +54,8 @@ enum : uint32_t { THREAD_ANY = UINT32_MAX };
 Action policy_next(Engine *engine, uint32_t thread);
 // Nothing can move: a unit that waits for memory waits no longer; else the first paused stage may
 // pass the bound of its edges, or it is decided which fault ends the job, or a fault counts whose
-// rows wait for what its own stage will not give. False: there is none of it.
+// rows wait for what its own stage will not give. A job that is to end (job->drain) has come to its
+// end. False: there is none of it.
 bool policy_relax(Engine *engine);
 
 #endif

@@ -209,34 +209,47 @@ void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFo
 }
 
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
-                     FILE *file) {
+                     Text *text) {
     const FaultInfo *info = fault_info(reject->fault);
     SbStr step = job->steps[reject->step].label;
-    fprintf(file, "error[%s]: %.*s\n", info->code, (int)reject->message_len, reject->message);
+    sb_text_format(text, "error[%s]: %.*s\n", info->code, (int)reject->message_len,
+                   reject->message);
     if (reject->path && !reject->behind) {
-        fprintf(file, "  --> %s", reject->path);
+        sb_text_format(text, "  --> %s", reject->path);
         if (reject->line > 0)
-            fprintf(file, ":%lld, byte %lld", (long long)reject->line, (long long)reject->offset);
-        fputc('\n', file);
+            sb_text_format(text, ":%lld, byte %lld", (long long)reject->line,
+                           (long long)reject->offset);
+        sb_text_str(text, "\n");
     }
     Text shown = {0};
     sb_text_add_short(&shown, reject->raw, reject->raw_len, SHOWN_BYTES_MAX);
-    if (shown.len > 0) fprintf(file, "   | %.*s\n", (int)shown.len, shown.ptr);
+    if (shown.len > 0) sb_text_format(text, "   | %.*s\n", (int)shown.len, shown.ptr);
     sb_text_close(&shown);
-    fprintf(file, "   = in step: %.*s\n", (int)step.len, step.ptr);
+    sb_text_format(text, "   = in step: %.*s\n", (int)step.len, step.ptr);
     if (limit) {
-        Text figure = {0};
-        sb_text_add_figure(&figure, weight);
-        fprintf(file, "   = %.*s row%s rejected, the limit is %s\n", (int)figure.len, figure.ptr,
-                weight == 1 ? "" : "s", limit);
-        sb_text_close(&figure);
+        sb_text_str(text, "   = ");
+        sb_text_add_figure(text, weight);
+        sb_text_format(text, " row%s rejected, the limit is %s\n", weight == 1 ? "" : "s", limit);
     }
-    fprintf(file, "   = fix: %s\n", info->fix);
+    sb_text_format(text, "   = fix: %s\n", info->fix);
     if (limit && strcmp(limit, "0") != 0) {
-        fputs("   = fix: raise the limit to go on without such rows\n", file);
+        sb_text_str(text, "   = fix: raise the limit to go on without such rows\n");
     } else if (limit) {
-        fputs("   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to go on "
-              "without such rows\n",
-              file);
+        sb_text_str(text, "   = fix: write `rejects write jsonl(\"rejects.jsonl\") limit 0.1%` to "
+                          "go on without such rows\n");
     }
+}
+
+void rejects_event(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
+                   Text *text) {
+    Text record = {0};
+    add_record(&record, SB_JSONL, reject, job);
+    sb_text_str(text, ",");
+    sb_text_add(text, record.ptr + 1, record.len - 3);  // Without the braces and the line end.
+    sb_text_close(&record);
+    const char *fix = fault_info(reject->fault)->fix;
+    sb_text_str(text, ",\"fix\":");
+    sb_text_add_json(text, fix, (int64_t)strlen(fix));
+    if (limit)
+        sb_text_format(text, ",\"rejected\":%lld,\"limit\":\"%s\"", (long long)weight, limit);
 }

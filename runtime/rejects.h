@@ -74,6 +74,9 @@ void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFo
                   Text *text);
 // What the user sees of a record that ends the job. `limit` nullptr: it fails by itself.
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
-                     FILE *file);
+                     Text *text);
+// The same as fields of an event, each with a comma before it.
+void rejects_event(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
+                   Text *text);
 
 #endif

@@ -4,16 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { STEP_ZIP = 10 };  // OP_ZIP of ir/ops.def.
 enum { FIGURES_MAX = SB_COUNTS, SUMMARY_TABLES = 3 };
-
-int64_t job_clock_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 // ---- counts ---------------------------------------------------------------------------------
 
@@ -183,11 +176,11 @@ static void fill_cell(Text *cell, const Table *table, uint32_t r, uint32_t c) {
 }
 
 // Nothing, where the heads would stand alone.
-static void print_table(const Table *table, bool *any, FILE *file) {
+static void print_table(const Table *table, bool *any, Text *text) {
     int64_t widths[FIGURES_MAX + 1] = {0};
     Text cell = {0};
     if (table->count == 0) return;
-    if (*any) fputc('\n', file);
+    if (*any) sb_text_str(text, "\n");
     *any = true;
     for (uint32_t r = 0; r <= table->count; r++) {
         for (uint32_t c = 0; c <= table->figures; c++) {
@@ -200,10 +193,11 @@ static void print_table(const Table *table, bool *any, FILE *file) {
         for (uint32_t c = 0; c <= table->figures; c++) {
             fill_cell(&cell, table, r, c);
             int pad = (int)(widths[c] - width((SbStr){cell.ptr, cell.len}));
-            if (c == 0) fprintf(file, "%.*s%*s", (int)cell.len, cell.ptr, pad, "");
-            else fprintf(file, "  %*s%.*s", pad, "", (int)cell.len, cell.ptr);
+            if (c > 0) sb_text_format(text, "  %*s", pad, "");
+            sb_text_add(text, cell.ptr, cell.len);
+            if (c == 0) sb_text_format(text, "%*s", pad, "");
         }
-        fputc('\n', file);
+        sb_text_str(text, "\n");
     }
     sb_text_close(&cell);
 }
@@ -223,39 +217,49 @@ static void add_table(Text *text, const Table *table) {
     sb_text_str(text, "]");
 }
 
-static void print_json(const Job *job, const Table *tables, bool done, FILE *file) {
-    double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
-    Text text = {0};
-    sb_text_format(&text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
+static void add_json(const Job *job, const Table *tables, bool done, Text *text) {
+    sb_text_format(text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
                    "\"spilled\":%lld,\"spilled_on_disk\":%lld",
-                   done ? "true" : "false", seconds, job->pool.parallel.threads,
+                   done ? "true" : "false", log_seconds(&job->log), job->pool.parallel.threads,
                    (long long)job->memory.peak, (long long)job->spill.bytes_raw,
                    (long long)job->spill.bytes_written);
-    for (int t = 0; t < SUMMARY_TABLES; t++) add_table(&text, &tables[t]);
-    sb_text_str(&text, "}\n");
-    fwrite(text.ptr, 1, (size_t)text.len, file);
-    sb_text_close(&text);
+    for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
+    sb_text_str(text, "}");
 }
 
 // ---- the summary ----------------------------------------------------------------------------
 
-void job_summary_print(const Job *job, bool done, FILE *file) {
+static void add_time(const Job *job, Text *text) {
+    sb_text_format(text, "time %.3f s, %u threads, memory peak %.1f MiB", log_seconds(&job->log),
+                   job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
+    if (job->spill.bytes_raw > 0)
+        sb_text_format(text, ", spilled %.1f MiB as %.1f MiB",
+                       (double)job->spill.bytes_raw / (1 << 20),
+                       (double)job->spill.bytes_written / (1 << 20));
+    sb_text_str(text, "\n");
+}
+
+void job_summary_print(Job *job, bool done, int code) {
     Table tables[SUMMARY_TABLES] = {steps_table(job), sources_table(job), sinks_table(job, done)};
+    Text text = {0};
     bool any = false;
-    if (job->options.stats == STATS_JSON) {
-        print_json(job, tables, done, file);
+    if (job->log.json) {
+        log_begin(&job->log, &text, "end");
+        log_add_number(&text, "exit_code", code);
+        sb_text_str(&text, ",\"summary\":");
+        add_json(job, tables, done, &text);
+        log_event(&job->log, &text);
     } else {
-        for (int t = 0; t < SUMMARY_TABLES; t++) print_table(&tables[t], &any, file);
-    }
-    if (job->options.stats == STATS_TEXT) {
-        double seconds = (double)(job_clock_ns() - job->started_ns) / 1e9;
-        fprintf(file, "time %.3f s, %u threads, memory peak %.1f MiB", seconds,
-                job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
-        if (job->spill.bytes_raw > 0)
-            fprintf(file, ", spilled %.1f MiB as %.1f MiB",
-                    (double)job->spill.bytes_raw / (1 << 20),
-                    (double)job->spill.bytes_written / (1 << 20));
-        fputc('\n', file);
+        if (!done) sb_text_str(&text, "\n");
+        if (job->options.stats == STATS_JSON) {
+            add_json(job, tables, done, &text);
+            sb_text_str(&text, "\n");
+        } else {
+            for (int t = 0; t < SUMMARY_TABLES; t++) print_table(&tables[t], &any, &text);
+        }
+        if (job->options.stats == STATS_TEXT) add_time(job, &text);
+        log_lines(&job->log, &text, false);
+        sb_text_close(&text);
     }
     for (int t = 0; t < SUMMARY_TABLES; t++) free(tables[t].rows);
 }

@@ -42,9 +42,6 @@ int trouble_exit_code(const Trouble *trouble) {
     return infos[trouble->kind].exit_code;
 }
 
-void trouble_print(const Trouble *trouble, FILE *file) {
-    const TroubleInfo *info = &infos[trouble->kind];
-    fprintf(file, "error[%s]: %s\n", info->code, trouble->text);
-    const char *fix = trouble->fix[0] != '\0' ? trouble->fix : info->fix;
-    if (fix[0] != '\0') fprintf(file, "  = fix: %s\n", fix);
+const char *trouble_fix_of(const Trouble *trouble) {
+    return trouble->fix[0] != '\0' ? trouble->fix : infos[trouble->kind].fix;
 }

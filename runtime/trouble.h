@@ -1,4 +1,5 @@
 // Trouble: why a job ends early: a code, an exit code and a message. The first one counts.
+// Warnings have codes of the same table, with exit code 0.
 #ifndef SBC_RUNTIME_TROUBLE_H
 #define SBC_RUNTIME_TROUBLE_H
 
@@ -29,7 +30,7 @@ void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((forma
 
 const char *trouble_code(TroubleKind kind);
 const char *trouble_fix_text(TroubleKind kind);  // Of the table.
+const char *trouble_fix_of(const Trouble *trouble);
 int  trouble_exit_code(const Trouble *trouble);
-void trouble_print(const Trouble *trouble, FILE *file);
 
 #endif

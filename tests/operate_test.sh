@@ -1,0 +1,192 @@
+#!/bin/sh
+# operate_test.sh: what a job offers to who operates it: signals, messages, checks, figures.
+# usage: tests/operate_test.sh [CASE]: all cases, or the one of that name. SBC names the compiler.
+. "$(dirname "$0")/cases.sh"
+
+# ---- the jobs -------------------------------------------------------------------------------------
+
+compile rows <<'END'
+param input: [str] = ["in.csv"]
+param out: str = "out.csv"
+read csv(input) as { a: i64, b: str, x: f64? } | write csv(out)
+END
+# A task of 20 ms, one after the other, and a stage behind it.
+compile slow <<'END'
+param out: str = "-"
+param n: i64 = 100000
+range(n) | repartition rows 10 | where hold(2ms) | with (slot = 1) { derive s = str(i) } | write csv(out)
+END
+# A task that takes longer than a test.
+compile long <<'END'
+param n: i64 = 1000
+range(n) | where hold(100ms) | write csv("out.csv")
+END
+
+# started JOB OPTION...: in the background. A background command of a shell ignores SIGINT; env gives it back.
+started() {
+    env --default-signal=INT "$@" >"$work/out" 2>"$work/err" &
+    job=$!
+}
+# signal NAME AFTER: to the job.
+signal() {
+    sleep "$2"
+    kill "-$1" $job || wrong "the job has ended"
+}
+# ended CODE SECONDS: it ends so, and before that time.
+ended() {
+    tries=0
+    while kill -0 $job 2>/dev/null && [ $tries -lt $(($2 * 20)) ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+    kill -KILL $job 2>/dev/null && wrong "it goes on after $2 s"
+    wait $job
+    code=$?
+    [ $code = "$1" ] || wrong "exit $code instead of $1"
+}
+# objects: each line of standard error is a JSON object; EXPRESSION over their list `all` holds.
+objects() {
+    python3 - "$work/err" "$1" <<'END' >"$work/why" 2>&1 || wrong "log: $1: $(tail -n 3 "$work/why")"
+import json, sys
+all = [json.loads(line) for line in open(sys.argv[1])]
+assert all, "no lines"
+for at in all: assert type(at) is dict and "event" in at, at
+assert eval(sys.argv[2]), all
+END
+}
+
+# ---- signals --------------------------------------------------------------------------------------
+
+if begin drains; then
+    # What was taken in is written whole; what was not is not begun.
+    started ../slow --threads=2 --resource=slot=1
+    signal TERM 1
+    ended 130 5
+    says "warning[SB8040]: SIGTERM: no more input is taken; what runs has 25 s to end"
+    says "error[SB8021]: interrupted"
+    rows=$(($(wc -l <"$work/out") - 1))
+    [ $rows -gt 50 ] && [ $rows -lt 90000 ] && [ $((rows % 10)) = 0 ] || wrong "$rows rows"
+    { echo i,s; seq 0 $((rows - 1)) | sed 's/.*/&,&/'; } >all.csv
+    cmp -s all.csv "$work/out" || wrong "the output is no prefix of the whole"
+    # A file appears whole or not at all.
+    started ../slow --threads=2 --resource=slot=1 --out=out.csv
+    signal TERM 0.5
+    ended 130 5
+    only_files "./all.csv "
+    end
+fi
+if begin drains_to_the_end; then
+    # All of the input was in: the job is done.
+    started ../long --n=15 --threads=2
+    signal TERM 0.3
+    ended 0 5
+    says "warning[SB8040]"
+    [ "$(wc -l <out.csv)" = 16 ] || wrong "rows are missing"
+    end
+fi
+if begin grace; then
+    started ../long --grace=300ms
+    signal TERM 0.3
+    ended 130 3
+    says "what runs has 0.3 s to end"
+    says "error[SB8021]: interrupted"
+    only_files ""
+    started ../long --grace=0s
+    signal TERM 0.3
+    ended 130 2
+    silent_on "warning"
+    says "error[SB8021]: interrupted"
+    for wrong in 5 x 1.5us -1s s 1m; do
+        gives 2 ../long --grace=$wrong
+        says "error[SB8001]: --grace=$wrong: '$wrong' is no duration"
+        says "fix: a number and a unit: --grace=25s"
+    done
+    printf 'grace: 1min\n' >run.yaml
+    gives 0 ../slow --n=10 --resource=slot=1 --config=run.yaml
+    end
+fi
+if begin second_signal; then
+    for second in TERM INT; do
+        started ../long
+        signal TERM 0.3
+        signal $second 0.2
+        ended 130 1
+        says "error[SB8021]: interrupted twice: the job leaves at once"
+    done
+    started ../long
+    signal INT 0.3
+    ended 130 2
+    silent_on "warning"
+    end
+fi
+
+# ---- the log --------------------------------------------------------------------------------------
+
+if begin log; then
+    numbers 10 >in.csv
+    gives 0 ../rows --log=json
+    objects '[at["event"] for at in all] == ["start", "end"]'
+    objects 'all[0]["job"].endswith("rows.sbd") and all[0]["threads"] > 0 and all[0]["pid"] > 0'
+    objects 'all[1]["exit_code"] == 0 and all[1]["summary"]["done"] and all[1]["summary"]["sinks"] == [{"sink": "out.csv", "rows": 10, "bytes": 126}]'
+    objects 'all[1]["time"].endswith("Z") and all[0]["seconds"] <= all[1]["seconds"]'
+    gives 2 ../rows --log=json
+    objects '[at["event"] for at in all] == ["trouble"] and all[0]["code"] == "SB8007" and all[0]["fix"].startswith("give another path")'
+    printf 'a,b,x\n1,"o""n\te",y\n' >in.csv
+    gives 1 ../rows --log=json --overwrite
+    objects '[at["event"] for at in all] == ["start", "trouble", "end"] and all[2]["exit_code"] == 1'
+    objects 'all[1]["code"] == "SB7003" and all[1]["line"] == 2 and all[1]["source"] == "in.csv" and all[1]["limit"] == "0" and all[1]["raw"] == "1,\"o\"\"n\te\",y"'
+    gives 2 ../rows --wrong --log=json
+    objects 'all[0]["code"] == "SB8002" and len(all) == 1'
+    printf 'log: json\n' >run.yaml
+    gives 1 ../rows --config=run.yaml --input=none.csv
+    objects 'len(all) == 1'
+    gives 2 ../rows --log=xml
+    says "error[SB8001]: --log=xml: expected text|json"
+    mkfifo wait
+    { numbers 10; sleep 1.5; } >wait &
+    gives 0 ../rows --input=wait --progress=plain --log=json --overwrite
+    objects '"progress" in [at["event"] for at in all]'
+    rm out.csv
+    started ../long --log=json
+    signal TERM 0.3
+    signal TERM 0.2
+    ended 130 1
+    objects '[at.get("code") for at in all] == [None, "SB8040", "SB8021"]'
+    end
+fi
+if begin crash; then
+    # An event too, put together on the alternate stack.
+    cat >crash.c <<'END'
+#include "pipeline.h"
+#include <stdlib.h>
+int64_t aborts(int64_t x) {
+    if (x == 7) abort();
+    return x;
+}
+END
+    cat >crash.sbd <<'END'
+extern fn aborts(x: i64) -> i64 from "crash.c" pure
+range(10) | derive y = aborts(i) | write csv("out.csv")
+END
+    "$sbc" crash.sbd -o crash 2>"$work/err" || wrong "crash.sbd does not compile"
+    # Who waits for it says that it was killed, but not into its log.
+    sh -c 'ulimit -c 0; exec ./crash --log=json 2>../err' 2>/dev/null
+    objects '[at["event"] for at in all] == ["start", "trouble"] and all[1]["code"] == "SB8026"'
+    objects '"\\n 2 | range(10) | derive y = aborts(i) |" in all[1]["message"] and "= stack:\\n" in all[1]["message"]'
+    end
+fi
+if begin parameters_first; then
+    # A parameter of the program goes before an option of the same name.
+    cat >named.sbd <<'END'
+param log: str = "x"
+range(1) | derive log = log | write csv("-")
+END
+    "$sbc" named.sbd -o named 2>"$work/err" || wrong "a param `log` is refused"
+    gives 0 ./named --log=json
+    prints "0,json"
+    gives 0 ./named --help
+    ! grep -q -e "--log=text|json" "$work/out" || wrong "the option is shown beside the param"
+    end
+fi
+
+finish
