@@ -124,13 +124,19 @@ static void flush_call(Emit *e, const Batch *batch, Block fine) {
                        s->stop);
 }
 
-// Asks for the row's slot; sb_groups_ask goes on from there.
+static void ask(Emit *e, Val address) {
+    enum { FOR_READING = 0, KEEP = 3, DATA = 1 };
+    Val args[] = {address, emit_i32(e, FOR_READING), emit_i32(e, KEEP), emit_i32(e, DATA)};
+    emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, countof(args));
+}
+
+// Asks for the row's slot and for those behind it; sb_groups_ask goes on from there.
 static void ask_slot(Emit *e, Val groups, Val mask, Val hash) {
+    enum { SLOTS_BEHIND = 5 };
     Val slots = emit_load_at(e, e->ptr, groups, offsetof(SbGroups, slots), "slots");
     Val slot = emit_index(e, e->i64, slots, LLVMBuildAnd(e->b, hash, mask, ""));
-    enum { FOR_READING = 0, KEEP = 3, DATA = 1 };
-    Val args[] = {slot, emit_i32(e, FOR_READING), emit_i32(e, KEEP), emit_i32(e, DATA)};
-    emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, countof(args));
+    ask(e, slot);
+    ask(e, emit_offset(e, slot, SLOTS_BEHIND * sizeof(uint64_t)));
 }
 
 void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {

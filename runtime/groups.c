@@ -1,6 +1,7 @@
 #include "runtime/groups.h"
 
 #include "runtime/scratch.h"
+#include "stdlib/held.h"
 #include "stdlib/key.h"
 
 #include <stdlib.h>
@@ -15,9 +16,18 @@ static SbMemory *memory_of(const SbGroups *groups) {
     return groups->state->rows.state->entries.memory;
 }
 
+// `count` empty slots, written already: a page that is read first costs a second fault when it is
+// written, for which all threads are interrupted.
+static uint64_t *empty_slots(SbMemory *memory, int64_t count) {
+    enum { PAGE_SLOTS = 4096 / sizeof(uint64_t) };
+    uint64_t *slots = sb_memory_pages(memory, count * (int64_t)sizeof *slots);
+    for (int64_t i = 0; slots && i < count; i += PAGE_SLOTS) *(volatile uint64_t *)&slots[i] = 0;
+    return slots;
+}
+
 static bool open_slots(SbGroups *groups, int64_t slots) {
     int64_t bytes = slots * (int64_t)sizeof *groups->slots;
-    groups->slots = sb_memory_pages(memory_of(groups), bytes);
+    groups->slots = empty_slots(memory_of(groups), slots);
     if (!groups->slots) return false;
     groups->state->slot_bytes = bytes;
     groups->mask = (uint64_t)slots - 1;
@@ -123,17 +133,26 @@ static bool relieve_if_any(SbGroups *groups) {
 
 // ---- inserting ----------------------------------------------------------------------------------
 
+// Of most groups nothing has to be done first: kept apart, what has to be costs them nothing.
+[[gnu::noinline]] static bool make_room(SbGroups *groups) {
+    return sb_groups_relieve_if_short(groups) &&
+           (sb_groups_reserve(groups) || relieve_if_any(groups));
+}
+
+[[gnu::noinline]] static SbEntry *add_to_new_block(SbGroups *groups) {
+    SbRows *rows = &groups->state->rows;
+    SbEntry *entry = sb_rows_add(rows);
+    return !entry && relieve_if_any(groups) ? sb_rows_add(rows) : entry;
+}
 
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order) {
     (void)call;
-    struct SbGroupsState *state = groups->state;
-    int64_t entry_bytes = state->rows.state->entry_bytes;
-    if (!sb_groups_relieve_if_short(groups)) return nullptr;
-    if (!sb_groups_reserve(groups) && !relieve_if_any(groups)) return nullptr;
-    SbEntry *entry = sb_rows_add(&state->rows);
-    if (!entry && relieve_if_any(groups)) entry = sb_rows_add(&state->rows);
+    SbRows *rows = &groups->state->rows;
+    bool has_room = groups->count < groups->count_max && !sb_memory_is_short(memory_of(groups));
+    if (!has_room && !make_room(groups)) return nullptr;
+    SbEntry *entry = rows->at != rows->end ? sb_rows_add(rows) : add_to_new_block(groups);
     if (!entry) return nullptr;
-    memset(entry, 0, (size_t)entry_bytes);
+    memset(entry, 0, (size_t)rows->state->entry_bytes);
     entry->hash = hash;
     entry->order = order;
     groups->count++;
@@ -142,31 +161,68 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
 }
 
 // Long texts lie behind their entries, so that these are waited for; most keys have none.
-static void ask_texts(const SbEntry *const *entries, int64_t count, int64_t text_offset) {
-    for (int64_t i = 0; i < count; i++) {
-        if (!entries[i]) continue;
-        const void *at = (const char *)entries[i] + text_offset;
-        const SbKeyStr *key = at;
-        if (key->len > SB_KEY_INLINE) __builtin_prefetch(key->far.ptr);
+static void ask_text(const SbEntry *entry, int64_t text_offset) {
+    const void *at = (const char *)entry + text_offset;
+    const SbKeyStr *key = at;
+    if (key->len <= SB_KEY_INLINE) return;
+    __builtin_prefetch(key->far.ptr);
+    __builtin_prefetch(key->far.ptr + SB_KEY_INLINE);
+}
+
+// The entry that the row's key most likely has: the first whose tag is that of the hash, as most
+// other keys in the way have another one. nullptr: it has none.
+static const SbEntry *likely_entry(const SbGroups *groups, uint64_t hash) {
+    uint64_t at = hash & groups->mask, slot;
+    while ((slot = groups->slots[at]) && ((slot ^ hash) & ~SB_SLOT_ADDRESS))
+        at = (at + 1) & groups->mask;
+    return sb_slot_entry(slot);
+}
+
+// The one where looking for the key begins. Where a core's cache holds the table a guess whether to
+// go on would cost more than a miss.
+static const SbEntry *first_entry(const SbGroups *groups, uint64_t hash) {
+    return sb_slot_entry(groups->slots[hash & groups->mask]);
+}
+
+typedef const SbEntry *FindFn(const SbGroups *groups, uint64_t hash);
+
+typedef struct Asking {
+    const SbGroups  *groups;
+    const SbWaiting *waiting;
+    const char      *records;
+    int64_t          count;
+    const SbEntry   *entries[SB_BATCH_ROWS];
+} Asking;
+
+// Does a row have a long text?
+[[gnu::always_inline]] static inline bool ask_entries(Asking *ask, FindFn *find) {
+    bool has_long = false;
+    const char *record = ask->records;
+    for (int64_t i = 0; i < ask->count; i++, record += ask->waiting->record_bytes) {
+        uint64_t hash;
+        int64_t len;
+        memcpy(&hash, record, sizeof hash);
+        memcpy(&len, record + ask->waiting->len_offset, sizeof len);
+        ask->entries[i] = find(ask->groups, hash);
+        __builtin_prefetch(ask->entries[i], 1);
+        __builtin_prefetch((const void *)((uintptr_t)ask->entries[i] + 63), 1);
+        has_long |= len > SB_KEY_INLINE;
     }
+    return has_long;
 }
 
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
                    const SbWaiting *waiting) {
-    const SbEntry *entries[SB_BATCH_ROWS];
-    const char *record = records;
-    bool has_text = waiting->text_offset >= 0, has_long = false;
-    for (int64_t i = 0; i < count; i++, record += waiting->record_bytes) {
-        uint64_t hash;
-        memcpy(&hash, record, sizeof hash);
-        entries[i] = sb_slot_entry(groups->slots[hash & groups->mask]);
-        __builtin_prefetch(entries[i], 1);
-        __builtin_prefetch((const void *)((uintptr_t)entries[i] + 64), 1);
-        int64_t len;
-        memcpy(&len, record + waiting->len_offset, sizeof len);
-        has_long |= len > SB_KEY_INLINE;
-    }
-    if (has_text && has_long) ask_texts(entries, count, waiting->text_offset);
+    Asking ask;
+    ask.groups = groups;
+    ask.waiting = waiting;
+    ask.records = records;
+    ask.count = count;
+    bool has_long = groups->mask < SLOTS_MANY - 1 ? ask_entries(&ask, first_entry)
+                                                  : ask_entries(&ask, likely_entry);
+    if (waiting->text_offset < 0 || !has_long) return;
+    for (int64_t i = 0; i < count; i++)
+        if (ask.entries[i]) ask_text(ask.entries[i], waiting->text_offset);
 }
 
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len) {
@@ -243,7 +299,7 @@ static bool clear_table(const Merge *merge, Table *table, int64_t entries) {
     while (slots < 2 * entries) slots *= 2;
     if (slots > table->room) {
         sb_memory_free(merge->of->memory, table->groups.slots, table->room * slot);
-        table->groups.slots = sb_memory_pages(merge->of->memory, slots * slot);
+        table->groups.slots = empty_slots(merge->of->memory, slots);
         table->room = table->groups.slots ? slots : 0;
     } else {
         memset(table->groups.slots, 0, (size_t)(slots * slot));
@@ -252,17 +308,35 @@ static bool clear_table(const Merge *merge, Table *table, int64_t entries) {
     return table->groups.slots;
 }
 
-// Entries lie anywhere and slots too: both are asked for before they are needed.
+// The first text among the keys of an entry; -1: there is none.
+static int64_t key_text(const SbBreaker *what) {
+    for (uint32_t i = 0; i < what->held_count; i++)
+        if (what->held[i].hold == sb_held_key) return what->held[i].offset;
+    return -1;
+}
+
+// Entries lie anywhere, and so do slots and long texts: all are asked for before they are needed.
+// From `list` on there are so many as ASK_AHEAD, and one.
+enum { ASK_ENTRY = 8, ASK_SLOT = 16, ASK_AHEAD = 24 };
+
+static void ask_ahead(const SbGroups *into, const SbEntry *const *list, int64_t text) {
+    __builtin_prefetch(list[ASK_AHEAD], 1);
+    __builtin_prefetch(&into->slots[list[ASK_SLOT]->hash & into->mask], 1);
+    const SbEntry *next = list[ASK_ENTRY], *same = first_entry(into, next->hash);
+    __builtin_prefetch(same, 1);
+    if (text < 0) return;
+    ask_text(next, text);
+    same = first_entry(into, list[ASK_ENTRY / 2]->hash);
+    if (same) ask_text(same, text);
+}
+
 static int32_t merge_list(const Merge *merge, SbCall *call, SbGroups *into, int64_t begin,
                           int64_t end) {
-    enum { ENTRY_AHEAD = 24, SLOT_AHEAD = 12 };
     const SbEntry **list = merge->of->lists;
+    int64_t text = key_text(merge->of->what);
     int32_t status = SB_OK;
     for (int64_t i = begin; i < end && !status; i++) {
-        if (i + ENTRY_AHEAD < end) {
-            __builtin_prefetch(list[i + ENTRY_AHEAD], 1);
-            __builtin_prefetch(&into->slots[list[i + SLOT_AHEAD]->hash & into->mask], 1);
-        }
+        if (i + ASK_AHEAD < end) ask_ahead(into, list + i, text);
         status = merge->of->what->merge(call, into, (SbEntry *)(uintptr_t)list[i]);
     }
     return status;
