@@ -28,6 +28,7 @@ libyaml-dev=/usr/lib/x86_64-linux-gnu/libyaml.a
 libzstd-dev=/usr/lib/x86_64-linux-gnu/libzstd.a
 liblz4-dev=/usr/lib/x86_64-linux-gnu/liblz4.a
 zlib1g-dev=/usr/lib/x86_64-linux-gnu/libz.a
+libxxhash-dev=/usr/include/xxhash.h
 libpcre2-dev=/usr/lib/x86_64-linux-gnu/libpcre2-8.a
 libutf8proc-dev=/usr/lib/x86_64-linux-gnu/libutf8proc.a
 python3-venv=/usr/lib/python3*/ensurepip/__init__.py

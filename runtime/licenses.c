@@ -113,7 +113,9 @@ static const License licenses[] = {
     {"Unicode data in utf8proc. Copyright (c) 1991-2007 Unicode, Inc.\n", unicode},
     {"zstd: BSD 3-clause. Copyright (c) Meta Platforms, Inc. and affiliates.\n",
      bsd3},
-    {"LZ4: BSD 2-clause. Copyright (c) 2011-2020 Yann Collet.\n", bsd2},
+    {"LZ4: BSD 2-clause. Copyright (c) 2011-2020 Yann Collet.\n"
+     "xxHash: BSD 2-clause. Copyright (c) 2012-2021 Yann Collet.\n",
+     bsd2},
     {"IANA time zone database: in the public domain.\n", "It needs no permission.\n"},
     {"zlib: zlib license. Copyright (C) 1995-2022 Jean-loup Gailly and Mark Adler.\n", zlib},
     {"GCC support library: GNU GPL 3 with the GCC Runtime Library Exception. Copyright (C) Free\n"

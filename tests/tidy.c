@@ -39,6 +39,7 @@ static const struct Owner {
     {"<llvm-c/", {"codegen/", nullptr, nullptr}},
     {"<zlib.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
     {"<zstd.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
+    {"<xxhash.h>", {"runtime/checksum", nullptr, nullptr}},
     {"<utf8proc.h>", {"stdlib/", "driver/table", nullptr}},
     {"<ffi.h>", {"codegen/reference/", nullptr, nullptr}},
 };
