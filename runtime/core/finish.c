@@ -30,6 +30,7 @@ static void item_leave_order(Schedule *s, ItemId id) {
         rerun_remove(s, id);
     else if (item->name.root.i == item->stage.i)
         root_list_remove(s, id);
+    if (state_of(s, item->stage)->uncut.i == id.i) state_of(s, item->stage)->uncut = (ItemId){0};
     item->marks = item->place = (PlaceId){0};
 }
 
@@ -356,10 +357,28 @@ void on_finished(Schedule *s, const Event *event) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId reader = {i};
         if (!(s->shape.readers[event->breaker.i] >> i & 1)) continue;
-        state_of(s, reader)->units = event->count;
         state_of(s, reader)->unit_bytes = event->bytes;
-        if (event->count) continue;
-        root_exhaust(s, reader);
+        root_set_units(s, reader, event->count);
         judge_over(s, reader);
     }
+}
+
+void on_units(Schedule *s, const Event *event) {
+    if (s->exhausted >> event->stage.i & 1) return;  // Nobody wants more, or it was said before.
+    const CoreStage *root = stage_of(s, event->stage);
+    bool early = root->kind == STAGE_READER && s->breakers[root->reads.i].state != BREAKER_COMPLETE;
+    if (!stage_is_root(root) || root->kind == STAGE_ZIP || early) {
+        break_off(s, "the units of a stage that has none");
+        return;
+    }
+    root_set_units(s, event->stage, event->count);
+    judge_over(s, event->stage);
+}
+
+void on_cut(Schedule *s, const Event *event) {
+    const Task *task = task_of(s, event->task);
+    if (task->state != TASK_RUNNING && task->state != TASK_CANCELED)
+        break_off(s, "a task that does not run has cut its unit");
+    StageState *state = state_of(s, task->stage);
+    if (state->uncut.i == task->item.i) state->uncut = (ItemId){0};
 }

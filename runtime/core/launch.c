@@ -101,7 +101,8 @@ static bool inputs_over(const Schedule *s, const CoreStage *stage) {
 static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
-    if (state->unit_next == state->units || s->shape.before[stage.i] & ~s->exhausted) return false;
+    if (state->unit_next >= state->units || s->shape.before[stage.i] & ~s->exhausted) return false;
+    if (state->uncut.i) return false;
     if (described->kind == STAGE_READER)
         return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
@@ -333,13 +334,17 @@ static uint32_t unit_behind(const Schedule *s, StageId stage, uint32_t unit) {
     return unit;
 }
 
+void root_set_units(Schedule *s, StageId root, uint32_t units) {
+    StageState *state = state_of(s, root);
+    state->units = units;
+    state->unit_next = unit_behind(s, root, state->unit_next);
+    if (state->unit_next >= units) root_exhaust(s, root);
+}
+
 void roots_start(Schedule *s) {
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        StageState *state = &s->stages[i];
-        if (s->plan.stages[i].kind != STAGE_SOURCE) continue;
-        state->unit_next = unit_behind(s, (StageId){i}, 0);
-        if (state->unit_next == state->units) root_exhaust(s, (StageId){i});
-    }
+    for (uint16_t i = 0; i < s->plan.stage_count; i++)
+        if (s->plan.stages[i].kind == STAGE_SOURCE)
+            root_set_units(s, (StageId){i}, s->stages[i].units);
 }
 
 static void launched_unit(Schedule *s, StageId stage, ItemId id) {
@@ -354,8 +359,9 @@ static bool launch_unit(Schedule *s, StageId stage) {
                                    .bytes = state->unit_bytes});
     if (!launch_item(s, stage, id)) return item_free(s, id), false;
     launched_unit(s, stage, id);
-    state->unit_next = unit_behind(s, stage, state->unit_next + 1);
-    if (state->unit_next == state->units) root_exhaust(s, stage);
+    if (stage_of(s, stage)->serial) state->uncut = id;
+    state->unit_next++;
+    root_set_units(s, stage, state->units);
     if (stage_of(s, stage)->kind == STAGE_SOURCE)
         pacing_admit(&s->pacing, stage, state->unit_bytes);
     return true;
@@ -536,7 +542,8 @@ void launch_twins(Schedule *s) {
     if (s->node_count == 1 || !s->policy->yields) return;
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const CoreStage *stage = &s->plan.stages[i];
-        bool fits = stage->kind != STAGE_SINK && !stage->limit && !stage->fill_count;
+        bool fits = stage->kind != STAGE_SINK && !stage->limit && !stage->fill_count &&
+                    !stage->serial;
         TaskId id = s->stages[i].first;
         for (int n = 0; fits && id.i && n < LOOKS_MAX; n++) {
             TaskId next = task_of(s, id)->next;

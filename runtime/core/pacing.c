@@ -11,18 +11,28 @@ static double prior_bytes(const CoreStage *stage) {
     return stage->kind == STAGE_SOURCE ? (double)stage->unit_bytes : (double)(1 << 20);
 }
 
+// Bytes of each source: all of it, or where that is not known of all, what was seen of it. Returns
+// their sum.
+static double source_bytes(const Pacing *pacing, const CorePlan *plan, double *bytes) {
+    double total = 0;
+    bool known = true;
+    for (uint16_t s = 0; s < plan->stage_count; s++)
+        known &= plan->stages[s].kind != STAGE_SOURCE || plan->stages[s].units != UNITS_LATER;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        double all = (double)stage->units * (double)stage->unit_bytes;
+        bytes[s] = stage->kind != STAGE_SOURCE ? 0 : known ? all : pacing->stages[s].in_bytes;
+        total += bytes[s];
+    }
+    return total;
+}
+
 // Input bytes of each stage for one byte of all sources together.
 static void shares(const Pacing *pacing, const CorePlan *plan, double *alpha) {
-    double total = 0;
+    double total = source_bytes(pacing, plan, alpha);
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        if (stage->kind == STAGE_SOURCE) total += (double)stage->units * (double)stage->unit_bytes;
-    }
-    for (uint16_t s = 0; s < plan->stage_count; s++) {
-        const CoreStage *stage = &plan->stages[s];
-        alpha[s] = 0;
-        if (stage->kind == STAGE_SOURCE && total > 0)
-            alpha[s] = (double)stage->units * (double)stage->unit_bytes / total;
+        if (total > 0) alpha[s] /= total;
         for (uint8_t i = 0; i < stage->input_count; i++) {
             uint16_t from = plan->edges[stage->inputs[i].i].from.i;
             const Pace *above = &pacing->stages[from];

@@ -21,6 +21,7 @@ enum {
     NODES_MAX = 8192,
     WHOLE = 1000,  // Demands and capacities count thousandths of a resource.
 };
+enum : uint32_t { UNITS_LATER = UINT32_MAX };  // EVENT_UNITS will say how many.
 
 typedef struct StageId {
     uint16_t i;
@@ -37,8 +38,8 @@ typedef struct NodeId {
 
 // How a stage takes the rows that come to it.
 typedef enum StageKind : uint8_t {
-    STAGE_SOURCE,  // Units of a file, known at the start.
-    STAGE_READER,  // Units of a breaker's rows, known when it is complete.
+    STAGE_SOURCE,  // Units of a file, known at the start or later.
+    STAGE_READER,  // Units of a breaker's rows, known when it is complete or later.
     STAGE_MAP,     // Partitions as they come. Of several inputs: a union, in the order of inputs.
     STAGE_ZIP,     // Rows of two inputs side by side, in order.
     STAGE_SINK,    // Partitions in order: a task begins when all before it have begun.
@@ -49,13 +50,15 @@ typedef struct CoreStage {
     StageKind kind;
     bool limit;      // It may say that it wants no more: one task at a time, in order.
     bool unmatched;  // Of a reader: it waits until nobody probes its table any more.
+    bool serial;     // Of a root: each unit is cut where the one before ends; a unit begins when
+                     // that one is cut (EVENT_CUT) or over.
     uint32_t demand[RESOURCES_MAX];  // Of one running task.
     uint32_t concurrency;            // Tasks that run at once; 0: as many as resources allow.
     uint32_t coalesce;               // Small partitions that one launch may take; 0 is 1.
     int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
     int64_t cut;                     // Bytes at which an output partition is handed over.
     int64_t row_max;                 // Bytes by which the last row may pass the cut.
-    uint32_t units;                  // Of a source.
+    uint32_t units;                  // Of a source; or UNITS_LATER.
     int64_t unit_bytes;
     double seconds_per_byte;  // First estimates, from the compiler.
     double bytes_per_byte;

@@ -6,17 +6,11 @@
 
 // ---- room ---------------------------------------------------------------------------------------
 
-enum { FREE_TASKS_MAX = 64, PAUSED_TASKS_MAX = 4096, PARTS_MAX = 1 << 18, ACTIONS_SPARE = 4096 };
+enum { PAUSED_TASKS_MAX = 4096, PARTS_MAX = 1 << 18, ACTIONS_SPARE = 4096 };
 
 typedef struct Sizes {
     uint32_t parts, items, tasks, places, actions, nodes;
 } Sizes;
-
-// Tasks of a stage that may run at once.
-static uint32_t width_of(const CorePlan *plan, const CoreStage *stage) {
-    uint32_t width = plan_width(plan, stage);
-    return width == UINT32_MAX ? FREE_TASKS_MAX * plan_node_count(plan) : width;
-}
 
 // Every partition is charged, so that memory bounds their number; what is spilled is bounded by
 // PARTS_MAX alone.
@@ -32,7 +26,7 @@ static Sizes sizes_of(const CorePlan *plan) {
     Sizes sizes = {.tasks = PAUSED_TASKS_MAX + 1, .nodes = plan_node_count(plan)};
     uint32_t fan = 1, depth = plan->edge_count < TREE_MAX ? plan->edge_count : TREE_MAX;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
-        sizes.tasks += 2 * width_of(plan, &plan->stages[s]);
+        sizes.tasks += 2 * plan_width(plan, &plan->stages[s]);
         if (plan->stages[s].output_count > fan) fan = plan->stages[s].output_count;
     }
     sizes.parts = parts_of(plan);
@@ -112,10 +106,10 @@ static void stages_init(Schedule *s) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageState *state = &s->stages[i];
         const CoreStage *stage = &s->plan.stages[i];
-        state->width = width_of(&s->plan, stage);
+        state->width = plan_width(&s->plan, stage);
         if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
         // Of the others, units are known later.
-        state->units = stage->kind == STAGE_SOURCE ? stage->units : UINT32_MAX;
+        state->units = stage->kind == STAGE_SOURCE ? stage->units : UNITS_LATER;
         state->unit_bytes = stage->unit_bytes;
         if (stage->kind == STAGE_READER) state->units = 0;
     }
@@ -213,6 +207,8 @@ static void handle(Schedule *s, const Event *event) {
     case EVENT_NEXT: on_next(s, event); break;
     case EVENT_NEED: on_need(s, event); break;
     case EVENT_ENOUGH: on_enough(s, event); break;
+    case EVENT_UNITS: on_units(s, event); break;
+    case EVENT_CUT: on_cut(s, event); break;
     case EVENT_FAILED: on_failed(s, event); break;
     case EVENT_SPILLED: on_spilled(s, event); break;
     case EVENT_SHRUNK: on_shrunk(s, event); break;

@@ -32,10 +32,14 @@ typedef enum EventKind : uint8_t {
     EVENT_NEXT,       // The same, of a task that has more partitions of its launch.
     EVENT_NEED,       // A running task asks for `bytes`: for itself, or if `fills`, for `breaker`.
     EVENT_ENOUGH,     // The stage of a running task (CoreStage.limit) wants no more rows.
+    EVENT_UNITS,      // The root `stage` has `count` units in all. Those behind that have begun end
+                      // without rows.
+    EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
     EVENT_FAILED,     // A running task ended without a result: it is to be run again.
     EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk.
     EVENT_SHRUNK,     // Answers ACTION_SHRINK: `breaker` wrote `bytes` of `node` to disk.
-    EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each.
+    EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each; or
+                      // UNITS_LATER: EVENT_UNITS says how many, for each of its readers.
     EVENT_FLUSHED,    // Answers ACTION_FLUSH: what `stage` had put into breakers on `node` is safe.
     EVENT_NODE_LOST,  // Nothing more comes from `node`, and what it had is gone.
     EVENT_NODE_UP,    // `node` can be used, again and empty.

@@ -37,7 +37,10 @@ static uint64_t kind_width(const CorePlan *plan, const NodeKind *kind, const Cor
 
 uint32_t plan_width(const CorePlan *plan, const CoreStage *stage) {
     uint64_t width = 0;
-    for (uint8_t k = 0; k < plan->node_kinds; k++)
+    bool free = true;
+    for (uint8_t r = 0; r < plan->resource_count; r++) free &= !stage->demand[r];
+    if (free) width = (uint64_t)FREE_TASKS_MAX * plan_node_count(plan);
+    for (uint8_t k = 0; !free && k < plan->node_kinds; k++)
         width += plan->nodes[k].count * kind_width(plan, &plan->nodes[k], stage);
     if (stage->limit) width = 1;
     if (stage->concurrency && stage->concurrency < width) width = stage->concurrency;

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 enum { TREE_MAX = 64 };  // Edges that the outputs of one edge's consumer reach, counted by path.
+enum { FREE_TASKS_MAX = 64 };  // Tasks of a stage that demands nothing, on one node.
 
 // The edges below one edge, each path once, parents first.
 typedef struct Tree {
@@ -57,7 +58,7 @@ uint32_t plan_node_count(const CorePlan *plan);
 const NodeKind *plan_node(const CorePlan *plan, NodeId node);
 // Of all nodes together.
 uint64_t plan_capacity(const CorePlan *plan, uint8_t resource);
-// Tasks of a stage that may run at once on all nodes; UINT32_MAX: it demands nothing.
+// Tasks of a stage that may run at once on all nodes.
 uint32_t plan_width(const CorePlan *plan, const CoreStage *stage);
 
 #endif

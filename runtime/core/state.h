@@ -20,7 +20,8 @@ typedef struct StageState {
     TaskId first, last;     // Tasks in the order of launches.
     uint32_t running, paused_count, ready_count;
     uint32_t unit_next;  // Of a root: the first that was not launched,
-    uint32_t units;      // and where they end, where that is known.
+    uint32_t units;      // and where they end; UNITS_LATER: that is not known.
+    ItemId uncut;        // Of a serial root: the unit behind which no other may begin yet.
     int64_t unit_bytes;
     int64_t queued;  // Bytes of its outputs that no consumer has taken.
     uint64_t launched, ended;
@@ -156,8 +157,10 @@ const char *check_idle(const Schedule *s);
 void launch_twins(Schedule *s);
 // Starts all that can run.
 void fill_slots(Schedule *s);
-// Its stage may begin units no more.
+// The stage may begin units no more.
 void root_exhaust(Schedule *s, StageId root);
+// It is known how many units the root has.
+void root_set_units(Schedule *s, StageId root, uint32_t units);
 
 // ---- finish.c -----------------------------------------------------------------------------------
 
@@ -166,6 +169,8 @@ void on_done(Schedule *s, const Event *event);
 void on_next(Schedule *s, const Event *event);
 void on_failed(Schedule *s, const Event *event);
 void on_finished(Schedule *s, const Event *event);
+void on_units(Schedule *s, const Event *event);
+void on_cut(Schedule *s, const Event *event);
 // The task goes on if there is memory and nothing better for its slot.
 void go_on_or_pause(Schedule *s, TaskId id);
 void pause_task(Schedule *s, TaskId id);

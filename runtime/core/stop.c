@@ -123,10 +123,7 @@ void close_inputs(Schedule *s, StageId stage) {
     }
 }
 
-static void no_more_units(Schedule *s, StageId root) {
-    state_of(s, root)->unit_next = state_of(s, root)->units;
-    root_exhaust(s, root);
-}
+static void no_more_units(Schedule *s, StageId root) { root_set_units(s, root, 0); }
 
 void stage_stop(Schedule *s, StageId stage) {
     if (state_of(s, stage)->stopped || s->over >> stage.i & 1) return;

@@ -95,14 +95,69 @@ static void sink_takes(Sim *sim, StageId sink, Rows rows) {
         sim_fail(sim, "rows out of order");
 }
 
+static int64_t rows_of_root(const Sim *sim, StageId root) {
+    const CoreStage *stage = &sim->load->plan.stages[root.i];
+    if (stage->kind == STAGE_READER) return sim->streams.kept[stage->reads.i];
+    return stage->units * work_of(sim, root)->unit_rows;
+}
+
+static uint32_t units_of_root(const Sim *sim, StageId root) {
+    int64_t unit_rows = work_of(sim, root)->unit_rows;
+    return (uint32_t)((rows_of_root(sim, root) + unit_rows - 1) / unit_rows);
+}
+
+// None, where the root has come to its end before.
 static Rows rows_of_unit(const Sim *sim, const Action *action) {
-    const CoreStage *stage = stage_of(sim, action->stage);
     int64_t unit_rows = work_of(sim, action->stage)->unit_rows;
     Rows rows = {action->stage, action->unit * unit_rows, unit_rows, 0};
-    if (stage->kind != STAGE_READER) return rows;
-    int64_t all = sim->streams.kept[stage->reads.i];
+    int64_t all = rows_of_root(sim, action->stage);
+    if (rows.row > all) rows.row = all;
     if (rows.row + rows.rows > all) rows.rows = all - rows.row;
     return rows;
+}
+
+// A unit begins: no sooner than it may, and none that the cores know not to be there.
+static void begin_unit(Sim *sim, const Action *action) {
+    SimRoot *root = &sim->roots[action->stage.i];
+    const SimTask *task = &sim->tasks[action->task.i];
+    Pending pending = {.stage = action->stage, .task = action->task, .life = task->life};
+    if (action->unit >= root->begun) {
+        if (root->told && action->unit >= units_of_root(sim, action->stage))
+            sim_fail(sim, "a unit begins that is not there");
+        root->begun = action->unit + 1;
+    }
+    if (stage_of(sim, action->stage)->serial) {
+        if (action->unit > root->cut) sim_fail(sim, "a unit begins before it is cut");
+        pending.what = HAPPEN_CUT, pending.at = sim->now + between(&sim->random, 0, SECOND / 20);
+        if (draw(&sim->random) % 4) sim_push(sim, pending);
+    }
+    if (work_of(sim, action->stage)->later && draw(&sim->random) % 16 == 0) {
+        pending.what = HAPPEN_UNITS, pending.at = sim->now + between(&sim->random, 0, SECOND);
+        sim_push(sim, pending);
+    }
+}
+
+static void happen_cut(Sim *sim, TaskId id) {
+    const SimTask *task = &sim->tasks[id.i];
+    if (!task->running || task->paused) return;
+    SimRoot *root = &sim->roots[task->stage.i];
+    if (root->cut == task->unit) root->cut++;
+    sim_step(sim, (Event){.kind = EVENT_CUT, .task = id});
+}
+
+static void tell_units(Sim *sim, StageId root) {
+    sim->roots[root.i].told = true;
+    sim_step(sim, (Event){.kind = EVENT_UNITS, .stage = root, .count = units_of_root(sim, root)});
+}
+
+// A unit is over. It says whether there is another, or the next one does.
+static void end_unit(Sim *sim, const SimTask *task) {
+    if (task->again) return;
+    SimRoot *root = &sim->roots[task->stage.i];
+    if (root->cut == task->unit) root->cut++;
+    uint32_t units = units_of_root(sim, task->stage);
+    bool tells = task->unit >= units || (task->unit + 1 == units && draw(&sim->random) % 2);
+    if (work_of(sim, task->stage)->later && tells) tell_units(sim, task->stage);
 }
 
 // Both sides must be at the same row.
@@ -152,6 +207,7 @@ static void launch(Sim *sim, const Action *action) {
                       .running = true,
                       .count = 1,
                       .node = action->node,
+                      .unit = action->unit,
                       .life = task->life + 1,
                       .again = action->again};
     sim->result.launches++;
@@ -172,9 +228,10 @@ static void launch(Sim *sim, const Action *action) {
     }
     task->late = !action->of_unit && part_at(sim, action->data)->late;
     if (stage->kind == STAGE_SOURCE) {
-        task->late = action->unit >= stage->units / 2;
+        task->late = action->unit >= units_of_root(sim, action->stage) / 2;
         task->long_unit = sim->load->skewed && action->unit % 16 == 0;
     }
+    if (action->of_unit && !action->again) begin_unit(sim, action);
     if (stage->limit) limit_takes(sim, task);
     if (stage->kind == STAGE_SINK) sink_takes(sim, action->stage, task->rows[0]);
     compute(sim, action->task);
@@ -356,8 +413,10 @@ static bool ask(Sim *sim, TaskId id) {
 static void end_item(Sim *sim, TaskId id, Event event) {
     SimTask *task = &sim->tasks[id.i];
     bool last = task->at + 1 == task->count;
-    bool limit = stage_of(sim, task->stage)->limit;
+    const CoreStage *stage = stage_of(sim, task->stage);
+    bool limit = stage->limit;
     commit(sim, task);
+    if (stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER) end_unit(sim, task);
     if (limit && !sim->limit_left[task->stage.i])
         sim_step(sim, (Event){.kind = EVENT_ENOUGH, .task = id});
     if (last)
@@ -423,7 +482,7 @@ static void happen_finished(Sim *sim, BreakerId breaker) {
         const CoreStage *stage = &sim->plan.stages[s];
         if (stage->kind != STAGE_READER || stage->reads.i != breaker.i) continue;
         const Work *work = &sim->load->work[s];
-        event.count = (uint32_t)((sim->kept[breaker.i] + work->unit_rows - 1) / work->unit_rows);
+        event.count = work->later ? UNITS_LATER : units_of_root(sim, (StageId){s});
         event.bytes = work->unit_rows * work->row_bytes;
     }
     sim_step(sim, event);
@@ -461,10 +520,11 @@ static void happen_flushed(Sim *sim, const Pending *pending) {
 }
 
 void sim_happen(Sim *sim, const Pending *pending) {
+    bool of_task = pending->what == HAPPEN_TASK || pending->what == HAPPEN_CUT;
     bool of_node = pending->what == HAPPEN_SPILLED || pending->what == HAPPEN_SHRUNK ||
                    pending->what == HAPPEN_FLUSHED;
     if (of_node && pending->life != sim->lives[pending->node.i]) return;
-    if (pending->what == HAPPEN_TASK && pending->life != sim->tasks[pending->task.i].life) return;
+    if (of_task && pending->life != sim->tasks[pending->task.i].life) return;
     switch (pending->what) {
     case HAPPEN_FLUSHED: happen_flushed(sim, pending); break;
     case HAPPEN_LOSS: happen_loss(sim, pending->node); break;
@@ -474,6 +534,8 @@ void sim_happen(Sim *sim, const Pending *pending) {
         break;
     case HAPPEN_TICK: sim_step(sim, (Event){.kind = EVENT_TICK}); break;
     case HAPPEN_TASK: happen_task(sim, pending->task); break;
+    case HAPPEN_UNITS: tell_units(sim, pending->stage); break;
+    case HAPPEN_CUT: happen_cut(sim, pending->task); break;
     case HAPPEN_SPILLED:
         sim_step(sim, (Event){.kind = EVENT_SPILLED, .part = pending->part});
         break;

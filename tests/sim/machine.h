@@ -34,6 +34,7 @@ typedef struct SimTask {
     bool computed;  // The segment is; what it asks for is not all there.
     bool asked;     // For the atom of the segment.
     int64_t load_bytes;
+    uint32_t unit;         // Of a root.
     Rows rows[CHAIN_MAX];  // Of its inputs, one after the other.
     uint32_t count, at;
     int64_t done, segment, busy;
@@ -43,6 +44,8 @@ typedef struct SimTask {
 typedef enum Happening : uint8_t {
     HAPPEN_TICK,
     HAPPEN_TASK,
+    HAPPEN_UNITS,
+    HAPPEN_CUT,
     HAPPEN_SPILLED,
     HAPPEN_SHRUNK,
     HAPPEN_FINISHED,
@@ -63,6 +66,12 @@ typedef struct Pending {
     uint32_t life;  // Of the task or the node, when it was said.
     int64_t bytes;
 } Pending;
+
+// What the machine knows of the units of a root.
+typedef struct SimRoot {
+    uint32_t begun, cut;  // Units that have begun at least once; of a serial root: that are cut.
+    bool told;            // The cores know how many there are.
+} SimRoot;
 
 // Rows that a stage put into breakers.
 typedef struct Kept {
@@ -86,6 +95,7 @@ typedef struct Sim {
     Cursor cursors[STAGES_MAX][2];    // Of sinks, and of both sides of zips.
     Rows redo[STAGES_MAX][REDO_MAX];  // What failed in sinks and zips comes again.
     uint32_t redo_count[STAGES_MAX];
+    SimRoot roots[STAGES_MAX];
     int64_t zip_rows[STAGES_MAX], limit_left[STAGES_MAX];
     uint32_t zip_unit[STAGES_MAX];
     int64_t committed[STAGES_MAX];  // Rows of sinks.

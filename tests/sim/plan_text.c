@@ -26,6 +26,8 @@ static void print_stage(FILE *out, const Workload *load, const Shape *shape, uin
         fprintf(out, ", fills breaker %u", stage->fills[f].i);
     for (uint8_t n = 0; n < stage->need_count; n++)
         fprintf(out, ", needs breaker %u", stage->needs[n].i);
+    if (stage->serial) fprintf(out, ", serial");
+    if (work->later) fprintf(out, ", units known later");
     if (stage->limit) fprintf(out, ", limit %" PRId64, work->limit_rows);
     if (stage->coalesce) fprintf(out, ", coalesces %u", stage->coalesce);
     if (stage->concurrency) fprintf(out, ", concurrency %u", stage->concurrency);

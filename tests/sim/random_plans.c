@@ -45,6 +45,10 @@ static StageId add_stage(Maker *m, StageKind kind) {
         stage->units = (uint32_t)between(m->random, 0, 30);
         stage->unit_bytes = work->unit_rows * row_bytes;
     }
+    if (kind == STAGE_SOURCE || kind == STAGE_READER) {
+        work->later = draw(m->random) % 4 == 0;
+        stage->serial = draw(m->random) % 4 == 0;
+    }
     return id;
 }
 

@@ -48,9 +48,9 @@ static Pending pop(Sim *sim) {
 
 // ---- a run --------------------------------------------------------------------------------------
 
-static const char *const events[] = {"skip",     "start",   "output",    "done",    "next",
-                                     "need",     "enough",  "failed",    "spilled", "shrunk",
-                                     "finished", "flushed", "node lost", "node up", "tick"};
+static const char *const events[] = {
+    "skip",   "start",   "output", "done",     "next",    "need",      "enough",  "units", "cut",
+    "failed", "spilled", "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
 static const char *const actions[] = {"launch", "piece", "add",   "resume", "go on",  "pause",
                                       "cancel", "drop",  "free",  "spill",  "shrink", "finish",
                                       "flush",  "close", "timer", "end",    "broken"};
@@ -114,8 +114,9 @@ static void check_end(Sim *sim) {
 static void skip_committed(Sim *sim) {
     const Journal *journal = sim->options->journal;
     int64_t rows = sim->load->work[0].unit_rows;
-    for (uint32_t unit = 0, first = 0; unit <= sim->plan.stages[0].units; unit++) {
-        bool whole = unit < sim->plan.stages[0].units;
+    uint32_t units = sim->load->plan.stages[0].units;
+    for (uint32_t unit = 0, first = 0; unit <= units; unit++) {
+        bool whole = unit < units;
         for (int64_t row = unit * rows; whole && row < (unit + 1) * rows; row++)
             whole = journal->rows[row];
         if (whole) continue;
@@ -155,6 +156,8 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     streams_make(&sim->streams, load);
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         sim->limit_left[s] = load->work[s].limit_rows;
+    for (uint16_t s = 0; s < load->plan.stage_count; s++)
+        if (load->work[s].later) sim->plan.stages[s].units = UNITS_LATER;
     sim->tasks = calloc(TASKS_MAX, sizeof *sim->tasks);
     sim->parts = calloc(1 << 20, sizeof *sim->parts);
     sim->part_count = 1;
