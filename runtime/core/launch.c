@@ -51,19 +51,41 @@ static bool edge_is_done(const Schedule *s, EdgeId edge) {
     return !order_first(&s->order, edge).i && !(s->shape.roots[edge.i] & ~s->exhausted);
 }
 
-bool is_first(Schedule *s, const Item *item) {
-    const CoreStage *stage = stage_of(s, item->stage);
-    if (item->rerun) return rerun_is_first(s, item);
-    if (stage_is_root(stage)) {
-        ItemId oldest = state_of(s, item->stage)->oldest;
-        return !oldest.i || item_of(s, oldest) == item;
+// The first unfinished work of the stage; none: it is still to come.
+static ItemId first_work(Schedule *s, StageId id) {
+    const CoreStage *stage = stage_of(s, id);
+    if (stage_is_root(stage)) return state_of(s, id)->oldest;
+    for (uint8_t i = 0; i < stage->input_count; i++) {
+        if (edge_is_done(s, stage->inputs[i])) continue;
+        const Place *place = &s->order.places[order_first(&s->order, stage->inputs[i]).i];
+        return (ItemId){place->kind == PLACE_ITEM ? place->item : 0};
     }
-    for (uint8_t i = 0; i < item->input; i++)
-        if (!edge_is_done(s, stage->inputs[i])) return false;
-    return order_first(&s->order, stage->inputs[item->input]).i == item->place.i;
+    return (ItemId){0};
 }
 
-// Of a sink: have all before it begun?
+bool is_first(Schedule *s, const Item *item) {
+    if (item->rerun) return rerun_is_first(s, item);
+    ItemId first = first_work(s, item->stage);
+    // A unit that is about to begin is not in the list of its root.
+    if (!first.i) return stage_is_root(stage_of(s, item->stage));
+    return item_of(s, first) == item;
+}
+
+// May the stage have one more open task, for this item, or without one for a new unit? The last
+// place is for the first unfinished work, unless that is open: else others could fill all places
+// and wait for it.
+static bool may_open(Schedule *s, StageId stage, const Item *item) {
+    const StageState *state = state_of(s, stage);
+    uint32_t most = stage_of(s, stage)->open_max, open = state->running + state->paused_count;
+    if (!most || open + 1 < most) return true;
+    if (open >= most) return false;
+    ItemId first = first_work(s, stage);
+    if (item && item->rerun) return true;
+    if (!first.i) return stage_is_root(stage_of(s, stage));
+    return item_of(s, first) == item || item_of(s, first)->state == ITEM_TAKEN;
+}
+
+// Have all items before it begun?
 static bool is_next(const Schedule *s, const Item *item) {
     const CoreStage *stage = stage_of(s, item->stage);
     for (uint8_t i = 0; i < item->input; i++)
@@ -139,12 +161,14 @@ static bool may_begin(Schedule *s, StageId stage) {
     if (!tables_complete(s, described)) return false;
     bool waits = s->policy->staged && described->kind != STAGE_SINK;
     if (waits && !inputs_over(s, described)) return false;
+    if (!may_open(s, stage, ready.i ? item_of(s, ready) : nullptr)) return false;
     if (!ready.i && described->kind == STAGE_ZIP) return zip_may_begin(s, stage);
     if (!ready.i) return stage_is_root(described) && unit_may_begin(s, stage);
     if (stage_is_root(described) || rerun) return true;
     const Item *item = item_of(s, ready);
     if (described->kind == STAGE_SINK) return is_next(s, item);
     if (described->limit && !is_first(s, item)) return false;
+    if (described->in_order && !is_next(s, item)) return false;
     return is_open(s, item);
 }
 
@@ -409,6 +433,7 @@ static void coalesce(Schedule *s, StageId stage, ItemId id) {
     const CoreStage *described = stage_of(s, stage);
     Task *task = task_of(s, item_of(s, id)->task);
     if (task->scratch != PURSE_COMMON || described->limit || described->kind != STAGE_MAP) return;
+    bool next = described->in_order || described->open_max;  // No item may come between them.
     int64_t bytes = item_of(s, id)->bytes;
     ItemId *end = &task->chain;
     for (uint32_t count = 1; count < described->coalesce; count++) {
@@ -417,7 +442,7 @@ static void coalesce(Schedule *s, StageId stage, ItemId id) {
         Item *item = item_of(s, more);
         bytes += item->bytes;
         if (bytes > described->cut || item->rerun || needs_load(s, item, task->node) ||
-            !is_open(s, item))
+            !is_open(s, item) || (next && !is_next(s, item)))
             return;
         heap_pop(s->items, &state->ready);
         state->ready_count--;
@@ -465,12 +490,14 @@ static bool launch_ready(Schedule *s, StageId stage) {
 static bool start(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId paused = state->paused.root, ready = state->ready.root;
-    if (paused.i && (!ready.i || !item_before(item_of(s, ready), item_of(s, paused)))) {
+    bool begins = may_begin(s, stage);
+    bool sooner = begins && ready.i && item_before(item_of(s, ready), item_of(s, paused));
+    if (paused.i && !sooner) {
         if (resume(s, stage)) return true;
         const Task *task = task_of(s, item_of(s, paused)->task);
         if (node_set_has(&s->slots[stage.i], task->node)) return false;  // Memory is missing.
     }
-    if (!may_begin(s, stage)) return false;
+    if (!begins) return false;
     if (ready.i) return launch_ready(s, stage);
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
 }
@@ -482,7 +509,8 @@ static bool start(Schedule *s, StageId stage) {
 static bool is_idle(const Schedule *s, StageId stage) {
     const StageState *state = &s->stages[stage.i];
     const CoreStage *described = stage_of(s, stage);
-    bool simple = described->kind == STAGE_MAP && !described->limit && !state->paused.root.i;
+    bool simple = described->kind == STAGE_MAP && !described->limit && !described->in_order &&
+                  !described->open_max && !state->paused.root.i;
     if (!simple || !state->ready.root.i || state->running >= state->width) return false;
     const Item *item = &s->items[state->ready.root.i];
     const Ledger *ledger = &s->nodes[0].ledger;
@@ -548,7 +576,7 @@ void launch_twins(Schedule *s) {
         for (int n = 0; fits && id.i && n < LOOKS_MAX; n++) {
             TaskId next = task_of(s, id)->next;
             judge_nodes(s);
-            if (!has_slot(s, (StageId){i})) break;
+            if (!has_slot(s, (StageId){i}) || !may_open(s, (StageId){i}, nullptr)) break;
             if (may_have_twin(s, id)) {
                 int64_t when = is_late_at(s, task_of(s, id), item_of(s, task_of(s, id)->item));
                 if (when <= s->now)

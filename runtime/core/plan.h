@@ -49,11 +49,14 @@ typedef struct CoreStage {
     const char *name;
     StageKind kind;
     bool limit;      // It may say that it wants no more: one task at a time, in order.
+    bool in_order;   // Of a map: a task begins when all work before it has begun, as in a sink.
     bool unmatched;  // Of a reader: it waits until nobody probes its table any more.
     bool serial;     // Of a root: each unit is cut where the one before ends; a unit begins when
                      // that one is cut (EVENT_CUT) or over.
     uint32_t demand[RESOURCES_MAX];  // Of one running task.
     uint32_t concurrency;            // Tasks that run at once; 0: as many as resources allow.
+    uint32_t open_max;               // Tasks that have begun and not ended, those that are paused
+                                     // too; 0: any number.
     uint32_t coalesce;               // Small partitions that one launch may take; 0 is 1.
     int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
     int64_t cut;                     // Bytes at which an output partition is handed over.

@@ -157,14 +157,22 @@ static bool holds_reserve(Schedule *s, const Task *task) {
     return holds || (task->parts[0].i && part_of(s, task->parts[0])->purse == PURSE_RESERVE);
 }
 
-// Another loss can put work in front of what has the reserves already.
+// Does the task have what other work of its stage needs to begin?
+static bool is_in_the_way(Schedule *s, const Task *task) {
+    const StageState *state = state_of(s, task->stage);
+    uint32_t most = stage_of(s, task->stage)->open_max;
+    bool full = most && state->running + state->paused_count >= most;
+    return full || holds_reserve(s, task);
+}
+
+// Another loss can put work in front of what has the reserves, or the open places, already.
 bool release_reserves(Schedule *s) {
     bool any = false;
     for (uint32_t n = 0; s->node_count > 1 && n < s->node_count; n++) {
         for (TaskId id = s->nodes[n].tasks; id.i;) {
             Task *task = task_of(s, id);
             TaskId next = task->node_next;
-            bool idle = task->state == TASK_PAUSED && holds_reserve(s, task);
+            bool idle = task->state == TASK_PAUSED && is_in_the_way(s, task);
             if (idle && !is_first(s, item_of(s, task->item))) {
                 act(s,
                     (Action){

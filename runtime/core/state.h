@@ -224,7 +224,8 @@ void lost_drop(Schedule *s, PartId id);
 // What a rerun hands over: a lost partition, or what was there before. True: it was lost.
 bool rerun_output(Schedule *s, Task *task, const Event *event);
 void rerun_remove(Schedule *s, ItemId id);
-// Nothing moves: takes back reserves from work that is not first any more. False: nothing.
+// Nothing moves: drops tasks that are not first any more and have a reserve or the place of an open
+// task. False: there is none.
 bool release_reserves(Schedule *s);
 // Is no work of the stage that is to be run again in front of it?
 bool rerun_is_first(Schedule *s, const Item *item);

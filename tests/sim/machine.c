@@ -33,6 +33,11 @@ static const SimPart *part_at(Sim *sim, uint64_t id) {
 
 // ---- tasks --------------------------------------------------------------------------------------
 
+static void task_over(Sim *sim, SimTask *task) {
+    task->running = false;
+    sim->open[task->stage.i]--;
+}
+
 static int64_t rows_left(const SimTask *task) { return task->rows[task->at].rows - task->done; }
 
 static bool hands_over(const Sim *sim, const SimTask *task) {
@@ -80,18 +85,25 @@ static bool comes_again(Sim *sim, StageId stage, Rows *rows) {
     return false;
 }
 
-static void sink_takes(Sim *sim, StageId sink, Rows rows) {
+// Does work of the stage begin in the order of its rows? What is lost with a node begins again.
+static bool takes_in_order(const Sim *sim, StageId id) {
+    const CoreStage *stage = stage_of(sim, id);
+    return stage->kind == STAGE_SINK || (stage->in_order && plan_node_count(&sim->plan) == 1);
+}
+
+static void check_order(Sim *sim, StageId stage, Rows rows) {
+    if (!takes_in_order(sim, stage)) return;
     if (sim->options->journal) {
         // Rows of earlier lives are left out, so that only the order can be checked.
-        Cursor *cursor = &sim->cursors[sink.i][0];
+        Cursor *cursor = &sim->cursors[stage.i][0];
         if (rows.row < cursor->row) sim_fail(sim, "rows out of order");
         cursor->row = rows.row + rows.rows;
         return;
     }
-    Cursor next = sim->cursors[sink.i][0];
-    if (cursor_take(&next, &sim->streams.made[sink.i], rows.root, rows.row, rows.rows))
-        sim->cursors[sink.i][0] = next;
-    else if (!comes_again(sim, sink, &rows))
+    Cursor next = sim->cursors[stage.i][0];
+    if (cursor_take(&next, &sim->streams.made[stage.i], rows.root, rows.row, rows.rows))
+        sim->cursors[stage.i][0] = next;
+    else if (!comes_again(sim, stage, &rows))
         sim_fail(sim, "rows out of order");
 }
 
@@ -155,9 +167,10 @@ static void end_unit(Sim *sim, const SimTask *task) {
     if (task->again) return;
     SimRoot *root = &sim->roots[task->stage.i];
     if (root->cut == task->unit) root->cut++;
+    if (!work_of(sim, task->stage)->later) return;
     uint32_t units = units_of_root(sim, task->stage);
     bool tells = task->unit >= units || (task->unit + 1 == units && draw(&sim->random) % 2);
-    if (work_of(sim, task->stage)->later && tells) tell_units(sim, task->stage);
+    if (tells) tell_units(sim, task->stage);
 }
 
 // Both sides must be at the same row.
@@ -211,6 +224,8 @@ static void launch(Sim *sim, const Action *action) {
                       .life = task->life + 1,
                       .again = action->again};
     sim->result.launches++;
+    if (++sim->open[action->stage.i] > stage->open_max && stage->open_max)
+        sim_fail(sim, "a stage has too many open tasks");
     sim->result.reruns += action->again;
     if (sim->down[action->node.i]) sim_fail(sim, "a task is launched on a node that is lost");
     if (action->kind == ACTION_PIECE)
@@ -233,16 +248,18 @@ static void launch(Sim *sim, const Action *action) {
     }
     if (action->of_unit && !action->again) begin_unit(sim, action);
     if (stage->limit) limit_takes(sim, task);
-    if (stage->kind == STAGE_SINK) sink_takes(sim, action->stage, task->rows[0]);
+    check_order(sim, action->stage, task->rows[0]);
     compute(sim, action->task);
 }
 
 static void add(Sim *sim, const Action *action) {
     SimTask *task = &sim->tasks[action->task.i];
-    if (task->count == CHAIN_MAX)
+    if (task->count == CHAIN_MAX) {
         sim_fail(sim, "a launch takes too many partitions");
-    else
-        task->rows[task->count++] = part_at(sim, action->data)->rows;
+        return;
+    }
+    task->rows[task->count++] = part_at(sim, action->data)->rows;
+    check_order(sim, action->stage, part_at(sim, action->data)->rows);
 }
 
 // Rows that an earlier life committed are not committed again.
@@ -337,7 +354,7 @@ void sim_act(Sim *sim, const Action *action) {
         break;
     case ACTION_PAUSE: task->paused = true, task->waits = false; break;
     case ACTION_CANCEL: cancel(sim, action->task); break;
-    case ACTION_DROP: task->running = false; break;
+    case ACTION_DROP: task_over(sim, task); break;
     case ACTION_FREE: part_free(sim, action->data); break;
     case ACTION_SPILL:
         sim_push(sim, (Pending){.at = sim->now + writes,
@@ -367,16 +384,17 @@ void sim_act(Sim *sim, const Action *action) {
 
 static void fail_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
-    StageKind kind = stage_of(sim, task->stage)->kind;
-    bool kept = kind == STAGE_ZIP || (kind == STAGE_SINK && task->rows[task->at].rows);
-    if (kept) sim->redo[task->stage.i][sim->redo_count[task->stage.i]++] = task->rows[task->at];
-    task->running = false;
+    bool kept = stage_of(sim, task->stage)->kind == STAGE_ZIP || takes_in_order(sim, task->stage);
+    for (uint32_t i = task->at; kept && i < task->count; i++)
+        if (task->rows[i].rows)
+            sim->redo[task->stage.i][sim->redo_count[task->stage.i]++] = task->rows[i];
+    task_over(sim, task);
     task->life++;
     sim_step(sim, (Event){.kind = EVENT_FAILED, .task = id});
 }
 
 static bool should_fail(Sim *sim, const SimTask *task) {
-    if (!sim->load->failing || sim->redo_count[task->stage.i] == REDO_MAX) return false;
+    if (!sim->load->failing || sim->redo_count[task->stage.i] + CHAIN_MAX > REDO_MAX) return false;
     return draw(&sim->random) % sim->load->failing == 0;
 }
 
@@ -420,7 +438,7 @@ static void end_item(Sim *sim, TaskId id, Event event) {
     if (limit && !sim->limit_left[task->stage.i])
         sim_step(sim, (Event){.kind = EVENT_ENOUGH, .task = id});
     if (last)
-        task->running = false;
+        task_over(sim, task);
     else
         task->at++, task->done = 0;
     task->waits = !last;
@@ -462,7 +480,7 @@ static void hand_on(Sim *sim, TaskId id) {
 static void happen_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
     if (task->canceled) {
-        task->running = false;
+        task_over(sim, task);
         sim_step(sim, (Event){.kind = EVENT_DONE, .task = id});
         return;
     }
@@ -498,7 +516,7 @@ static void happen_loss(Sim *sim, NodeId node) {
     for (uint32_t t = 0; t < TASKS_MAX; t++) {
         SimTask *task = &sim->tasks[t];
         if (!task->running || task->node.i != node.i) continue;
-        task->running = false;
+        task_over(sim, task);
         task->life++;
     }
     sim_step(sim, (Event){.kind = EVENT_NODE_LOST, .node = node});

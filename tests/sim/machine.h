@@ -96,6 +96,7 @@ typedef struct Sim {
     Rows redo[STAGES_MAX][REDO_MAX];  // What failed in sinks and zips comes again.
     uint32_t redo_count[STAGES_MAX];
     SimRoot roots[STAGES_MAX];
+    uint32_t open[STAGES_MAX];  // Tasks that have begun and not ended.
     int64_t zip_rows[STAGES_MAX], limit_left[STAGES_MAX];
     uint32_t zip_unit[STAGES_MAX];
     int64_t committed[STAGES_MAX];  // Rows of sinks.

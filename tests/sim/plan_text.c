@@ -29,6 +29,8 @@ static void print_stage(FILE *out, const Workload *load, const Shape *shape, uin
     if (stage->serial) fprintf(out, ", serial");
     if (work->later) fprintf(out, ", units known later");
     if (stage->limit) fprintf(out, ", limit %" PRId64, work->limit_rows);
+    if (stage->in_order) fprintf(out, ", in order");
+    if (stage->open_max) fprintf(out, ", %u open", stage->open_max);
     if (stage->coalesce) fprintf(out, ", coalesces %u", stage->coalesce);
     if (stage->concurrency) fprintf(out, ", concurrency %u", stage->concurrency);
     if (work->atom_bytes) fprintf(out, ", atoms of %" PRId64, work->atom_bytes);

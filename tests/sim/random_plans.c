@@ -45,6 +45,8 @@ static StageId add_stage(Maker *m, StageKind kind) {
         stage->units = (uint32_t)between(m->random, 0, 30);
         stage->unit_bytes = work->unit_rows * row_bytes;
     }
+    if (draw(m->random) % 4 == 0) stage->open_max = (uint32_t)between(m->random, 1, 4);
+    if (kind == STAGE_MAP) stage->in_order = draw(m->random) % 4 == 0;
     if (kind == STAGE_SOURCE || kind == STAGE_READER) {
         work->later = draw(m->random) % 4 == 0;
         stage->serial = draw(m->random) % 4 == 0;
@@ -128,6 +130,7 @@ static void add_step(Maker *m) {
     case 4:
         stage = behind(m, STAGE_MAP, take_open(m, fork));
         m->plan->stages[stage.i].limit = true;
+        m->plan->stages[stage.i].in_order = false;
         m->load->work[stage.i].limit_rows = between(m->random, 0, 300);
         give_open(m, stage);
         break;

@@ -59,7 +59,7 @@ static bool end_at(Workload *load, uint16_t s) {
     uint64_t stages = with_all_above(&load->plan, s);
     if (stages == (1ull << load->plan.stage_count) - 1) return false;
     stage->kind = STAGE_SINK;
-    stage->limit = false;
+    stage->limit = stage->in_order = false;
     stage->fill_count = 0;
     stage->coalesce = 0;
     keep(load, stages);
@@ -81,7 +81,7 @@ static bool without_stage(Workload *load, uint16_t s) {
 
 // ---- attempts -----------------------------------------------------------------------------------
 
-enum { SIMPLER_MAX = 8 };
+enum { SIMPLER_MAX = 10 };
 
 // One of the ways in which a stage can be simpler. False: it is already.
 static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
@@ -97,6 +97,8 @@ static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
     if (way == 5) work->atom_bytes = 0;
     if (way == 6) work->later = false;
     if (way == 7) stage->serial = false;
+    if (way == 8) stage->in_order = false;
+    if (way == 9) stage->open_max = 0;
     return memcmp(&old, load, sizeof old) != 0;
 }
 
