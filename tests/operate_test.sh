@@ -172,7 +172,7 @@ END
     # Who waits for it says that it was killed, but not into its log.
     sh -c 'ulimit -c 0; exec ./crash --log=json 2>../err' 2>/dev/null
     objects '[at["event"] for at in all] == ["start", "trouble"] and all[1]["code"] == "SB8026"'
-    objects '"\\n 2 | range(10) | derive y = aborts(i) |" in all[1]["message"] and "= stack:\\n" in all[1]["message"]'
+    objects '"\n 2 | range(10) | derive y = aborts(i) |" in all[1]["message"] and "= stack:\n" in all[1]["message"]'
     end
 fi
 if begin parameters_first; then
