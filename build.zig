@@ -199,6 +199,7 @@ const runtime: []const []const u8 = &.{
     "spill_sort.c",
     "trouble.c",
     "log.c",
+    "watch.c",
     "cpu.c",
     "options.c",
     "params.c",

@@ -153,6 +153,7 @@ static bool make_batches(StageRun *run, Partition *partition) {
                                run->stage->label.ptr);
         }
         partition->batches[t] = nullptr;
+        batches[t]->from = partition->from;
         number_places(run, batches[t], run->stage->terminals[t]);
     }
     return true;

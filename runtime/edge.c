@@ -12,7 +12,8 @@ Batch *batch_open(SbRows *rows) {
         free(batch);
         return nullptr;
     }
-    *batch = (Batch){rows, entries, rows->count, sb_rows_bytes(rows), 1};
+    *batch = (Batch){.rows = rows, .entries = entries, .count = rows->count,
+                     .bytes = sb_rows_bytes(rows), .holders = 1};
     return batch;
 }
 

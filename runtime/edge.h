@@ -15,12 +15,14 @@
 #define SBC_RUNTIME_EDGE_H
 
 #include "runtime/breaker.h"
+#include "runtime/watch.h"
 
 typedef struct Batch {
     SbRows  *rows;
     const SbEntry *const *entries;
     int64_t  count, bytes;
     uint32_t holders;    // Lanes and units.
+    WatchOrigin from;
 } Batch;
 
 typedef struct LaneItem {

@@ -225,6 +225,73 @@ static void refresh(Engine *e) {
     policy_admit(e);
 }
 
+// ---- what the watch is told; the lock is held -------------------------------------------------
+
+// The stage that does the action; of a breaker's finish the first that filled it.
+static uint32_t stage_of(const Engine *e, Action action) {
+    if (action.run) return action.run->index;
+    if (action.kind == ACTION_WRITE) {
+        const Partition *partition = e->writes.items[e->write_at].owner;
+        return partition->run->index;
+    }
+    uint32_t breaker = action.kind == ACTION_FINISH ? action.number : e->finishing;
+    for (uint32_t s = 0; s < e->count; s++) {
+        const SbStage *stage = e->runs[s].stage;
+        for (uint32_t t = 0; t < stage->terminal_count; t++)
+            if (stage->terminals[t] == breaker) return s;
+    }
+    return 0;
+}
+
+static void watch_action(Engine *e, Action action, uint32_t thread) {
+    static const WatchWork works[] = {
+        [ACTION_WRITE] = WORK_WRITE,   [ACTION_SETTLE] = WORK_HAND,   [ACTION_OFFER] = WORK_HAND,
+        [ACTION_HELP] = WORK_FINISH,   [ACTION_FINISH] = WORK_FINISH, [ACTION_OPEN] = WORK_READ,
+        [ACTION_RESUME] = WORK_TASK,   [ACTION_TAKE] = WORK_READ,
+    };
+    Watch *watch = &e->job->watch;
+    watch_begin(watch, thread, works[action.kind], stage_of(e, action));
+    if (action.kind != ACTION_WRITE) return;
+    const Partition *partition = e->writes.items[e->write_at].owner;
+    watch_from(watch, thread, 0, partition->from);
+}
+
+static void watch_stages(Engine *e) {
+    Job *job = e->job;
+    int64_t now = log_clock_ns();
+    for (uint32_t s = 0; s < e->count; s++) {
+        const StageRun *run = &e->runs[s];
+        int64_t queued = 0;
+        for (int side = 0; side < 2; side++)
+            if (run->inputs[side].edge != SIDE_NONE)
+                queued += job->edges[run->inputs[side].edge].bytes;
+        watch_queue(&job->watch, s, queued);
+        watch_state(&job->watch, s, policy_state(e, run), now);
+    }
+}
+
+static void watch_input(Engine *e, const Unit *unit, uint32_t thread) {
+    for (int side = 0; side < 2; side++)
+        if (unit->slices[side].batch)
+            watch_from(&e->job->watch, thread, side, unit->slices[side].batch->from);
+}
+
+// Of text the bytes are those that were judged; of rows those of the batches, once they are read.
+static void watch_partition(Engine *e, const StageRun *run, Partition *partition, uint32_t thread) {
+    WatchMade made = {.rows_in = run->setup.source ? partition->made
+                                                   : partition->end - partition->begin,
+                      .bytes_out = partition->used};
+    if (run->stage->input == SB_INPUT_TEXT) made.bytes_in = partition->end - partition->begin;
+    for (int side = 0; side < 2 && partition->last; side++) {
+        const EdgeSlice *slice = &partition->unit.slices[side];
+        if (!slice->batch || slice->batch->count == 0) continue;
+        double share = (double)slice->count / (double)slice->batch->count;
+        made.bytes_in += (int64_t)((double)slice->batch->bytes * share);
+    }
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) made.rows_out += partition->rows[t];
+    partition->from = watch_made(&e->job->watch, thread, &made);
+}
+
 // ---- actions; the lock is held before and after -------------------------------------------------
 
 static void do_open(Engine *e, StageRun *run) {
@@ -289,6 +356,8 @@ static void run_task(Engine *e, StageRun *run, Flight *flight, uint32_t thread) 
     flight->state = FLIGHT_RUNNING;
     flight->needs = false;
     slot_take(e, run);
+    watch_turn(&e->job->watch, thread, WORK_TASK);
+    watch_input(e, &flight->unit, thread);
     if (partition) {
         partition_reset(partition, &run->setup);
         partition->run = run;
@@ -308,6 +377,7 @@ static void run_task(Engine *e, StageRun *run, Flight *flight, uint32_t thread) 
     slot_give(e, run);
     flight->state = FLIGHT_DONE;
     if (!partition) return;
+    watch_partition(e, run, partition, thread);
     bool lowest = flight == &run->flights[run->offered % run->window] && !flight->made.first;
     if (status == SB_STAGE_NEED && lowest) {
         partition->status = SB_STAGE_FAULT;
@@ -535,6 +605,7 @@ static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
     for (;;) {
         refresh(e);
         Action action = policy_next(e, thread);
+        watch_stages(e);
         if (action.kind == ACTION_END) break;
         if (action.kind == ACTION_WAIT) {
             bool idle = e->busy == 0 && !e->stop;
@@ -549,7 +620,9 @@ static void engine_thread(void *arg, uint32_t index, uint32_t thread) {
             continue;
         }
         e->busy++;
+        watch_action(e, action, thread);
         act(e, action, thread);
+        watch_end(&e->job->watch, thread);
         e->busy--;
         if (action.kind != ACTION_TAKE || !action.run->later) ask_again(e);
         e->changed_plan = true;
@@ -618,6 +691,7 @@ bool engine_run(Job *job) {
         parallel->each(parallel, parallel->threads, engine_thread, &engine);
     }
     set_engine(job, nullptr);
+    watch_stop(&job->watch);
     good = gather(&engine) && good;
     close_engine(&engine);
     return good && job->trouble.kind == TROUBLE_NONE;

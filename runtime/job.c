@@ -254,7 +254,8 @@ static bool open_job(Job *job) {
     uint32_t threads = slots_threads(&job->slots);
     set_partition(job, threads);
     return open_sources(job) && open_sinks(job) && open_spill(job, threads) &&
-           open_fills(job, threads) && pool_open(&job->pool, threads, &job->trouble);
+           open_fills(job, threads) && pool_open(&job->pool, threads, &job->trouble) &&
+           (watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job));
 }
 
 static void close_job(Job *job) {
@@ -265,6 +266,7 @@ static void close_job(Job *job) {
         edge_close(&job->edges[b]);
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
     }
+    watch_close(&job->watch);
     spill_close(&job->spill);
     for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
         source_close(&job->sources[s]);

@@ -16,6 +16,7 @@
 #include "runtime/sink.h"
 #include "runtime/slots.h"
 #include "runtime/source.h"
+#include "runtime/watch.h"
 
 #include <stdatomic.h>
 
@@ -54,6 +55,7 @@ typedef struct Job {
     int64_t     *unmatched_rows; // By breaker: rows of a join's right side that came out alone.
     int64_t     *counts;         // [step][SbCount]
     Progress     progress;
+    Watch        watch;
     _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
     int          cancel_fd;      // Readable with either.

@@ -5,6 +5,7 @@
 #include "runtime/breaker.h"
 #include "runtime/rejects.h"
 #include "runtime/unit.h"
+#include "runtime/watch.h"
 
 typedef struct SbOutState {
     char     *begin;
@@ -47,7 +48,9 @@ typedef struct Partition {
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
     uint32_t    extents;        // To be written yet.
-    int64_t     bytes;          // Charged for outs and batches.
+    int64_t     bytes;          // Charged for outs and batches...
+    int64_t     used;           // ...and what of it rows fill.
+    WatchOrigin from;
 } Partition;
 
 // What all tasks of a stage share.

@@ -376,6 +376,34 @@ static Action task_action(const Engine *e, StageRun *run, uint32_t thread) {
     return (Action){ACTION_TAKE, run, 0};
 }
 
+// Is a task parked that waits for memory?
+static bool needs_memory(const StageRun *run) {
+    for (uint64_t unit = run->offered; unit < run->launched; unit++) {
+        const Flight *flight = &run->flights[unit % run->window];
+        if (flight->state == FLIGHT_PARKED && flight->needs) return true;
+    }
+    return false;
+}
+
+// The order is that in which task_action asks.
+WatchState policy_state(const Engine *e, const StageRun *run) {
+    if (run->state == RUN_ENDED) return WATCH_DONE;
+    if (run->state < RUN_OPEN || run->window == 0) return WATCH_PENDING;
+    if (run->running > 0 || run->taking || run->writing.first) return WATCH_BUSY;
+    if (run->state == RUN_OUT) return run->out.first ? WATCH_NO_ANSWER : WATCH_DONE;
+    if (run->stopped) return WATCH_DONE;
+    if (!run->active) return WATCH_PENDING;
+    if (pauses(e, run)) return WATCH_NO_ROOM;
+    if (!slots_fit(&e->job->slots, run->stage, run->running)) return WATCH_NO_SLOT;
+    if (run->later || needs_memory(run)) return WATCH_NO_MEMORY;
+    bool idle = run->launched == run->offered;
+    if (!idle && !has_room(e, run)) return WATCH_NO_MEMORY;
+    if (run->exhausted && idle) return WATCH_DONE;
+    if (run->flights[run->launched % run->window].state != FLIGHT_FREE) return WATCH_NO_ORDER;
+    if (run->exhausted || drains(e) || !has_input(e, run)) return WATCH_NO_INPUT;
+    return WATCH_NO_SLOT;  // No thread: all do something else.
+}
+
 static Action hand_over(const Engine *e) {
     if (e->write_at < e->writes.count) return (Action){ACTION_WRITE, nullptr, 0};
     for (uint32_t s = e->count; s-- > 0;) {

@@ -52,6 +52,8 @@ bool policy_judge(Engine *engine, bool at_rest);
 // What the thread does next; THREAD_ANY: what some thread could.
 enum : uint32_t { THREAD_ANY = UINT32_MAX };
 Action policy_next(Engine *engine, uint32_t thread);
+// What the stage does now, or waits for.
+WatchState policy_state(const Engine *engine, const StageRun *run);
 // Nothing can move: a unit that waits for memory waits no longer; else the first paused stage may
 // pass the bound of its edges, or it is decided which fault ends the job, or a fault counts whose
 // rows wait for what its own stage will not give. A job that is to end (job->drain) has come to its

@@ -427,6 +427,7 @@ static void finish_partition(SbTaskState *state) {
         into->lines = lines_before(state, state->unit.end) + state->unit.long_row.lines;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++)
         into->rows[t] = into->batches[t] ? into->batches[t]->count : into->outs[t].rows;
+    into->used = bytes_made(into, setup);
     into->bytes = 0;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         into->bytes += into->out_states[t].cap;
