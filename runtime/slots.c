@@ -85,13 +85,33 @@ uint32_t slots_threads(const Slots *slots) {
     return least(threads, THREADS_MAX);
 }
 
+uint32_t slots_supply(const Slots *slots, uint32_t resource) {
+    return resource == SB_CPUS ? slots->cpus : slots->supply[resource];
+}
+
+uint32_t slots_held(const Slots *slots, const SbStage *stage, uint32_t resource) {
+    for (uint32_t i = 0; i < stage->demand_count; i++)
+        if (stage->demands[i].resource == resource) return held(slots, &stage->demands[i]);
+    return 0;
+}
+
+uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads) {
+    uint32_t most = stage->concurrency ? least(stage->concurrency, threads) : threads;
+    for (uint32_t i = 0; i < stage->demand_count; i++) {
+        const SbDemand *demand = &stage->demands[i];
+        uint32_t all = slots_supply(slots, demand->resource);
+        most = least(most, all / held(slots, demand));
+    }
+    return most;
+}
+
 bool slots_fit(const Slots *slots, const SbStage *stage, uint32_t running) {
     if (stage->concurrency && running >= stage->concurrency) return false;
     for (uint32_t i = 0; i < stage->demand_count; i++) {
         const SbDemand *demand = &stage->demands[i];
-        bool cpus = demand->resource == SB_CPUS;
-        uint32_t all = cpus ? slots->cpus : slots->supply[demand->resource];
-        uint32_t used = cpus ? slots->cpus_used : slots->used[demand->resource];
+        uint32_t all = slots_supply(slots, demand->resource);
+        uint32_t used = demand->resource == SB_CPUS ? slots->cpus_used
+                                                    : slots->used[demand->resource];
         if (used + held(slots, demand) > all) return false;
     }
     return true;

@@ -19,6 +19,13 @@ bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t
 // Threads that are busy when all slots are: the cpus, and tasks that hold none.
 uint32_t slots_threads(const Slots *slots);
 
+// Tasks of the stage that could run at once if no other stage had any, on `threads` threads.
+uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads);
+// Of a resource (SB_CPUS or a number) in thousandths: what there is, and what a task of the stage
+// holds.
+uint32_t slots_supply(const Slots *slots, uint32_t resource);
+uint32_t slots_held(const Slots *slots, const SbStage *stage, uint32_t resource);
+
 // Is there a slot for one more task of the stage, `running` of which run?
 bool slots_fit(const Slots *slots, const SbStage *stage, uint32_t running);
 void slots_take(Slots *slots, const SbStage *stage);

@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "runtime/job.h"
 
+#include "runtime/stage_times.h"
+#include "runtime/table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,46 +163,20 @@ static Table sinks_table(const Job *job, bool done) {
 
 // ---- as text --------------------------------------------------------------------------------
 
-static int64_t width(SbStr text) {
-    int64_t characters = 0;
-    for (int64_t i = 0; i < text.len; i++)
-        characters += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-    return characters;
-}
-
-// The cell in the table's row `r` (0: the heads) and column `c`, into `cell`.
-static void fill_cell(Text *cell, const Table *table, uint32_t r, uint32_t c) {
-    cell->len = 0;
-    if (r == 0) sb_text_str(cell, table->heads[c]);
-    else if (c == 0) sb_text_add(cell, table->rows[r - 1].label.ptr, table->rows[r - 1].label.len);
-    else sb_text_add_figure(cell, table->rows[r - 1].figures[c - 1]);
-}
-
 // Nothing, where the heads would stand alone.
 static void print_table(const Table *table, bool *any, Text *text) {
-    int64_t widths[FIGURES_MAX + 1] = {0};
-    Text cell = {0};
+    TextTable cells = {.columns = table->figures + 1, .left = 1};
     if (table->count == 0) return;
     if (*any) sb_text_str(text, "\n");
     *any = true;
-    for (uint32_t r = 0; r <= table->count; r++) {
-        for (uint32_t c = 0; c <= table->figures; c++) {
-            fill_cell(&cell, table, r, c);
-            int64_t own = width((SbStr){cell.ptr, cell.len});
-            if (own > widths[c]) widths[c] = own;
-        }
+    for (uint32_t c = 0; c <= table->figures; c++) sb_table_word(&cells, table->heads[c]);
+    for (uint32_t r = 0; r < table->count; r++) {
+        const Row *row = &table->rows[r];
+        sb_table_add(&cells, row->label.ptr, row->label.len);
+        for (uint32_t c = 0; c < table->figures; c++) sb_table_figure(&cells, row->figures[c]);
     }
-    for (uint32_t r = 0; r <= table->count; r++) {
-        for (uint32_t c = 0; c <= table->figures; c++) {
-            fill_cell(&cell, table, r, c);
-            int pad = (int)(widths[c] - width((SbStr){cell.ptr, cell.len}));
-            if (c > 0) sb_text_format(text, "  %*s", pad, "");
-            sb_text_add(text, cell.ptr, cell.len);
-            if (c == 0) sb_text_format(text, "%*s", pad, "");
-        }
-        sb_text_str(text, "\n");
-    }
-    sb_text_close(&cell);
+    sb_table_print(&cells, text);
+    sb_table_close(&cells);
 }
 
 // ---- as JSON --------------------------------------------------------------------------------
@@ -224,6 +201,7 @@ static void add_json(const Job *job, const Table *tables, bool done, Text *text)
                    (long long)job->memory.peak, (long long)job->spill.bytes_raw,
                    (long long)job->spill.bytes_written);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
+    stage_times_json(job, text);
     sb_text_str(text, "}");
 }
 
@@ -257,7 +235,11 @@ void job_summary_print(Job *job, bool done, int code) {
         } else {
             for (int t = 0; t < SUMMARY_TABLES; t++) print_table(&tables[t], &any, &text);
         }
-        if (job->options.stats == STATS_TEXT) add_time(job, &text);
+        if (job->options.stats == STATS_TEXT) {
+            if (any) sb_text_str(&text, "\n");
+            stage_times_print(job, &text);
+            add_time(job, &text);
+        }
         log_lines(&job->log, &text, false);
         sb_text_close(&text);
     }

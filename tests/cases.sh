@@ -25,7 +25,7 @@ wrong() {
     [ $case_good = 0 ] || echo "$case_name: failed; alone: $0 $case_name"
     case_good=0
     echo "  $*"
-    sed 's/^/    /' "$work/err" | head -12
+    sed 's/^/    /' "$work/err" | cut -c 1-200 | head -12
 }
 end() {
     if [ $case_good = 1 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi

@@ -732,7 +732,7 @@ if begin stats; then
     says '"sinks":[{"sink":"out.csv","rows":10,'
     [ "$(wc -l <"$work/err")" = 1 ] || wrong "more than one line"
     gives 3 ../group --stats=json --memory=1KiB --overwrite
-    tail -n 1 "$work/err" | grep -q '^{"done":false,.*"sinks":\[\]}$' || wrong "no figures of a job that failed"
+    tail -n 1 "$work/err" | grep -q '^{"done":false,.*"sinks":\[\],"stages":.*}$' || wrong "no figures of a job that failed"
     gives 2 ../rows --stats=xml
     end
 fi

@@ -51,7 +51,7 @@ import json, sys
 all = [json.loads(line) for line in open(sys.argv[1])]
 assert all, "no lines"
 for at in all: assert type(at) is dict and "event" in at, at
-assert eval(sys.argv[2]), all
+assert eval(sys.argv[2]), "not so"
 END
 }
 
@@ -186,6 +186,35 @@ END
     prints "0,json"
     gives 0 ./named --help
     ! grep -q -e "--log=text|json" "$work/out" || wrong "the option is shown beside the param"
+    end
+fi
+
+# ---- figures --------------------------------------------------------------------------------------
+
+# figures EXPRESSION: over the object `job` that --stats=json printed, and its `stages`.
+figures() {
+    tail -n 1 "$work/err" | python3 -c '
+import json, sys
+job = json.load(sys.stdin)
+stages = job["stages"]
+assert eval(sys.argv[1]), "not so"' "$1" >"$work/why" 2>&1 || wrong "figures: $1: $(tail -n 1 "$work/why")"
+}
+
+if begin times; then
+    gives 0 ../slow --n=400 --threads=2 --resource=slot=1 --stats=json
+    figures '[at["stage"] for at in stages] == ["range(n)", "where hold(2ms)", "derive s = str(i)"]'
+    figures 'all(list(at) == ["stage", "busy", "starved", "blocked", "aside", "states", "threads", "runs", "rows_in", "rows_out", "bytes_in", "bytes_out"] for at in stages)'
+    figures 'all(list(at["threads"]) == ["task", "read", "hand", "write", "finish"] for at in stages)'
+    figures '[at["rows_in"] for at in stages] == [400] * 3 and [at["runs"] for at in stages] == [40] * 3'
+    figures 'stages[0]["threads"]["task"] > 0.75 and stages[2]["bytes_out"] > 400'
+    figures 'job["resources"][0]["resource"] == "cpus" and job["resources"][0]["supply"] == 2 and job["resources"][1]["resource"] == "slot"'
+    # In each moment a stage is in one state.
+    figures 'max(sum(at["states"].values()) for at in stages) - min(sum(at["states"].values()) for at in stages) < 1e-4'
+    figures 'all(abs(sum(at[c] for c in ("busy", "starved", "blocked", "aside")) - sum(at["states"].values())) < 1e-4 for at in stages)'
+    figures 'job["bound"].startswith("cpus busy ")'
+    gives 0 ../slow --n=400 --threads=2 --resource=slot=1 --stats
+    grep -Eq '^stage +busy +starved +blocked +aside +tasks +other +runs +rows in +bytes in +bytes out$' "$work/err" || wrong "no table of stages"
+    says "bound: "
     end
 fi
 

@@ -1,0 +1,155 @@
+#include "runtime/stage_times.h"
+
+#include "runtime/bound.h"
+#include "runtime/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double WHOLE = 1000;  // Amounts of resources are thousandths.
+
+static double seconds(int64_t ns) { return (double)ns / 1e9; }
+
+static double task_seconds(const WatchFigures *figures) {
+    return seconds(figures->work_ns[WORK_TASK] + figures->work_ns[WORK_READ]);
+}
+
+SbStr stage_times_resource(const Job *job, uint32_t resource) {
+    return resource == SB_CPUS ? (SbStr){"cpus", 4} : job->what->resources[resource];
+}
+
+// Seconds times amount that tasks of all stages held it.
+static double used(const Job *job, uint32_t resource) {
+    double sum = 0;
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        double held = slots_held(&job->slots, &job->what->stages[s], resource) / WHOLE;
+        sum += held * task_seconds(&figures);
+    }
+    return sum;
+}
+
+double stage_times_busy(const Job *job, uint32_t resource) {
+    double all = slots_supply(&job->slots, resource) / WHOLE *
+                 seconds(watch_elapsed_ns(&job->watch));
+    return all > 0 ? used(job, resource) / all : 0;
+}
+
+// ---- the bound ----------------------------------------------------------------------------------
+
+static void explain(const Job *job, Text *text) {
+    const SbJob *what = job->what;
+    BoundResource resources[SUPPLIES_MAX + 1];
+    BoundStage *stages = calloc(what->stage_count + 1, sizeof *stages);
+    if (!stages) return;
+    for (uint32_t i = 0; i <= what->resource_count; i++) {
+        uint32_t number = i == 0 ? SB_CPUS : i - 1;
+        resources[i] = (BoundResource){.name = stage_times_resource(job, number),
+                                       .supply = slots_supply(&job->slots, number) / WHOLE,
+                                       .used = used(job, number)};
+    }
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        double held = slots_held(&job->slots, &what->stages[s], SB_CPUS) / WHOLE;
+        stages[s] = (BoundStage){
+            .label = what->stages[s].label,
+            .at_work = seconds(figures.class_ns[CLASS_BUSY]),
+            .cpus = held * task_seconds(&figures),
+            .memory = seconds(figures.state_ns[WATCH_NO_MEMORY]),
+            .finish = seconds(figures.work_ns[WORK_FINISH]),
+            .write = seconds(figures.work_ns[WORK_WRITE]),
+        };
+    }
+    bound_explain(&(Bound){.seconds = seconds(watch_elapsed_ns(&job->watch)),
+                           .threads = job->pool.parallel.threads, .resources = resources,
+                           .resource_count = what->resource_count + 1, .stages = stages,
+                           .stage_count = what->stage_count},
+                  text);
+    free(stages);
+}
+
+// ---- as text ------------------------------------------------------------------------------------
+
+static void add_seconds(TextTable *table, double time) {
+    sb_text_format(sb_table_cell(table), "%.3f", time);
+}
+
+static void add_stage(TextTable *table, const SbStage *stage, const WatchFigures *figures) {
+    sb_table_add(table, stage->label.ptr, stage->label.len);
+    for (int c = 0; c < WATCH_CLASSES; c++) add_seconds(table, seconds(figures->class_ns[c]));
+    add_seconds(table, task_seconds(figures));
+    add_seconds(table, seconds(figures->work_ns[WORK_FINISH] + figures->work_ns[WORK_WRITE] +
+                               figures->work_ns[WORK_HAND]));
+    sb_table_figure(table, figures->pieces[WORK_TASK]);
+    sb_table_figure(table, figures->rows_in);
+    sb_table_figure(table, figures->bytes_in);
+    sb_table_figure(table, figures->bytes_out);
+}
+
+void stage_times_print(const Job *job, Text *text) {
+    static const char *const heads[] = {
+        "stage", "busy", "starved", "blocked", "aside", "tasks", "other", "runs", "rows in",
+        "bytes in", "bytes out"};
+    enum { HEADS = sizeof heads / sizeof *heads };
+    TextTable table = {.columns = HEADS, .left = 1};
+    for (int i = 0; i < HEADS; i++) sb_table_word(&table, heads[i]);
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        add_stage(&table, &job->what->stages[s], &figures);
+    }
+    sb_table_print(&table, text);
+    sb_table_close(&table);
+    sb_text_str(text, "bound: ");
+    explain(job, text);
+    sb_text_str(text, "\n");
+}
+
+// ---- as JSON ------------------------------------------------------------------------------------
+
+static void stage_json(const SbStage *stage, const WatchFigures *figures, Text *text) {
+    static const char *const classes[WATCH_CLASSES] = {"busy", "starved", "blocked", "aside"};
+    static const char *const works[WORK_KINDS] = {"task", "read", "hand", "write", "finish"};
+    sb_text_str(text, "{\"stage\":");
+    sb_text_add_json(text, stage->label.ptr, stage->label.len);
+    for (int c = 0; c < WATCH_CLASSES; c++)
+        sb_text_format(text, ",\"%s\":%.6f", classes[c], seconds(figures->class_ns[c]));
+    sb_text_str(text, ",\"states\":{");
+    for (int s = 0; s < WATCH_STATES; s++)
+        sb_text_format(text, "%s\"%s\":%.6f", s ? "," : "", watch_state_name((WatchState)s),
+                       seconds(figures->state_ns[s]));
+    sb_text_str(text, "},\"threads\":{");
+    for (int w = 0; w < WORK_KINDS; w++)
+        sb_text_format(text, "%s\"%s\":%.6f", w ? "," : "", works[w], seconds(figures->work_ns[w]));
+    sb_text_format(text, "},\"runs\":%lld,\"rows_in\":%lld,\"rows_out\":%lld,\"bytes_in\":%lld,"
+                   "\"bytes_out\":%lld}",
+                   (long long)figures->pieces[WORK_TASK], (long long)figures->rows_in,
+                   (long long)figures->rows_out, (long long)figures->bytes_in,
+                   (long long)figures->bytes_out);
+}
+
+void stage_times_json(const Job *job, Text *text) {
+    sb_text_str(text, ",\"stages\":[");
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        if (s) sb_text_str(text, ",");
+        stage_json(&job->what->stages[s], &figures, text);
+    }
+    sb_text_str(text, "],\"resources\":[");
+    for (uint32_t i = 0; i <= job->what->resource_count; i++) {
+        uint32_t number = i == 0 ? SB_CPUS : i - 1;
+        SbStr name = stage_times_resource(job, number);
+        sb_text_format(text, "%s{\"resource\":", i ? "," : "");
+        sb_text_add_json(text, name.ptr, name.len);
+        sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",
+                       slots_supply(&job->slots, number) / WHOLE, stage_times_busy(job, number));
+    }
+    sb_text_str(text, "],\"bound\":");
+    Text bound = {0};
+    explain(job, &bound);
+    sb_text_add_json(text, bound.ptr, bound.len);
+    sb_text_close(&bound);
+}

@@ -1,0 +1,135 @@
+// The watch over threads and stages, and what follows from its figures.
+#include "runtime/bound.h"
+#include "runtime/table.h"
+#include "runtime/watch.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+static const BoundStage none = {.label = {"read", 4}};
+
+// What is said of a job of 100 s on 8 threads.
+static void bounded_by(const BoundResource *resources, uint32_t resource_count,
+                       const BoundStage *stages, uint32_t stage_count, const char *expected) {
+    Text text = {0};
+    bound_explain(&(Bound){.seconds = 100, .threads = 8, .resources = resources,
+                           .resource_count = resource_count, .stages = stages,
+                           .stage_count = stage_count},
+                  &text);
+    sb_text_add(&text, "", 1);
+    CHECK_SAYS(strcmp(text.ptr, expected) == 0, "%s", text.ptr);
+    sb_text_close(&text);
+}
+
+#define CPUS(seconds) {.name = {"cpus", 4}, .supply = 8, .used = seconds}
+#define ACCEL(seconds) {.name = {"accel", 5}, .supply = 4, .used = seconds}
+
+static void what_bounds_a_job(void) {
+    const BoundStage decode = {.label = {"decode", 6}, .at_work = 100, .cpus = 700};
+    const BoundStage load = {.label = {"load", 4}, .at_work = 60, .cpus = 100};
+    const BoundStage two[] = {load, decode};
+    bounded_by((BoundResource[]){CPUS(800), ACCEL(236)}, 2, two, 2,
+               "accel idle 41 %: decode is the bottleneck; 6 more cpus would saturate it");
+    bounded_by((BoundResource[]){CPUS(800), ACCEL(356)}, 2, two, 2,
+               "accel idle 11 %: decode is the bottleneck; 1 more cpu would saturate it");
+    bounded_by((BoundResource[]){CPUS(700), ACCEL(396)}, 2, two, 2,
+               "accel busy 99 %: more accel would help");
+    bounded_by((BoundResource[]){CPUS(800)}, 1, two, 2,
+               "cpus busy 100 %: decode takes 88 % of that; more cpus would help");
+    bounded_by((BoundResource[]){CPUS(400)}, 1, two, 2,
+               "cpus idle 50 %: decode was at work 100 % of the time, and had too few tasks at "
+               "once, or slow input");
+}
+
+static void what_a_job_waits_for(void) {
+    const BoundResource cpus = CPUS(200);
+    BoundStage stages[] = {none, none};
+    stages[1].label = (SbStr){"sort x", 6};
+    stages[1].memory = 25;
+    bounded_by(&cpus, 1, stages, 2,
+               "sort x waited for memory 25 % of the time; more --memory would help");
+    stages[1].memory = 0;
+    stages[1].write = 240;
+    bounded_by(&cpus, 1, stages, 2,
+               "threads wrote 30 % of the time: the disk of the output is the bound");
+    stages[1].write = 0;
+    stages[1].finish = 30;
+    bounded_by(&cpus, 1, stages, 2,
+               "sorting and merging behind sort x took 30.0 thread seconds while little else could "
+               "run");
+}
+
+static void states_add_up_to_the_time(void) {
+    Watch watch = {0};
+    WatchFigures figures;
+    CHECK(watch_open(&watch, 2, 1));
+    int64_t begun = watch.begun_ns;
+    watch_state(&watch, 0, WATCH_BUSY, begun + 10);
+    watch_state(&watch, 0, WATCH_BUSY, begun + 20);
+    watch_state(&watch, 0, WATCH_NO_INPUT, begun + 30);
+    watch_state(&watch, 0, WATCH_NO_ROOM, begun + 70);
+    watch_state(&watch, 0, WATCH_NO_SLOT, begun + 71);
+    atomic_store(&watch.ended_ns, begun + 100);
+    watch_figures(&watch, 0, &figures);
+    CHECK(figures.state == WATCH_NO_SLOT);
+    CHECK(figures.class_ns[CLASS_ASIDE] == 10 && figures.class_ns[CLASS_BUSY] == 20);
+    CHECK(figures.class_ns[CLASS_STARVED] == 40 && figures.class_ns[CLASS_BLOCKED] == 30);
+    watch_figures(&watch, 1, &figures);
+    CHECK(figures.state == WATCH_PENDING && figures.class_ns[CLASS_ASIDE] == 100);
+    watch_close(&watch);
+}
+
+static void work_is_counted_by_kind(void) {
+    Watch watch = {.keeps_spans = true};
+    WatchFigures figures;
+    CHECK(watch_open(&watch, 2, 2));
+    watch_begin(&watch, 1, WORK_READ, 1);
+    watch_figures(&watch, 1, &figures);
+    CHECK(figures.running == 1 && figures.pieces[WORK_READ] == 0);
+    watch_turn(&watch, 1, WORK_TASK);
+    watch_from(&watch, 1, 0, (WatchOrigin){0, 7});
+    WatchOrigin from = watch_made(&watch, 1, &(WatchMade){3, 2, 30, 20});
+    watch_made(&watch, 1, &(WatchMade){1, 1, 10, 10});
+    CHECK(from.thread == 1 && from.at_ns > 0);
+    watch_end(&watch, 1);
+    watch_figures(&watch, 1, &figures);
+    CHECK(figures.running == 0 && figures.pieces[WORK_READ] == 1 && figures.pieces[WORK_TASK] == 1);
+    CHECK(figures.rows_in == 4 && figures.rows_out == 3);
+    CHECK(figures.bytes_in == 40 && figures.bytes_out == 30);
+    uint32_t count;
+    int64_t lost;
+    WatchSpan *spans = watch_take_spans(&watch, &count, &lost);
+    CHECK(count == 2 && lost == 0);
+    CHECK(spans[0].work == WORK_READ && spans[1].work == WORK_TASK && spans[1].rows == 4);
+    CHECK(spans[0].end_ns == spans[1].begin_ns && spans[1].from[0].at_ns == 7);
+    free(spans);
+    free(watch_take_spans(&watch, &count, &lost));
+    CHECK(count == 0);
+    watch_close(&watch);
+}
+
+static void tables_have_columns(void) {
+    TextTable table = {.columns = 3, .left = 2};
+    const char *const cells[] = {"a", "bb", "c", "\xc3\xa4\xc3\xa4", "b", ""};
+    for (int i = 0; i < 6; i++) sb_table_word(&table, cells[i]);
+    sb_table_word(&table, "x");
+    sb_table_word(&table, "");
+    sb_table_figure(&table, 1234);
+    Text text = {0};
+    sb_table_print(&table, &text);
+    sb_text_add(&text, "", 1);
+    CHECK_SAYS(strcmp(text.ptr, "a   bb      c\n\xc3\xa4\xc3\xa4  b        \n"
+                                "x       1,234\n") == 0, "%s", text.ptr);
+    sb_text_close(&text);
+    sb_table_close(&table);
+}
+
+static const UnitTest tests[] = {
+    {"what_bounds_a_job", what_bounds_a_job},
+    {"what_a_job_waits_for", what_a_job_waits_for},
+    {"states_add_up_to_the_time", states_add_up_to_the_time},
+    {"work_is_counted_by_kind", work_is_counted_by_kind},
+    {"tables_have_columns", tables_have_columns},
+};
+
+UNIT_MAIN("watch", tests)
