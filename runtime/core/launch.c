@@ -433,8 +433,9 @@ static void coalesce(Schedule *s, StageId stage, ItemId id) {
     const CoreStage *described = stage_of(s, stage);
     Task *task = task_of(s, item_of(s, id)->task);
     if (task->scratch != PURSE_COMMON || described->limit || described->kind != STAGE_MAP) return;
-    bool next = described->in_order || described->open_max;  // No item may come between them.
+    bool whole = described->in_order || described->open_max;  // No work may come between them.
     int64_t bytes = item_of(s, id)->bytes;
+    PlaceId last = item_of(s, id)->place;
     ItemId *end = &task->chain;
     for (uint32_t count = 1; count < described->coalesce; count++) {
         ItemId more = state->ready.root;
@@ -442,13 +443,13 @@ static void coalesce(Schedule *s, StageId stage, ItemId id) {
         Item *item = item_of(s, more);
         bytes += item->bytes;
         if (bytes > described->cut || item->rerun || needs_load(s, item, task->node) ||
-            !is_open(s, item) || (next && !is_next(s, item)))
+            !is_open(s, item) || (whole && s->order.places[item->place.i].before.i != last.i))
             return;
         heap_pop(s->items, &state->ready);
         state->ready_count--;
         go(s, &item->state, ITEM_TAKEN);
         item->task = item_of(s, id)->task, item->sibling = (ItemId){0};
-        *end = more, end = &item->sibling;
+        *end = more, end = &item->sibling, last = item->place;
         part_waits(s, item, -1);
         act(s, (Action){.kind = ACTION_ADD,
                         .stage = stage,

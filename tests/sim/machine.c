@@ -100,10 +100,9 @@ static void check_order(Sim *sim, StageId stage, Rows rows) {
         cursor->row = rows.row + rows.rows;
         return;
     }
-    Cursor next = sim->cursors[stage.i][0];
-    if (cursor_take(&next, &sim->streams.made[stage.i], rows.root, rows.row, rows.rows))
-        sim->cursors[stage.i][0] = next;
-    else if (!comes_again(sim, stage, &rows))
+    if (comes_again(sim, stage, &rows)) return;
+    if (!cursor_take(&sim->cursors[stage.i][0], &sim->streams.made[stage.i], rows.root, rows.row,
+                     rows.rows))
         sim_fail(sim, "rows out of order");
 }
 
