@@ -52,6 +52,7 @@ static StageModule stages_bitcode(Arena *arena, const Plan *plan, const CodegenO
     out.zip_sites = arena_new_array(arena, uint32_t, plan->stage_count + 1);
     for (uint32_t i = 0; i < plan->stage_count; i++) {
         emit_stage(&e, i);
+        if (stage_probes(&e, i)) emit_ask(&e, i);
         if (plan->stages[i].kind != STAGE_ROWS || plan->stages[i].zip_breaker == BREAKER_NONE)
             continue;
         const Op *zip = graph_op_at(e.graph, plan->stages[i].root);
@@ -135,12 +136,15 @@ __attribute__((visibility("default"))) bool codegen_run(
     TargetWork work[TARGET_LEVELS + 1] = {0};
     size_t count = 0;
     bool text = form != CODEGEN_OBJECT;
-    for (int i = 0; i < TARGET_LEVELS; i++)
+    for (int i = 0; i < TARGET_LEVELS; i++) {
+        bool lowest = count == 0;
         if (options->levels >> i & 1 && !(text && count))
             work[count++] = (TargetWork){.bitcode = stages.bitcode,
                                          .level = &target_levels[i],
                                          .form = form,
-                                         .verify = options->verify};
+                                         .verify = options->verify,
+                                         .lowest = lowest};
+    }
     if (!text)
         work[count++] = (TargetWork){.bitcode = data, .form = form, .verify = options->verify};
     run_all(work, count);

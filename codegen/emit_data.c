@@ -313,12 +313,22 @@ static Val external(Emit *e, const char *format, uint32_t index, const char *lev
     return fn ? fn : LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, &e->ptr, 1, false));
 }
 
+static SbJoinWants join_wants(const Op *op) {
+    switch (op->join.kind) {
+    case JOIN_SEMI: case JOIN_ANTI: return SB_JOIN_ONE;
+    case JOIN_RIGHT: case JOIN_FULL: return SB_JOIN_REST;
+    case JOIN_INNER: case JOIN_LEFT: break;
+    }
+    return SB_JOIN_MATCHES;
+}
+
 static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
     const Breaker *breaker = &e->plan->breakers[index];
     const Op *op = graph_op_at(e->graph, breaker->op);
     const char *level = data->lowest_level;
     Parts parts = {0};
     PART(&parts, SbBreaker, kind, byte(e, (uint64_t)breaker->kind));
+    if (breaker->kind == BREAK_JOIN) PART(&parts, SbBreaker, wants, byte(e, join_wants(op)));
     PART(&parts, SbBreaker, step, emit_i32(e, op->step.i));
     PART(&parts, SbBreaker, entry_bytes, emit_i32(e, (uint32_t)breaker->entry_bytes));
     PART(&parts, SbBreaker, next_offset, emit_i32(e, (uint32_t)breaker->next_offset));
@@ -392,6 +402,8 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
         if (data->level_names[level])
             part_add(e, &parts, offsetof(SbStage, run_level) + sizeof(void *) * (size_t)level,
                      external(e, "sb_stage_%u", index, data->level_names[level]), 8);
+    if (stage_probes(e, index))
+        PART(&parts, SbStage, ask, external(e, "sb_ask_%u", index, data->lowest_level));
     part_add_text(e, &parts, offsetof(SbStage, label), stage->label);
     PART(&parts, SbStage, input, byte(e, input_kind(e, stage)));
     PART(&parts, SbStage, input_index,

@@ -159,6 +159,11 @@ void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, 
     if (!target->block) return;
     Block here = emit_here(e);
     emit_at(e, target->block);
+    if (e->stage->asks) {  // The row is judged when it comes again.
+        emit_jump(e, next);
+        emit_at(e, here);
+        return;
+    }
     // Columns that the reject shows were judged before: what could fault again there cannot.
     FaultTarget *outer = e->faults, again;
     fault_target_open(&again, outer, true);

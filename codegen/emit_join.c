@@ -31,6 +31,18 @@ typedef struct Lookup {
     Val   found;      // Phi of `end`: the first entry of the row's key, or null.
 } Lookup;
 
+static Val null_pointer(Emit *e) { return LLVMConstNull(e->ptr); }
+
+static Val keys_hash(Emit *e, const Breaker *breaker, const KeyParts *keys) {
+    Val hash = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        KeyParts present = keys[k];
+        present.value.valid = nullptr;
+        hash = key_hash(e, hash, type_base(breaker->slots[k].type), &present);
+    }
+    return hash;
+}
+
 static void looked_up(Emit *e, Lookup *lookup, Val entry, Block from) {
     emit_phi_add(lookup->found, entry ? entry : LLVMConstNull(e->ptr), from);
 }
@@ -71,12 +83,7 @@ static Val has_keys(Emit *e, const Lookup *lookup, Val entry) {
 static void look_up_hash(Emit *e, Lookup *lookup) {
     Block head = emit_block(e, "probe"), full = emit_block(e, "occupied"),
           candidate = emit_block(e, "candidate"), step = emit_block(e, "probe_next");
-    Val hash = nullptr;
-    for (uint32_t k = 0; k < lookup->breaker->key_count; k++) {
-        KeyParts present = lookup->keys[k];
-        present.value.valid = nullptr;
-        hash = key_hash(e, hash, type_base(lookup->breaker->slots[k].type), &present);
-    }
+    Val hash = keys_hash(e, lookup->breaker, lookup->keys);
     Val mask = emit_load_at(e, e->i64, lookup->table, offsetof(SbTable, mask), "mask");
     Val first = LLVMBuildAnd(e->b, hash, mask, "");
     Val tag = LLVMBuildAnd(e->b, hash, emit_i64(e, (int64_t)~SB_SLOT_ADDRESS), "tag");
@@ -183,29 +190,50 @@ static void mark_matched(Emit *e, Frame *out) {
     emit_at(e, end);
 }
 
+// The entry behind `entry` in its chain. Goes on where there is one, else at `none`. Of a join
+// whose right side is on disk the chain may be cut: its last entry then has SB_CUT behind it, and
+// the runtime reads on.
+static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
+    Block some = emit_block(e, "behind"), cut = emit_block(e, "cut"), more = emit_block(e, "more");
+    Val behind = emit_load_at(e, e->ptr, entry, out->breaker->next_offset, "behind");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, null_pointer(e), ""), none, some);
+    emit_at(e, some);
+    Val end = LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
+    emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntNE, behind, end, ""), more, cut);
+    emit_at(e, cut);
+    batches_flush(e);  // What waits there may lie in the entries that are read over.
+    Val read = emit_callv(e, "sb_join_more", e->ptr, arg(e->task),
+                          arg(emit_i32(e, (uint32_t)(out->breaker - e->plan->breakers))),
+                          arg(entry));
+    Block got = emit_block(e, "read_on");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, read, null_pointer(e), ""), none, got);
+    emit_at(e, got);
+    emit_jump(e, more);
+    emit_at(e, more);
+    Val next = emit_phi(e, e->ptr, "next");
+    emit_phi_add(next, behind, some);
+    emit_phi_add(next, read, got);
+    return next;
+}
+
 // What a row makes counts as a whole: where the stage leaves in the middle of its matches, those
 // behind `entry` are counted before.
 static void count_rest(Emit *e, Frame *out, Val entry, Block leave) {
-    Block head = emit_block(e, "rest"), more = emit_block(e, "rest_more");
-    Block from = emit_here(e);
+    Block head = emit_block(e, "rest"), from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
     Val at = emit_phi(e, e->ptr, "counted");
     emit_phi_add(at, entry, from);
-    Val behind = emit_load_at(e, e->ptr, at, out->breaker->next_offset, "");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, LLVMConstNull(e->ptr), ""), leave, more);
-    emit_at(e, more);
+    Val behind = next_match(e, out, at, leave);
     stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
-    emit_phi_add(at, behind, more);
+    emit_phi_add(at, behind, emit_here(e));
     emit_jump(e, head);
 }
 
 // Pushes the row with `first` and the entries chained behind it.
 static void push_matches(Emit *e, Frame *out, Val first, Block next) {
-    const Breaker *breaker = out->breaker;
     const Op *op = out->op;
-    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next"),
-          more = emit_block(e, "more");
+    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next");
     Block from = emit_here(e);
     emit_jump(e, head);
     emit_at(e, head);
@@ -213,7 +241,8 @@ static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     out->number = emit_phi(e, e->i64, "number");
     emit_phi_add(out->entry, first, from);
     emit_phi_add(out->number, emit_i64(e, 0), from);
-    if (op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL) mark_matched(e, out);
+    bool marks = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
+    if (marks && !e->stage->asks) mark_matched(e, out);
     Block satisfied = e->stage->satisfied;
     if (satisfied) e->stage->satisfied = emit_block(e, "match_satisfied");
     stage_push(e, out, latch);
@@ -223,13 +252,37 @@ static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     }
     e->stage->satisfied = satisfied;
     emit_at(e, latch);
-    Val behind = emit_load_at(e, e->ptr, out->entry, breaker->next_offset, "behind");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, LLVMConstNull(e->ptr), ""), next, more);
-    emit_at(e, more);
+    Val behind = next_match(e, out, out->entry, next);
     stage_count(e, op->step, SB_MADE, emit_i64(e, 1));
+    Block more = emit_here(e);
     emit_phi_add(out->entry, behind, more);
     emit_phi_add(out->number, LLVMBuildAdd(e->b, out->number, emit_i64(e, 1), ""), more);
     emit_jump(e, head);
+}
+
+static bool has_join_behind(const Emit *e, const Op *op) {
+    const Stage *stage = e->stage->stage;
+    for (uint32_t i = 1; i < stage->op_count; i++)
+        if (graph_op_at(e->graph, stage->ops[i])->inputs[0].i == op->id.i) return true;
+    return false;
+}
+
+// Says which key the row looks up, if this is the join that is asked for. Goes on where it is not:
+// then there is another one behind it.
+static void ask(Emit *e, const Op *op, const Breaker *breaker, const KeyParts *keys, Val all_valid,
+                Block next) {
+    Block asked = emit_block(e, "asked"), other = next, tell = emit_block(e, "tell");
+    if (has_join_behind(e, op)) other = emit_block(e, "other_join");
+    Val number = emit_i32(e, (uint32_t)(breaker - e->plan->breakers));
+    Val which = emit_load_at(e, e->i32, e->task, offsetof(SbTask, asked), "");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, which, number, ""), asked, other);
+    emit_at(e, asked);
+    if (all_valid) emit_branch(e, all_valid, tell, next);
+    else emit_jump(e, tell);
+    emit_at(e, tell);
+    emit_callv(e, "sb_join_ask", e->type_void, arg(e->task), arg(keys_hash(e, breaker, keys)));
+    emit_jump(e, next);
+    if (other != next) emit_at(e, other);
 }
 
 void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
@@ -246,6 +299,10 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
         keys[k] = key_parts(e, graph_at(e->graph, op->join.left[k])->type, value);
         if (value.valid)
             all_valid = all_valid ? LLVMBuildAnd(e->b, all_valid, value.valid, "") : value.valid;
+    }
+    if (e->stage->asks) {
+        ask(e, op, breaker, keys, all_valid, next);
+        if (!has_join_behind(e, op)) return;
     }
     Val tables = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, tables), "tables");
     Val table = emit_load_at(e, e->ptr, tables, sizeof(void *) * index, "table");

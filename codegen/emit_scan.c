@@ -78,6 +78,10 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
 
 // The bad row behind the good ones of a block.
 static void emit_bad_row(Emit *e, TextRow *row, Block after) {
+    if (e->stage->asks) {
+        emit_jump(e, after);
+        return;
+    }
     Val fault = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, fault), "fault");
     Block bad = emit_block(e, "bad_row");
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, fault, emit_i32(e, SB_OK), ""), after,

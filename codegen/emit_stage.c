@@ -26,7 +26,7 @@ static Val counter_slot(Emit *e, uint32_t step, SbCount kind) {
 }
 
 void stage_count(Emit *e, StepId step, SbCount kind, Val rows) {
-    if (step.i == STEP_NONE.i) return;
+    if (step.i == STEP_NONE.i || e->stage->asks) return;
     Val slot = counter_slot(e, step.i, kind);
     emit_store(e, LLVMBuildAdd(e->b, emit_load(e, e->i64, slot, ""), rows, ""), slot);
 }
@@ -244,7 +244,8 @@ static Val left_behind(Emit *e, OpId from) {
 // A branch that leads to full edges only judges no more rows: behind a fork, or of those that one
 // row makes.
 static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
-    if (!consumer.op || !plan_only_edges(e->plan, e->stage->stage, consumer.op->id)) return;
+    if (e->stage->asks || !consumer.op) return;
+    if (!plan_only_edges(e->plan, e->stage->stage, consumer.op->id)) return;
     Val some = LLVMBuildICmp(e->b, LLVMIntNE, left_behind(e, consumer.op->id), emit_i64(e, 0), "");
     Block takes = emit_block(e, "branch");
     emit_branch(e, some, takes, after);
@@ -253,6 +254,7 @@ static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
 
 // The row comes into the consumer's step, where that is counted.
 static void count_in(Emit *e, const Op *from, Consumer consumer) {
+    if (e->stage->asks) return;
     const Terminal *terminal = &e->stage->stage->terminals[consumer.terminal];
     const Op *op = consumer_op(e, consumer);
     bool edge = !consumer.op && !terminal->is_sink &&
@@ -314,7 +316,7 @@ void stage_block_border(Emit *e, Block next) {
 // May the stage return behind any row? Only where rows are handed over, and not where a chunk of
 // columns is added up before its rows go on.
 static bool leaves_behind_rows(const Emit *e, const Stage *stage) {
-    bool hands_over = false;
+    bool hands_over = e->stage->asks;
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
         hands_over |= terminal->is_sink || e->plan->breakers[terminal->index].kind == BREAK_EDGE;
@@ -402,11 +404,9 @@ static struct ColumnEmit *loop_over_input(Emit *e) {
     return nullptr;
 }
 
-Val emit_stage(Emit *e, uint32_t index) {
-    char name[32];
-    snprintf(name, sizeof name, "sb_stage_%u", index);
+static Val stage_function(Emit *e, const Stage *what, const char *name, bool asks) {
     Ty type = LLVMFunctionType(e->i32, &e->ptr, 1, false);
-    StageEmit stage = {.stage = &e->plan->stages[index]};
+    StageEmit stage = {.stage = what, .asks = asks};
     e->stage = &stage;
     e->fn = LLVMAddFunction(e->module, name, type);
     e->task = LLVMGetParam(e->fn, 0);
@@ -414,7 +414,7 @@ Val emit_stage(Emit *e, uint32_t index) {
     e->faults = nullptr;
     e->faults_fail = false;
     e->undo_count = 0;
-    emit_debug_function(e, graph_op_at(e->graph, stage.stage->root)->span, name);
+    emit_debug_function(e, graph_op_at(e->graph, what->root)->span, name);
     emit_frame_of_function(e);
     Val fn = e->fn;
     struct ColumnEmit *columns = loop_over_input(e);
@@ -425,4 +425,50 @@ Val emit_stage(Emit *e, uint32_t index) {
     if (columns) stage_column_loop(e, columns);
     e->stage = nullptr;
     return fn;
+}
+
+Val emit_stage(Emit *e, uint32_t index) {
+    char name[32];
+    snprintf(name, sizeof name, "sb_stage_%u", index);
+    return stage_function(e, &e->plan->stages[index], name, false);
+}
+
+// ---- what rows look up --------------------------------------------------------------------------
+
+static bool is_probe(const Emit *e, const Stage *stage, uint32_t member) {
+    return member > 0 && graph_op_at(e->graph, stage->ops[member])->kind == OP_JOIN;
+}
+
+bool stage_probes(const Emit *e, uint32_t index) {
+    const Stage *stage = &e->plan->stages[index];
+    for (uint32_t i = 1; i < stage->op_count; i++)
+        if (is_probe(e, stage, i)) return true;
+    return false;
+}
+
+// Of the members those that are joins, or on the way of rows to one; and the root.
+static bool *ways_to_joins(const Emit *e, const Stage *stage) {
+    bool *ways = arena_new_array(e->arena, bool, stage->op_count);
+    ways[0] = true;
+    for (uint32_t i = stage->op_count; i-- > 1;) {
+        ways[i] |= is_probe(e, stage, i);
+        OpId from = graph_op_at(e->graph, stage->ops[i])->inputs[0];
+        for (uint32_t k = 0; k < i && ways[i]; k++)
+            if (stage->ops[k].i == from.i) ways[k] = true;
+    }
+    return ways;
+}
+
+void emit_ask(Emit *e, uint32_t index) {
+    char name[32];
+    const Stage *whole = &e->plan->stages[index];
+    const bool *ways = ways_to_joins(e, whole);
+    Stage stage = *whole;
+    snprintf(name, sizeof name, "sb_ask_%u", index);
+    stage.ops = arena_new_array(e->arena, OpId, whole->op_count);
+    stage.op_count = stage.terminal_count = 0;
+    stage.columns = (ColumnPart){0};
+    for (uint32_t i = 0; i < whole->op_count; i++)
+        if (ways[i]) stage.ops[stage.op_count++] = whole->ops[i];
+    stage_function(e, &stage, name, true);
 }

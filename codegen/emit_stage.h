@@ -29,10 +29,15 @@ typedef struct StageEmit {
     Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
     Block     full;        // Behind a row: leaves with SB_STAGE_FULL; null: none.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
+    bool      asks;        // It says which keys rows look up, and does nothing else: emit_ask.
 } StageEmit;
 
 // Emits the function of stage number `index` and returns it.
 Val emit_stage(Emit *e, uint32_t index);
+// Does the stage look rows up in the table of a join?
+bool stage_probes(const Emit *e, uint32_t index);
+// Emits the function that says which keys rows of such a stage look up (SbStage.ask).
+void emit_ask(Emit *e, uint32_t index);
 
 // Hands a row of `frame`'s operator to its consumers, then goes to `next`.
 void stage_push(Emit *e, Frame *frame, Block next);

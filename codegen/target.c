@@ -173,6 +173,20 @@ static void emit_result(TargetWork *work, LLVMModuleRef module, LLVMTargetMachin
     LLVMDisposeMessage(why);
 }
 
+// What is no stage is called as the lowest level has it.
+static void drop_others(LLVMModuleRef module) {
+    static const char prefix[] = "sb_stage_";
+    LLVMValueRef next;
+    for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = next) {
+        size_t len;
+        const char *name = LLVMGetValueName2(f, &len);
+        bool stage = len >= sizeof prefix - 1 && memcmp(name, prefix, sizeof prefix - 1) == 0;
+        next = LLVMGetNextFunction(f);
+        bool here = !LLVMIsDeclaration(f) && LLVMGetLinkage(f) == LLVMExternalLinkage;
+        if (here && !stage && !LLVMGetFirstUse(f)) LLVMDeleteFunction(f);
+    }
+}
+
 static bool prepare(TargetWork *work, LLVMModuleRef module, LLVMTargetMachineRef machine) {
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
     char *layout_text = LLVMCopyStringRepOfTargetData(layout);
@@ -181,6 +195,7 @@ static bool prepare(TargetWork *work, LLVMModuleRef module, LLVMTargetMachineRef
     LLVMDisposeMessage(layout_text);
     LLVMDisposeTargetData(layout);
     if (!work->level) return true;
+    if (!work->lowest) drop_others(module);
     if (!link_library(work, module)) return false;
     name_level(work, module);
     return optimise(work, module, machine);

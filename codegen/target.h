@@ -20,6 +20,7 @@ typedef struct TargetWork {
     const TargetLevel  *level;     // Null: the data module.
     CodegenForm         form;
     bool                verify;
+    bool                lowest;    // Of the levels: whose functions are used that are no stages.
     LLVMMemoryBufferRef result;    // The object or the text.
     TextBuf             error;     // Empty: all went well.
 } TargetWork;

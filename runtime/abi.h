@@ -198,6 +198,9 @@ typedef struct SbTable {
     uint64_t        least, span;
 } SbTable;
 
+// What stands behind the last entry of a chain that goes on on disk, where sb_join_more finds it.
+enum : uint64_t { SB_CUT = 1 };
+
 // Bytes on their way to a text sink, of one unit.
 typedef struct SbOut {
     char   *at, *end;   // Free room.
@@ -269,6 +272,7 @@ typedef struct SbTask {
     int32_t  stopped;          // No terminal wants more rows.
     int32_t  cancel;           // Set by others; polled once a block.
     int32_t  full;             // The outputs hold a partition: the stage returns behind the row.
+    uint32_t asked;            // SbStage.ask: breaker number of a join.
     SbFailure failure;
     struct SbTaskState *state; // Runtime's.
 } SbTask;
@@ -331,8 +335,16 @@ typedef enum SbBreakerKind {
     SB_BREAK_EDGE,   // No order to make: rows wait for limit, union, zip, a spool.
 } SbBreakerKind;
 
+// Which right rows a join hands on.
+typedef enum SbJoinWants {
+    SB_JOIN_MATCHES,
+    SB_JOIN_ONE,     // Whether there is one for a key (semi, anti).
+    SB_JOIN_REST,    // Matches, and those that nothing matched (right, full).
+} SbJoinWants;
+
 typedef struct SbBreaker {
     uint8_t  kind;
+    uint8_t  wants;            // JOIN: SbJoinWants
     uint32_t step;
     uint32_t entry_bytes;
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
@@ -381,6 +393,8 @@ enum : uint32_t { SB_CPUS = UINT32_MAX };
 typedef struct SbStage {
     SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.
     SbStageFn *run_level[2];   // x86-64-v3, x86-64-v4 (either may be null).
+    SbStageFn *ask;            // Goes along the same rows and hands nothing on: tells sb_join_ask
+                               // what they look up in the table task->asked. Null: no join.
     SbStr      label;
     uint8_t    input;          // SbInputKind
     uint32_t   input_index;    // Source number, or breaker number.
@@ -503,6 +517,12 @@ int32_t sb_task_border(SbTask *task);
 // Frees what was allocated in the task's scratch memory; called between rows when a first block
 // did not suffice.
 void sb_scratch_rewind(SbCall *call);
+
+// A row looks up a key with this hash in the table of the join task->asked.
+void sb_join_ask(SbTask *task, uint64_t hash);
+// What comes behind `entry`, the last of a chain that is cut. It lives until the next call for this
+// join. nullptr: nothing does.
+const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry);
 
 // The path of a file of a source.
 SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file);

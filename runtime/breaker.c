@@ -6,6 +6,7 @@
 #include "runtime/runs.h"
 #include "runtime/scratch.h"
 #include "runtime/spill_groups.h"
+#include "runtime/spill_join.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spill_sort.h"
 #include "stdlib/identity.h"
@@ -30,16 +31,27 @@ struct SbBreakerState {
     SbTable   table;
     SbRun    *runs;           // One a thread: its entries, while they are put in order.
     _Atomic bool disorder;    // A run does not ascend.
-    SbSortBy  by;             // The order of the rows that come out.
+    SbSortBy  by;             // The order of the rows that come out...
+    SbSortBy  on_disk_by;     // ...and of those on disk: of a join another.
     Spill    *spill;          // nullptr: no row goes to disk.
     SpillRuns on_disk;        // Its rows, in order.
     SpillSort sort;           // How they get there.
     SpillGroups *groups;
+    SpillJoin *join;          // What they become.
 };
+
+static void each_alone(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
+    const SbAlone *alone = (const SbAlone *)(const void *)self;
+    for (uint32_t i = 0; i < count; i++) fn(arg, i, alone->thread);
+}
+
+SbAlone sb_alone(uint32_t thread) { return (SbAlone){{each_alone, 1}, thread}; }
 
 static bool is_group(const SbBreakerState *breaker) {
     return breaker->what->kind == SB_BREAK_GROUP;
 }
+
+static bool is_join(const SbBreakerState *breaker) { return breaker->what->kind == SB_BREAK_JOIN; }
 
 static void *charged_alloc(SbBreakerState *breaker, int64_t count, size_t size) {
     int64_t bytes = count * (int64_t)size;
@@ -54,17 +66,17 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
     breaker->charged -= count * (int64_t)size;
 }
 
-// Rows of a sort and groups go to disk when the memory grows short. A single group does not.
+// Rows go to disk when the memory grows short. A single group does not.
 static bool watch(SbBreakerState *breaker, Spill *spill) {
     const SbBreaker *what = breaker->what;
-    bool groups = is_group(breaker), spills = groups ? what->key_count > 0
-                                                     : what->kind == SB_BREAK_SORT;
+    bool groups = is_group(breaker), spills = !groups || what->key_count > 0;
     if (!spill || !spills) return true;
     if (!spill_runs_open(&breaker->on_disk, spill)) return false;
     breaker->spill = spill;
     if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
     bool good = groups ? breaker->groups != nullptr
-                       : spill_sort_open(&breaker->sort, what, &breaker->by, &breaker->on_disk);
+                       : spill_sort_open(&breaker->sort, what, &breaker->on_disk_by,
+                                         &breaker->on_disk);
     for (uint32_t i = 0; i < breaker->threads && good; i++)
         good = groups ? spill_groups_watch(breaker->groups, i, &breaker->parts[i].groups)
                       : spill_sort_watch(&breaker->sort, i, &breaker->parts[i].rows);
@@ -79,6 +91,7 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
     *breaker = (SbBreakerState){.what = what, .memory = memory, .threads = threads};
     breaker->by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
                         : (SbSortBy){.prefix = sb_entry_order};
+    breaker->on_disk_by = is_join(breaker) ? (SbSortBy){.prefix = spill_join_hash} : breaker->by;
     breaker->parts = calloc(threads, sizeof *breaker->parts);
     int32_t status = breaker->parts ? SB_OK : SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < threads && !status; i++)
@@ -100,6 +113,7 @@ void sb_breaker_close(SbBreakerState *breaker) {
     }
     spill_sort_close(&breaker->sort);
     spill_groups_close(breaker->groups);
+    spill_join_close(breaker->join);
     spill_runs_close(&breaker->on_disk);
     sb_memory_release(breaker->memory, breaker->charged);
     free(breaker->parts);
@@ -212,12 +226,16 @@ static int32_t build_table(SbBreakerState *breaker, SbParallel *parallel) {
     };
     int64_t slots = sb_join_table_plan(&build, parallel);
     build.slots = charged_alloc(breaker, slots, sizeof *build.slots);
-    build.table.slots = build.slots;
-    breaker->table = build.table;
     int32_t status = build.slots && build.lists ? sb_join_table_build(&build, parallel)
                                                 : SB_FAULT_TOO_LARGE;
     charged_free(breaker, build.lists, breaker->count, sizeof *build.lists);
-    return status;
+    if (status) {
+        charged_free(breaker, build.slots, slots, sizeof *build.slots);
+        return status;
+    }
+    breaker->table = build.table;
+    breaker->table.slots = build.slots;
+    return SB_OK;
 }
 
 // ---- finish ------------------------------------------------------------------------------------
@@ -231,7 +249,7 @@ static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
     if (!breaker->runs || !breaker->entries) return SB_FAULT_TOO_LARGE;
     if (!status && is_group(breaker)) status = merge_groups(breaker, parallel);
     if (!status) status = put_in_order(breaker, parallel);
-    if (!status && breaker->what->kind == SB_BREAK_JOIN) status = build_table(breaker, parallel);
+    if (!status && is_join(breaker)) status = build_table(breaker, parallel);
     return status;
 }
 
@@ -281,9 +299,11 @@ static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     else breaker->rows_in = breaker->on_disk.rows;
     breaker->count = breaker->on_disk.rows;
     if (breaker->spill->failed) return SB_FAULT_TOO_LARGE;
-    if (!status && !spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel))
-        status = SB_FAULT_TOO_LARGE;
-    return status;
+    if (status) return status;
+    if (is_join(breaker)) breaker->join = spill_join_open(&breaker->on_disk, breaker->what,
+                                                          parallel);
+    else spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel);
+    return breaker->spill->failed ? SB_FAULT_TOO_LARGE : SB_OK;
 }
 
 // As if no attempt had been made to put the rows in order.
@@ -333,6 +353,18 @@ const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t 
     *count = breaker->count;
     return breaker->entries;
 }
+
+bool sb_breaker_rest(SbBreakerState *breaker, uint32_t thread) {
+    if (!breaker->join) return true;
+    breaker->count = 0;
+    SbAlone alone = sb_alone(thread);
+    if (!spill_join_rest(breaker->join, thread, &breaker->by, &breaker->on_disk)) return false;
+    breaker->count = breaker->on_disk.rows;
+    return spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by,
+                             &alone.parallel);
+}
+
+const SpillJoin *sb_breaker_join(const SbBreakerState *breaker) { return breaker->join; }
 
 const SbTable *sb_breaker_table(const SbBreakerState *breaker) { return &breaker->table; }
 

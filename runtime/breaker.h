@@ -15,6 +15,7 @@
 
 typedef struct SbBreakerState SbBreakerState;
 typedef struct SpillMerge SpillMerge;
+typedef struct SpillJoin SpillJoin;
 
 // Runs fn(arg, i, thread) for i = 0..count-1 on all threads and returns when all are done.
 // `thread` < the number that the breaker was opened with; one thread runs one call at a time.
@@ -23,6 +24,14 @@ typedef struct SbParallel {
     void (*each)(struct SbParallel *self, uint32_t count, SbEachFn *fn, void *arg);
     uint32_t threads;
 } SbParallel;
+
+// All by the thread that asks, which has this number.
+typedef struct SbAlone {
+    SbParallel parallel;
+    uint32_t   thread;
+} SbAlone;
+
+SbAlone sb_alone(uint32_t thread);
 
 // `spill` is nullptr, or has as many threads: what the memory does not hold goes there. nullptr:
 // over the limit. `what` must outlive the breaker.
@@ -51,8 +60,14 @@ SpillMerge *sb_breaker_read(const SbBreakerState *breaker);
 // (spill->failed), or `refused`: there is no memory now.
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
                         int64_t rows, bool *refused);
-// After finish of SB_BREAK_JOIN.
+// After finish of SB_BREAK_JOIN. Of rows that are on disk the table is empty: sb_breaker_join.
 const SbTable *sb_breaker_table(const SbBreakerState *breaker);
+// The rows of a join's build side that are on disk; nullptr: they are in memory.
+const SpillJoin *sb_breaker_join(const SbBreakerState *breaker);
+// Behind all probes: from now on the rows that come out (sb_breaker_entries, sb_breaker_read) are
+// those that none matched, where they are on disk. `thread` is that of the writer. False:
+// spill->failed.
+bool sb_breaker_rest(SbBreakerState *breaker, uint32_t thread);
 // After finish: rows that came in, and bytes held.
 int64_t sb_breaker_rows_in(const SbBreakerState *breaker);
 int64_t sb_breaker_bytes(const SbBreakerState *breaker);

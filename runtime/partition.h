@@ -15,6 +15,7 @@ typedef struct SbOutState {
 } SbOutState;
 
 typedef struct SbTaskState SbTaskState;
+typedef struct TaskSetup TaskSetup;
 
 // The rows for each terminal that keeps an order, the
 // counts and the rejects of the rows that were judged since the task was last called. Partitions
@@ -54,7 +55,7 @@ typedef struct Partition {
 } Partition;
 
 // What all tasks of a stage share.
-typedef struct TaskSetup {
+struct TaskSetup {
     const SbJob   *job;
     const SbStage *stage;
     const SbSource *source;        // nullptr for a breaker's rows.
@@ -69,7 +70,7 @@ typedef struct TaskSetup {
     bool           wants_rows;     // Rejects need the number of their row.
     Units         *units;
     const BufferRelief *relief;    // Of buffers of text.
-} TaskSetup;
+};
 
 Partition *partition_open(const TaskSetup *setup);
 void partition_close(Partition *partition, const TaskSetup *setup);

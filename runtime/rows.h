@@ -44,13 +44,13 @@ void sb_rows_uncover(SbRows *rows);
 // A new entry, not zeroed. nullptr: over the limit. What generated code does inline.
 static inline SbEntry *sb_rows_add(SbRows *rows) {
     char *at = rows->at;
-    rows->count++;
     if (at != rows->end) {
+        rows->count++;
         rows->at = at + rows->state->entry_bytes;
         return (SbEntry *)(void *)at;
     }
     SbEntry *entry = sb_rows_grow(nullptr, rows, rows->state->entry_bytes);
-    rows->count -= !entry;
+    rows->count += entry != nullptr;  // Behind it: growing may let go of all rows before.
     return entry;
 }
 

@@ -37,6 +37,7 @@ struct SpillWriter {
     int64_t  packed_room;
     int64_t  chained;   // Bytes of the row that is added in the blocks before this one...
     int64_t  chain_at;  // ...and where they begin.
+    int64_t  row_at;    // Where the blocks begin that are read to get at the last row.
     SpillRun run;
 };
 
@@ -181,7 +182,13 @@ bool spill_row(Spill *spill, uint32_t thread, int64_t bytes) {
     SpillWriter *writer = &spill->writers[thread];
     writer->run.rows++;
     bool fits = writer->used + bytes <= spill->block_bytes;
-    return !spill->failed && (fits || writer->used == 0 || write_block(spill, thread, false));
+    bool good = !spill->failed && (fits || writer->used == 0 || write_block(spill, thread, false));
+    writer->row_at = writer->chained > 0 ? writer->chain_at : writer->at;
+    return good;
+}
+
+int64_t spill_row_at(const Spill *spill, uint32_t thread) {
+    return spill->writers[thread].row_at;
 }
 
 void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {

@@ -65,6 +65,8 @@ bool spill_begin(Spill *spill, uint32_t thread);
 // Begins a row of `bytes`, a multiple of 16, which are then added in pieces. False: trouble.
 bool spill_row(Spill *spill, uint32_t thread, int64_t bytes);
 void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
+// Where, in the file, who wants the last row begins to read.
+int64_t spill_row_at(const Spill *spill, uint32_t thread);
 // Ends the run.
 bool spill_end(Spill *spill, uint32_t thread, SpillRun *run);
 

@@ -64,12 +64,24 @@ static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *uni
     return true;
 }
 
+// The same of a build side on disk, with the writer of a thread that writes nothing now: at least
+// that of this one.
+static bool find_rest(StageRun *run, SbBreakerState *breaker, Trouble *trouble) {
+    Job *job = run->job;
+    uint32_t thread = 0, threads = job->pool.parallel.threads;
+    while (pthread_mutex_trylock(&job->fills[thread]) != 0) thread = (thread + 1) % threads;
+    bool good = sb_breaker_rest(breaker, thread);
+    pthread_mutex_unlock(&job->fills[thread]);
+    return good || !spill_trouble(&job->spill, trouble);
+}
+
 // The finished rows that the stage reads.
 static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
     if (run->inputs[0].edge != SIDE_NONE) return true;
-    const SbBreakerState *breaker = job->breakers[stage->input_index];
+    SbBreakerState *breaker = job->breakers[stage->input_index];
+    if (stage->input == SB_INPUT_UNMATCHED && !find_rest(run, breaker, trouble)) return false;
     units->entries = sb_breaker_entries(breaker, &units->entry_count);
     if (!units->entries && units->entry_count > 0) {
         units->breaker = breaker;

@@ -249,7 +249,8 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
     index->starts = malloc((INDEX_ROWS + SB_CSV_SPARE) * sizeof *index->starts);
     state->terminals = calloc(setup->stage->terminal_count + 1, sizeof *state->terminals);
     if (!index->ends || !index->starts || !state->terminals ||
-        sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK) {
+        sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK ||
+        !probe_open(&state->probe, setup)) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a task");
     }
     return true;
@@ -257,6 +258,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
 
 void task_close(SbTaskState *state) {
     if (state->granted > 0) sb_memory_release(state->setup->memory, state->granted);
+    probe_close(&state->probe);
     if (state->task.call.scratch) sb_scratch_close(&state->task.call);
     if (state->files.scratch) sb_scratch_close(&state->files);
     unit_buffer_close(&state->buffer);
@@ -291,6 +293,7 @@ static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64
     task->order = order;
     task->params = state->setup->params;
     task->tables = state->setup->tables;
+    probe_drop(&state->probe);
     task->terminals = state->terminals;
     task->state = state;
     state->records = records;
@@ -465,7 +468,8 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     } else {
         sb_hold_begin(&task->call, &task->cancel);
         do {
-            into->status = setup->stage->run(task);
+            into->status = state->probe.count > 0 ? probe_run(state, thread)
+                                                  : setup->stage->run(task);
             assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
         } while (into->status == SB_STAGE_NEED && grant(state));
         sb_hold_wait(&task->call);

@@ -3,6 +3,7 @@
 #define SBC_RUNTIME_TASK_H
 
 #include "runtime/partition.h"
+#include "runtime/probe.h"
 #include "runtime/scratch.h"
 
 // A task: lives as long as its unit, and runs on one thread after the other.
@@ -18,6 +19,7 @@ struct SbTaskState {
     Unit        unit;
     bool        again;          // It makes a partition once more, of the same rows.
     Partition  *into;
+    Probe       probe;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.
     int64_t     lined_at, lined_lines;       // Line ends of the unit before a place.

@@ -29,6 +29,38 @@ compile join <<'END'
 let rows = read csv("in.csv") as { a: i64, b: str, x: f64? }
 rows | where a % 2 == 0 | join (rows | select a, c = b) on a | write csv("out.csv")
 END
+# Joins of every kind, with forks before, behind and between them.
+compile joins <<'END'
+param left: i64 = 3000
+param right: i64 = 60000
+param keys: i64 = 40000
+let r = range(right)
+| derive k = if i % 7 == 0 then null else i * 31 % keys, text = f"row {i} of the right side"
+| select k, text
+let l = range(left) | derive k = if i % 11 == 0 then null else i * 17 % keys, a = i | select k, a
+l | join r on k | write csv("inner.csv")
+l | join left r on k | where a % 3 != 0 | write csv("left.csv")
+l | join right r on k | select k, a, text | write csv("right.csv")
+l | join full r on k | sort text desc | write csv("full.csv")
+l | join semi r on k | write csv("semi.csv")
+l | join anti r on k | limit 100 | write csv("anti.csv")
+let s = r | select k2 = k, text2 = text
+let t = r | select k3 = k, text3 = text
+l | where a > 5 | join r on k | derive next = a + 1 | join left s on next == k2
+| derive m = [a, len(text2 ?? "")] | explode m | join t on m == k3
+| group by a { n = count(), t = max(text), u = min(text3) } | write csv("chain.csv")
+l | limit 500 | join r on k | group by k { n = count() } | join r on k | limit 300 | write csv("behind.csv")
+END
+# The keys of rows are few: each has many right rows.
+compile hot_key <<'END'
+param right: i64 = 300000
+let r = range(right) | derive k = if i % 3 == 0 then 7 else i, text = f"row {i} of the right side"
+| select k, text
+range(400) | derive k = i % 10, a = i | select k, a
+| join r on k
+| group by a { n = count(), bytes = sum(len(text)), first = min(text) }
+| write csv("out.csv")
+END
 compile parts <<'END'
 param input: str = "in.csv"
 param out: str = "parts/"
@@ -300,6 +332,25 @@ if begin spill_groups; then
     says "fix: raise --memory"
     only_files "./in.csv ./whole.csv "
     gives 0 ../groups --memory=256MiB --by=0
+    end
+fi
+if begin spill_joins; then
+    gives 0 ../joins --threads=2
+    mkdir whole && mv ./*.csv whole
+    for options in "--memory=2MiB --threads=1" "--memory=8MiB --threads=4" "--memory=4MiB --threads=2 --partition=16KiB"; do
+        gives 0 ../joins $options --stats
+        says ", spilled "
+        for file in whole/*; do cmp -s $file ${file#*/} || wrong "${file#*/} differs with $options"; done
+        rm ./*.csv
+    done
+    end
+fi
+if begin spill_hot_key; then
+    gives 0 ../hot_key --threads=2
+    mv out.csv whole.csv
+    gives 0 ../hot_key --threads=2 --memory=2MiB --stats
+    says ", spilled "
+    cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
 fi
 if begin spill_folder; then

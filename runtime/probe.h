@@ -1,0 +1,55 @@
+// Probe: how a task looks rows up in joins whose right side is on disk.
+//
+// The task works on its unit in pieces. Of a piece the stage first only says which keys its rows
+// look up (SbStage.ask), join after join; the right rows with these keys are read into a table of
+// the task. Then the stage runs on the piece as it would with whole tables. So left rows, their
+// rejects, their order and what a limit behind the join asks for are the same as in memory, and no
+// left row is ever written.
+//
+// A piece has as many rows as leave the tables their share of the memory. What one key has beyond
+// its share is read on while a row goes along it (sb_join_more).
+#ifndef SBC_RUNTIME_PROBE_H
+#define SBC_RUNTIME_PROBE_H
+
+#include "runtime/spill_join.h"
+
+typedef struct SbTaskState SbTaskState;
+typedef struct TaskSetup TaskSetup;
+
+// One join of the stage.
+typedef struct ProbeJoin {
+    const SpillJoin *join;
+    uint32_t         breaker;
+    SbTable          table;
+    uint64_t        *slots;
+    int64_t          slot_count;
+    SpillJoinRows    rows;       // Of the table.
+    SpillJoinRows    more[2];    // Of a chain that is cut: the rows that the stage is at, in number
+    uint32_t         turn;       // `turn`, and those before them.
+    SpillJoinCursor  cursor;     // Where they are read.
+} ProbeJoin;
+
+typedef struct Probe {
+    SbMemory       *memory;
+    const SbTable **tables;      // By breaker: what the task sees.
+    ProbeJoin      *joins;       // In the order of the rows' way.
+    uint32_t        count;       // 0: all tables are in memory.
+    int64_t         end;         // Of the piece whose tables are there; INT64_MIN: of none.
+    int64_t         bytes;       // The share of a table.
+    uint64_t       *asks;        // Hashes of keys...
+    int64_t         ask_count, ask_room;
+    int64_t         asked;       // How many rows asked...
+    int64_t         asks_max;    // ...of those that a piece may have; its last row may ask more...
+    int64_t         asks_limit;  // ...and the most that it ever has.
+    bool            no_room;     // There was no memory for an ask.
+} Probe;
+
+// For a stage all of whose tables are finished. False: no memory.
+bool probe_open(Probe *probe, const TaskSetup *setup);
+void probe_close(Probe *probe);
+// Lets the tables go: the task begins elsewhere, or ends.
+void probe_drop(Probe *probe);
+// Runs the task's stage until it returns.
+int32_t probe_run(SbTaskState *state, uint32_t thread);
+
+#endif

@@ -1,0 +1,345 @@
+#include "runtime/spill_join.h"
+
+#include "runtime/spill_rows.h"
+#include "runtime/spill_sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATCHED = 1, NULL_KEY = 2 };   // SbBreaker.matched_offset
+
+uint64_t spill_join_hash(const SbEntry *entry) { return entry->hash; }
+
+static const SbSortBy by_hash = {.prefix = spill_join_hash};
+
+// ---- one run ------------------------------------------------------------------------------------
+
+// A block begins with the row that was put last.
+static bool note_block(SpillJoin *join, int64_t at, int64_t row, uint64_t hash) {
+    if (join->block_count == join->block_cap) {
+        int64_t cap = join->block_cap ? 2 * join->block_cap : 64;
+        int64_t more = (cap - join->block_cap) * (int64_t)sizeof *join->blocks;
+        if (!sb_memory_charge(join->spill->memory, more)) return false;
+        join->charged += more;
+        SpillJoinBlock *moved = realloc(join->blocks, (size_t)cap * sizeof *moved);
+        if (!moved) return false;
+        join->blocks = moved;
+        join->block_cap = cap;
+    }
+    join->blocks[join->block_count++] = (SpillJoinBlock){at, row, hash};
+    return true;
+}
+
+typedef struct Join {
+    SpillJoin *join;
+    SpillRuns *runs;
+} Join;
+
+static void join_runs(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    const Join *work = arg;
+    SpillJoin *join = work->join;
+    Spill *spill = join->spill;
+    int64_t held, row = 0, block = -1;
+    SpillMerge *merge = spill_merge_open(work->runs, join->what, &by_hash);
+    bool good = merge ? spill_begin(spill, thread) : spill_no_merge(work->runs), noted = true;
+    for (const SbEntry *entry; good && noted && (entry = spill_merge_first(merge, &held)); row++) {
+        good = spill_put(spill, thread, join->what, entry);
+        int64_t at = spill_row_at(spill, thread);
+        if (good && at != block) noted = note_block(join, block = at, row, entry->hash);
+        spill_merge_pass(merge);
+    }
+    spill_merge_close(merge);
+    if (good) good = spill_end(spill, thread, &join->run);
+    if (!noted) spill_fail(spill, TROUBLE_MEMORY, "no memory to find spilled rows of a join again");
+}
+
+static bool open_marks(SpillJoin *join) {
+    if (join->what->wants != SB_JOIN_REST) return true;
+    int64_t bytes = (join->run.rows + 63) / 64 * (int64_t)sizeof *join->matched;
+    join->matched = sb_memory_pages(join->spill->memory, bytes);
+    if (join->matched) join->charged += bytes;
+    return join->matched || spill_fail(join->spill, TROUBLE_MEMORY,
+                                       "no memory to mark %lld spilled rows of a join",
+                                       (long long)join->run.rows);
+}
+
+SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel) {
+    Spill *spill = runs->spill;
+    SpillJoin *join = calloc(1, sizeof *join);
+    if (!join) {
+        spill_fail(spill, TROUBLE_MEMORY, "no memory for spilled rows of a join");
+        return nullptr;
+    }
+    *join = (SpillJoin){.spill = spill, .what = what};
+    if (spill_runs_reduce(runs, what, &by_hash, parallel))
+        parallel->each(parallel, 1, join_runs, &(Join){join, runs});
+    spill_runs_drop(runs);
+    if (!spill->failed && open_marks(join)) return join;
+    spill_join_close(join);
+    return nullptr;
+}
+
+void spill_join_close(SpillJoin *join) {
+    if (!join) return;
+    spill_forget(join->spill, &join->run);
+    sb_memory_release(join->spill->memory, join->charged);
+    free(join->blocks);
+    free(join->matched);
+    free(join);
+}
+
+// ---- a cursor -----------------------------------------------------------------------------------
+
+bool spill_join_cursor(SpillJoinCursor *cursor, const SpillJoin *join) {
+    const SpillRun *run = &join->run;
+    int64_t block = (run->block_max + SB_SLACK + 15) & ~INT64_C(15);
+    *cursor = (SpillJoinCursor){.block = -1};
+    if (!sb_memory_charge(join->spill->memory, block + run->packed_max)) return false;
+    cursor->join = join;
+    cursor->charged = block + run->packed_max;
+    cursor->reader = (SpillReader){.spill = join->spill, .run = *run,
+                                   .block = aligned_alloc(16, (size_t)block),
+                                   .packed = malloc((size_t)run->packed_max + 1)};
+    if (cursor->reader.block && cursor->reader.packed) return true;
+    spill_join_cursor_close(cursor);
+    return false;
+}
+
+void spill_join_cursor_close(SpillJoinCursor *cursor) {
+    if (!cursor->join) return;
+    sb_memory_release(cursor->join->spill->memory, cursor->charged);
+    free(cursor->reader.block);
+    free(cursor->reader.packed);
+    *cursor = (SpillJoinCursor){0};
+}
+
+// Shows the next row. False: there is none, or trouble.
+static bool advance(SpillJoinCursor *cursor) {
+    const SpillJoin *join = cursor->join;
+    SpillReader *reader = &cursor->reader;
+    cursor->entry = nullptr;
+    if (cursor->at == reader->len) {
+        cursor->at = 0;
+        if (!spill_read(reader)) return false;
+        cursor->block++;
+    }
+    int64_t fixed = join->what->entry_bytes, left = reader->len - cursor->at - fixed;
+    char *row = reader->block + cursor->at;
+    SbEntry *entry = (SbEntry *)(void *)row;
+    cursor->held = left < 0 ? -1 : spill_link(join->what, entry, row + fixed, left);
+    if (cursor->held < 0)
+        return spill_fail(join->spill, TROUBLE_SPILL_READ, "'%s/%u' holds no rows",
+                          join->spill->path, join->run.file);
+    cursor->at += fixed + cursor->held;
+    cursor->number++;
+    cursor->entry = entry;
+    return true;
+}
+
+// Shows the first row of a block.
+static bool seek(SpillJoinCursor *cursor, int64_t block) {
+    const SpillJoinBlock *to = &cursor->join->blocks[block];
+    cursor->reader.at = to->at;
+    cursor->reader.len = cursor->at = 0;
+    cursor->block = block - 1;
+    cursor->number = to->row - 1;
+    return advance(cursor);
+}
+
+// The last block that begins before `hash`, whose rows may end it; the first, if none does.
+static int64_t block_before(const SpillJoin *join, uint64_t hash) {
+    int64_t low = 0, high = join->block_count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (join->blocks[middle].hash < hash) low = middle + 1;
+        else high = middle;
+    }
+    return low > 0 ? low - 1 : 0;
+}
+
+static int64_t block_of_row(const SpillJoin *join, int64_t row) {
+    int64_t low = 0, high = join->block_count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (join->blocks[middle].row <= row) low = middle + 1;
+        else high = middle;
+    }
+    return low - 1;
+}
+
+// Goes on to the first row whose hash is not less. Rows behind it were not shown yet.
+static bool go_to_hash(SpillJoinCursor *cursor, uint64_t hash) {
+    const SpillJoin *join = cursor->join;
+    bool far = cursor->block + 1 < join->block_count && join->blocks[cursor->block + 1].hash < hash;
+    if (far && !seek(cursor, block_before(join, hash))) return false;
+    while (cursor->entry && cursor->entry->hash < hash)
+        if (!advance(cursor)) return false;
+    return cursor->entry;
+}
+
+static bool go_to_row(SpillJoinCursor *cursor, int64_t row) {
+    const SpillJoin *join = cursor->join;
+    if (row >= join->run.rows) return false;
+    bool ahead = cursor->entry && cursor->number <= row;
+    int64_t block = block_of_row(join, row);
+    if (!(ahead && cursor->block == block) && !seek(cursor, block)) return false;
+    while (cursor->number < row)
+        if (!advance(cursor)) return false;
+    return true;
+}
+
+// ---- taking -------------------------------------------------------------------------------------
+
+bool spill_join_rows_open(SpillJoinRows *rows, const SpillJoin *join) {
+    *rows = (SpillJoinRows){0};
+    return sb_rows_init(&rows->rows, join->spill->memory, join->what->entry_bytes) == SB_OK;
+}
+
+void spill_join_rows_close(SpillJoinRows *rows) {
+    if (!rows->rows.state) return;
+    sb_memory_release(rows->rows.state->entries.memory,
+                      rows->room * (int64_t)sizeof *rows->entries);
+    sb_rows_fini(&rows->rows);
+    free(rows->entries);
+    *rows = (SpillJoinRows){0};
+}
+
+static void put_next(const SpillJoin *join, const SbEntry *entry, uint64_t next) {
+    memcpy((char *)(uintptr_t)entry + join->what->next_offset, &next, sizeof next);
+}
+
+static uint8_t mark_of(const SpillJoin *join, const SbEntry *entry) {
+    return ((const uint8_t *)entry)[join->what->matched_offset];
+}
+
+static bool reserve(SpillJoinRows *into) {
+    if (into->rows.count < into->room) return true;
+    int64_t room = into->room ? 2 * into->room : 64;
+    int64_t more = (room - into->room) * (int64_t)sizeof *into->entries;
+    if (!sb_memory_charge(into->rows.state->entries.memory, more)) return false;
+    const SbEntry **moved = realloc(into->entries, (size_t)room * sizeof *moved);
+    if (!moved) {
+        sb_memory_release(into->rows.state->entries.memory, more);
+        return false;
+    }
+    into->entries = moved;
+    into->room = room;
+    return true;
+}
+
+// Copies the row that is shown. False: over the limit.
+static bool copy_row(const SpillJoinTake *take) {
+    const SpillJoinCursor *cursor = take->cursor;
+    SpillJoinRows *into = take->into;
+    if (!reserve(into)) return false;
+    SbEntry *copy = spill_keep(&into->rows, cursor->join->what, cursor->entry, cursor->held);
+    if (!copy) return false;
+    copy->order = (uint64_t)cursor->number;
+    put_next(cursor->join, copy, 0);
+    into->entries[into->rows.count - 1] = copy;
+    return true;
+}
+
+// Has one of the copies from number `first` on the key of `entry`?
+static bool has_key(const SpillJoinTake *take, int64_t first, const SbEntry *entry) {
+    for (int64_t i = first; i < take->into->rows.count; i++)
+        if (take->cursor->join->what->equal(take->into->entries[i], entry)) return true;
+    return false;
+}
+
+// Takes the rows of the hash that the cursor has come to.
+static SpillJoinTaken take_hash(const SpillJoinTake *take, uint64_t hash) {
+    SpillJoinCursor *cursor = take->cursor;
+    const SpillJoin *join = cursor->join;
+    SbRows *rows = &take->into->rows;
+    int64_t first = rows->count, before = sb_rows_used(rows);
+    bool one = join->what->wants == SB_JOIN_ONE, cut = false;
+    for (; cursor->entry && cursor->entry->hash == hash; advance(cursor)) {
+        if (mark_of(join, cursor->entry) == NULL_KEY) continue;
+        if ((one || cut) && has_key(take, first, cursor->entry)) continue;
+        if (!copy_row(take)) return JOIN_NO_ROOM;
+        int64_t used = sb_rows_used(rows);
+        if (first > 0 && used > take->rows_max) return JOIN_NO_ROOM;
+        cut |= !one && used - before > take->key_max;
+    }
+    for (int64_t i = first; cut && i < rows->count; i++)
+        put_next(join, take->into->entries[i], SB_CUT);
+    return join->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
+}
+
+SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes, int64_t count) {
+    SpillJoinCursor *cursor = take->cursor;
+    const SpillJoin *join = cursor->join;
+    SpillJoinTaken taken = JOIN_TAKEN;
+    if (count == 0 || join->block_count == 0) return taken;
+    if (!seek(cursor, block_before(join, hashes[0]))) return JOIN_TROUBLE;
+    for (int64_t i = 0; i < count && taken == JOIN_TAKEN && go_to_hash(cursor, hashes[i]);) {
+        uint64_t hash = cursor->entry->hash;
+        while (i < count && hashes[i] < hash) i++;
+        if (i < count && hashes[i] == hash) taken = take_hash(take, hash);
+    }
+    return join->spill->failed ? JOIN_TROUBLE : taken;
+}
+
+SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry) {
+    SpillJoinCursor *cursor = take->cursor;
+    const SpillJoin *join = cursor->join;
+    SpillJoinRows *into = take->into;
+    bool more = go_to_row(cursor, (int64_t)entry->order + 1);
+    for (; more && cursor->entry->hash == entry->hash; more = advance(cursor)) {
+        if (mark_of(join, cursor->entry) == NULL_KEY || !join->what->equal(entry, cursor->entry))
+            continue;
+        if (!copy_row(take)) {
+            if (into->rows.count == 0) return JOIN_NO_ROOM;
+            break;
+        }
+        const SbEntry *copy = into->entries[into->rows.count - 1];
+        put_next(join, copy, SB_CUT);
+        if (into->rows.count > 1)
+            put_next(join, into->entries[into->rows.count - 2], (uintptr_t)copy);
+        if (sb_rows_used(&into->rows) > take->key_max) break;
+    }
+    return join->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
+}
+
+// ---- matches ------------------------------------------------------------------------------------
+
+void spill_join_mark(const SpillJoin *join, const SbRows *rows) {
+    if (!join->matched) return;
+    RowSpan span = {0};
+    while (sb_rows_next_span(rows, &span))
+        for (int64_t i = 0; i < span.count; i++) {
+            const SbEntry *entry = span_entry(&span, i);
+            if (mark_of(join, entry) != MATCHED) continue;
+            uint64_t bit = UINT64_C(1) << (entry->order % 64);
+            __atomic_fetch_or(&join->matched[entry->order / 64], bit, __ATOMIC_RELAXED);
+        }
+}
+
+static bool is_matched(const SpillJoin *join, int64_t row) {
+    return join->matched[row / 64] >> (row % 64) & 1;
+}
+
+bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by, SpillRuns *to) {
+    SpillJoinCursor cursor = {0};
+    SpillSort sort = {0};
+    SbRows rows = {0};
+    bool good = spill_join_cursor(&cursor, join) &&
+                sb_rows_init(&rows, join->spill->memory, join->what->entry_bytes) == SB_OK &&
+                spill_sort_open(&sort, join->what, by, to) &&
+                spill_sort_watch(&sort, thread, &rows);
+    bool more = good && join->block_count > 0 && seek(&cursor, 0);
+    for (; good && more; more = advance(&cursor)) {
+        if (is_matched(join, cursor.number)) continue;
+        good = spill_keep(&rows, join->what, cursor.entry, cursor.held) ||
+               (sb_rows_relieve(&rows) &&
+                spill_keep(&rows, join->what, cursor.entry, cursor.held));
+    }
+    good = good && sb_rows_relieve(&rows) && !join->spill->failed;
+    if (!good) spill_fail(join->spill, TROUBLE_MEMORY, "no memory for the rest of a spilled join");
+    spill_join_cursor_close(&cursor);
+    sb_rows_fini(&rows);
+    spill_sort_close(&sort);
+    return good;
+}

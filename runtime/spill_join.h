@@ -1,0 +1,87 @@
+// Spill join: the right side of a join that the memory does not hold.
+//
+// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one, of
+// which the memory keeps where each block begins: row numbers and hashes. Who has a list of hashes
+// in their order walks through the blocks where they are and takes the rows that he asks for; so
+// what he takes is in right order within each key. A row is known by its number there.
+#ifndef SBC_RUNTIME_SPILL_JOIN_H
+#define SBC_RUNTIME_SPILL_JOIN_H
+
+#include "runtime/rows.h"
+#include "runtime/spill_merge.h"
+
+typedef struct SpillJoinBlock {
+    int64_t  at;        // In the file.
+    int64_t  row;       // The number of its first row...
+    uint64_t hash;      // ...and its hash.
+} SpillJoinBlock;
+
+struct SpillJoin {
+    Spill           *spill;
+    const SbBreaker *what;
+    SpillRun         run;
+    SpillJoinBlock  *blocks;
+    int64_t          block_count, block_cap;
+    uint64_t        *matched;   // SB_JOIN_REST: a bit for each row. Else nullptr.
+    int64_t          charged;
+};
+
+// The order of rows on disk.
+uint64_t spill_join_hash(const SbEntry *entry);
+
+// Brings all runs, which are in that order, into one. Takes them. nullptr: spill->failed.
+SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel);
+void spill_join_close(SpillJoin *join);
+
+// ---- reading, by any number of threads ----------------------------------------------------------
+
+typedef struct SpillJoinCursor {
+    const SpillJoin *join;      // nullptr: not open.
+    SpillReader reader;
+    int64_t     charged;
+    int64_t     block;          // The one that is there.
+    int64_t     at;             // In it: the row behind the one that is shown.
+    SbEntry    *entry;          // Shown; nullptr: none.
+    int64_t     held;           // Bytes behind it.
+    int64_t     number;         // Of it.
+} SpillJoinCursor;
+
+// False: no memory.
+bool spill_join_cursor(SpillJoinCursor *cursor, const SpillJoin *join);
+void spill_join_cursor_close(SpillJoinCursor *cursor);
+
+// Copies of rows, in the order of the rows. Of a copy `order` is the number of its row.
+typedef struct SpillJoinRows {
+    SbRows          rows;
+    const SbEntry **entries;    // rows.count of them...
+    int64_t         room;       // ...of as many at most; charged.
+} SpillJoinRows;
+
+bool spill_join_rows_open(SpillJoinRows *rows, const SpillJoin *join);
+void spill_join_rows_close(SpillJoinRows *rows);
+
+typedef enum SpillJoinTaken {
+    JOIN_TAKEN,
+    JOIN_NO_ROOM,
+    JOIN_TROUBLE,   // spill->failed
+} SpillJoinTaken;
+
+typedef struct SpillJoinTake {
+    SpillJoinCursor *cursor;
+    SpillJoinRows   *into;      // Empty.
+    int64_t          rows_max;  // Bytes of all rows, unless they are those of a single hash...
+    int64_t          key_max;   // ...and of those of one hash. The rest is cut: behind the last row
+                                // of each key stands SB_CUT then.
+} SpillJoinTake;
+
+// Takes the rows with one of the hashes, which ascend.
+SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes, int64_t count);
+// Takes what comes behind `entry`, a copy, in its chain, and chains it; or nothing.
+SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry);
+
+// Notes which of the copies were matched.
+void spill_join_mark(const SpillJoin *join, const SbRows *rows);
+// Writes the rows that were not to `to`, in the order `by`. `thread` is that of the writer.
+bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by, SpillRuns *to);
+
+#endif
