@@ -233,6 +233,8 @@ const runtime: []const []const u8 = &.{
     "engine.c",
     "commit.c",
     "stage.c",
+    "progress.c",
+    "trace.c",
     "control.c",
     "crash.c",
     "image.c",

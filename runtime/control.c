@@ -1,26 +1,35 @@
-// Control: signals and the progress line, on a thread of their own with a libuv loop.
+// Control: signals, progress, the watchdog and what is written or served while a job runs, on a
+// thread of their own with a libuv loop.
 #define _GNU_SOURCE
 #include "runtime/crash.h"
 #include "runtime/job.h"
+#include "runtime/progress.h"
+#include "runtime/trace.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
-enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000 };
+enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 100 };
+enum { WATCHDOG_MS = 1000, WATCHDOG_PART = 4 };
 
 struct Control {
-    Job        *job;
-    uv_loop_t   loop;
-    uv_signal_t signals[2];
-    uv_timer_t  timer, grace;
-    uv_async_t  end;
-    bool        signalled;
-    bool        live, shown;
-    pthread_t   thread;
+    Job           *job;
+    uv_loop_t      loop;
+    uv_signal_t    signals[2];
+    uv_timer_t     progress, grace, watchdog, sample;
+    uv_async_t     end;
+    bool           signalled, live;
+    ProgressReport report;
+    Trace          trace;
+    int64_t        spans_lost;
+    pthread_t      thread;
 };
+
+// ---- signals ------------------------------------------------------------------------------------
 
 // Readers of pipes look at the descriptor, the engine at the rest.
 static void wake(Job *job) {
@@ -65,25 +74,68 @@ static void on_signal(uv_signal_t *handle, int number) {
     else interrupt(job);
 }
 
-static void on_timer(uv_timer_t *handle) {
+// ---- timers -------------------------------------------------------------------------------------
+
+static void on_progress(uv_timer_t *handle) {
     Control *control = handle->data;
-    const Job *job = control->job;
-    if (job->log.json) {
-        Text text = {0};
-        log_begin(&control->job->log, &text, "progress");
-        log_add_number(&text, "rows", atomic_load(&job->progress.rows));
-        log_add_number(&text, "bytes", atomic_load(&job->progress.bytes));
-        log_event(&control->job->log, &text);
+    Log *log = &control->job->log;
+    Text text = {0};
+    if (log->json) {
+        log_begin(log, &text, "progress");
+        progress_json(&control->report, &text);
+        log_event(log, &text);
         return;
     }
-    double megabytes = (double)atomic_load(&job->progress.bytes) / 1e6;
-    double seconds = log_seconds(&job->log);
-    fprintf(stderr, "%sstage %u of %u: %.1f MB, %.0f MB/s, %lld rows%s", control->live ? "\r" : "",
-            atomic_load(&job->progress.stage) + 1, job->what->stage_count, megabytes,
-            megabytes / (seconds > 0 ? seconds : 1), (long long)atomic_load(&job->progress.rows),
-            control->live ? "\x1b[K" : "\n");
-    control->shown = true;
+    progress_text(&control->report, &text);
+    log_lines(log, &text, control->live);
+    sb_text_close(&text);
 }
+
+static void on_watchdog(uv_timer_t *handle) {
+    Control *control = handle->data;
+    progress_watch(&control->report, &control->job->log);
+}
+
+// Passes on what threads have done since the last time.
+static void on_sample(uv_timer_t *handle) {
+    Control *control = handle->data;
+    uint32_t count;
+    WatchSpan *spans = watch_take_spans(&control->job->watch, &count, &control->spans_lost);
+    trace_add(&control->trace, spans, count);
+    free(spans);
+}
+
+// Is standard output the terminal of the live lines? The rows would stand behind them.
+static bool rows_on_terminal(const Job *job) {
+    bool rows = false;
+    for (uint32_t s = 0; s < job->what->sink_count; s++)
+        rows |= strcmp(job->sinks[s].path, "-") == 0;
+    return rows && isatty(STDOUT_FILENO);
+}
+
+static void start_progress(Control *control) {
+    ProgressMode mode = control->job->options.progress;
+    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !control->job->log.json;
+    if (mode == PROGRESS_NONE || (live && rows_on_terminal(control->job))) return;
+    control->live = live;
+    uint64_t period = live ? LIVE_MS : PLAIN_MS;
+    // Who asks for plain lines sees one soon.
+    uint64_t first = mode == PROGRESS_PLAIN ? PLAIN_FIRST_MS : period;
+    uv_timer_start(&control->progress, on_progress, first, period);
+}
+
+static void start_timers(Control *control) {
+    const Job *job = control->job;
+    int64_t watchdog_ms = job->options.watchdog_us / 1000;
+    start_progress(control);
+    if (job->watch.keeps_spans) uv_timer_start(&control->sample, on_sample, SAMPLE_MS, SAMPLE_MS);
+    if (watchdog_ms == 0) return;
+    uint64_t look_ms = watchdog_ms < WATCHDOG_MS * WATCHDOG_PART
+                           ? (uint64_t)watchdog_ms / WATCHDOG_PART + 1 : WATCHDOG_MS;
+    uv_timer_start(&control->watchdog, on_watchdog, look_ms, look_ms);
+}
+
+// ---- the thread ---------------------------------------------------------------------------------
 
 static void close_handle(uv_handle_t *handle, void *arg) {
     (void)arg;
@@ -104,59 +156,60 @@ static void *control_main(void *arg) {
     return nullptr;
 }
 
-// Is standard output the terminal of the live line? The rows would stand behind it.
-static bool rows_on_terminal(const Job *job) {
-    bool rows = false;
-    for (uint32_t s = 0; s < job->what->sink_count; s++)
-        rows |= strcmp(job->sinks[s].path, "-") == 0;
-    return rows && isatty(STDOUT_FILENO);
+static void open_handles(Control *control) {
+    static const int numbers[] = {SIGINT, SIGTERM};
+    uv_timer_t *timers[] = {&control->progress, &control->grace, &control->watchdog,
+                            &control->sample};
+    for (int i = 0; i < 2; i++) {
+        uv_signal_init(&control->loop, &control->signals[i]);
+        control->signals[i].data = control;
+        uv_signal_start(&control->signals[i], on_signal, numbers[i]);
+    }
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
+        uv_timer_init(&control->loop, timers[i]);
+        timers[i]->data = control;
+    }
+    uv_async_init(&control->loop, &control->end, on_end);
+    control->end.data = control;
 }
 
-static void start_progress(Control *control) {
-    ProgressMode mode = control->job->options.progress;
-    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !control->job->log.json;
-    if (mode == PROGRESS_NONE || (live && rows_on_terminal(control->job))) return;
-    control->live = live;
-    uint64_t period = live ? LIVE_MS : PLAIN_MS;
-    // Who asks for plain lines sees one soon.
-    uint64_t first = mode == PROGRESS_PLAIN ? PLAIN_FIRST_MS : period;
-    uv_timer_start(&control->timer, on_timer, first, period);
+static void free_control(Control *control) {
+    progress_close(&control->report);
+    free(control);
 }
 
 Control *control_open(Job *job) {
     Control *control = calloc(1, sizeof *control);
     if (!control) return nullptr;
     control->job = job;
-    if (uv_loop_init(&control->loop) != 0) {
-        free(control);
+    const char *trace = job->options.trace;
+    if (!progress_open(&control->report, job) ||
+        (trace && !trace_open(&control->trace, job, trace, &job->trouble)) ||
+        uv_loop_init(&control->loop) != 0) {
+        free_control(control);
         return nullptr;
     }
-    static const int numbers[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++) {
-        uv_signal_init(&control->loop, &control->signals[i]);
-        control->signals[i].data = control;
-        uv_signal_start(&control->signals[i], on_signal, numbers[i]);
-    }
-    uv_async_init(&control->loop, &control->end, on_end);
-    uv_timer_init(&control->loop, &control->timer);
-    uv_timer_init(&control->loop, &control->grace);
-    control->end.data = control->timer.data = control->grace.data = control;
-    start_progress(control);
-    if (pthread_create(&control->thread, nullptr, control_main, control) != 0) {
-        on_end(&control->end);
-        uv_run(&control->loop, UV_RUN_DEFAULT);
-        uv_loop_close(&control->loop);
-        free(control);
-        return nullptr;
-    }
-    return control;
+    open_handles(control);
+    start_timers(control);
+    if (pthread_create(&control->thread, nullptr, control_main, control) == 0) return control;
+    on_end(&control->end);
+    uv_run(&control->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&control->loop);
+    trace_close(&control->trace, 0);
+    free_control(control);
+    return nullptr;
 }
 
 void control_close(Control *control) {
     if (!control) return;
+    Job *job = control->job;
     uv_async_send(&control->end);
     pthread_join(control->thread, nullptr);
-    if (control->live && control->shown) fputs("\r\x1b[K", stderr);
     uv_loop_close(&control->loop);
-    free(control);
+    if (control->live) log_clear(&job->log);
+    if (job->watch.keeps_spans) on_sample(&control->sample);
+    if (!trace_close(&control->trace, control->spans_lost))
+        log_warn(&job->log, TROUBLE_TRACE_CUT, "'%s' could not be written to its end",
+                 job->options.trace);
+    free_control(control);
 }

@@ -321,7 +321,6 @@ static void do_write(Engine *e) {
 
 static void do_offer(Engine *e, StageRun *run) {
     ExtentList extents = {0};
-    atomic_store(&e->job->progress.stage, run->index);
     stage_offer(run, &e->lock, &extents);
     for (size_t i = 0; i < extents.count; i++) {
         if (e->writes.count == e->writes.cap) {

@@ -253,6 +253,7 @@ static bool open_job(Job *job) {
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     set_partition(job, threads);
+    job->watch.keeps_spans = options->trace;
     return open_sources(job) && open_sinks(job) && open_spill(job, threads) &&
            open_fills(job, threads) && pool_open(&job->pool, threads, &job->trouble) &&
            (watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job));
@@ -436,8 +437,12 @@ static int run_job(Job *job) {
         log_trouble(&job->log, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
-    report_start(job);
     Control *control = control_open(job);
+    if (job->trouble.kind != TROUBLE_NONE) {
+        log_trouble(&job->log, &job->trouble);
+        return trouble_exit_code(&job->trouble);
+    }
+    report_start(job);
     bool ran = engine_run(job);
     Outcome outcome = conclude(job, ran);
     control_close(control);

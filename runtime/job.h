@@ -20,10 +20,9 @@
 
 #include <stdatomic.h>
 
-// Figures for the progress line, written by who takes over what tasks made.
+// Figures of what is settled, written by who takes over what tasks made.
 typedef struct Progress {
-    _Atomic uint32_t stage;
-    _Atomic int64_t  bytes, rows;  // Of sources.
+    _Atomic int64_t bytes, rows;  // Of sources.
 } Progress;
 
 typedef struct Job {
@@ -71,7 +70,8 @@ bool engine_run(Job *job);
 // Lets it look at job->cancel and job->drain at once. For other threads than its own.
 void engine_wake(Job *job);
 
-// The thread of signals and of the progress line: the only user of libuv.
+// The thread of signals and progress: the only user of libuv. nullptr: job->trouble says why, or
+// there is no memory for it, and the job runs without.
 typedef struct Control Control;
 Control *control_open(Job *job);
 void     control_close(Control *control);

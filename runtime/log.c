@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
 int64_t log_clock_ns(void) {
@@ -42,17 +43,29 @@ static void put(Log *log, const char *bytes, int64_t len) {
 
 void log_clear(Log *log) { put(log, "", 0); }
 
+// Writes lines cut to the terminal's width, so that none takes two of its lines; the cursor stays
+// behind the last. Returns how many.
+static uint32_t put_live(Log *log, const Text *text) {
+    struct winsize window;
+    bool known = ioctl(fileno(log->file), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    uint32_t width = known ? window.ws_col : 80, lines = text->len > 0, column = 0;
+    for (int64_t i = 0; i < text->len; i++) {
+        unsigned char byte = (unsigned char)text->ptr[i];
+        bool end = byte == '\n';
+        if (end && i + 1 == text->len) break;
+        lines += end;
+        column = end ? 0 : column + ((byte & 0xc0) != 0x80);
+        if (end || column < width) fputc(byte, log->file);
+    }
+    return lines;
+}
+
 void log_lines(Log *log, const Text *text, bool live) {
-    uint32_t lines = 0;
-    int64_t len = text->len;
-    for (int64_t i = 0; i < len; i++) lines += text->ptr[i] == '\n';
-    // The cursor stays behind the last of live lines, so that a scrolled terminal keeps them.
-    if (live && len > 0 && text->ptr[len - 1] == '\n') len--;
     pthread_mutex_lock(&log->lock);
     clear(log);
-    fwrite(text->ptr, 1, (size_t)len, log->file);
+    if (live) log->live_lines = put_live(log, text);
+    else fwrite(text->ptr, 1, (size_t)text->len, log->file);
     fflush(log->file);
-    if (live) log->live_lines = lines;
     pthread_mutex_unlock(&log->lock);
 }
 

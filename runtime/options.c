@@ -28,7 +28,7 @@ static const char *const later[] = {
 #undef LATER
 };
 
-enum : int64_t { GRACE_US = 25000000 };
+enum : int64_t { GRACE_US = 25000000, WATCHDOG_US = 60000000 };
 enum { LATER_COUNT = sizeof later / sizeof *later };
 
 OptionKind options_find(const char *name, size_t len) {
@@ -254,6 +254,8 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         options->threads = (uint32_t)count;
         return true;
     case OPTION_GRACE: return set_duration(kind, value, &options->grace_us, trouble);
+    case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
+    case OPTION_TRACE: return options->trace = value, true;
     case OPTION_PROGRESS:
         if (!set_word(kind, value, &word, trouble)) return false;
         options->progress = (ProgressMode)word;
@@ -333,6 +335,7 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         .reject_share = -1,
         .stats = STATS_NONE,
         .grace_us = GRACE_US,
+        .watchdog_us = WATCHDOG_US,
     };
     // Even of a wrong command line the message is written as is asked for.
     for (int i = 1; i < argc && options_param(job, "log", 3) == job->param_count; i++)

@@ -54,7 +54,8 @@ typedef struct Options {
     ProgressMode progress;
     StatsMode    stats;
     LogMode      log;
-    int64_t      grace_us;
+    int64_t      grace_us, watchdog_us;
+    const char  *trace;         // nullptr: none.
     const char  *config;
     ParamText   *texts;
     uint32_t     text_count, text_cap;

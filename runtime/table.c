@@ -53,6 +53,10 @@ void sb_table_print(const TextTable *table, Text *text) {
         const Text *cell = &table->cells[i];
         int pad = (int)(widths[column] - width(cell));
         bool last = column + 1 == table->columns;
+        if (last && cell->len == 0) {
+            sb_text_str(text, "\n");
+            continue;
+        }
         if (column > 0) sb_text_str(text, "  ");
         if (column >= table->left) sb_text_format(text, "%*s", pad, "");
         sb_text_add(text, cell->ptr, cell->len);

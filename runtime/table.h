@@ -20,7 +20,7 @@ Text *sb_table_cell(TextTable *table);
 void sb_table_add(TextTable *table, const char *bytes, int64_t len);
 void sb_table_word(TextTable *table, const char *word);
 void sb_table_figure(TextTable *table, int64_t figure);  // 1,234,567
-// All rows, without spaces at their ends.
+// All rows; where the last cell is empty the row ends with the one before.
 void sb_table_print(const TextTable *table, Text *text);
 
 #endif

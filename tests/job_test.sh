@@ -791,7 +791,7 @@ if begin progress; then
     mkfifo wait
     { numbers 10; sleep 1.5; } >wait &
     gives 0 ../rows --input=wait --progress=plain
-    says "stage 1 of 1: "
+    says " MB/s, 0 rows, memory "
     # Rows that are made count too.
     cat >made.sbd <<'END'
 range(1000) | select b = str(i) | union (read csv("wait") as { b: str } | select b) | write csv("b.csv")
@@ -799,25 +799,27 @@ END
     "$sbc" made.sbd -o made 2>"$work/err"
     { numbers 10; sleep 1.5; } >wait &
     gives 0 ./made --progress=plain
-    grep -Eq 'MB/s, 10[0-9][0-9] rows' "$work/err" || wrong "rows are missing"
+    grep -Eq 'MB/s, 1,0[0-9][0-9] rows' "$work/err" || wrong "rows are missing"
+    grep -Eq '^  read csv\("wait"\) .* 0 rows .*/[0-9]+ running' "$work/err" || wrong "no line of a stage"
     numbers 10 >in.csv
     gives 0 ../rows --progress=none --overwrite
-    silent_on "stage 1 of 1"
+    silent_on "MB/s"
     end
 fi
 if begin terminal; then
-    # On a terminal the figures stand on one line, which is written over and taken away at the end.
+    # On a terminal the figures stand on lines that are written over and taken away at the end.
     mkfifo wait
     { numbers 10; sleep 1.5; } >wait &
     if command -v script >/dev/null; then
         gives 0 script -qec "../rows --input=wait" /dev/null
         tr '\r' '\n' <"$work/out" >"$work/err"
-        says "stage 1 of 1: "
-        [ "$(grep -c "stage 1 of 1: " "$work/out")" = 1 ] || wrong "more than one line"
+        says "MB/s, 0 rows"
+        [ "$(grep -c "running" "$work/out")" -gt 3 ] || wrong "the lines are not written again"
+        [ "$(grep -c "$(printf '\033\\[A')" "$work/out")" -gt 3 ] || wrong "the lines are not written over"
         # None among rows that go to the same terminal.
         { numbers 10; sleep 1; } >wait &
         gives 0 script -qec "../rows --input=wait --out=-" /dev/null
-        ! grep -q "stage 1 of 1: " "$work/out" || wrong "the line stands among the rows"
+        ! grep -q "MB/s" "$work/out" || wrong "the lines stand among the rows"
         end
     else
         wait

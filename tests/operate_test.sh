@@ -145,7 +145,9 @@ if begin log; then
     mkfifo wait
     { numbers 10; sleep 1.5; } >wait &
     gives 0 ../rows --input=wait --progress=plain --log=json --overwrite
-    objects '"progress" in [at["event"] for at in all]'
+    objects '[at["event"] for at in all] == ["start", "progress", "end"]'
+    objects 'list(all[1])[3:] == ["rows", "bytes", "memory", "memory_limit", "stages"] and all[1]["memory_limit"] == all[0]["memory"]'
+    objects 'all[1]["stages"] == [{"stage": all[1]["stages"][0]["stage"], "state": "busy", "rows": 0, "bytes": 0, "rows_rate": 0, "bytes_rate": 0, "queued": 0, "running": 1, "slots": all[0]["threads"]}]'
     rm out.csv
     started ../long --log=json
     signal TERM 0.3
@@ -215,6 +217,61 @@ if begin times; then
     gives 0 ../slow --n=400 --threads=2 --resource=slot=1 --stats
     grep -Eq '^stage +busy +starved +blocked +aside +tasks +other +runs +rows in +bytes in +bytes out$' "$work/err" || wrong "no table of stages"
     says "bound: "
+    end
+fi
+if begin watchdog; then
+    # A step at work is named, once; those that wait for it are not.
+    cat >stuck.sbd <<'END'
+range(20) | where hold(100ms) | sort i desc | write csv("-")
+END
+    "$sbc" stuck.sbd -o stuck 2>"$work/err"
+    gives 0 ./stuck --watchdog=300ms --threads=2
+    grep -Eq "^warning\[SB8060\]: 'range\(20\)' has made no progress for 0.3 s: thread [01] runs a task, for 0\.[3-9] s$" "$work/err" || wrong "the step is not named"
+    [ "$(grep -c SB8060 "$work/err")" = 1 ] || wrong "more than one warning"
+    gives 0 ./stuck --watchdog=0s
+    silent_on SB8060
+    mkfifo wait
+    { numbers 10; sleep 1; } >wait &
+    gives 0 ../rows --input=wait --watchdog=300ms
+    says "reads its input, for 0."
+    end
+fi
+if begin trace; then
+    gives 0 ../slow --n=400 --threads=2 --resource=slot=1 --trace=trace.json --stats=json
+    cat >check.py <<'END'
+import collections, json, sys
+trace = json.load(open("trace.json"))
+events = trace["traceEvents"]
+assert trace["otherData"]["spans_lost"] == 0
+of = lambda phase: [at for at in events if at["ph"] == phase]
+assert {at["args"]["name"] for at in of("M")} == {"job", "slot 0", "slot 1", "slot 2"}
+tracks = collections.defaultdict(list)
+for at in of("X"): tracks[at["tid"]].append((at["ts"], at["ts"] + at["dur"]))
+# A thread does one thing at a time.
+for spans in tracks.values():
+    spans.sort()
+    assert all(a[1] <= b[0] + 0.002 for a, b in zip(spans, spans[1:])), spans
+tasks = [at for at in of("X") if at["args"]["work"] == "task"]
+rows = collections.Counter()
+for at in tasks: rows[at["name"]] += at["args"]["rows"]
+assert rows == {"range(n)": 400, "where hold(2ms)": 400, "derive s = str(i)": 400}, rows
+# Each arrow begins in a task of an earlier stage and ends where other work begins.
+starts, ends = {at["id"]: at for at in of("s")}, {at["id"]: at for at in of("f")}
+assert starts.keys() == ends.keys() and len(starts) >= 80, len(starts)
+for id, at in starts.items():
+    own = [t for t in tasks if t["tid"] == at["tid"] and t["ts"] <= at["ts"] <= t["ts"] + t["dur"]]
+    to = [t for t in of("X") if t["tid"] == ends[id]["tid"] and abs(t["ts"] - ends[id]["ts"]) < 0.002]
+    assert own and to and any(o["args"]["stage"] < t["args"]["stage"] for o in own for t in to), at
+memory = [at for at in of("C") if at["name"] == "memory"]
+assert memory and all(at["args"]["used"] >= 0 for at in memory)
+END
+    python3 check.py 2>"$work/why" || wrong "trace.json: $(tail -n 1 "$work/why" | cut -c 1-200)"
+    gives 2 ../slow --n=4 --resource=slot=1 --trace=none/trace.json
+    says "error[SB8061]: cannot create 'none/trace.json': No such file or directory"
+    if [ -w /dev/full ]; then
+        gives 0 ../slow --n=400 --resource=slot=1 --trace=/dev/full
+        says "warning[SB8062]: '/dev/full' could not be written to its end"
+    fi
     end
 fi
 

@@ -118,7 +118,7 @@ static void tables_have_columns(void) {
     Text text = {0};
     sb_table_print(&table, &text);
     sb_text_add(&text, "", 1);
-    CHECK_SAYS(strcmp(text.ptr, "a   bb      c\n\xc3\xa4\xc3\xa4  b        \n"
+    CHECK_SAYS(strcmp(text.ptr, "a   bb      c\n\xc3\xa4\xc3\xa4  b \n"
                                 "x       1,234\n") == 0, "%s", text.ptr);
     sb_text_close(&text);
     sb_table_close(&table);

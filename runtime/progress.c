@@ -1,0 +1,170 @@
+#include "runtime/progress.h"
+
+#include "runtime/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_BYTES = 25 };  // So that a line fits a terminal of 80 columns, mostly.
+
+bool progress_open(ProgressReport *report, const Job *job) {
+    uint32_t stages = job->what->stage_count;
+    *report = (ProgressReport){.job = job};
+    report->stages = calloc(stages + 1, sizeof *report->stages);
+    report->stalled = calloc(stages + 1, sizeof *report->stalled);
+    return report->stages && report->stalled;
+}
+
+void progress_close(ProgressReport *report) {
+    free(report->stages);
+    free(report->stalled);
+}
+
+// ---- figures ------------------------------------------------------------------------------------
+
+typedef struct Rates {
+    double rows, bytes;  // A second.
+} Rates;
+
+// Since the mark, which moves on to now.
+static Rates rates_since(ProgressMark *mark, int64_t now, int64_t rows, int64_t bytes) {
+    double seconds = (double)(now - mark->at_ns) / 1e9;
+    Rates rates = {0};
+    if (seconds > 0)
+        rates = (Rates){(double)(rows - mark->rows) / seconds,
+                        (double)(bytes - mark->bytes) / seconds};
+    *mark = (ProgressMark){now, rows, bytes};
+    return rates;
+}
+
+static bool shows(const WatchFigures *figures) {
+    return figures->state != WATCH_PENDING && figures->state != WATCH_DONE;
+}
+
+static int64_t memory_used(const Job *job) { return atomic_load(&job->memory.used); }
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void add_megabytes(Text *text, double bytes, const char *behind) {
+    sb_text_format(text, bytes < 1e5 ? "%.2f MB%s" : "%.1f MB%s", bytes / 1e6, behind);
+}
+
+static void add_stage(ProgressReport *report, uint32_t number, TextTable *table) {
+    const Job *job = report->job;
+    const SbStage *stage = &job->what->stages[number];
+    WatchFigures figures;
+    watch_figures(&job->watch, number, &figures);
+    int64_t now = watch_elapsed_ns(&job->watch);
+    Rates rates = rates_since(&report->stages[number], now, figures.rows_in, figures.bytes_in);
+    if (!shows(&figures)) return;
+    Text *cell = sb_table_cell(table);
+    sb_text_str(cell, "  ");
+    sb_text_add_short(cell, stage->label.ptr, stage->label.len, LABEL_BYTES);
+    cell = sb_table_cell(table);
+    sb_text_add_figure(cell, figures.rows_in);
+    sb_text_str(cell, " rows");
+    add_megabytes(sb_table_cell(table), (double)figures.bytes_in, "");
+    cell = sb_table_cell(table);
+    if (figures.bytes_in > 0) {
+        add_megabytes(cell, rates.bytes, "/s");
+    } else {
+        sb_text_add_figure(cell, (int64_t)rates.rows);
+        sb_text_str(cell, " rows/s");
+    }
+    add_megabytes(sb_table_cell(table), (double)figures.queued, " queued");
+    uint32_t most = slots_most(&job->slots, stage, job->pool.parallel.threads);
+    sb_text_format(sb_table_cell(table), "%u/%u running", figures.running, most);
+    sb_table_word(table, figures.state == WATCH_BUSY ? "" : watch_state_words(figures.state));
+}
+
+void progress_text(ProgressReport *report, Text *text) {
+    const Job *job = report->job;
+    int64_t now = watch_elapsed_ns(&job->watch);
+    int64_t rows = atomic_load(&job->progress.rows), bytes = atomic_load(&job->progress.bytes);
+    Rates rates = rates_since(&report->sources, now, rows, bytes);
+    sb_text_format(text, "%.1f s: ", (double)now / 1e9);
+    add_megabytes(text, (double)bytes, ", ");
+    add_megabytes(text, rates.bytes, "/s, ");
+    sb_text_add_figure(text, rows);
+    sb_text_format(text, " rows, memory %.1f of %.1f MiB\n", (double)memory_used(job) / (1 << 20),
+                   (double)job->memory.limit / (1 << 20));
+    TextTable table = {.columns = 7, .left = 1};
+    for (uint32_t s = 0; s < job->what->stage_count; s++) add_stage(report, s, &table);
+    sb_table_print(&table, text);
+    sb_table_close(&table);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+void progress_json(ProgressReport *report, Text *text) {
+    const Job *job = report->job;
+    int64_t now = watch_elapsed_ns(&job->watch);
+    log_add_number(text, "rows", atomic_load(&job->progress.rows));
+    log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
+    log_add_number(text, "memory", memory_used(job));
+    log_add_number(text, "memory_limit", job->memory.limit);
+    sb_text_str(text, ",\"stages\":[");
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        const SbStage *stage = &job->what->stages[s];
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        Rates rates = rates_since(&report->stages[s], now, figures.rows_in, figures.bytes_in);
+        sb_text_format(text, "%s{\"stage\":", s ? "," : "");
+        sb_text_add_json(text, stage->label.ptr, stage->label.len);
+        log_add_text(text, "state", watch_state_name(figures.state),
+                     (int64_t)strlen(watch_state_name(figures.state)));
+        log_add_number(text, "rows", figures.rows_in);
+        log_add_number(text, "bytes", figures.bytes_in);
+        log_add_number(text, "rows_rate", (int64_t)rates.rows);
+        log_add_number(text, "bytes_rate", (int64_t)rates.bytes);
+        log_add_number(text, "queued", figures.queued);
+        log_add_number(text, "running", figures.running);
+        log_add_number(text, "slots",
+                       slots_most(&job->slots, stage, job->pool.parallel.threads));
+        sb_text_str(text, "}");
+    }
+    sb_text_str(text, "]");
+}
+
+// ---- the watchdog -------------------------------------------------------------------------------
+
+// What a stage is named for that is at work: what its threads have been doing, and how long.
+static void add_work(const Watch *watch, uint32_t stage, Text *text) {
+    static const char *const does[WORK_KINDS] = {"runs a task", "reads its input",
+                                                 "hands rows over", "writes", "sorts or merges"};
+    for (uint32_t t = 0; t < watch->thread_count; t++) {
+        const WatchThread *thread = &watch->threads[t];
+        int work = atomic_load(&thread->work);
+        if (work == WORK_KINDS || atomic_load(&thread->stage) != stage) continue;
+        double seconds = (double)(log_clock_ns() - atomic_load(&thread->since_ns)) / 1e9;
+        sb_text_format(text, "%s thread %u %s, for %.1f s", text->len ? "," : "", t, does[work],
+                       seconds);
+    }
+}
+
+// Who waits for others is not named: those are.
+static bool to_blame(const WatchFigures *figures) {
+    return shows(figures) && figures->state != WATCH_NO_INPUT && figures->state != WATCH_NO_ROOM &&
+           figures->state != WATCH_NO_ANSWER;
+}
+
+void progress_watch(ProgressReport *report, Log *log) {
+    const Job *job = report->job;
+    int64_t limit_ns = job->options.watchdog_us * 1000;
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        bool stalls = to_blame(&figures) && figures.idle_ns > limit_ns;
+        if (stalls && !report->stalled[s]) {
+            Text work = {0};
+            SbStr label = job->what->stages[s].label;
+            add_work(&job->watch, s, &work);
+            log_warn(log, TROUBLE_STALLED, "'%.*s' has made no progress for %g s: %s%s%.*s",
+                     (int)label.len, label.ptr, (double)limit_ns / 1e9, work.len ? "" : "it ",
+                     work.len ? "" : watch_state_words(figures.state),
+                     (int)(work.len ? work.len - 1 : 0), work.len ? work.ptr + 1 : "");
+            sb_text_close(&work);
+        }
+        report->stalled[s] = stalls;
+    }
+}
