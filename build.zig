@@ -200,6 +200,7 @@ const runtime: []const []const u8 = &.{
     "spill_sort.c",
     "trouble.c",
     "log.c",
+    "retry.c",
     "watch.c",
     "table.c",
     "bound.c",

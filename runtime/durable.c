@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "runtime/durable.h"
 
+#include "runtime/failpoint.h"
+#include "runtime/retry.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -67,7 +70,7 @@ void durable_use(const DurableCalls *calls) { disk = calls; }
 static TroubleKind kind_of(int error) {
     bool path = error == EACCES || error == ENOENT || error == ENOTDIR || error == EISDIR ||
                 error == EROFS || error == EPERM || error == ENAMETOOLONG || error == ELOOP;
-    return path ? TROUBLE_OUTPUT_PATH : TROUBLE_WRITE;
+    return path ? TROUBLE_OUTPUT_PATH : retry_trouble(error, TROUBLE_WRITE);
 }
 
 static bool failed(const char *what, const char *path, Trouble *trouble) {
@@ -83,7 +86,12 @@ static bool no_memory(Trouble *trouble) {
 
 // Makes one folder of a path, and its name durable.
 static bool make_one(const char *path, Trouble *trouble) {
-    if (disk->make_folder(path) == 0) return durable_sync_folder_of(path, trouble);
+    Retry retry = {.path = path};
+    int status;
+    do status = disk->make_folder(path);
+    while (status != 0 && retry_again(&retry));
+    retry_done(&retry);
+    if (status == 0) return durable_sync_folder_of(path, trouble);
     return errno == EEXIST || failed("make the folder", path, trouble);
 }
 
@@ -137,6 +145,15 @@ static void random_tag(char tag[static DURABLE_TAG + 1]) {
     tag[DURABLE_TAG] = '\0';
 }
 
+static int open_retried(const char *path, const char *shown, int flags) {
+    Retry retry = {.path = shown};
+    int fd;
+    do fd = failpoint_fails("output-create") ? -1 : disk->open(path, flags, 0666);
+    while (fd < 0 && retry_again(&retry));
+    retry_done(&retry);
+    return fd;
+}
+
 static bool open_random(DurableFile *file) {
     enum { TRIES = 100 };
     char tag[DURABLE_TAG + 1];
@@ -145,7 +162,7 @@ static bool open_random(DurableFile *file) {
         free(file->temporary);
         file->temporary = temporary_name(file->path, tag);
         if (!file->temporary) return false;
-        file->fd = disk->open(file->temporary, O_RDWR | O_CREAT | O_EXCL, 0666);
+        file->fd = open_retried(file->temporary, file->path, O_RDWR | O_CREAT | O_EXCL);
         if (file->fd < 0 && errno != EEXIST) return false;
     }
     return file->fd >= 0;
@@ -153,7 +170,7 @@ static bool open_random(DurableFile *file) {
 
 // Bytes behind those that stay were not committed.
 static bool open_again(DurableFile *file, const DurableSetup *setup) {
-    file->fd = disk->open(file->temporary, O_RDWR | O_CREAT, 0666);
+    file->fd = open_retried(file->temporary, file->path, O_RDWR | O_CREAT);
     return file->fd >= 0 && disk->truncate(file->fd, setup->keep) == 0;
 }
 
@@ -182,9 +199,27 @@ bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *troub
     return false;
 }
 
+static bool put_all(int fd, const char *path, const char *bytes, int64_t len, int64_t offset) {
+    Retry retry = {.path = path};
+    while (len > 0) {
+        ssize_t put = failpoint_fails("output-write") ? -1
+                                                      : disk->write(fd, bytes, (size_t)len, offset);
+        if (put < 0 && !retry_again(&retry)) break;
+        if (put < 0) continue;
+        retry_done(&retry);
+        retry.tries = 0;
+        bytes += put;
+        len -= put;
+        offset += put;
+    }
+    retry_done(&retry);
+    return len == 0;
+}
+
 bool durable_write(const DurableFile *file, const char *bytes, int64_t len, int64_t offset,
                    Trouble *trouble) {
-    return durable_put(file->fd, bytes, len, offset) || failed("write", file->path, trouble);
+    return put_all(file->fd, file->path, bytes, len, offset) ||
+           failed("write", file->path, trouble);
 }
 
 static int64_t read_all(int fd, char *bytes, int64_t len, int64_t offset) {
@@ -295,15 +330,7 @@ bool durable_reserve(int fd, int64_t len) {
 }
 
 bool durable_put(int fd, const char *bytes, int64_t len, int64_t offset) {
-    while (len > 0) {
-        ssize_t put = disk->write(fd, bytes, (size_t)len, offset);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        bytes += put;
-        len -= put;
-        offset += put;
-    }
-    return true;
+    return put_all(fd, "the journal", bytes, len, offset);
 }
 
 bool durable_put_sync(int fd) { return disk->sync_data(fd) == 0; }

@@ -1,5 +1,8 @@
 #include "runtime/feed.h"
 
+#include "runtime/failpoint.h"
+#include "runtime/retry.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,10 +42,13 @@ static int64_t read_some(Feed *feed, char *to, int64_t size, int64_t at) {
     if (feed->stream) return stream_read(feed->stream, to, size, feed->trouble);
     if (at + size > feed->file->size) size = feed->file->size - at;
     if (size <= 0) return 0;
-    ssize_t got = pread(feed->file->fd, to, (size_t)size, at);
+    Retry retry = {.path = feed->file->path};
+    ssize_t got;
+    do got = failpoint_fails("source-read") ? -1 : pread(feed->file->fd, to, (size_t)size, at);
+    while (got < 0 && retry_again(&retry));
     if (got < 0) {
-        trouble_set(feed->trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", feed->file->path,
-                    strerror(errno));
+        trouble_set(feed->trouble, retry_trouble(errno, TROUBLE_READ_SOURCE),
+                    "cannot read '%s': %s", feed->file->path, strerror(errno));
         return -1;
     }
     if (got == 0) {

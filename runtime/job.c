@@ -3,6 +3,7 @@
 
 #include "runtime/cpu.h"
 #include "runtime/crash.h"
+#include "runtime/failpoint.h"
 #include "runtime/licenses.h"
 #include "runtime/scratch.h"
 #include "stdlib/cpu_level.h"
@@ -433,6 +434,9 @@ static void hold_standard_streams(void) {
 
 static int run_job(Job *job) {
     job->cancel_fd = eventfd(0, EFD_CLOEXEC);
+    job->retry = (RetryPolicy){.retries = job->options.retries, .log = &job->log,
+                               .waits = job->options.waits_for_room, .cancel_fd = job->cancel_fd};
+    retry_use(&job->retry);
     if (!open_job(job)) {
         log_trouble(&job->log, &job->trouble);
         return trouble_exit_code(&job->trouble);
@@ -453,6 +457,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     hold_standard_streams();
     Job job = {.what = what, .cancel_fd = -1};
     job.rejects.memory = &job.memory;
+    failpoint_open();
     log_open(&job.log, stderr, false);
     pthread_mutex_init(&job.engine_lock, nullptr);
     signal(SIGPIPE, SIG_IGN);
@@ -472,6 +477,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         crash_stack_open(&crash_stack);
         code = run_job(&job);
         close_job(&job);
+        retry_use(nullptr);
         crash_stack_close(&crash_stack);
     }
     options_close(&job.options);

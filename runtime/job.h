@@ -13,6 +13,7 @@
 #include "runtime/params.h"
 #include "runtime/pool.h"
 #include "runtime/rejects.h"
+#include "runtime/retry.h"
 #include "runtime/sink.h"
 #include "runtime/slots.h"
 #include "runtime/source.h"
@@ -29,6 +30,7 @@ typedef struct Job {
     const SbJob *what;
     Options      options;
     Log          log;
+    RetryPolicy  retry;
     Params       params;
     SbCall       call;           // Memory of parameters and of setup's results.
     SbSetup      setup;

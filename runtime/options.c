@@ -28,6 +28,7 @@ static const char *const later[] = {
 #undef LATER
 };
 
+enum : int64_t { RETRIES = 3, RETRIES_MAX = 1000 };
 enum : int64_t { GRACE_US = 25000000, WATCHDOG_US = 60000000 };
 enum { LATER_COUNT = sizeof later / sizeof *later };
 
@@ -254,6 +255,15 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         options->threads = (uint32_t)count;
         return true;
     case OPTION_GRACE: return set_duration(kind, value, &options->grace_us, trouble);
+    case OPTION_RETRIES:
+        if (whole_number(value, &options->retries) && options->retries <= RETRIES_MAX) return true;
+        return trouble_set(trouble, TROUBLE_USAGE,
+                           "--retries=%s: '%s' is no whole number from 0 to %lld", value, value,
+                           (long long)RETRIES_MAX);
+    case OPTION_ON_FULL:
+        if (!set_word(kind, value, &word, trouble)) return false;
+        options->waits_for_room = word == 0;
+        return true;
     case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
     case OPTION_TRACE: return options->trace = value, true;
     case OPTION_PROGRESS:
@@ -334,6 +344,7 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
         .reject_rows = -1,
         .reject_share = -1,
         .stats = STATS_NONE,
+        .retries = RETRIES,
         .grace_us = GRACE_US,
         .watchdog_us = WATCHDOG_US,
     };

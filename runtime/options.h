@@ -55,6 +55,8 @@ typedef struct Options {
     StatsMode    stats;
     LogMode      log;
     int64_t      grace_us, watchdog_us;
+    int64_t      retries;
+    bool         waits_for_room;
     const char  *trace;         // nullptr: none.
     const char  *config;
     ParamText   *texts;

@@ -2,7 +2,9 @@
 #include "runtime/sink.h"
 
 #include "runtime/compress.h"
+#include "runtime/failpoint.h"
 #include "runtime/glob.h"
+#include "runtime/retry.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -109,16 +111,18 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
 // ---- writing --------------------------------------------------------------------------------
 
 static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *trouble) {
+    Retry retry = {.path = sink->path};
     while (len > 0 && !sink->done) {
-        ssize_t put = write(sink->fd, bytes, (size_t)len);
-        if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        ssize_t put = failpoint_fails("stream-write") ? -1 : write(sink->fd, bytes, (size_t)len);
+        if (put < 0 && (errno == EAGAIN || retry_again(&retry))) continue;
+        retry_done(&retry);
         if (put < 0 && errno == EPIPE) {
             sink->done = true;
             return true;
         }
         if (put < 0) {
-            return trouble_set(trouble, TROUBLE_WRITE, "cannot write '%s': %s", sink->path,
-                               strerror(errno));
+            return trouble_set(trouble, retry_trouble(errno, TROUBLE_WRITE),
+                               "cannot write '%s': %s", sink->path, strerror(errno));
         }
         bytes += put;
         len -= put;

@@ -1,7 +1,9 @@
 #include "runtime/source.h"
 
+#include "runtime/failpoint.h"
 #include "runtime/options.h"
 #include "runtime/rejects.h"
+#include "runtime/retry.h"
 #include "stdlib/lines.h"
 #include "stdlib/utf8.h"
 
@@ -199,6 +201,14 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
 
 // ---- files ----------------------------------------------------------------------------------
 
+static ssize_t read_at(const SourceFile *file, char *to, int64_t len, int64_t offset) {
+    Retry retry = {.path = file->path};
+    ssize_t got;
+    do got = failpoint_fails("header-read") ? -1 : pread(file->fd, to, (size_t)len, offset);
+    while (got < 0 && retry_again(&retry));
+    return got;
+}
+
 // Reads the front of a plain file until its header is whole, at most row_max bytes.
 static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
     if (!source_file_open(file, trouble)) return false;
@@ -207,12 +217,12 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
     while (again) {
         again = false;
         char *text = calloc(1, (size_t)want + SB_SLACK);
-        ssize_t got = text ? pread(file->fd, text, (size_t)want, 0) : 0;
+        ssize_t got = text ? read_at(file, text, want, 0) : 0;
         if (!text) {
             trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
         } else if (got < 0) {
-            trouble_set(trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", file->path,
-                        strerror(errno));
+            trouble_set(trouble, retry_trouble(errno, TROUBLE_READ_SOURCE), "cannot read '%s': %s",
+                        file->path, strerror(errno));
         } else {
             bool whole = got < want || source_header_whole(source, text, got);
             again = !whole && want < source->row_max;
@@ -299,7 +309,9 @@ void source_close(Source *source) {
 
 bool source_file_open(SourceFile *file, Trouble *trouble) {
     if (file->fd >= 0) return true;
-    file->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    Retry retry = {.path = file->path};
+    do file->fd = failpoint_fails("source-open") ? -1 : open(file->path, O_RDONLY | O_CLOEXEC);
+    while (file->fd < 0 && retry_again(&retry));
     if (file->fd >= 0) return true;
     return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", file->path,
                        strerror(errno));
@@ -325,7 +337,7 @@ bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *tro
     while (good && file->known_offset < offset) {
         int64_t want = offset - file->known_offset;
         if (want > LINES_BYTES) want = LINES_BYTES;
-        ssize_t got = pread(file->fd, block, (size_t)want, file->known_offset);
+        ssize_t got = read_at(file, block, want, file->known_offset);
         if (got <= 0) {
             good = trouble_set(trouble, TROUBLE_SOURCE_CHANGED,
                                "'%s' changed while the job read it", file->path);

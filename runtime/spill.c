@@ -2,6 +2,8 @@
 #include "runtime/spill.h"
 
 #include "runtime/abi.h"
+#include "runtime/failpoint.h"
+#include "runtime/retry.h"
 #include "runtime/spill_folder.h"
 #include "stdlib/digest.h"
 
@@ -139,12 +141,15 @@ bool spill_begin(Spill *spill, uint32_t thread) {
 
 static bool write_all(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
     SpillWriter *writer = &spill->writers[thread];
+    Retry retry = {.path = spill->path};
     while (len > 0) {
-        ssize_t put = pwrite(writer->fd, bytes, (size_t)len, writer->at);
-        if (put < 0 && errno == EINTR) continue;
+        ssize_t put = failpoint_fails("spill-write")
+                          ? -1 : pwrite(writer->fd, bytes, (size_t)len, writer->at);
+        if (put < 0 && retry_again(&retry)) continue;
+        retry_done(&retry);
         if (put < 0)
-            return spill_fail(spill, TROUBLE_SPILL_WRITE, "cannot write '%s/%u': %s", spill->path,
-                              thread, strerror(errno));
+            return spill_fail(spill, retry_trouble(errno, TROUBLE_SPILL_WRITE),
+                              "cannot write '%s/%u': %s", spill->path, thread, strerror(errno));
         writer->at += put;
         bytes += put;
         len -= put;
@@ -228,13 +233,16 @@ static bool damaged(const SpillReader *reader) {
 static bool read_all(const SpillReader *reader, void *to, int64_t len, int64_t at) {
     Spill *spill = reader->spill;
     char *bytes = to;
+    Retry retry = {.path = spill->path};
     while (len > 0) {
-        ssize_t got = pread(spill->writers[reader->run.file].fd, bytes, (size_t)len, at);
-        if (got < 0 && errno == EINTR) continue;
+        int fd = spill->writers[reader->run.file].fd;
+        ssize_t got = failpoint_fails("spill-read") ? -1 : pread(fd, bytes, (size_t)len, at);
+        if (got < 0 && retry_again(&retry)) continue;
         if (got == 0) return damaged(reader);
         if (got < 0)
-            return spill_fail(spill, TROUBLE_SPILL_READ, "cannot read '%s/%u': %s", spill->path,
-                              reader->run.file, strerror(errno));
+            return spill_fail(spill, retry_trouble(errno, TROUBLE_SPILL_READ),
+                              "cannot read '%s/%u': %s", spill->path, reader->run.file,
+                              strerror(errno));
         bytes += got;
         len -= got;
         at += got;

@@ -1,5 +1,8 @@
 #include "runtime/stream.h"
 
+#include "runtime/failpoint.h"
+#include "runtime/retry.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <lz4frame.h>
@@ -86,6 +89,7 @@ void stream_close(Stream *stream) {
 
 // Bytes of the file as they are; 0 at its end.
 static int64_t read_raw(Stream *stream, char *buffer, size_t size, Trouble *trouble) {
+    Retry retry = {.path = stream->path};
     for (;;) {
         struct pollfd fds[2] = {{.fd = stream->fd, .events = POLLIN},
                                 {.fd = stream->cancel_fd, .events = POLLIN}};
@@ -95,11 +99,12 @@ static int64_t read_raw(Stream *stream, char *buffer, size_t size, Trouble *trou
             trouble_set(trouble, TROUBLE_INTERRUPTED, "interrupted");
             return -1;
         }
-        ssize_t got = read(stream->fd, buffer, size);
+        ssize_t got = failpoint_fails("stream-read") ? -1 : read(stream->fd, buffer, size);
         if (got >= 0) return got;
-        if (errno == EINTR || errno == EAGAIN) continue;
-        trouble_set(trouble, TROUBLE_READ_SOURCE, "cannot read '%s': %s", stream->path,
-                    strerror(errno));
+        // Nothing is there yet: poll was wrong, or another reader was faster.
+        if (errno == EAGAIN || retry_again(&retry)) continue;
+        trouble_set(trouble, retry_trouble(errno, TROUBLE_READ_SOURCE), "cannot read '%s': %s",
+                    stream->path, strerror(errno));
         return -1;
     }
 }

@@ -10,6 +10,9 @@ param input: [str] = ["in.csv"]
 param out: str = "out.csv"
 read csv(input) as { a: i64, b: str, x: f64? } | write csv(out)
 END
+compile sort <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a | write csv("out.csv")
+END
 # A task of 20 ms, one after the other, and a stage behind it.
 compile slow <<'END'
 param out: str = "-"
@@ -118,6 +121,96 @@ if begin second_signal; then
     ended 130 2
     silent_on "warning"
     end
+fi
+
+# ---- errors of the system -----------------------------------------------------------------------
+
+# warned N CODE: so many warnings of it.
+warned() {
+    count=$(grep -c "^warning\[$2\]" "$work/err")
+    [ "$count" = "$1" ] || wrong "$count warnings $2 instead of $1"
+}
+if begin retries; then
+    numbers 1000 >in.csv
+    gzip <in.csv >in.csv.gz
+    # A call that fails for a while is made again, wherever it is, and the bytes are the same.
+    for call in source-open source-read header-read output-create output-write; do
+        SBC_FAILPOINT=$call=EIO:2 gives 0 ../rows --overwrite
+        warned 2 SB8063
+        cmp -s in.csv out.csv || wrong "$call: out.csv differs from in.csv"
+    done
+    says "warning[SB8063]: 'out.csv': Input/output error; again in 0."
+    SBC_FAILPOINT=source-read=EIO:2 gives 0 ../rows --overwrite --threads=1
+    says " s (2 of 3)"
+    SBC_FAILPOINT=stream-read=ETIMEDOUT gives 0 ../rows --input=in.csv.gz --out=-
+    warned 1 SB8063
+    cmp -s in.csv "$work/out" || wrong "stream-read: the output differs from in.csv"
+    SBC_FAILPOINT=stream-write=EIO gives 0 ../rows --out=-
+    warned 1 SB8063
+    cmp -s in.csv "$work/out" || wrong "stream-write: the output differs from in.csv"
+    for call in spill-write spill-read; do
+        SBC_FAILPOINT=$call=EIO:2 SBC_TEST_SPILL=1 gives 0 ../sort --overwrite
+        warned 2 SB8063
+        cmp -s in.csv out.csv || wrong "$call: out.csv differs from in.csv"
+    done
+    # Not for ever, and not what will not pass.
+    SBC_FAILPOINT=source-read=EIO:4 gives 1 ../rows --overwrite
+    warned 3 SB8063
+    says "error[SB8012]: cannot read 'in.csv': Input/output error"
+    SBC_FAILPOINT=source-read=EIO gives 1 ../rows --overwrite --retries=0
+    warned 0 SB8063
+    SBC_FAILPOINT=output-write=EACCES gives 1 ../rows --overwrite
+    warned 0 SB8063
+    says "error[SB8024]: cannot write 'out.csv': Permission denied"
+    # A signal ends the wait.
+    SBC_FAILPOINT=source-read=EIO:100 started ../rows --overwrite --retries=100
+    signal INT 0.5
+    ended 130 1
+    says "error[SB8021]: "
+    for wrong in -1 x 1001 1.5; do
+        gives 2 ../rows --retries=$wrong
+        says "error[SB8001]: --retries=$wrong: '$wrong' is no whole number from 0 to 1000"
+    done
+    end
+fi
+if begin full_disk; then
+    mkdir small
+    if mount -t tmpfs -o size=64k none small 2>"$work/err"; then
+        mounted=$PWD/small
+        numbers 1000 >in.csv
+        head -c 60000 /dev/zero >small/other
+        gives 3 ../rows --out=small/out.csv
+        says "error[SB8018]: cannot write 'small/out.csv': No space left on device"
+        started ../rows --out=small/out.csv --on-full=wait
+        sleep 1
+        says "warning[SB8064]: cannot write 'small/out.csv': No space left on device; the job waits for room"
+        rm small/other
+        ended 0 3
+        says "warning[SB8064]: 'small/out.csv': the job goes on after "
+        warned 2 SB8064
+        cmp -s in.csv small/out.csv || wrong "small/out.csv differs from in.csv"
+        head -c 40000 /dev/zero >small/other
+        for signal in INT TERM; do
+            started ../rows --out=small/out.csv --on-full=wait --overwrite
+            signal $signal 0.5
+            ended 130 2
+        done
+        # Spilled rows wait as well.
+        numbers 20000 >in.csv
+        started ../sort --spill=small --memory=1MiB --on-full=wait
+        sleep 1
+        says "the job waits for room"
+        mount -o remount,size=8m "$mounted"
+        ended 0 5
+        cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
+        gives 2 ../rows --on-full=go
+        says "error[SB8001]: --on-full=go: expected wait|stop"
+        umount "$mounted"
+        mounted=
+        end
+    else
+        skip "a tmpfs needs the right to mount"
+    fi
 fi
 
 # ---- the log --------------------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+#include "runtime/retry.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum : int64_t { FIRST_MS = 100, LONGEST_MS = 10000, FULL_MS = 500 };
+
+static const RetryPolicy *policy;
+static atomic_int waiting;  // Calls that wait for room: the first and the last of them say so.
+
+ErrorClass retry_class(int error) {
+    static const struct { int error; ErrorClass class; } errors[] = {
+#define ERROR(name, class) {name, ERROR_##class},
+#include "runtime/errors.def"
+#undef ERROR
+    };
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].error == error) return errors[i].class;
+    return ERROR_FATAL;
+}
+
+void retry_use(const RetryPolicy *use) { policy = use; }
+
+TroubleKind retry_trouble(int error, TroubleKind kind) {
+    return error == ECANCELED ? TROUBLE_INTERRUPTED : kind;
+}
+
+// False: the job is to end.
+static bool wait_for(int64_t ms) {
+    struct pollfd end = {.fd = policy->cancel_fd, .events = POLLIN};
+    int ready;
+    do ready = poll(&end, policy->cancel_fd >= 0, (int)ms);
+    while (ready < 0 && errno == EINTR);
+    if (ready == 0) return true;
+    errno = ECANCELED;
+    return false;
+}
+
+// Twice as long each time, give or take a half, so that those who failed together do not come back
+// together.
+static int64_t backoff_ms(int64_t tries) {
+    int64_t ms = FIRST_MS;
+    for (int64_t i = 0; i < tries && ms < LONGEST_MS; i++) ms *= 2;
+    if (ms > LONGEST_MS) ms = LONGEST_MS;
+    return ms / 2 + (int64_t)((uint64_t)log_clock_ns() * 0x9e3779b97f4a7c15 >> 33) % ms;
+}
+
+static bool wait_for_room(Retry *retry, int error) {
+    if (!policy->waits) return false;
+    if (retry->full_ns == 0) {
+        retry->full_ns = log_clock_ns();
+        if (atomic_fetch_add(&waiting, 1) == 0)
+            log_warn(policy->log, TROUBLE_FULL, "cannot write '%s': %s; the job waits for room",
+                     retry->path, strerror(error));
+    }
+    return wait_for(FULL_MS);
+}
+
+static bool wait_to_try(Retry *retry, int error) {
+    if (retry->tries >= policy->retries) return false;
+    int64_t ms = backoff_ms(retry->tries++);
+    log_warn(policy->log, TROUBLE_RETRIED, "'%s': %s; again in %.1f s (%lld of %lld)", retry->path,
+             strerror(error), (double)ms / 1000, (long long)retry->tries,
+             (long long)policy->retries);
+    return wait_for(ms);
+}
+
+bool retry_again(Retry *retry) {
+    int error = errno;
+    bool again = false;
+    switch (retry_class(error)) {
+    case ERROR_AGAIN: return true;
+    case ERROR_TRANSIENT: again = policy && wait_to_try(retry, error); break;
+    case ERROR_FULL: again = policy && wait_for_room(retry, error); break;
+    case ERROR_FATAL: break;
+    }
+    if (!again && errno != ECANCELED) errno = error;
+    return again;
+}
+
+void retry_done(Retry *retry) {
+    if (retry->full_ns == 0) return;
+    int error = errno;
+    double seconds = (double)(log_clock_ns() - retry->full_ns) / 1e9;
+    retry->full_ns = 0;
+    if (atomic_fetch_sub(&waiting, 1) == 1)
+        log_warn(policy->log, TROUBLE_FULL, "'%s': the job goes on after %.1f s", retry->path,
+                 seconds);
+    errno = error;
+}
