@@ -266,6 +266,7 @@ const core_files: []const []const u8 = &.{
     "stop.c",
 };
 const sim_files: []const []const u8 = &.{
+    "bounds.c",
     "machine.c",
     "main.c",
     "optimum.c",

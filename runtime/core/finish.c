@@ -209,12 +209,14 @@ void go_on_or_pause(Schedule *s, TaskId id) {
     act(s, (Action){.kind = ACTION_GO_ON, .stage = task->stage, .node = task->node, .task = id});
 }
 
-// What the launch had taken and not begun is ready again.
-static void chain_return(Schedule *s, Task *task) {
+void chain_return(Schedule *s, Task *task) {
     while (task->chain.i) {
         ItemId id = task->chain;
         task->chain = item_of(s, id)->sibling;
-        item_return(s, id);
+        if (is_behind_bound(s, item_of(s, id)))
+            item_end(s, id);
+        else
+            item_return(s, id);
     }
 }
 
@@ -274,6 +276,11 @@ void on_next(Schedule *s, const Event *event) {
     ItemId next = task->chain;
     finish_item(s, event->task);
     task_release(s, task);
+    if (is_behind_bound(s, item_of(s, next))) {
+        chain_return(s, task);
+        task_cancel(s, event->task);
+        return;
+    }
     task_hold(s, task, item_of(s, next));
     task->item = next, task->chain = item_of(s, next)->sibling;
     task->outputs = 0, task->digest = 0, task->made = task->busy = 0, task->started = s->now;
@@ -310,6 +317,13 @@ static bool inputs_done(const Schedule *s, const CoreStage *stage) {
     return true;
 }
 
+void zip_end(Schedule *s, StageId zip) {
+    if (s->exhausted >> zip.i & 1) return;
+    root_exhaust(s, zip);
+    close_inputs(s, zip);
+    judge_over(s, zip);
+}
+
 void zip_judge(Schedule *s, StageId zip) {
     const CoreStage *stage = stage_of(s, zip);
     if (s->exhausted >> zip.i & 1) return;
@@ -317,9 +331,7 @@ void zip_judge(Schedule *s, StageId zip) {
         EdgeId edge = stage->inputs[i];
         bool over = s->over >> s->plan.edges[edge.i].from.i & 1;
         if (!over || s->on_edge[edge.i]) continue;
-        root_exhaust(s, zip);
-        close_inputs(s, zip);
-        judge_over(s, zip);
+        zip_end(s, zip);
         return;
     }
 }
@@ -358,7 +370,8 @@ void on_finished(Schedule *s, const Event *event) {
         StageId reader = {i};
         if (!(s->shape.readers[event->breaker.i] >> i & 1)) continue;
         state_of(s, reader)->unit_bytes = event->bytes;
-        root_set_units(s, reader, event->count);
+        state_of(s, reader)->units = event->count;
+        root_judge(s, reader);
         judge_over(s, reader);
     }
 }
@@ -371,7 +384,8 @@ void on_units(Schedule *s, const Event *event) {
         break_off(s, "the units of a stage that has none");
         return;
     }
-    root_set_units(s, event->stage, event->count);
+    state_of(s, event->stage)->units = event->count;
+    root_judge(s, event->stage);
     judge_over(s, event->stage);
 }
 

@@ -123,8 +123,11 @@ static bool inputs_over(const Schedule *s, const CoreStage *stage) {
 static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
-    if (state->unit_next >= state->units || s->shape.before[stage.i] & ~s->exhausted) return false;
+    if (s->exhausted >> stage.i & 1 || s->shape.before[stage.i] & ~s->exhausted) return false;
     if (state->uncut.i) return false;
+    if (described->kind == STAGE_READER &&
+        s->breakers[described->reads.i].state != BREAKER_COMPLETE)
+        return false;
     if (described->kind == STAGE_READER)
         return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
@@ -358,17 +361,20 @@ static uint32_t unit_behind(const Schedule *s, StageId stage, uint32_t unit) {
     return unit;
 }
 
-void root_set_units(Schedule *s, StageId root, uint32_t units) {
+void root_judge(Schedule *s, StageId root) {
     StageState *state = state_of(s, root);
-    state->units = units;
-    state->unit_next = unit_behind(s, root, state->unit_next);
-    if (state->unit_next >= units) root_exhaust(s, root);
+    bool zip = stage_of(s, root)->kind == STAGE_ZIP;
+    if (!zip) state->unit_next = unit_behind(s, root, state->unit_next);
+    if (state->unit_next < state->units && state->unit_next < state->bound) return;
+    if (zip)
+        zip_end(s, root);
+    else
+        root_exhaust(s, root);
 }
 
 void roots_start(Schedule *s) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++)
-        if (s->plan.stages[i].kind == STAGE_SOURCE)
-            root_set_units(s, (StageId){i}, s->stages[i].units);
+        if (s->plan.stages[i].kind == STAGE_SOURCE) root_judge(s, (StageId){i});
 }
 
 static void launched_unit(Schedule *s, StageId stage, ItemId id) {
@@ -385,7 +391,7 @@ static bool launch_unit(Schedule *s, StageId stage) {
     launched_unit(s, stage, id);
     if (stage_of(s, stage)->serial) state->uncut = id;
     state->unit_next++;
-    root_set_units(s, stage, state->units);
+    root_judge(s, stage);
     if (stage_of(s, stage)->kind == STAGE_SOURCE)
         pacing_admit(&s->pacing, stage, state->unit_bytes);
     return true;
@@ -423,6 +429,7 @@ static bool launch_piece(Schedule *s, StageId zip) {
     state->unit_next++;
     zip_cut(s, left, rows);
     zip_cut(s, right, rows);
+    root_judge(s, zip);
     zip_judge(s, zip);
     return true;
 }

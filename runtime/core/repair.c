@@ -338,11 +338,7 @@ static void lose_part(Schedule *s, PartId id) {
 static void lose_task(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
     StageId stage = task->stage;
-    while (task->chain.i) {
-        ItemId more = task->chain;
-        task->chain = item_of(s, more)->sibling;
-        item_return(s, more);
-    }
+    chain_return(s, task);
     if (task->item.i) {
         Item *item = item_of(s, task->item);
         if (task->state == TASK_PAUSED)

@@ -108,10 +108,9 @@ static void stages_init(Schedule *s) {
         const CoreStage *stage = &s->plan.stages[i];
         state->width = plan_width(&s->plan, stage);
         if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
-        // Of the others, units are known later.
         state->units = stage->kind == STAGE_SOURCE ? stage->units : UNITS_LATER;
+        state->bound = UINT32_MAX;
         state->unit_bytes = stage->unit_bytes;
-        if (stage->kind == STAGE_READER) state->units = 0;
     }
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) s->breakers[b].state = BREAKER_FILLING;
 }
@@ -208,6 +207,7 @@ static void handle(Schedule *s, const Event *event) {
     case EVENT_NEED: on_need(s, event); break;
     case EVENT_ENOUGH: on_enough(s, event); break;
     case EVENT_UNITS: on_units(s, event); break;
+    case EVENT_BOUND: on_bound(s, event); break;
     case EVENT_CUT: on_cut(s, event); break;
     case EVENT_FAILED: on_failed(s, event); break;
     case EVENT_SPILLED: on_spilled(s, event); break;

@@ -34,6 +34,9 @@ typedef enum EventKind : uint8_t {
     EVENT_ENOUGH,     // The stage of a running task (CoreStage.limit) wants no more rows.
     EVENT_UNITS,      // The root `stage` has `count` units in all. Those behind that have begun end
                       // without rows.
+    EVENT_BOUND,      // Of the root `stage`, the units from `unit` on are not wanted, nor anything
+                      // that was made of them down to the next breakers. A bound only gets lower.
+                      // One node only, and no root whose rows come into a zip.
     EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
     EVENT_FAILED,     // A running task ended without a result: it is to be run again.
     EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk.

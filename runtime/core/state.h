@@ -21,6 +21,7 @@ typedef struct StageState {
     uint32_t running, paused_count, ready_count;
     uint32_t unit_next;  // Of a root: the first that was not launched,
     uint32_t units;      // and where they end; UNITS_LATER: that is not known.
+    uint32_t bound;      // Of a root: from there on nobody wants them.
     ItemId uncut;        // Of a serial root: the unit behind which no other may begin yet.
     int64_t unit_bytes;
     int64_t queued;  // Bytes of its outputs that no consumer has taken.
@@ -159,8 +160,8 @@ void launch_twins(Schedule *s);
 void fill_slots(Schedule *s);
 // The stage may begin units no more.
 void root_exhaust(Schedule *s, StageId root);
-// It is known how many units the root has.
-void root_set_units(Schedule *s, StageId root, uint32_t units);
+// Has the root launched all units that it has and that are wanted?
+void root_judge(Schedule *s, StageId root);
 
 // ---- finish.c -----------------------------------------------------------------------------------
 
@@ -180,13 +181,22 @@ void task_end(Schedule *s, TaskId id);
 void item_return(Schedule *s, ItemId id);
 // The item's work is done, or nobody wants it.
 void item_end(Schedule *s, ItemId id);
+// What the launch had taken and not begun is ready again, if it is wanted.
+void chain_return(Schedule *s, Task *task);
 // Has the stage nothing more to do? Then those behind it may be over, too.
 void judge_over(Schedule *s, StageId stage);
 void zip_judge(Schedule *s, StageId zip);
+// It makes no more pieces.
+void zip_end(Schedule *s, StageId zip);
 
 // ---- stop.c -------------------------------------------------------------------------------------
 
 void on_enough(Schedule *s, const Event *event);
+void on_bound(Schedule *s, const Event *event);
+// Was it made of units that nobody wants?
+static inline bool is_behind_bound(const Schedule *s, const Item *item) {
+    return item->name.unit >= s->stages[item->name.root.i].bound;
+}
 // Nobody wants the rows of the stage any more.
 void stage_stop(Schedule *s, StageId stage);
 void close_inputs(Schedule *s, StageId stage);

@@ -15,21 +15,6 @@ void task_cancel(Schedule *s, TaskId id) {
     act(s, (Action){.kind = ACTION_CANCEL, .stage = task->stage, .node = task->node, .task = id});
 }
 
-// The task and all that its launch took.
-static void end_work(Schedule *s, TaskId id) {
-    Task *task = task_of(s, id);
-    ItemId of = task->item;
-    while (task->chain.i) {
-        ItemId more = task->chain;
-        task->chain = item_of(s, more)->sibling;
-        item_end(s, more);
-    }
-    TaskId twin = item_of(s, of)->twin;
-    if (twin.i) task_cancel(s, twin);
-    task_cancel(s, id);
-    item_end(s, of);
-}
-
 // Is it work that is run again, and still needed: its rows for a breaker, or partitions that others
 // wait for?
 static bool still_needed(Schedule *s, ItemId id) {
@@ -40,13 +25,38 @@ static bool still_needed(Schedule *s, ItemId id) {
     return item->children.i;
 }
 
-static void drop_ready(Schedule *s, StageId stage) {
+// What is dropped: all work of a stage, or what units behind a bound were made into.
+typedef enum Drop : uint8_t { DROP_ALL, DROP_BEHIND_BOUND } Drop;
+
+static bool stays(Schedule *s, Drop drop, ItemId id) {
+    return drop == DROP_ALL ? still_needed(s, id) : !is_behind_bound(s, item_of(s, id));
+}
+
+// The task, with what its launch took.
+static void end_work(Schedule *s, Drop drop, TaskId id) {
+    Task *task = task_of(s, id);
+    ItemId of = task->item;
+    while (task->chain.i) {
+        ItemId more = task->chain;
+        task->chain = item_of(s, more)->sibling;
+        if (stays(s, drop, more))
+            item_return(s, more);
+        else
+            item_end(s, more);
+    }
+    TaskId twin = item_of(s, of)->twin;
+    if (twin.i) task_cancel(s, twin);
+    task_cancel(s, id);
+    item_end(s, of);
+}
+
+static void drop_ready(Schedule *s, Drop drop, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId kept = {0};
     while (state->ready.root.i) {
         ItemId id = heap_pop(s->items, &state->ready);
         state->ready_count--;
-        if (still_needed(s, id))
+        if (stays(s, drop, id))
             item_of(s, id)->sibling = kept, kept = id;
         else
             item_end(s, id);
@@ -58,17 +68,17 @@ static void drop_ready(Schedule *s, StageId stage) {
     }
 }
 
-static void drop_tasks(Schedule *s, StageId stage) {
+static void drop_tasks(Schedule *s, Drop drop, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId kept = {0};
     while (state->paused.root.i) {
         ItemId id = heap_pop(s->items, &state->paused);
-        if (still_needed(s, id)) {
+        if (stays(s, drop, id)) {
             item_of(s, id)->sibling = kept, kept = id;
             continue;
         }
         state->paused_count--;
-        end_work(s, item_of(s, id)->task);
+        end_work(s, drop, item_of(s, id)->task);
     }
     while (kept.i) {
         ItemId id = kept;
@@ -79,14 +89,14 @@ static void drop_tasks(Schedule *s, StageId stage) {
         TaskId next = task_of(s, id)->next;
         const Task *task = task_of(s, id);
         bool owns = task->state == TASK_RUNNING && item_of(s, task->item)->task.i == id.i;
-        if (owns && !still_needed(s, task->item)) end_work(s, id);
+        if (owns && !stays(s, drop, task->item)) end_work(s, drop, id);
         // A second attempt may have stood next: it is canceled now, and still in the list.
         id = next;
     }
 }
 
 // Items that stand on the edge and that no task has taken.
-static void drop_places(Schedule *s, EdgeId edge) {
+static void drop_places(Schedule *s, Drop drop, EdgeId edge) {
     PlaceId head = s->order.heads[edge.i];
     for (PlaceId at = s->order.places[head.i].next; at.i != head.i;) {
         const Place *place = &s->order.places[at.i];
@@ -94,6 +104,7 @@ static void drop_places(Schedule *s, EdgeId edge) {
         if (place->kind == PLACE_MARK) continue;
         ItemId id = {place->item};
         if (item_of(s, id)->state == ITEM_TAKEN) continue;
+        if (drop == DROP_BEHIND_BOUND && stays(s, drop, id)) continue;
         if (item_of(s, id)->state == ITEM_WAITING) stop_waiting(s, id);
         item_end(s, id);
     }
@@ -112,23 +123,26 @@ static bool wanted(const Schedule *s, StageId stage) {
 
 void close_inputs(Schedule *s, StageId stage) {
     const CoreStage *described = stage_of(s, stage);
-    drop_ready(s, stage);
+    drop_ready(s, DROP_ALL, stage);
     for (uint8_t i = 0; i < described->input_count; i++) {
         EdgeId edge = described->inputs[i];
         if (s->closed[edge.i]) continue;
         s->closed[edge.i] = true;
-        drop_places(s, edge);
+        drop_places(s, DROP_ALL, edge);
         StageId from = s->plan.edges[edge.i].from;
         if (!wanted(s, from)) stage_stop(s, from);
     }
 }
 
-static void no_more_units(Schedule *s, StageId root) { root_set_units(s, root, 0); }
+static void no_more_units(Schedule *s, StageId root) {
+    state_of(s, root)->units = 0;
+    root_judge(s, root);
+}
 
 void stage_stop(Schedule *s, StageId stage) {
     if (state_of(s, stage)->stopped || s->over >> stage.i & 1) return;
     state_of(s, stage)->stopped = true;
-    drop_tasks(s, stage);
+    drop_tasks(s, DROP_ALL, stage);
     if (stage_is_root(stage_of(s, stage))) no_more_units(s, stage);
     close_inputs(s, stage);
     judge_over(s, stage);
@@ -139,6 +153,37 @@ void on_enough(Schedule *s, const Event *event) {
     if (task->state == TASK_CANCELED) return;
     if (stage_is_root(stage_of(s, task->stage))) no_more_units(s, task->stage);
     close_inputs(s, task->stage);
+}
+
+// Do rows of the root come into a zip, whose pieces are of no unit?
+static bool is_zipped(const Schedule *s, StageId root) {
+    for (uint16_t e = 0; e < s->plan.edge_count; e++) {
+        bool zip = stage_of(s, s->plan.edges[e].to)->kind == STAGE_ZIP;
+        if (zip && s->shape.roots[e] & stage_bit(root)) return true;
+    }
+    return false;
+}
+
+void on_bound(Schedule *s, const Event *event) {
+    StageId root = event->stage;
+    bool has_units = stage_is_root(stage_of(s, root)) && stage_of(s, root)->kind != STAGE_ZIP;
+    if (!has_units || s->node_count > 1 || is_zipped(s, root)) {
+        break_off(s, "a bound of what has no units, or of what is on several nodes or in a zip");
+        return;
+    }
+    if (event->unit >= state_of(s, root)->bound) return;
+    state_of(s, root)->bound = event->unit;
+    drop_tasks(s, DROP_BEHIND_BOUND, root);
+    drop_ready(s, DROP_BEHIND_BOUND, root);
+    for (uint16_t e = 0; e < s->plan.edge_count; e++) {
+        if (!(s->shape.roots[e] & stage_bit(root))) continue;
+        StageId to = s->plan.edges[e].to;
+        drop_tasks(s, DROP_BEHIND_BOUND, to);
+        drop_ready(s, DROP_BEHIND_BOUND, to);
+        drop_places(s, DROP_BEHIND_BOUND, (EdgeId){e});
+    }
+    root_judge(s, root);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
 }
 
 // Tells the runtime that a breaker is full, or that nobody needs it.

@@ -48,6 +48,7 @@ static bool hands_over(const Sim *sim, const SimTask *task) {
 static void compute(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
     const Work *work = work_of(sim, task->stage);
+    if (behind_bound(sim, &task->rows[task->at])) sim_fail(sim, "work goes on behind a bound");
     int64_t left = rows_left(task);
     bool whole = !hands_over(sim, task) && !stage_of(sim, task->stage)->fill_count;
     task->segment = !whole && left > work->cut_rows ? work->cut_rows : left;
@@ -91,6 +92,12 @@ static bool takes_in_order(const Sim *sim, StageId id) {
     return stage->kind == STAGE_SINK || (stage->in_order && plan_node_count(&sim->plan) == 1);
 }
 
+// The next rows of a stream; where there are bounds, some before them may not come.
+static bool follow(const Sim *sim, Cursor *cursor, const Stream *stream, const Rows *rows) {
+    if (is_bounded(sim)) return cursor_seek(cursor, stream, rows->root, rows->row, rows->rows);
+    return cursor_take(cursor, stream, rows->root, rows->row, rows->rows);
+}
+
 static void check_order(Sim *sim, StageId stage, Rows rows) {
     if (!takes_in_order(sim, stage)) return;
     if (sim->options->journal) {
@@ -100,19 +107,22 @@ static void check_order(Sim *sim, StageId stage, Rows rows) {
         cursor->row = rows.row + rows.rows;
         return;
     }
-    if (comes_again(sim, stage, &rows)) return;
-    if (!cursor_take(&sim->cursors[stage.i][0], &sim->streams.made[stage.i], rows.root, rows.row,
-                     rows.rows))
+    if (!comes_again(sim, stage, &rows) &&
+        !follow(sim, &sim->cursors[stage.i][0], &sim->streams.made[stage.i], &rows))
         sim_fail(sim, "rows out of order");
 }
 
-static int64_t rows_of_root(const Sim *sim, StageId root) {
+int64_t rows_of_root(const Sim *sim, StageId root) {
     const CoreStage *stage = &sim->load->plan.stages[root.i];
     if (stage->kind == STAGE_READER) return sim->streams.kept[stage->reads.i];
     return stage->units * work_of(sim, root)->unit_rows;
 }
 
-static uint32_t units_of_root(const Sim *sim, StageId root) {
+uint32_t unit_of(const Sim *sim, const Rows *rows) {
+    return (uint32_t)(rows->row / work_of(sim, rows->root)->unit_rows);
+}
+
+uint32_t units_of_root(const Sim *sim, StageId root) {
     int64_t unit_rows = work_of(sim, root)->unit_rows;
     return (uint32_t)((rows_of_root(sim, root) + unit_rows - 1) / unit_rows);
 }
@@ -182,9 +192,9 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
     for (int side = 0; side < 2; side++) {
         Stream stream = stream_into(&sim->streams, sim->load, zip, side);
         const Rows *part = &parts[side]->rows;
+        Rows taken = {part->root, part->row + at[side], action->rows, 0};
         if (at[side] + action->rows > part->rows ||
-            !cursor_take(&sim->cursors[zip.i][side], &stream, part->root, part->row + at[side],
-                         action->rows))
+            !follow(sim, &sim->cursors[zip.i][side], &stream, &taken))
             sim_fail(sim, "the sides of a zip are not in order");
     }
     sim->zip_rows[zip.i] += action->rows;
@@ -288,6 +298,9 @@ static void commit(Sim *sim, const SimTask *task) {
         write_journal(sim->options->journal, rows);
     bool loses = sim->options->loses_row && rows->rows > 1;
     if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows - loses;
+    Rows taken = *rows;
+    taken.rows -= loses;
+    if (stage->kind == STAGE_SINK || stage->fill_count) note_taken(sim, task->stage, &taken);
     if (task->again) return;
     if (stage->limit && !taken_before(sim, task->stage, rows)) {
         sim->limit_left[task->stage.i] -= rows->rows;
@@ -302,10 +315,21 @@ static void commit(Sim *sim, const SimTask *task) {
     if (plan_node_count(&sim->plan) == 1) make_safe(sim, task->stage, unsafe);
 }
 
+static void check_fillers(Sim *sim, BreakerId breaker) {
+    for (uint16_t s = 0; s < sim->plan.stage_count; s++) {
+        const CoreStage *stage = &sim->plan.stages[s];
+        for (uint8_t f = 0; f < stage->fill_count; f++)
+            if (stage->fills[f].i == breaker.i) check_complete(sim, (StageId){s});
+    }
+    sim->streams.kept[breaker.i] = sim->kept[breaker.i];  // Its readers have these rows.
+}
+
 static void finish_breaker(Sim *sim, const Action *action) {
     uint16_t b = action->breaker.i;
-    if (sim->kept[b] != sim->streams.kept[b] || sim->kept_sum[b] != sim->streams.kept_sum[b])
-        sim_fail(sim, "a breaker does not have each of its rows once");
+    bool whole = sim->kept[b] == sim->streams.kept[b] &&
+                 sim->kept_sum[b] == sim->streams.kept_sum[b];
+    if (!is_bounded(sim) && !whole) sim_fail(sim, "a breaker does not have each of its rows once");
+    if (is_bounded(sim)) check_fillers(sim, action->breaker);
     sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
                             .what = HAPPEN_FINISHED,
                             .breaker = action->breaker});
@@ -478,6 +502,7 @@ static void hand_on(Sim *sim, TaskId id) {
 
 static void happen_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
+    if (!task->canceled) bound_by_task(sim, id);
     if (task->canceled) {
         task_over(sim, task);
         sim_step(sim, (Event){.kind = EVENT_DONE, .task = id});
@@ -552,6 +577,7 @@ void sim_happen(Sim *sim, const Pending *pending) {
     case HAPPEN_TICK: sim_step(sim, (Event){.kind = EVENT_TICK}); break;
     case HAPPEN_TASK: happen_task(sim, pending->task); break;
     case HAPPEN_UNITS: tell_units(sim, pending->stage); break;
+    case HAPPEN_BOUND: happen_bound(sim); break;
     case HAPPEN_CUT: happen_cut(sim, pending->task); break;
     case HAPPEN_SPILLED:
         sim_step(sim, (Event){.kind = EVENT_SPILLED, .part = pending->part});

@@ -46,6 +46,7 @@ typedef enum Happening : uint8_t {
     HAPPEN_TASK,
     HAPPEN_UNITS,
     HAPPEN_CUT,
+    HAPPEN_BOUND,
     HAPPEN_SPILLED,
     HAPPEN_SHRUNK,
     HAPPEN_FINISHED,
@@ -73,6 +74,12 @@ typedef struct SimRoot {
     bool told;            // The cores know how many there are.
 } SimRoot;
 
+// Rows that went into a sink or a breaker for good.
+typedef struct Noted {
+    StageId stage;
+    Rows rows;
+} Noted;
+
 // Rows that a stage put into breakers.
 typedef struct Kept {
     int64_t rows, sum;
@@ -96,6 +103,9 @@ typedef struct Sim {
     Rows redo[STAGES_MAX][REDO_MAX];  // What failed in sinks and zips comes again.
     uint32_t redo_count[STAGES_MAX];
     SimRoot roots[STAGES_MAX];
+    uint32_t bounds[STAGES_MAX];  // Of roots.
+    Noted *noted;                 // Where there are bounds.
+    size_t noted_count, noted_max;
     uint32_t open[STAGES_MAX];  // Tasks that have begun and not ended.
     int64_t zip_rows[STAGES_MAX], limit_left[STAGES_MAX];
     uint32_t zip_unit[STAGES_MAX];
@@ -117,5 +127,25 @@ void sim_push(Sim *sim, Pending pending);
 void sim_act(Sim *sim, const Action *action);
 // Something that was to happen has happened.
 void sim_happen(Sim *sim, const Pending *pending);
+
+int64_t rows_of_root(const Sim *sim, StageId root);
+uint32_t units_of_root(const Sim *sim, StageId root);
+// Of a source or the reader of a breaker.
+uint32_t unit_of(const Sim *sim, const Rows *rows);
+
+// ---- bounds.c -----------------------------------------------------------------------------------
+
+// May rows be missing because nobody wants them?
+bool is_bounded(const Sim *sim);
+bool behind_bound(const Sim *sim, const Rows *rows);
+// The stage has taken the rows for good.
+void note_taken(Sim *sim, StageId stage, const Rows *rows);
+// Bounds that will come at random times; some come now.
+void plan_bounds(Sim *sim);
+void happen_bound(Sim *sim);
+// A running task finds that it has to be the last, or that the one before it has.
+void bound_by_task(Sim *sim, TaskId id);
+// The stage has taken all rows that were wanted of it.
+void check_complete(Sim *sim, StageId stage);
 
 #endif

@@ -174,13 +174,14 @@ static void make(Maker *m) {
 
 void workload_random(Workload *load, uint64_t *random) {
     make(&(Maker){.load = load, .plan = &load->plan, .random = random});
+    if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
 }
 
 // A limit over rows that come twice could not be told what it took of which; here there is none.
 static void drop_limits(Workload *load) {
     Streams streams;
     for (uint16_t s = 0; s < load->plan.stage_count; s++) {
-        streams_make(&streams, load);
+        streams_make(&streams, load, false);
         Stream into = stream_into(&streams, load, (StageId){s}, 0);
         for (int i = 0; i < into.count; i++)
             for (int k = 0; k < i; k++)

@@ -105,6 +105,7 @@ static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
 static bool simpler_faults(Workload *load, unsigned way) {
     if (way == 0 && load->losses) return load->losses--;
     if (way == 1 && load->failing) return load->failing = 0, true;
+    if (way == 2 && load->bounds) return load->bounds--;
     return false;
 }
 
@@ -122,7 +123,7 @@ SimResult shrink(Workload *load, const SimOptions *options) {
     bool smaller = last.wrong;
     while (smaller) {
         smaller = false;
-        for (unsigned way = 0; way < 2 && !smaller; way++) {
+        for (unsigned way = 0; way < 3 && !smaller; way++) {
             Workload candidate = *load;
             smaller = simpler_faults(&candidate, way) &&
                       still_fails(load, &candidate, options, &last);

@@ -49,8 +49,8 @@ static Pending pop(Sim *sim) {
 // ---- a run --------------------------------------------------------------------------------------
 
 static const char *const events[] = {
-    "skip",   "start",   "output", "done",     "next",    "need",      "enough",  "units", "cut",
-    "failed", "spilled", "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
+    "skip", "start",  "output",  "done",   "next",     "need",    "enough",    "units",   "bound",
+    "cut",  "failed", "spilled", "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
 static const char *const actions[] = {"launch", "piece", "add",   "resume", "go on",  "pause",
                                       "cancel", "drop",  "free",  "spill",  "shrink", "finish",
                                       "flush",  "close", "timer", "end",    "broken"};
@@ -96,6 +96,8 @@ static void check_end(Sim *sim) {
     if (!sim->ended) sim_fail(sim, "it did not end");
     for (uint16_t s = 0; s < sim->plan.stage_count; s++) {
         if (sim->plan.stages[s].kind != STAGE_SINK) continue;
+        if (is_bounded(sim)) check_complete(sim, (StageId){s});
+        if (is_bounded(sim)) continue;
         if (!cursor_at_end(&sim->cursors[s][0], &sim->streams.made[s]) ||
             sim->committed[s] != stream_rows(&sim->streams.made[s]))
             sim_fail(sim, "rows are missing in a sink");
@@ -153,7 +155,7 @@ static bool begin(Sim *sim) {
 SimResult sim_run(const Workload *load, const SimOptions *options) {
     Sim *sim = calloc(1, sizeof *sim);
     sim->load = load, sim->options = options, sim->plan = load->plan, sim->random = options->seed;
-    streams_make(&sim->streams, load);
+    streams_make(&sim->streams, load, load->bounds);
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         sim->limit_left[s] = load->work[s].limit_rows;
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
@@ -163,6 +165,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     sim->part_count = 1;
     if (begin(sim)) {
         if (options->journal) skip_committed(sim);
+        plan_bounds(sim);
         sim_step(sim, (Event){.kind = EVENT_START});
         uint32_t nodes = plan_node_count(&sim->plan);
         for (uint32_t i = 0; nodes > 1 && i < load->losses; i++)
@@ -186,6 +189,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     }
     sim->result.seconds = (double)sim->now / (double)SECOND;
     SimResult result = sim->result;
-    free(sim->schedule), free(sim->tasks), free(sim->parts), free(sim->heap), free(sim);
+    free(sim->schedule), free(sim->tasks), free(sim->parts), free(sim->heap);
+    free(sim->noted), free(sim);
     return result;
 }

@@ -51,7 +51,7 @@ static void keep(Streams *streams, const CoreStage *stage, const Stream *rows) {
     }
 }
 
-void streams_make(Streams *streams, const Workload *load) {
+void streams_make(Streams *streams, const Workload *load, bool most) {
     const CorePlan *plan = &load->plan;
     *streams = (Streams){0};
     for (uint16_t s = 0; s < plan->stage_count; s++) {
@@ -72,7 +72,7 @@ void streams_make(Streams *streams, const Workload *load) {
         case STAGE_MAP:
         case STAGE_SINK:
             *made = stream_into(streams, load, (StageId){s}, 0);
-            if (stage->limit) cut(made, load->work[s].limit_rows);
+            if (stage->limit && !most) cut(made, load->work[s].limit_rows);
             break;
         }
         keep(streams, stage, made);
@@ -88,6 +88,18 @@ bool cursor_take(Cursor *cursor, const Stream *stream, StageId root, int64_t row
     if (segment->root.i != root.i || cursor->row != row) return false;
     cursor->row += rows;
     return cursor->row <= segment->rows;
+}
+
+bool cursor_seek(Cursor *cursor, const Stream *stream, StageId root, int64_t row, int64_t rows) {
+    if (!rows) return true;
+    for (int i = cursor->segment; i < stream->count; i++) {
+        const Segment *segment = &stream->segments[i];
+        bool passed = i == cursor->segment && row < cursor->row;
+        if (segment->root.i != root.i || passed || row + rows > segment->rows) continue;
+        *cursor = (Cursor){i, row + rows};
+        return true;
+    }
+    return false;
 }
 
 bool cursor_at_end(const Cursor *cursor, const Stream *stream) {

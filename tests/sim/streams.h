@@ -26,7 +26,8 @@ typedef struct Streams {
     int64_t kept_sum[BREAKERS_MAX];  // and the sum of row_sum over them.
 } Streams;
 
-void streams_make(Streams *streams, const Workload *load);
+// `most`: all rows that could come, as if limits took everything.
+void streams_make(Streams *streams, const Workload *load, bool most);
 int64_t stream_rows(const Stream *stream);
 // What comes into a stage: its inputs one after the other; of a zip, one side.
 Stream stream_into(const Streams *streams, const Workload *load, StageId stage, int side);
@@ -40,6 +41,8 @@ typedef struct Cursor {
 } Cursor;
 // False: these rows are not the next ones.
 bool cursor_take(Cursor *cursor, const Stream *stream, StageId root, int64_t row, int64_t rows);
+// False: they do not come any more.
+bool cursor_seek(Cursor *cursor, const Stream *stream, StageId root, int64_t row, int64_t rows);
 bool cursor_at_end(const Cursor *cursor, const Stream *stream);
 
 #endif

@@ -29,6 +29,7 @@ typedef struct Workload {
     bool spikes;       // One partition in ten takes ten times as long.
     bool skewed;       // One unit in sixteen takes eight times as long.
     uint32_t losses;   // Nodes that are lost while it runs; never the first.
+    uint32_t bounds;   // From how many units on nobody wants rows, at most.
     uint32_t failing;  // One task in so many fails and is run again; 0: none.
     bool timed;        // Seconds stand in `seconds`, by stage and unit; a unit is one partition.
     double seconds[TINY_STAGES][TINY_UNITS];
