@@ -35,7 +35,7 @@ INLINE uint64_t *home_line(const SbWordSet *set, uint64_t word) {
 // Bit i: the line's word i is `word`.
 INLINE uint32_t find_in_line(const uint64_t *line, uint64_t word) {
     Line words;
-    memcpy(&words, __builtin_assume_aligned(line, sizeof words), sizeof words);
+    memcpy(&words, line, sizeof words);  // Read back from disk, lines begin at a multiple of 16.
     LineMask same = __builtin_convertvector(words == word, LineMask);
     uint8_t bits;
     memcpy(&bits, &same, sizeof bits);
