@@ -227,6 +227,7 @@ const runtime: []const []const u8 = &.{
     "files.c",
     "pool.c",
     "probe.c",
+    "probe_ahead.c",
     "slots.c",
     "edge.c",
     "partition.c",

@@ -291,6 +291,11 @@ static void relieve_part(void *arg, uint32_t part, uint32_t thread) {
     }
 }
 
+static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
+    breaker->join = spill_join_open(&breaker->on_disk, breaker->what, parallel);
+    if (breaker->join && breaker->what->wants == SB_JOIN_REST) spill_join_marks(breaker->join);
+}
+
 // All rows go to the runs that are there.
 static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     int32_t status = SB_OK;
@@ -300,8 +305,7 @@ static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     breaker->count = breaker->on_disk.rows;
     if (breaker->spill->failed) return SB_FAULT_TOO_LARGE;
     if (status) return status;
-    if (is_join(breaker)) breaker->join = spill_join_open(&breaker->on_disk, breaker->what,
-                                                          parallel);
+    if (is_join(breaker)) keep_right(breaker, parallel);
     else spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel);
     return breaker->spill->failed ? SB_FAULT_TOO_LARGE : SB_OK;
 }

@@ -294,14 +294,31 @@ static void watch_partition(Engine *e, const StageRun *run, Partition *partition
 
 // ---- actions; the lock is held before and after -------------------------------------------------
 
-static void do_open(Engine *e, StageRun *run) {
+// With the crew, unless that has something to do.
+static void ask_ahead(Engine *e, StageRun *run, uint32_t thread) {
+    SbAlone alone = sb_alone(thread);
+    bool crew = e->finishing == SIDE_NONE;
+    if (crew) {
+        e->finishing = run->stage->needs[0];  // It is finished: that keeps others from the crew.
+        e->crew.leader = thread;
+    }
+    pthread_mutex_unlock(&e->lock);
+    if (!crew) pthread_mutex_lock(&e->job->fills[thread]);
+    stage_ask_ahead(run, crew ? &e->crew.parallel : &alone.parallel);
+    if (!crew) pthread_mutex_unlock(&e->job->fills[thread]);
+    pthread_mutex_lock(&e->lock);
+    if (crew) e->finishing = SIDE_NONE;
+}
+
+static void do_open(Engine *e, StageRun *run, uint32_t thread) {
     Job *job = e->job;
     Trouble trouble = {0};
     run->state = RUN_OPENING;
     if (stage_open_breakers(run)) {
         pthread_mutex_unlock(&e->lock);
-        stage_open(run, &trouble);
+        bool asks = stage_open(run, &trouble) && stage_asks_ahead(run);
         pthread_mutex_lock(&e->lock);
+        if (asks) ask_ahead(e, run, thread);
     }
     run->state = RUN_OPEN;
     if (job->trouble.kind == TROUBLE_NONE) job->trouble = trouble;
@@ -586,7 +603,7 @@ static void act(Engine *e, Action action, uint32_t thread) {
     case ACTION_OFFER: do_offer(e, run); break;
     case ACTION_HELP: do_help(e, thread); break;
     case ACTION_FINISH: do_finish(e, action.number, thread); break;
-    case ACTION_OPEN: do_open(e, run); break;
+    case ACTION_OPEN: do_open(e, run, thread); break;
     case ACTION_RESUME: run_task(e, run, &run->flights[action.number], thread); break;
     case ACTION_TAKE: do_take(e, run, thread); break;
     }

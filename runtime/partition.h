@@ -16,6 +16,7 @@ typedef struct SbOutState {
 
 typedef struct SbTaskState SbTaskState;
 typedef struct TaskSetup TaskSetup;
+typedef struct ProbeAhead ProbeAhead;
 
 // The rows for each terminal that keeps an order, the
 // counts and the rejects of the rows that were judged since the task was last called. Partitions
@@ -69,6 +70,7 @@ struct TaskSetup {
     int64_t        partition_bytes;  // A partition is full when it holds as many.
     bool           wants_rows;     // Rejects need the number of their row.
     Units         *units;
+    const ProbeAhead *ahead;       // What they look up in joins on disk; or nullptr.
     const BufferRelief *relief;    // Of buffers of text.
 };
 

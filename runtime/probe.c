@@ -2,6 +2,7 @@
 
 #include "runtime/join_table.h"
 #include "runtime/task.h"
+#include "stdlib/digest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,9 @@ static int64_t ask(SbTaskState *state, const ProbeJoin *join, int64_t end) {
     task->full = false;
     task->input.end = end;
     task->asked = join->breaker;
+    probe->asking = true;
     state->setup->stage->ask(task);
+    probe->asking = false;
     sb_scratch_rewind(&task->call);
     end = task->cursor;
     task->full = false;
@@ -182,15 +185,44 @@ static SpillJoinTaken fill_table(Probe *probe, ProbeJoin *join) {
     return taken == JOIN_TAKEN ? build_table(probe, join) : taken;
 }
 
-// Makes the tables of a piece that begins at the task's cursor.
-static SpillJoinTaken try_piece(SbTaskState *state) {
+// The answers that the task's unit has in advance for the join; nullptr: none.
+static const SpillJoin *answers_of(const SbTaskState *state, uint32_t join) {
+    const ProbeAhead *ahead = state->setup->ahead;
+    const Unit *unit = &state->unit;
+    bool told = ahead && join < ahead->count && (int64_t)unit->ordinal < ahead->unit_count &&
+                ahead->units[unit->ordinal] == probe_unit_name(unit);
+    return told ? ahead->answers[join] : nullptr;
+}
+
+// Takes of the answers what the asks ask for; `all`: all of them.
+static SpillJoinTaken fill_answers(SbTaskState *state, ProbeJoin *join, const SpillJoin *answers,
+                                   bool all) {
+    Probe *probe = &state->probe;
+    if (!spill_join_rows_open(&join->rows, join->join)) return JOIN_NO_ROOM;
+    if (!spill_join_cursor(&join->cursor, answers)) return JOIN_NO_ROOM;
+    int64_t most = all || probe->asks_max > 1 ? probe->bytes : INT64_MAX;
+    SpillJoinTake take = {&join->cursor, &join->rows, most, 0};
+    sort_asks(probe);
+    SpillJoinTaken taken = spill_join_take_answers(&take, state->unit.ordinal,
+                                                   all ? nullptr : probe->asks, probe->ask_count);
+    spill_join_cursor_close(&join->cursor);
+    return taken == JOIN_TAKEN ? build_table(probe, join) : taken;
+}
+
+// Makes the tables of the first `count` joins for a piece that begins at the task's cursor: for all
+// that the unit was told, or for as many rows as may ask.
+static SpillJoinTaken try_piece(SbTaskState *state, uint32_t count, bool all) {
     Probe *probe = &state->probe;
     int64_t end = state->task.input.end;
     probe_drop(probe);
     SpillJoinTaken taken = JOIN_TAKEN;
-    for (uint32_t i = 0; i < probe->count && taken == JOIN_TAKEN; i++) {
-        end = ask(state, &probe->joins[i], end);
-        taken = probe->no_room ? JOIN_NO_ROOM : fill_table(probe, &probe->joins[i]);
+    for (uint32_t i = 0; i < count && taken == JOIN_TAKEN; i++) {
+        ProbeJoin *join = &probe->joins[i];
+        const SpillJoin *answers = answers_of(state, i);
+        bool asks = !answers || !all;
+        if (asks) end = ask(state, join, end);
+        if (asks && probe->no_room) taken = JOIN_NO_ROOM;
+        else taken = answers ? fill_answers(state, join, answers, all) : fill_table(probe, join);
     }
     drop_asks(probe);
     if (taken == JOIN_TAKEN) probe->end = end;
@@ -211,10 +243,10 @@ static bool relieve(const SbTaskState *state, uint32_t thread) {
 }
 
 // The next piece: of fewer rows where there is no memory for those of more.
-static SpillJoinTaken find_piece(SbTaskState *state, uint32_t thread) {
+static SpillJoinTaken find_piece(SbTaskState *state, uint32_t count, uint32_t thread) {
     Probe *probe = &state->probe;
-    SpillJoinTaken taken;
-    while ((taken = try_piece(state)) == JOIN_NO_ROOM) {
+    SpillJoinTaken taken = try_piece(state, count, true);
+    for (; taken == JOIN_NO_ROOM; taken = try_piece(state, count, false)) {
         if (probe->asks_max == 1 && !relieve(state, thread)) break;
         probe->asks_max = probe->asks_max > FEWER ? probe->asks_max / FEWER : 1;
     }
@@ -263,7 +295,8 @@ int32_t probe_run(SbTaskState *state, uint32_t thread) {
     bool more;
     task->tables = probe->tables;
     do {
-        SpillJoinTaken taken = task->cursor < probe->end ? JOIN_TAKEN : find_piece(state, thread);
+        SpillJoinTaken taken = JOIN_TAKEN;
+        if (task->cursor >= probe->end) taken = find_piece(state, probe->count, thread);
         if (taken == JOIN_NO_ROOM) return SB_STAGE_NEED;
         if (taken == JOIN_TROUBLE) return SB_STAGE_FAULT;
         task->input.end = probe->end < end ? probe->end : end;
@@ -275,4 +308,25 @@ int32_t probe_run(SbTaskState *state, uint32_t thread) {
     } while (more);
     if (status != SB_STAGE_FULL || sb_memory_is_short(probe->memory)) probe_drop(probe);
     return status;
+}
+
+// ---- asking ahead -------------------------------------------------------------------------------
+
+uint64_t probe_unit_name(const Unit *unit) {
+    int64_t words[] = {unit->file, unit->range_begin, unit->offset + unit->begin,
+                       unit->offset + unit->end};
+    return sb_xxh64((const char *)words, sizeof words, 0);
+}
+
+bool probe_ask(SbTaskState *state, uint32_t join) {
+    SbTask *task = &state->task;
+    Probe *probe = &state->probe;
+    task->tables = probe->tables;
+    if (task->cursor >= probe->end) {
+        if (join > 0 && find_piece(state, join, 0) != JOIN_TAKEN) return false;
+        if (join == 0) probe->end = task->input.end;
+    }
+    task->cursor = ask(state, &probe->joins[join], probe->end);
+    sort_asks(probe);
+    return !probe->no_room;
 }

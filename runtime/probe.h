@@ -6,6 +6,9 @@
 // rejects, their order and what a limit behind the join asks for are the same as in memory, and no
 // left row is ever written.
 //
+// Where the units can be taken twice, all of them say what they look up before the first one runs
+// (probe_ahead.h), and a unit finds its right rows side by side.
+//
 // A piece has as many rows as leave the tables their share of the memory. What one key has beyond
 // its share is read on while a row goes along it (sb_join_more).
 #ifndef SBC_RUNTIME_PROBE_H
@@ -15,6 +18,16 @@
 
 typedef struct SbTaskState SbTaskState;
 typedef struct TaskSetup TaskSetup;
+typedef struct Unit Unit;
+typedef struct ProbeAhead ProbeAhead;
+
+// What the units of a stage were told before it runs.
+struct ProbeAhead {
+    SpillJoin **answers;     // By join of the Probe: those of the first `count`.
+    uint32_t    count;
+    uint64_t   *units;       // By ordinal: probe_unit_name of those that asked.
+    int64_t     unit_count, unit_room;
+};
 
 // One join of the stage.
 typedef struct ProbeJoin {
@@ -42,6 +55,7 @@ typedef struct Probe {
     int64_t         asks_max;    // ...of those that a piece may have; its last row may ask more...
     int64_t         asks_limit;  // ...and the most that it ever has.
     bool            no_room;     // There was no memory for an ask.
+    bool            asking;      // The stage only asks.
 } Probe;
 
 // For a stage all of whose tables are finished. False: no memory.
@@ -51,5 +65,12 @@ void probe_close(Probe *probe);
 void probe_drop(Probe *probe);
 // Runs the task's stage until it returns.
 int32_t probe_run(SbTaskState *state, uint32_t thread);
+
+// The hashes that the rows behind the task's cursor look up in join number `join`, in probe->asks,
+// each once, as far as there is room; those before it are answered. Moves the cursor behind the
+// rows. False: there is no memory, or trouble.
+bool probe_ask(SbTaskState *state, uint32_t join);
+// Says which rows the unit has.
+uint64_t probe_unit_name(const Unit *unit);
 
 #endif

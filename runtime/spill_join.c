@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATCHED = 1, NULL_KEY = 2 };   // SbBreaker.matched_offset
+enum { MATCHED = 1, NULL_KEY = 2, CUT = 3 };   // SbBreaker.matched_offset; CUT: of answers.
 
 uint64_t spill_join_hash(const SbEntry *entry) { return entry->hash; }
 
@@ -54,8 +54,7 @@ static void join_runs(void *arg, uint32_t index, uint32_t thread) {
     if (!noted) spill_fail(spill, TROUBLE_MEMORY, "no memory to find spilled rows of a join again");
 }
 
-static bool open_marks(SpillJoin *join) {
-    if (join->what->wants != SB_JOIN_REST) return true;
+bool spill_join_marks(SpillJoin *join) {
     int64_t bytes = (join->run.rows + 63) / 64 * (int64_t)sizeof *join->matched;
     join->matched = sb_memory_pages(join->spill->memory, bytes);
     if (join->matched) join->charged += bytes;
@@ -75,7 +74,7 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
     if (spill_runs_reduce(runs, what, &by_hash, parallel))
         parallel->each(parallel, 1, join_runs, &(Join){join, runs});
     spill_runs_drop(runs);
-    if (!spill->failed && open_marks(join)) return join;
+    if (!spill->failed) return join;
     spill_join_close(join);
     return nullptr;
 }
@@ -282,6 +281,45 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
     return join->spill->failed ? JOIN_TROUBLE : taken;
 }
 
+SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash) {
+    SpillJoinCursor *cursor = take->cursor;
+    const SpillJoin *join = cursor->join;
+    if (join->block_count == 0) return JOIN_TAKEN;
+    bool there = (cursor->block >= 0 || seek(cursor, 0)) && go_to_hash(cursor, hash);
+    if (there && cursor->entry->hash == hash) return take_hash(take, hash);
+    return join->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
+}
+
+// Makes a copy of an answer a copy of the right row.
+static void unwrap(const SpillJoin *answers, SbEntry *copy) {
+    char *mark = (char *)copy + answers->what->matched_offset;
+    memcpy(&copy->hash, (char *)copy + answers->what->next_offset, sizeof copy->hash);
+    put_next(answers, copy, *mark == CUT ? SB_CUT : 0);
+    *mark = 0;
+}
+
+SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
+                                       const uint64_t *hashes, int64_t count) {
+    SpillJoinCursor *cursor = take->cursor;
+    const SpillJoin *answers = cursor->join;
+    SpillJoinRows *into = take->into;
+    if (answers->block_count == 0) return JOIN_TAKEN;
+    bool there = seek(cursor, block_before(answers, unit)) && go_to_hash(cursor, unit);
+    for (int64_t i = 0; there && cursor->entry->hash == unit; there = advance(cursor)) {
+        uint64_t hash;
+        memcpy(&hash, (char *)cursor->entry + answers->what->next_offset, sizeof hash);
+        while (hashes && i < count && hashes[i] < hash) i++;
+        if (hashes && (i == count || hashes[i] != hash)) continue;
+        if (!copy_row(take)) return JOIN_NO_ROOM;
+        SbEntry *copy = (SbEntry *)(uintptr_t)into->entries[into->rows.count - 1];
+        copy->order = cursor->entry->order;
+        put_next(answers, copy, hash);
+        unwrap(answers, copy);
+        if (sb_rows_used(&into->rows) > take->rows_max) return JOIN_NO_ROOM;
+    }
+    return answers->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
+}
+
 SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry) {
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
@@ -342,4 +380,89 @@ bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by,
     sb_rows_fini(&rows);
     spill_sort_close(&sort);
     return good;
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+const SbBreaker spill_join_ask = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(SbEntry),
+                                  .next_offset = UINT32_MAX, .matched_offset = UINT32_MAX};
+
+typedef struct Answer {
+    const SpillJoin *join;
+    const SpillRuns *asks;
+    SpillRuns       *to;
+    bool             good;
+} Answer;
+
+// Puts the rows of a hash down as answers to `unit`.
+static bool answer_unit(const SpillJoin *join, const SpillJoinRows *rows, uint64_t unit,
+                        SbRows *out) {
+    for (int64_t i = 0; i < rows->rows.count; i++) {
+        const SbEntry *row = rows->entries[i];
+        SbEntry *copy = spill_copy(out, join->what, row);
+        if (!copy && sb_rows_relieve(out)) copy = spill_copy(out, join->what, row);
+        if (!copy) return false;
+        uint64_t next;
+        char *at = (char *)copy + join->what->next_offset;
+        memcpy(&next, at, sizeof next);
+        ((char *)copy)[join->what->matched_offset] = next == SB_CUT ? CUT : 0;
+        memcpy(at, &row->hash, sizeof row->hash);
+        copy->hash = unit;
+    }
+    return true;
+}
+
+// Goes along asks and right rows side by side.
+static bool answer_all(const Answer *of, SpillJoinTake *take, SbRows *out) {
+    const SpillJoin *join = of->join;
+    SpillMerge *merge = spill_merge_open(of->asks, &spill_join_ask, &by_hash);
+    SbEntry last = {0};
+    bool good = merge, any = false;
+    int64_t held;
+    for (const SbEntry *ask; good && (ask = spill_merge_first(merge, &held));) {
+        bool same = any && ask->hash == last.hash, twice = same && ask->order == last.order;
+        if (!same) {
+            spill_join_rows_close(take->into);
+            good = spill_join_rows_open(take->into, join) &&
+                   spill_join_take_next(take, ask->hash) == JOIN_TAKEN;
+        }
+        if (good && !twice) good = answer_unit(join, take->into, ask->order, out);
+        any = true;
+        last = *ask;
+        spill_merge_pass(merge);
+    }
+    spill_merge_close(merge);
+    return good && sb_rows_relieve(out);
+}
+
+static void answer(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    enum { KEY_SHARE = 1024 };
+    Answer *of = arg;
+    const SpillJoin *join = of->join;
+    SpillJoinCursor cursor = {0};
+    SpillJoinRows rows = {0};
+    SpillSort sort = {0};
+    SbRows out = {0};
+    int64_t key_max = join->spill->memory->eager ? 0 : join->spill->memory->limit / KEY_SHARE;
+    SpillJoinTake take = {&cursor, &rows, INT64_MAX, key_max};
+    of->good = spill_join_cursor(&cursor, join) &&
+               sb_rows_init(&out, join->spill->memory, join->what->entry_bytes) == SB_OK &&
+               spill_sort_open(&sort, join->what, &by_hash, of->to) &&
+               spill_sort_watch(&sort, thread, &out) && answer_all(of, &take, &out);
+    spill_join_cursor_close(&cursor);
+    spill_join_rows_close(&rows);
+    sb_rows_fini(&out);
+    spill_sort_close(&sort);
+}
+
+SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel) {
+    SpillRuns runs;
+    SpillJoin *answers = nullptr;
+    if (!spill_runs_open(&runs, join->spill)) return nullptr;
+    Answer all = {join, asks, &runs, false};
+    parallel->each(parallel, 1, answer, &all);
+    if (all.good) answers = spill_join_open(&runs, join->what, parallel);
+    spill_runs_close(&runs);
+    return answers;
 }

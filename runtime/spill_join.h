@@ -22,7 +22,7 @@ struct SpillJoin {
     SpillRun         run;
     SpillJoinBlock  *blocks;
     int64_t          block_count, block_cap;
-    uint64_t        *matched;   // SB_JOIN_REST: a bit for each row. Else nullptr.
+    uint64_t        *matched;   // A bit for each row; nullptr: nobody asks.
     int64_t          charged;
 };
 
@@ -76,12 +76,34 @@ typedef struct SpillJoinTake {
 
 // Takes the rows with one of the hashes, which ascend.
 SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes, int64_t count);
+// Takes the rows of one hash, for which the cursor is opened anew or has come to a lesser one.
+SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash);
+// Of answers (below): takes those to the unit, or of these the ones with one of the hashes, which
+// ascend.
+SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
+                                       const uint64_t *hashes, int64_t count);
 // Takes what comes behind `entry`, a copy, in its chain, and chains it; or nothing.
 SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry);
 
-// Notes which of the copies were matched.
+// From now on it is noted which rows are matched. False: spill->failed.
+bool spill_join_marks(SpillJoin *join);
+// Notes which of the copies were.
 void spill_join_mark(const SpillJoin *join, const SbRows *rows);
 // Writes the rows that were not to `to`, in the order `by`. `thread` is that of the writer.
 bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by, SpillRuns *to);
+
+// ---- answers ------------------------------------------------------------------------------------
+
+// Where all units of left rows can say at once which hashes they ask for, the right rows are gone
+// along once for all of them. What each asks for becomes the answers to it, a file like that of
+// the right rows in which the number of the unit stands in place of the hash, and `order` is the
+// number of the right row; so each unit finds what it asks for side by side. A key whose rows are
+// too many for that is cut.
+
+// An ask: {hash, number of the unit}, in that order.
+extern const SbBreaker spill_join_ask;
+
+// Answers the asks, which are reduced and stay. nullptr: spill->failed, or there is no memory.
+SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel);
 
 #endif

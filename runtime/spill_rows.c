@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-typedef enum Way { WAY_MEASURE, WAY_PUT, WAY_LINK } Way;
+typedef enum Way { WAY_MEASURE, WAY_PUT, WAY_LINK, WAY_COPY } Way;
 
 // Goes along what an entry points to.
 typedef struct Walk {
@@ -13,7 +13,7 @@ typedef struct Walk {
     int64_t  at;      // Bytes passed.
     Spill   *spill;   // When writing,
     uint32_t thread;  // by this one.
-    char    *base;    // When linking: what is there...
+    char    *base;    // When copying: where to. When linking: what is there...
     int64_t  end;     // ...how much of it...
     bool     bad;     // ...and that it ends too early.
 } Walk;
@@ -33,6 +33,11 @@ static void *hold(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     switch (walk->way) {
     case WAY_MEASURE: break;
     case WAY_PUT: spill_add(walk->spill, walk->thread, here, bytes); break;
+    case WAY_COPY:
+        memcpy(walk->base + walk->at, here, (size_t)bytes);
+        here = walk->base + walk->at;
+        memcpy(field, &here, sizeof here);
+        break;
     case WAY_LINK:
         walk->bad |= bytes < 0 || bytes > walk->end - walk->at;
         if (walk->bad) return nullptr;
@@ -70,20 +75,34 @@ int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t le
     return walk_entry(&link, what, entry);
 }
 
-SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry,
-                    int64_t held_bytes) {
+// A copy of the entry, and room for what it holds: at *held, if anything.
+static SbEntry *add_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry,
+                         int64_t held_bytes, char **held) {
     SbEntry *copy = sb_rows_add(rows);
     if (!copy) return nullptr;
     memcpy(copy, entry, what->entry_bytes);
     if (held_bytes == 0) return copy;
-    const char *from = (const char *)entry + what->entry_bytes;
-    char *held = sb_slab_alloc(&rows->state->texts, held_bytes);
-    if (!held) {
-        rows->count--;
-        rows->at -= what->entry_bytes;
-        return nullptr;
-    }
-    memcpy(held, from, (size_t)held_bytes);
+    *held = sb_slab_alloc(&rows->state->texts, held_bytes);
+    if (*held) return copy;
+    rows->count--;
+    rows->at -= what->entry_bytes;
+    return nullptr;
+}
+
+SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry,
+                    int64_t held_bytes) {
+    char *held = nullptr;
+    SbEntry *copy = add_copy(rows, what, entry, held_bytes, &held);
+    if (!copy || !held) return copy;
+    memcpy(held, (const char *)entry + what->entry_bytes, (size_t)held_bytes);
     spill_link(what, copy, held, held_bytes);
+    return copy;
+}
+
+SbEntry *spill_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry) {
+    Walk measure = {.way = WAY_MEASURE};
+    Walk to = {.way = WAY_COPY};
+    SbEntry *copy = add_copy(rows, what, entry, walk_entry(&measure, what, entry), &to.base);
+    if (copy && to.base) walk_entry(&to, what, copy);
     return copy;
 }

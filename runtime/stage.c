@@ -182,6 +182,27 @@ bool stage_open(StageRun *run, Trouble *trouble) {
     return true;
 }
 
+// Rows behind what a limit needs would ask in vain.
+static bool may_stop_early(const StageRun *run) {
+    bool limited = true;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t edge = run->outputs[t].edge;
+        limited = limited && edge != SIDE_NONE && run->job->edges[edge].limited;
+    }
+    return limited;
+}
+
+bool stage_asks_ahead(const StageRun *run) {
+    return run->repeats && run->inputs[0].edge == SIDE_NONE && !may_stop_early(run) &&
+           probe_ahead_wanted(&run->setup);
+}
+
+void stage_ask_ahead(StageRun *run, SbParallel *parallel) {
+    ProbeAheadSetup what = {&run->setup, &run->units.what, &run->job->cancel};
+    probe_ahead_open(&run->ahead, &what, parallel);
+    run->setup.ahead = &run->ahead;
+}
+
 void stage_close(StageRun *run) {
     if (run->window > 0) {
         stage_discard(run);
@@ -201,6 +222,7 @@ void stage_close(StageRun *run) {
         free(task);
     }
     if (run->window > 0) units_close(&run->units);
+    probe_ahead_close(&run->ahead);
     free(run->flights);
     free(run->unmatched);
     run->flights = nullptr;

@@ -10,6 +10,7 @@
 
 #include "runtime/edge.h"
 #include "runtime/job.h"
+#include "runtime/probe_ahead.h"
 #include "runtime/task.h"
 
 typedef enum FlightState {
@@ -60,6 +61,7 @@ typedef struct StageRun {
     SbType         source_row;  // What setup.row points to when rows come from a source.
     const SbEntry **unmatched;  // Rows of a join's right side.
     TaskSetup      setup;
+    ProbeAhead     ahead;       // What its units look up in joins that are on disk.
     Units          units;
     bool           repeats;     // The input can be read again.
     BufferRelief   relief;
@@ -107,6 +109,10 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index);
 bool stage_open_breakers(StageRun *run);
 // Opens what it reads.
 bool stage_open(StageRun *run, Trouble *trouble);
+// Lets all its units say what they look up in joins on disk. Changes nothing but time. Wanted: only
+// then is it worth to have threads for it.
+bool stage_asks_ahead(const StageRun *run);
+void stage_ask_ahead(StageRun *run, SbParallel *parallel);
 // Gives back what an ended run does not need.
 void stage_close(StageRun *run);
 // The rest, at the end of the job.

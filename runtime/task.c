@@ -371,8 +371,9 @@ void sb_task_grew(SbTask *task) {
 }
 
 int32_t sb_task_border(SbTask *task) {
-    relieve_groups(task->state);
     if (__atomic_load_n(&task->cancel, __ATOMIC_RELAXED)) return true;
+    if (task->state->probe.asking) return false;
+    relieve_groups(task->state);
     return is_full(task->state, task->state->setup->partition_bytes);
 }
 

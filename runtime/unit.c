@@ -305,6 +305,8 @@ static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
     units->read = nullptr;
     unit->entries = batch->entries;
     unit->end = batch->count;
+    unit->range_begin = units->next;
+    unit->range_end = units->next += batch->count;
     unit->slices[0] = (EdgeSlice){batch, batch->entries, 0, 0, batch->count};
     return UNIT_TAKEN;
 }

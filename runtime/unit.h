@@ -20,6 +20,8 @@
 
 #include <pthread.h>
 
+typedef struct Unit Unit;
+
 enum { RAW_BYTES_MAX = 64 * 1024 };  // Of a reject.
 
 // Who may find memory when there is none for a buffer.
@@ -46,7 +48,7 @@ typedef struct LongRow {
     bool    open;     // A quote that is never closed.
 } LongRow;
 
-typedef struct Unit {
+struct Unit {
     uint64_t ordinal;       // Within its stage.
     uint32_t file;
     bool     first, last;   // Of its file.
@@ -61,7 +63,7 @@ typedef struct Unit {
     const SbEntry *const *right;  // Zip: of the right side, by the same numbers.
     EdgeSlice slices[2];          // Of edges, left and right, or of rows read back from disk; held
                                   // as long as the unit. Else no batch.
-} Unit;
+};
 
 typedef struct UnitsSetup {
     Source  *source;        // nullptr for a breaker's rows.
