@@ -22,8 +22,10 @@ void checksum_text(Checksum sum, char text[static CHECKSUM_DIGITS + 1]) {
 ChecksumState *checksum_open(void) {
     XXH3_state_t *state = XXH3_createState();  // Its alignment is over that of malloc.
     if (state) XXH3_128bits_reset(state);
-    return (ChecksumState *)state;
+    return (ChecksumState *)(void *)state;
 }
+
+void checksum_begin(ChecksumState *state) { XXH3_128bits_reset(&state->xxh); }
 
 void checksum_add(ChecksumState *state, const void *bytes, int64_t len) {
     XXH3_128bits_update(&state->xxh, bytes, (size_t)len);

@@ -20,6 +20,7 @@ void checksum_text(Checksum sum, char text[static CHECKSUM_DIGITS + 1]);
 // Of bytes that come one after the other.
 typedef struct ChecksumState ChecksumState;
 ChecksumState *checksum_open(void);  // nullptr: no memory.
+void           checksum_begin(ChecksumState *state);  // Forgets what was added.
 void           checksum_add(ChecksumState *state, const void *bytes, int64_t len);
 // Of what was added so far; more may follow.
 Checksum       checksum_value(const ChecksumState *state);

@@ -55,6 +55,7 @@ typedef struct Job {
     int64_t     *kept;           // By breaker: rows after it was finished.
     int64_t     *unmatched_rows; // By breaker: rows of a join's right side that came out alone.
     int64_t     *counts;         // [step][SbCount]
+    struct Resume *resume;       // Of --resume; else nullptr.
     Progress     progress;
     Watch        watch;
     _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.

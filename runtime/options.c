@@ -241,6 +241,12 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_OVERWRITE: return options->overwrite = true;
     case OPTION_CONFIG: return options->config = value, true;
     case OPTION_SPILL: return options->spill = value, true;
+    case OPTION_RESUME:
+    case OPTION_JOURNAL:
+        if (*value == '\0')
+            return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=DIR", info->name,
+                               info->name);
+        return *(kind == OPTION_RESUME ? &options->resume : &options->journal) = value, true;
     case OPTION_REJECTS:
         if (*value == '\0')
             return trouble_set(trouble, TROUBLE_USAGE, "--rejects needs a value: --rejects=FILE");

@@ -43,6 +43,7 @@ typedef struct Options {
     uint32_t     supply_count;
     int64_t      memory;        // 0: not given.
     const char  *spill;         // nullptr: not given.
+    const char  *resume, *journal;  // Folders; nullptr: not given.
     int64_t      partition;     // 0: not given.
     int64_t      first_rows;    // INT64_MAX: all.
     bool         overwrite;

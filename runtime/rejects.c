@@ -86,6 +86,26 @@ bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts) {
     return true;
 }
 
+bool rejects_copy(RejectList *list, const Reject *reject) {
+    int64_t len = reject->message_len + reject->raw_len;
+    int64_t bytes = len + 1 + (int64_t)sizeof(Reject);
+    if (!grow(list, 1) || !sb_memory_charge(list->memory, bytes)) return false;
+    char *texts = malloc((size_t)len + 1);
+    if (!texts) {
+        sb_memory_release(list->memory, bytes);
+        return false;
+    }
+    memcpy(texts, reject->message, (size_t)reject->message_len);
+    memcpy(texts + reject->message_len, reject->raw, (size_t)reject->raw_len);
+    Reject *copy = &list->items[list->count++];
+    *copy = *reject;
+    copy->message = texts;
+    copy->raw = texts + reject->message_len;
+    list->weight += reject->fails ? 0 : reject->weight;
+    list->bytes += bytes;
+    return true;
+}
+
 bool rejects_move(RejectList *list, RejectList *from) {
     if (!grow(list, from->count)) return false;
     if (from->count > 0)

@@ -49,6 +49,8 @@ typedef struct RejectFacts {
 
 // Adds a record. False: out of memory.
 bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts);
+// Adds a copy of a record, its texts too.
+bool rejects_copy(RejectList *list, const Reject *reject);
 // Moves all records of `from` behind those of `list`.
 bool rejects_move(RejectList *list, RejectList *from);
 void rejects_close(RejectList *list);

@@ -5,6 +5,7 @@
 #include "runtime/failpoint.h"
 #include "runtime/glob.h"
 #include "runtime/retry.h"
+#include "runtime/sink_mark.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +22,15 @@ static bool no_memory(const Sink *sink, Trouble *trouble) {
     return trouble_set(trouble, TROUBLE_MEMORY, "no memory to write '%s'", sink->path);
 }
 
-static bool add_part(Sink *sink, Trouble *trouble) {
+// The name that the part will have.
+static char *part_path(const Sink *sink, uint32_t number) {
+    char *path = nullptr;
+    if (!sink->folder) return strdup(sink->path);
+    int len = asprintf(&path, "%spart-%05u.%s", sink->path, number, sink->extension);
+    return len < 0 ? nullptr : path;
+}
+
+bool sink_add_part(Sink *sink, int64_t keep, Trouble *trouble) {
     if (sink->part_count == sink->part_cap) {
         uint32_t cap = sink->part_cap ? 2 * sink->part_cap : 4;
         SinkPart **parts = realloc(sink->parts, cap * sizeof(SinkPart *));
@@ -29,21 +38,20 @@ static bool add_part(Sink *sink, Trouble *trouble) {
         sink->parts = parts;
         sink->part_cap = cap;
     }
-    char *path = nullptr;
-    int len = sink->folder
-                  ? asprintf(&path, "%spart-%05u.%s", sink->path, sink->part_count, sink->extension)
-                  : 0;
+    char *path = part_path(sink, sink->part_count);
     SinkPart *part = calloc(1, sizeof *part);
-    if (!part || len < 0) {
+    if (!part || !path) {
         free(part);
+        free(path);
         return no_memory(sink, trouble);
     }
     part->file.fd = -1;
     atomic_init(&part->pending, 1);
     sink->parts[sink->part_count++] = part;
     sink->offset = 0;
-    DurableSetup setup = {.path = path ? path : sink->path, .replace = sink->replace};
-    bool good = durable_create(&part->file, &setup, trouble);
+    DurableSetup setup = {.path = path, .replace = sink->replace, .tag = sink->tag, .keep = keep};
+    bool good = keep < 0 ? durable_name(&part->file, &setup, trouble)
+                         : durable_create(&part->file, &setup, trouble);
     free(path);
     return good;
 }
@@ -86,7 +94,7 @@ static bool check_place(Sink *sink, Trouble *trouble) {
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
                    .quote = setup->quote, .replace = setup->replace, .fd = -1,
-                   .part_bytes = INT64_MAX};
+                   .part_bytes = INT64_MAX, .tag = setup->tag};
     sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
     if (!sink->path) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
     size_t len = strlen(sink->path);
@@ -105,7 +113,8 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
         return no_memory(sink, trouble);
     }
     sink->extension = setup->extension;
-    return sink->to_stream || add_part(sink, trouble);
+    if (sink->to_stream) return true;
+    return setup->tag ? sink_log_open(sink, setup, trouble) : sink_add_part(sink, 0, trouble);
 }
 
 // ---- writing --------------------------------------------------------------------------------
@@ -142,7 +151,13 @@ static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *e
     }
     SinkPart *part = sink->parts[sink->part_count - 1];
     atomic_fetch_add(&part->pending, 1);
-    extents->items[extents->count++] = (Extent){part, sink->offset, bytes, len, nullptr};
+    Extent *extent = &extents->items[extents->count++];
+    *extent = (Extent){.part = part, .offset = sink->offset, .bytes = bytes, .len = len,
+                       .sink = sink};
+    if (sink->log) {
+        extent->number = sink_log_extent(sink);
+        sink_log_bytes(sink, bytes, len);
+    }
     sink->offset += len;
     return true;
 }
@@ -153,6 +168,7 @@ static bool flush_chunk(Sink *sink, Trouble *trouble) {
     int64_t len = compress_member(sink->compression, sink->chunk, sink->chunk_len, &packed);
     if (len < 0) return no_memory(sink, trouble);
     sink->chunk_len = 0;
+    if (sink->log) sink_log_bytes(sink, packed, len);
     bool good = sink->to_stream ? write_stream(sink, packed, len, trouble)
                                 : durable_write(&sink->parts[sink->part_count - 1]->file, packed,
                                                 len, sink->offset, trouble);
@@ -187,9 +203,15 @@ int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t f
     return len;
 }
 
-static bool seal(SinkPart *part, Trouble *trouble) {
+bool sink_part_release(SinkPart *part, Trouble *trouble) {
     if (atomic_fetch_sub(&part->pending, 1) > 1) return true;
     return durable_sync(&part->file, trouble);
+}
+
+// Nothing more comes to the last part.
+static bool fill_part(Sink *sink, Trouble *trouble) {
+    if (sink->log) sink_log_filled(sink);
+    return sink_part_release(sink->parts[sink->part_count - 1], trouble);
 }
 
 static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
@@ -205,9 +227,10 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
                Trouble *trouble) {
     if (sink->bytes == 0 && !begin_part(sink, extents, trouble)) return false;
     sink->rows += rows;
+    if (sink->log && !sink_log_rows(sink, &bytes, &len, trouble)) return false;
     while (len > 0) {
         if (sink->offset >= sink->part_bytes && sink->part_has_rows) {
-            if (!seal(sink->parts[sink->part_count - 1], trouble) || !add_part(sink, trouble) ||
+            if (!fill_part(sink, trouble) || !sink_add_part(sink, 0, trouble) ||
                 !begin_part(sink, extents, trouble)) {
                 return false;
             }
@@ -224,40 +247,43 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
 }
 
 bool sink_write(const Extent *extent, Trouble *trouble) {
-    return durable_write(&extent->part->file, extent->bytes, extent->len, extent->offset,
-                         trouble) &&
-           seal(extent->part, trouble);
+    if (!durable_write(&extent->part->file, extent->bytes, extent->len, extent->offset, trouble) ||
+        !sink_part_release(extent->part, trouble)) {
+        return false;
+    }
+    if (extent->sink->log) sink_log_written(extent->sink, extent->number);
+    return true;
 }
 
 // ---- ending ---------------------------------------------------------------------------------
 
 bool sink_finish(Sink *sink, Trouble *trouble) {
     ExtentList rest = {0};
-    bool good = sink->bytes > 0 || begin_part(sink, &rest, trouble);
+    bool good = !sink->log || sink_log_whole(sink, trouble);
+    good = good && (sink->bytes > 0 || begin_part(sink, &rest, trouble));
     if (good && sink->compression != COMPRESSION_NONE &&
         (sink->chunk_len > 0 || sink->offset == 0)) {
         good = flush_chunk(sink, trouble);
     }
     for (size_t i = 0; good && i < rest.count; i++) good = sink_write(&rest.items[i], trouble);
     free(rest.items);
-    if (good && !sink->to_stream) good = seal(sink->parts[sink->part_count - 1], trouble);
+    if (good && !sink->to_stream) good = fill_part(sink, trouble);
     return good;
 }
 
-// Parts of an earlier run behind ours.
-static void remove_old_parts(const Sink *sink) {
-    DIR *dir = opendir(sink->path);
+void sink_remove_parts(const char *path, const char *extension, uint32_t count) {
+    DIR *dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         unsigned number;
         int end = 0;
         if (sscanf(entry->d_name, "part-%5u%n", &number, &end) != 1 || end != 10) continue;
         const char *dot = entry->d_name + end;
-        bool ours = *dot == '.' && strcmp(dot + 1, sink->extension) == 0;
-        if (!ours || number < sink->part_count) continue;
-        char *path = nullptr;
-        if (asprintf(&path, "%s%s", sink->path, entry->d_name) >= 0) {
-            durable_remove(path);
-            free(path);
+        bool ours = *dot == '.' && strcmp(dot + 1, extension) == 0;
+        if (!ours || number < count) continue;
+        char *name = nullptr;
+        if (asprintf(&name, "%s%s", path, entry->d_name) >= 0) {
+            durable_remove(name);
+            free(name);
         }
     }
     if (dir) closedir(dir);
@@ -268,11 +294,17 @@ bool sink_publish(Sink *sink, Trouble *trouble) {
     for (uint32_t i = 0; i < sink->part_count; i++) {
         if (!durable_publish(&sink->parts[i]->file, trouble)) return false;
     }
-    if (sink->folder && sink->replace) remove_old_parts(sink);
+    if (sink->folder && sink->replace)
+        sink_remove_parts(sink->path, sink->extension, sink->part_count);
     return durable_sync_folder_of(sink->path, trouble);
 }
 
+void sink_forget(Sink *sink) {
+    for (uint32_t i = 0; i < sink->part_count; i++) sink->parts[i]->file.keep = false;
+}
+
 void sink_close(Sink *sink) {
+    sink_log_close(sink);
     for (uint32_t i = 0; i < sink->part_count; i++) {
         durable_close(&sink->parts[i]->file);
         free(sink->parts[i]);

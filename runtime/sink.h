@@ -7,13 +7,21 @@
 #define SBC_RUNTIME_SINK_H
 
 #include "runtime/abi.h"
+#include "runtime/checksum.h"
 #include "runtime/durable.h"
 #include "runtime/stream.h"
 
+#include <pthread.h>
+
 typedef struct SinkPart {
     DurableFile file;
-    _Atomic int32_t pending;  // Extents to be written, and one while the part is being filled.
+    _Atomic int32_t pending;  // Extents to be written, one while the part is being filled, one
+                              // while a mark stands in it.
+    int64_t     size;         // Of a part that is filled...
+    Checksum    sum;          // ...of its bytes, where there is a journal.
 } SinkPart;
+
+typedef struct Sink Sink;
 
 typedef struct Extent {
     SinkPart   *part;
@@ -21,6 +29,8 @@ typedef struct Extent {
     const char *bytes;
     int64_t     len;
     void       *owner;  // Of the bytes.
+    Sink       *sink;
+    uint64_t    number; // Of the sink's extents.
 } Extent;
 
 typedef struct ExtentList {
@@ -28,7 +38,9 @@ typedef struct ExtentList {
     size_t  count, cap;
 } ExtentList;
 
-typedef struct Sink {
+typedef struct SinkLog SinkLog;  // Of a job with a journal: sink_mark.h.
+
+struct Sink {
     char       *path;
     const char *header;
     const char *extension;   // Of parts.
@@ -47,7 +59,9 @@ typedef struct Sink {
     int64_t     rows, bytes; // Before compression.
     char       *chunk;       // Bytes that wait for compression.
     int64_t     chunk_len;
-} Sink;
+    const char *tag;         // Of temporary names; nullptr: random ones.
+    SinkLog    *log;         // nullptr: no journal, or a stream.
+};
 
 typedef struct SinkSetup {
     SbStr   path;
@@ -56,6 +70,9 @@ typedef struct SinkSetup {
     int64_t part_bytes;
     bool    replace;
     const char *extension;  // Of parts: "csv".
+    SbStr   step;           // That writes to it.
+    const char *tag;        // Of a job with a journal: see DurableSetup. Else nullptr.
+    const struct SinkPlace *from;  // Where an earlier run came to; nullptr: none did.
 } SinkSetup;
 
 // Refuses outputs that exist and makes the first temporary file.
@@ -68,8 +85,18 @@ bool sink_write(const Extent *extent, Trouble *trouble);
 // Everything is given and written: brings it to the disk.
 bool sink_finish(Sink *sink, Trouble *trouble);
 bool sink_publish(Sink *sink, Trouble *trouble);
-// Removes what was not published.
+// Of a folder that replaces one: removes the parts of an earlier run from number `count` on.
+void sink_remove_parts(const char *path, const char *extension, uint32_t count);
+// Removes what was not published; with a journal it stays for the next run.
 void sink_close(Sink *sink);
+// ...unless the job cannot be resumed.
+void sink_forget(Sink *sink);
+
+// The next part: `keep` bytes of a file that is there already stay; -1: it is whole, and only gets
+// its names.
+bool sink_add_part(Sink *sink, int64_t keep, Trouble *trouble);
+// One of those that the part waits for is done; the last one syncs and closes it.
+bool sink_part_release(SinkPart *part, Trouble *trouble);
 
 // The end of the first row of bytes[0..len) that ends at or behind `from`; len when there is none.
 int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from);

@@ -169,6 +169,7 @@ static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {
         lines += sb_lines_count(feed->buffer->ptr + unit->begin, unit->end - unit->begin) +
                  unit->long_row.lines;
     }
+    unit->next_lines = lines;
     chain_hand_on(units, unit, lines);
     return true;
 }

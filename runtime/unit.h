@@ -57,7 +57,8 @@ struct Unit {
     int64_t  begin, end;
     int64_t  offset;        // Of text[0].
     int64_t  lines;         // Before `begin` in the file; -1: not known.
-    int64_t  next;          // Where the next unit's rows begin, in the file.
+    int64_t  next;          // Where the next unit's rows begin, in the file...
+    int64_t  next_lines;    // ...and lines before it; where `lines` are known.
     LongRow  long_row;
     const SbEntry *const *entries;
     const SbEntry *const *right;  // Zip: of the right side, by the same numbers.

@@ -1,0 +1,124 @@
+// Resume show: what a journal says is done, for a job that goes on and for --journal=DIR.
+#include "runtime/resume_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_rows(Text *text, int64_t rows, const char *what) {
+    sb_text_add_figure(text, rows);
+    sb_text_format(text, " %s%s", what, rows == 1 ? "" : "s");
+}
+
+// "at byte 12,345 of 'in.csv'"
+static void add_position(const Job *job, const SbStage *stage, const StageCut *cut, Text *text) {
+    const Source *source = &job->sources[stage->input_index];
+    bool files = source->file_count > 0;
+    if (files && cut->file >= source->file_count) {
+        sb_text_str(text, "at the end of its input");
+    } else if (files && stage->input == SB_INPUT_TEXT) {
+        sb_text_str(text, "at byte ");
+        sb_text_add_figure(text, cut->next);
+        sb_text_format(text, " of '%s'", source->files[cut->file].path);
+    } else if (files) {
+        sb_text_format(text, "at '%s'", source->files[cut->file].path);
+    } else {
+        sb_text_str(text, "at row ");
+        sb_text_add_figure(text, cut->next);
+    }
+}
+
+// Is something of what the stage feeds safe in a file?
+static bool has_rows(const Job *job, const SbStage *stage) {
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        bool sink = terminal & SB_TERMINAL_SINK;
+        if (sink && job->resume->state.sinks[terminal & ~SB_TERMINAL_SINK].is) return true;
+    }
+    return false;
+}
+
+static void describe_stage(const Job *job, uint32_t number, Text *text) {
+    const SbStage *stage = &job->what->stages[number];
+    const StageCut *cut = &job->resume->state.stages[number];
+    text->len = 0;
+    sb_text_format(text, "'%.*s' ", (int)stage->label.len, stage->label.ptr);
+    if (!cut->is) {
+        sb_text_str(text, "runs from the start");
+        if (has_rows(job, stage)) sb_text_str(text, ": what is written already is compared");
+        return;
+    }
+    sb_text_str(text, "goes on ");
+    add_position(job, stage, cut, text);
+    if (job->sources[stage->input_index].file_count > 0) {
+        sb_text_str(text, ": ");
+        add_rows(text, cut->rows, "row");
+        sb_text_str(text, cut->rows == 1 ? " is done" : " are done");
+    }
+    if (cut->reject_count == 0) return;
+    sb_text_str(text, ", ");
+    add_rows(text, cut->reject_count, "reject");
+}
+
+void resume_say_stages(Job *job) {
+    Text text = {0};
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        describe_stage(job, s, &text);
+        resume_say(job, "%.*s", (int)text.len, text.ptr);
+    }
+    sb_text_close(&text);
+}
+
+static void print_state(const Job *job) {
+    const ResumeState *state = &job->resume->state;
+    Text text = {0};
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        describe_stage(job, s, &text);
+        printf("stage %.*s\n", (int)text.len, text.ptr);
+    }
+    for (uint32_t s = 0; s < job->what->sink_count; s++) {
+        const SbStr path = job->setup.sink_paths[s];
+        const SinkState *sink = &state->sinks[s];
+        text.len = 0;
+        add_rows(&text, sink->is ? sink->place.rows : 0, "row");
+        sb_text_str(&text, ", ");
+        add_rows(&text, sink->is ? sink->place.bytes : 0, "byte");
+        printf("output '%.*s': %.*s safe\n", (int)path.len, path.ptr, (int)text.len, text.ptr);
+    }
+    sb_text_close(&text);
+}
+
+// The journal is read where it lies; the job that it is of may be at work.
+static bool read_unlocked(Job *job) {
+    Resume *resume = job->resume;
+    size_t len = strlen(job->options.journal);
+    resume->journal.folder = strdup(job->options.journal);
+    resume->journal.path = malloc(len + sizeof "/journal");
+    if (!resume->journal.folder || !resume->journal.path)
+        return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
+    snprintf(resume->journal.path, len + sizeof "/journal", "%s/journal", job->options.journal);
+    if (!resume_read(job)) return false;
+    return resume->resumed || trouble_set(&job->trouble, TROUBLE_JOURNAL_FOLDER,
+                                          "there is no journal in '%s'", job->options.journal);
+}
+
+int resume_show(Job *job, bool (*open)(Job *job)) {
+    bool good = resume_make(job) && read_unlocked(job);
+    const ResumeState *state = job->resume ? &job->resume->state : nullptr;
+    bool publishing = good && state->publish.ptr && !state->done;
+    good = good && (publishing || (open(job) && resume_same(job, true)));
+    if (good && state->done && resume_check_outputs(job)) {
+        printf("the job is finished\n");
+    } else if (publishing) {
+        printf("all rows are made; the outputs are being published\n");
+    } else if (good && !state->done) {
+        print_state(job);
+    }
+    if (job->trouble.kind == TROUBLE_NONE) {
+        printf(state->done ? "nothing is left to do\n" : "it can be resumed\n");
+        return 0;
+    }
+    printf("it cannot be resumed:\n");
+    fflush(stdout);
+    log_trouble(&job->log, &job->trouble);
+    return trouble_exit_code(&job->trouble);
+}

@@ -1,0 +1,261 @@
+#include "runtime/resume_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool state_open(ResumeState *state, const SbJob *job) {
+    *state = (ResumeState){.stage_count = job->stage_count, .sink_count = job->sink_count,
+                           .figure_count = job->step_count * SB_COUNTS};
+    state->stages = calloc(job->stage_count + 1, sizeof *state->stages);
+    state->sinks = calloc(job->sink_count + 1, sizeof *state->sinks);
+    return state->stages && state->sinks;
+}
+
+void state_close(ResumeState *state) {
+    for (uint32_t s = 0; state->stages && s < state->stage_count; s++) {
+        free(state->stages[s].counts);
+        free(state->stages[s].files);
+        sb_text_close(&state->stages[s].rejects);
+    }
+    for (uint32_t s = 0; state->sinks && s < state->sink_count; s++) {
+        free(state->sinks[s].chunk);
+        free(state->sinks[s].parts);
+    }
+    free(state->stages);
+    free(state->sinks);
+    free(state->text);
+    *state = (ResumeState){0};
+}
+
+// ---- packing --------------------------------------------------------------------------------
+
+static void pack_cut(const Commit *commit, uint32_t figure_count, Text *text) {
+    const StageCut *cut = commit->cut;
+    pack_number(text, (int64_t)cut->units);
+    pack_number(text, cut->file);
+    pack_number(text, cut->next);
+    pack_number(text, cut->chain_begin);
+    pack_number(text, cut->chain_lines);
+    pack_number(text, cut->known_offset);
+    pack_number(text, cut->known_lines);
+    pack_number(text, cut->rows);
+    for (uint32_t i = 0; i < figure_count; i++) pack_number(text, cut->counts[i]);
+    pack_number(text, commit->file_from);
+    pack_number(text, cut->file_count - commit->file_from);
+    for (uint32_t f = commit->file_from; f < cut->file_count; f++) {
+        pack_number(text, cut->files[f].rows);
+        pack_number(text, cut->files[f].bytes);
+    }
+    pack_number(text, commit->reject_count);
+    pack_bytes(text, commit->rejects.ptr, commit->rejects.len);
+}
+
+static void pack_sink(const CommitSink *sink, Text *text) {
+    const SinkPlace *place = sink->place;
+    pack_number(text, sink->sink);
+    pack_number(text, place->rows);
+    pack_number(text, place->bytes);
+    pack_number(text, place->text);
+    pack_checksum(text, place->text_sum);
+    pack_number(text, place->part);
+    pack_number(text, place->offset);
+    pack_checksum(text, place->sum);
+    pack_number(text, place->part_has_rows);
+    pack_number(text, place->replays);
+    pack_bytes(text, place->chunk.ptr, place->chunk.len);
+    pack_number(text, sink->part_from);
+    for (uint32_t p = sink->part_from; p < place->part; p++) {
+        pack_number(text, sink->parts[p - sink->part_from].size);
+        pack_checksum(text, sink->parts[p - sink->part_from].sum);
+    }
+}
+
+void commit_pack(const Commit *commit, uint32_t figure_count, Text *text) {
+    pack_number(text, commit->stage);
+    pack_number(text, commit->cut != nullptr);
+    if (commit->cut) pack_cut(commit, figure_count, text);
+    pack_number(text, commit->sink_count);
+    for (uint32_t s = 0; s < commit->sink_count; s++) pack_sink(&commit->sinks[s], text);
+}
+
+// ---- folding --------------------------------------------------------------------------------
+
+static bool fold_cut(ResumeState *state, StageCut *cut, Unpack *from) {
+    cut->units = (uint64_t)unpack_number(from);
+    cut->file = (uint32_t)unpack_number(from);
+    cut->next = unpack_number(from);
+    cut->chain_begin = unpack_number(from);
+    cut->chain_lines = unpack_number(from);
+    cut->known_offset = unpack_number(from);
+    cut->known_lines = unpack_number(from);
+    cut->rows = unpack_number(from);
+    if (!cut->counts) cut->counts = calloc(state->figure_count + 1, sizeof *cut->counts);
+    if (!cut->counts) return false;
+    for (uint32_t i = 0; i < state->figure_count; i++) cut->counts[i] = unpack_number(from);
+    uint32_t first = (uint32_t)unpack_number(from);
+    uint32_t count = unpack_count(from, 2 * sizeof(int64_t));
+    if (from->bad || first > cut->file_count || count > UINT32_MAX - first) return false;
+    if (first + count > 0) {
+        FileCut *files = realloc(cut->files, ((size_t)first + count) * sizeof *files);
+        if (!files) return false;
+        cut->files = files;
+    }
+    for (uint32_t f = first; f < first + count; f++) {
+        cut->files[f].rows = unpack_number(from);
+        cut->files[f].bytes = unpack_number(from);
+    }
+    cut->file_count = first + count;
+    cut->reject_count += (uint32_t)unpack_number(from);
+    SbStr rejects = unpack_bytes(from);
+    sb_text_add(&cut->rejects, rejects.ptr, rejects.len);
+    cut->is = true;
+    return !from->bad && !cut->rejects.failed;
+}
+
+static bool fold_parts(SinkState *sink, uint32_t part, Unpack *from) {
+    uint32_t first = (uint32_t)unpack_number(from);
+    uint32_t had = sink->is ? sink->place.part : 0;
+    bool fits = part >= first && part - first <= (from->end - from->at) / 24;
+    if (from->bad || first > had || !fits) return false;
+    SinkPartPlace *parts = realloc(sink->parts, ((size_t)part + 1) * sizeof *parts);
+    if (!parts) return false;
+    sink->parts = parts;
+    for (uint32_t p = first; p < part; p++) {
+        parts[p].size = unpack_number(from);
+        parts[p].sum = unpack_checksum(from);
+    }
+    return !from->bad;
+}
+
+static bool fold_sink(ResumeState *state, Unpack *from) {
+    int64_t number = unpack_number(from);
+    if (from->bad || number < 0 || number >= state->sink_count) return false;
+    SinkState *sink = &state->sinks[number];
+    SinkPlace place = {0};
+    place.rows = unpack_number(from);
+    place.bytes = unpack_number(from);
+    place.text = unpack_number(from);
+    place.text_sum = unpack_checksum(from);
+    place.part = (uint32_t)unpack_number(from);
+    place.offset = unpack_number(from);
+    place.sum = unpack_checksum(from);
+    place.part_has_rows = unpack_number(from);
+    place.replays = unpack_number(from);
+    SbStr chunk = unpack_bytes(from);
+    if (from->bad || !fold_parts(sink, place.part, from)) return false;
+    free(sink->chunk);
+    sink->chunk = malloc((size_t)chunk.len + 1);
+    if (!sink->chunk) return false;
+    if (chunk.len > 0) memcpy(sink->chunk, chunk.ptr, (size_t)chunk.len);
+    place.chunk = (SbStr){sink->chunk, chunk.len};
+    place.parts = sink->parts;
+    sink->place = place;
+    return sink->is = true;
+}
+
+bool state_fold(ResumeState *state, const char *payload, int64_t len) {
+    Unpack from = {payload, payload + len, false};
+    int64_t stage = unpack_number(&from);
+    bool cut = unpack_number(&from) != 0;
+    if (from.bad || stage < 0 || stage >= state->stage_count) return false;
+    if (cut && !fold_cut(state, &state->stages[stage], &from)) return false;
+    uint32_t sinks = unpack_count(&from, sizeof(int64_t));
+    for (uint32_t s = 0; s < sinks; s++)
+        if (!fold_sink(state, &from)) return false;
+    return !from.bad;
+}
+
+// ---- the whole journal ----------------------------------------------------------------------
+
+static bool take_record(ResumeState *state, const JournalRecord *record) {
+    SbStr payload = {record->payload, record->len};
+    switch (record->type) {
+    case RECORD_BEGIN: return !state->begin.ptr && (state->begin = payload, true);
+    case RECORD_COMMIT: return state->begin.ptr && state_fold(state, payload.ptr, payload.len);
+    case RECORD_PUBLISH: return state->begin.ptr && (state->publish = payload, true);
+    case RECORD_DONE: return state->publish.ptr && (state->done = true);
+    }
+    return false;
+}
+
+static bool unusable(JournalState how, const JournalReader *reader, const char *folder,
+                     Trouble *trouble) {
+    if (how == JOURNAL_NEWER)
+        return trouble_set(trouble, TROUBLE_JOURNAL_NEWER,
+                           "the journal in '%s' is of version %u, this job knows %d", folder,
+                           reader->version, JOURNAL_VERSION);
+    if (how == JOURNAL_FOREIGN)
+        return trouble_set(trouble, TROUBLE_JOURNAL_DAMAGED,
+                           "'%s/journal' is no journal, or its beginning is lost", folder);
+    return trouble_set(trouble, TROUBLE_JOURNAL_DAMAGED,
+                       "the journal in '%s' is damaged at byte %lld", folder,
+                       (long long)reader->at);
+}
+
+static bool is_of(SbStr begin, const char *program) {
+    Unpack from = {begin.ptr, begin.ptr + begin.len, false};
+    unpack_string(&from);  // The ending of names.
+    SbStr pairs = unpack_bytes(&from);
+    from = (Unpack){pairs.ptr, pairs.ptr + pairs.len, from.bad};
+    unpack_string(&from);
+    return strcmp(unpack_string(&from), program) == 0;
+}
+
+bool state_read(ResumeState *state, SbStr journal, const char *program, const char *folder,
+                Trouble *trouble) {
+    state->text = (char *)(uintptr_t)journal.ptr;
+    JournalReader reader = {.bytes = journal.ptr, .len = journal.len};
+    JournalRecord record;
+    JournalState how;
+    while ((how = journal_next(&reader, &record)) == JOURNAL_RECORD) {
+        if (record.type == RECORD_BEGIN && !is_of((SbStr){record.payload, record.len}, program))
+            return trouble_set(trouble, TROUBLE_JOURNAL_OTHER,
+                               "the journal in '%s' is of another program", folder);
+        if (!take_record(state, &record))
+            return unusable(JOURNAL_DAMAGED, &reader, folder, trouble);
+    }
+    if (how == JOURNAL_END && state->begin.ptr) return true;
+    return unusable(how == JOURNAL_END ? JOURNAL_FOREIGN : how, &reader, folder, trouble);
+}
+
+static bool feeds(const SbStage *stage, uint32_t sink) {
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        if (stage->terminals[t] == (SB_TERMINAL_SINK | sink)) return true;
+    return false;
+}
+
+// The commit of one stage: a sink that several stages feed goes with the last one.
+static bool write_stage(const ResumeState *state, const SbJob *job, uint32_t stage,
+                        Journal *journal, Trouble *trouble) {
+    const StageCut *cut = &state->stages[stage];
+    CommitSink *sinks = calloc(state->sink_count + 1, sizeof *sinks);
+    if (!sinks) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
+    Commit commit = {.stage = stage, .cut = cut->is ? cut : nullptr, .sinks = sinks,
+                     .rejects = {cut->rejects.ptr, cut->rejects.len},
+                     .reject_count = cut->reject_count};
+    for (uint32_t s = 0; s < state->sink_count; s++) {
+        const SinkState *sink = &state->sinks[s];
+        if (!sink->is || !feeds(&job->stages[stage], s)) continue;
+        sinks[commit.sink_count++] = (CommitSink){s, &sink->place, 0, sink->parts};
+    }
+    Text text = {0};
+    commit_pack(&commit, state->figure_count, &text);
+    bool good = text.failed ? trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal")
+                : !cut->is && commit.sink_count == 0
+                    ? true
+                    : journal_add(journal, RECORD_COMMIT, text.ptr, text.len, trouble);
+    sb_text_close(&text);
+    free(sinks);
+    return good;
+}
+
+bool state_write(const ResumeState *state, const SbJob *job, Journal *journal, Trouble *trouble) {
+    bool good = journal_begin(journal, trouble) &&
+                journal_add(journal, RECORD_BEGIN, state->begin.ptr, state->begin.len, trouble);
+    for (uint32_t s = 0; good && s < state->stage_count; s++)
+        good = write_stage(state, job, s, journal, trouble);
+    if (good && state->publish.ptr)
+        good = journal_add(journal, RECORD_PUBLISH, state->publish.ptr, state->publish.len,
+                           trouble);
+    return good && journal_adopt(journal, trouble);
+}

@@ -1,0 +1,86 @@
+// Resume state: what the journal's records say together.
+//
+//   BEGIN      the run: the ending of temporary names; the program, parameters, options and inputs
+//              as pairs of a name and a value, the program first
+//   COMMIT     of one stage: how far its sinks are safe, and, where it goes on there, the units
+//              [0, n) that are committed with their counts and the rejects that came since
+//   PUBLISH    all is made: the files, under which names they appear, the closing figures
+//   DONE       and they have
+#ifndef SBC_RUNTIME_RESUME_STATE_H
+#define SBC_RUNTIME_RESUME_STATE_H
+
+#include "runtime/journal.h"
+#include "runtime/pack.h"
+#include "runtime/sink_mark.h"
+
+typedef enum RecordType { RECORD_BEGIN = 1, RECORD_COMMIT, RECORD_PUBLISH, RECORD_DONE } RecordType;
+
+typedef struct FileCut {
+    int64_t rows, bytes;
+} FileCut;
+
+// Where a stage goes on.
+typedef struct StageCut {
+    bool     is;
+    uint64_t units;        // Committed.
+    uint32_t file;         // The next unit's; what `next` and `chain_begin` count from.
+    int64_t  next;
+    int64_t  chain_begin, chain_lines;
+    int64_t  known_offset, known_lines;
+    int64_t  rows;
+    int64_t *counts;       // [step][SbCount]
+    FileCut *files;        // Those up to the next unit's.
+    uint32_t file_count;
+    Text     rejects;      // Packed.
+    uint32_t reject_count;
+} StageCut;
+
+typedef struct SinkState {
+    bool           is;
+    SinkPlace      place;  // Its texts are the state's.
+    char          *chunk;
+    SinkPartPlace *parts;
+} SinkState;
+
+typedef struct ResumeState {
+    uint32_t   stage_count, sink_count, figure_count;  // Figures: counts of all steps.
+    SbStr      begin;     // The payload of BEGIN, in the journal's text.
+    StageCut  *stages;
+    SinkState *sinks;
+    SbStr      publish;   // The payload of PUBLISH.
+    bool       done;
+    char      *text;      // What the journal held; owned.
+} ResumeState;
+
+// What a COMMIT is made of. Of a cut `files` from `file_from` on and `rejects` are new.
+typedef struct CommitSink {
+    uint32_t             sink;
+    const SinkPlace     *place;
+    uint32_t             part_from;  // Parts from here on are new...
+    const SinkPartPlace *parts;      // ...and these.
+} CommitSink;
+
+typedef struct Commit {
+    uint32_t          stage;
+    const StageCut   *cut;        // nullptr: rows before it are made again.
+    uint32_t          file_from;
+    SbStr             rejects;
+    uint32_t          reject_count;
+    const CommitSink *sinks;
+    uint32_t          sink_count;
+} Commit;
+
+bool state_open(ResumeState *state, const SbJob *job);
+void state_close(ResumeState *state);
+// Reads a whole journal, of which it takes possession. What commits mean depends on the program:
+// the journal of another one is not read.
+bool state_read(ResumeState *state, SbStr journal, const char *program, const char *folder,
+                Trouble *trouble);
+// Takes a commit in. False: it makes no sense.
+bool state_fold(ResumeState *state, const char *payload, int64_t len);
+
+void commit_pack(const Commit *commit, uint32_t figure_count, Text *text);
+// The state as one commit for each stage, for a checkpoint.
+bool state_write(const ResumeState *state, const SbJob *job, Journal *journal, Trouble *trouble);
+
+#endif
