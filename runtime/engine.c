@@ -1,4 +1,5 @@
 #include "runtime/policy.h"
+#include "runtime/resume.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -329,7 +330,7 @@ static void do_write(Engine *e) {
     if (e->write_at == e->writes.count) e->write_at = e->writes.count = 0;
     pthread_mutex_unlock(&e->lock);
     Trouble trouble = {0};
-    bool good = sink_write(&extent, &trouble);
+    bool good = sink_write(&extent, &trouble) && resume_written(e->job, &trouble);
     pthread_mutex_lock(&e->lock);
     if (!good && e->job->trouble.kind == TROUBLE_NONE) e->job->trouble = trouble;
     Partition *partition = extent.owner;

@@ -1,5 +1,7 @@
 #include "runtime/stage.h"
 
+#include "runtime/resume.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,8 +44,8 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     for (uint32_t t = 0; run->outputs && t < stage->terminal_count; t++)
         run->outputs[t] = (EdgeEnd){SIDE_NONE, 0};
     for (uint32_t t = 0; run->sink_left && t < stage->terminal_count; t++) stage_sink_left(run, t);
-    return (run->outputs && run->sink_left && run->batches && run->counts) ||
-           no_memory(run, &job->trouble);
+    bool good = run->outputs && run->sink_left && run->batches && run->counts;
+    return good ? resume_stage(run, &job->trouble) : no_memory(run, &job->trouble);
 }
 
 // ---- opening --------------------------------------------------------------------------------
@@ -174,6 +176,7 @@ bool stage_open(StageRun *run, Trouble *trouble) {
         return false;
     }
     if (!units_open(&run->units, &units, trouble)) return false;
+    resume_units(run);
     run->repeats = units_can_repeat(&run->units);
     uint32_t window = UNITS_A_THREAD * job->pool.parallel.threads;
     run->flights = calloc(window, sizeof *run->flights);
