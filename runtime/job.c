@@ -5,6 +5,7 @@
 #include "runtime/crash.h"
 #include "runtime/failpoint.h"
 #include "runtime/licenses.h"
+#include "runtime/resume.h"
 #include "runtime/scratch.h"
 #include "stdlib/cpu_level.h"
 
@@ -191,7 +192,9 @@ static bool open_sinks(Job *job) {
                           .quote = own || what->format != SB_CSV ? 0 : what->quote,
                           .part_bytes = own ? 0 : setup->sink_bytes[s],
                           .replace = job->options.overwrite,
-                          .extension = own ? "jsonl" : extensions[what->format]};
+                          .extension = own ? "jsonl" : extensions[what->format],
+                          .step = own ? (SbStr){"rejects", 7} : what->label,
+                          .tag = resume_tag(job), .from = resume_place(job, s)};
         if (!sink_open(&job->sinks[s], &open, &job->trouble) || !check_paths(job, s)) return false;
     }
     return true;
@@ -233,7 +236,12 @@ static bool open_fills(Job *job, uint32_t threads) {
     return job->fills || no_memory(job);
 }
 
-static bool open_job(Job *job) {
+static bool open_watch(Job *job, uint32_t threads) {
+    return watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job);
+}
+
+// All that needs no input.
+static bool open_plan(Job *job) {
     Options *options = &job->options;
     int level = sb_cpu_level();
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
@@ -248,19 +256,29 @@ static bool open_job(Job *job) {
     if (!allocate(job)) return false;
     if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK) return no_memory(job);
     if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
-    if (!run_setup(job)) return false;
+    return run_setup(job);
+}
+
+// A job that turns out to be finished opens no outputs.
+static bool open_job(Job *job) {
+    Options *options = &job->options;
+    if (!resume_open(job)) return false;
+    if (resume_finished(job)) return open_watch(job, 1);
     count_producers(job);
     uint32_t cpus = options->threads ? options->threads : cpu_count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     set_partition(job, threads);
     job->watch.keeps_spans = options->trace;
-    return open_sources(job) && open_sinks(job) && open_spill(job, threads) &&
+    if (!open_sources(job) || !resume_begin(job)) return false;
+    if (resume_finished(job)) return open_watch(job, 1);
+    return open_sinks(job) && resume_log(job) && open_spill(job, threads) &&
            open_fills(job, threads) && pool_open(&job->pool, threads, &job->trouble) &&
-           (watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job));
+           open_watch(job, threads);
 }
 
 static void close_job(Job *job) {
+    resume_close(job);
     for (uint32_t i = 0; i < job->pool.parallel.threads; i++) pthread_mutex_destroy(&job->fills[i]);
     free(job->fills);
     if (job->pool.parallel.threads > 0) pool_close(&job->pool);
@@ -336,6 +354,7 @@ static bool publish(Job *job) {
     }
     if (atomic_load(&job->cancel))
         return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (job->resume) return resume_publish(job);
     for (uint32_t s = 0; s < count; s++) {
         if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
     }
@@ -363,6 +382,7 @@ static Outcome conclude(Job *job, bool ran) {
             sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
         if (!outcome.data_failed && ran) publish(job);
     }
+    if (outcome.data_failed) resume_forget(job);
     return outcome;
 }
 
@@ -437,10 +457,13 @@ static int run_job(Job *job) {
     job->retry = (RetryPolicy){.retries = job->options.retries, .log = &job->log,
                                .waits = job->options.waits_for_room, .cancel_fd = job->cancel_fd};
     retry_use(&job->retry);
-    if (!open_job(job)) {
+    bool planned = open_plan(job);
+    if (planned && job->options.journal) return resume_show(job, open_sources);
+    if (!planned || !open_job(job)) {
         log_trouble(&job->log, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
+    if (resume_finished(job)) return report(job, (Outcome){0});
     Control *control = control_open(job);
     if (job->trouble.kind != TROUBLE_NONE) {
         log_trouble(&job->log, &job->trouble);

@@ -1,0 +1,295 @@
+#!/bin/sh
+# resume_test.sh: jobs that are killed at their failpoints and go on; journals that they refuse.
+# usage: tests/resume_test.sh [CASE]: all cases, or the one of that name. SBC names the compiler.
+. "$(dirname "$0")/cases.sh"
+
+# ---- the jobs: every kind of sink and shape of plan -------------------------------------------------
+
+compile file <<'END'
+param low: i64 = 0
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a >= low | derive l = line() | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile compressed <<'END'
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | write csv("out.csv.zst")
+rejects write csv("rejects.csv.gz") limit 10%
+END
+compile parts <<'END'
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | write csv("parts/", bytes = 300KiB)
+rejects write jsonl("rejects.jsonl") limit 5000
+END
+compile several <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | where a % 3 == 0 | write csv("thirds/", bytes = 100KiB)
+rows | where a % 3 != 0 | write jsonl("deep/er/rest.jsonl.gz")
+rows | select b | write csv("names.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile breakers <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | write csv("rows.csv")
+rows | group by b { n = count(), s = sum(x) } | sort s desc, b | write jsonl("groups.jsonl")
+rows | sort b, a desc | write csv("sorted.csv.gz")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile joined <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let names = range(70) | derive b = f"name{i}", half = i // 2
+rows | join full names on b | write csv("full.csv")
+rows | join names on b | write csv("inner.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile edges <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv("union.csv")
+rows | skip 20 | limit 20000 | derive n = 1 // (a % 7) else 0 | write csv("limit.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile unfused --no-fuse <<'END'
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a % 5 != 0 | derive y = a * 2 | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile made <<'END'
+range(60000) | derive s = f"row {i}" | write csv("range.csv")
+read files("../in/*.csv") | derive n = len(bytes) | select path, n | write csv("files.csv")
+[{ k: 1 }, { k: 2 }, { k: 3 }] | write jsonl("inline.jsonl")
+END
+compile standard <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | write csv("-")
+rows | where a % 2 == 0 | write csv("even.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile packed <<'END'
+read csv("../packed.csv.gz") as { a: i64, b: str, x: f64? } | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile wide <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile empty <<'END'
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a < 0 | write csv("out.csv")
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a < 0 | write jsonl("out.jsonl")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+
+# Files with quoted line ends, and one bad row in a hundred.
+mkdir in
+for i in 1 2 3; do
+    awk -v k=$i 'BEGIN { print "a,b,x"
+        for (i = 0; i < 9000; i++)
+            if (i % 100 == 50) print "bad" i ",name,1"
+            else if (i % 31 == 7) printf "%d,\"two\nlines, %d\",%.1f\n", k * i, i % 9, i / 2
+            else printf "%d,name%d,%.1f\n", k * i, i % 100, i / 2 }' >in/$i.csv
+done
+cat in/1.csv >packed.csv
+gzip -k packed.csv
+
+# ---- killed and gone on with ------------------------------------------------------------------------
+
+# contents FOLDER: what a run left, without what only a journal adds.
+contents() {
+    (cd "$1" && find . -type f ! -name '*.manifest.json' ! -path './journal/*' -exec md5sum {} + | LC_ALL=C sort -k 2)
+}
+# run CODE JOB OPTION...: in the folder that is the working one.
+run() {
+    want=$1
+    shift
+    timeout 60 "$@" --partition=64KiB --threads=2 >stdout.new 2>"$work/err"
+    code=$?
+    take_stdout
+    [ $code = "$want" ] || wrong "exit $code instead of $want: $*"
+}
+# Standard output is written from its start by each life, and not at all once the outputs are being published.
+take_stdout() { if [ -s stdout.new ] || [ ! -e stdout ]; then mv stdout.new stdout; else rm stdout.new; fi; }
+# killed FAILPOINT: an earlier life of the job that `job` names. It may be done before it comes there.
+killed() {
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" --resume=journal --partition=64KiB --threads=2 >stdout.new 2>"$work/err"
+    code=$?
+    take_stdout
+    case $code in
+    0 | 137) ;;
+    *) wrong "$1: exit $code" ;;
+    esac
+}
+# lives NAME FAILPOINT...: dies at each, is resumed, and leaves what one that was left alone left.
+lives() {
+    mkdir "$1" && cd "$1" || return
+    shift
+    for at; do killed "$at"; done
+    run 0 "../../$job" --resume=journal
+    grep -v '^resume: ' "$work/err" >../summary
+    cmp -s ../summary ../expected.summary || wrong "$*: other figures: $(diff ../summary ../expected.summary | head -5)"
+    contents . >../left
+    cmp -s ../left ../expected.left || wrong "$*: other files: $(diff ../left ../expected.left | head -5)"
+    cd ..
+    rm -rf "$(basename "$OLDPWD")"
+}
+
+# Every file that is not a manifest stands in one, with its size.
+manifests() {
+    python3 - <<'END' >"$work/out" 2>"$work/err" || wrong "the manifests are wrong"
+import json, pathlib
+files = {str(f): f.stat().st_size for f in pathlib.Path(".").rglob("*") if f.is_file()}
+told = [f for m in files if m.endswith(".manifest.json") for f in json.load(open(m))["files"]]
+assert told and all(files[f["path"]] == f["bytes"] and len(f["xxh3_128"]) == 32 for f in told), told
+own = {f for f in files if not f.endswith(".manifest.json") and not f.startswith("journal/")}
+assert own == {f["path"] for f in told} | {"stdout"}, own
+END
+}
+
+for job in file compressed parts several breakers joined edges unfused made standard packed empty; do
+    begin "killed_$job" || continue
+    ln -s ../in in
+    ln -s ../packed.csv.gz packed.csv.gz
+    mkdir alone && cd alone || exit 1
+    run 0 "../../$job"
+    cd ..
+    cp "$work/err" expected.summary
+    contents alone >expected.left
+    for at in committed:1 committed:4 journal-written:3 publish-recorded renamed:1 manifest:1; do
+        lives one $at
+    done
+    [ $job != several ] || for at in checkpoint-synced commit-synced:2 publish-begins renamed:3 published; do
+        lives one $at
+    done
+    lives more committed:2 commit-synced:3 journal-written:2 checkpoint-synced committed:9 renamed:1 manifest:1
+    mkdir whole && cd whole || exit 1
+    run 0 "../../$job" --resume=journal
+    manifests
+    cd ..
+    end
+done
+
+# ---- what is said, and what is refused --------------------------------------------------------------
+
+# begun FAILPOINT OPTION...: a journal in the folder `journal`, of a job that was killed.
+begun() {
+    at=$1
+    shift
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$at ../file --resume=journal --partition=16KiB --threads=1 "$@" >"$work/out" 2>"$work/err"
+    [ $? = 137 ] || wrong "it was not killed"
+}
+
+if begin shows; then
+    gives 2 ../file --journal=journal
+    says "error[SB8041]: there is no journal in 'journal'"
+    prints "it cannot be resumed"
+    begun committed:2
+    gives 0 ../file --journal=journal
+    prints "goes on at byte "
+    prints "it can be resumed"
+    gives 2 ../file --journal=journal --low=5
+    prints "it cannot be resumed"
+    says "error[SB8043]: --low was 0 when the journal in 'journal' was begun, and is 5 now"
+    gives 0 ../file --resume=journal
+    says "resume: 'read csv"
+    says " are done, "
+    gives 0 ../file --journal=journal
+    prints "the job is finished"
+    gives 0 ../file --resume=journal
+    says "resume: the job is finished: nothing to do"
+    end
+fi
+
+if begin other_run; then
+    begun committed:2
+    gives 2 ../file --resume=journal --low=1
+    says "error[SB8043]: --low was 0"
+    gives 2 ../file --resume=journal --first-rows=9
+    says "error[SB8043]: --first-rows was not given"
+    gives 2 ../file --resume=journal --reject-limit=7
+    says "error[SB8043]: --reject-limit was 10%"
+    gives 2 ../parts --resume=journal
+    says "error[SB8043]: the journal in 'journal' is of another program"
+    mkdir elsewhere && cd elsewhere && ln -s ../../in ../in
+    gives 2 ../../file --resume=../journal
+    says "error[SB8043]: the working folder was "
+    cd ..
+    # What changes no byte may differ.
+    gives 0 ../file --resume=journal --threads=3 --partition=100KiB --memory=1GiB --stats
+    end
+fi
+
+if begin other_input; then
+    numbers 20000 >in.csv
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:2 ../wide --resume=journal --partition=64KiB 2>"$work/err"
+    touch -d 2020-01-01 in.csv
+    gives 1 ../wide --resume=journal
+    says "error[SB8044]: 'in.csv' was "
+    says " when the journal in 'journal' was begun, and is "
+    end
+fi
+
+if begin damaged; then
+    begun committed:4
+    cp -r journal good
+    restored() { rm -rf journal && cp -r good journal; }
+    printf 'no journal' | dd of=journal/journal conv=notrunc 2>"$work/err"
+    gives 3 ../file --resume=journal
+    says "error[SB8046]: 'journal/journal' is no journal"
+    # The head of version 2, with its checksum.
+    restored
+    printf '\163\142\143\055\152\162\156\154\002\000\000\000\000\000\000\000\170\150\370\274\112\123\015\054\215\105\071\042\346\225\275\011' >journal/journal
+    gives 2 ../file --resume=journal
+    says "error[SB8045]: the journal in 'journal' is of version 2, this job knows 1"
+    restored
+    : >journal/journal
+    gives 3 ../file --resume=journal
+    says "error[SB8046]: "
+    # A byte of an early record: those behind it are whole.
+    restored
+    printf 'X' | dd of=journal/journal bs=1 seek=200 conv=notrunc 2>"$work/err"
+    gives 3 ../file --resume=journal
+    says "error[SB8046]: the journal in 'journal' is damaged at byte 32"
+    # Cut short: the last commits are made again.
+    restored
+    truncate -s 1500 journal/journal
+    gives 0 ../file --resume=journal
+    says "resume: "
+    end
+fi
+
+if begin output_damaged; then
+    begun committed:4
+    printf 'X' | dd of="$(ls .out.csv.*)" bs=1 seek=100 conv=notrunc 2>"$work/err"
+    gives 3 ../file --resume=journal
+    says "which an earlier run began, is gone or was changed"
+    rm .out.csv.*
+    gives 3 ../file --resume=journal
+    says "error[SB8046]: "
+    end
+fi
+
+if begin output_gone; then
+    gives 0 ../file --resume=journal
+    rm out.csv
+    gives 2 ../file --resume=journal
+    says "error[SB8043]: the job is finished, but its output 'out.csv' is gone or was changed"
+    end
+fi
+
+if begin busy; then
+    mkdir journal
+    gives 2 flock journal ../file --resume=journal
+    says "error[SB8042]: another job is at work with 'journal'"
+    : >plain
+    gives 2 ../file --resume=plain
+    says "error[SB8041]: "
+    gives 2 ../file --resume=
+    says "error[SB8001]: --resume needs a value"
+    end
+fi
+
+# A job that fails because of its data leaves nothing but its rejects.
+if begin data_fails; then
+    gives 1 ../file --resume=journal --reject-limit=3
+    says "4 rows rejected, the limit is 3"
+    only_files "./rejects.jsonl "
+    rm rejects.jsonl
+    gives 0 ../file --resume=journal
+    end
+fi
+
+finish
