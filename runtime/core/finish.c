@@ -98,13 +98,12 @@ static Name name_of_output(const Schedule *s, const Task *task) {
 static void hand_over(Schedule *s, Task *task, const Event *event) {
     const CoreStage *stage = stage_of(s, task->stage);
     int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
-    int64_t room = ledger_output_bytes(stage);
-    if (bytes > room) break_off(s, "a partition is larger than its stage's cut and longest row");
-    if (task->output == PURSE_COMMON)
-        ledger_give_bytes(&node_of(s, task->node)->ledger, room - bytes);
+    Room room = task_room(task, ROOM_OUTPUT);
+    ledger_fit(&node_of(s, task->node)->ledger, &s->reserves, room, task->stage, task->output,
+               bytes);
     PartId id = part_new(s, (Part){.state = PART_RESIDENT,
                                    .purse = task->output,
-                                   .room = ROOM_OUTPUT,
+                                   .room = room,
                                    .stage = task->stage,
                                    .node = task->node,
                                    .bytes = bytes,

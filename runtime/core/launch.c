@@ -241,6 +241,19 @@ static bool needs_load(const Schedule *s, const Item *item, NodeId node) {
     return comes_from_elsewhere(s, item->part, node) || comes_from_elsewhere(s, item->side, node);
 }
 
+// The input comes from elsewhere, perhaps larger than its room: what is first does not wait for it.
+static bool fit_input(Schedule *s, Task *task, const Item *item, bool first) {
+    Ledger *ledger = &node_of(s, task->node)->ledger;
+    int64_t bytes = 0, room = s->reserves.rooms[ROOM_INPUT][task->stage.i];
+    PartId parts[] = {item->part, item->side};
+    for (int i = 0; i < 2; i++)
+        if (comes_from_elsewhere(s, parts[i], task->node)) bytes += part_of(s, parts[i])->bytes;
+    if (!first && bytes > room && ledger->common_used + bytes - room > ledger->common) return false;
+    task->loaded = bytes;
+    ledger_fit(ledger, &s->reserves, task_room(task, ROOM_INPUT), task->stage, task->input, bytes);
+    return true;
+}
+
 // All that a task needs on its node, or nothing.
 static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
     Ledger *ledger = &node_of(s, task->node)->ledger;
@@ -253,7 +266,9 @@ static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
     }
     s->outputs_open += task->output != PURSE_NONE;
     touch(s, task->node);
-    if (task->output && (task->input || !load)) return true;
+    if (task->output && !load) return true;
+    task->loaded = s->reserves.rooms[ROOM_INPUT][task->stage.i];
+    if (task->input && fit_input(s, task, item, first)) return true;
     for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) purse_give(s, task, r);
     return false;
 }

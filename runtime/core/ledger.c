@@ -51,7 +51,7 @@ static void note(Ledger *ledger) {
 }
 
 bool ledger_take_bytes(Ledger *ledger, int64_t bytes) {
-    if (ledger->common_used + bytes > ledger->common) return false;
+    if (bytes && ledger->common_used + bytes > ledger->common) return false;
     ledger->common_used += bytes;
     note(ledger);
     return true;
@@ -69,15 +69,32 @@ Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId s
     return PURSE_RESERVE;
 }
 
-void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
-                 int64_t bytes) {
-    if (purse == PURSE_COMMON) ledger_give_bytes(ledger, bytes);
-    if (purse != PURSE_RESERVE) return;
-    ledger->used[room] &= ~stage_bit(stage);
-    ledger->reserved_used -= reserves->rooms[room][stage.i];
+static int64_t beyond(int64_t held, int64_t floor) { return held > floor ? held - floor : 0; }
+
+int64_t ledger_common_of(const Reserves *reserves, Room room, StageId stage, Purse purse,
+                         int64_t bytes) {
+    if (purse == PURSE_COMMON) return bytes;
+    return purse == PURSE_RESERVE ? beyond(bytes, reserves->rooms[room][stage.i]) : 0;
 }
 
-static int64_t beyond(int64_t held, int64_t floor) { return held > floor ? held - floor : 0; }
+void ledger_fit(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
+                int64_t bytes) {
+    int64_t taken = reserves->rooms[room][stage.i];
+    ledger->common_used += ledger_common_of(reserves, room, stage, purse, bytes) -
+                           ledger_common_of(reserves, room, stage, purse, taken);
+    if (purse != PURSE_NONE) ledger->over += beyond(bytes, taken);
+    note(ledger);
+}
+
+void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
+                 int64_t bytes) {
+    int64_t taken = reserves->rooms[room][stage.i];
+    ledger_give_bytes(ledger, ledger_common_of(reserves, room, stage, purse, bytes));
+    if (purse != PURSE_NONE) ledger->over -= beyond(bytes, taken);
+    if (purse != PURSE_RESERVE) return;
+    ledger->used[room] &= ~stage_bit(stage);
+    ledger->reserved_used -= taken;
+}
 
 int64_t ledger_held_common(const Ledger *ledger, const Reserves *reserves, BreakerId breaker) {
     return beyond(ledger->held[breaker.i], reserves->floors[breaker.i]);

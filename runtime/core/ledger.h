@@ -5,6 +5,10 @@
 // time: scratch, an output, and an input where that may have to come from elsewhere. Only the first
 // unfinished work of the stage may use it, so that this work can always move. Each breaker has its
 // floor. The common pool is what the reserves and floors leave.
+//
+// A row may be longer than anybody thought. What a partition has beyond its stage's room is taken
+// from the common pool even where it is not there. Nothing more is given of the pool then until
+// enough came back; reserves and floors stay what they are, so that work goes on.
 #ifndef SBC_RUNTIME_CORE_LEDGER_H
 #define SBC_RUNTIME_CORE_LEDGER_H
 
@@ -34,6 +38,7 @@ typedef struct Reserves {
 
 typedef struct Ledger {
     int64_t common, common_used;
+    int64_t over;  // Of what is used: what partitions have beyond their stage's room.
     int64_t reserved_used, peak;  // peak: most bytes ever given, reserves in use included.
     uint64_t used[ROOMS];         // Reserves in use, as bits by stage.
     int64_t held[BREAKERS_MAX];   // What breakers keep on the node.
@@ -45,9 +50,17 @@ bool ledger_init(Ledger *ledger, const Reserves *reserves, int64_t memory);
 
 // Room for a task of the stage. `first`: it may use the reserve.
 Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, bool first);
-// `bytes`: what comes back to the common pool; a reserve comes back as a whole.
+// `bytes`: what came to be in it. A reserve comes back as a whole.
 void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
                  int64_t bytes);
+// What is in the room, which was taken, is now known: the rest of common memory comes back, what is
+// missing is taken.
+void ledger_fit(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, Purse purse,
+                int64_t bytes);
+
+// Bytes of the common pool that a room takes with so many bytes in it.
+int64_t ledger_common_of(const Reserves *reserves, Room room, StageId stage, Purse purse,
+                         int64_t bytes);
 
 // Any number of bytes of the common pool.
 bool ledger_take_bytes(Ledger *ledger, int64_t bytes);

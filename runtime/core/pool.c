@@ -158,6 +158,7 @@ void purse_give(Schedule *s, Task *task, Room room) {
                                         : &task->scratch;
     if (room == ROOM_OUTPUT && *purse) s->outputs_open--;
     int64_t bytes = s->reserves.rooms[room][task->stage.i];
+    if (room == ROOM_INPUT && *purse) bytes = task->loaded;
     ledger_give(&node_of(s, task->node)->ledger, &s->reserves, task_room(task, room), task->stage,
                 *purse, bytes);
     *purse = PURSE_NONE;

@@ -76,6 +76,7 @@ typedef struct Task {
     uint32_t outputs;    // That it handed over, of this item,
     uint64_t digest;     // and the checksum of their checksums;
     int64_t made, busy;  // their bytes, and the nanoseconds that it computed.
+    int64_t loaded;      // Bytes of its input that came from elsewhere.
     int64_t granted;     // Bytes that it asked for and has,
     int64_t need;        // and those that it waits for.
     BreakerId breaker;

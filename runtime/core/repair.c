@@ -261,9 +261,8 @@ bool rerun_output(Schedule *s, Task *task, const Event *event) {
     part->child = false, part->next = part->prior = (PartId){0};
     if (known) act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
     int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
-    if (task->output == PURSE_COMMON)
-        ledger_give_bytes(&node_of(s, task->node)->ledger,
-                          ledger_output_bytes(stage_of(s, task->stage)) - bytes);
+    ledger_fit(&node_of(s, task->node)->ledger, &s->reserves, task_room(task, ROOM_OUTPUT),
+               task->stage, task->output, bytes);
     state_of(s, part->stage)->queued += part->idle * (bytes - part->bytes);
     part->purse = task->output, part->room = task_room(task, ROOM_OUTPUT), part->node = task->node;
     part->bytes = bytes, part->rows = event->rows, part->checksum = event->checksum;

@@ -295,15 +295,18 @@ static const char *check_node(const Schedule *s, NodeId id, int64_t used) {
         used += ledger_held_common(&node->ledger, &s->reserves, (BreakerId){b});
     for (uint8_t r = 0; r < s->plan.resource_count; r++)
         if (node->used[r] > kind->capacity[r]) return "more slots are taken than there are";
-    if (node->ledger.common_used > node->ledger.common) return "the ledger gave more than it has";
+    if (node->ledger.common_used - node->ledger.over > node->ledger.common)
+        return "the ledger gave more than it has";
     return used == node->ledger.common_used ? nullptr : "the ledger does not add up";
 }
 
 static int64_t task_common(const Schedule *s, const Task *task) {
     const Purse purses[] = {task->scratch, task->output, task->input};
     int64_t sum = task->granted;
-    for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++)
-        if (purses[r] == PURSE_COMMON) sum += s->reserves.rooms[r][task->stage.i];
+    for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) {
+        int64_t bytes = r == ROOM_INPUT ? task->loaded : s->reserves.rooms[r][task->stage.i];
+        sum += ledger_common_of(&s->reserves, r, task->stage, purses[r], bytes);
+    }
     return sum;
 }
 
@@ -315,7 +318,9 @@ static const char *check_all(const Schedule *s) {
         for (uint32_t i = 1; i < s->part_count; i++) {
             const Part *part = &s->parts[i];
             bool there = part->state != PART_NONE && part->node.i == n;
-            if (there && part->purse == PURSE_COMMON) used += part->bytes;
+            if (there)
+                used += ledger_common_of(&s->reserves, part->room, part->stage, part->purse,
+                                         part->bytes);
         }
         const char *wrong = check_node(s, (NodeId){(uint16_t)n}, used);
         if (wrong) return wrong;
@@ -327,9 +332,10 @@ static const char *check_all(const Schedule *s) {
 const char *schedule_check(const Schedule *s, bool whole) {
     if (s->wrong) return s->wrong;
     const Ledger *ledger = &s->nodes[0].ledger;
-    if (ledger->common_used < 0 || ledger->common_used > ledger->common)
+    int64_t promised = ledger->common_used - ledger->over;
+    if (promised < 0 || ledger->over < 0 || promised > ledger->common)
         return "the ledger gave more than it has";
-    if (ledger->common_used + ledger->reserved_used > ledger->common + s->reserves.minimum)
+    if (promised + ledger->reserved_used > ledger->common + s->reserves.minimum)
         return "the ledger gave more than memory";
     if (is_stuck(s)) return "work is left and nothing moves";
     if (!whole) return nullptr;

@@ -468,6 +468,15 @@ static void end_item(Sim *sim, TaskId id, Event event) {
     sim_step(sim, event);
 }
 
+// Whoever makes them, they take as many bytes.
+static int64_t bytes_of(const Sim *sim, StageId stage, const Rows *rows) {
+    const Work *work = work_of(sim, stage);
+    int64_t bytes = rows->rows * work->row_bytes;
+    for (int64_t row = rows->row; work->long_bytes && row < rows->row + rows->rows; row++)
+        bytes += row_sum(rows->root, row, 1) % 41 == 0 ? work->long_bytes : 0;
+    return bytes;
+}
+
 // The segment's rows go on: into a partition, or nowhere.
 static void hand_on(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
@@ -484,7 +493,7 @@ static void hand_on(Sim *sim, TaskId id) {
                        .busy = busy,
                        .last = last,
                        .rows = rows.rows,
-                       .bytes = rows.rows * work_of(sim, task->stage)->row_bytes,
+                       .bytes = bytes_of(sim, task->stage, &rows),
                        .checksum = (uint64_t)row_sum(rows.root, rows.row, rows.rows),
                        .data = part_new(sim, rows, task)};
         task->waits = !last;

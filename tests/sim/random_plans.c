@@ -45,6 +45,7 @@ static StageId add_stage(Maker *m, StageKind kind) {
         stage->units = (uint32_t)between(m->random, 0, 30);
         stage->unit_bytes = work->unit_rows * row_bytes;
     }
+    if (draw(m->random) % 6 == 0) work->long_bytes = between(m->random, 1, 8 << 20);
     if (draw(m->random) % 4 == 0) stage->open_max = (uint32_t)between(m->random, 1, 4);
     if (kind == STAGE_MAP) stage->in_order = draw(m->random) % 4 == 0;
     if (kind == STAGE_SOURCE || kind == STAGE_READER) {
