@@ -9,6 +9,7 @@ enum {
     SLOTS_LARGE = 1 << 15,        // Slots and entries of fewer fit a core's cache.
     REWIND_BYTES = 16 * 1024,     // Scratch memory that rows may fill before it is wound back.
     WAITING_SLOTS_MAX = 16,       // Keys and kept columns of a row that waits.
+    LATE_BYTES = 8,               // What a function makes of a text when the batch is full.
 };
 
 static bool is_kept_as_registers(const Emit *e, ExprId id) {
@@ -83,10 +84,24 @@ static void each_part(Emit *e, Batch *batch, GroupRow *row, EachFn *fn) {
     for (uint32_t i = row->breaker->key_count; i < row->breaker->slot_count; i++)
         each_value(e, batch, &row->columns[i - row->breaker->key_count], fn);
     for (uint32_t i = 0; i < group_agg_count(e, row->breaker); i++) {
-        if (row->aggs[i].where) fn(e, batch, &row->aggs[i].where);
-        for (size_t a = 0; a < countof(row->aggs[i].args); a++)
-            each_value(e, batch, &row->aggs[i].args[a], fn);
+        AggRow *agg = &row->aggs[i];
+        if (agg->where) fn(e, batch, &agg->where);
+        for (size_t a = 0; a < countof(agg->args); a++)
+            each_value(e, batch, agg->late[a] ? &agg->texts[a] : &agg->args[a], fn);
     }
+}
+
+// Goes through the arguments that are computed when the batch is full.
+typedef void LateFn(Emit *e, Batch *batch, AggRow *agg, size_t index, size_t offset);
+
+static void each_late(Emit *e, Batch *batch, LateFn *fn) {
+    size_t offset = batch->late_offset;
+    for (uint32_t i = 0; i < group_agg_count(e, batch->breaker); i++)
+        for (size_t a = 0; a < countof(batch->row.aggs[i].late); a++) {
+            if (!batch->row.aggs[i].late[a]) continue;
+            fn(e, batch, &batch->row.aggs[i], a, offset);
+            offset += LATE_BYTES;
+        }
 }
 
 // Which of the kept ones; kept_count: none.
@@ -102,6 +117,10 @@ static void keep_part(Emit *e, Batch *batch, Val *part) {
     arena_push(e->arena, batch->kept, batch->kept_count, batch->kept_cap, *part);
 }
 
+static void count_late(Emit *, Batch *batch, AggRow *, size_t, size_t) {
+    batch->bytes += LATE_BYTES;
+}
+
 static void place_parts(Emit *e, Batch *batch) {
     batch->offsets = arena_new_array(e->arena, size_t, batch->kept_count + 1);
     for (size_t i = 0; i < batch->kept_count; i++) {
@@ -111,6 +130,9 @@ static void place_parts(Emit *e, Batch *batch) {
         batch->offsets[i] = batch->bytes;
         batch->bytes += align;
     }
+    batch->late_offset = (batch->bytes + LATE_BYTES - 1) & ~(size_t)(LATE_BYTES - 1);
+    batch->bytes = batch->late_offset;
+    each_late(e, batch, count_late);
     batch->bytes = (batch->bytes + 15) & ~(size_t)15;
 }
 
@@ -165,6 +187,41 @@ void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
     emit_at(e, full);
     flush_call(e, batch, next);
     emit_at(e, direct);
+}
+
+static bool passes_on(const Frame *frame) {
+    return !frame->load && (frame->op->kind == OP_FILTER || frame->op->kind == OP_HINT);
+}
+
+// The call that computes the column of `frame`, over the columns of the frame that it becomes;
+// null: something else does, or it is there already.
+static const Expr *computing_call(Emit *e, Frame **frame, ExprId id) {
+    const Expr *x = graph_at(e->graph, id);
+    while (x->op == EXPR_COLUMN) {
+        Frame *from = (*frame)->input[0];
+        while (passes_on(from)) from = from->input[0];
+        bool computes = from->op->kind == OP_PROJECT && !from->load;
+        if (!computes || from->columns[x->index].a) return nullptr;
+        *frame = from;
+        x = graph_at(e->graph, from->op->project.items[x->index].expr);
+    }
+    return x->op == EXPR_CALL ? x : nullptr;
+}
+
+bool batch_leaves_late(Emit *e, Frame *over, const Agg *agg, uint32_t i, AggRow *row) {
+    Frame *frame = over;
+    const Expr *call = expr_is_none(agg->where) ? computing_call(e, &frame, agg->args[i]) : nullptr;
+    if (!call || call->fn->traits != FN_EACH || emit_type(e, call->type) != e->i64) return false;
+    Value text = emit_expr(e, frame, call->args[0]);
+    if (LLVMIsConstant(text.a) || LLVMIsConstant(text.b)) return false;  // It has no place.
+    row->texts[i] = text;
+    row->late[i] = call->fn;
+    return true;
+}
+
+Value batch_late_now(Emit *e, const AggRow *row, uint32_t i) {
+    return (Value){.a = emit_callv(e, text_c(e->arena, row->late[i]->symbol), e->i64,
+                                   arg_pair(row->texts[i].a, row->texts[i].b))};
 }
 
 // ---- flushing -----------------------------------------------------------------------------------
@@ -223,15 +280,40 @@ static Val waiting_layout(Emit *e, const Batch *batch) {
     return emit_global(e, parts_struct(e, &parts, sizeof(SbWaiting)), "waiting");
 }
 
-// Adds the rows of the records between `begin` and `end`, of which there is one at least.
-static void add_records(Emit *e, Batch *batch, Val groups, Val begin, Val end) {
+static int64_t place_of(const Batch *batch, Val value) {
+    return (int64_t)batch->offsets[find_kept(batch, value)];
+}
+
+// Computes an argument for all records.
+static void compute_late(Emit *e, Batch *batch, AggRow *agg, size_t index, size_t offset) {
+    const FnRef *fn = agg->late[index];
+    const char *symbol = text_c(e->arena,
+                                text_format(e->arena, "%.*s_each", TEXT_ARG(fn->symbol)));
+    Value text = agg->texts[index];
+    Parts parts = {0};
+    part_add(e, &parts, offsetof(SbEach, record_bytes), emit_i64(e, (int64_t)batch->bytes), 8);
+    part_add(e, &parts, offsetof(SbEach, ptr_offset), emit_i64(e, place_of(batch, text.a)), 8);
+    part_add(e, &parts, offsetof(SbEach, len_offset), emit_i64(e, place_of(batch, text.b)), 8);
+    part_add(e, &parts, offsetof(SbEach, out_offset), emit_i64(e, (int64_t)offset), 8);
+    Val layout = emit_global(e, parts_struct(e, &parts, sizeof(SbEach)), "each");
+    emit_hotv(e, symbol, e->type_void, arg(batch->records), arg(batch->count), arg(layout));
+}
+
+static void load_late(Emit *e, Batch *batch, AggRow *agg, size_t index, size_t offset) {
+    agg->args[index] = (Value){.a = emit_load_at(e, e->i64, batch->record, offset, "late")};
+    agg->late[index] = nullptr;
+}
+
+// Adds the rows of all records, of which there is one at least.
+static void add_records(Emit *e, Batch *batch, Val groups, Val end) {
     Block body = emit_block(e, "row"), latch = emit_block(e, "row_next"),
           done = emit_block(e, "done"), from = emit_here(e);
     emit_jump(e, body);
     emit_at(e, body);
     batch->record = emit_phi(e, e->ptr, "record");
-    emit_phi_add(batch->record, begin, from);
+    emit_phi_add(batch->record, batch->records, from);
     each_part(e, batch, &batch->row, load_part);
+    each_late(e, batch, load_late);
     group_add_row(e, &batch->row, groups, latch);
     emit_at(e, latch);
     Val behind = emit_offset(e, batch->record, batch->bytes);
@@ -241,12 +323,10 @@ static void add_records(Emit *e, Batch *batch, Val groups, Val begin, Val end) {
     LLVMBuildRet(e->b, emit_i32(e, SB_OK));
 }
 
-static void ask_entries(Emit *e, const Batch *batch, Val groups, Val records, Val end) {
+static Val count_records(Emit *e, const Batch *batch, Val end) {
     Val bytes = LLVMBuildSub(e->b, LLVMBuildPtrToInt(e->b, end, e->i64, ""),
-                             LLVMBuildPtrToInt(e->b, records, e->i64, ""), "");
-    Val count = LLVMBuildExactUDiv(e->b, bytes, emit_i64(e, (int64_t)batch->bytes), "");
-    emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(records), arg(count),
-               arg(waiting_layout(e, batch)));
+                             LLVMBuildPtrToInt(e->b, batch->records, e->i64, ""), "");
+    return LLVMBuildExactUDiv(e->b, bytes, emit_i64(e, (int64_t)batch->bytes), "count");
 }
 
 static void emit_flush(Emit *e, Batch *batch) {
@@ -266,10 +346,15 @@ static void emit_flush(Emit *e, Batch *batch) {
     LLVMBuildRet(e->b, emit_i32(e, SB_FAULT_TOO_LARGE));
     emit_at(e, begin);
     Val groups = LLVMGetParam(e->fn, 1), memory = LLVMGetParam(e->fn, 2);
-    Val records = first_record(e, memory), end = emit_load(e, e->ptr, memory, "end");
-    emit_store(e, records, memory);
-    if (batch->breaker->key_count) ask_entries(e, batch, groups, records, end);
-    add_records(e, batch, groups, records, end);
+    Val end = emit_load(e, e->ptr, memory, "end");
+    batch->records = first_record(e, memory);
+    batch->count = count_records(e, batch, end);
+    emit_store(e, batch->records, memory);
+    if (batch->breaker->key_count)
+        emit_callv(e, "sb_groups_ask", e->type_void, arg(groups), arg(batch->records),
+                   arg(batch->count), arg(waiting_layout(e, batch)));
+    each_late(e, batch, compute_late);
+    add_records(e, batch, groups, end);
 }
 
 void batches_close(Emit *e) {

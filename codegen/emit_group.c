@@ -179,9 +179,11 @@ static Value where_args(Emit *e, Frame *over, const Agg *agg, uint32_t i) {
 }
 
 // A row that `where` leaves out has no arguments to judge.
-static void judge_agg(Emit *e, Frame *over, const Agg *agg, AggRow *row) {
+static void judge_agg(Emit *e, Frame *over, bool waits, const Agg *agg, AggRow *row) {
     if (expr_is_none(agg->where)) {
-        for (uint32_t i = 0; i < agg->arg_count; i++) row->args[i] = where_args(e, over, agg, i);
+        for (uint32_t i = 0; i < agg->arg_count; i++)
+            if (!waits || !batch_leaves_late(e, over, agg, i, row))
+                row->args[i] = where_args(e, over, agg, i);
         return;
     }
     row->where = emit_condition(e, over, agg->where);
@@ -316,7 +318,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     if (!row.hash) row.hash = emit_i64(e, 0);
     for (uint32_t i = 0; i < agg_count; i++)
         if (plan_owns_state(breaker, i))
-            judge_agg(e, over, &op->group.aggs[i], &row.aggs[i]);
+            judge_agg(e, over, s->batches[terminal].flush, &op->group.aggs[i], &row.aggs[i]);
     for (uint32_t c = 0; breaker->slot_of && c < frame->op->column_count; c++) {
         uint32_t slot = breaker->slot_of[c];
         if (slot != SLOT_NONE && slot >= breaker->key_count)
@@ -324,6 +326,9 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     }
     row.order = stage_next_order(e);
     if (s->batches[terminal].flush) batch_row(e, &s->batches[terminal], &row, next);
+    for (uint32_t i = 0; i < agg_count; i++)
+        for (uint32_t a = 0; a < countof(row.aggs[i].late); a++)
+            if (row.aggs[i].late[a]) row.aggs[i].args[a] = batch_late_now(e, &row.aggs[i], a);
     group_add_row(e, &row, s->terminals[terminal], next);
 }
 

@@ -7,6 +7,9 @@
 typedef struct AggRow {    // What one aggregate needs of the row, judged before any state changes.
     Val   where;           // i1 or null.
     Value args[2];
+    // What the argument is computed from where that is left for the batch: a text, by `late`.
+    Value texts[2];
+    const FnRef *late[2];  // Null: the argument is there.
 } AggRow;
 
 typedef struct GroupRow {
@@ -39,12 +42,20 @@ struct Batch {
     Val     *kept;         // What a record holds, once each: the hash comes first.
     size_t   kept_count, kept_cap;
     size_t  *offsets;      // In the record, by kept.
+    size_t   late_offset;  // In the record: what is computed when the batch is full.
     size_t   bytes;        // Of a record.
-    Val      record;       // In the flush function: the one whose row is added.
+    Val      records, count;  // In the flush function: all of them, and how many,
+    Val      record;          // and the one whose row is added.
 };
 
 // Emits for a row: while the table is large, keeps it in the batch and goes to `next`. Goes on
 // where the table is small.
 void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next);
+
+// May argument `i` of the aggregate, an expression over the columns of `over`'s input, be computed
+// for all rows of a batch at once? Then row->late and row->texts say how.
+bool batch_leaves_late(Emit *e, Frame *over, const Agg *agg, uint32_t i, AggRow *row);
+// The argument after all, of a row that does not wait.
+Value batch_late_now(Emit *e, const AggRow *row, uint32_t i);
 
 #endif

@@ -560,6 +560,14 @@ typedef struct SbWaiting {
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
                    const SbWaiting *waiting);
 
+// Records of rows that wait: where a function with the trait `each` finds their texts, and where
+// its results go: void SYMBOL_each(char *records, int64_t count, const SbEach *each).
+typedef struct SbEach {
+    int64_t record_bytes;
+    int64_t ptr_offset, len_offset;
+    int64_t out_offset;
+} SbEach;
+
 // A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the
 // limit.
 SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes);

@@ -16,6 +16,7 @@
 uint64_t sb_xxh64(const char *ptr, int64_t len, uint64_t seed);
 
 uint64_t sb_hash_text(SbStr s);
+void     sb_hash_text_each(char *records, int64_t count, const SbEach *each);
 uint64_t sb_hash_i64(int64_t x);
 uint64_t sb_hash_u64(uint64_t x);
 uint64_t sb_hash_f64(double x);

@@ -95,6 +95,107 @@ INLINE uint64_t choose(bool condition, uint64_t a, uint64_t b) {
     return finish(hash);
 }
 
+// ---- of many texts ------------------------------------------------------------------------------
+
+// The multiplications of one text wait for each other; those of eight go on side by side.
+enum { LANES = 8 };
+
+typedef uint64_t Words __attribute__((vector_size(8 * LANES)));
+
+typedef struct Texts {
+    const char *at[LANES];  // What comes next...
+    Words       next;       // ...and its first eight bytes.
+    Words       left;       // Bytes.
+} Texts;
+
+INLINE Words all(uint64_t x) { return (Words){0} + x; }
+
+INLINE Words rotate_all(Words x, int bits) { return x << bits | x >> (64 - bits); }
+
+INLINE Words mix8_all(Words hash, Words input) {
+    Words round = rotate_all(input * all(P2), 31) * all(P1);
+    return rotate_all(hash ^ round, 27) * all(P1) + all(P4);
+}
+
+INLINE Words mix4_all(Words hash, Words input) {
+    return rotate_all(hash ^ input * all(P1), 23) * all(P2) + all(P3);
+}
+
+INLINE Words mix1_all(Words hash, Words input) {
+    return rotate_all(hash ^ input * all(P5), 11) * all(P1);
+}
+
+INLINE Words finish_all(Words hash) {
+    hash = (hash ^ hash >> 33) * all(P2);
+    hash = (hash ^ hash >> 29) * all(P3);
+    return hash ^ hash >> 32;
+}
+
+INLINE Words choose_all(Words condition, Words a, Words b) {
+    return (a & condition) | (b & ~condition);
+}
+
+// The eight bytes of those texts that have as many left.
+INLINE Words mix_eights(Texts *texts, Words hash) {
+    while (__builtin_reduce_max(texts->left) >= 8) {
+        Words has = (Words)(texts->left >= 8);
+        hash = choose_all(has, mix8_all(hash, texts->next), hash);
+        texts->left -= has & 8;
+        for (int i = 0; i < LANES; i++) {
+            texts->at[i] += has[i] & 8;
+            texts->next[i] = load8(texts->at[i]);
+        }
+    }
+    return hash;
+}
+
+// Texts shorter than a stripe.
+INLINE Words hash_short(Texts *texts) {
+    Words hash = mix_eights(texts, all(P5) + texts->left), next = texts->next, left = texts->left;
+    Words four = (Words)((left & 4) != 0);
+    hash = choose_all(four, mix4_all(hash, next & UINT32_MAX), hash);
+    next >>= four & 32;
+    left &= 3;
+    for (uint64_t i = 0; i < 3; i++, next >>= 8)
+        hash = choose_all((Words)(left > i), mix1_all(hash, next & UINT8_MAX), hash);
+    return finish_all(hash);
+}
+
+INLINE SbStr text_of(const char *record, const SbEach *each) {
+    SbStr text;
+    memcpy(&text.ptr, record + each->ptr_offset, sizeof text.ptr);
+    memcpy(&text.len, record + each->len_offset, sizeof text.len);
+    return text;
+}
+
+static void hash_record(char *record, const SbEach *each) {
+    uint64_t hash = sb_hash_text(text_of(record, each));
+    memcpy(record + each->out_offset, &hash, sizeof hash);
+}
+
+static void hash_lanes(char *records, const SbEach *each) {
+    Texts texts;
+    for (int i = 0; i < LANES; i++) {
+        SbStr text = text_of(records + i * each->record_bytes, each);
+        texts.at[i] = text.ptr;
+        texts.next[i] = load8(text.ptr);
+        texts.left[i] = (uint64_t)text.len;
+    }
+    if (__builtin_expect(__builtin_reduce_max(texts.left) >= 32, 0)) {
+        for (int i = 0; i < LANES; i++) hash_record(records + i * each->record_bytes, each);
+        return;
+    }
+    Words hash = hash_short(&texts);
+    for (int i = 0; i < LANES; i++)
+        memcpy(records + i * each->record_bytes + each->out_offset, (uint64_t[]){hash[i]}, 8);
+}
+
+void sb_hash_text_each(char *records, int64_t count, const SbEach *each) {
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES) hash_lanes(records + i * each->record_bytes, each);
+    for (; i < count; i++) hash_record(records + i * each->record_bytes, each);
+}
+
 uint64_t sb_hash_u64(uint64_t x) { return finish(mix8(P5 + sizeof x, x)); }
 
 uint64_t sb_hash_i64(int64_t x) { return sb_hash_u64((uint64_t)x); }

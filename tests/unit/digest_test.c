@@ -67,6 +67,28 @@ static void vectors_agree(void) {
     }
 }
 
+// Of rows side by side: any number of texts of any lengths, short ones and long ones mixed.
+static void many_hash_as_one(void) {
+    enum { ROWS = 64, LEN_MAX = 70 };
+    typedef struct Record { int64_t before, len; const char *ptr; uint64_t hash; } Record;
+    static const SbEach each = {sizeof(Record), offsetof(Record, ptr), offsetof(Record, len),
+                                offsetof(Record, hash)};
+    char bytes[ROWS + LEN_MAX + SB_SLACK];
+    fill(bytes, sizeof bytes);
+    for (int64_t max = 1; max <= LEN_MAX; max++) {
+        for (int64_t count = 0; count <= ROWS; count++) {
+            Record rows[ROWS + 1] = {0};
+            for (int64_t i = 0; i < count; i++)
+                rows[i] = (Record){7, (i * 37 + count) % max, bytes + i, 0};
+            sb_hash_text_each((char *)rows, count, &each);
+            bool good = rows[count].hash == 0;
+            for (int64_t i = 0; i < count; i++)
+                good &= rows[i].hash == sb_hash_text((SbStr){rows[i].ptr, rows[i].len});
+            CHECK_SAYS(good, "%d texts of fewer than %d bytes", (int)count, (int)max);
+        }
+    }
+}
+
 static void values_hash_as_written(void) {
     uint64_t out;
     CHECK(sb_hash_text(SB_LITERAL("abc")) == 0x44bc2cf5ad770999);
@@ -101,6 +123,7 @@ static void values_hash_as_written(void) {
 static const UnitTest tests[] = {
     {"vectors_agree", vectors_agree},
     {"values_hash_as_written", values_hash_as_written},
+    {"many_hash_as_one", many_hash_as_one},
 };
 
 int main(int argc, char **argv) {
