@@ -76,6 +76,11 @@ void probe_drop(Probe *probe) {
     drop_asks(probe);
 }
 
+void probe_begin(Probe *probe) {
+    probe_drop(probe);
+    probe->too_much = false;
+}
+
 void probe_close(Probe *probe) {
     probe_drop(probe);
     free(probe->tables);
@@ -202,9 +207,11 @@ static SpillJoinTaken fill_answers(SbTaskState *state, ProbeJoin *join, const Sp
     if (!spill_join_cursor(&join->cursor, answers)) return JOIN_NO_ROOM;
     int64_t most = all || probe->asks_max > 1 ? probe->bytes : INT64_MAX;
     SpillJoinTake take = {&join->cursor, &join->rows, most, 0};
+    SpillJoinTaken taken = JOIN_TAKEN;
     sort_asks(probe);
-    SpillJoinTaken taken = spill_join_take_answers(&take, state->unit.ordinal,
-                                                   all ? nullptr : probe->asks, probe->ask_count);
+    if (all || probe->ask_count > 0)
+        taken = spill_join_take_answers(&take, state->unit.ordinal, all ? nullptr : probe->asks,
+                                        probe->ask_count);
     spill_join_cursor_close(&join->cursor);
     return taken == JOIN_TAKEN ? build_table(probe, join) : taken;
 }
@@ -242,11 +249,14 @@ static bool relieve(const SbTaskState *state, uint32_t thread) {
     return any;
 }
 
-// The next piece: of fewer rows where there is no memory for those of more.
+// The next piece: all that is left of the unit if it was told what it looks up and the memory holds
+// that; else of fewer rows where there is no memory for those of more.
 static SpillJoinTaken find_piece(SbTaskState *state, uint32_t count, uint32_t thread) {
     Probe *probe = &state->probe;
-    SpillJoinTaken taken = try_piece(state, count, true);
-    for (; taken == JOIN_NO_ROOM; taken = try_piece(state, count, false)) {
+    SpillJoinTaken taken = probe->too_much ? JOIN_NO_ROOM : try_piece(state, count, true);
+    if (taken != JOIN_NO_ROOM) return taken;
+    probe->too_much = true;
+    while ((taken = try_piece(state, count, false)) == JOIN_NO_ROOM) {
         if (probe->asks_max == 1 && !relieve(state, thread)) break;
         probe->asks_max = probe->asks_max > FEWER ? probe->asks_max / FEWER : 1;
     }

@@ -56,12 +56,15 @@ typedef struct Probe {
     int64_t         asks_limit;  // ...and the most that it ever has.
     bool            no_room;     // There was no memory for an ask.
     bool            asking;      // The stage only asks.
+    bool            too_much;    // No memory holds all that the unit looks up.
 } Probe;
 
 // For a stage all of whose tables are finished. False: no memory.
 bool probe_open(Probe *probe, const TaskSetup *setup);
 void probe_close(Probe *probe);
-// Lets the tables go: the task begins elsewhere, or ends.
+// The task begins with a unit, or with a partition of one.
+void probe_begin(Probe *probe);
+// Lets the tables go.
 void probe_drop(Probe *probe);
 // Runs the task's stage until it returns.
 int32_t probe_run(SbTaskState *state, uint32_t thread);

@@ -79,7 +79,7 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
 // Takes the rows of one hash, for which the cursor is opened anew or has come to a lesser one.
 SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash);
 // Of answers (below): takes those to the unit, or of these the ones with one of the hashes, which
-// ascend.
+// ascend; nullptr: all.
 SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
                                        const uint64_t *hashes, int64_t count);
 // Takes what comes behind `entry`, a copy, in its chain, and chains it; or nothing.

@@ -293,7 +293,7 @@ static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64
     task->order = order;
     task->params = state->setup->params;
     task->tables = state->setup->tables;
-    probe_drop(&state->probe);
+    probe_begin(&state->probe);
     task->terminals = state->terminals;
     task->state = state;
     state->records = records;

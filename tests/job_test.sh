@@ -51,6 +51,12 @@ l | where a > 5 | join r on k | derive next = a + 1 | join left s on next == k2
 | group by a { n = count(), t = max(text), u = min(text3) } | write csv("chain.csv")
 l | limit 500 | join r on k | group by k { n = count() } | join r on k | limit 300 | write csv("behind.csv")
 END
+compile left <<'END'
+param input: str = "in.csv"
+param out: str = "out.csv"
+let r = range(200000) | derive k = i * 31 % 100000, text = f"row {i} of the right side" | select k, text
+read csv(input) as { k: i64?, a: i64 } | join left r on k | write csv(out)
+END
 # The keys of rows are few: each has many right rows.
 compile hot_key <<'END'
 param right: i64 = 300000
@@ -351,6 +357,21 @@ if begin spill_hot_key; then
     gives 0 ../hot_key --threads=2 --memory=2MiB --stats
     says ", spilled "
     cmp -s whole.csv out.csv || wrong "out.csv differs"
+    end
+fi
+if begin spill_left; then
+    # Left rows that can be read once, and twice; many keys are null, and some units ask for nothing.
+    awk 'BEGIN { print "k,a"; for (i = 0; i < 50000; i++) printf "%s,%d\n", i % 13 && i < 40000 ? i * 7 % 120000 : "", i }' >in.csv
+    gzip -k in.csv
+    gives 0 ../left --out=whole.csv
+    for options in "--memory=2MiB --threads=1" "--memory=1MiB --threads=2" "--memory=512KiB --threads=1" "--input=- --memory=2MiB" "--input=in.csv.gz --memory=4MiB --threads=4"; do
+        gives 0 ../left $options --stats <in.csv
+        says ", spilled "
+        cmp -s whole.csv out.csv || wrong "out.csv differs with $options"
+        rm out.csv
+    done
+    gives 0 ../left --first-rows=100 --memory=2MiB
+    head -101 whole.csv | cmp -s - out.csv || wrong "out.csv differs with --first-rows"
     end
 fi
 if begin spill_folder; then
