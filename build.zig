@@ -244,6 +244,8 @@ const runtime: []const []const u8 = &.{
     "stage.c",
     "progress.c",
     "trace.c",
+    "metrics.c",
+    "control_http.c",
     "control.c",
     "crash.c",
     "image.c",
@@ -460,6 +462,7 @@ const suites: []const []const u8 = &.{
     "tests/job_test.sh",
     "tests/operate_test.sh",
     "tests/resume_test.sh",
+    "tests/metrics_test.py",
     "tests/stress/run.py",
     "tests/differential/run.py",
     "tests/differential/formatting.py",
@@ -480,6 +483,10 @@ pub fn build(b: *std.Build) void {
     const sbrt = b.addLibrary(.{ .name = "sbrt", .linkage = .static, .root_module = module(b, target, .ReleaseFast) });
     sources(b, sbrt.root_module, "runtime", runtime);
     sources(b, sbrt.root_module, "stdlib", stdlib);
+    // A copy whose folder is named by its content: the cache does not look into what is embedded.
+    const page = b.addWriteFiles();
+    _ = page.addCopyFile(b.path("runtime/page.html"), "page.html");
+    sbrt.root_module.addEmbedPath(page.getDirectory()); // #embed <page.html>
     sbrt.bundle_compiler_rt = false; // jobs are linked by lld against libgcc
     b.installArtifact(sbrt);
 

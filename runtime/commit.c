@@ -355,6 +355,9 @@ static bool take_rejects(StageRun *run, Partition *partition) {
     if (list->count == 0) return true;
     int64_t lines = 0;
     if (!base_line(run, partition, &lines)) return false;
+    const Reject *last_one = &list->items[list->count - 1];
+    watch_reject(&job->watch, list->weight, (SbStr){last_one->message, last_one->message_len},
+                 (SbStr){last_one->raw, last_one->raw_len});
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->items[i].line > 0 && !list->items[i].has_line) list->items[i].line += lines;
         list->items[i].row += run->rows;

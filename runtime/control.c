@@ -1,8 +1,10 @@
 // Control: signals, progress, the watchdog and what is written or served while a job runs, on a
 // thread of their own with a libuv loop.
 #define _GNU_SOURCE
+#include "runtime/control_http.h"
 #include "runtime/crash.h"
 #include "runtime/job.h"
+#include "runtime/metrics.h"
 #include "runtime/progress.h"
 #include "runtime/trace.h"
 
@@ -13,7 +15,11 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 100 };
+static const char page[] = {
+#embed <page.html>
+};
+
+enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 200 };
 enum { WATCHDOG_MS = 1000, WATCHDOG_PART = 4 };
 
 struct Control {
@@ -25,6 +31,8 @@ struct Control {
     bool           signalled, live;
     ProgressReport report;
     Trace          trace;
+    Http           http;
+    bool           serves;
     int64_t        spans_lost;
     pthread_t      thread;
 };
@@ -96,14 +104,71 @@ static void on_watchdog(uv_timer_t *handle) {
     progress_watch(&control->report, &control->job->log);
 }
 
+// ---- metrics ------------------------------------------------------------------------------------
+
+static const char *answer(void *self, const char *path, Text *body) {
+    const Control *control = self;
+    if (strcmp(path, "/") == 0) {
+        sb_text_add(body, page, sizeof page);
+        return "text/html; charset=utf-8";
+    }
+    if (strcmp(path, "/metrics") == 0) {
+        metrics_prometheus(control->job, body);
+        return "text/plain; version=0.0.4; charset=utf-8";
+    }
+    if (strcmp(path, "/healthz") == 0) {
+        sb_text_str(body, "ok\n");
+        return "text/plain; charset=utf-8";
+    }
+    if (strcmp(path, "/events") != 0) return nullptr;
+    metrics_graph(control->job, body);
+    return "application/json";
+}
+
+static bool serve(Control *control) {
+    Job *job = control->job;
+    HttpSetup setup = {.loop = &control->loop, .address = job->options.metrics, .events = "/events",
+                       .answer = answer, .self = control};
+    if (!job->options.metrics) return true;
+    if (!http_open(&control->http, &setup, &job->trouble)) return false;
+    control->serves = true;
+    Text text = {0};
+    if (job->log.json) {
+        log_begin(&job->log, &text, "metrics");
+        log_add_text(&text, "url", control->http.url, (int64_t)strlen(control->http.url));
+        log_event(&job->log, &text);
+        return true;
+    }
+    sb_text_format(&text, "metrics at %s\n", control->http.url);
+    log_lines(&job->log, &text, false);
+    sb_text_close(&text);
+    return true;
+}
+
+// Tells the readers of the page what is new.
+static void show(Control *control, const WatchSpan *spans, uint32_t count) {
+    if (!control->serves) return;
+    http_tick(&control->http);
+    if (!http_has_readers(&control->http)) return;
+    Text text = {0};
+    metrics_now(control->job, spans, count, &text);
+    http_send(&control->http, "now", &text);
+    sb_text_close(&text);
+}
+
+// ---- samples ------------------------------------------------------------------------------------
+
 // Passes on what threads have done since the last time.
 static void on_sample(uv_timer_t *handle) {
     Control *control = handle->data;
     uint32_t count;
     WatchSpan *spans = watch_take_spans(&control->job->watch, &count, &control->spans_lost);
     trace_add(&control->trace, spans, count);
+    show(control, spans, count);
     free(spans);
 }
+
+// ---- starting -----------------------------------------------------------------------------------
 
 // Is standard output the terminal of the live lines? The rows would stand behind them.
 static bool rows_on_terminal(const Job *job) {
@@ -144,6 +209,7 @@ static void close_handle(uv_handle_t *handle, void *arg) {
 
 static void on_end(uv_async_t *handle) {
     Control *control = handle->data;
+    if (control->serves) http_close(&control->http);
     uv_walk(&control->loop, close_handle, nullptr);
 }
 
@@ -191,7 +257,9 @@ Control *control_open(Job *job) {
     }
     open_handles(control);
     start_timers(control);
-    if (pthread_create(&control->thread, nullptr, control_main, control) == 0) return control;
+    if (serve(control) &&
+        pthread_create(&control->thread, nullptr, control_main, control) == 0)
+        return control;
     on_end(&control->end);
     uv_run(&control->loop, UV_RUN_DEFAULT);
     uv_loop_close(&control->loop);

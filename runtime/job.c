@@ -269,7 +269,8 @@ static bool open_job(Job *job) {
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     set_partition(job, threads);
-    job->watch.keeps_spans = options->trace;
+    job->watch.keeps_spans = options->trace || options->metrics;
+    job->watch.keeps_rows = options->show_rows;
     if (!open_sources(job) || !resume_begin(job)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
     return open_sinks(job) && resume_log(job) && open_spill(job, threads) &&

@@ -271,6 +271,8 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         options->waits_for_room = word == 0;
         return true;
     case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
+    case OPTION_METRICS: return options->metrics = value, true;
+    case OPTION_SHOW_ROWS: return options->show_rows = true;
     case OPTION_TRACE: return options->trace = value, true;
     case OPTION_PROGRESS:
         if (!set_word(kind, value, &word, trouble)) return false;

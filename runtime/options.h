@@ -59,6 +59,8 @@ typedef struct Options {
     int64_t      retries;
     bool         waits_for_room;
     const char  *trace;         // nullptr: none.
+    const char  *metrics;       // nullptr: none.
+    bool         show_rows;
     const char  *config;
     ParamText   *texts;
     uint32_t     text_count, text_cap;

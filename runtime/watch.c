@@ -38,7 +38,7 @@ static void set(_Atomic int64_t *to, int64_t number) {
 
 bool watch_open(Watch *watch, uint32_t stages, uint32_t threads) {
     *watch = (Watch){.stage_count = stages, .thread_count = threads, .begun_ns = log_clock_ns(),
-                     .keeps_spans = watch->keeps_spans};
+                     .keeps_spans = watch->keeps_spans, .keeps_rows = watch->keeps_rows};
     pthread_mutex_init(&watch->lock, nullptr);
     watch->stages = calloc(stages + 1, sizeof *watch->stages);
     watch->threads = calloc(threads + 1, sizeof *watch->threads);
@@ -57,6 +57,7 @@ void watch_close(Watch *watch) {
     free(watch->stages);
     free(watch->threads);
     free(watch->spans);
+    for (uint32_t i = 0; i < WATCH_ROWS; i++) sb_text_close(&watch->rows[i]);
     *watch = (Watch){0};
 }
 
@@ -144,6 +145,18 @@ void watch_queue(Watch *watch, uint32_t stage, int64_t bytes) {
     set(&watch->stages[stage].queued, bytes);
 }
 
+void watch_reject(Watch *watch, int64_t rows, SbStr message, SbStr raw) {
+    atomic_fetch_add_explicit(&watch->rejected, rows, memory_order_relaxed);
+    if (!watch->keeps_rows) return;
+    pthread_mutex_lock(&watch->lock);
+    Text *text = &watch->rows[watch->row_at++ % WATCH_ROWS];
+    text->len = 0;
+    sb_text_add_short(text, message.ptr, message.len, WATCH_ROW_BYTES);
+    sb_text_str(text, ": ");
+    sb_text_add_short(text, raw.ptr, raw.len, WATCH_ROW_BYTES);
+    pthread_mutex_unlock(&watch->lock);
+}
+
 void watch_stop(Watch *watch) {
     if (watch->stages) set(&watch->ended_ns, log_clock_ns());
 }
@@ -182,6 +195,21 @@ void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
         if (work != WORK_KINDS && GET(thread->stage) == number && since > 0)
             figures->work_ns[work] += since;
     }
+}
+
+void watch_add_rows(Watch *watch, Text *text) {
+    sb_text_str(text, ",\"rejected_rows\":[");
+    pthread_mutex_lock(&watch->lock);
+    bool any = false;
+    for (uint32_t i = 0; i < WATCH_ROWS; i++) {
+        const Text *row = &watch->rows[(watch->row_at + i) % WATCH_ROWS];
+        if (row->len == 0) continue;
+        if (any) sb_text_str(text, ",");
+        sb_text_add_json(text, row->ptr, row->len);
+        any = true;
+    }
+    pthread_mutex_unlock(&watch->lock);
+    sb_text_str(text, "]");
 }
 
 WatchSpan *watch_take_spans(Watch *watch, uint32_t *count, int64_t *lost) {

@@ -16,7 +16,7 @@
 #ifndef SBC_RUNTIME_WATCH_H
 #define SBC_RUNTIME_WATCH_H
 
-#include "runtime/abi.h"
+#include "runtime/text.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -88,17 +88,22 @@ typedef struct WatchThread {
     WatchSpan       span;                      // The engine's: what is going on.
 } WatchThread;
 
+enum { WATCH_ROWS = 8, WATCH_ROW_BYTES = 200 };
+
 typedef struct Watch {
     WatchStage  *stages;
     WatchThread *threads;
     uint32_t     stage_count, thread_count;
     int64_t      begun_ns;
     _Atomic int64_t ended_ns;                  // 0: goes on.
-    bool         keeps_spans;                  // Set before the engine begins.
+    _Atomic int64_t rejected;                  // Rows.
+    bool         keeps_spans, keeps_rows;      // Set before the engine begins.
     pthread_mutex_t lock;                      // Of all below.
     WatchSpan   *spans;
     uint32_t     span_count, span_cap;
     int64_t      spans_lost;                   // For want of memory, or of a reader.
+    Text         rows[WATCH_ROWS];             // The newest that were rejected, as shown.
+    uint32_t     row_at;
 } Watch;
 
 bool watch_open(Watch *watch, uint32_t stages, uint32_t threads);
@@ -119,6 +124,8 @@ typedef struct WatchMade {
 WatchOrigin watch_made(Watch *watch, uint32_t thread, const WatchMade *made);
 void watch_state(Watch *watch, uint32_t stage, WatchState state, int64_t now_ns);
 void watch_queue(Watch *watch, uint32_t stage, int64_t bytes);
+// `rows` rows were rejected, for which `message` and `raw` of one stand. Without the engine's lock.
+void watch_reject(Watch *watch, int64_t rows, SbStr message, SbStr raw);
 // All stages are done, or the job gives up: times stand still from now on.
 void watch_stop(Watch *watch);
 
@@ -139,6 +146,9 @@ void watch_figures(const Watch *watch, uint32_t stage, WatchFigures *figures);
 int64_t watch_elapsed_ns(const Watch *watch);
 // Takes all spans that have ended since the last call; free() them.
 WatchSpan *watch_take_spans(Watch *watch, uint32_t *count, int64_t *lost);
+
+// ,"rejected_rows":["message: row",...]
+void watch_add_rows(Watch *watch, Text *text);
 
 const char *watch_state_words(WatchState state);
 const char *watch_state_name(WatchState state);  // "no_input"
