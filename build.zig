@@ -419,6 +419,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "reference_json_test",
     "breaker_test",
     "spill_test",
+    "spill_join_test",
     "watch_test",
     "diag_test",
     "aggregate_column_test",

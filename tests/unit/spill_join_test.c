@@ -1,0 +1,481 @@
+#define _GNU_SOURCE
+#include "runtime/spill_join.h"
+#include "runtime/spill_rows.h"
+#include "runtime/spill_sort.h"
+#include "stdlib/held.h"
+#include "tests/unit/spill_root.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Right rows number 0, 1, ...: some keys have many, some hashes two keys, some texts many blocks.
+enum { KEYS = 300, HOT_KEY = 7, HOT_EVERY = 5, TWINS = 2, NULL_EVERY = 11, LONG_EVERY = 997 };
+enum { NULL_KEY = 2, LONG_BYTES = 50000 };
+
+typedef struct Right {
+    SbEntry        entry;
+    int64_t        key;
+    SbStr          text;
+    const SbEntry *next;
+    uint8_t        matched;
+} Right;
+
+enum { RIGHT_BYTES = (sizeof(Right) + 15) / 16 * 16 };
+
+static int64_t key_of(int64_t number) {
+    return number % HOT_EVERY == 0 ? HOT_KEY : number * 7919 % KEYS;
+}
+
+static bool has_null(int64_t number) { return number % NULL_EVERY == 0; }
+
+// Two keys side by side have one hash.
+static uint64_t hash_of(int64_t key) {
+    return (uint64_t)(key / TWINS) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static int64_t text_len(int64_t number) {
+    return number % LONG_EVERY == 1 ? LONG_BYTES : number % 60;
+}
+
+static int32_t equal(const SbEntry *a, const SbEntry *b) {
+    return ((const Right *)a)->key == ((const Right *)b)->key;
+}
+
+static const SbType str_type = {.kind = SB_STR, .size = sizeof(SbStr), .align = 8};
+static const SbHeld held[] = {{offsetof(Right, text), &str_type, sb_held_value}};
+
+static SbBreaker join_that_wants(SbJoinWants wants) {
+    return (SbBreaker){.kind = SB_BREAK_JOIN, .wants = wants, .entry_bytes = RIGHT_BYTES,
+                       .next_offset = offsetof(Right, next),
+                       .matched_offset = offsetof(Right, matched),
+                       .identity_offset = UINT32_MAX, .held = held, .held_count = 1,
+                       .equal = equal};
+}
+
+typedef struct Job {
+    char           *root;
+    SbMemory        memory;
+    Spill           spill;
+    SbBreaker       what;
+    SbBreakerState *breaker;
+    const SpillJoin *join;
+    int64_t         rows;
+} Job;
+
+static SbEntry *take_entry(SbRows *part) {
+    char *at = part->at;
+    if (at == part->end) return sb_rows_grow(nullptr, part, RIGHT_BYTES);
+    part->at += RIGHT_BYTES;
+    return (SbEntry *)(void *)at;
+}
+
+// As generated code does: the entry is taken, then texts are copied, then the row counts.
+static bool keep(SbRows *part, int64_t number) {
+    SbStr text = {calloc(1, LONG_BYTES + SB_SLACK), text_len(number)};
+    memset((char *)(uintptr_t)text.ptr, (int)('a' + number % 26), (size_t)text.len);
+    Right *row = (Right *)take_entry(part);
+    if (row) {
+        *row = (Right){.entry = {hash_of(key_of(number)), (uint64_t)number},
+                       .key = key_of(number), .matched = has_null(number) ? NULL_KEY : 0};
+        row->text = (SbStr){sb_rows_text(nullptr, part, text.ptr, text.len), text.len};
+        part->count++;
+    }
+    free((void *)(uintptr_t)text.ptr);
+    return row && row->text.ptr;
+}
+
+static void job_open(Job *job, int64_t rows, int64_t limit, SbJoinWants wants) {
+    *job = (Job){.root = root_open(), .what = join_that_wants(wants), .rows = rows};
+    sb_memory_open(&job->memory, limit);
+    job->memory.eager = true;
+    CHECK(spill_open(&job->spill, job->root, THREADS, &job->memory));
+    job->breaker = sb_breaker_open(&job->what, THREADS, &job->memory, &job->spill);
+    bool good = job->breaker;
+    for (int64_t i = 0; i < rows && good; i++)
+        good = keep(sb_breaker_part(job->breaker, (uint32_t)(i / 50 % THREADS)), i);
+    CHECK_SAYS(good, "%s", job->spill.trouble.text);
+    job->memory.eager = false;
+    CHECK_SAYS(sb_breaker_finish(job->breaker, &in_turn) == SB_OK, "%s", job->spill.trouble.text);
+    job->join = sb_breaker_join(job->breaker);
+    CHECK(job->join && sb_breaker_rows_in(job->breaker) == rows);
+}
+
+static void job_close(Job *job) {
+    CHECK_SAYS(job->memory.peak <= job->memory.limit, "%ld", (long)job->memory.peak);
+    sb_breaker_close(job->breaker);
+    spill_close(&job->spill);
+    CHECK_SAYS(job->memory.used == 0, "%ld", (long)job->memory.used);
+    root_close(job->root);
+}
+
+typedef struct Taker {
+    SpillJoinCursor cursor;
+    SpillJoinRows   rows;
+    SpillJoinTake   take;
+} Taker;
+
+static void taker_open(Taker *taker, const SpillJoin *join, int64_t rows_max, int64_t key_max) {
+    *taker = (Taker){0};
+    CHECK(spill_join_cursor(&taker->cursor, join) && spill_join_rows_open(&taker->rows, join));
+    taker->take = (SpillJoinTake){&taker->cursor, &taker->rows, rows_max, key_max};
+}
+
+static void taker_close(Taker *taker) {
+    spill_join_rows_close(&taker->rows);
+    spill_join_cursor_close(&taker->cursor);
+}
+
+static bool is_row(const SbEntry *entry, int64_t number) {
+    const Right *row = (const Right *)entry;
+    bool same = row->key == key_of(number) && row->text.len == text_len(number) &&
+                entry->hash == hash_of(row->key);
+    for (int64_t i = 0; i < row->text.len && same; i++)
+        same = row->text.ptr[i] == 'a' + number % 26;
+    return same;
+}
+
+// The next row of a key from number `from` on; -1: there is none.
+static int64_t next_of_key(const Job *job, int64_t key, int64_t from) {
+    for (int64_t i = from; i < job->rows; i++)
+        if (key_of(i) == key && !has_null(i)) return i;
+    return -1;
+}
+
+static int by_value(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+// The hashes of all keys that `step` divides, ascending, each once.
+static int64_t hashes_of(uint64_t *hashes, int64_t step) {
+    int64_t count = 0, once = 0;
+    for (int64_t key = 0; key < KEYS; key += step) hashes[count++] = hash_of(key);
+    qsort(hashes, (size_t)count, sizeof *hashes, by_value);
+    for (int64_t i = 0; i < count; i++)
+        if (once == 0 || hashes[once - 1] != hashes[i]) hashes[once++] = hashes[i];
+    return once;
+}
+
+// ---- rows of hashes -----------------------------------------------------------------------------
+
+// The rows are whole, and of each key all of them come, in right order.
+static void check_taken(const Job *job, const SpillJoinRows *rows, const uint64_t *hashes,
+                        int64_t count) {
+    int64_t at[KEYS] = {0}, seen = 0;
+    for (int64_t i = 0; i < rows->rows.count; i++) {
+        const Right *row = (const Right *)rows->entries[i];
+        int64_t number = next_of_key(job, row->key, at[row->key]);
+        CHECK(number >= 0 && is_row(&row->entry, number) && !row->next);
+        CHECK(bsearch(&row->entry.hash, hashes, (size_t)count, sizeof *hashes, by_value));
+        at[row->key] = number + 1;
+    }
+    for (int64_t i = 0; i < job->rows; i++) {
+        uint64_t hash = hash_of(key_of(i));
+        seen += !has_null(i) &&
+                bsearch(&hash, hashes, (size_t)count, sizeof *hashes, by_value) != nullptr;
+    }
+    CHECK_SAYS(rows->rows.count == seen, "%ld of %ld", (long)rows->rows.count, (long)seen);
+}
+
+static void check_hashes(int64_t rows, int64_t limit, int64_t step) {
+    Job job;
+    Taker taker;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, step);
+    job_open(&job, rows, limit, SB_JOIN_MATCHES);
+    taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
+    CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TAKEN);
+    check_taken(&job, &taker.rows, hashes, count);
+    taker_close(&taker);
+    // One after the other, from where the cursor is.
+    taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
+    for (int64_t i = 0; i < count; i++)
+        CHECK(spill_join_take_next(&taker.take, hashes[i]) == JOIN_TAKEN);
+    check_taken(&job, &taker.rows, hashes, count);
+    taker_close(&taker);
+    job_close(&job);
+}
+
+static void hashes_find_their_rows(void) {
+    check_hashes(6000, 16 << 20, 1);
+    check_hashes(6000, 16 << 20, 37);
+    check_hashes(6000, 16 << 20, KEYS - 1);
+    check_hashes(30, 16 << 20, 1);
+    check_hashes(4, 16 << 20, 1);
+}
+
+static void more_than_there_is_room_for(void) {
+    Job job;
+    Taker taker;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, 1);
+    job_open(&job, 3000, 16 << 20, SB_JOIN_MATCHES);
+    taker_open(&taker, job.join, 2000, INT64_MAX);
+    CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_NO_ROOM);
+    taker_close(&taker);
+    // Of one hash all rows come.
+    taker_open(&taker, job.join, 2000, INT64_MAX);
+    CHECK(spill_join_take(&taker.take, &(uint64_t){hash_of(HOT_KEY)}, 1) == JOIN_TAKEN);
+    CHECK(taker.rows.rows.count > 500);
+    taker_close(&taker);
+    CHECK(!job.spill.failed);
+    job_close(&job);
+}
+
+static void one_row_of_a_key_is_enough(void) {
+    Job job;
+    Taker taker;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, 1);
+    job_open(&job, 3000, 16 << 20, SB_JOIN_ONE);
+    taker_open(&taker, job.join, INT64_MAX, 0);
+    CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TAKEN);
+    bool seen[KEYS] = {0};
+    for (int64_t i = 0; i < taker.rows.rows.count; i++) {
+        const Right *row = (const Right *)taker.rows.entries[i];
+        CHECK(!seen[row->key] && !row->next);
+        seen[row->key] = true;
+    }
+    for (int64_t key = 0; key < KEYS; key++) CHECK(seen[key] == (next_of_key(&job, key, 0) >= 0));
+    taker_close(&taker);
+    job_close(&job);
+}
+
+// ---- chains that are cut ------------------------------------------------------------------------
+
+// Goes along the chain of a key whose rows in memory end with `entry`, row number `at`.
+static void walk_cut(const Job *job, const SbEntry *entry, int64_t at, int64_t key_max) {
+    SpillJoinRows rows[2] = {0};
+    SpillJoinCursor cursor;
+    const int64_t key = ((const Right *)entry)->key;
+    uint32_t turn = 0;
+    CHECK(spill_join_cursor(&cursor, job->join));
+    while (entry) {
+        CHECK(is_row(entry, at));
+        const SbEntry *next = ((const Right *)entry)->next;
+        if ((uintptr_t)next == SB_CUT) {
+            turn ^= 1;
+            spill_join_rows_close(&rows[turn]);
+            CHECK(spill_join_rows_open(&rows[turn], job->join));
+            SpillJoinTake take = {&cursor, &rows[turn], INT64_MAX, key_max};
+            CHECK(spill_join_more(&take, entry) == JOIN_TAKEN);
+            next = rows[turn].rows.count ? rows[turn].entries[0] : nullptr;
+        }
+        at = next_of_key(job, key, at + 1);
+        CHECK((at < 0) == !next);
+        entry = at < 0 ? nullptr : next;
+    }
+    spill_join_rows_close(&rows[0]);
+    spill_join_rows_close(&rows[1]);
+    spill_join_cursor_close(&cursor);
+}
+
+static void check_cut(int64_t key_max) {
+    Job job;
+    Taker taker;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, 1), keys = 0;
+    job_open(&job, 5000, 16 << 20, SB_JOIN_MATCHES);
+    taker_open(&taker, job.join, INT64_MAX, key_max);
+    CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TAKEN);
+    const SbEntry *last[KEYS] = {0};
+    int64_t at[KEYS] = {0};
+    for (int64_t i = 0; i < taker.rows.rows.count; i++) {
+        const Right *row = (const Right *)taker.rows.entries[i];
+        last[row->key] = &row->entry;
+        at[row->key] = next_of_key(&job, row->key, at[row->key]) + 1;
+    }
+    CHECK((uintptr_t)((const Right *)last[HOT_KEY])->next == SB_CUT);
+    for (int64_t key = 0; key < KEYS; key++) {
+        if (!last[key]) continue;
+        walk_cut(&job, last[key], at[key] - 1, key_max);
+        keys++;
+    }
+    CHECK_SAYS(keys > KEYS / 2, "%ld", (long)keys);
+    taker_close(&taker);
+    job_close(&job);
+}
+
+static void cut_chains_are_read_on(void) {
+    check_cut(0);
+    check_cut(1000);
+    check_cut(20000);
+}
+
+// ---- the rest -----------------------------------------------------------------------------------
+
+static void what_nothing_matched_comes_in_right_order(void) {
+    enum { EVERY = 3 };
+    Job job;
+    Taker taker;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, 1), seen = 0, at = 0, unmatched = 0;
+    static bool matched[3000];
+    job_open(&job, 3000, 16 << 20, SB_JOIN_REST);
+    taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
+    CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TAKEN);
+    int64_t last[KEYS] = {0};
+    for (int64_t i = 0; i < taker.rows.rows.count; i++) {
+        Right *row = (Right *)(uintptr_t)taker.rows.entries[i];
+        int64_t number = next_of_key(&job, row->key, last[row->key]);
+        last[row->key] = number + 1;
+        matched[number] = row->matched = row->key % EVERY == 0;
+    }
+    spill_join_mark(job.join, &taker.rows.rows);
+    taker_close(&taker);
+    for (int64_t i = 0; i < job.rows; i++) unmatched += !matched[i];
+    CHECK(sb_breaker_rest(job.breaker, 0));
+    CHECK(!sb_breaker_entries(job.breaker, &count) && count == unmatched);
+    SpillMerge *merge = sb_breaker_read(job.breaker);
+    int64_t bytes;
+    for (const SbEntry *entry; (entry = spill_merge_first(merge, &bytes)); seen++) {
+        while (at < job.rows && matched[at]) at++;
+        CHECK((int64_t)entry->order == at && is_row(entry, at));
+        at++;
+        spill_merge_pass(merge);
+    }
+    CHECK_SAYS(seen == unmatched && seen < job.rows, "%ld", (long)seen);
+    spill_merge_close(merge);
+    job_close(&job);
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+enum { UNITS = 40 };
+
+static bool asks(int64_t unit, int64_t key) { return (unit * 31 + key * 17) % 23 < unit % 5; }
+
+// Each unit asks for some keys, several of them twice.
+static void write_asks(Job *job, SpillRuns *runs) {
+    SpillSort sort;
+    SbRows rows;
+    static const SbSortBy by = {.prefix = spill_join_hash};
+    CHECK(spill_sort_open(&sort, &spill_join_ask, &by, runs));
+    CHECK(sb_rows_init(&rows, &job->memory, spill_join_ask.entry_bytes) == SB_OK);
+    CHECK(spill_sort_watch(&sort, 0, &rows));
+    for (int64_t unit = 0; unit < UNITS; unit++)
+        for (int64_t i = 0; i < 2 * KEYS; i++) {
+            if (!asks(unit, i % KEYS)) continue;
+            SbEntry *ask = sb_rows_add(&rows);
+            CHECK(ask);
+            if (ask) *ask = (SbEntry){hash_of(i % KEYS), (uint64_t)unit};
+        }
+    CHECK(sb_rows_relieve(&rows) && runs->rows > 0);
+    sb_rows_fini(&rows);
+    spill_sort_close(&sort);
+}
+
+// What the unit is told is what it would have taken itself.
+static void check_unit(const Job *job, const SpillJoin *answers, int64_t unit, int64_t step) {
+    Taker told, taken;
+    uint64_t hashes[KEYS];
+    int64_t count = 0, some = 0;
+    for (int64_t key = 0; key < KEYS; key++)
+        if (asks(unit, key)) hashes[count++] = hash_of(key);
+    qsort(hashes, (size_t)count, sizeof *hashes, by_value);
+    for (int64_t i = 0; i < count; i += step)
+        if (some == 0 || hashes[some - 1] != hashes[i]) hashes[some++] = hashes[i];
+    taker_open(&told, answers, INT64_MAX, 0);
+    taker_open(&taken, job->join, INT64_MAX, INT64_MAX);
+    CHECK(spill_join_take(&taken.take, hashes, some) == JOIN_TAKEN);
+    CHECK(spill_join_take_answers(&told.take, (uint64_t)unit, step > 1 ? hashes : nullptr, some) ==
+          JOIN_TAKEN);
+    CHECK_SAYS(told.rows.rows.count == taken.rows.rows.count, "%ld %ld",
+               (long)told.rows.rows.count, (long)taken.rows.rows.count);
+    for (int64_t i = 0; i < told.rows.rows.count && i < taken.rows.rows.count; i++) {
+        const Right *a = (const Right *)told.rows.entries[i],
+                    *b = (const Right *)taken.rows.entries[i];
+        CHECK(a->entry.hash == b->entry.hash && a->entry.order == b->entry.order);
+        CHECK(a->key == b->key && a->next == b->next && a->matched == b->matched);
+        CHECK(a->text.len == b->text.len &&
+              memcmp(a->text.ptr, b->text.ptr, (size_t)a->text.len) == 0);
+    }
+    taker_close(&told);
+    taker_close(&taken);
+}
+
+// What the unit is told of the key with many rows goes on in the right rows.
+static void check_told_cut(const Job *job, const SpillJoin *answers, int64_t unit) {
+    Taker told;
+    const SbEntry *last = nullptr;
+    int64_t at = 0;
+    taker_open(&told, answers, INT64_MAX, 0);
+    CHECK(spill_join_take_answers(&told.take, (uint64_t)unit, nullptr, 0) == JOIN_TAKEN);
+    for (int64_t i = 0; i < told.rows.rows.count; i++) {
+        if (((const Right *)told.rows.entries[i])->key != HOT_KEY) continue;
+        last = told.rows.entries[i];
+        at = next_of_key(job, HOT_KEY, at) + 1;
+    }
+    CHECK(last && (uintptr_t)((const Right *)last)->next == SB_CUT);
+    if (last) walk_cut(job, last, at - 1, 1000);
+    taker_close(&told);
+}
+
+static void check_told(int64_t limit, bool cuts) {
+    Job job;
+    SpillRuns runs;
+    int64_t checked = 0;
+    job_open(&job, 3000, limit, SB_JOIN_MATCHES);
+    CHECK(spill_runs_open(&runs, &job.spill));
+    write_asks(&job, &runs);
+    SpillJoin *answers = spill_join_answer(job.join, &runs, &in_turn);
+    CHECK_SAYS(answers, "%s", job.spill.trouble.text);
+    for (int64_t unit = 0; answers && unit < UNITS; unit++) {
+        if (cuts && !asks(unit, HOT_KEY)) continue;
+        if (cuts) check_told_cut(&job, answers, unit);
+        else check_unit(&job, answers, unit, 1), check_unit(&job, answers, unit, 3);
+        checked++;
+    }
+    CHECK_SAYS(checked > 3, "%ld", (long)checked);
+    spill_join_close(answers);
+    spill_runs_close(&runs);
+    job_close(&job);
+}
+
+static void units_are_told_what_they_ask_for(void) {
+    check_told(256 << 20, false);
+    check_told(16 << 20, true);
+}
+
+// ---- damage -------------------------------------------------------------------------------------
+
+static void change_byte(const Job *job) {
+    char path[300];
+    snprintf(path, sizeof path, "%s/%u", job->spill.path, job->join->run.file);
+    int file = open(path, O_RDWR);
+    int64_t at = (job->join->run.begin + job->join->run.end) / 2;
+    char byte;
+    CHECK(file >= 0 && pread(file, &byte, 1, at) == 1);
+    byte ^= 4;
+    CHECK(pwrite(file, &byte, 1, at) == 1);
+    close(file);
+}
+
+static void damage_is_found(void) {
+    Job job;
+    Taker taker;
+    uint64_t hashes[KEYS];
+    int64_t count = hashes_of(hashes, 1);
+    job_open(&job, 3000, 16 << 20, SB_JOIN_MATCHES);
+    change_byte(&job);
+    taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
+    CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TROUBLE);
+    CHECK(job.spill.failed && job.spill.trouble.kind == TROUBLE_SPILL_READ);
+    CHECK_SAYS(strstr(job.spill.trouble.text, "is damaged at byte"), "%s", job.spill.trouble.text);
+    taker_close(&taker);
+    job_close(&job);
+}
+
+static const UnitTest tests[] = {
+    {"hashes_find_their_rows", hashes_find_their_rows},
+    {"more_than_there_is_room_for", more_than_there_is_room_for},
+    {"one_row_of_a_key_is_enough", one_row_of_a_key_is_enough},
+    {"cut_chains_are_read_on", cut_chains_are_read_on},
+    {"what_nothing_matched_comes_in_right_order", what_nothing_matched_comes_in_right_order},
+    {"units_are_told_what_they_ask_for", units_are_told_what_they_ask_for},
+    {"damage_is_found", damage_is_found},
+};
+
+UNIT_MAIN("spill_join", tests)
