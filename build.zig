@@ -253,6 +253,7 @@ const runtime: []const []const u8 = &.{
     "unwind.c",
     "summary.c",
     "licenses.c",
+    "check.c",
     "job.c",
 };
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/job.h"
 
+#include "runtime/check.h"
 #include "runtime/cpu.h"
 #include "runtime/crash.h"
 #include "runtime/failpoint.h"
@@ -152,18 +153,18 @@ static bool same_place(const char *a, const char *b) {
     return same;
 }
 
-static bool check_paths(Job *job, uint32_t sink) {
+bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble) {
     const char *path = job->sinks[sink].path;
     for (uint32_t s = 0; s < sink; s++) {
         if (same_place(job->sinks[s].path, path)) {
-            return trouble_set(&job->trouble, TROUBLE_SAME_PATH, "two outputs go to '%s'", path);
+            return trouble_set(trouble, TROUBLE_SAME_PATH, "two outputs go to '%s'", path);
         }
     }
     for (uint32_t s = 0; s < job->what->source_count; s++) {
         for (uint32_t f = 0; f < job->sources[s].file_count; f++) {
             const char *file = job->sources[s].files[f].path;
             if (strcmp(file, "-") == 0 || !same_place(file, path)) continue;
-            return trouble_set(&job->trouble, TROUBLE_SAME_PATH, "'%s' is read and written", path);
+            return trouble_set(trouble, TROUBLE_SAME_PATH, "'%s' is read and written", path);
         }
     }
     return true;
@@ -177,34 +178,39 @@ static SbFormat rejects_format(const Job *job) {
     return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_CSV : SB_JSONL;
 }
 
-static bool open_sinks(Job *job) {
+SinkSetup job_sink_setup(const Job *job, uint32_t number) {
     static const char *const extensions[] = {"csv", "jsonl", "txt"};
     const SbSetup *setup = &job->setup;
-    SbStr rejects = setup->rejects_path;
-    if (job->options.rejects)
-        rejects = (SbStr){job->options.rejects, (int64_t)strlen(job->options.rejects)};
-    job->has_rejects_sink = rejects.len > 0;
+    bool replace = job->options.overwrite;
+    if (number == job->what->sink_count) {
+        const char *path = job->options.rejects;
+        return (SinkSetup){.path = path ? (SbStr){path, (int64_t)strlen(path)}
+                                        : setup->rejects_path,
+                           .replace = replace, .extension = "jsonl", .step = {"rejects", 7}};
+    }
+    const SbSink *what = &job->what->sinks[number];
+    return (SinkSetup){.path = setup->sink_paths[number], .header = what->header,
+                       .quote = what->format != SB_CSV ? 0 : what->quote,
+                       .part_bytes = setup->sink_bytes[number], .replace = replace,
+                       .extension = extensions[what->format], .step = what->label};
+}
+
+static bool open_sinks(Job *job) {
+    job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
     for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
-        bool own = s == job->what->sink_count;
-        const SbSink *what = own ? nullptr : &job->what->sinks[s];
-        SinkSetup open = {.path = own ? rejects : setup->sink_paths[s],
-                          .header = own ? (SbStr){0} : what->header,
-                          .quote = own || what->format != SB_CSV ? 0 : what->quote,
-                          .part_bytes = own ? 0 : setup->sink_bytes[s],
-                          .replace = job->options.overwrite,
-                          .extension = own ? "jsonl" : extensions[what->format],
-                          .step = own ? (SbStr){"rejects", 7} : what->label,
-                          .tag = resume_tag(job), .from = resume_place(job, s)};
-        if (!sink_open(&job->sinks[s], &open, &job->trouble) || !check_paths(job, s)) return false;
+        SinkSetup setup = job_sink_setup(job, s);
+        setup.tag = resume_tag(job);
+        setup.from = resume_place(job, s);
+        if (!sink_open(&job->sinks[s], &setup, &job->trouble) ||
+            !job_check_paths(job, s, &job->trouble))
+            return false;
     }
     return true;
 }
 
-static bool may_spill(const Job *job) {
+bool job_may_spill(const Job *job) {
     for (uint32_t b = 0; b < job->what->breaker_count; b++)
-        if (job->what->breakers[b].kind == SB_BREAK_SORT ||
-            job->what->breakers[b].kind == SB_BREAK_GROUP)
-            return true;
+        if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
     return false;
 }
 
@@ -225,7 +231,7 @@ static void set_partition(Job *job, uint32_t threads) {
 static bool open_spill(Job *job, uint32_t threads) {
     const char *root = job->options.spill ? job->options.spill : spill_default_root();
     if (!spill_open(&job->spill, root, threads, &job->memory)) return no_memory(job);
-    bool make = job->options.spill && may_spill(job);
+    bool make = job->options.spill && job_may_spill(job);
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
 
@@ -459,6 +465,7 @@ static int run_job(Job *job) {
                                .waits = job->options.waits_for_room, .cancel_fd = job->cancel_fd};
     retry_use(&job->retry);
     bool planned = open_plan(job);
+    if (planned && job->options.check) return check_run(job);
     if (planned && job->options.journal) return resume_show(job, open_sources);
     if (!planned || !open_job(job)) {
         log_trouble(&job->log, &job->trouble);

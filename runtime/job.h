@@ -79,6 +79,14 @@ typedef struct Control Control;
 Control *control_open(Job *job);
 void     control_close(Control *control);
 
+// What sink number `sink` writes, and the rejects (the number behind the last): an empty path means
+// none.
+SinkSetup job_sink_setup(const Job *job, uint32_t sink);
+// Is the path of a sink also that of another one before it, or of a source?
+bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
+// Has it a breaker that goes to disk?
+bool job_may_spill(const Job *job);
+
 // Fills in what tasks do not count: see SbCount.
 void job_summary_count(Job *job);
 // Says it; with --log=json as the event that ends the log.

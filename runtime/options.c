@@ -238,6 +238,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_PARAMS: return options->params = true;
     case OPTION_PLAN: return options->plan = true;
     case OPTION_LICENSES: return options->licenses = true;
+    case OPTION_CHECK: return options->check = true;
     case OPTION_OVERWRITE: return options->overwrite = true;
     case OPTION_CONFIG: return options->config = value, true;
     case OPTION_SPILL: return options->spill = value, true;

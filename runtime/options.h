@@ -47,7 +47,7 @@ typedef struct Options {
     int64_t      partition;     // 0: not given.
     int64_t      first_rows;    // INT64_MAX: all.
     bool         overwrite;
-    bool         help, params, plan, licenses;
+    bool         help, params, plan, licenses, check;
     const char  *rejects;       // nullptr: as the program says.
     bool         has_reject_limit;
     int64_t      reject_rows;   // -1: none.

@@ -91,10 +91,10 @@ static bool check_place(Sink *sink, Trouble *trouble) {
                        is_folder ? "the folder '%s' is not empty" : "'%s' exists", sink->path);
 }
 
-bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
                    .quote = setup->quote, .replace = setup->replace, .fd = -1,
-                   .part_bytes = INT64_MAX, .tag = setup->tag};
+                   .part_bytes = INT64_MAX, .tag = setup->tag, .extension = setup->extension};
     sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
     if (!sink->path) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
     size_t len = strlen(sink->path);
@@ -108,11 +108,14 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
     if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
-    if (!check_place(sink, trouble)) return false;
-    if (sink->compression != COMPRESSION_NONE && !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES))) {
+    return check_place(sink, trouble);
+}
+
+bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    if (!sink_check(sink, setup, trouble)) return false;
+    if (sink->compression != COMPRESSION_NONE &&
+        !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES)))
         return no_memory(sink, trouble);
-    }
-    sink->extension = setup->extension;
     if (sink->to_stream) return true;
     return setup->tag ? sink_log_open(sink, setup, trouble) : sink_add_part(sink, 0, trouble);
 }

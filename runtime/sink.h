@@ -75,7 +75,9 @@ typedef struct SinkSetup {
     const struct SinkPlace *from;  // Where an earlier run came to; nullptr: none did.
 } SinkSetup;
 
-// Refuses outputs that exist and makes the first temporary file.
+// Refuses outputs that exist; makes nothing. What it set is given back by sink_close.
+bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+// The same, and makes the first temporary file.
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 // The next `rows` rows. Adds what is left to write to `extents`.
 bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,

@@ -123,6 +123,61 @@ if begin second_signal; then
     end
 fi
 
+# ---- looking before running -----------------------------------------------------------------------
+
+if begin check; then
+    numbers 10 >in.csv
+    printf 'a;b;x\n' >other.csv
+    gives 0 ../rows --check --out=made/deep/out.csv --threads=3
+    grep -Eq '^input +in\.csv +1 file, 126 bytes +ok$' "$work/out" || wrong "no line of the input"
+    grep -Eq "^output +made/deep/out\.csv +[0-9.]+ [KMGT]iB free in '\.' +ok$" "$work/out" || wrong "no line of the output"
+    grep -Eq '^slots .* 3 cpus, 3 threads +ok$' "$work/out" || wrong "no line of the slots"
+    grep -Eq '^memory .* of .* before tables grow +ok$' "$work/out" || wrong "no line of the memory"
+    ! grep -q '^spill' "$work/out" || wrong "a job that does not spill looks at a folder"
+    [ ! -s "$work/err" ] || wrong "something is said"
+    only_files "./in.csv ./other.csv "
+    # All that is wrong is found; the exit code is that of the first.
+    gives 1 ../rows --check --input=none.csv --input=in.csv --input=other.csv --out=other.csv
+    says "error[SB8010]: cannot open 'none.csv'"
+    says "error[SB8014]: 'other.csv' has no column 'a'"
+    says "error[SB8007]: 'other.csv' exists"
+    grep -Eq '^input +none\.csv +SB8010$' "$work/out" || wrong "no line of the missing file"
+    gives 2 ../rows --check --out=in.csv --overwrite
+    says "error[SB8008]: 'in.csv' is read and written"
+    gives 2 ../slow --check
+    says "error[SB8027]: a task holds 1 of 'slot'"
+    gives 2 ../sort --check --spill=none
+    says "error[SB8028]: cannot make a file in 'none': No such file or directory"
+    gives 2 ../rows --check --trace=none/trace.json --resume=journal
+    says "error[SB8061]"
+    grep -Eq "^journal .* ok$" "$work/out" || wrong "no line of the journal"
+    gives 3 sh -c 'ulimit -n 20; ../rows --check'
+    says "error[SB8066]: a process may open 20 files; the job needs"
+    says "fix: ulimit -n "
+    gives 0 ../rows --check --log=json --input=- --out=- --rejects=r.csv
+    objects '[at["event"] for at in all] == ["check"]'
+    objects '[(at["check"], at["name"], at["state"]) for at in all[0]["items"]][1:4] == [("input", "-", "ok"), ("output", "-", "ok"), ("rejects", "r.csv", "ok")]'
+    [ ! -s "$work/out" ] || wrong "something is printed"
+    gives 1 ../rows --check --log=json --input=none.csv
+    objects '[at["event"] for at in all] == ["check", "trouble"] and all[1]["code"] == "SB8010"'
+    only_files "./in.csv ./other.csv "
+    mkdir disk
+    if mount -t tmpfs -o size=4k none disk 2>"$work/err"; then
+        mounted=$PWD/disk
+        head -c 4096 /dev/zero >disk/all
+        gives 3 ../rows --check --out=disk/out.csv
+        says "error[SB8018]: the disk of 'disk/' is full"
+        gives 3 ../sort --check --spill=disk
+        says "error[SB8029]: the disk of 'disk' is full"
+        mount -o remount,ro "$mounted"
+        gives 1 ../rows --check --out=disk/out.csv
+        says "error[SB8024]: cannot make a file in 'disk/': Read-only file system"
+        umount "$mounted"
+        mounted=
+    fi
+    end
+fi
+
 # ---- errors of the system -----------------------------------------------------------------------
 
 # warned N CODE: so many warnings of it.

@@ -1,0 +1,13 @@
+// Check: what a job needs to run, looked at without running it: inputs, folders of outputs, of
+// spilling, of the journal and of the trace, free space, limits of the machine, resources. Nothing
+// is made and no row is read, but for headers.
+#ifndef SBC_RUNTIME_CHECK_H
+#define SBC_RUNTIME_CHECK_H
+
+#include "runtime/job.h"
+
+// Parameters are read. Prints a table on standard output, or an event of the log, and everything
+// that is wrong. Returns the exit code: 0, or that of the first of these.
+int check_run(Job *job);
+
+#endif
