@@ -513,14 +513,14 @@ static bool launch_ready(Schedule *s, StageId stage) {
 static bool start(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId paused = state->paused.root, ready = state->ready.root;
-    bool begins = may_begin(s, stage);
-    bool sooner = begins && ready.i && item_before(item_of(s, ready), item_of(s, paused));
+    bool sooner = paused.i && ready.i && item_before(item_of(s, ready), item_of(s, paused)) &&
+                  may_begin(s, stage);
     if (paused.i && !sooner) {
         if (resume(s, stage)) return true;
         const Task *task = task_of(s, item_of(s, paused)->task);
         if (node_set_has(&s->slots[stage.i], task->node)) return false;  // Memory is missing.
     }
-    if (!begins) return false;
+    if (!sooner && !may_begin(s, stage)) return false;
     if (ready.i) return launch_ready(s, stage);
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
 }

@@ -14,32 +14,45 @@ bool item_before(const Item *a, const Item *b) {
 
 enum { ARITY = 4 };
 
-static void settle(const Item *items, Heap *heap, uint32_t at, ItemId id) {
-    while (at && item_before(&items[id.i], &items[heap->ids[(at - 1) / ARITY].i])) {
-        heap->ids[at] = heap->ids[(at - 1) / ARITY];
-        at = (at - 1) / ARITY;
-    }
-    heap->ids[at] = id;
-    heap->root = heap->ids[0];
+static HeapEntry entry_of(const Item *items, ItemId id) {
+    const Item *item = &items[id.i];
+    uint64_t way = (uint64_t)item->input << 8 | item->region;
+    return (HeapEntry){way << 32 | item->name.unit, id};
 }
 
-// The gap at `at` goes down to a leaf, and the last item comes up from there.
+static bool entry_before(const Item *items, const HeapEntry *a, const HeapEntry *b) {
+    if (a->key != b->key) return a->key < b->key;
+    return item_before(&items[a->id.i], &items[b->id.i]);
+}
+
+static void settle(const Item *items, Heap *heap, uint32_t at, HeapEntry entry) {
+    while (at && entry_before(items, &entry, &heap->entries[(at - 1) / ARITY])) {
+        heap->entries[at] = heap->entries[(at - 1) / ARITY];
+        at = (at - 1) / ARITY;
+    }
+    heap->entries[at] = entry;
+    heap->root = heap->entries[0].id;
+}
+
+// The gap at `at` goes down to a leaf, and the last entry comes up from there.
 static void fill_gap(const Item *items, Heap *heap, uint32_t at) {
-    ItemId last = heap->ids[--heap->count];
+    HeapEntry last = heap->entries[--heap->count];
     for (;;) {
         uint32_t first = at * ARITY + 1, least = first;
         if (first >= heap->count) break;
         for (uint32_t c = first + 1; c < first + ARITY && c < heap->count; c++)
-            if (item_before(&items[heap->ids[c].i], &items[heap->ids[least].i])) least = c;
-        if (!item_before(&items[heap->ids[least].i], &items[last.i])) break;
-        heap->ids[at] = heap->ids[least];
+            if (entry_before(items, &heap->entries[c], &heap->entries[least])) least = c;
+        if (!entry_before(items, &heap->entries[least], &last)) break;
+        heap->entries[at] = heap->entries[least];
         at = least;
     }
     if (at < heap->count) settle(items, heap, at, last);
-    heap->root = heap->count ? heap->ids[0] : (ItemId){0};
+    heap->root = heap->count ? heap->entries[0].id : (ItemId){0};
 }
 
-void heap_push(const Item *items, Heap *heap, ItemId id) { settle(items, heap, heap->count++, id); }
+void heap_push(const Item *items, Heap *heap, ItemId id) {
+    settle(items, heap, heap->count++, entry_of(items, id));
+}
 
 ItemId heap_pop(const Item *items, Heap *heap) {
     ItemId least = heap->root;
@@ -49,7 +62,7 @@ ItemId heap_pop(const Item *items, Heap *heap) {
 
 void heap_remove(const Item *items, Heap *heap, ItemId id) {
     uint32_t at = 0;
-    while (heap->ids[at].i != id.i) at++;
+    while (heap->entries[at].id.i != id.i) at++;
     fill_gap(items, heap, at);
 }
 

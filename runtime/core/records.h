@@ -85,9 +85,15 @@ typedef struct Task {
     TaskId node_next, node_prior;
 } Task;
 
+// An item, and what mostly decides which stands first, so that the others need not be looked at.
+typedef struct HeapEntry {
+    uint64_t key;  // Input, region and unit.
+    ItemId id;
+} HeapEntry;
+
 // A heap of items by place, in room for as many as there can be.
 typedef struct Heap {
-    ItemId *ids;
+    HeapEntry *entries;
     uint32_t count;
     ItemId root;  // The first item, or none.
 } Heap;

@@ -58,15 +58,16 @@ static void lay_out(Schedule *s, const Sizes *sizes, const CorePlan *plan) {
     s->tasks = take(&at, sizes->tasks, sizeof *s->tasks);
     s->actions = take(&at, sizes->actions, sizeof *s->actions);
     for (uint16_t i = 0; i < plan->stage_count; i++) {
-        s->stages[i].ready.ids = take(&at, sizes->items, sizeof(ItemId));
-        s->stages[i].paused.ids = take(&at, sizes->tasks, sizeof(ItemId));
+        s->stages[i].ready.entries = take(&at, sizes->items, sizeof(HeapEntry));
+        s->stages[i].paused.entries = take(&at, sizes->tasks, sizeof(HeapEntry));
     }
     s->order.places = take(&at, sizes->places, sizeof *s->order.places);
 }
 
 size_t schedule_bytes(const CorePlan *plan) {
     Sizes sizes = sizes_of(plan);
-    size_t heaps = aligned(sizes.items * sizeof(ItemId)) + aligned(sizes.tasks * sizeof(ItemId));
+    size_t heaps = aligned(sizes.items * sizeof(HeapEntry)) +
+                   aligned(sizes.tasks * sizeof(HeapEntry));
     return plan->stage_count * heaps + aligned(sizeof(Schedule)) +
            aligned(sizes.nodes * sizeof(NodeState)) + aligned(sizes.nodes * sizeof(NodeId)) +
            3 * aligned(plan->stage_count * sizeof(NodeSet)) + aligned(sizes.parts * sizeof(Part)) +
