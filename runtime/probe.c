@@ -5,7 +5,6 @@
 #include "stdlib/digest.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     TABLES_SHARE = 8,    // All tables of running tasks take at most as small a part of the memory,
@@ -33,13 +32,12 @@ bool probe_open(Probe *probe, const TaskSetup *setup) {
     *probe = (Probe){.memory = setup->memory, .end = INT64_MIN};
     for (uint32_t i = 0; i < stage->need_count; i++) count += join_of(setup, i) != nullptr;
     if (count == 0) return true;
-    size_t bytes = setup->job->breaker_count * sizeof *probe->tables;
-    probe->tables = malloc(bytes);
+    probe->tables = calloc(setup->job->breaker_count, sizeof(const SbTable *));
     probe->joins = calloc(count, sizeof *probe->joins);
     if (!probe->tables || !probe->joins) return false;
-    memcpy(probe->tables, setup->tables, bytes);
     for (uint32_t i = 0; i < stage->need_count; i++) {
         const SpillJoin *on_disk = join_of(setup, i);
+        probe->tables[stage->needs[i]] = setup->tables[stage->needs[i]];
         if (!on_disk) continue;
         ProbeJoin *join = &probe->joins[probe->count++];
         *join = (ProbeJoin){.join = on_disk, .breaker = stage->needs[i], .table = no_table};

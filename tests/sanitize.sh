@@ -9,7 +9,7 @@ work=$PWD/build/sanitize
 passed=0 failed=0 skipped=0
 LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
 CFLAGS="-std=gnu23 -g -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
-    -I. --embed-dir=stdlib"
+    -I. --embed-dir=stdlib --embed-dir=runtime"
 LLVM=${LLVM:-/usr/lib/llvm-22}
 
 pass() { echo "ok   $1"; passed=$((passed + 1)); }
@@ -205,13 +205,17 @@ build_tsan() {
         linker tsan "-fsanitize=thread"
 }
 
-# Four threads must give what ASan's two gave, and tiny partitions too, which let stages meet most often.
+# Four threads must give what ASan's two gave, and tiny partitions too, which let stages meet most often,
+# and breakers that spill.
 # The sanitizer needs a fixed layout of addresses.
 tsan_job() {
     compile tsan "$1" "$COMPILER" &&
         (WRAPPER="setarch -R" job tsan "$1" large --threads=4 --overwrite --partition=1MiB) &&
         diff -r "$work/asan/out/$1.large" "$work/tsan/out/$1.large" &&
         (WRAPPER="setarch -R" job tsan "$1" small --threads=4 --overwrite --partition=300) &&
+        diff -r "$work/asan/out/$1.small" "$work/tsan/out/$1.small" &&
+        (export SBC_TEST_SPILL=1
+         WRAPPER="setarch -R" job tsan "$1" small --threads=4 --overwrite --partition=3000) &&
         diff -r "$work/asan/out/$1.small" "$work/tsan/out/$1.small"
 }
 
