@@ -292,8 +292,8 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
     if (!source->files)
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the list of files");
     for (uint32_t i = 0; i < source->paths.count; i++) {
-        if (!add_file(source, &source->files[i], source->paths.paths[i], trouble)) return false;
         source->file_count++;
+        if (!add_file(source, &source->files[i], source->paths.paths[i], trouble)) return false;
     }
     return true;
 }

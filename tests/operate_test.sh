@@ -19,6 +19,10 @@ param out: str = "-"
 param n: i64 = 100000
 range(n) | repartition rows 10 | where hold(2ms) | with (slot = 1) { derive s = str(i) } | write csv(out)
 END
+compile units <<'END'
+param n: i64 = 2000
+range(n) | repartition rows 10 | where hold(2ms) | write csv("out.csv")
+END
 # A task that takes longer than a test.
 compile long <<'END'
 param n: i64 = 1000
@@ -76,6 +80,16 @@ if begin drains; then
     signal TERM 0.5
     ended 130 5
     only_files "./all.csv "
+    end
+fi
+if begin drains_and_resumes; then
+    # What was done is committed: the next run goes on behind it.
+    started ../units --resume=journal --threads=2
+    signal TERM 0.8
+    ended 130 5
+    gives 0 ../units --resume=journal --threads=2
+    grep -Eq "^resume: 'range\(n\)' goes on at row [0-9,]*0$" "$work/err" || wrong "it does not go on"
+    { echo i; seq 0 1999; } | cmp -s - out.csv || wrong "out.csv is not what a whole run gives"
     end
 fi
 if begin drains_to_the_end; then

@@ -38,7 +38,8 @@ files() {
 objects() {
     local kind=$1 flags=$2 file object header
     shift 2
-    header=$(find ir frontend driver codegen runtime stdlib tests/unit -name '*.h' -o -name '*.def' -o -name '*.decl' |
+    header=$(find ir frontend driver codegen runtime stdlib tests/unit -name '*.h' -o -name '*.def' -o -name '*.decl' \
+        -o -name '*.html' |
         xargs ls -t | head -1)
     for file; do
         object=$work/$kind/${file%.c}.o
