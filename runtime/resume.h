@@ -35,8 +35,8 @@ const struct SinkPlace *resume_place(const Job *job, uint32_t sink);
 
 // Brings counts and rejects of the units that are committed back. Before the stage is admitted.
 bool resume_stage(StageRun *run, Trouble *trouble);
-// ...and its units to the first that is not.
-void resume_units(StageRun *run);
+// Where the first unit that is not begins.
+void resume_units(const StageRun *run, UnitsStart *start);
 
 // The partition's rows are given to all terminals. By the thread that offers, without the lock.
 void resume_offered(StageRun *run, const Partition *partition);

@@ -164,13 +164,9 @@ bool resume_stage(StageRun *run, Trouble *trouble) {
     return true;
 }
 
-void resume_units(StageRun *run) {
+void resume_units(const StageRun *run, UnitsStart *start) {
     const StageCut *cut = cut_of(run);
     if (!cut) return;
-    Units *units = &run->units;
-    units->ordinal = units->chain_ordinal = cut->units;
-    units->file = cut->file;
-    units->next = cut->next;
-    units->chain_begin = cut->chain_begin;
-    units->chain_lines = cut->chain_lines;
+    *start = (UnitsStart){.ordinal = cut->units, .file = cut->file, .next = cut->next,
+                          .chain_begin = cut->chain_begin, .chain_lines = cut->chain_lines};
 }

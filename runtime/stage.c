@@ -175,8 +175,8 @@ bool stage_open(StageRun *run, Trouble *trouble) {
     } else if (!find_rows(run, &units, trouble)) {
         return false;
     }
+    resume_units(run, &units.start);
     if (!units_open(&run->units, &units, trouble)) return false;
-    resume_units(run);
     run->repeats = units_can_repeat(&run->units);
     uint32_t window = UNITS_A_THREAD * job->pool.parallel.threads;
     run->flights = calloc(window, sizeof *run->flights);

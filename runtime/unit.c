@@ -14,8 +14,11 @@
 enum { ROWS_A_UNIT = 1 << 15, NUMBERS_A_UNIT = 1 << 18, FILES_A_UNIT = 1024 };
 
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
-    *units = (Units){.what = *what, .carry = {.memory = what->memory,
-                                                    .relief = what->relief}};
+    const UnitsStart *start = &what->start;
+    *units = (Units){.what = *what, .carry = {.memory = what->memory, .relief = what->relief},
+                     .ordinal = start->ordinal, .file = start->file, .next = start->next,
+                     .chain_ordinal = start->ordinal, .chain_begin = start->chain_begin,
+                     .chain_lines = start->chain_lines};
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a lock");
     }

@@ -66,6 +66,14 @@ struct Unit {
                                   // as long as the unit. Else no batch.
 };
 
+// Where the first unit begins; zeros: at the start.
+typedef struct UnitsStart {
+    uint64_t ordinal;
+    uint32_t file;
+    int64_t  next;          // Byte or row.
+    int64_t  chain_begin, chain_lines;
+} UnitsStart;
+
 typedef struct UnitsSetup {
     Source  *source;        // nullptr for a breaker's rows.
     uint8_t  input;         // SbInputKind
@@ -78,6 +86,7 @@ typedef struct UnitsSetup {
     SbMemory *memory;
     const BufferRelief *relief;
     _Atomic int *cancel;    // The job's.
+    UnitsStart start;
 } UnitsSetup;
 
 typedef struct Units {
