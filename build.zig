@@ -439,6 +439,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "type_test",
     "durable_test",
     "journal_test",
+    "crash_states_test",
     "runtime_test",
     "graph_test",
     "plan_test",

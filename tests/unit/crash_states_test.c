@@ -1,0 +1,352 @@
+// Crash states: whole jobs with --resume on a disk whose power fails (model_disk.h). A job dies at
+// a random call of the disk, up to three times, and goes on. In the end its files hold the bytes of
+// a job that was left alone, and nothing stands beside them.
+//
+//     crash_states_test [SHAPE]                        500 states, shared out among the shapes
+//     SBC_CRASH_STATES=10000 SBC_CRASH_SEED=7 crash_states_test
+//
+// The jobs are written by hand; one thread runs them, so that a seed replays.
+#define _GNU_SOURCE
+#include "stdlib/number.h"
+#include "tests/unit/model_disk.h"
+#include "tests/unit/unit.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define STR(text) {text, sizeof(text) - 1}
+
+// ---- jobs: the numbers below ROWS, some of them rejected ----------------------------------------
+
+enum { STEP_RANGE, STEP_ROWS, STEP_WRITE, ROWS = 300, UNIT_ROWS = 20 };
+
+typedef struct Row {
+    SbEntry entry;
+    int64_t number;
+} Row;
+
+static const SbType type_i64 = {.kind = SB_I64, .size = 8, .align = 8};
+static const SbField fields[] = {{STR("number"), &type_i64, offsetof(Row, number)}};
+static const SbType row_type = {.kind = SB_STRUCT, .size = sizeof(Row), .align = 8,
+                                .fields = fields, .field_count = 1};
+
+static bool put_row(SbTask *task, SbOut *out, int64_t number) {
+    enum { ROOM = SB_NUMBER_MAX + 8 };
+    if (out->end - out->at < ROOM && sb_out_grow(task, out, ROOM)) return false;
+    memcpy(out->at, "row ", 4);
+    out->at = sb_put_i64(out->at + 4, number * number * 7919);
+    *out->at++ = '\n';
+    out->rows++;
+    return true;
+}
+
+static bool keep_row(SbTask *task, SbRows *rows, int64_t number) {
+    Row *row = (Row *)(void *)rows->at;
+    if (rows->end - rows->at < (ptrdiff_t)sizeof *row)
+        row = (Row *)(void *)sb_rows_grow(task, rows, sizeof *row);
+    else rows->at += sizeof *row;
+    if (!row) return false;
+    rows->count++;
+    *row = (Row){{0, task->order}, number};
+    return true;
+}
+
+// Each row of the range goes to all terminals: sinks, or one that keeps rows.
+static int32_t scan(SbTask *task, uint32_t sinks) {
+    while (task->cursor < task->input.end) {
+        int64_t number = task->cursor++;
+        task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
+        if (number % 23 == 11) {
+            SbPlace place = {.row = number};
+            if (sb_reject_made(task, 0, SB_FAULT_DIVIDE_BY_ZERO, &place, nullptr, nullptr, nullptr,
+                               0)) {
+                return SB_STAGE_FAULT;
+            }
+            continue;
+        }
+        bool good = sinks > 0 || keep_row(task, task->terminals[0], number);
+        for (uint32_t s = 0; s < sinks && good; s++)
+            good = put_row(task, task->terminals[s], number);
+        task->order++;
+        if (!good) return SB_STAGE_FAULT;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
+static int32_t scan_to_sink(SbTask *task) { return scan(task, 1); }
+static int32_t scan_to_sinks(SbTask *task) { return scan(task, 3); }
+static int32_t scan_to_rows(SbTask *task) { return scan(task, 0); }
+
+static int32_t rows_to_sink(SbTask *task) {
+    while (task->cursor < task->input.end) {
+        const Row *row = (const Row *)(const void *)task->input.entries[task->cursor++];
+        if (!put_row(task, task->terminals[0], row->number)) return SB_STAGE_FAULT;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
+static uint64_t backwards(const SbEntry *entry) {
+    return UINT64_MAX - (uint64_t)((const Row *)(const void *)entry)->number;
+}
+
+static const SbStr default_out = STR("out.csv");
+static const SbParam params[] = {{.name = STR("out"),
+                                  .type = &(const SbType){.kind = SB_STR, .size = 16, .align = 8},
+                                  .value_text = STR("\"out.csv\""),
+                                  .value = &default_out}};
+
+static int32_t setup(SbSetup *setup) {
+    setup->source_counts[0] = ROWS;
+    setup->stage_rows[0] = UNIT_ROWS;
+    setup->sink_paths[0] = *(const SbStr *)setup->params[0];
+    setup->sink_bytes[0] = 600;
+    return SB_OK;
+}
+
+static int32_t setup_sinks(SbSetup *sinks) {
+    sinks->sink_paths[1] = (SbStr)STR("deep/er/more.csv.zst");
+    sinks->sink_paths[2] = (SbStr)STR("many/");
+    sinks->sink_bytes[2] = 900;
+    return setup(sinks);
+}
+
+static const SbSource sources[] = {
+    {.label = STR("range(n)"), .format = SB_RANGE, .step = STEP_RANGE}};
+#define SINK {.label = STR("write csv(out)"), .step = STEP_WRITE, .header = STR("rows\n")}
+static const SbSink sinks[] = {SINK, SINK, SINK};
+static const SbStepInfo steps[] = {
+    {.label = STR("range(n)"), .line = 1, .from = {UINT32_MAX, UINT32_MAX}},
+    {.label = STR("rows"), .line = 2, .kind = 6, .from = {STEP_RANGE, UINT32_MAX}},
+    {.label = STR("write csv(out)"), .line = 3, .kind = 14, .from = {STEP_RANGE, UINT32_MAX}},
+};
+static const SbSite sites[] = {{.step = STEP_RANGE, .what = STR("number")}};
+static const uint32_t to_sinks[] = {SB_TERMINAL_SINK | 0, SB_TERMINAL_SINK | 1,
+                                    SB_TERMINAL_SINK | 2};
+static const uint32_t to_rows[] = {0};
+
+#define SCAN(run_, terminals_, count_)                                                            \
+    {.run = run_, .label = STR("scan"), .input = SB_INPUT_RANGE, .right_index = UINT32_MAX,       \
+     .terminals = terminals_, .terminal_count = count_}
+#define REST                                                                                      \
+    {.run = rows_to_sink, .label = STR("rows"), .input = SB_INPUT_ROWS, .right_index = UINT32_MAX, \
+     .terminals = to_sinks, .terminal_count = 1}
+static SbStage direct_stages[] = {SCAN(scan_to_sink, to_sinks, 1)};
+static SbStage several_stages[] = {SCAN(scan_to_sinks, to_sinks, 3)};
+static SbStage rows_stages[] = {SCAN(scan_to_rows, to_rows, 1), REST};
+static const SbBreaker edge[] = {
+    {.kind = SB_BREAK_EDGE, .step = STEP_ROWS, .entry_bytes = sizeof(Row), .row = &row_type,
+     .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX}};
+static const SbBreaker sort[] = {
+    {.kind = SB_BREAK_SORT, .step = STEP_ROWS, .entry_bytes = sizeof(Row), .row = &row_type,
+     .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX, .prefix = backwards}};
+
+#define JOB(setup_, stages_, sink_count_, breakers_, breaker_count_)                              \
+    {                                                                                             \
+        .abi_version = SB_ABI_VERSION, .name = STR("crash.sbd"), .plan = STR("plan\n"),           \
+        .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
+        .sources = sources, .source_count = 1, .sinks = sinks, .sink_count = sink_count_,         \
+        .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
+        .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
+        .rejects_format = SB_JSONL,                                                               \
+    }
+static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
+                   several_job = JOB(setup_sinks, several_stages, 3, nullptr, 0),
+                   edge_job = JOB(setup, rows_stages, 1, edge, 1),
+                   sort_job = JOB(setup, rows_stages, 1, sort, 1);
+
+// ---- a life -------------------------------------------------------------------------------------
+
+static int output, errors, said;  // Descriptors.
+
+// Runs the job; standard output and error go to files in memory.
+static int life(const SbJob *job, const char *out) {
+    char argument[96];
+    snprintf(argument, sizeof argument, "--out=%s", out);
+    char *argv[] = {"job",           "--resume=journal",    "--threads=1",
+                    "--retries=0",   "--memory=64MiB",      "--partition=150",
+                    "--progress=none", "--rejects=bad.jsonl", "--reject-limit=50%",
+                    argument};
+    fflush(nullptr);
+    if (ftruncate(output, 0) != 0 || ftruncate(said, 0) != 0) abort();
+    lseek(output, 0, SEEK_SET);
+    lseek(said, 0, SEEK_SET);
+    dup2(output, STDOUT_FILENO);
+    dup2(said, STDERR_FILENO);
+    int code = sb_main(sizeof argv / sizeof *argv, argv, job);
+    fflush(nullptr);
+    dup2(errors, STDOUT_FILENO);
+    dup2(errors, STDERR_FILENO);
+    return code;
+}
+
+static void show_said(void) {
+    char text[600];
+    ssize_t len = pread(said, text, sizeof text - 1, 0);
+    text[len > 0 ? len : 0] = '\0';
+    fprintf(stderr, "it said: %s\n", text);
+}
+
+// ---- what is left -------------------------------------------------------------------------------
+
+typedef struct Left {
+    char path[96];
+    char *bytes;
+    int64_t len;
+} Left;
+
+enum { LEFT_MAX = 64 };
+
+static Left wanted[LEFT_MAX];
+static int wanted_count;
+static char wanted_stdout[1 << 14];
+static ssize_t wanted_stdout_len;
+
+// The journal differs from run to run.
+static bool is_output(const char *path) { return strncmp(path, "journal", 7) != 0; }
+
+static void take_wanted(void) {
+    for (int i = 0; i < wanted_count; i++) free(wanted[i].bytes);
+    wanted_count = 0;
+    for (int i = 0; i < model.now.count; i++) {
+        const ModelName *name = &model.now.items[i];
+        if (name->node < 0 || model.nodes[name->node]->folder || !is_output(name->path)) continue;
+        Left *left = &wanted[wanted_count++];
+        int64_t len = 0;
+        const char *bytes = model_holds(name->path, &len);
+        memcpy(left->path, name->path, sizeof left->path);
+        left->bytes = malloc((size_t)len + 1);
+        memcpy(left->bytes, bytes, (size_t)len);
+        left->len = len;
+    }
+    wanted_stdout_len = pread(output, wanted_stdout, sizeof wanted_stdout, 0);
+}
+
+// The name of an output that is wanted, or of one that is not: -1.
+static int find_wanted(const char *path) {
+    for (int i = 0; i < wanted_count; i++)
+        if (strcmp(wanted[i].path, path) == 0) return i;
+    return -1;
+}
+
+// Everything that stands under its own name is whole; with `all` it is all that there is.
+static bool is_right(bool all) {
+    int found = 0;
+    for (int i = 0; i < model.now.count; i++) {
+        const ModelName *name = &model.now.items[i];
+        if (name->node < 0 || model.nodes[name->node]->folder || !is_output(name->path)) continue;
+        int64_t len = 0;
+        const char *bytes = model_holds(name->path, &len), *last = strrchr(name->path, '/');
+        int want = find_wanted(name->path);
+        bool hidden = (last ? last[1] : name->path[0]) == '.';
+        bool same = want >= 0 && wanted[want].len == len &&
+                    memcmp(wanted[want].bytes, bytes, (size_t)len) == 0;
+        if (!same && (all || !hidden)) {
+            fprintf(stderr, "'%s' holds %lld bytes, %s\n", name->path, (long long)len,
+                    want < 0 ? "and is not wanted" : "other ones");
+            return false;
+        }
+        found += same;
+    }
+    if (all && found != wanted_count) fprintf(stderr, "%d of %d files\n", found, wanted_count);
+    return !all || found == wanted_count;
+}
+
+// ---- states -------------------------------------------------------------------------------------
+
+typedef struct Shape {
+    const char  *name;
+    const SbJob *job;
+    const char  *out;
+} Shape;
+
+static const Shape shapes[] = {
+    {"a_file", &direct_job, "out.csv"},        {"a_compressed_file", &direct_job, "out.csv.gz"},
+    {"parts", &direct_job, "parts/"},          {"standard_output", &direct_job, "-"},
+    {"several_sinks", &several_job, "out.csv"}, {"several_with_output", &several_job, "-"},
+    {"behind_an_edge", &edge_job, "out.csv"},  {"parts_behind_an_edge", &edge_job, "parts/"},
+    {"behind_a_sort", &sort_job, "out.csv"},
+    {"compressed_behind_a_sort", &sort_job, "out.csv.lz4"},
+};
+
+enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
+
+// Standard output is a prefix; `whole` once it has all rows.
+static bool printed_right(bool *whole) {
+    char printed[sizeof wanted_stdout];
+    ssize_t len = pread(output, printed, sizeof printed, 0);
+    *whole |= len == wanted_stdout_len;
+    return len <= wanted_stdout_len && memcmp(printed, wanted_stdout, (size_t)len) == 0;
+}
+
+// One state: the job dies up to three times, by power or by a sync that fails, and goes on.
+static bool survives(const Shape *shape, int64_t calls) {
+    bool printed = false;
+    uint32_t lives = 1 + random_below(LIVES_MAX);
+    model_begin();
+    for (uint32_t i = 0; i < lives; i++) {
+        if (random_below(8) == 0) model_fail_sync(1 + random_below(12));
+        else model_arm(random_below((uint32_t)calls + 20));
+        int code = life(shape->job, shape->out);
+        if (!printed_right(&printed) || (code == 0 && !printed)) return false;
+        model_crash();
+        if (!is_right(false)) return false;
+    }
+    int code = life(shape->job, shape->out);
+    if (code != 0) show_said();
+    return printed_right(&printed) && code == 0 && printed && is_right(true);
+}
+
+static void run_shape(const Shape *shape) {
+    const char *states = getenv("SBC_CRASH_STATES"), *seed = getenv("SBC_CRASH_SEED");
+    int64_t count = (states ? atoll(states) : 500) / SHAPES;
+    errors = dup(STDERR_FILENO);
+    output = memfd_create("output", 0);
+    said = memfd_create("said", 0);
+    setenv("SBC_TEST_COMMIT", "1", 1);
+    model_begin();
+    CHECK(life(shape->job, shape->out) == 0);
+    take_wanted();
+    int64_t calls = model.calls;
+    CHECK(wanted_count > 1 && calls > 20);
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t own = (seed ? strtoull(seed, nullptr, 0) : 1) + (uint64_t)i;
+        random_state = own * 0x9e3779b97f4a7c15 | 1;
+        bool good = survives(shape, calls);
+        CHECK_SAYS(good, "%s: again: SBC_CRASH_STATES=%d SBC_CRASH_SEED=%llu", shape->name, SHAPES,
+                   (unsigned long long)own);
+        if (!good) break;
+    }
+    dup2(errors, STDOUT_FILENO);
+    durable_use(&durable_system);
+    close(errors);
+    close(output);
+    close(said);
+}
+
+static void a_file(void) { run_shape(&shapes[0]); }
+static void a_compressed_file(void) { run_shape(&shapes[1]); }
+static void parts(void) { run_shape(&shapes[2]); }
+static void standard_output(void) { run_shape(&shapes[3]); }
+static void several_sinks(void) { run_shape(&shapes[4]); }
+static void several_with_output(void) { run_shape(&shapes[5]); }
+static void behind_an_edge(void) { run_shape(&shapes[6]); }
+static void parts_behind_an_edge(void) { run_shape(&shapes[7]); }
+static void behind_a_sort(void) { run_shape(&shapes[8]); }
+static void compressed_behind_a_sort(void) { run_shape(&shapes[9]); }
+
+static const UnitTest tests[] = {
+    {"a_file", a_file},
+    {"a_compressed_file", a_compressed_file},
+    {"parts", parts},
+    {"standard_output", standard_output},
+    {"several_sinks", several_sinks},
+    {"several_with_output", several_with_output},
+    {"behind_an_edge", behind_an_edge},
+    {"parts_behind_an_edge", parts_behind_an_edge},
+    {"behind_a_sort", behind_a_sort},
+    {"compressed_behind_a_sort", compressed_behind_a_sort},
+};
+
+UNIT_MAIN("crash_states_test", tests)
