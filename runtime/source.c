@@ -166,6 +166,7 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     int64_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     file->begin = at;
     if (what->format != SB_CSV) return true;
+    free(file->fields);  // A file that is read twice has its header read twice.
     file->fields = calloc(what->column_count + 1, sizeof *file->fields);
     if (!file->fields)
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
@@ -315,6 +316,13 @@ bool source_file_open(SourceFile *file, Trouble *trouble) {
     if (file->fd >= 0) return true;
     return trouble_set(trouble, TROUBLE_OPEN_SOURCE, "cannot open '%s': %s", file->path,
                        strerror(errno));
+}
+
+bool source_reads_again(const Source *source) {
+    for (uint32_t i = 0; i < source->file_count; i++)
+        if (strcmp(source->files[i].path, "-") == 0 || !S_ISREG(source->files[i].about.st_mode))
+            return false;
+    return true;
 }
 
 bool source_file_check(const SourceFile *file, Trouble *trouble) {

@@ -56,6 +56,8 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
 bool source_header_whole(const Source *source, const char *text, int64_t len);
 // Opens a plain file for its units.
 bool source_file_open(SourceFile *file, Trouble *trouble);
+// Can all of it be read twice from the front: is it made of plain or compressed files?
+bool source_reads_again(const Source *source);
 // Is the file still what it was when the job began?
 bool source_file_check(const SourceFile *file, Trouble *trouble);
 // Lines before `offset` of a plain file; reads it again from the last place asked for.

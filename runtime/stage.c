@@ -190,13 +190,15 @@ static bool may_stop_early(const StageRun *run) {
     bool limited = true;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t edge = run->outputs[t].edge;
-        limited = limited && edge != SIDE_NONE && run->job->edges[edge].limited;
+        bool by_edge = edge != SIDE_NONE && run->job->edges[edge].limited;
+        limited = limited && (by_edge || run->sink_left[t] != INT64_MAX);
     }
     return limited;
 }
 
 bool stage_asks_ahead(const StageRun *run) {
-    return run->repeats && run->inputs[0].edge == SIDE_NONE && !may_stop_early(run) &&
+    bool again = run->repeats || source_reads_again(run->setup.files);
+    return again && run->inputs[0].edge == SIDE_NONE && !may_stop_early(run) &&
            probe_ahead_wanted(&run->setup);
 }
 
