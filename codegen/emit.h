@@ -164,6 +164,7 @@ Value emit_text(Emit *e, Text text);                                 // A str co
 Value emit_const(Emit *e, const Type *type, const Const *value);
 Val   emit_sbtype(Emit *e, const Type *type);                        // Address of its SbType.
 Val   emit_regex(Emit *e, Text pattern);                             // const SbRegex *
+bool emit_regex_is_runs(Text pattern);  // REGEX_RUNS of stdlib/regex.h.
 Val   emit_zone(Emit *e, Text name);                                 // const SbZone *
 
 typedef struct LineColumn {

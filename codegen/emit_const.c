@@ -55,6 +55,14 @@ Val emit_regex(Emit *e, Text pattern) {
     return block;
 }
 
+bool emit_regex_is_runs(Text pattern) {
+    SbRegexError error;
+    SbRegex *regex = sb_regex_compile(pattern.at, (int64_t)pattern.len, &error);
+    bool runs = regex->flags & REGEX_RUNS;
+    sb_regex_free(regex);
+    return runs;
+}
+
 Val emit_zone(Emit *e, Text name) {
     const SbZone *zone = sb_zone_find(name.at, (int64_t)name.len);
     return emit_bytes(e, (Text){(const char *)zone, zone->bytes}, "zone");

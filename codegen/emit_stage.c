@@ -94,51 +94,9 @@ static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
     if (columns_did(e, op)) out->load = columns_load;
     for (uint32_t i = 0; i < op->project.count; i++)
         if (used[i] && graph_faults(e->graph, op->project.items[i].expr) &&
-            !columns_did_item(e, op, i))
+            !columns_did_item(e, op, i) && !explode_cuts(e, op, i))
             frame_column(e, out, i);
     stage_push(e, out, next);
-}
-
-static Value load_exploded(Emit *e, Frame *frame, uint32_t column) {
-    const Op *op = frame->op;
-    if (column != op->explode.column) return frame_column(e, frame->input[0], column);
-    return emit_load_value(e, op->columns[column].type, frame->entry);
-}
-
-static Val identify_exploded(Emit *e, Frame *frame) {
-    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
-                      arg(frame->number));
-}
-
-static void deliver_explode(Emit *e, Frame *frame, const Op *op, Block next) {
-    Value list = frame_column(e, frame, op->explode.column);
-    const Type *elem = op->columns[op->explode.column].type;
-    Val len = list.valid ? LLVMBuildSelect(e->b, list.valid, list.b, emit_i64(e, 0), "") : list.b;
-    Block some = emit_block(e, "some"), none = emit_block(e, "none"),
-          head = emit_block(e, "element");
-    Block latch = emit_block(e, "element_next");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, len, emit_i64(e, 0), ""), some, none);
-    emit_at(e, none);
-    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
-    emit_jump(e, next);
-    emit_at(e, some);
-    stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, len, emit_i64(e, 1), ""));
-    emit_jump(e, head);
-    emit_at(e, head);
-    Val i = emit_phi(e, e->i64, "element"), at = emit_phi(e, e->ptr, "at");
-    emit_phi_add(i, emit_i64(e, 0), some);
-    emit_phi_add(at, list.a, some);
-    Frame *out = frame_new(e, op, frame, nullptr);
-    out->load = load_exploded;
-    out->identify = identify_exploded;
-    out->number = i;
-    out->entry = at;
-    stage_push(e, out, latch);
-    emit_at(e, latch);
-    Val more = LLVMBuildAdd(e->b, i, emit_i64(e, 1), "");
-    emit_phi_add(i, more, latch);
-    emit_phi_add(at, emit_offset(e, at, type_size(elem)), latch);
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, more, len, ""), head, next);
 }
 
 static void deliver_sample(Emit *e, Frame *frame, const Op *op, Block next) {
@@ -160,7 +118,7 @@ static void deliver_member(Emit *e, Frame *frame, const Op *op, Block next) {
     switch (op->kind) {
     case OP_FILTER: deliver_filter(e, frame, op, next); return;
     case OP_PROJECT: deliver_project(e, frame, op, next); return;
-    case OP_EXPLODE: deliver_explode(e, frame, op, next); return;
+    case OP_EXPLODE: stage_explode(e, frame, op, next); return;
     case OP_SAMPLE: deliver_sample(e, frame, op, next); return;
     case OP_HINT: stage_push(e, frame_new(e, op, frame, nullptr), next); return;
     case OP_JOIN: stage_probe(e, frame, op, next); return;

@@ -104,6 +104,10 @@ typedef struct AggColumn {
 void terminal_add_column(Emit *e, uint32_t terminal, uint32_t agg, Val entry,
                          const AggColumn *column);
 void stage_probe(Emit *e, Frame *frame, const Op *join, Block next);         // emit_join.c
+void stage_explode(Emit *e, Frame *frame, const Op *op, Block next);         // emit_explode.c
+// Does the one step behind the project `op` explode item number `item`, and cut it piece by piece?
+// Then nobody needs its list.
+bool explode_cuts(const Emit *e, const Op *op, uint32_t item);
 // Is a join's key one whole number? Then its table may have a slot for each (SbTable), and this is
 // the number of a key.
 bool join_by_number(const Breaker *breaker);

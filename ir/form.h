@@ -6,7 +6,7 @@
 
 static const char *const form_fn_traits[] = {
     "fallible", "maybe", "call", "typed", "impure", "extern", "random", "costly",
-    "out", "columns", "each",
+    "out", "columns", "each", "cuts",
 };
 
 static const char *const form_agg_traits[] = {
@@ -24,7 +24,7 @@ static const char *const form_places[] = {
 
 enum { FORM_DEPTH_MAX = 64 };  // Nesting of types and constants that the reader follows.
 
-static_assert(1u << (countof(form_fn_traits) - 1) == FN_EACH);
+static_assert(1u << (countof(form_fn_traits) - 1) == FN_CUTS);
 static_assert(1u << (countof(form_agg_traits) - 1) == AGG_SUMS);
 
 #endif

@@ -25,7 +25,12 @@ static inline uint64_t bytes64_mask(Bytes64 bytes) {
     return bits;
 }
 
-// The bits of the bytes in front of the end of a text, of which `left` > 0 bytes remain.
+// Bit i: byte i is `wanted`.
+static inline uint64_t bytes64_hits(const char *ptr, char wanted) {
+    return bytes64_mask((Bytes64)(bytes64_load(ptr) == (uint8_t)wanted));
+}
+
+// The bits of the bytes in front of the end of a text, of which `left` >= 0 bytes remain.
 static inline uint64_t bytes64_until(uint64_t bits, int64_t left) {
     return left < 64 ? bits & ((UINT64_C(1) << left) - 1) : bits;
 }

@@ -1,8 +1,8 @@
 // Regex functions: find_all, split, replace and their kin over regex_search.
 #include "stdlib/regex_match.h"
 
-#include "stdlib/bytes64.h"
 #include "stdlib/list_build.h"
+#include "stdlib/regex_runs.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -44,24 +44,11 @@ static SbStr span_text(SbStr text, SbRegexSpan span) {
 
 enum { RUNS_AT_ONCE = 4 };
 
-// Bit i: byte i is in the set.
-static uint64_t run_mask(const SbRegex *regex, const char *ptr) {
-    Bytes64 bytes = bytes64_load(ptr), in = {0};
-    for (uint32_t i = 0; i < regex->run_ranges; i++) {
-        in |= (Bytes64)(bytes - regex->run_first[i] <= regex->run_span[i]);
-    }
-    return bytes64_mask(in);
-}
-
-static uint64_t run_mask_until(const SbRegex *regex, SbStr text, int64_t at) {
-    return bytes64_until(run_mask(regex, text.ptr + at), text.len - at);
-}
-
 static int64_t runs_count(const SbRegex *regex, SbStr text) {
     int64_t count = 0;
     uint64_t before = 0;  // Bit 0: the last byte was in the set.
     for (int64_t at = 0; at < text.len; at += 64) {
-        uint64_t mask = run_mask_until(regex, text, at);
+        uint64_t mask = regex_run_mask_until(regex, text, at);
         count += __builtin_popcountll(mask & ~(mask << 1 | before));
         before = mask >> 63;
     }
@@ -95,7 +82,7 @@ static int32_t runs_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *
     SbStr *begun = runs, *ended = runs;
     uint64_t before = 0;
     for (int64_t at = 0; at < text.len; at += 64) {
-        uint64_t mask = run_mask_until(regex, text, at), shifted = mask << 1 | before;
+        uint64_t mask = regex_run_mask_until(regex, text, at), shifted = mask << 1 | before;
         begun = runs_begin(begun, text.ptr + at, mask & ~shifted);
         ended = runs_end(ended, text.ptr + at, shifted & ~mask);
         before = mask >> 63;

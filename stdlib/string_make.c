@@ -115,8 +115,7 @@ static int32_t split_chars(SbCall *call, SbStr s, SbList *out) {
 }
 
 static uint64_t hits_of(SbStr s, const char *at, char separator) {
-    Bytes64 hits = (Bytes64)(bytes64_load(at) == (uint8_t)separator);
-    return bytes64_until(bytes64_mask(hits), s.ptr + s.len - at);
+    return bytes64_until(bytes64_hits(at, separator), s.ptr + s.len - at);
 }
 
 static int64_t count_hits(SbStr s, char separator) {

@@ -1,0 +1,154 @@
+// Explode: a row for each element of a list, or for each piece of a text that is cut as rows go on.
+#include "codegen/emit_stage.h"
+
+#include "stdlib/cut.h"
+
+static Val identify_exploded(Emit *e, Frame *frame) {
+    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
+                      arg(frame->number));
+}
+
+// The frame of the element number `i`.
+static Frame *frame_of_element(Emit *e, Frame *frame, const Op *op, Val i) {
+    Frame *out = frame_new(e, op, frame, nullptr);
+    out->identify = identify_exploded;
+    out->number = i;
+    return out;
+}
+
+static void count_none(Emit *e, const Op *op, Block none, Block next) {
+    emit_at(e, none);
+    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+}
+
+// ---- lists --------------------------------------------------------------------------------------
+
+static Value load_exploded(Emit *e, Frame *frame, uint32_t column) {
+    const Op *op = frame->op;
+    if (column != op->explode.column) return frame_column(e, frame->input[0], column);
+    return emit_load_value(e, op->columns[column].type, frame->entry);
+}
+
+static void explode_list(Emit *e, Frame *frame, const Op *op, Block next) {
+    Value list = frame_column(e, frame, op->explode.column);
+    const Type *elem = op->columns[op->explode.column].type;
+    Val len = list.valid ? LLVMBuildSelect(e->b, list.valid, list.b, emit_i64(e, 0), "") : list.b;
+    Block some = emit_block(e, "some"), none = emit_block(e, "none"),
+          head = emit_block(e, "element");
+    Block latch = emit_block(e, "element_next");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, len, emit_i64(e, 0), ""), some, none);
+    count_none(e, op, none, next);
+    emit_at(e, some);
+    stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, len, emit_i64(e, 1), ""));
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val i = emit_phi(e, e->i64, "element"), at = emit_phi(e, e->ptr, "at");
+    emit_phi_add(i, emit_i64(e, 0), some);
+    emit_phi_add(at, list.a, some);
+    Frame *out = frame_of_element(e, frame, op, i);
+    out->load = load_exploded;
+    out->entry = at;
+    stage_push(e, out, latch);
+    emit_at(e, latch);
+    Val more = LLVMBuildAdd(e->b, i, emit_i64(e, 1), "");
+    emit_phi_add(i, more, latch);
+    emit_phi_add(at, emit_offset(e, at, type_size(elem)), latch);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, more, len, ""), head, next);
+}
+
+// ---- pieces -------------------------------------------------------------------------------------
+
+// Can SYMBOL_take do it?
+static bool can_cut(const Emit *e, const Expr *call) {
+    if (call->op != EXPR_CALL || !(call->fn->traits & FN_CUTS)) return false;
+    const Expr *by = graph_at(e->graph, call->args[1]);
+    if (by->op == EXPR_REGEX) return emit_regex_is_runs(by->value.text);
+    return by->op == EXPR_CONST && by->value.text.len == 1;
+}
+
+// A stage that may leave between two elements has counted all of the list before.
+bool explode_cuts(const Emit *e, const Op *op, uint32_t item) {
+    const StageEmit *s = e->stage;
+    if (s->can_stop || !can_cut(e, graph_at(e->graph, op->project.items[item].expr))) return false;
+    for (uint32_t i = 0; i < s->stage->terminal_count; i++)
+        if (s->stage->terminals[i].op.i == op->id.i) return false;
+    uint32_t consumers = 0, cutters = 0;
+    for (uint32_t i = 1; i < s->stage->op_count; i++) {
+        const Op *member = graph_op_at(e->graph, s->stage->ops[i]);
+        if (member->inputs[0].i != op->id.i) continue;
+        consumers++;
+        cutters += member->kind == OP_EXPLODE && member->explode.column == item;
+    }
+    return consumers == 1 && cutters == 1;
+}
+
+typedef struct Cut {
+    const char *symbol;
+    Val   state;       // SbCut
+    Value text;
+    Arg   by;          // What cuts it.
+} Cut;
+
+static Val call_cut(Emit *e, const Cut *cut, const char *what, Ty result) {
+    const char *symbol = text_c(e->arena, text_format(e->arena, "%s_%s", cut->symbol, what));
+    return emit_hotv(e, symbol, result, arg(cut->state), arg_pair(cut->text.a, cut->text.b),
+                     cut->by);
+}
+
+static Cut start_cut(Emit *e, Frame *frame, const Expr *call) {
+    const Expr *by = graph_at(e->graph, call->args[1]);
+    Cut cut = {.symbol = text_c(e->arena, call->fn->symbol),
+               .state = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbCut) / sizeof(uint64_t)),
+                                    "cut"),
+               .text = emit_expr(e, frame, call->args[0])};
+    if (by->op == EXPR_REGEX) {
+        cut.by = arg(emit_regex(e, by->value.text));
+    } else {
+        Value separator = emit_expr(e, frame, call->args[1]);
+        cut.by = arg_pair(separator.a, separator.b);
+    }
+    emit_hotv(e, "sb_cut_start", e->type_void, arg(cut.state), arg_pair(cut.text.a, cut.text.b));
+    return cut;
+}
+
+static void explode_pieces(Emit *e, Frame *frame, const Op *op, const Expr *call, Block next) {
+    Cut cut = start_cut(e, frame, call);
+    Block head = emit_block(e, "piece"), look = emit_block(e, "look"),
+          take = emit_block(e, "take"), latch = emit_block(e, "piece_next"),
+          end = emit_block(e, "end"), none = emit_block(e, "none"), some = emit_block(e, "some"),
+          from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val i = emit_phi(e, e->i64, "element");
+    emit_phi_add(i, emit_i64(e, 0), from);
+    Val edges = emit_load_at(e, e->i64, cut.state, offsetof(SbCut, edges), "edges");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, edges, emit_i64(e, 0), ""), take, look);
+    emit_at(e, look);
+    emit_branch(e, call_cut(e, &cut, "look", e->i1), take, end);
+    emit_at(e, take);
+    call_cut(e, &cut, "take", e->type_void);
+    Frame *out = frame_of_element(e, frame, op, i);
+    out->columns[op->explode.column] = (Value){
+        .a = emit_load_at(e, e->ptr, cut.state, offsetof(SbCut, piece.ptr), "piece"),
+        .b = emit_load_at(e, e->i64, cut.state, offsetof(SbCut, piece.len), "len")};
+    stage_push(e, out, latch);
+    emit_at(e, latch);
+    emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), latch);
+    emit_jump(e, head);
+    emit_at(e, end);
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, i, emit_i64(e, 0), ""), none, some);
+    count_none(e, op, none, next);
+    emit_at(e, some);
+    stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, i, emit_i64(e, 1), ""));
+    emit_jump(e, next);
+}
+
+void stage_explode(Emit *e, Frame *frame, const Op *op, Block next) {
+    const Op *from = frame->op;
+    uint32_t column = op->explode.column;
+    if (from->kind == OP_PROJECT && !frame->load && !frame->columns[column].a &&
+        explode_cuts(e, from, column))
+        explode_pieces(e, frame, op, graph_at(e->graph, from->project.items[column].expr), next);
+    else explode_list(e, frame, op, next);
+}
