@@ -131,8 +131,10 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
     if (described->kind == STAGE_READER)
         return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
-    if (when > s->now && (s->timer <= s->now || when < s->timer)) s->timer = when;
-    return when <= s->now;
+    bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
+    if (when <= s->now || rests) return true;
+    if (when < INT64_MAX && (s->timer <= s->now || when < s->timer)) s->timer = when;
+    return false;
 }
 
 // The item that stands first on one side of a zip, if it is there.

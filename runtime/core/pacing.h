@@ -42,7 +42,8 @@ void pacing_note(Pacing *pacing, StageId stage, Pace seen);
 // Lets time pass, and judges lambda anew.
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now);
 
-// The time from which on the source may admit a unit of that many bytes; <= now: it may.
+// The time from which on the source may admit a unit of that many bytes; <= now: it may; INT64_MAX:
+// not as things are.
 int64_t pacing_when(const Pacing *pacing, const CorePlan *plan, StageId source, int64_t now);
 void pacing_admit(Pacing *pacing, StageId source, int64_t bytes);
 

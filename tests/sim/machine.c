@@ -335,9 +335,20 @@ static void finish_breaker(Sim *sim, const Action *action) {
                             .breaker = action->breaker});
 }
 
+// Rows that the task has taken and that come again, where their order is checked.
+static void keep_for_again(Sim *sim, const SimTask *task) {
+    bool kept = stage_of(sim, task->stage)->kind == STAGE_ZIP || takes_in_order(sim, task->stage);
+    uint32_t *count = &sim->redo_count[task->stage.i];
+    for (uint32_t i = task->at; kept && i < task->count; i++)
+        if (task->rows[i].rows && !behind_bound(sim, &task->rows[i]) && *count < REDO_MAX)
+            sim->redo[task->stage.i][(*count)++] = task->rows[i];
+}
+
+// What a launch took and is in front of the bound that ends it comes again.
 static void cancel(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
     task->canceled = true;
+    if (behind_bound(sim, &task->rows[task->at])) keep_for_again(sim, task);
     if (task->waits)
         sim_push(sim,
                  (Pending){.at = sim->now, .what = HAPPEN_TASK, .task = id, .life = task->life});
@@ -377,7 +388,10 @@ void sim_act(Sim *sim, const Action *action) {
         break;
     case ACTION_PAUSE: task->paused = true, task->waits = false; break;
     case ACTION_CANCEL: cancel(sim, action->task); break;
-    case ACTION_DROP: task_over(sim, task); break;
+    case ACTION_DROP:
+        if (behind_bound(sim, &task->rows[task->at])) keep_for_again(sim, task);
+        task_over(sim, task);
+        break;
     case ACTION_FREE: part_free(sim, action->data); break;
     case ACTION_SPILL:
         sim_push(sim, (Pending){.at = sim->now + writes,
@@ -407,10 +421,7 @@ void sim_act(Sim *sim, const Action *action) {
 
 static void fail_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
-    bool kept = stage_of(sim, task->stage)->kind == STAGE_ZIP || takes_in_order(sim, task->stage);
-    for (uint32_t i = task->at; kept && i < task->count; i++)
-        if (task->rows[i].rows)
-            sim->redo[task->stage.i][sim->redo_count[task->stage.i]++] = task->rows[i];
+    keep_for_again(sim, task);
     task_over(sim, task);
     task->life++;
     sim_step(sim, (Event){.kind = EVENT_FAILED, .task = id});

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum { CHAIN_MAX = 16, REDO_MAX = 64, NODES_SIMULATED = 8, TAKEN_MAX = 4096, TASKS_MAX = 1 << 16 };
+enum { CHAIN_MAX = 16, REDO_MAX = 512, NODES_SIMULATED = 8, TAKEN_MAX = 4096, TASKS_MAX = 1 << 16 };
 
 typedef struct Rows {
     StageId root;
