@@ -68,6 +68,11 @@ compile wide <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | write csv("out.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+compile large <<'END'
+let rows = read csv("in.csv") as { a: i64, b: str, x: f64? }
+rows | write csv("out.csv.zst")
+rows | where a % 2 == 0 | write csv("out/", bytes = 1MiB)
+END
 compile empty <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a < 0 | write csv("out.csv")
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a < 0 | write jsonl("out.jsonl")
@@ -289,6 +294,34 @@ if begin data_fails; then
     only_files "./rejects.jsonl "
     rm rejects.jsonl
     gives 0 ../file --resume=journal
+    end
+fi
+
+# The members of a compressed file are 4 MiB of text: some are in the file, the rest is in the journal.
+if begin large_files; then
+    ln -s ../in in
+    { head -1 in/1.csv; for i in $(seq 70); do tail -n +2 in/1.csv | grep -v '^bad'; done; } >in.csv
+    gives 0 ../large
+    mv out.csv.zst alone.zst
+    mv out alone
+    for at in committed:2 committed:12 journal-written:20; do
+        SBC_TEST_COMMIT=1 SBC_FAILPOINT=$at ../large --resume=journal --partition=256KiB --threads=1 2>"$work/err"
+        [ $? = 137 ] || wrong "it was not killed"
+        gives 0 ../large --resume=journal
+        says " are done"
+        cmp out.csv.zst alone.zst >"$work/why" 2>&1 || wrong "other bytes: $(cat "$work/why")"
+        diff -r out alone >"$work/why" 2>&1 || wrong "other bytes: $(cat "$work/why")"
+        rm -rf out out.* journal
+    done
+    end
+fi
+
+# It kills itself half-way.
+if begin example; then
+    cp -r "$root/examples" examples
+    SBC=$sbc gives 0 sh examples/resume.sh
+    prints "goes on at byte "
+    prints "the same bytes"
     end
 fi
 
