@@ -182,16 +182,56 @@ const codegen: []const []const u8 = &.{
     "target.c",
 };
 const runtime: []const []const u8 = &.{
+    "bound.c",
     "breaker.c",
+    "checksum.c",
+    "commit.c",
+    "compress.c",
+    "config.c",
+    "control.c",
+    "cpu.c",
+    "crash.c",
+    "crew.c",
+    "dispatch.c",
+    "dispatch_run.c",
+    "dispatch_sink.c",
+    "dispatch_task.c",
+    "dispatch_watch.c",
+    "durable.c",
+    "edge.c",
+    "engine.c",
+    "failpoint.c",
+    "feed.c",
+    "files.c",
+    "flow_plan.c",
+    "glob.c",
     "groups.c",
+    "hold.c",
+    "image.c",
+    "image_line.c",
+    "job.c",
     "join_table.c",
+    "journal.c",
+    "licenses.c",
+    "log.c",
     "memory.c",
+    "options.c",
+    "params.c",
+    "partition.c",
+    "policy.c",
+    "pool.c",
+    "probe.c",
+    "progress.c",
+    "rejects.c",
+    "row_json.c",
     "rows.c",
     "runs.c",
     "scratch.c",
-    "hold.c",
+    "sink.c",
     "slab.c",
+    "slots.c",
     "sort.c",
+    "source.c",
     "spill.c",
     "spill_folder.c",
     "spill_groups.c",
@@ -256,6 +296,18 @@ const runtime: []const []const u8 = &.{
     "licenses.c",
     "check.c",
     "job.c",
+    "stage_times.c",
+    "stream.c",
+    "summary.c",
+    "table.c",
+    "task.c",
+    "text.c",
+    "trace.c",
+    "trouble.c",
+    "unit.c",
+    "unwind.c",
+    "verdict.c",
+    "watch.c",
 };
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
@@ -493,6 +545,9 @@ pub fn build(b: *std.Build) void {
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
     for ([_][]const u8{ "runtime", "stdlib" }, [_][]const []const u8{ runtime, stdlib }) |folder, files|
         sbrt.root_module.addCSourceFiles(.{ .root = b.path(folder), .files = files, .flags = cflags ++ .{"-gline-tables-only"} });
+    sources(b, sbrt.root_module, "runtime", runtime);
+    sources(b, sbrt.root_module, "runtime/core", core_files);
+    sources(b, sbrt.root_module, "stdlib", stdlib);
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
     _ = page.addCopyFile(b.path("runtime/page.html"), "page.html");

@@ -133,6 +133,7 @@ static Val reject(Emit *e, const FaultTarget *target, Frame *frame) {
         len = target->detail_len, none = LLVMConstNull(e->ptr);
     Frame *root = frame ? frame_root(frame) : nullptr;
     Meeting meeting = root ? meeting_of(e, frame) : (Meeting){0};
+    emit_store_at(e, frame_origin(e, frame), e->task, offsetof(SbTask, origin));
     // Where only a lack of memory can reject, the meeting keeps nothing for it.
     if (!root || (meeting.op && !e->plan->usage.shown[meeting.op->id.i]))
         return emit_callv(e, "sb_reject_row", e->i32, arg(e->task), arg(site), arg(status),

@@ -116,6 +116,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         hash = emit_callv(e, "sb_identity_draw", e->i64,
                           arg(emit_expr(e, over, op->shuffle.seed).a),
                           arg(frame_identity(e, frame)));
+    if (breaker->kind == BREAK_EDGE) hash = frame_origin(e, frame);
     bool merged = op->kind == OP_UNION && !breaker->keeps_op;
     const uint32_t *source = merged && s->stage->terminals[terminal].input == 1
                                  ? op->union_.right_columns

@@ -11,6 +11,13 @@ Frame *frame_root(Frame *frame) {
     return frame;
 }
 
+Val frame_origin(Emit *e, Frame *frame) {
+    const Frame *root = frame ? frame_root(frame) : nullptr;
+    bool passed = root && root->breaker && root->breaker->kind == BREAK_EDGE;
+    return passed ? emit_load_at(e, e->i64, root->entry, offsetof(SbEntry, hash), "origin")
+                  : emit_load(e, e->i64, e->stage->order, "origin");
+}
+
 static PlaceParts place_of_text(Emit *e, const TextRow *row) {
     Val input = emit_offset(e, e->task, offsetof(SbTask, input));
     Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");

@@ -35,6 +35,10 @@ Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
 // The frame of the stage's root below `frame`, on the left side.
 Frame *frame_root(Frame *frame);
 
+// The order key, among the rows of the stage that the flow begins with, of the row that `frame` is
+// made of; null: of the stage's next row. Comparing origins tells which rejected row comes first.
+Val frame_origin(Emit *e, Frame *frame);
+
 // Where the row of a root was read: in a source, or before an edge that keeps places.
 typedef struct PlaceParts {
     Val raw, length, offset, line, row;  // ptr, i64, ...

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SB_ABI_VERSION = 2, SB_SLACK = 64 };
+enum { SB_ABI_VERSION = 3, SB_SLACK = 64 };
 
 // ---- values -------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ static inline void *sb_alloc(SbCall *call, int64_t bytes) {
 
 // Begins every row that is kept in memory; the columns follow at offsets that the plan fixed.
 typedef struct SbEntry {
-    uint64_t hash;   // Of the key; 0 where there is none.
+    uint64_t hash;   // Of the key; of a row that passes an edge its origin (SbTask); else 0.
     uint64_t order;  // Order key of the row (of a group: its first row).
 } SbEntry;
 
@@ -263,6 +263,8 @@ typedef struct SbTask {
     SbInput  input;
     int64_t  cursor;           // Text: next byte relative to input.text. Others: next row number.
     uint64_t order;            // Order key of the next row this unit delivers.
+    uint64_t origin;           // Of the row that is rejected: the order key of the row of a source
+                               // or a breaker that it was made of, however many edges lie between.
     const void *const *params; // Value of each parameter, in memory layout.
     void   **terminals;        // By SbStage.terminals: SbGroups *, SbRows * or SbOut *.
     int64_t *limits;           // By terminal: rows it still takes; INT64_MAX for all.

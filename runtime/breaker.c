@@ -153,7 +153,8 @@ static int32_t merge_groups(SbBreakerState *breaker, SbParallel *parallel) {
         filled += parts[i]->count > 0;
         sb_groups_seal(parts[i]);
     }
-    SbGroupsMerge merge = {breaker->what, breaker->memory, parts, breaker->entries};
+    SbGroupsMerge merge = {breaker->what, breaker->memory, parts, breaker->threads,
+                           breaker->entries};
     int32_t status = filled > 1 ? sb_groups_merge(&merge, parallel) : SB_OK;
     free(parts);
     return status;
@@ -190,7 +191,7 @@ static int32_t merge_runs(SbBreakerState *breaker, SbParallel *parallel) {
         if (breaker->runs[i].count == breaker->count) return close_ranks(breaker), SB_OK;
     const SbEntry **merged = charged_alloc(breaker, breaker->count, sizeof *merged);
     if (!merged) return SB_FAULT_TOO_LARGE;
-    int32_t status = sb_runs_merge(breaker->runs, merged, parallel);
+    int32_t status = sb_runs_merge(breaker->runs, breaker->threads, merged, parallel);
     charged_free(breaker, breaker->entries, breaker->room, sizeof *merged);
     breaker->entries = merged;
     breaker->room = breaker->count;

@@ -190,8 +190,7 @@ static SbStr hungry_step(const StageRun *run) {
     return found == 1 ? label : run->stage->label;
 }
 
-// A fault that is no record: memory, or an aggregate.
-static bool take_failure(StageRun *run, Partition *partition) {
+bool stage_take_failure(const StageRun *run, Partition *partition) {
     Job *job = run->job;
     const RejectList *rejects = &partition->rejects;
     bool by_record = partition->over || (rejects->count > 0 &&
@@ -231,7 +230,7 @@ static void merge_trouble(StageRun *run, const Partition *partition) {
 
 // Hands over all that needs no lock, and readies what edges get.
 static bool offer_rows(StageRun *run, Partition *partition, ExtentList *writes) {
-    if (partition->trouble.kind != TROUBLE_NONE || !take_failure(run, partition) ||
+    if (partition->trouble.kind != TROUBLE_NONE || !stage_take_failure(run, partition) ||
         !make_batches(run, partition)) {
         return false;
     }
@@ -361,6 +360,7 @@ static bool take_rejects(StageRun *run, Partition *partition) {
     for (uint32_t i = 0; i < list->count; i++) {
         if (list->items[i].line > 0 && !list->items[i].has_line) list->items[i].line += lines;
         list->items[i].row += run->rows;
+        list->items[i].origin = 0;  // Partitions come in order: `sequence` says it all.
     }
     hand_lines_on(run, partition);
     bool good = true;
@@ -491,7 +491,7 @@ static bool judge_again(StageRun *run, Partition *partition, Partition *exact, S
     partition->over = exact->over;
     partition->trouble = exact->trouble;
     partition->failure = exact->failure;
-    return partition->trouble.kind == TROUBLE_NONE && take_failure(run, partition);
+    return partition->trouble.kind == TROUBLE_NONE && stage_take_failure(run, partition);
 }
 
 // Whether the fault ends the job is decided later: see policy_judge.

@@ -1,3 +1,4 @@
+#include "runtime/dispatch.h"
 #include "runtime/policy.h"
 #include "runtime/resume.h"
 
@@ -61,8 +62,6 @@ static bool open_edges(Engine *e) {
     return true;
 }
 
-static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg);
-
 static bool open_engine(Engine *e, Job *job) {
     const SbJob *what = job->what;
     // Stages may all be at work at once.
@@ -71,19 +70,19 @@ static bool open_engine(Engine *e, Job *job) {
     *e = (Engine){.job = job, .count = what->stage_count,
                   .edge_bytes = PARTITIONS_A_THREAD * threads * job->options.partition,
                   .stage_bytes = job->memory.limit / (what->stage_count + 1) / STAGE_SHARE,
-                  .changed_plan = true, .finishing = SIDE_NONE,
-                  .crew.parallel = {crew_each, threads}};
+                  .changed_plan = true, .finishing = SIDE_NONE};
     if (e->edge_bytes > bytes) e->edge_bytes = bytes;
     pthread_mutex_init(&e->lock, nullptr);
     pthread_cond_init(&e->changed, nullptr);
+    crew_open(&e->crew, threads, &e->lock, &e->changed, job->fills);
     e->runs = calloc(what->stage_count + 1, sizeof *e->runs);
     e->due = calloc(what->breaker_count + 1, sizeof *e->due);
     bool good = e->runs && e->due;
     for (uint32_t s = 0; good && s < e->count; s++) good = stage_prepare(&e->runs[s], job, s);
     if (!good || !open_edges(e))
         return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the stages");
-    policy_turns(e);
-    return true;
+    return policy_turns(e) ||
+           trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the stages");
 }
 
 static void close_engine(Engine *e) {
@@ -91,6 +90,7 @@ static void close_engine(Engine *e) {
     free(e->runs);
     free(e->due);
     free(e->writes.items);
+    crew_close(&e->crew);
     pthread_cond_destroy(&e->changed);
     pthread_mutex_destroy(&e->lock);
 }
@@ -482,15 +482,6 @@ static bool take_unit(Engine *e, StageRun *run, Flight *flight) {
     return false;
 }
 
-// Breakers leave room for the buffers of all threads, and rows may be longer than was thought.
-static void note_buffer(Engine *e, StageRun *run, int64_t bytes) {
-    int64_t before = run->buffer_max > 2 * run->setup.partition_bytes
-                         ? run->buffer_max : 2 * run->setup.partition_bytes;
-    if (bytes <= before) return;
-    sb_memory_reserve(&e->job->memory, (bytes - before) * e->crew.parallel.threads);
-    run->buffer_max = bytes;
-}
-
 static void do_take(Engine *e, StageRun *run, uint32_t thread) {
     Flight *flight = &run->flights[run->launched % run->window];
     bool edge = run->inputs[0].edge != SIDE_NONE;
@@ -521,52 +512,14 @@ static void do_take(Engine *e, StageRun *run, uint32_t thread) {
     pthread_mutex_lock(&e->lock);
     slot_give(e, run);
     flight->state = FLIGHT_PARKED;
-    note_buffer(e, run, flight->task->buffer.cap);
+    stage_note_buffer(run, flight->task->buffer.cap);
     if (!good && trouble.kind != TROUBLE_NONE && e->job->trouble.kind == TROUBLE_NONE)
         e->job->trouble = trouble;
     if (good && !e->stop && !run->stopped) run_task(e, run, flight, thread);
 }
 
-// ---- the crew -------------------------------------------------------------------------------
-
-static Engine *engine_of_crew(SbParallel *self) {
-    return (Engine *)(void *)((char *)self - offsetof(Engine, crew));
-}
-
-// Does what is left of the crew's work; the lock is held.
-static void do_help(Engine *e, uint32_t thread) {
-    Crew *crew = &e->crew;
-    while (crew->next < crew->count) {
-        uint32_t index = crew->next++;
-        SbEachFn *fn = crew->fn;
-        void *arg = crew->arg;
-        pthread_mutex_unlock(&e->lock);
-        pthread_mutex_lock(&e->job->fills[thread]);
-        fn(arg, index, thread);
-        pthread_mutex_unlock(&e->job->fills[thread]);
-        pthread_mutex_lock(&e->lock);
-        crew->done++;
-    }
-}
-
-// Called by the thread that finishes a breaker, without the lock; others help.
-static void crew_each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
-    Engine *e = engine_of_crew(self);
-    pthread_mutex_lock(&e->lock);
-    e->crew.fn = fn;
-    e->crew.arg = arg;
-    e->crew.count = count;
-    e->crew.next = e->crew.done = 0;
-    pthread_cond_broadcast(&e->changed);
-    do_help(e, e->crew.leader);
-    while (e->crew.done < count) pthread_cond_wait(&e->changed, &e->lock);
-    e->crew.fn = nullptr;
-    pthread_mutex_unlock(&e->lock);
-}
-
 static void do_finish(Engine *e, uint32_t breaker, uint32_t thread) {
     Job *job = e->job;
-    const SbBreaker *what = &job->what->breakers[breaker];
     e->due[breaker] = false;
     e->finishing = breaker;
     e->crew.leader = thread;
@@ -574,22 +527,7 @@ static void do_finish(Engine *e, uint32_t breaker, uint32_t thread) {
     int32_t status = sb_breaker_finish(job->breakers[breaker], &e->crew.parallel);
     pthread_mutex_lock(&e->lock);
     e->finishing = SIDE_NONE;
-    job->finished[breaker] = true;
-    SbStr step = job->what->steps[what->step].label;
-    if (status != SB_OK && spill_trouble(&job->spill, &job->trouble)) {
-        // It says what happened.
-    } else if (status == SB_FAULT_TOO_LARGE) {
-        trouble_set(&job->trouble, TROUBLE_MEMORY,
-                    "'%.*s' needs more than the %lld bytes that --memory gives", (int)step.len,
-                    step.ptr, (long long)job->memory.limit);
-    } else if (status != SB_OK) {
-        trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
-                    rejects_fault_text(status));
-    } else {
-        sb_breaker_entries(job->breakers[breaker], &job->kept[breaker]);
-        if (what->kind == SB_BREAK_JOIN)
-            job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
-    }
+    stage_breaker_finished(job, breaker, status);
     release_breaker(e, breaker);
 }
 
@@ -602,7 +540,7 @@ static void act(Engine *e, Action action, uint32_t thread) {
     case ACTION_WRITE: do_write(e); break;
     case ACTION_SETTLE: stage_settle(run, &e->lock); break;
     case ACTION_OFFER: do_offer(e, run); break;
-    case ACTION_HELP: do_help(e, thread); break;
+    case ACTION_HELP: crew_help(&e->crew, thread); break;
     case ACTION_FINISH: do_finish(e, action.number, thread); break;
     case ACTION_OPEN: do_open(e, run, thread); break;
     case ACTION_RESUME: run_task(e, run, &run->flights[action.number], thread); break;
@@ -680,9 +618,10 @@ static bool gather(Engine *e) {
     return false;
 }
 
-static void set_engine(Job *job, Engine *e) {
+static void set_engine(Job *job, Engine *e, Dispatch *d) {
     pthread_mutex_lock(&job->engine_lock);
     job->engine = e;
+    job->dispatch = d;
     pthread_mutex_unlock(&job->engine_lock);
 }
 
@@ -696,18 +635,32 @@ void engine_wake(Job *job) {
         pthread_cond_broadcast(&e->changed);
         pthread_mutex_unlock(&e->lock);
     }
+    if (job->dispatch) dispatch_wake(job->dispatch);
     pthread_mutex_unlock(&job->engine_lock);
+}
+
+static void run_engine(Engine *e) {
+    SbParallel *parallel = &e->job->pool.parallel;
+    set_engine(e->job, e, nullptr);
+    parallel->each(parallel, parallel->threads, engine_thread, e);
+    set_engine(e->job, nullptr, nullptr);
+}
+
+static bool run_dispatch(Engine *e, Dispatch *d) {
+    set_engine(e->job, nullptr, d);
+    bool good = dispatch_run(d);
+    set_engine(e->job, nullptr, nullptr);
+    dispatch_close(d);
+    return good;
 }
 
 bool engine_run(Job *job) {
     Engine engine;
     bool good = open_engine(&engine, job);
-    set_engine(job, good ? &engine : nullptr);
-    if (good) {
-        SbParallel *parallel = &job->pool.parallel;
-        parallel->each(parallel, parallel->threads, engine_thread, &engine);
-    }
-    set_engine(job, nullptr);
+    FlowPlan *plan = good ? dispatch_plan(job) : nullptr;
+    Dispatch *dispatch = plan ? dispatch_open(job, engine.runs, plan) : nullptr;
+    if (dispatch) good = run_dispatch(&engine, dispatch);
+    else if (good) run_engine(&engine);
     watch_stop(&job->watch);
     good = gather(&engine) && good;
     close_engine(&engine);

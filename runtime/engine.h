@@ -15,16 +15,8 @@
 #ifndef SBC_RUNTIME_ENGINE_H
 #define SBC_RUNTIME_ENGINE_H
 
+#include "runtime/crew.h"
 #include "runtime/stage.h"
-
-// What all threads help with: the finish of a breaker.
-typedef struct Crew {
-    SbParallel parallel;    // First: breakers see only this.
-    SbEachFn  *fn;          // nullptr: nothing to do.
-    void      *arg;
-    uint32_t   count, next, done;
-    uint32_t   leader;      // The thread that finishes the breaker.
-} Crew;
 
 typedef struct Engine {
     Job      *job;

@@ -345,7 +345,7 @@ static int32_t merge_list(const Merge *merge, SbCall *call, SbGroups *into, int6
 static void merge_radix(void *arg, uint32_t radix, uint32_t thread) {
     Merge *merge = arg;
     Table *table = &merge->tables[thread];
-    uint32_t parts = merge->parallel->threads;
+    uint32_t parts = merge->of->part_count;
     int64_t total = 0;
     for (uint32_t part = 0; part < parts; part++) {
         const int64_t *begin = &merge->begins[(size_t)part << merge->radix_bits | radix];
@@ -364,17 +364,17 @@ int32_t sb_groups_merge(const SbGroupsMerge *of, SbParallel *parallel) {
     enum { TABLE_ENTRIES = 1 << 14 };  // Its slots fit a core's cache.
     Merge merge = {.of = of, .parallel = parallel};
     int64_t total = 0;
-    for (uint32_t i = 0; i < parallel->threads; i++) total += of->parts[i]->count;
+    for (uint32_t i = 0; i < of->part_count; i++) total += of->parts[i]->count;
     while (total >> merge.radix_bits > TABLE_ENTRIES && merge.radix_bits < RADIX_BITS_MAX)
         merge.radix_bits++;
     merge.tables = calloc(parallel->threads, sizeof *merge.tables);
-    merge.begins = calloc(((size_t)parallel->threads << merge.radix_bits) + 1,
+    merge.begins = calloc(((size_t)of->part_count << merge.radix_bits) + 1,
                           sizeof *merge.begins);
     if (merge.tables && merge.begins) {
-        for (uint32_t i = 0; i < parallel->threads; i++)
+        for (uint32_t i = 0; i < of->part_count; i++)
             merge.begins[(size_t)(i + 1) << merge.radix_bits] =
                 merge.begins[(size_t)i << merge.radix_bits] + of->parts[i]->count;
-        parallel->each(parallel, parallel->threads, share_out, &merge);
+        parallel->each(parallel, of->part_count, share_out, &merge);
         parallel->each(parallel, 1u << merge.radix_bits, merge_radix, &merge);
     } else {
         merge.status = SB_FAULT_TOO_LARGE;

@@ -46,7 +46,8 @@ static inline bool sb_group_is_merged(const SbEntry *entry) { return entry->orde
 typedef struct SbGroupsMerge {
     const SbBreaker *what;
     SbMemory  *memory;
-    SbGroups **parts;         // By thread; sealed.
+    SbGroups **parts;         // Of threads and lanes; sealed.
+    uint32_t   part_count;    // No less than there are threads.
     const SbEntry **lists;    // Room for all entries; means nothing afterwards.
 } SbGroupsMerge;
 

@@ -4,6 +4,7 @@
 #include "runtime/check.h"
 #include "runtime/cpu.h"
 #include "runtime/crash.h"
+#include "runtime/dispatch.h"
 #include "runtime/failpoint.h"
 #include "runtime/licenses.h"
 #include "runtime/resume.h"
@@ -235,9 +236,9 @@ static bool open_spill(Job *job, uint32_t threads) {
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
 
-static bool open_fills(Job *job, uint32_t threads) {
-    job->fills = calloc(threads, sizeof *job->fills);
-    for (uint32_t i = 0; job->fills && i < threads; i++)
+static bool open_fills(Job *job) {
+    job->fills = calloc(job->lanes, sizeof *job->fills);
+    for (uint32_t i = 0; job->fills && i < job->lanes; i++)
         pthread_mutex_init(&job->fills[i], nullptr);
     return job->fills || no_memory(job);
 }
@@ -274,19 +275,19 @@ static bool open_job(Job *job) {
     uint32_t cpus = options->threads ? options->threads : cpu_count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
+    job->lanes = dispatch_lanes(job->what, threads);
     set_partition(job, threads);
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;
     if (!open_sources(job) || !resume_begin(job)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
-    return open_sinks(job) && resume_log(job) && open_spill(job, threads) &&
-           open_fills(job, threads) && pool_open(&job->pool, threads, &job->trouble) &&
-           open_watch(job, threads);
+    return open_sinks(job) && resume_log(job) && open_spill(job, job->lanes) && open_fills(job) &&
+           pool_open(&job->pool, threads, &job->trouble) && open_watch(job, threads);
 }
 
 static void close_job(Job *job) {
     resume_close(job);
-    for (uint32_t i = 0; i < job->pool.parallel.threads; i++) pthread_mutex_destroy(&job->fills[i]);
+    for (uint32_t i = 0; job->fills && i < job->lanes; i++) pthread_mutex_destroy(&job->fills[i]);
     free(job->fills);
     if (job->pool.parallel.threads > 0) pool_close(&job->pool);
     for (uint32_t b = 0; job->edges && b < job->what->breaker_count; b++) {

@@ -38,7 +38,9 @@ typedef struct Job {
     Slots        slots;          // The engine's lock guards what is used.
     Spill        spill;
     Pool         pool;
-    pthread_mutex_t *fills;      // By thread: held while it fills its parts of breakers, or writes.
+    uint32_t     lanes;          // Parts of breakers: one for each thread, and more where tasks
+                                 // keep one while they wait.
+    pthread_mutex_t *fills;      // By lane: held while somebody fills its parts, or writes them.
     Source      *sources;
     Sink        *sinks;          // One more than the program has: the last is for the rejects.
     bool         has_rejects_sink;
@@ -61,7 +63,8 @@ typedef struct Job {
     _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
     int          cancel_fd;      // Readable with either.
-    struct Engine *engine;       // While it runs; see engine_wake.
+    struct Engine *engine;       // One of these while it runs; see engine_wake.
+    struct Dispatch *dispatch;
     pthread_mutex_t engine_lock;
     Trouble      trouble;        // Why it ends early.
     bool         over_limit;     // The limit of rejects is passed.

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-static const double WHOLE = 1000;  // Amounts of resources are thousandths.
-
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
 static uint32_t resource_number(uint32_t index) { return index == 0 ? SB_CPUS : index - 1; }
@@ -110,7 +108,8 @@ static void add_resources(const Job *job, Text *text) {
     for (uint32_t i = 0; i <= job->what->resource_count; i++) {
         sb_text_str(text, "sbc_resource_supply{resource=\"");
         add_label(text, stage_times_resource(job, resource_number(i)));
-        sb_text_format(text, "\"} %g\n", slots_supply(&job->slots, resource_number(i)) / WHOLE);
+        uint32_t supply = slots_supply(&job->slots, resource_number(i));
+        sb_text_format(text, "\"} %g\n", supply / (double)WHOLE);
     }
     head(text, "sbc_resource_busy_ratio", "gauge", "The share of it that tasks held so far.");
     for (uint32_t i = 0; i <= job->what->resource_count; i++) {
@@ -234,7 +233,7 @@ static void resources_now(const Job *job, Text *text) {
         sb_text_format(text, "%s{\"resource\":", i ? "," : "");
         sb_text_add_json(text, name.ptr, name.len);
         sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",
-                       slots_supply(&job->slots, resource_number(i)) / WHOLE,
+                       slots_supply(&job->slots, resource_number(i)) / (double)WHOLE,
                        stage_times_busy(job, resource_number(i)));
     }
     sb_text_str(text, "]");

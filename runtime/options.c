@@ -222,6 +222,18 @@ static bool set_count(OptionKind kind, const char *value, int64_t *count, Troubl
                        infos[kind].name, value, value, (long long)max);
 }
 
+// An option whose value is one of a few words.
+static bool set_choice(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
+    int word = 0;
+    if (value && !set_word(kind, value, &word, trouble)) return false;
+    if (kind == OPTION_SCHEDULE) options->schedule = (PolicyId)word;
+    else if (kind == OPTION_PROGRESS) options->progress = (ProgressMode)word;
+    else if (kind == OPTION_ON_FULL) options->waits_for_room = word == 0;
+    else if (kind == OPTION_LOG) options->log = (LogMode)word;
+    else options->stats = (StatsMode)word;
+    return true;
+}
+
 bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
     const OptionInfo *info = &infos[kind];
     if (info->value[0] == '\0' && value) {
@@ -232,7 +244,6 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
                            info->name, info->value);
     }
     int64_t count = 0;
-    int word = 0;
     switch (kind) {
     case OPTION_HELP: return options->help = true;
     case OPTION_PARAMS: return options->params = true;
@@ -267,26 +278,15 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
         return trouble_set(trouble, TROUBLE_USAGE,
                            "--retries=%s: '%s' is no whole number from 0 to %lld", value, value,
                            (long long)RETRIES_MAX);
-    case OPTION_ON_FULL:
-        if (!set_word(kind, value, &word, trouble)) return false;
-        options->waits_for_room = word == 0;
-        return true;
     case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
     case OPTION_METRICS: return options->metrics = value, true;
     case OPTION_SHOW_ROWS: return options->show_rows = true;
     case OPTION_TRACE: return options->trace = value, true;
+    case OPTION_ON_FULL:
+    case OPTION_SCHEDULE:
     case OPTION_PROGRESS:
-        if (!set_word(kind, value, &word, trouble)) return false;
-        options->progress = (ProgressMode)word;
-        return true;
     case OPTION_STATS:
-        if (value && !set_word(kind, value, &word, trouble)) return false;
-        options->stats = (StatsMode)word;
-        return true;
-    case OPTION_LOG:
-        if (!set_word(kind, value, &word, trouble)) return false;
-        options->log = (LogMode)word;
-        return true;
+    case OPTION_LOG: return set_choice(options, kind, value, trouble);
     case OPTION_KINDS: break;
     }
     return false;

@@ -3,6 +3,7 @@
 #define SBC_RUNTIME_OPTIONS_H
 
 #include "runtime/abi.h"
+#include "runtime/core/policy.h"
 #include "runtime/trouble.h"
 
 typedef enum OptionKind {
@@ -45,6 +46,7 @@ typedef struct Options {
     const char  *spill;         // nullptr: not given.
     const char  *resume, *journal;  // Folders; nullptr: not given.
     int64_t      partition;     // 0: not given.
+    PolicyId     schedule;
     int64_t      first_rows;    // INT64_MAX: all.
     bool         overwrite;
     bool         help, params, plan, licenses, check;

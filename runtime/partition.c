@@ -15,10 +15,11 @@ Partition *partition_open(const TaskSetup *setup) {
     partition->outs = calloc(terminals + 1, sizeof *partition->outs);
     partition->out_states = calloc(terminals + 1, sizeof *partition->out_states);
     partition->batches = calloc(terminals + 1, sizeof *partition->batches);
+    partition->handed = calloc(terminals + 1, sizeof *partition->handed);
     int64_t *figures = calloc(4 * (size_t)terminals + 1, sizeof *figures);
     partition->rows = figures;
     if (!partition->counts || !partition->outs || !partition->out_states || !partition->batches ||
-        !figures) {
+        !partition->handed || !figures) {
         partition_close(partition, setup);
         return nullptr;
     }
@@ -37,6 +38,10 @@ void partition_close_batches(Partition *partition, const TaskSetup *setup) {
     for (uint32_t t = 0; partition->batches && t < setup->stage->terminal_count; t++) {
         sb_rows_close(partition->batches[t]);
         partition->batches[t] = nullptr;
+    }
+    for (uint32_t t = 0; partition->handed && t < setup->stage->terminal_count; t++) {
+        if (partition->handed[t]) batch_release(partition->handed[t]);
+        partition->handed[t] = nullptr;
     }
 }
 
@@ -58,6 +63,7 @@ void partition_close(Partition *partition, const TaskSetup *setup) {
     free(partition->outs);
     free(partition->out_states);
     free(partition->batches);
+    free(partition->handed);
     free(partition->rows);
     free(partition);
 }

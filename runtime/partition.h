@@ -22,7 +22,8 @@ typedef struct ProbeAhead ProbeAhead;
 // counts and the rejects of the rows that were judged since the task was last called. Partitions
 // of a stage are taken over in the order of (unit, ordinal): the lists that hold them keep it.
 typedef struct Partition {
-    struct Partition *next;     // In its list.
+    struct Partition *next;     // In its list,
+    struct Partition *prior;    // of those that the schedule knows.
     struct StageRun *run;       // Of the stage that makes it.
     Unit        unit;           // All that it takes to make the partition once more.
     SbTaskState *keeps;         // Holds the unit's text, which cannot be read again; else nullptr.
@@ -42,6 +43,8 @@ typedef struct Partition {
     SbOut      *outs;           // By terminal; sinks only.
     SbOutState *out_states;
     SbRows    **batches;        // By terminal; edges only.
+    Batch     **handed;         // The same, once their readers may have them.
+    uint32_t    root;           // The stage that its flow begins with.
     int64_t    *rows;           // By terminal: rows in it.
     int64_t    *first;          // By terminal: the number of its first row there.
     int64_t    *quota;          // By terminal: rows that it could take...

@@ -1,5 +1,7 @@
 #include "runtime/policy.h"
 
+#include "runtime/verdict.h"
+
 #include <stdlib.h>
 
 // ---- the shape of the job -------------------------------------------------------------------
@@ -43,32 +45,13 @@ static StageRun *next_feeder(Engine *e, uint32_t terminal, const StageRun *befor
 
 // ---- turns ----------------------------------------------------------------------------------
 
-static void number_feeders(Engine *e, uint32_t terminal, uint32_t *turn);
-
-static void number_run(Engine *e, StageRun *run, uint32_t *turn) {
-    const SbStage *stage = run->stage;
-    if (run->turn != UINT32_MAX) return;
-    run->turn = UINT32_MAX - 1;
-    for (uint32_t n = 0; n < stage->need_count; n++) {
-        if (!is_edge(e, stage->needs[n])) number_feeders(e, stage->needs[n], turn);
-    }
-    for (uint32_t s = 0; stage->input == SB_INPUT_UNMATCHED && s < e->count; s++) {
-        if (needs(e->runs[s].stage, stage->input_index)) number_run(e, &e->runs[s], turn);
-    }
-    if (reads_breaker(stage)) number_feeders(e, stage->input_index, turn);
-    if (run->inputs[1].edge != SIDE_NONE) number_feeders(e, run->inputs[1].edge, turn);
-    run->turn = (*turn)++;
-}
-
-static void number_feeders(Engine *e, uint32_t terminal, uint32_t *turn) {
-    for (StageRun *run = nullptr; (run = next_feeder(e, terminal, run));) number_run(e, run, turn);
-}
-
-void policy_turns(Engine *e) {
-    uint32_t turn = 0;
-    for (uint32_t s = 0; s < e->count; s++) e->runs[s].turn = UINT32_MAX;
-    for (uint32_t sink = 0; sink < e->job->what->sink_count; sink++)
-        number_feeders(e, SB_TERMINAL_SINK | sink, &turn);
+bool policy_turns(Engine *e) {
+    uint32_t *turns = calloc(e->count + 1, sizeof *turns);
+    if (!turns) return false;
+    verdict_turns(e->job->what, turns);
+    for (uint32_t s = 0; s < e->count; s++) e->runs[s].turn = turns[s];
+    free(turns);
+    return true;
 }
 
 // ---- admission ------------------------------------------------------------------------------
@@ -424,7 +407,7 @@ Action policy_next(Engine *e, uint32_t thread) {
     if (e->stop) return (Action){e->busy ? ACTION_WAIT : ACTION_END, nullptr, 0};
     Action action = hand_over(e);
     if (action.kind != ACTION_WAIT) return action;
-    if (e->crew.fn && e->crew.next < e->crew.count) return (Action){ACTION_HELP, nullptr, 0};
+    if (crew_has_work(&e->crew)) return (Action){ACTION_HELP, nullptr, 0};
     bool finishes = e->finishing == SIDE_NONE && !drains(e);
     for (uint32_t b = 0; finishes && b < e->job->what->breaker_count; b++) {
         if (e->due[b]) return (Action){ACTION_FINISH, nullptr, b};

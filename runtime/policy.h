@@ -36,8 +36,8 @@ typedef struct Action {
     uint32_t   number;
 } Action;
 
-// Numbers the stages in the order in which the sinks ask for their rows.
-void policy_turns(Engine *engine);
+// Numbers the stages in the order in which the sinks ask for their rows. False: no memory.
+bool policy_turns(Engine *engine);
 // Decides which stages are active.
 void policy_admit(Engine *engine);
 // Would a row that the stage makes be taken by anybody? Once nobody would, nobody ever will, but

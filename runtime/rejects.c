@@ -137,6 +137,7 @@ static int compare(const void *left, const void *right) {
         BY(offset);
     }
     BY(step);
+    BY(origin);
     BY(sequence);
 #undef BY
     return 0;

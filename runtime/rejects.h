@@ -16,6 +16,8 @@ typedef struct Reject {
     bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
     uint32_t source, file, step;
+    uint32_t stage;        // That judged the row.
+    uint64_t origin;       // Of its row (SbTask.origin), behind the rank of the flow's root.
     uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.
     int64_t  offset, length;
     int64_t  line;         // First relative to the unit, made absolute by the commit; 0: none.

@@ -16,9 +16,9 @@ bool sb_run_ascends(const SbRun *run) {
 
 typedef struct Merge {
     const SbEntry **out;
-    SbRun   *cursors;   // [chunk * threads + run]: the part of the run that falls into the chunk.
+    SbRun   *cursors;   // [chunk * runs + run]: the part of the run that falls into the chunk.
     int64_t *begins;    // By chunk: where its entries go.
-    uint32_t threads;
+    uint32_t runs;
 } Merge;
 
 // How many entries of the run come before `order`.
@@ -52,10 +52,10 @@ static SbRun *first_run(SbRun *runs, uint32_t count, uint64_t *bound) {
 static void merge_chunk(void *arg, uint32_t chunk, uint32_t thread) {
     (void)thread;
     const Merge *merge = arg;
-    SbRun *cursors = merge->cursors + (size_t)chunk * merge->threads, *run;
+    SbRun *cursors = merge->cursors + (size_t)chunk * merge->runs, *run;
     const SbEntry **out = merge->out + merge->begins[chunk];
     uint64_t bound;
-    while ((run = first_run(cursors, merge->threads, &bound))) {
+    while ((run = first_run(cursors, merge->runs, &bound))) {
         int64_t i = 0;
         do *out++ = run->entries[i++];
         while (i < run->count && run->entries[i]->order < bound);
@@ -67,14 +67,14 @@ static void merge_chunk(void *arg, uint32_t chunk, uint32_t thread) {
 // Chunks of about the same size: the longest run is cut evenly, the others where its cuts are.
 static void cut_chunks(Merge *merge, const SbRun *runs, uint32_t chunks) {
     const SbRun *longest = runs;
-    for (uint32_t r = 1; r < merge->threads; r++)
+    for (uint32_t r = 1; r < merge->runs; r++)
         if (runs[r].count > longest->count) longest = &runs[r];
-    for (uint32_t r = 0; r < merge->threads; r++) {
+    for (uint32_t r = 0; r < merge->runs; r++) {
         int64_t begin = 0;
         for (uint32_t c = 0; c < chunks; c++) {
             int64_t cut = longest->count * (c + 1) / chunks, end = runs[r].count;
             if (cut < longest->count) end = count_before(&runs[r], longest->entries[cut]->order);
-            merge->cursors[(size_t)c * merge->threads + r] =
+            merge->cursors[(size_t)c * merge->runs + r] =
                 (SbRun){runs[r].entries + begin, end - begin};
             merge->begins[c] += begin;
             begin = end;
@@ -82,10 +82,11 @@ static void cut_chunks(Merge *merge, const SbRun *runs, uint32_t chunks) {
     }
 }
 
-int32_t sb_runs_merge(const SbRun *runs, const SbEntry **out, SbParallel *parallel) {
+int32_t sb_runs_merge(const SbRun *runs, uint32_t count, const SbEntry **out,
+                      SbParallel *parallel) {
     uint32_t chunks = parallel->threads * CHUNKS_PER_THREAD;
-    Merge merge = {.out = out, .threads = parallel->threads};
-    merge.cursors = calloc((size_t)chunks * parallel->threads, sizeof *merge.cursors);
+    Merge merge = {.out = out, .runs = count};
+    merge.cursors = calloc((size_t)chunks * count, sizeof *merge.cursors);
     merge.begins = calloc(chunks, sizeof *merge.begins);
     int32_t status = merge.cursors && merge.begins ? SB_OK : SB_FAULT_TOO_LARGE;
     if (!status) {

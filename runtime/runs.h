@@ -13,8 +13,8 @@ typedef struct SbRun {
 // that this holds but for work that was done again.
 bool sb_run_ascends(const SbRun *run);
 
-// `out` has room for the entries of all runs; there are parallel->threads of them.
-// SB_FAULT_TOO_LARGE: out of memory.
-int32_t sb_runs_merge(const SbRun *runs, const SbEntry **out, SbParallel *parallel);
+// `out` has room for the entries of all `count` runs. SB_FAULT_TOO_LARGE: out of memory.
+int32_t sb_runs_merge(const SbRun *runs, uint32_t count, const SbEntry **out,
+                      SbParallel *parallel);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WHOLE = 1000, THREADS_MAX = 1024 };
+enum { THREADS_MAX = 1024 };
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
@@ -43,10 +43,10 @@ static bool check_stage(const Slots *slots, const SbStage *stage, Trouble *troub
         if (demand->resource == SB_CPUS || demand->amount <= slots->supply[demand->resource])
             continue;
         SbStr name = slots->job->resources[demand->resource];
-        double wanted = (double)demand->amount / WHOLE;
+        double wanted = (double)demand->amount / (double)WHOLE;
         trouble_set(trouble, TROUBLE_RESOURCE, "a task holds %g of '%.*s', and the job has %g",
                     wanted, (int)name.len, name.ptr,
-                    (double)slots->supply[demand->resource] / WHOLE);
+                    (double)slots->supply[demand->resource] / (double)WHOLE);
         trouble_fix(trouble, "--resource=%.*s=%g, or more for more tasks at once", (int)name.len,
                     name.ptr, wanted);
         return false;

@@ -21,6 +21,8 @@ typedef struct SourceFile {
     int64_t     begin_lines;  // Lines before it.
     int         fd;           // Plain files, while units are read; -1.
     int64_t     rows, bytes;  // Committed.
+    uint32_t    units_open;   // Cut and not judged to their end.
+    bool        all_cut;      // There are no more of them to come.
     int64_t     known_offset, known_lines;  // Lines before an offset counted last.
 } SourceFile;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { UNITS_A_THREAD = 4, BUFFER_PARTITIONS = 3 };
+enum { UNITS_A_THREAD = 4, BUFFER_PARTITIONS = 3, SPARE_A_THREAD = 4 };
 
 void partition_push(PartitionList *list, Partition *partition) {
     partition->next = nullptr;
@@ -94,21 +94,20 @@ static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
     return true;
 }
 
+bool stage_open_breaker(Job *job, uint32_t breaker) {
+    const SbBreaker *what = &job->what->breakers[breaker];
+    if (job->breakers[breaker] || what->kind == SB_BREAK_EDGE) return true;
+    job->breakers[breaker] = sb_breaker_open(what, job->lanes, &job->memory, &job->spill);
+    SbStr step = job->what->steps[what->step].label;
+    return job->breakers[breaker] || trouble_set(&job->trouble, TROUBLE_MEMORY,
+                                                 "no memory for '%.*s'", (int)step.len, step.ptr);
+}
+
 bool stage_open_breakers(StageRun *run) {
-    Job *job = run->job;
     const SbStage *stage = run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
-        if (terminal & SB_TERMINAL_SINK || job->breakers[terminal]) continue;
-        const SbBreaker *what = &job->what->breakers[terminal];
-        if (what->kind == SB_BREAK_EDGE) continue;
-        job->breakers[terminal] = sb_breaker_open(what, job->pool.parallel.threads, &job->memory,
-                                                  &job->spill);
-        if (!job->breakers[terminal]) {
-            return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for '%.*s'",
-                               (int)job->what->steps[what->step].label.len,
-                               job->what->steps[what->step].label.ptr);
-        }
+        if (!(terminal & SB_TERMINAL_SINK) && !stage_open_breaker(run->job, terminal)) return false;
     }
     return true;
 }
@@ -129,7 +128,7 @@ static bool find_memory(void *self) {
     const StageRun *run = self;
     Job *job = run->job;
     bool gave = false, busy = false;
-    for (uint32_t i = 0; i < job->pool.parallel.threads; i++) {
+    for (uint32_t i = 0; i < job->lanes; i++) {
         if (pthread_mutex_trylock(&job->fills[i]) != 0) {
             busy = true;
             continue;
@@ -208,6 +207,35 @@ void stage_ask_ahead(StageRun *run, SbParallel *parallel) {
     run->setup.ahead = &run->ahead;
 }
 
+void stage_note_buffer(StageRun *run, int64_t bytes) {
+    Job *job = run->job;
+    int64_t before = run->buffer_max > 2 * run->setup.partition_bytes
+                         ? run->buffer_max : 2 * run->setup.partition_bytes;
+    if (bytes <= before) return;
+    sb_memory_reserve(&job->memory, (bytes - before) * job->pool.parallel.threads);
+    run->buffer_max = bytes;
+}
+
+bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status) {
+    const SbBreaker *what = &job->what->breakers[breaker];
+    SbStr step = job->what->steps[what->step].label;
+    job->finished[breaker] = true;
+    if (status == SB_OK) {
+        sb_breaker_entries(job->breakers[breaker], &job->kept[breaker]);
+        if (what->kind == SB_BREAK_JOIN)
+            job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
+        return true;
+    }
+    if (spill_trouble(&job->spill, &job->trouble)) return false;
+    if (status == SB_FAULT_TOO_LARGE) {
+        return trouble_set(&job->trouble, TROUBLE_MEMORY,
+                           "'%.*s' needs more than the %lld bytes that --memory gives",
+                           (int)step.len, step.ptr, (long long)job->memory.limit);
+    }
+    return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
+                       rejects_fault_text(status));
+}
+
 void stage_close(StageRun *run) {
     if (run->window > 0) {
         stage_discard(run);
@@ -267,16 +295,30 @@ SbTaskState *stage_task(StageRun *run) {
 
 Partition *stage_partition(StageRun *run) {
     Partition *partition = run->spare;
-    if (partition) run->spare = partition->next;
-    else partition = partition_open(&run->setup);
+    if (partition) {
+        run->spare = partition->next;
+        run->spare_count--;
+    } else {
+        partition = partition_open(&run->setup);
+    }
     if (!partition) no_memory(run, &run->job->trouble);
     return partition;
 }
 
+// Is so much of the memory in use that nobody may keep what he does not need now?
+static bool is_scarce(const StageRun *run) {
+    return run->job->memory.used > run->job->memory.limit / 2;
+}
+
 void stage_spare(StageRun *run, Partition *partition) {
+    if (run->spare_count >= SPARE_A_THREAD * run->job->pool.parallel.threads) {
+        partition_close(partition, &run->setup);
+        return;
+    }
     partition_close_batches(partition, &run->setup);
-    if (partition->bytes > BUFFER_PARTITIONS * run->setup.partition_bytes)
+    if (is_scarce(run) || partition->bytes > BUFFER_PARTITIONS * run->setup.partition_bytes)
         partition_close_outs(partition, &run->setup);
+    run->spare_count++;
     partition->next = run->spare;
     run->spare = partition;
 }
@@ -284,7 +326,7 @@ void stage_spare(StageRun *run, Partition *partition) {
 void stage_spare_task(StageRun *run, SbTaskState *task) {
     if (!task) return;
     // A long row made the buffer large.
-    if (task->buffer.cap > BUFFER_PARTITIONS * run->setup.partition_bytes)
+    if (is_scarce(run) || task->buffer.cap > BUFFER_PARTITIONS * run->setup.partition_bytes)
         unit_buffer_close(&task->buffer);
     task->next = run->spare_tasks;
     run->spare_tasks = task;

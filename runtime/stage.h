@@ -73,6 +73,8 @@ typedef struct StageRun {
     RunState       state;
     bool           active;      // It may run: see policy.h.
     bool           exhausted;   // No more units.
+    bool           asked;       // It has asked ahead, or need not,
+    bool           asking;      // or a thread does so now.
     bool           later;       // There was no memory for the next one.
     bool           stopped;     // Nothing more is to be offered.
     bool           broke;       // A fault was offered...
@@ -87,6 +89,7 @@ typedef struct StageRun {
     PartitionList  out;         // Offered and not settled.
     PartitionList  writing;     // Settled; bytes wait to be written.
     Partition     *spare;
+    uint32_t       spare_count;
     SbTaskState   *spare_tasks;
     int64_t       *sink_left;   // By terminal: rows that a sink still takes; others INT64_MAX.
     int64_t        weight;      // Rejects of the partitions offered...
@@ -105,6 +108,8 @@ Partition *partition_pop(PartitionList *list);
 
 // Makes everything ready that a run holds from the start of the job.
 bool stage_prepare(StageRun *run, Job *job, uint32_t index);
+// Opens a breaker, unless it is open or an edge. False: job->trouble is set.
+bool stage_open_breaker(Job *job, uint32_t breaker);
 // Opens the breakers that it fills, unless another stage has. The lock is held.
 bool stage_open_breakers(StageRun *run);
 // Opens what it reads.
@@ -123,6 +128,11 @@ SbTaskState *stage_task(StageRun *run);
 Partition *stage_partition(StageRun *run);
 void stage_spare(StageRun *run, Partition *partition);
 void stage_spare_task(StageRun *run, SbTaskState *task);
+
+// Breakers leave room for the buffers of all threads, and rows may be longer than was thought.
+void stage_note_buffer(StageRun *run, int64_t bytes);
+// A breaker was finished with that status: its rows are there. False: the job's trouble is set.
+bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status);
 
 // How many rows terminal `t` still takes behind what is offered; INT64_MAX.
 int64_t stage_wants(const StageRun *run, uint32_t t);
@@ -146,6 +156,9 @@ void stage_discard(StageRun *run);
 void stage_abandon(StageRun *run);
 // Lets go of the rows of edges that a unit holds.
 void stage_untake(StageRun *run, const Unit *unit);
+// A fault that is no record, of memory or of an aggregate, becomes the partition's trouble. True:
+// there is none.
+bool stage_take_failure(const StageRun *run, Partition *partition);
 // The partition's bytes are all written.
 void stage_written(Partition *partition);
 

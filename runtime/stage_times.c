@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double WHOLE = 1000;  // Amounts of resources are thousandths.
-
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
 static double task_seconds(const WatchFigures *figures) {
@@ -24,14 +22,14 @@ static double used(const Job *job, uint32_t resource) {
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         WatchFigures figures;
         watch_figures(&job->watch, s, &figures);
-        double held = slots_held(&job->slots, &job->what->stages[s], resource) / WHOLE;
+        double held = slots_held(&job->slots, &job->what->stages[s], resource) / (double)WHOLE;
         sum += held * task_seconds(&figures);
     }
     return sum;
 }
 
 double stage_times_busy(const Job *job, uint32_t resource) {
-    double all = slots_supply(&job->slots, resource) / WHOLE *
+    double all = slots_supply(&job->slots, resource) / (double)WHOLE *
                  seconds(watch_elapsed_ns(&job->watch));
     return all > 0 ? used(job, resource) / all : 0;
 }
@@ -46,13 +44,13 @@ static void explain(const Job *job, Text *text) {
     for (uint32_t i = 0; i <= what->resource_count; i++) {
         uint32_t number = i == 0 ? SB_CPUS : i - 1;
         resources[i] = (BoundResource){.name = stage_times_resource(job, number),
-                                       .supply = slots_supply(&job->slots, number) / WHOLE,
+                                       .supply = slots_supply(&job->slots, number) / (double)WHOLE,
                                        .used = used(job, number)};
     }
     for (uint32_t s = 0; s < what->stage_count; s++) {
         WatchFigures figures;
         watch_figures(&job->watch, s, &figures);
-        double held = slots_held(&job->slots, &what->stages[s], SB_CPUS) / WHOLE;
+        double held = slots_held(&job->slots, &what->stages[s], SB_CPUS) / (double)WHOLE;
         stages[s] = (BoundStage){
             .label = what->stages[s].label,
             .at_work = seconds(figures.class_ns[CLASS_BUSY]),
@@ -145,7 +143,8 @@ void stage_times_json(const Job *job, Text *text) {
         sb_text_format(text, "%s{\"resource\":", i ? "," : "");
         sb_text_add_json(text, name.ptr, name.len);
         sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",
-                       slots_supply(&job->slots, number) / WHOLE, stage_times_busy(job, number));
+                       slots_supply(&job->slots, number) / (double)WHOLE,
+                       stage_times_busy(job, number));
     }
     sb_text_str(text, "],\"bound\":");
     Text bound = {0};

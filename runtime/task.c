@@ -58,6 +58,7 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
         place->step = site->step;
         place->fails = site->fails;
     }
+    place->origin = task->origin;
     place->sequence = first_order(state) | state->records++;
     if (place->weight == 0) place->weight = 1;
     if (!rejects_add(list, setup->job, facts)) {
@@ -227,6 +228,7 @@ static void reject_long_row(SbTaskState *state) {
         .raw_len = row->length < RAW_BYTES_MAX + 4 ? row->length : RAW_BYTES_MAX + 4,
     };
     state->into->counts[step * SB_COUNTS + SB_MADE]++;
+    state->task.origin = state->task.order;
     if (task_reject(state, &facts) != SB_OK) state->into->status = SB_STAGE_FAULT;
 }
 

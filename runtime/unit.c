@@ -365,6 +365,20 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
     return taken == UNIT_TAKEN ? number(units, trouble) : taken;
 }
 
+bool units_over(const Units *units) {
+    const Source *source = units->what.source;
+    switch ((SbInputKind)units->what.input) {
+    case SB_INPUT_TEXT: return units->file >= source->file_count;
+    case SB_INPUT_RANGE: return units->next >= source->range_count;
+    case SB_INPUT_RECORDS:
+        if (source->what->format == SB_FILES) return units->file >= source->file_count;
+        break;
+    case SB_INPUT_ROWS:
+    case SB_INPUT_UNMATCHED: break;
+    }
+    return !units->what.breaker && units->next >= units->what.entry_count;
+}
+
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
     if (units->what.input != SB_INPUT_TEXT) return true;
     if (!units->what.source->files[unit->file].stream) {

@@ -122,6 +122,8 @@ void units_close(Units *units);
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // The same for rows that were taken from edges; the right one without a batch unless it is a zip.
 UnitTake units_take_slices(Units *units, Unit *unit, const EdgeSlice slices[2], Trouble *trouble);
+// Have all units been taken, for certain?
+bool units_over(const Units *units);
 // Reads the unit and fixes its rows. Any number of threads, one call for every unit taken.
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // Reads a prepared unit once more, for a task that is run again. Not for streams.

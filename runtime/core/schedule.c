@@ -276,7 +276,8 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .queued_bytes = state->queued,
                           .launched = state->launched,
                           .ended = state->ended,
-                          .over = s->over >> stage.i & 1};
+                          .over = s->over >> stage.i & 1,
+                          .blocked = state->blocked};
 }
 
 const Ledger *schedule_ledger(const Schedule *s, NodeId node) { return &s->nodes[node.i].ledger; }

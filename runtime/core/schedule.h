@@ -136,6 +136,7 @@ typedef struct StageFigures {
     int64_t queued_bytes;  // Of its outputs that wait for a consumer.
     uint64_t launched, ended;
     bool over;
+    bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
 const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);

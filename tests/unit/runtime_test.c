@@ -500,8 +500,9 @@ static void a_fault_is_the_same_everywhere(void) {
                 snprintf(line, sizeof line,
                          "--rows=9999 --reject-limit=4 --threads=%d --partition=%d --overwrite",
                          threads, partition);
-                CHECK(run(jobs[j], line) == 1 && says("read csv(input)    0   458  453"));
-                char *log = slurp("log");
+                CHECK(run(jobs[j], line) == 1 && says("in.csv:59") && says("5 rows rejected"));
+                char *log = slurp("log"), *figures = strstr(log, "\nstep");
+                if (figures) *figures = '\0';  // How far the job came is no promise.
                 CHECK_SAYS(!want || strcmp(want, log) == 0, "%s: %s", line, log);
                 if (!want) want = log;
                 else free(log);

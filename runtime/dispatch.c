@@ -1,0 +1,314 @@
+#include "runtime/dispatch_state.h"
+
+#include "runtime/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// ---- queues ---------------------------------------------------------------------------------
+
+static void queue_push(FlowQueue *queue, Flow *flow) {
+    flow->next = nullptr;
+    if (queue->last) queue->last->next = flow;
+    else queue->first = flow;
+    queue->last = flow;
+}
+
+static Flow *queue_pop(FlowQueue *queue) {
+    Flow *flow = queue->first;
+    if (flow) queue->first = flow->next;
+    if (!queue->first) queue->last = nullptr;
+    return flow;
+}
+
+// ---- trouble --------------------------------------------------------------------------------
+
+void dispatch_stop(Dispatch *d) {
+    if (d->stop) return;
+    d->stop = true;
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        if (d->runs[s].window > 0) units_break(&d->runs[s].units);
+    }
+    for (uint32_t i = 0; i < d->flow_max; i++) {
+        Flow *flow = d->flows[i];
+        if (flow && flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
+    }
+    pthread_cond_broadcast(&d->changed);
+}
+
+void dispatch_trouble(Dispatch *d, const Trouble *trouble) {
+    Trouble *first = &d->job->trouble;
+    if (first->kind == TROUBLE_NONE && trouble != first) *first = *trouble;
+    dispatch_stop(d);
+}
+
+static void no_memory(Dispatch *d) {
+    trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the stages");
+    dispatch_stop(d);
+}
+
+// ---- what the schedule wants done -----------------------------------------------------------
+
+static Flow *flow_new(Dispatch *d, const Action *action) {
+    Flow *flow = d->unused;
+    if (flow) d->unused = flow->next;
+    else flow = malloc(sizeof *flow);
+    uint32_t max = d->flow_max ? d->flow_max : 64;
+    while (action->task.i >= max) max *= 2;
+    if (flow && max > d->flow_max) {
+        Flow **flows = realloc(d->flows, max * sizeof(Flow *));
+        if (flows) {
+            memset(flows + d->flow_max, 0, (max - d->flow_max) * sizeof(Flow *));
+            d->flows = flows;
+            d->flow_max = max;
+        }
+    }
+    if (!flow || action->task.i >= d->flow_max) {
+        free(flow);
+        return nullptr;
+    }
+    *flow = (Flow){.id = action->task, .lane = LANE_OF_THREAD, .number = action->unit};
+    return d->flows[action->task.i] = flow;
+}
+
+static void launch(Dispatch *d, const Action *action) {
+    uint32_t stages = d->job->what->stage_count;
+    Flow *flow = flow_new(d, action);
+    if (!flow) {
+        no_memory(d);
+        return;
+    }
+    if (!action->of_unit) flow->input = (Partition *)(uintptr_t)action->data;
+    if (action->stage.i >= stages) {
+        flow->sink = action->stage.i - stages;
+        queue_push(&d->sinks[flow->sink], flow);
+        return;
+    }
+    flow->run = &d->runs[action->stage.i];
+    flow->root = flow->input ? flow->input->root : action->stage.i;
+    flow->begins = true;
+    flow_launch(d, flow);
+    queue_push(&d->queue, flow);
+}
+
+static void resume(Dispatch *d, const Action *action) {
+    Flow *flow = d->flows[action->task.i];
+    queue_push(&d->queue, flow);
+}
+
+static void cancel(Dispatch *d, const Action *action) {
+    Flow *flow = d->flows[action->task.i];
+    flow->canceled = true;
+    if (flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
+}
+
+// Is a thread at the breaker, or may one be: does a stage still fill it, for others that go on?
+static bool is_in_use(const Dispatch *d, BreakerId id) {
+    const CorePlan *plan = &d->plan->plan;
+    if (d->finishes && d->due[0].i == id.i) return true;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        bool open = s < d->job->what->stage_count && d->runs[s].running > 0;
+        bool over = schedule_figures(d->schedule, (StageId){s}).over;
+        for (uint8_t f = 0; f < stage->fill_count && (open || !over); f++)
+            if (stage->fills[f].i == id.i) return true;
+    }
+    return false;
+}
+
+// Lets go of breakers that nobody needs and nobody is at.
+static void release_breakers(Dispatch *d) {
+    for (uint16_t i = 0; i < d->plan->plan.breaker_count && d->closing; i++) {
+        uint32_t breaker = d->plan->breakers[i];
+        if (!(d->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
+        d->closing &= ~((uint64_t)1 << i);
+        if (d->job->breakers[breaker]) sb_breaker_close(d->job->breakers[breaker]);
+        d->job->breakers[breaker] = nullptr;
+    }
+}
+
+// What threads wait for. A signal for each piece of work wakes as many as are needed.
+static void wake(Dispatch *d) { pthread_cond_signal(&d->changed); }
+
+static void do_action(Dispatch *d, const Action *action) {
+    switch (action->kind) {
+    case ACTION_LAUNCH: launch(d, action); wake(d); break;
+    case ACTION_RESUME: resume(d, action); wake(d); break;
+    case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
+    case ACTION_PAUSE: break;
+    case ACTION_CANCEL: cancel(d, action); break;
+    case ACTION_DROP: flow_drop(d, d->flows[action->task.i]); break;
+    case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
+    case ACTION_FINISH: d->due[d->due_count++] = action->breaker; wake(d); break;
+    case ACTION_CLOSE: d->closing |= (uint64_t)1 << action->breaker.i; break;
+    case ACTION_TIMER: d->timer = action->at; wake(d); break;
+    case ACTION_END:
+        d->ended = true;
+        pthread_cond_broadcast(&d->changed);
+        break;
+    // Of plans with zips, spools, several nodes, or small partitions taken together.
+    case ACTION_PIECE:
+    case ACTION_ADD:
+    case ACTION_SPILL:
+    case ACTION_SHRINK:
+    case ACTION_FLUSH:
+    case ACTION_BROKEN:
+        trouble_set(&d->job->trouble, TROUBLE_FAULT, "the schedule is broken (%s): report this",
+                    action->text ? action->text : "an action that no plan needs");
+        dispatch_stop(d);
+        break;
+    }
+}
+
+// A stage that is over holds no memory any more.
+static void close_stages(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        StageRun *run = &d->runs[s];
+        bool closed = d->closed >> s & 1;
+        if (closed || run->running > 0 || run->state != RUN_OPEN) continue;
+        if (!schedule_figures(d->schedule, (StageId){(uint16_t)s}).over) continue;
+        d->closed |= (uint64_t)1 << s;
+        stage_close(run);
+    }
+}
+
+void dispatch_tell(Dispatch *d, Event event) {
+    if (d->stop || d->event_count == sizeof d->events / sizeof *d->events) return;
+    d->events[d->event_count++] = event;
+    if (d->telling) return;
+    d->telling = true;
+    for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
+        Event *next = &d->events[i];
+        next->now = log_clock_ns();
+        Actions actions = schedule_step(d->schedule, next);
+        for (uint32_t a = 0; a < actions.count; a++) do_action(d, &actions.items[a]);
+    }
+    d->event_count = 0;
+    d->telling = false;
+    if (d->stop) return;
+    close_stages(d);
+    release_breakers(d);
+    dispatch_watch(d);
+}
+
+// ---- breakers -------------------------------------------------------------------------------
+
+// A stage that fills it.
+static uint32_t stage_of_breaker(const Dispatch *d, BreakerId id) {
+    const CorePlan *plan = &d->plan->plan;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        for (uint8_t f = 0; f < plan->stages[s].fill_count; f++)
+            if (plan->stages[s].fills[f].i == id.i) return s;
+    }
+    return 0;
+}
+
+static void finish(Dispatch *d, uint32_t thread) {
+    Job *job = d->job;
+    BreakerId id = d->due[0];
+    uint32_t breaker = d->plan->breakers[id.i];
+    d->finishes = d->crew_busy = true;
+    d->crew.leader = thread;
+    watch_begin(&job->watch, thread, WORK_FINISH, stage_of_breaker(d, id));
+    // Nobody fills a breaker of whose rows none came.
+    bool skip = atomic_load(&job->drain) || !stage_open_breaker(job, breaker);
+    int32_t status = SB_OK;
+    pthread_mutex_unlock(&d->lock);
+    if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->crew.parallel);
+    pthread_mutex_lock(&d->lock);
+    watch_end(&job->watch, thread);
+    d->finishes = d->crew_busy = false;
+    memmove(d->due, d->due + 1, --d->due_count * sizeof *d->due);
+    if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
+    dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
+                             .count = skip ? 0 : UNITS_LATER, .bytes = job->options.partition});
+}
+
+// ---- threads --------------------------------------------------------------------------------
+
+// Does one thing. False: there is nothing to do.
+static bool work(Dispatch *d, uint32_t thread) {
+    if (d->stop) return false;
+    if (sink_work(d, thread)) return true;
+    if (crew_has_work(&d->crew)) {
+        watch_begin(&d->job->watch, thread, WORK_FINISH, stage_of_breaker(d, d->due[0]));
+        crew_help(&d->crew, thread);
+        watch_end(&d->job->watch, thread);
+        return true;
+    }
+    if (d->due_count > 0 && !d->crew_busy) {
+        finish(d, thread);
+        return true;
+    }
+    Flow *flow = queue_pop(&d->queue);
+    if (!flow) return false;
+    watch_begin(&d->job->watch, thread, flow->begins ? WORK_READ : WORK_TASK, flow->run->index);
+    flow_work(d, flow, thread);
+    watch_end(&d->job->watch, thread);
+    return true;
+}
+
+// Until there is work, or the time that the schedule asked for.
+static void wait(Dispatch *d) {
+    int64_t now = log_clock_ns();
+    if (!d->timer) {
+        pthread_cond_wait(&d->changed, &d->lock);
+        return;
+    }
+    if (d->timer > now) {
+        enum : int64_t { SECOND = 1000000000 };
+        struct timespec until = {.tv_sec = d->timer / SECOND, .tv_nsec = d->timer % SECOND};
+        pthread_cond_timedwait(&d->changed, &d->lock, &until);
+        return;
+    }
+    d->timer = 0;
+    dispatch_tell(d, (Event){.kind = EVENT_TICK});
+}
+
+void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    Dispatch *d = arg;
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        dispatch_look(d);
+        if (d->ended || (d->stop && d->busy == 0)) break;
+        d->busy++;
+        bool worked = work(d, thread);
+        d->busy--;
+        if (!worked && !d->ended && !(d->stop && d->busy == 0)) wait(d);
+    }
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+// ---- signals --------------------------------------------------------------------------------
+
+// Nothing more is taken in: what is on its way goes on to the outputs.
+static void drain(Dispatch *d) {
+    d->draining = true;
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        const StageRun *run = &d->runs[s];
+        bool over = schedule_figures(d->schedule, (StageId){(uint16_t)s}).over;
+        if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
+        d->cut_short |= run->window == 0 || !units_over(&run->units);
+        dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
+                                 .unit = (uint32_t)run->launched});
+    }
+}
+
+void dispatch_look(Dispatch *d) {
+    Job *job = d->job;
+    if (job->trouble.kind == TROUBLE_NONE && atomic_load(&job->cancel))
+        trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (job->trouble.kind != TROUBLE_NONE) dispatch_stop(d);
+    if (!d->stop && atomic_load(&job->drain) && !d->draining) drain(d);
+}
+
+void dispatch_wake(Dispatch *d) {
+    pthread_mutex_lock(&d->lock);
+    dispatch_look(d);
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}

@@ -1,0 +1,236 @@
+// The life of a dispatch: from the plan of a job to its figures.
+#include "runtime/dispatch_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the plan -------------------------------------------------------------------------------
+
+static bool has_breaker(const SbJob *job) {
+    for (uint32_t b = 0; b < job->breaker_count; b++) {
+        if (job->breakers[b].kind != SB_BREAK_EDGE) return true;
+    }
+    return false;
+}
+
+// What the ledger may give: of the memory that breakers leave to others; without breakers all but a
+// rest for what nobody foresees, as a row that is longer than a partition.
+static int64_t ledger_bytes(const Job *job) {
+    enum : int64_t { REST_MIN = 4 << 20, REST_SHARE = 10 };
+    int64_t limit = job->memory.limit, rest = limit / REST_SHARE;
+    if (has_breaker(job->what)) return limit - job->memory.short_at;
+    return limit - (rest > REST_MIN ? rest : REST_MIN);
+}
+
+static bool is_stream(const Source *source) {
+    for (uint32_t f = 0; f < source->file_count; f++) {
+        if (source->files[f].stream) return true;
+    }
+    return false;
+}
+
+// What the plan takes from the state of the job, in arrays as long as its parts are many.
+typedef struct Parts {
+    int64_t cuts[STAGES_MAX];
+    bool    streams[STAGES_MAX], limited[STAGES_MAX * 2], leaves[STAGES_MAX];
+} Parts;
+
+static bool fits(const SbJob *job) {
+    return job->stage_count + job->sink_count <= STAGES_MAX && job->source_count <= STAGES_MAX &&
+           job->breaker_count <= 2 * STAGES_MAX;
+}
+
+static void fill_parts(const Job *job, Parts *parts) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        int64_t bytes = job->setup.stage_bytes[s];
+        parts->cuts[s] = bytes != INT64_MAX ? bytes : job->options.partition;
+    }
+    for (uint32_t s = 0; s < job->what->source_count; s++)
+        parts->streams[s] = is_stream(&job->sources[s]);
+    for (uint32_t b = 0; b < job->what->breaker_count; b++)
+        parts->limited[b] = job->edges[b].limited;
+    for (uint32_t s = 0; s < job->what->sink_count; s++)
+        parts->leaves[s] = job->sinks[s].to_stream;
+}
+
+static uint32_t lane_stages(const SbJob *job) {
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        count += flow_needs_lanes(job, &job->stages[s]);
+    return count;
+}
+
+uint32_t dispatch_lanes(const SbJob *job, uint32_t threads) {
+    return threads + lane_stages(job) * threads;
+}
+
+static bool make_plan(const Job *job, FlowPlan *plan) {
+    Parts *parts = calloc(1, sizeof *parts);
+    bool good = parts && fits(job->what);
+    if (good) {
+        fill_parts(job, parts);
+        FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
+                               .memory = ledger_bytes(job), .cuts = parts->cuts,
+                               .streams = parts->streams, .limited = parts->limited,
+                               .leaves = parts->leaves, .block_bytes = job->memory.block_max,
+                               .lanes = job->pool.parallel.threads};
+        good = flow_plan_make(plan, job->what, &numbers) == FLOW_OK;
+    }
+    free(parts);
+    return good;
+}
+
+// A limit by share counts rows in their order, --first-rows the rows of sinks, and a journal wants
+// counts and rejects in the order of partitions.
+FlowPlan *dispatch_plan(const Job *job) {
+    const Options *options = &job->options;
+    if (job->limits.share >= 0 || options->first_rows != INT64_MAX || options->resume)
+        return nullptr;
+    FlowPlan *plan = malloc(sizeof *plan);
+    if (plan && make_plan(job, plan)) return plan;
+    free(plan);
+    return nullptr;
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
+static Schedule *open_schedule(const Job *job, const FlowPlan *plan) {
+    // Of one stage there is nothing to pace: what it makes goes to the sinks at once.
+    PolicyId policy = job->what->stage_count > 1 ? job->options.schedule : POLICY_PESSIMISTIC;
+    int64_t minimum = 0;
+    Schedule *schedule = calloc(1, schedule_bytes(&plan->plan));
+    if (schedule && schedule_init(schedule, &plan->plan, policy, &minimum) == CORE_OK)
+        return schedule;
+    free(schedule);
+    return nullptr;
+}
+
+// What reads no breaker is ready from the start.
+static void open_stages(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        StageRun *run = &d->runs[s];
+        if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
+        Trouble trouble = {0};
+        if (!stage_open(run, &trouble)) dispatch_trouble(d, &trouble);
+    }
+}
+
+static bool open_locks(Dispatch *d) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    bool good = pthread_mutex_init(&d->lock, nullptr) == 0 &&
+                pthread_cond_init(&d->changed, &attributes) == 0 &&
+                pthread_cond_init(&d->asked, nullptr) == 0;
+    pthread_condattr_destroy(&attributes);
+    return good;
+}
+
+Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
+    Schedule *schedule = open_schedule(job, plan);
+    Dispatch *d = schedule ? calloc(1, sizeof *d) : nullptr;
+    if (!d) {
+        free(schedule);
+        return nullptr;
+    }
+    const SbJob *what = job->what;
+    uint32_t threads = job->pool.parallel.threads, lanes = dispatch_lanes(what, threads) - threads;
+    *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule};
+    d->sinks = calloc(what->sink_count + 1, sizeof *d->sinks);
+    d->taking = calloc(what->sink_count + 1, sizeof *d->taking);
+    d->lanes = calloc(lanes + 1, sizeof *d->lanes);
+    bool good = open_locks(d) && d->sinks && d->taking && d->lanes &&
+                verdict_open(&d->verdict, what, job->limits.rows, &job->memory);
+    for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
+    if (good) return d;
+    dispatch_close(d);
+    return nullptr;
+}
+
+// ---- closing --------------------------------------------------------------------------------
+
+// What a job that stopped early has left in queues and with the schedule.
+static void drop_flows(Dispatch *d) {
+    for (uint32_t i = 0; i < d->flow_max; i++) {
+        Flow *flow = d->flows[i];
+        if (flow && flow->run) flow_drop(d, flow);
+        else free(flow);
+    }
+    while (d->alive) partition_free(d, d->alive);
+    while (d->unused) {
+        Flow *flow = d->unused;
+        d->unused = flow->next;
+        free(flow);
+    }
+}
+
+void dispatch_close(Dispatch *d) {
+    drop_flows(d);
+    for (uint32_t b = 0; b < d->job->what->breaker_count; b++) {
+        if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
+        d->job->breakers[b] = nullptr;
+    }
+    verdict_close(&d->verdict);
+    pthread_cond_destroy(&d->changed);
+    pthread_cond_destroy(&d->asked);
+    pthread_mutex_destroy(&d->lock);
+    free(d->flows);
+    free(d->sinks);
+    free(d->taking);
+    free(d->lanes);
+    free(d->schedule);
+    free(d->plan);
+    free(d);
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+// The lines of records that tasks did not know: the files are read once more, up to the last one.
+static bool place_records(Job *job, RejectList *list) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        Reject *record = &list->items[i];
+        bool relative = record->has_place && !record->behind && !record->has_line;
+        const Source *source = &job->sources[record->source];
+        if (!relative || record->line <= 0 || !source->is_text) continue;
+        SourceFile *file = &source->files[record->file];
+        int64_t lines;
+        if (!source_file_open(file, &job->trouble) ||
+            !source_lines(file, record->offset, &lines, &job->trouble))
+            return false;
+        record->line = lines + 1;
+        record->has_line = true;
+    }
+    return true;
+}
+
+static bool conclude(Dispatch *d) {
+    Job *job = d->job;
+    Verdict *verdict = &d->verdict;
+    bool ends = verdict_settle(verdict);
+    rejects_sort(&verdict->records);
+    bool good = place_records(job, &verdict->records) && place_records(job, &verdict->failing);
+    job->rejects = verdict->records;
+    verdict->records = (RejectList){.memory = &job->memory};
+    if (verdict->failing.count > 0) {
+        job->failing_list = verdict->failing;
+        verdict->failing = (RejectList){.memory = &job->memory};
+        job->failing = &job->failing_list.items[0];
+    }
+    job->over_limit = verdict->over;
+    return good && !ends;
+}
+
+bool dispatch_run(Dispatch *d) {
+    SbParallel *parallel = &d->job->pool.parallel;
+    crew_open(&d->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
+    pthread_mutex_lock(&d->lock);
+    open_stages(d);
+    dispatch_tell(d, (Event){.kind = EVENT_START});
+    pthread_mutex_unlock(&d->lock);
+    parallel->each(parallel, parallel->threads, dispatch_thread, d);
+    crew_close(&d->crew);
+    if (d->cut_short && d->job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (d->job->trouble.kind != TROUBLE_NONE) return false;
+    return conclude(d);
+}

@@ -1,0 +1,71 @@
+// Sinks: partitions come in their order; bytes are given to the sink one after the other, and
+// written by several threads at once.
+#include "runtime/dispatch_state.h"
+
+#include <stdlib.h>
+
+// The bytes that the partition has for the sink; nullptr: none.
+static const SbOut *out_of(const Flow *flow) {
+    const Partition *input = flow->input;
+    const SbStage *maker = input->run->stage;
+    for (uint32_t t = 0; t < maker->terminal_count; t++) {
+        if (maker->terminals[t] == (SB_TERMINAL_SINK | flow->sink)) return &input->outs[t];
+    }
+    return nullptr;
+}
+
+static bool take(Sink *sink, const Flow *flow, ExtentList *extents, Trouble *trouble) {
+    const SbOut *out = out_of(flow);
+    if (!out || !out->state->begin || sink->done) return true;
+    return sink_take(sink, out->state->begin, out->at - out->state->begin, out->rows, extents,
+                     trouble);
+}
+
+static void end(Dispatch *d, Flow *flow, bool leaves) {
+    TaskId id = flow->id;
+    bool canceled = flow->canceled;
+    if (leaves && !canceled) dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .task = id});
+    d->flows[id.i] = nullptr;
+    flow->next = d->unused;
+    d->unused = flow;
+    dispatch_tell(d, (Event){.kind = EVENT_DONE, .task = id});
+}
+
+static Flow *next_partition(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->sink_count; s++) {
+        FlowQueue *queue = &d->sinks[s];
+        Flow *flow = queue->first;
+        if (!flow || d->taking[s]) continue;
+        queue->first = flow->next;
+        if (!queue->first) queue->last = nullptr;
+        return flow;
+    }
+    return nullptr;
+}
+
+bool sink_work(Dispatch *d, uint32_t thread) {
+    Flow *flow = d->stop ? nullptr : next_partition(d);
+    if (!flow) return false;
+    uint32_t s = flow->sink;
+    Sink *sink = &d->job->sinks[s];
+    ExtentList extents = {0};
+    Trouble trouble = {0};
+    bool canceled = flow->canceled;
+    d->taking[s] = true;
+    watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index);
+    watch_from(&d->job->watch, thread, 0, flow->input->from);
+    pthread_mutex_unlock(&d->lock);
+    bool good = canceled || take(sink, flow, &extents, &trouble);
+    pthread_mutex_lock(&d->lock);
+    d->taking[s] = false;
+    if (d->sinks[s].first) pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    for (size_t i = 0; good && i < extents.count; i++)
+        good = sink_write(&extents.items[i], &trouble);
+    free(extents.items);
+    pthread_mutex_lock(&d->lock);
+    watch_end(&d->job->watch, thread);
+    if (!good) dispatch_trouble(d, &trouble);
+    end(d, flow, d->plan->plan.stages[d->job->what->stage_count + s].limit && sink->done);
+    return true;
+}

@@ -1,0 +1,113 @@
+// Dispatch state: what the files of the dispatch share. Nobody else includes it.
+//
+//   dispatch.c       events in, actions out, threads    dispatch_task.c  tasks of stages
+//   dispatch_run.c   from the plan to the figures       dispatch_sink.c  bytes to sinks
+#ifndef SBC_RUNTIME_DISPATCH_STATE_H
+#define SBC_RUNTIME_DISPATCH_STATE_H
+
+#include "runtime/crew.h"
+#include "runtime/dispatch.h"
+#include "runtime/flow_plan.h"
+#include "runtime/stage.h"
+#include "runtime/verdict.h"
+
+
+
+// A task of the schedule, from its launch to its end. Of a stage, or of a sink.
+typedef struct Flow {
+    struct Flow *next;     // In a queue, or in the list of those not in use.
+    bool         begins;   // It has not begun: its rows are to be found first.
+    TaskId       id;
+    StageRun    *run;      // nullptr: of a sink,
+    uint32_t     sink;     // this one.
+    Partition   *input;    // That it reads; nullptr: a unit.
+    Batch       *batch;    // Of the input.
+    int64_t      at;       // Rows of it that the units so far had.
+    uint32_t     number;   // Of its unit.
+    uint32_t     root;     // The stage that its flow begins with.
+    uint32_t     lane;     // LANE_OF_THREAD, or one of its own until it ends.
+    Unit         unit;
+    SbTaskState *task;
+    Partition   *made;     // Its last partition, while the schedule is told.
+    int64_t      weight;   // Rejects of the unit so far.
+    int64_t      files;    // `files`: of the unit, judged so far.
+    bool         cut;      // Its unit is there,
+    bool         empty;    // or there is none.
+    bool         prepared; // Its rows are fixed.
+    bool         canceled;
+    bool         goes_on;  // The schedule's answer.
+} Flow;
+
+enum : uint32_t { LANE_OF_THREAD = UINT32_MAX };
+
+typedef struct FlowQueue {
+    Flow *first, *last;
+} FlowQueue;
+
+struct Dispatch {
+    Job       *job;
+    StageRun  *runs;           // By number of the stage.
+    FlowPlan  *plan;
+    Schedule  *schedule;
+    Flow     **flows;          // By TaskId.
+    uint32_t   flow_max;
+    Flow      *unused;
+    FlowQueue  queue;
+    FlowQueue *sinks;          // By sink: partitions in their order,
+    bool      *taking;         // and whether a thread takes one.
+    Verdict    verdict;
+    Event      events[64];     // That follow from actions.
+    uint32_t   event_count;
+    uint64_t   closing;        // Breakers that nobody needs any more, as bits.
+    BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:
+    uint32_t   due_count;
+    bool       finishes;       // a thread is at it.
+    bool       crew_busy;      // The crew has a leader.
+    uint32_t  *lanes;          // That no task holds.
+    uint32_t   lane_count;
+    Partition *alive;          // Partitions that the schedule knows.
+    bool       telling, draining;
+    bool       cut_short;      // Because of that not all rows are judged.
+    uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
+    int64_t    timer;          // When the schedule wants to be told the time; 0: never.
+    Crew       crew;
+    uint32_t   busy;           // Threads that do something.
+    bool       ended, stop;
+    pthread_mutex_t lock;
+    pthread_cond_t  changed;   // There is work, or it is over.
+    pthread_cond_t  asked;     // A stage has asked ahead.
+};
+
+// ---- dispatch.c: the lock is held ---------------------------------------------------------------
+
+void dispatch_thread(void *arg, uint32_t index, uint32_t thread);
+// Tells the schedule what happened and does what follows.
+void dispatch_tell(Dispatch *d, Event event);
+void dispatch_look(Dispatch *d);
+void dispatch_stop(Dispatch *d);
+void dispatch_trouble(Dispatch *d, const Trouble *trouble);
+
+// ---- dispatch_task.c: the lock is held before and after -----------------------------------------
+
+// Makes ready what needs no thread of its own: the unit of a root that is no stream.
+void flow_launch(Dispatch *d, Flow *flow);
+// Works on the flow until it ends or gives its slot back.
+void flow_work(Dispatch *d, Flow *flow, uint32_t thread);
+// The schedule forgets a flow that waits.
+void flow_drop(Dispatch *d, Flow *flow);
+// Nobody reads the partition any more.
+void partition_free(Dispatch *d, Partition *partition);
+
+// ---- dispatch_watch.c: the lock is held ---------------------------------------------------------
+
+// What the stages do now.
+void dispatch_watch(Dispatch *d);
+// The thread has made the partition.
+void flow_watch(const Flow *flow, Partition *partition, uint32_t thread);
+
+// ---- dispatch_sink.c: the lock is held before and after -----------------------------------------
+
+// Takes the next partition of a sink, where there is one and no thread is at it. False: nothing.
+bool sink_work(Dispatch *d, uint32_t thread);
+
+#endif

@@ -1,0 +1,400 @@
+// Tasks of stages: from a launch to what the schedule is told.
+#include "runtime/dispatch_state.h"
+#include "runtime/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- input ----------------------------------------------------------------------------------
+
+// The rows of the input partition that come along the stage's edge; nullptr: none do.
+static Batch *batch_of(const Flow *flow) {
+    const Partition *input = flow->input;
+    const SbStage *maker = input->run->stage;
+    for (uint32_t t = 0; t < maker->terminal_count; t++) {
+        if (maker->terminals[t] == flow->run->stage->input_index) return input->handed[t];
+    }
+    return nullptr;
+}
+
+static bool has_rows_left(const Flow *flow) {
+    return flow->batch && flow->at < flow->batch->count;
+}
+
+// The next rows of the partition, as many as a task of the stage takes at once.
+static void take_rows(Dispatch *d, Flow *flow) {
+    Trouble trouble = {0};
+    StageRun *run = flow->run;
+    int64_t most = d->job->setup.stage_rows[run->index], count = flow->batch->count - flow->at;
+    if (count > most) count = most;
+    EdgeSlice slices[2] = {{.entries = flow->batch->entries + flow->at, .count = count}};
+    flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;
+    flow->at += count;
+    if (!flow->cut) dispatch_trouble(d, &trouble);
+}
+
+static void note_file(Flow *flow) {
+    StageRun *run = flow->run;
+    if (run->stage->input != SB_INPUT_TEXT) return;
+    SourceFile *file = &run->setup.files->files[flow->unit.file];
+    file->units_open++;
+    file->all_cut |= flow->unit.last;
+}
+
+// What units_take said.
+static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, const Trouble *trouble) {
+    flow->cut = taken == UNIT_TAKEN;
+    flow->empty = !flow->cut;
+    if (taken == UNIT_TROUBLE) dispatch_trouble(d, trouble);
+    if (flow->cut) note_file(flow);
+    StageId stage = {(uint16_t)flow->run->index};
+    if (flow->empty)
+        dispatch_tell(d, (Event){.kind = EVENT_UNITS, .stage = stage, .count = flow->number});
+}
+
+void flow_launch(Dispatch *d, Flow *flow) {
+    StageRun *run = flow->run;
+    if (run->state == RUN_WAITING) {
+        run->state = RUN_OPEN;
+        if (!stage_open_breakers(run)) dispatch_stop(d);
+    }
+    run->running++;
+    if (!flow->input) run->launched = flow->number + 1;
+    if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
+    if (flow->input) {
+        flow->batch = batch_of(flow);
+        flow->empty = !flow->batch;
+        if (flow->batch) take_rows(d, flow);
+    } else if (!d->plan->plan.stages[run->index].serial) {
+        Trouble trouble = {0};
+        judge_take(d, flow, units_take(&run->units, &flow->unit, nullptr, &trouble), &trouble);
+    }
+}
+
+// A unit that is read from where the one before ended. There may be no memory for it now.
+static void take_in_turn(Dispatch *d, Flow *flow) {
+    enum { WAIT_MICROS = 1000 };
+    StageRun *run = flow->run;
+    Trouble trouble = {0};
+    UnitTake taken = UNIT_LATER;
+    while (taken == UNIT_LATER && !d->stop) {
+        run->units.must = d->busy == 1;
+        pthread_mutex_unlock(&d->lock);
+        taken = units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
+        if (taken == UNIT_LATER) usleep(WAIT_MICROS);
+        pthread_mutex_lock(&d->lock);
+    }
+    judge_take(d, flow, taken, &trouble);
+    if (flow->cut) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
+}
+
+// Fixes the unit's rows. Who comes next in a chain waits for that, so it is done for units that
+// nobody wants, too.
+static void prepare(Dispatch *d, Flow *flow) {
+    StageRun *run = flow->run;
+    Trouble trouble = {0};
+    pthread_mutex_unlock(&d->lock);
+    bool good = units_prepare(&run->units, &flow->unit, &flow->task->buffer, &trouble) &&
+                task_begin(flow->task, &flow->unit, &trouble);
+    pthread_mutex_lock(&d->lock);
+    stage_note_buffer(run, flow->task->buffer.cap);
+    flow->prepared = good;
+    if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, &trouble);
+}
+
+// ---- figures --------------------------------------------------------------------------------
+
+// A unit of whole files: each is one row.
+static bool count_files(Flow *flow, const Partition *partition, Trouble *trouble) {
+    SourceFile *files = &flow->run->setup.files->files[flow->unit.file + flow->files];
+    flow->files += partition->made;
+    for (int64_t i = 0; i < partition->made; i++) {
+        files[i].rows = 1;
+        files[i].bytes = files[i].size;
+        if (!source_file_check(&files[i], trouble)) return false;
+    }
+    return true;
+}
+
+// The unit is judged to its end: perhaps the file is.
+static bool end_unit(Flow *flow, Trouble *trouble) {
+    SourceFile *file = &flow->run->setup.files->files[flow->unit.file];
+    if (--file->units_open > 0 || !file->all_cut) return true;
+    if (!file->stream) {
+        file->bytes = file->size;
+        close(file->fd);
+        file->fd = -1;
+    }
+    return source_file_check(file, trouble);
+}
+
+static bool count_source(Flow *flow, const Partition *partition, Trouble *trouble) {
+    StageRun *run = flow->run;
+    Progress *progress = &run->job->progress;
+    if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += partition->end - partition->begin;
+    if (run->setup.source) atomic_fetch_add(&progress->rows, partition->made);
+    if (!run->setup.files || run->setup.files->file_count == 0) return true;
+    if (run->stage->input != SB_INPUT_TEXT) return count_files(flow, partition, trouble);
+    SourceFile *file = &run->setup.files->files[flow->unit.file];
+    bool whole = partition->last && partition->status == SB_STAGE_DONE;
+    int64_t end = whole ? flow->unit.next : flow->unit.offset + partition->end;
+    file->rows += partition->made;
+    if (end > file->bytes) file->bytes = end;
+    atomic_fetch_add(&progress->bytes, partition->end - partition->begin);
+    return !whole || end_unit(flow, trouble);
+}
+
+// Of plain files the lines before a record are counted at the end of the job.
+static void place_lines(const Flow *flow, RejectList *list) {
+    for (uint32_t i = 0; i < list->count && flow->unit.lines >= 0; i++) {
+        Reject *record = &list->items[i];
+        if (record->line > 0 && !record->has_line) record->line += flow->unit.lines;
+        record->has_line = true;
+    }
+}
+
+// What the partition says of the rows that it judged is final. False: the job ends.
+static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
+    StageRun *run = flow->run;
+    Trouble *trouble = &partition->trouble;
+    if (trouble->kind != TROUBLE_NONE || !stage_take_failure(run, partition) ||
+        !count_source(flow, partition, trouble)) {
+        dispatch_trouble(d, trouble);
+        return false;
+    }
+    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+        run->counts[i] += partition->counts[i];
+    flow->weight += partition->rejects.weight;
+    place_lines(flow, &partition->rejects);
+    if (verdict_take(&d->verdict, &partition->rejects, run->index, flow->root)) return true;
+    trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    dispatch_trouble(d, trouble);
+    return false;
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+static void keep_alive(Dispatch *d, Partition *partition) {
+    partition->prior = nullptr;
+    partition->next = d->alive;
+    if (d->alive) d->alive->prior = partition;
+    d->alive = partition;
+}
+
+void partition_free(Dispatch *d, Partition *partition) {
+    StageRun *run = partition->run;
+    if (partition->prior) partition->prior->next = partition->next;
+    else d->alive = partition->next;
+    if (partition->next) partition->next->prior = partition->prior;
+    if (d->closed >> run->index & 1) partition_close(partition, &run->setup);
+    else stage_spare(run, partition);
+}
+
+static Partition *new_partition(Dispatch *d, Flow *flow) {
+    Partition *partition = stage_partition(flow->run);
+    if (!partition) return nullptr;
+    partition_reset(partition, &flow->run->setup);
+    partition->run = flow->run;
+    partition->root = flow->root;
+    partition->keeps = nullptr;
+    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
+        partition->quota[t] = INT64_MAX;
+    if (d->verdict.rows_max >= 0) partition->weight = d->verdict.rows_max - flow->weight;
+    return partition;
+}
+
+// Readies rows for those who read the edges; without the lock.
+static void make_batches(StageRun *run, Partition *partition) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (partition->rows[t] == 0 || !partition->batches[t]) continue;
+        partition->handed[t] = batch_open(partition->batches[t]);
+        if (!partition->handed[t]) {
+            trouble_set(&partition->trouble, TROUBLE_MEMORY,
+                        "'%.*s' needs more than --memory gives", (int)run->stage->label.len,
+                        run->stage->label.ptr);
+            return;
+        }
+        partition->bytes += partition->handed[t]->bytes - sb_rows_bytes(partition->batches[t]);
+        partition->batches[t] = nullptr;
+    }
+}
+
+static bool has_rows(const Partition *partition) {
+    const SbStage *stage = partition->run->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        if (partition->handed[t] || partition->outs[t].rows > 0) return true;
+    }
+    return false;
+}
+
+// Runs the task until it hands something over. nullptr: the job ends.
+static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
+    Partition *partition = new_partition(d, flow);
+    if (!partition) {
+        dispatch_trouble(d, &d->job->trouble);
+        return nullptr;
+    }
+    uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
+    pthread_mutex_unlock(&d->lock);
+    int64_t begin = log_clock_ns();
+    pthread_mutex_lock(&d->job->fills[lane]);
+    int32_t status = task_run(flow->task, partition, lane);
+    pthread_mutex_unlock(&d->job->fills[lane]);
+    if (status == SB_STAGE_NEED) {
+        partition->status = SB_STAGE_FAULT;
+        partition->failure =
+            (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, flow->task->task.order};
+        partition->last = true;
+    }
+    make_batches(flow->run, partition);
+    *busy = log_clock_ns() - begin;
+    pthread_mutex_lock(&d->lock);
+    flow_watch(flow, partition, thread);
+    return partition;
+}
+
+// The same task goes on with rows behind those of the unit.
+static void go_on_with_rows(Dispatch *d, Flow *flow) {
+    uint64_t order = flow->task->task.order, records = flow->task->records;
+    take_rows(d, flow);
+    if (!flow->cut) return;
+    flow->unit.ordinal = flow->task->unit.ordinal;
+    task_begin(flow->task, &flow->unit, &d->job->trouble);
+    flow->task->task.order = order;
+    flow->task->records = records;
+}
+
+static void tell_bounds(Dispatch *d) {
+    uint32_t root;
+    int64_t unit;
+    while (verdict_bound(&d->verdict, &root, &unit)) {
+        dispatch_tell(d, (Event){.kind = EVENT_BOUND,
+                                 .stage = {(uint16_t)root},
+                                 .unit = (uint32_t)unit});
+    }
+}
+
+static void flow_end(Dispatch *d, Flow *flow) {
+    StageRun *run = flow->run;
+    run->running--;
+    stage_spare_task(run, flow->task);
+    if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
+    if (flow->lane != LANE_OF_THREAD) d->lanes[d->lane_count++] = flow->lane;
+    d->flows[flow->id.i] = nullptr;
+    flow->next = d->unused;
+    d->unused = flow;
+}
+
+void flow_drop(Dispatch *d, Flow *flow) { flow_end(d, flow); }
+
+// What the summary says of steps between edges is known by the rows that passed these.
+static int64_t count_rows(StageRun *run, const Partition *partition) {
+    int64_t all = 0;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        const EdgeEnd *end = &run->outputs[t];
+        all += partition->rows[t];
+        if (end->edge != SIDE_NONE)
+            run->job->edges[end->edge].lanes[end->at].rows += partition->rows[t];
+    }
+    return all;
+}
+
+// Tells the schedule of the partition. True: the task goes on.
+static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t busy) {
+    bool hands = d->plan->plan.stages[flow->run->index].output_count > 0 && has_rows(partition);
+    bool last = partition->last, more = last && partition->status == SB_STAGE_DONE;
+    more = more && has_rows_left(flow) && !flow->canceled;
+    last = last && !more;
+    Event event = {.kind = EVENT_DONE, .task = flow->id, .busy = busy, .last = last};
+    if (hands && !flow->canceled) {
+        keep_alive(d, partition);
+        event.kind = EVENT_OUTPUT;
+        event.bytes = partition->bytes;
+        event.data = (uintptr_t)partition;
+        event.rows = count_rows(flow->run, partition);
+    } else {
+        stage_spare(flow->run, partition);
+        if (!last && !flow->canceled) {
+            if (more) go_on_with_rows(d, flow);
+            return !d->stop;
+        }
+    }
+    flow->goes_on = false;
+    if (last || flow->canceled) flow_end(d, flow);
+    else if (more) go_on_with_rows(d, flow);
+    dispatch_tell(d, event);
+    return !last && event.kind == EVENT_OUTPUT && flow->goes_on;
+}
+
+// Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
+static void open_reader(Dispatch *d, StageRun *run) {
+    Trouble trouble = {0};
+    pthread_mutex_unlock(&d->lock);
+    bool good = stage_open(run, &trouble);
+    pthread_mutex_lock(&d->lock);
+    if (!good) dispatch_trouble(d, &trouble);
+}
+
+// Before its first unit a stage says what it looks up in joins on disk.
+static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
+    SbAlone alone = sb_alone(thread);
+    bool crew = !d->crew_busy;
+    run->asked = run->asking = true;
+    if (crew) d->crew_busy = true;
+    d->crew.leader = crew ? thread : d->crew.leader;
+    pthread_mutex_unlock(&d->lock);
+    if (!crew) pthread_mutex_lock(&d->job->fills[thread]);
+    stage_ask_ahead(run, crew ? &d->crew.parallel : &alone.parallel);
+    if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
+    pthread_mutex_lock(&d->lock);
+    if (crew) d->crew_busy = false;
+    run->asking = false;
+    pthread_cond_broadcast(&d->asked);
+}
+
+// The first part of a task: its rows are found. False: it has none, or nobody wants them.
+static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
+    StageRun *run = flow->run;
+    if (flow->empty || (flow->canceled && !flow->cut)) return false;
+    if (run->window == 0) open_reader(d, run);
+    if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
+    while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
+    if (!d->stop) flow->task = stage_task(run);
+    if (!flow->task) {
+        dispatch_trouble(d, &d->job->trouble);
+        return false;
+    }
+    if (!flow->cut) take_in_turn(d, flow);
+    if (flow->cut && !d->stop) prepare(d, flow);
+    return flow->prepared && !flow->canceled && !d->stop;
+}
+
+void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
+    if (flow->begins && !begin(d, flow, thread)) {
+        Event event = {.kind = EVENT_DONE, .task = flow->id};
+        flow_end(d, flow);
+        if (!d->stop) dispatch_tell(d, event);
+        return;
+    }
+    flow->begins = false;
+    watch_turn(&d->job->watch, thread, WORK_TASK);
+    if (flow->input) watch_from(&d->job->watch, thread, 0, flow->input->from);
+    for (bool on = true; on;) {
+        int64_t busy = 0;
+        if (flow->canceled) {
+            Event event = {.kind = EVENT_DONE, .task = flow->id};
+            flow_end(d, flow);
+            dispatch_tell(d, event);
+            return;
+        }
+        Partition *partition = run_task(d, flow, thread, &busy);
+        if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
+            if (partition) stage_spare(flow->run, partition);
+            flow_end(d, flow);
+            return;
+        }
+        on = hand_over(d, flow, partition, busy);
+        tell_bounds(d);
+    }
+}

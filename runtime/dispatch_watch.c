@@ -1,0 +1,43 @@
+// What the watch is told of a dispatch; the lock is held.
+#include "runtime/dispatch_state.h"
+#include "runtime/log.h"
+
+// What the stage does, or waits for.
+static WatchState state_of(const Dispatch *d, uint32_t s, const StageFigures *figures) {
+    bool root = stage_is_root(&d->plan->plan.stages[s]);
+    if (figures->over) return WATCH_DONE;
+    if (figures->running > 0) return WATCH_BUSY;
+    if (figures->blocked) return WATCH_NO_MEMORY;
+    if (figures->ready > 0 || figures->paused > 0) return WATCH_NO_SLOT;
+    if (figures->launched == 0) return WATCH_PENDING;
+    return root ? WATCH_NO_ROOM : WATCH_NO_INPUT;
+}
+
+void dispatch_watch(Dispatch *d) {
+    Job *job = d->job;
+    const CorePlan *plan = &d->plan->plan;
+    int64_t now = log_clock_ns(), queued[STAGES_MAX] = {0};
+    for (uint16_t s = 0; s < job->what->stage_count; s++) {
+        StageFigures figures = schedule_figures(d->schedule, (StageId){s});
+        for (uint8_t o = 0; o < plan->stages[s].output_count; o++)
+            queued[plan->edges[plan->stages[s].outputs[o].i].to.i] += figures.queued_bytes;
+        watch_queue(&job->watch, s, queued[s]);
+        watch_state(&job->watch, s, state_of(d, s, &figures), now);
+    }
+}
+
+void flow_watch(const Flow *flow, Partition *partition, uint32_t thread) {
+    const StageRun *run = flow->run;
+    WatchMade made = {.rows_in = run->setup.source ? partition->made
+                                                   : partition->end - partition->begin,
+                      .bytes_out = partition->used};
+    if (run->stage->input == SB_INPUT_TEXT) made.bytes_in = partition->end - partition->begin;
+    if (flow->batch && partition->last && flow->batch->count > 0) {
+        double share = (double)flow->unit.end / (double)flow->batch->count;
+        made.bytes_in += (int64_t)((double)flow->batch->bytes * share);
+    }
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) made.rows_out += partition->rows[t];
+    partition->from = watch_made(&run->job->watch, thread, &made);
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++)
+        if (partition->handed[t]) partition->handed[t]->from = partition->from;
+}

@@ -1,0 +1,47 @@
+// Flow plan: what the scheduler's cores know of a job.
+//
+//   stage of the job      stage of the plan, with the same number
+//   sink                  a stage of its own behind them
+//   edge between stages   an edge for each producer and reader
+//   other breakers        breakers, in the job's order
+#ifndef SBC_RUNTIME_FLOW_PLAN_H
+#define SBC_RUNTIME_FLOW_PLAN_H
+
+#include "runtime/core/schedule.h"
+#include "runtime/abi.h"
+
+typedef struct FlowPlan {
+    CorePlan plan;
+    uint32_t breakers[BREAKERS_MAX];  // Of the job, by BreakerId.
+} FlowPlan;
+
+// Numbers that are not in the job's description.
+typedef struct FlowNumbers {
+    uint32_t cpus;        // Thousandths.
+    const uint32_t *supply;  // By resource of the job.
+    int64_t  memory;      // That the ledger may give.
+    const int64_t *cuts;  // By stage: bytes at which it hands its output over.
+    const bool *streams;  // By source: its units are cut one after the other.
+    const bool *limited;  // By breaker: an edge of a limit.
+    const bool *leaves;   // By sink: its reader may leave.
+    int64_t  block_bytes; // Of memory for rows, at most.
+    uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.
+} FlowNumbers;
+
+typedef enum FlowFault : uint8_t {
+    FLOW_OK,
+    FLOW_TOO_WIDE,  // More stages, edges or breakers than the cores take.
+    FLOW_LIMIT,     // It has a limit,
+    FLOW_ZIP,       // a zip,
+    FLOW_SPOOL,     // rows that wait for others of their own root.
+} FlowFault;
+
+// Fills in `flow`, which is large; a pure function.
+FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers);
+
+// Does the stage fill groups, and can its tasks pause between two partitions? The place of a group
+// is that of the first row of it that a thread sees, so that each such task needs a lane of its own
+// until it ends.
+bool flow_needs_lanes(const SbJob *job, const SbStage *stage);
+
+#endif

@@ -1,0 +1,39 @@
+// Verdict: which rows the job judged, when a fault ends it before all are.
+//
+// Every rejected row has a place among all rows of the job: the rank of the root of its flow
+// (sources by their numbers, then readers of breakers as sinks ask for them), its origin there, the
+// stage, and the number in the task. The
+// job ends at the first of: a record that fails, and the one that passes the limit of rejects. What
+// stands behind it is not wanted (EVENT_BOUND); what stands before it goes on to its end, and may
+// find an earlier one. So the records up to the end are the same for any number of threads and any
+// size of partitions.
+#ifndef SBC_RUNTIME_VERDICT_H
+#define SBC_RUNTIME_VERDICT_H
+
+#include "runtime/rejects.h"
+
+typedef struct Verdict {
+    const SbJob *job;
+    uint32_t    *ranks;     // By stage, of roots: their order.
+    int64_t      rows_max;  // Of rejects; -1: no limit.
+    RejectList   records;   // All so far, those that fail apart:
+    RejectList   failing;   // the first of these, or none.
+    bool         over;      // The records pass the limit: the last one does.
+    int64_t     *bounds;    // By stage, of roots: units from there on are not wanted; INT64_MAX.
+} Verdict;
+
+bool verdict_open(Verdict *verdict, const SbJob *job, int64_t rows_max, SbMemory *memory);
+void verdict_close(Verdict *verdict);
+
+// Takes the records of a partition whose flow begins at `root`. False: no memory.
+bool verdict_take(Verdict *verdict, RejectList *list, uint32_t stage, uint32_t root);
+// The lowest bound of a root that is due and was not told before. False: there is none.
+bool verdict_bound(Verdict *verdict, uint32_t *root, int64_t *unit);
+// At the end: drops what stands behind the record that ends the job. True: there is one.
+bool verdict_settle(Verdict *verdict);
+
+// Numbers the stages in the order in which sinks ask for their rows: each stage behind its tables,
+// what it reads on the left, and what it reads on the right.
+void verdict_turns(const SbJob *job, uint32_t *turns);
+
+#endif
