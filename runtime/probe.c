@@ -10,7 +10,7 @@ enum {
     TABLES_SHARE = 8,    // All tables of running tasks take at most as small a part of the memory,
     KEY_SHARE = 4,       // of each the rows of one key,
     ASK_SHARE = 32,      // and a row that asks counts as so many bytes.
-    EAGER_ASKS = 5,      // For tests.
+    EAGER_ASKS = 5,      // For tests the first piece is small.
     FEWER = 4,
 };
 
@@ -45,8 +45,8 @@ bool probe_open(Probe *probe, const TaskSetup *setup) {
     }
     uint32_t threads = probe->joins[0].join->spill->threads;
     probe->bytes = probe->memory->limit / TABLES_SHARE / threads / count;
-    probe->asks_limit = probe->memory->eager ? EAGER_ASKS : probe->bytes / ASK_SHARE + 1;
-    probe->asks_max = probe->asks_limit;
+    probe->asks_limit = probe->bytes / ASK_SHARE + 1;
+    probe->asks_max = probe->memory->eager ? EAGER_ASKS : probe->asks_limit;
     return true;
 }
 
