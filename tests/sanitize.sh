@@ -228,6 +228,14 @@ tsan_unit() {
             "$work/tsan/lib/libsbrt.a" $LIBRARIES && setarch -R "$work/tsan/runtime_test"
 }
 
+# Jobs that are killed while they commit, and go on.
+tsan_resume() {
+    local case
+    for case in killed_file killed_several killed_breakers killed_edges; do
+        PATH=$work/tsan/path:$PATH SBC=$COMPILER setarch -R tests/resume_test.sh "$case" || return
+    done
+}
+
 # ---- valgrind ----------------------------------------------------------------------------------
 
 # valgrind 3.19 knows x86-64-v3, which a job falls back to on a CPU that says no more.
@@ -254,6 +262,7 @@ check "asan e2e" "$work/asan.e2e.log" asan_e2e
 build_tsan >"$work/tsan.log" 2>&1 || { fail "tsan build" "$work/tsan.log"; finish; }
 check "tsan unit runtime_test" "$work/tsan.unit.log" tsan_unit
 for name in $JOBS; do check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done
+check "tsan resume" "$work/tsan.resume.log" tsan_resume
 for name in $JOBS; do
     if command -v valgrind >/dev/null; then check "valgrind job $name" "$work/valgrind.$name.log" valgrind_job "$name"
     else skip "valgrind job $name" "valgrind is not installed"; fi
