@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LABEL_BYTES = 40 };
+
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
 static double task_seconds(const WatchFigures *figures) {
@@ -75,7 +77,7 @@ static void add_seconds(TextTable *table, double time) {
 }
 
 static void add_stage(TextTable *table, const SbStage *stage, const WatchFigures *figures) {
-    sb_table_add(table, stage->label.ptr, stage->label.len);
+    sb_text_add_short(sb_table_cell(table), stage->label.ptr, stage->label.len, LABEL_BYTES);
     for (int c = 0; c < WATCH_CLASSES; c++) add_seconds(table, seconds(figures->class_ns[c]));
     add_seconds(table, task_seconds(figures));
     add_seconds(table, seconds(figures->work_ns[WORK_FINISH] + figures->work_ns[WORK_WRITE] +
