@@ -252,9 +252,8 @@ static bool relieve(const SbTaskState *state, uint32_t thread) {
 static SpillJoinTaken find_piece(SbTaskState *state, uint32_t count, uint32_t thread) {
     Probe *probe = &state->probe;
     SpillJoinTaken taken = probe->too_much ? JOIN_NO_ROOM : try_piece(state, count, true);
-    if (taken != JOIN_NO_ROOM) return taken;
-    probe->too_much = true;
-    while ((taken = try_piece(state, count, false)) == JOIN_NO_ROOM) {
+    probe->too_much |= taken == JOIN_NO_ROOM;
+    while (taken == JOIN_NO_ROOM && (taken = try_piece(state, count, false)) == JOIN_NO_ROOM) {
         if (probe->asks_max == 1 && !relieve(state, thread)) break;
         probe->asks_max = probe->asks_max > FEWER ? probe->asks_max / FEWER : 1;
     }

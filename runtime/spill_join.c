@@ -256,11 +256,11 @@ static SpillJoinTaken take_hash(const SpillJoinTake *take, uint64_t hash) {
     bool one = join->what->wants == SB_JOIN_ONE, cut = false;
     for (; cursor->entry && cursor->entry->hash == hash; advance(cursor)) {
         if (mark_of(join, cursor->entry) == NULL_KEY) continue;
-        if ((one || cut) && has_key(take, first, cursor->entry)) continue;
-        if (!copy_row(take)) return JOIN_NO_ROOM;
         int64_t used = sb_rows_used(rows);
+        cut |= !one && rows->count > first && used - before > take->key_max;
+        if ((one || cut) && has_key(take, first, cursor->entry)) continue;
         if (first > 0 && used > take->rows_max) return JOIN_NO_ROOM;
-        cut |= !one && used - before > take->key_max;
+        if (!copy_row(take)) return JOIN_NO_ROOM;
     }
     for (int64_t i = first; cut && i < rows->count; i++)
         put_next(join, take->into->entries[i], SB_CUT);
