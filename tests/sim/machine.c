@@ -92,21 +92,16 @@ static bool takes_in_order(const Sim *sim, StageId id) {
     return stage->kind == STAGE_SINK || (stage->in_order && plan_node_count(&sim->plan) == 1);
 }
 
-// The next rows of a stream; where there are bounds, some before them may not come.
+// The next rows of a stream; where there are bounds or units are skipped, some before them may not
+// come.
 static bool follow(const Sim *sim, Cursor *cursor, const Stream *stream, const Rows *rows) {
-    if (is_bounded(sim)) return cursor_seek(cursor, stream, rows->root, rows->row, rows->rows);
+    if (is_bounded(sim) || sim->options->journal)
+        return cursor_seek(cursor, stream, rows->root, rows->row, rows->rows);
     return cursor_take(cursor, stream, rows->root, rows->row, rows->rows);
 }
 
 static void check_order(Sim *sim, StageId stage, Rows rows) {
     if (!takes_in_order(sim, stage)) return;
-    if (sim->options->journal) {
-        // Rows of earlier lives are left out, so that only the order can be checked.
-        Cursor *cursor = &sim->cursors[stage.i][0];
-        if (rows.row < cursor->row) sim_fail(sim, "rows out of order");
-        cursor->row = rows.row + rows.rows;
-        return;
-    }
     if (!comes_again(sim, stage, &rows) &&
         !follow(sim, &sim->cursors[stage.i][0], &sim->streams.made[stage.i], &rows))
         sim_fail(sim, "rows out of order");
@@ -143,11 +138,15 @@ static void begin_unit(Sim *sim, const Action *action) {
     const SimTask *task = &sim->tasks[action->task.i];
     Pending pending = {.stage = action->stage, .task = action->task, .life = task->life};
     if (action->unit >= root->begun) {
-        if (root->told && action->unit >= units_of_root(sim, action->stage))
-            sim_fail(sim, "a unit begins that is not there");
+        bool there = action->unit < units_of_root(sim, action->stage);
+        if (root->told && !there) sim_fail(sim, "a unit begins that is not there");
+        if (there && is_committed(sim, action->stage, action->unit))
+            sim_fail(sim, "a unit begins that was committed before");
         root->begun = action->unit + 1;
     }
     if (stage_of(sim, action->stage)->serial) {
+        // What is skipped has been cut before.
+        while (root->cut < action->unit && is_committed(sim, action->stage, root->cut)) root->cut++;
         if (action->unit > root->cut) sim_fail(sim, "a unit begins before it is cut");
         pending.what = HAPPEN_CUT, pending.at = sim->now + between(&sim->random, 0, SECOND / 20);
         if (draw(&sim->random) % 4) sim_push(sim, pending);
@@ -272,11 +271,12 @@ static void add(Sim *sim, const Action *action) {
 }
 
 // Rows that an earlier life committed are not committed again.
-static void write_journal(Journal *journal, const Rows *rows) {
+static void write_journal(Journal *journal, StageId sink, const Rows *rows) {
+    uint8_t *committed = journal->rows[sink.i][rows->root.i];
     for (int64_t row = rows->row; row < rows->row + rows->rows; row++) {
-        journal->dropped += journal->rows[row];
-        journal->written += !journal->rows[row];
-        journal->rows[row] = 1;
+        journal->dropped += committed[row];
+        journal->written += !committed[row];
+        committed[row] = 1;
     }
 }
 
@@ -295,7 +295,7 @@ static void commit(Sim *sim, const SimTask *task) {
     const CoreStage *stage = stage_of(sim, task->stage);
     const Rows *rows = &task->rows[task->at];
     if (stage->kind == STAGE_SINK && sim->options->journal)
-        write_journal(sim->options->journal, rows);
+        write_journal(sim->options->journal, task->stage, rows);
     bool loses = sim->options->loses_row && rows->rows > 1;
     if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows - loses;
     Rows taken = *rows;

@@ -133,6 +133,9 @@ uint32_t units_of_root(const Sim *sim, StageId root);
 // Of a source or the reader of a breaker.
 uint32_t unit_of(const Sim *sim, const Rows *rows);
 
+// Are all rows that are made of the unit in sinks, and all of them committed?
+bool is_committed(const Sim *sim, StageId root, uint32_t unit);
+
 // ---- bounds.c -----------------------------------------------------------------------------------
 
 // May rows be missing because nobody wants them?

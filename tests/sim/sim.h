@@ -10,9 +10,9 @@
 
 static const int64_t SECOND = 1000000000;
 
-// What the sink of a chain has committed, by row, in all lives of the coordinator.
+// What sinks have committed in all lives of the coordinator.
 typedef struct Journal {
-    uint8_t *rows;
+    uint8_t *rows[STAGES_MAX][STAGES_MAX];  // Of a sink, by root and row; null: none come.
     int64_t count, written;
     int64_t dropped;  // Rows that were made again, and not committed again.
     bool whole;       // All rows are there.

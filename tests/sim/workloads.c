@@ -183,19 +183,3 @@ void workload_tiny(Workload *load, uint64_t *random) {
         for (uint32_t u = 0; u < chain.units; u++)
             load->seconds[i][u] = (double)between(random, 1, 20) / 10;
 }
-
-void workload_restarted(Workload *load, uint64_t *random) {
-    static const uint8_t resources[] = {CPU, ACCELERATOR};
-    Chain chain = {.cpus = (uint32_t)between(random, 1, 8),
-                   .accelerators = (uint32_t)between(random, 1, 4),
-                   .units = (uint32_t)between(random, 5, 40),
-                   .unit_rows = between(random, 1, 60),
-                   .cut_rows = between(random, 1, 20),
-                   .count = (uint8_t)between(random, 1, 4)};
-    for (uint8_t i = 0; i < chain.count; i++) {
-        double seconds = (double)between(random, 1, 100) / 1000;
-        chain.links[i] = (Link){"stage", resources[draw(random) % 2], seconds, seconds, MB / 10};
-    }
-    load->name = "restarted", load->spread = true;
-    chain_make(load, &chain, 0);
-}

@@ -62,7 +62,7 @@ void workload_tiny(Workload *load, uint64_t *random);
 // The plan as text, one stage a line.
 void workload_print(FILE *out, const Workload *load, bool staged);
 
-// A chain of a few stages and many small partitions, for a coordinator that dies.
+// Any plan without limits and zips, for a coordinator that dies.
 void workload_restarted(Workload *load, uint64_t *random);
 
 // splitmix64, and a number from `least` to `most`.
