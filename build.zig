@@ -543,10 +543,9 @@ pub fn build(b: *std.Build) void {
     // libsbrt.a: what every compiled pipeline links. It knows nothing of the compiler.
     const sbrt = b.addLibrary(.{ .name = "sbrt", .linkage = .static, .root_module = module(b, target, .ReleaseFast) });
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
-    for ([_][]const u8{ "runtime", "stdlib" }, [_][]const []const u8{ runtime, stdlib }) |folder, files|
+    for ([_][]const u8{ "runtime", "runtime/core", "stdlib" }, [_][]const []const u8{ runtime, core_files, stdlib }) |folder, files|
         sbrt.root_module.addCSourceFiles(.{ .root = b.path(folder), .files = files, .flags = cflags ++ .{"-gline-tables-only"} });
     sources(b, sbrt.root_module, "runtime", runtime);
-    sources(b, sbrt.root_module, "runtime/core", core_files);
     sources(b, sbrt.root_module, "stdlib", stdlib);
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
