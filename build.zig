@@ -545,8 +545,6 @@ pub fn build(b: *std.Build) void {
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
     for ([_][]const u8{ "runtime", "runtime/core", "stdlib" }, [_][]const []const u8{ runtime, core_files, stdlib }) |folder, files|
         sbrt.root_module.addCSourceFiles(.{ .root = b.path(folder), .files = files, .flags = cflags ++ .{"-gline-tables-only"} });
-    sources(b, sbrt.root_module, "runtime", runtime);
-    sources(b, sbrt.root_module, "stdlib", stdlib);
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
     _ = page.addCopyFile(b.path("runtime/page.html"), "page.html");
