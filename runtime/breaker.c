@@ -162,18 +162,33 @@ static int32_t merge_groups(SbBreakerState *breaker, SbParallel *parallel) {
 
 // ---- putting in order --------------------------------------------------------------------------
 
-// Lists the entries of a part, without those that went on in others.
-static void list_part(void *arg, uint32_t part, uint32_t thread) {
+static void list_all(void *arg, uint32_t part, uint32_t thread) {
     (void)thread;
     SbBreakerState *breaker = arg;
     SbRun *run = &breaker->runs[part];
+    sb_rows_list(part_rows(breaker, part), run->entries);
+    run->count = part_rows(breaker, part)->count;
+}
+
+// Lists the entries of a part, without those that went on in others. A thread takes the units of a
+// stage in their order, so that the order grows from entry to entry but for work done again.
+static void list_in_order(void *arg, uint32_t part, uint32_t thread) {
+    (void)thread;
+    SbBreakerState *breaker = arg;
+    SbRun *run = &breaker->runs[part];
+    bool groups = is_group(breaker), ascends = true;
+    uint64_t before = 0;
     RowSpan span = {0};
     while (sb_rows_next_span(part_rows(breaker, part), &span))
         for (int64_t i = 0; i < span.count; i++) {
-            run->entries[run->count] = span_entry(&span, i);
-            run->count += !(is_group(breaker) && sb_group_is_merged(span_entry(&span, i)));
+            const SbEntry *entry = span_entry(&span, i);
+            bool gone = groups && sb_group_is_merged(entry);
+            run->entries[run->count] = entry;
+            run->count += !gone;
+            ascends &= gone || entry->order >= before;
+            before = gone ? before : entry->order;
         }
-    if (breaker->what->kind != SB_BREAK_SORT && !sb_run_ascends(run)) breaker->disorder = true;
+    if (!ascends) breaker->disorder = true;
 }
 
 // Puts the runs side by side.
@@ -209,10 +224,10 @@ static int32_t put_in_order(SbBreakerState *breaker, SbParallel *parallel) {
         breaker->runs[i] = (SbRun){breaker->entries + at, 0};
         at += part_rows(breaker, i)->count;
     }
-    parallel->each(parallel, breaker->threads, list_part, breaker);
+    bool sorts = breaker->what->kind == SB_BREAK_SORT;
+    parallel->each(parallel, breaker->threads, sorts ? list_all : list_in_order, breaker);
     for (uint32_t i = 0; i < breaker->threads; i++) breaker->count += breaker->runs[i].count;
-    if (breaker->what->kind == SB_BREAK_SORT || breaker->disorder)
-        return sort_entries(breaker, parallel);
+    if (sorts || breaker->disorder) return sort_entries(breaker, parallel);
     return merge_runs(breaker, parallel);
 }
 

@@ -169,6 +169,45 @@ static void ask_text(const SbEntry *entry, int64_t text_offset) {
     __builtin_prefetch(key->far.ptr + SB_KEY_INLINE);
 }
 
+static void ask_entry(const SbEntry *entry) {
+    __builtin_prefetch(entry, 1);
+    __builtin_prefetch((const void *)((uintptr_t)entry + 63), 1);
+}
+
+static uint64_t record_hash(const char *record) {
+    uint64_t hash;
+    memcpy(&hash, record, sizeof hash);
+    return hash;
+}
+
+static int64_t record_len(const char *record, const SbWaiting *waiting) {
+    int64_t len;
+    memcpy(&len, record + waiting->len_offset, sizeof len);
+    return len;
+}
+
+// Where looking for the key begins.
+static const SbEntry *first_entry(const SbGroups *groups, uint64_t hash) {
+    return sb_slot_entry(groups->slots[hash & groups->mask]);
+}
+
+// Where a core's cache holds the table a guess whether to go on from the first entry would cost
+// more than a miss.
+static void ask_near(const SbGroups *groups, const char *records, int64_t count,
+                     const SbWaiting *waiting) {
+    const char *end = records + count * waiting->record_bytes;
+    int64_t bits = 0;  // Of all lengths: no text is longer than these say.
+    for (const char *at = records; at < end; at += waiting->record_bytes) {
+        ask_entry(first_entry(groups, record_hash(at)));
+        bits |= record_len(at, waiting);
+    }
+    if (waiting->text_offset < 0 || bits <= SB_KEY_INLINE) return;
+    for (const char *at = records; at < end; at += waiting->record_bytes) {
+        const SbEntry *entry = first_entry(groups, record_hash(at));
+        if (entry) ask_text(entry, waiting->text_offset);
+    }
+}
+
 // The entry that the row's key most likely has: the first whose tag is that of the hash, as most
 // other keys in the way have another one. nullptr: it has none.
 static const SbEntry *likely_entry(const SbGroups *groups, uint64_t hash) {
@@ -178,51 +217,25 @@ static const SbEntry *likely_entry(const SbGroups *groups, uint64_t hash) {
     return sb_slot_entry(slot);
 }
 
-// The one where looking for the key begins. Where a core's cache holds the table a guess whether to
-// go on would cost more than a miss.
-static const SbEntry *first_entry(const SbGroups *groups, uint64_t hash) {
-    return sb_slot_entry(groups->slots[hash & groups->mask]);
-}
-
-typedef const SbEntry *FindFn(const SbGroups *groups, uint64_t hash);
-
-typedef struct Asking {
-    const SbGroups  *groups;
-    const SbWaiting *waiting;
-    const char      *records;
-    int64_t          count;
-    const SbEntry   *entries[SB_BATCH_ROWS];
-} Asking;
-
-// Does a row have a long text?
-[[gnu::always_inline]] static inline bool ask_entries(Asking *ask, FindFn *find) {
-    bool has_long = false;
-    const char *record = ask->records;
-    for (int64_t i = 0; i < ask->count; i++, record += ask->waiting->record_bytes) {
-        uint64_t hash;
-        int64_t len;
-        memcpy(&hash, record, sizeof hash);
-        memcpy(&len, record + ask->waiting->len_offset, sizeof len);
-        ask->entries[i] = find(ask->groups, hash);
-        __builtin_prefetch(ask->entries[i], 1);
-        __builtin_prefetch((const void *)((uintptr_t)ask->entries[i] + 63), 1);
-        has_long |= len > SB_KEY_INLINE;
+static void ask_far(const SbGroups *groups, const char *records, int64_t count,
+                    const SbWaiting *waiting) {
+    const SbEntry *entries[SB_BATCH_ROWS];
+    int64_t bits = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const char *record = records + i * waiting->record_bytes;
+        entries[i] = likely_entry(groups, record_hash(record));
+        ask_entry(entries[i]);
+        bits |= record_len(record, waiting);
     }
-    return has_long;
+    if (waiting->text_offset < 0 || bits <= SB_KEY_INLINE) return;
+    for (int64_t i = 0; i < count; i++)
+        if (entries[i]) ask_text(entries[i], waiting->text_offset);
 }
 
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
                    const SbWaiting *waiting) {
-    Asking ask;
-    ask.groups = groups;
-    ask.waiting = waiting;
-    ask.records = records;
-    ask.count = count;
-    bool has_long = groups->mask < SLOTS_MANY - 1 ? ask_entries(&ask, first_entry)
-                                                  : ask_entries(&ask, likely_entry);
-    if (waiting->text_offset < 0 || !has_long) return;
-    for (int64_t i = 0; i < count; i++)
-        if (ask.entries[i]) ask_text(ask.entries[i], waiting->text_offset);
+    if (groups->mask < SLOTS_MANY - 1) ask_near(groups, records, count, waiting);
+    else ask_far(groups, records, count, waiting);
 }
 
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len) {

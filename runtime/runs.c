@@ -5,15 +5,6 @@
 
 enum { CHUNKS_PER_THREAD = 4 };
 
-bool sb_run_ascends(const SbRun *run) {
-    uint64_t before = 0;
-    for (int64_t i = 0; i < run->count; i++) {
-        if (run->entries[i]->order < before) return false;
-        before = run->entries[i]->order;
-    }
-    return true;
-}
-
 typedef struct Merge {
     const SbEntry **out;
     SbRun   *cursors;   // [chunk * runs + run]: the part of the run that falls into the chunk.

@@ -9,10 +9,6 @@ typedef struct SbRun {
     int64_t         count;
 } SbRun;
 
-// Does the order grow from entry to entry? A thread takes the units of a stage in their order, so
-// that this holds but for work that was done again.
-bool sb_run_ascends(const SbRun *run);
-
 // `out` has room for the entries of all `count` runs. SB_FAULT_TOO_LARGE: out of memory.
 int32_t sb_runs_merge(const SbRun *runs, uint32_t count, const SbEntry **out,
                       SbParallel *parallel);
