@@ -312,7 +312,7 @@ const runtime: []const []const u8 = &.{
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of
 // stdlib_hot, to bitcode that stages inline.
 // Which task runs next, as pure step functions; tests/sim drives them in virtual time.
-const core_files: []const []const u8 = &.{
+const runtime_core: []const []const u8 = &.{
     "finish.c",
     "launch.c",
     "ledger.c",
@@ -545,6 +545,9 @@ pub fn build(b: *std.Build) void {
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
     for ([_][]const u8{ "runtime", "runtime/core", "stdlib" }, [_][]const []const u8{ runtime, core_files, stdlib }) |folder, files|
         sbrt.root_module.addCSourceFiles(.{ .root = b.path(folder), .files = files, .flags = cflags ++ .{"-gline-tables-only"} });
+    sources(b, sbrt.root_module, "runtime", runtime);
+    sources(b, sbrt.root_module, "runtime/core", runtime_core);
+    sources(b, sbrt.root_module, "stdlib", stdlib);
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
     _ = page.addCopyFile(b.path("runtime/page.html"), "page.html");
@@ -617,7 +620,7 @@ pub fn build(b: *std.Build) void {
         for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(t);
     }
     const sim = b.addExecutable(.{ .name = "sim", .root_module = module(b, target, .ReleaseSafe) });
-    sources(b, sim.root_module, "runtime/core", core_files);
+    sources(b, sim.root_module, "runtime/core", runtime_core);
     sources(b, sim.root_module, "tests/sim", sim_files);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(sim);
     for (suites) |suite| all.addFileArg(b.path(suite));

@@ -98,7 +98,7 @@ bitcode() {
     } >"$out/stdlib_bitcode.inc"
 }
 
-RUNTIME="$(files runtime runtime) $(files core_files runtime/core)"
+RUNTIME="$(files runtime runtime) $(files runtime_core runtime/core)"
 STDLIB=$(files stdlib stdlib)
 CORE="$(files ir ir) $(files frontend frontend) $(files codegen_reference codegen/reference)
     $(files codegen_build codegen/build) $(files driver driver)"
