@@ -24,6 +24,14 @@ void batch_release(Batch *batch) {
     free(batch);
 }
 
+SbRows *batch_empty(Batch *batch) {
+    SbRows *rows = batch->rows;
+    assert(batch->holders == 1);
+    sb_rows_reset(rows);
+    free(batch);
+    return rows;
+}
+
 // Item number `number` of those offered.
 static LaneItem *item_at(const Lane *lane, uint64_t number) {
     return &lane->items[number & (lane->cap - 1)];

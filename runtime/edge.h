@@ -76,6 +76,8 @@ typedef struct EdgeSlice {
 // A batch of `rows`, which it owns from now on; nullptr: no memory.
 Batch *batch_open(SbRows *rows);
 void   batch_release(Batch *batch);
+// The rows of a batch that nobody else holds, empty, for the next one.
+SbRows *batch_empty(Batch *batch);
 
 bool edge_open(Edge *edge, uint32_t lanes, uint32_t readers);
 void edge_close(Edge *edge);

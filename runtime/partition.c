@@ -16,10 +16,11 @@ Partition *partition_open(const TaskSetup *setup) {
     partition->out_states = calloc(terminals + 1, sizeof *partition->out_states);
     partition->batches = calloc(terminals + 1, sizeof *partition->batches);
     partition->handed = calloc(terminals + 1, sizeof *partition->handed);
+    partition->spare = calloc(terminals + 1, sizeof *partition->spare);
     int64_t *figures = calloc(4 * (size_t)terminals + 1, sizeof *figures);
     partition->rows = figures;
     if (!partition->counts || !partition->outs || !partition->out_states || !partition->batches ||
-        !partition->handed || !figures) {
+        !partition->handed || !partition->spare || !figures) {
         partition_close(partition, setup);
         return nullptr;
     }
@@ -34,15 +35,31 @@ Partition *partition_open(const TaskSetup *setup) {
     return partition;
 }
 
-void partition_close_batches(Partition *partition, const TaskSetup *setup) {
-    for (uint32_t t = 0; partition->batches && t < setup->stage->terminal_count; t++) {
+static void drop_batches(Partition *partition, const TaskSetup *setup) {
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         sb_rows_close(partition->batches[t]);
-        partition->batches[t] = nullptr;
-    }
-    for (uint32_t t = 0; partition->handed && t < setup->stage->terminal_count; t++) {
         if (partition->handed[t]) batch_release(partition->handed[t]);
+        partition->batches[t] = nullptr;
         partition->handed[t] = nullptr;
     }
+}
+
+void partition_close_batches(Partition *partition, const TaskSetup *setup) {
+    drop_batches(partition, setup);
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        sb_rows_close(partition->spare[t]);
+        partition->spare[t] = nullptr;
+    }
+}
+
+void partition_empty_batches(Partition *partition, const TaskSetup *setup) {
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        Batch *batch = partition->handed[t];
+        if (!batch || partition->spare[t]) continue;
+        partition->spare[t] = batch_empty(batch);
+        partition->handed[t] = nullptr;
+    }
+    drop_batches(partition, setup);
 }
 
 void partition_close_outs(Partition *partition, const TaskSetup *setup) {
@@ -56,7 +73,8 @@ void partition_close_outs(Partition *partition, const TaskSetup *setup) {
 }
 
 void partition_close(Partition *partition, const TaskSetup *setup) {
-    partition_close_batches(partition, setup);
+    bool whole = partition->batches && partition->handed && partition->spare;
+    if (whole) partition_close_batches(partition, setup);
     partition_close_outs(partition, setup);
     rejects_close(&partition->rejects);
     free(partition->counts);
@@ -64,12 +82,13 @@ void partition_close(Partition *partition, const TaskSetup *setup) {
     free(partition->out_states);
     free(partition->batches);
     free(partition->handed);
+    free(partition->spare);
     free(partition->rows);
     free(partition);
 }
 
 void partition_reset(Partition *partition, const TaskSetup *setup) {
-    partition_close_batches(partition, setup);
+    drop_batches(partition, setup);
     memset(partition->counts, 0,
            (size_t)setup->job->step_count * SB_COUNTS * sizeof *partition->counts);
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {

@@ -44,6 +44,7 @@ typedef struct Partition {
     SbOutState *out_states;
     SbRows    **batches;        // By terminal; edges only.
     Batch     **handed;         // The same, once their readers may have them.
+    SbRows    **spare;          // The same, empty: for those that come next.
     uint32_t    root;           // The stage that its flow begins with.
     int64_t    *rows;           // By terminal: rows in it.
     int64_t    *first;          // By terminal: the number of its first row there.
@@ -81,6 +82,8 @@ Partition *partition_open(const TaskSetup *setup);
 void partition_close(Partition *partition, const TaskSetup *setup);
 // Lets go of rows for edges that nobody took.
 void partition_close_batches(Partition *partition, const TaskSetup *setup);
+// Lets go of rows for edges, and keeps the memory of those that have been read.
+void partition_empty_batches(Partition *partition, const TaskSetup *setup);
 // Lets go of bytes for sinks.
 void partition_close_outs(Partition *partition, const TaskSetup *setup);
 // Makes it ready to be filled.

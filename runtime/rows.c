@@ -82,6 +82,21 @@ static void let_go(SbRows *rows, bool in_row) {
     state->covered = covered;
 }
 
+void sb_rows_reset(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    sb_memory_release(memory_of(rows), state->order_bytes);
+    free(state->order);
+    state->order = nullptr;
+    state->order_bytes = 0;
+    sb_slab_reset(&state->entries);
+    sb_slab_reset(&state->texts);
+    state->block_count = 0;
+    state->row = -1;
+    state->row_texts = nullptr;
+    rows->count = 0;
+    rows->at = rows->end = nullptr;
+}
+
 void sb_rows_clear(SbRows *rows) { let_go(rows, false); }
 
 static bool relieve(SbRows *rows, bool in_row) {

@@ -36,6 +36,8 @@ void    sb_rows_fini(SbRows *rows);
 
 // Writes all rows and lets them go; between rows only. True where there are none.
 bool sb_rows_relieve(SbRows *rows);
+// Lets all rows go and keeps the memory for those that come next. Of rows without relief.
+void sb_rows_reset(SbRows *rows);
 // Lets all rows go.
 void sb_rows_clear(SbRows *rows);
 // Gives up what is charged for writing them.

@@ -20,6 +20,25 @@ void sb_slab_open(SbSlab *slab, SbMemory *memory) {
     *slab = (SbSlab){.memory = memory, .wanted = INT64_MAX};
 }
 
+// A spare block of at least `least` bytes, and not many more than `size`; nullptr: there is none.
+static SbSlabBlock *take_spare(SbSlab *slab, int64_t least, int64_t size) {
+    for (SbSlabBlock **at = &slab->spare; *at; at = &(*at)->next) {
+        SbSlabBlock *block = *at;
+        if (block->bytes < least || block->bytes > 2 * size) continue;
+        *at = block->next;
+        return block;
+    }
+    return nullptr;
+}
+
+static void use_block(SbSlab *slab, SbSlabBlock *block) {
+    block->next = slab->blocks;
+    slab->blocks = block;
+    slab->at = block->room;
+    slab->end = (char *)block + block->bytes - SB_SLACK;
+    slab->bytes += block->bytes;
+}
+
 bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_MIN;
     if (size > slab->memory->block_max) size = slab->memory->block_max;
@@ -27,6 +46,8 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     if (size < BLOCK_BYTES_MIN) size = BLOCK_BYTES_MIN;
     int64_t least = bytes + (int64_t)sizeof(SbSlabBlock) + SB_SLACK;
     if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
+    SbSlabBlock *spare = take_spare(slab, least, size);
+    if (spare) return use_block(slab, spare), true;
     if (!sb_memory_charge(slab->memory, size)) return false;
     bool huge = size >= BLOCK_BYTES_HUGE;
     size_t align = huge ? (size_t)BLOCK_BYTES_HUGE : 4096;
@@ -36,27 +57,40 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
         return false;
     }
     if (huge) madvise(block, (size_t)size, MADV_HUGEPAGE);
-    *block = (SbSlabBlock){slab->blocks, size};
-    slab->blocks = block;
-    slab->at = block->room;
-    slab->end = (char *)block + size - SB_SLACK;
-    slab->bytes += size;
+    block->bytes = size;
+    use_block(slab, block);
     return true;
 }
 
-// The block and those older than it.
-static void free_blocks(SbSlab *slab, SbSlabBlock *block) {
+// The block and those behind it in its list; returns their bytes.
+static int64_t free_list(const SbSlab *slab, SbSlabBlock *block) {
     int64_t bytes = 0;
     for (SbSlabBlock *next; block; block = next) {
         next = block->next;
         bytes += block->bytes;
         free(block);
     }
-    slab->bytes -= bytes;
     sb_memory_release(slab->memory, bytes);
+    return bytes;
+}
+
+// The block and those older than it.
+static void free_blocks(SbSlab *slab, SbSlabBlock *block) {
+    slab->bytes -= free_list(slab, block);
+}
+
+void sb_slab_reset(SbSlab *slab) {
+    SbSlabBlock **end = &slab->blocks;
+    while (*end) end = &(*end)->next;
+    *end = slab->spare;
+    slab->spare = slab->blocks;
+    slab->blocks = nullptr;
+    slab->at = slab->end = nullptr;
+    slab->bytes = 0;
 }
 
 void sb_slab_close(SbSlab *slab) {
+    free_list(slab, slab->spare);
     free_blocks(slab, slab->blocks);
     *slab = (SbSlab){.memory = slab->memory, .wanted = slab->wanted};
 }

@@ -9,13 +9,17 @@
 typedef struct SbSlab {
     SbMemory *memory;
     struct SbSlabBlock *blocks;  // Newest first.
+    struct SbSlabBlock *spare;   // Charged, and in no use: kept by sb_slab_reset.
     char    *at, *end;           // Free room in the newest block.
-    int64_t  bytes;              // Charged.
+    int64_t  bytes;              // Charged, of the blocks in use.
     int64_t  wanted;             // Bytes up to which blocks grow; behind it they are small.
 } SbSlab;
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory);
 void sb_slab_close(SbSlab *slab);
+
+// Empties the slab and keeps its blocks for what comes next.
+void sb_slab_reset(SbSlab *slab);
 
 // Begins a new block with room for at least `bytes`; blocks grow from 4 KiB to 2 MiB (huge pages),
 // or less where the limit is low. False: the account does not hold it.

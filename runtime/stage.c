@@ -315,9 +315,12 @@ void stage_spare(StageRun *run, Partition *partition) {
         partition_close(partition, &run->setup);
         return;
     }
-    partition_close_batches(partition, &run->setup);
-    if (is_scarce(run) || partition->bytes > BUFFER_PARTITIONS * run->setup.partition_bytes)
+    if (is_scarce(run) || partition->bytes > BUFFER_PARTITIONS * run->setup.partition_bytes) {
+        partition_close_batches(partition, &run->setup);
         partition_close_outs(partition, &run->setup);
+    } else {
+        partition_empty_batches(partition, &run->setup);
+    }
     run->spare_count++;
     partition->next = run->spare;
     run->spare = partition;

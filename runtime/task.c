@@ -387,9 +387,12 @@ static bool set_terminals(SbTaskState *state, uint32_t thread) {
         if (terminal & SB_TERMINAL_SINK) {
             state->terminals[t] = &into->outs[t];
         } else if (is_edge(setup->job, terminal)) {
-            into->batches[t] = sb_rows_open(setup->memory,
-                                            setup->job->breakers[terminal].entry_bytes,
-                                            setup->partition_bytes);
+            into->batches[t] = into->spare[t];
+            into->spare[t] = nullptr;
+            if (!into->batches[t])
+                into->batches[t] = sb_rows_open(setup->memory,
+                                                setup->job->breakers[terminal].entry_bytes,
+                                                setup->partition_bytes);
             if (!into->batches[t]) return false;
             state->terminals[t] = into->batches[t];
         } else if (state->aside) {

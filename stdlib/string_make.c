@@ -39,10 +39,15 @@ int32_t sb_repeat(SbCall *call, SbStr s, int64_t count, SbStr *out) {
     if (count < 0) return SB_FAULT_BAD_ARGUMENT;
     if (s.len && count > TEXT_MAX / s.len) return SB_FAULT_TOO_LARGE;
     if (!s.len) count = 0;
-    char *text = sb_alloc(call, s.len * count);
+    int64_t bytes = s.len * count;
+    char *text = sb_alloc(call, bytes);
     if (!text) return SB_FAULT_TOO_LARGE;
-    for (int64_t i = 0; i < count; i++) memcpy(text + i * s.len, s.ptr, (size_t)s.len);
-    *out = (SbStr){text, s.len * count};
+    if (bytes) memcpy(text, s.ptr, (size_t)s.len);
+    for (int64_t done = s.len; done < bytes; done *= 2) {
+        int64_t more = bytes - done < done ? bytes - done : done;
+        memcpy(text + done, text, (size_t)more);
+    }
+    *out = (SbStr){text, bytes};
     return SB_OK;
 }
 
