@@ -543,7 +543,7 @@ pub fn build(b: *std.Build) void {
     // libsbrt.a: what every compiled pipeline links. It knows nothing of the compiler.
     const sbrt = b.addLibrary(.{ .name = "sbrt", .linkage = .static, .root_module = module(b, target, .ReleaseFast) });
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
-    for ([_][]const u8{ "runtime", "runtime/core", "stdlib" }, [_][]const []const u8{ runtime, core_files, stdlib }) |folder, files|
+    for ([_][]const u8{ "runtime", "runtime/core", "stdlib" }, [_][]const []const u8{ runtime, runtime_core, stdlib }) |folder, files|
         sbrt.root_module.addCSourceFiles(.{ .root = b.path(folder), .files = files, .flags = cflags ++ .{"-gline-tables-only"} });
     sources(b, sbrt.root_module, "runtime", runtime);
     sources(b, sbrt.root_module, "runtime/core", runtime_core);
