@@ -479,6 +479,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "spill_test",
     "spill_join_test",
     "watch_test",
+    "flow_test",
     "diag_test",
     "aggregate_column_test",
     "aggregate_test",

@@ -56,7 +56,7 @@ struct Dispatch {
     FlowQueue *sinks;          // By sink: partitions in their order,
     bool      *taking;         // and whether a thread takes one.
     Verdict    verdict;
-    Event      events[64];     // That follow from actions.
+    Event      events[STAGES_MAX + 8];  // That follow from actions: one a stage, and the first.
     uint32_t   event_count;
     uint64_t   closing;        // Breakers that nobody needs any more, as bits.
     BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:

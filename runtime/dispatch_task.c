@@ -48,9 +48,11 @@ static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, const Trouble *t
     flow->empty = !flow->cut;
     if (taken == UNIT_TROUBLE) dispatch_trouble(d, trouble);
     if (flow->cut) note_file(flow);
+    // Units are taken in their order: the first one that is not there says how many there are.
+    if (flow->cut || flow->run->exhausted) return;
+    flow->run->exhausted = true;
     StageId stage = {(uint16_t)flow->run->index};
-    if (flow->empty)
-        dispatch_tell(d, (Event){.kind = EVENT_UNITS, .stage = stage, .count = flow->number});
+    dispatch_tell(d, (Event){.kind = EVENT_UNITS, .stage = stage, .count = flow->number});
 }
 
 void flow_launch(Dispatch *d, Flow *flow) {
@@ -349,6 +351,7 @@ static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
     if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
     pthread_mutex_lock(&d->lock);
     if (crew) d->crew_busy = false;
+    if (d->due_count > 0) pthread_cond_signal(&d->changed);
     run->asking = false;
     pthread_cond_broadcast(&d->asked);
 }
