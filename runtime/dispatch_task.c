@@ -267,10 +267,18 @@ static void go_on_with_rows(Dispatch *d, Flow *flow) {
     flow->task->records = records;
 }
 
+static bool sources_over(const Dispatch *d) {
+    for (uint16_t s = 0; s < d->job->what->stage_count; s++) {
+        bool source = d->plan->plan.stages[s].kind == STAGE_SOURCE;
+        if (source && !schedule_figures(d->schedule, (StageId){s}).over) return false;
+    }
+    return true;
+}
+
 static void tell_bounds(Dispatch *d) {
     uint32_t root;
     int64_t unit;
-    while (verdict_bound(&d->verdict, &root, &unit)) {
+    while (verdict_bound(&d->verdict, sources_over(d), &root, &unit)) {
         dispatch_tell(d, (Event){.kind = EVENT_BOUND,
                                  .stage = {(uint16_t)root},
                                  .unit = (uint32_t)unit});

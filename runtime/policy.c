@@ -247,11 +247,14 @@ bool policy_judge(Engine *e, bool at_rest) {
     for (uint32_t s = 0; s < e->count; s++) {
         StageRun *run = &e->runs[s];
         bool more = run->state < RUN_OUT && !run->stopped;
+        bool counts = first->over && comes_earlier(run, first);
         if (run->turn <= first->turn) {
-            run->stopped |= more;  // Nothing asked for what it has not made yet.
+            // Its records are told, also of rows that those who are dropped would have asked for;
+            // else nothing asked for what it has not made yet.
+            if (counts && run != first && (more || run->state == RUN_OUT)) run->alone = true;
+            else run->stopped |= more;
             continue;
         }
-        bool counts = first->over && comes_earlier(run, first);
         if (counts && more) run->alone = true;
         // What has ended by chance reports nothing, as if it had not begun.
         else if (!counts || run->state != RUN_ENDED) run->dropped = run->stopped = true;

@@ -174,7 +174,7 @@ static const Reject *last_record(const Verdict *v) {
     return compare(failing, over) < 0 ? failing : over;
 }
 
-bool verdict_bound(Verdict *v, uint32_t *root, int64_t *unit) {
+bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit) {
     const Reject *last = last_record(v);
     if (!last) return false;
     uint64_t rank = last->origin >> RANK_SHIFT;
@@ -184,7 +184,8 @@ bool verdict_bound(Verdict *v, uint32_t *root, int64_t *unit) {
         int64_t due = v->ranks[s] < rank   ? INT64_MAX
                       : v->ranks[s] > rank ? 0
                                            : (int64_t)(last->origin >> UNIT_SHIFT & UNIT_MASK) + 1;
-        if (due >= v->bounds[s]) continue;
+        bool waits = due == 0 && reads_breaker(stage) && !sources_over;
+        if (due >= v->bounds[s] || waits) continue;
         v->bounds[s] = *unit = due;
         *root = s;
         return true;

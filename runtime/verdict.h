@@ -27,8 +27,10 @@ void verdict_close(Verdict *verdict);
 
 // Takes the records of a partition whose flow begins at `root`. False: no memory.
 bool verdict_take(Verdict *verdict, RejectList *list, uint32_t stage, uint32_t root);
-// The lowest bound of a root that is due and was not told before. False: there is none.
-bool verdict_bound(Verdict *verdict, uint32_t *root, int64_t *unit);
+// A bound of a root that is due and was not told before; of readers only once `sources_over`: what
+// feeds them alone would be given up with them, and its records may come first. False: there is
+// none.
+bool verdict_bound(Verdict *verdict, bool sources_over, uint32_t *root, int64_t *unit);
 // At the end: drops what stands behind the record that ends the job. True: there is one.
 bool verdict_settle(Verdict *verdict);
 

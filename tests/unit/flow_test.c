@@ -199,9 +199,10 @@ static void take(Verdict *verdict, const SbJob *job, const Record *record) {
 static Given two_flows(void) {
     Given given = {.source_count = 2, .sink_count = 2, .stage_count = 3, .breaker_count = 1,
                    .breakers = {{.kind = SB_BREAK_EDGE}}};
-    given.stages[0] = reads(0, LIST(0), 1);
-    given.stages[1] = over(0, LIST(SINK(0)), 1);
-    given.stages[2] = reads(1, LIST(SINK(1)), 1);
+    static const uint32_t edge[] = {0}, sinks[] = {SINK(0), SINK(1)};
+    given.stages[0] = reads(0, edge, 1);
+    given.stages[1] = over(0, sinks, 1);
+    given.stages[2] = reads(1, sinks + 1, 1);
     return given;
 }
 
@@ -264,16 +265,16 @@ static void what_stands_behind_is_bounded(void) {
     int64_t unit;
     sb_memory_open(&memory, 1 << 20);
     CHECK(verdict_open(&verdict, &job, 0, &memory));
-    CHECK(!verdict_bound(&verdict, &root, &unit));
+    CHECK(!verdict_bound(&verdict, true, &root, &unit));
     take(&verdict, &job, &(Record){1, 0, 5, 9, false, 0});
-    CHECK(verdict_bound(&verdict, &root, &unit) && root == 0 && unit == 6);
-    CHECK(verdict_bound(&verdict, &root, &unit) && root == 2 && unit == 0);
-    CHECK(!verdict_bound(&verdict, &root, &unit));
+    CHECK(verdict_bound(&verdict, true, &root, &unit) && root == 0 && unit == 6);
+    CHECK(verdict_bound(&verdict, true, &root, &unit) && root == 2 && unit == 0);
+    CHECK(!verdict_bound(&verdict, true, &root, &unit));
     take(&verdict, &job, &(Record){0, 0, 8, 1, false, 0});  // Behind it.
-    CHECK(!verdict_bound(&verdict, &root, &unit));
+    CHECK(!verdict_bound(&verdict, true, &root, &unit));
     take(&verdict, &job, &(Record){0, 0, 3, 1, true, 0});
-    CHECK(verdict_bound(&verdict, &root, &unit) && root == 0 && unit == 4);
-    CHECK(!verdict_bound(&verdict, &root, &unit));
+    CHECK(verdict_bound(&verdict, true, &root, &unit) && root == 0 && unit == 4);
+    CHECK(!verdict_bound(&verdict, true, &root, &unit));
     CHECK(verdict_settle(&verdict) && !verdict.over && verdict.failing.count == 1);
     verdict_close(&verdict);
 }
