@@ -139,7 +139,7 @@ static void do_action(Dispatch *d, const Action *action) {
     case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
     case ACTION_PAUSE: break;
     case ACTION_CANCEL: cancel(d, action); break;
-    case ACTION_DROP: flow_drop(d, d->flows[action->task.i]); break;
+    case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
     case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
     case ACTION_FINISH: d->due[d->due_count++] = action->breaker; wake(d); break;
     case ACTION_CLOSE: d->closing |= (uint64_t)1 << action->breaker.i; break;

@@ -153,7 +153,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
 static void drop_flows(Dispatch *d) {
     for (uint32_t i = 0; i < d->flow_max; i++) {
         Flow *flow = d->flows[i];
-        if (flow && flow->run) flow_drop(d, flow);
+        if (flow && flow->run) flow_end(d, flow);
         else free(flow);
     }
     while (d->alive) partition_free(d, d->alive);

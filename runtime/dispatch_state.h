@@ -11,8 +11,6 @@
 #include "runtime/stage.h"
 #include "runtime/verdict.h"
 
-
-
 // A task of the schedule, from its launch to its end. Of a stage, or of a sink.
 typedef struct Flow {
     struct Flow *next;     // In a queue, or in the list of those not in use.
@@ -28,7 +26,6 @@ typedef struct Flow {
     uint32_t     lane;     // LANE_OF_THREAD, or one of its own until it ends.
     Unit         unit;
     SbTaskState *task;
-    Partition   *made;     // Its last partition, while the schedule is told.
     int64_t      weight;   // Rejects of the unit so far.
     int64_t      files;    // `files`: of the unit, judged so far.
     bool         cut;      // Its unit is there,
@@ -93,8 +90,8 @@ void dispatch_trouble(Dispatch *d, const Trouble *trouble);
 void flow_launch(Dispatch *d, Flow *flow);
 // Works on the flow until it ends or gives its slot back.
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread);
-// The schedule forgets a flow that waits.
-void flow_drop(Dispatch *d, Flow *flow);
+// Gives back what the flow of a stage has; the schedule knows that it ends, or forgets it.
+void flow_end(Dispatch *d, Flow *flow);
 // Nobody reads the partition any more.
 void partition_free(Dispatch *d, Partition *partition);
 

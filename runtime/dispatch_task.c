@@ -285,7 +285,7 @@ static void tell_bounds(Dispatch *d) {
     }
 }
 
-static void flow_end(Dispatch *d, Flow *flow) {
+void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
     stage_spare_task(run, flow->task);
@@ -295,8 +295,6 @@ static void flow_end(Dispatch *d, Flow *flow) {
     flow->next = d->unused;
     d->unused = flow;
 }
-
-void flow_drop(Dispatch *d, Flow *flow) { flow_end(d, flow); }
 
 // What the summary says of steps between edges is known by the rows that passed these.
 static int64_t count_rows(StageRun *run, const Partition *partition) {

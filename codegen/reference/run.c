@@ -8,7 +8,9 @@
 
 // Options that only say how fast or how loud: they change nothing here.
 static const char *const ignored[] = {"threads", "partition",  "memory", "progress", "stats",
-                                      "workers", "first-rows", "trace",  "spill",   "resource"};
+                                      "workers", "first-rows", "trace",  "spill",   "resource",
+                                      "schedule", "grace",     "on-full", "retries", "log",
+                                      "watchdog", "metrics",   "show-rows"};
 
 static bool is_ignored(Text name) {
     for (size_t i = 0; i < countof(ignored); i++) {

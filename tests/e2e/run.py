@@ -25,6 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
 THREADS = ("1", "4")
 PARTITIONS = ("16", "200", "4MiB")
+SCHEDULES = {"16": "paper", "200": "static", "4MiB": "full"}  # By partition, with several threads.
 SPILLS = {"SBC_TEST_SPILL": "1"}  # Breakers put every few rows on disk.
 FUSIONS = ((), ("--no-fuse",))
 RUNS = [(threads, partition, {}) for threads in THREADS for partition in PARTITIONS] + \
@@ -128,7 +129,8 @@ class Runner:
                 yield " ".join(("compile", *fusion)), messages
                 continue
             for threads, partition, more in self.ways:
-                options = [f"--threads={threads}", f"--partition={partition}", *self.case.args()]
+                schedule = [f"--schedule={SCHEDULES[partition]}"] if threads != "1" else []
+                options = [f"--threads={threads}", f"--partition={partition}", *schedule, *self.case.args()]
                 if more and not any(option.startswith("--progress") for option in options):
                     options.append("--progress=none")  # Many small runs take their time.
                 result = self.run(lambda program: [[jobs[program][0], *options]], more)
