@@ -331,6 +331,7 @@ const runtime_core: []const []const u8 = &.{
 };
 const sim_files: []const []const u8 = &.{
     "bounds.c",
+    "chain.c",
     "machine.c",
     "main.c",
     "optimum.c",
@@ -624,6 +625,7 @@ pub fn build(b: *std.Build) void {
     sources(b, sim.root_module, "runtime/core", runtime_core);
     sources(b, sim.root_module, "tests/sim", sim_files);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(sim);
+    b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);
     for (suites) |suite| all.addFileArg(b.path(suite));
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);

@@ -44,6 +44,13 @@ static bool hands_over(const Sim *sim, const SimTask *task) {
     return stage_of(sim, task->stage)->output_count > 0;
 }
 
+static bool is_spike(const Sim *sim, const SimTask *task) {
+    int64_t rows = work_of(sim, task->stage)->cut_rows;
+    if (!sim->load->spikes || !rows) return false;  // A sink has none.
+    int64_t block = (task->rows[task->at].row + task->done) / rows;
+    return (7 * block + 3 * task->stage.i) % 10 == 0;
+}
+
 // The task computes up to its next output, or to its end.
 static void compute(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
@@ -53,16 +60,14 @@ static void compute(Sim *sim, TaskId id) {
     bool whole = !hands_over(sim, task) && !stage_of(sim, task->stage)->fill_count;
     task->segment = !whole && left > work->cut_rows ? work->cut_rows : left;
     double seconds = (double)task->segment * (task->late ? work->late_seconds : work->row_seconds);
-    if (sim->load->spikes && draw(&sim->random) % 10 == 0) seconds *= 10;
+    if (is_spike(sim, task)) seconds *= 10;
     if (task->long_unit) seconds *= 8;
     if (sim->load->spread) seconds *= (double)between(&sim->random, 1, 1000) / 500;
     if (sim->load->losses && draw(&sim->random) % 50 == 0) seconds *= 30;  // A slow worker.
     if (sim->load->timed && task->stage.i < TINY_STAGES)
         seconds = sim->load->seconds[task->stage.i][task->rows[0].row];
     task->busy = (int64_t)(seconds * (double)SECOND);
-    for (uint8_t r = 0; r < sim->plan.resource_count; r++)
-        sim->result.busy[task->late && sim->load->phased][r] +=
-            seconds * stage_of(sim, task->stage)->demand[r];
+    sim->result.busy[task->late && sim->load->phased][task->stage.i] += seconds;
     int64_t loads = (int64_t)((double)task->load_bytes / sim->options->disk_rate * (double)SECOND);
     task->load_bytes = 0;
     sim_push(sim, (Pending){.at = sim->now + task->busy + loads,

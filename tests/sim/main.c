@@ -8,8 +8,10 @@
 //   sim nodes A B       the same over several nodes, of which some are lost
 //   sim workers A B     membership over a network that loses, doubles and reorders messages
 //   sim restart A B     a coordinator that dies up to nine times, and its journal
+//   sim chain WORDS     a chain of stages beside its bound (chain.h)
 //   sim trace SEED      one of them, with its plan and every event and action
 //   sim trace-nodes SEED
+#include "tests/sim/chain.h"
 #include "tests/sim/optimum.h"
 #include "tests/sim/restart.h"
 #include "tests/sim/shrink.h"
@@ -114,6 +116,7 @@ static uint64_t number(int argc, char **argv, int at, uint64_t otherwise) {
 
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "chain") == 0) return !chain_print(argc - 2, argv + 2);
     Tally tally = {0};
     if (!*what || strcmp(what, "table") == 0) tally.failed += table_print(&tally.passed);
     if (!*what) tally.failed += check_shrinking(&tally.passed);

@@ -30,9 +30,9 @@ typedef struct SimOptions {
 } SimOptions;
 
 typedef struct SimResult {
-    const char *wrong;                       // Null: all is well.
-    char text[160];                          // Where it went wrong.
-    double seconds, busy[2][RESOURCES_MAX];  // busy: of each resource, by phase, in seconds.
+    const char *wrong;                    // Null: all is well.
+    char text[160];                       // Where it went wrong.
+    double seconds, busy[2][STAGES_MAX];  // busy: of tasks of each stage, by phase, in seconds.
     uint64_t steps, spilled;
     int64_t minimum, peak;
     uint64_t launches, reruns, twins;  // Tasks; of those, to make again what was lost or is late.

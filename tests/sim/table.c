@@ -3,24 +3,72 @@
 
 #include <stdio.h>
 
-static double busiest(const Workload *load, const SimResult *result, int phase) {
+// A partition's way through a stage.
+static double way(const Workload *load, uint16_t stage) {
+    const Work *work = &load->work[stage];
+    double seconds = work->row_seconds < work->late_seconds ? work->row_seconds
+                                                            : work->late_seconds;
+    return (double)work->cut_rows * seconds;
+}
+
+// What the stages from `first` to `last` ask of a resource, spread over all of it.
+static double spread(const Workload *load, const double *busy, uint8_t resource, uint16_t first,
+                     uint16_t last) {
+    double seconds = 0;
+    for (uint16_t s = first; s <= last; s++)
+        seconds += busy[s] * load->plan.stages[s].demand[resource];
+    return seconds / load->plan.nodes[0].capacity[resource];
+}
+
+// Stages side by side cannot begin before a partition came through those in front of them, and
+// behind their last work one goes through the others.
+static double busiest(const Workload *load, const double *busy, uint8_t resource) {
+    double most = 0, before = 0;
+    for (uint16_t first = 0; first < load->plan.stage_count; first++) {
+        double behind = 0;
+        for (uint16_t last = load->plan.stage_count; last-- > first;) {
+            double seconds = before + spread(load, busy, resource, first, last) + behind;
+            if (seconds > most) most = seconds;
+            behind += way(load, last);
+        }
+        before += way(load, first);
+    }
+    return most;
+}
+
+static double most_of(const Workload *load, const double *busy) {
     double most = 0;
     for (uint8_t r = 0; r < load->plan.resource_count; r++) {
-        double seconds = result->busy[phase][r] / load->plan.nodes[0].capacity[r];
+        double seconds = busiest(load, busy, r);
         if (seconds > most) most = seconds;
     }
     return most;
 }
 
-// What each resource has to do, spread over all of it. Where the halves of the units differ they
-// come one after the other, because rows leave in order: only so many rows of the second half can
-// be worked on before the first is done as memory holds.
-static double resource_bound(const Workload *load, const SimResult *result) {
-    if (!load->phased) return busiest(load, result, 0);
+// The halves come one after the other, each with its own work.
+static double phases(const Workload *load, const SimResult *result) {
+    uint16_t last = load->plan.stage_count - 1;
+    double half[2] = {0};
+    for (int phase = 0; phase < 2; phase++) {
+        for (uint8_t r = 0; r < load->plan.resource_count; r++) {
+            double seconds = spread(load, result->busy[phase], r, 0, last);
+            if (seconds > half[phase]) half[phase] = seconds;
+        }
+    }
     const CoreStage *source = &load->plan.stages[0];
     double rows = (double)(source->units * load->work[0].unit_rows) / 2;
     double ahead = (double)load->plan.nodes[0].memory / (double)load->work[0].row_bytes / rows;
-    return busiest(load, result, 0) + busiest(load, result, 1) * (1 - ahead);
+    return half[0] + half[1] * (1 - (ahead < 1 ? ahead : 1));
+}
+
+double table_bound(const Workload *load, const SimResult *result) {
+    double both[STAGES_MAX], most = 0;
+    for (uint16_t s = 0; s < load->plan.stage_count; s++)
+        both[s] = result->busy[0][s] + result->busy[1][s];
+    most = most_of(load, both);
+    if (!load->phased) return most;
+    double halves = phases(load, result);
+    return halves > most ? halves : most;
 }
 
 typedef struct Row {
@@ -55,7 +103,7 @@ static unsigned print_row(const Row *row) {
     for (PolicyId p = 0; p < POLICIES; p++) {
         Workload load;
         SimResult result = run(row, p, &load);
-        double bound = resource_bound(&load, &result);
+        double bound = table_bound(&load, &result);
         if (p == POLICY_FULL) {
             printf("sim: %-9s %3.0f %7.1f", load.name, (double)row->memory / 1e9, bound);
             failed += result.seconds > row->most * bound;

@@ -4,6 +4,12 @@
 
 #include "tests/sim/sim.h"
 
+// Seconds that no schedule of a chain beats: what each resource has to do, spread over all of it,
+// and the way of the first and the last partition through the stages that do not take it. Where the
+// halves of the units differ they come one after the other, because rows leave in order: only so
+// many rows of the second half can be worked on before the first is done as memory holds.
+double table_bound(const Workload *load, const SimResult *result);
+
 // Prints the table; adds its good rows to *passed, and returns how many are not.
 unsigned table_print(unsigned *passed);
 

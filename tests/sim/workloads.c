@@ -26,22 +26,7 @@ static void add_edge(CorePlan *plan, StageId from, StageId to) {
 
 enum { CPU, ACCELERATOR };
 
-typedef struct Link {
-    const char *name;
-    uint8_t resource;
-    double row_seconds, late_seconds;
-    int64_t row_bytes;
-} Link;
-
-typedef struct Chain {
-    uint32_t cpus, accelerators, units;
-    int64_t unit_rows, cut_rows;
-    Link links[6];
-    uint8_t count;
-} Chain;
-
-// The first link is a source; behind the last one comes a sink that costs nothing.
-static void chain_make(Workload *load, const Chain *chain, int64_t memory) {
+void workload_chain(Workload *load, const Chain *chain, int64_t memory) {
     CorePlan *plan = &load->plan;
     plan->resource_count = 2;
     plan->node_kinds = 1;
@@ -49,7 +34,7 @@ static void chain_make(Workload *load, const Chain *chain, int64_t memory) {
     plan->nodes[0].capacity[CPU] = chain->cpus * WHOLE;
     plan->nodes[0].capacity[ACCELERATOR] = chain->accelerators * WHOLE;
     for (uint8_t i = 0; i <= chain->count; i++) {
-        const Link *link = &chain->links[i];
+        const ChainLink *link = &chain->links[i];
         StageId id = {plan->stage_count++};
         CoreStage *stage = &plan->stages[id.i];
         stage->name = i < chain->count ? link->name : "sink";
@@ -73,30 +58,31 @@ static const int64_t MB = 1000000;
 
 void workload_m1(Workload *load, int64_t memory) {
     load->name = "M1";
-    chain_make(load,
-               &(Chain){8,
-                        4,
-                        160,
-                        500,
-                        100,
-                        {{"load", CPU, 0.01, 0.01, MB},
-                         {"transform", CPU, 0.005, 0.005, MB},
-                         {"infer", ACCELERATOR, 0.005, 0.005, 8}},
-                        3},
-               memory);
+    workload_chain(load,
+                   &(Chain){8,
+                            4,
+                            160,
+                            500,
+                            100,
+                            {{"load", CPU, 0.01, 0.01, MB},
+                             {"transform", CPU, 0.005, 0.005, MB},
+                             {"infer", ACCELERATOR, 0.005, 0.005, 8}},
+                            3},
+                   memory);
 }
 
 void workload_m1_fused(Workload *load, int64_t memory) {
     load->name = "M1 fused";
-    chain_make(load,
-               &(Chain){8,
-                        4,
-                        160,
-                        500,
-                        100,
-                        {{"load", CPU, 0.015, 0.015, MB}, {"infer", ACCELERATOR, 0.005, 0.005, 8}},
-                        2},
-               memory);
+    workload_chain(
+        load,
+        &(Chain){8,
+                 4,
+                 160,
+                 500,
+                 100,
+                 {{"load", CPU, 0.015, 0.015, MB}, {"infer", ACCELERATOR, 0.005, 0.005, 8}},
+                 2},
+        memory);
 }
 
 void workload_spiky(Workload *load, int64_t memory) {
@@ -107,62 +93,63 @@ void workload_spiky(Workload *load, int64_t memory) {
 
 void workload_changing(Workload *load, int64_t memory) {
     load->name = "changing", load->phased = true;
-    chain_make(load,
-               &(Chain){8,
-                        4,
-                        200,
-                        200,
-                        20,
-                        {{"load", CPU, 0.002, 0.002, MB},
-                         {"decode", CPU, 0.01, 0.002, MB},
-                         {"infer", ACCELERATOR, 0.001, 0.008, 8}},
-                        3},
-               memory);
+    workload_chain(load,
+                   &(Chain){8,
+                            4,
+                            200,
+                            200,
+                            20,
+                            {{"load", CPU, 0.002, 0.002, MB},
+                             {"decode", CPU, 0.01, 0.002, MB},
+                             {"infer", ACCELERATOR, 0.001, 0.008, 8}},
+                            3},
+                   memory);
 }
 
 void workload_four_stages(Workload *load, int64_t memory) {
     load->name = "4 stages";
-    chain_make(load,
-               &(Chain){8,
-                        4,
-                        200,
-                        200,
-                        20,
-                        {{"load", CPU, 0.004, 0.004, MB},
-                         {"decode", CPU, 0.004, 0.004, 4 * MB},
-                         {"infer", ACCELERATOR, 0.004, 0.004, MB},
-                         {"encode", CPU, 0.002, 0.002, MB / 4}},
-                        4},
-               memory);
+    workload_chain(load,
+                   &(Chain){8,
+                            4,
+                            200,
+                            200,
+                            20,
+                            {{"load", CPU, 0.004, 0.004, MB},
+                             {"decode", CPU, 0.004, 0.004, 4 * MB},
+                             {"infer", ACCELERATOR, 0.004, 0.004, MB},
+                             {"encode", CPU, 0.002, 0.002, MB / 4}},
+                            4},
+                   memory);
 }
 
 void workload_fast_producer(Workload *load, int64_t memory) {
     load->name = "producer";
-    chain_make(load,
-               &(Chain){8,
-                        1,
-                        128,
-                        1024,
-                        128,
-                        {{"load", CPU, 0.0001, 0.0001, MB}, {"slow", ACCELERATOR, 0.001, 0.001, 8}},
-                        2},
-               memory);
+    workload_chain(
+        load,
+        &(Chain){8,
+                 1,
+                 128,
+                 1024,
+                 128,
+                 {{"load", CPU, 0.0001, 0.0001, MB}, {"slow", ACCELERATOR, 0.001, 0.001, 8}},
+                 2},
+        memory);
 }
 
 // One unit of sixteen is as long as eight others.
 void workload_skewed(Workload *load, int64_t memory) {
     load->name = "skewed", load->skewed = true;
-    chain_make(load,
-               &(Chain){8,
-                        4,
-                        160,
-                        200,
-                        20,
-                        {{"load", CPU, 0.002, 0.002, MB},
-                         {"decode", CPU, 0.004, 0.004, MB},
-                         {"infer", ACCELERATOR, 0.002, 0.002, 8}},
-                        3},
-               memory);
+    workload_chain(load,
+                   &(Chain){8,
+                            4,
+                            160,
+                            200,
+                            20,
+                            {{"load", CPU, 0.002, 0.002, MB},
+                             {"decode", CPU, 0.004, 0.004, MB},
+                             {"infer", ACCELERATOR, 0.002, 0.002, 8}},
+                            3},
+                   memory);
 }
 
 // ---- tiny ---------------------------------------------------------------------------------------
@@ -176,9 +163,9 @@ void workload_tiny(Workload *load, uint64_t *random) {
                    .cut_rows = 1,
                    .count = (uint8_t)between(random, 2, TINY_STAGES)};
     for (uint8_t i = 0; i < chain.count; i++)
-        chain.links[i] = (Link){"tiny", resources[draw(random) % 2], 0, 0, MB};
+        chain.links[i] = (ChainLink){"tiny", resources[draw(random) % 2], 0, 0, MB};
     load->name = "tiny", load->timed = true;
-    chain_make(load, &chain, 1000 * MB);
+    workload_chain(load, &chain, 1000 * MB);
     for (uint8_t i = 0; i < chain.count; i++)
         for (uint32_t u = 0; u < chain.units; u++)
             load->seconds[i][u] = (double)between(random, 1, 20) / 10;

@@ -27,7 +27,7 @@ typedef struct Workload {
     Work work[STAGES_MAX];
     bool spread;       // Times are random, up to twice what is said.
     bool phased;       // The halves of the units differ.
-    bool spikes;       // One partition in ten takes ten times as long.
+    bool spikes;       // One partition in ten takes ten times as long, at each stage another.
     bool skewed;       // One unit in sixteen takes eight times as long.
     uint32_t losses;   // Nodes that are lost while it runs; never the first.
     uint32_t bounds;   // From how many units on nobody wants rows, at most.
@@ -35,6 +35,26 @@ typedef struct Workload {
     bool timed;        // Seconds stand in `seconds`, by stage and unit; a unit is one partition.
     double seconds[TINY_STAGES][TINY_UNITS];
 } Workload;
+
+// A chain of stages that each take one of two resources.
+typedef struct ChainLink {
+    const char *name;
+    uint8_t resource;
+    double row_seconds, late_seconds;
+    int64_t row_bytes;
+} ChainLink;
+
+enum { LINKS_MAX = 6 };
+
+typedef struct Chain {
+    uint32_t cpus, accelerators, units;
+    int64_t unit_rows, cut_rows;
+    ChainLink links[LINKS_MAX];
+    uint8_t count;
+} Chain;
+
+// The first link is a source; behind the last one comes a sink that costs nothing.
+void workload_chain(Workload *load, const Chain *chain, int64_t memory);
 
 // M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100
 // rows; 8 CPUs, 4 accelerators. At least 150.5 s.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """run.py: streaming workloads whose work is held, on emulated slots, beside what is possible.
 
-usage: tests/bench/streaming/run.py [--write] [WORKLOAD ...]
+usage: tests/bench/streaming/run.py [--write] [--scale=N] [WORKLOAD ...]
 
-Every run of a workload must give the same bytes. --write puts the tables into RESULTS.md and the plots
-beside it. A bound is what no schedule can beat: the work of the scarcest resource, and the last partition's
-way through the stages behind it.
+Builds the simulator, compiles the programs, and runs every workload under every schedule that jobs know. Every
+run of a workload must give the same bytes. --write puts the tables into RESULTS.md and the plots beside it;
+--scale=N takes an Nth of the work, for a quick look. Workloads are those of workloads.py, and `costs`.
 """
 import argparse
 import hashlib
@@ -17,49 +17,28 @@ import sys
 import tempfile
 import time
 
+import workloads
+
 HERE = pathlib.Path(__file__).resolve().parent
-SBC = os.environ.get("SBC", str(HERE.parents[2] / "zig-out/bin/sbc"))
-SCHEDULES = ("full", "pessimistic", "static", "paper")
-MIB = 1 << 20
+ROOT = HERE.parents[2]
+SBC = os.environ.get("SBC", str(ROOT / "zig-out/bin/sbc"))
+SIM = ROOT / "zig-out/bin/sim"
+PARTITIONS = 200000
+ROUNDS = 3
 
 
-class Workload:
-    """A program, how it is compiled, and the runs of it: {label: (arguments, bound in seconds)}."""
-
-    def __init__(self, title, program, runs, flags=()):
-        self.title, self.program, self.runs, self.flags = title, program, runs, flags
-
-
-def m1(memory, schedule="full"):
-    """160 tasks x 500 rows x 1.5 ms on 8 cpus; 500 us a row on 4 accelerators are less."""
-    return ["--threads=8", "--resource=accel=4", f"--memory={memory}MiB", f"--schedule={schedule}"], 15.0
+def schedules():
+    """Those of jobs, from the one table of options."""
+    options = (ROOT / "runtime/options.def").read_text()
+    return re.search(r'"schedule",\s+"([a-z|]+)"', options).group(1).split("|")
 
 
-def four(schedule):
-    """0.5 ms a row on 4 accelerators; on 8 cpus 0.8 ms."""
-    return ["--threads=8", "--resource=accel=4", "--memory=600MiB", f"--schedule={schedule}"], 10.0
-
-
-def m2(rows, count=8192, size=1000000, step=0.01):
-    """Two steps on 8 slots each; the second one ends with the last partition."""
-    arguments = ["--threads=2", "--resource=left=8", "--resource=right=8", f"--count={count}",
-                 f"--rows={rows}", f"--bytes={size}", f"--step={round(step * 1e6)}us"]
-    return arguments, count * step / 8 + rows * step
-
-
-WORKLOADS = {
-    "m1": Workload("M1, rows of 100 kB, a tenth of the memory and of the time", "m1", {
-        **{f"full, {memory} MiB": m1(memory) for memory in (600, 800, 1000, 1200, 1400, 1600)},
-        **{f"{name}, 600 MiB": m1(600, name) for name in SCHEDULES[1:]}}),
-    "m1_unfused": Workload("M1, a stage for every step", "m1", {
-        f"full, {memory} MiB": m1(memory) for memory in (600, 1000, 1600)}, ("--no-fuse",)),
-    "four": Workload("Four stages: cpu, cpu, accelerator, cpu", "four", {
-        f"{name}, 600 MiB": four(name) for name in SCHEDULES}),
-    "m2": Workload("M2, 8,192 rows of 1 MB, by size of a partition", "m2", {
-        f"{rows} MB": m2(rows) for rows in (1, 4, 16, 64)}),
-    "m2_small": Workload("M2, rows of 16 kB, by size of a partition", "m2", {
-        f"{rows * 16} kB": m2(rows, 524288, 16000, 0.000156) for rows in (4, 16, 64)}),
-}
+def simulate(chain, memory):
+    """{"bound": seconds, schedule: seconds, "unordered": seconds}."""
+    done = subprocess.run([SIM, "chain", *chain.words(memory)], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"sim chain {' '.join(chain.words(memory))}: {done.stderr}")
+    return {name: float(seconds) for name, seconds in map(str.split, done.stdout.splitlines())}
 
 
 def run(job, arguments):
@@ -70,64 +49,143 @@ def run(job, arguments):
     if done.returncode:
         sys.exit(f"{job} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr.decode()}")
     peak = re.search(rb"memory peak ([0-9.]+) (\w+)", done.stderr)
-    bytes_of = {b"KiB": 1 / 1024, b"MiB": 1, b"GiB": 1024, b"B": 1 / MIB}
+    bytes_of = {b"KiB": 1 / 1024, b"MiB": 1, b"GiB": 1024, b"B": 1 / workloads.MIB}
     return seconds, float(peak.group(1)) * bytes_of[peak.group(2)], hashlib.md5(done.stdout).digest()
 
 
-def measure(workload, folder):
-    job = os.path.join(folder, workload.program)
-    subprocess.run([SBC, str(HERE / f"{workload.program}.sbd"), "-o", job, *workload.flags], check=True)
+def compile_job(program, flags, folder):
+    job = os.path.join(folder, program)
+    subprocess.run([SBC, str(HERE / f"{program}.sbd"), "-o", job, *flags], check=True)
+    return job
+
+
+class Row:
+    """A run that was made, beside the bound and what the simulator takes."""
+
+    def __init__(self, run, seconds, peak, simulated):
+        self.run, self.seconds, self.peak = run, seconds, peak
+        self.bound, self.simulated = simulated["bound"], simulated[run.schedule]
+        self.order = simulated["full"] / simulated["unordered"] - 1
+
+    def ratio(self):
+        return self.seconds / self.bound
+
+
+def measure(workload, folder, scale):
+    job = compile_job(workload.program, workload.flags, folder)
     rows, digests = [], {}
-    for label, (arguments, bound) in workload.runs.items():
+    for planned in workload.runs:
+        chain = planned.chain.scaled(scale)
+        arguments = [*workload.arguments(chain), f"--memory={planned.memory}MiB", f"--schedule={planned.schedule}"]
         seconds, peak, digest = run(job, arguments)
-        key = tuple(a for a in arguments if a.startswith(("--count", "--bytes")))
-        if digests.setdefault(key, digest) != digest:
-            sys.exit(f"{workload.title}, {label}: the output differs from that of the run before")
-        rows.append((label, seconds, bound, peak))
-        print(f"{workload.title}: {label}: {seconds:.2f} s of {bound:.2f}, {peak:.0f} MiB", flush=True)
+        if digests.setdefault(chain.units * chain.rows, digest) != digest:
+            sys.exit(f"{workload.title}, {planned.label}: the output differs from that of the run before")
+        rows.append(Row(planned, seconds, peak, simulate(chain, planned.memory)))
+        print(f"{workload.title}: {planned.label}: {seconds:.2f} s of {rows[-1].bound:.2f}, {peak:.0f} MiB", flush=True)
     return rows
 
 
-def table(workload, rows):
-    lines = [f"## {workload.title}", "", "| | seconds | bound | ratio | memory peak, MiB |", "|---|---:|---:|---:|---:|"]
-    lines += [f"| {label} | {seconds:.2f} | {bound:.2f} | {seconds / bound:.3f} | {peak:.0f} |"
-              for label, seconds, bound, peak in rows]
+# ---- costs ------------------------------------------------------------------------------------------------
+
+
+def overhead(folder, scale):
+    """Microseconds of a partition of one row through a step; the least of some runs."""
+    job, count = compile_job("noop", (), folder), int(PARTITIONS / scale)
+    slots = ["--threads=2", "--resource=step=2", "--resource=out=2"]
+    best = {n: min(run(job, [*slots, f"--count={n}"])[0] for _ in range(ROUNDS)) for n in (1, count)}
+    return (best[count] - best[1]) / count * 1e6
+
+
+def scheduler():
+    """Of 5,000 simulated workers: the longest step in microseconds, and milliseconds of 5,000 reports at once."""
+    text = subprocess.run([SIM, "speed"], capture_output=True, text=True, check=True).stdout
+    return (float(re.search(r"most ([0-9.]+)", text).group(1)),
+            float(re.search(r"reports at once: ([0-9.]+) ms", text).group(1)))
+
+
+def cost_table(folder, scale, measured):
+    order = max((row.order for rows in measured.values() for row in rows), default=0)
+    step, reports = scheduler()
+    rows = [("a partition of one row through a step, threads", overhead(folder, scale), "us", 5,
+             "A partition is two tasks, four events of the schedule and a turn of the sink, all under one lock."),
+            ("order: `full` with an ordered sink over one without, in the simulator, at most", 100 * order, "%", 1, ""),
+            ("5,000 simulated workers, ten stages: the longest step", step, "us", 10, ""),
+            ("5,000 of their reports at once", reports, "ms", 10, "")]
+    lines = ["## Costs", "", "| | | target | |", "|---|---:|---:|---|"]
+    lines += [f"| {what} | {figure:.2f} {unit} | {target} {unit} | {'' if figure <= target else 'missed. ' + why} |"
+              for what, figure, unit, target, why in rows]
     return "\n".join(lines) + "\n"
 
 
+# ---- results ----------------------------------------------------------------------------------------------
+
+
+def verdict(workload, rows):
+    """Whether the target is met, and if not, why."""
+    full = [row for row in rows if row.run.schedule == "full" and row.run.judged]
+    missed = [f"{row.run.label} ({row.ratio():.3f})" for row in full if row.ratio() > workload.target]
+    text = f"Target: `full` within {workload.target:.3f} of the bound. "
+    text += f"Missed: {', '.join(missed)}. {workload.why}" if missed else "Met."
+    if workload.flat:
+        least, most = min(row.peak for row in full), max(row.peak for row in full)
+        text += f" Memory of `full`: {least:.0f} to {most:.0f} MiB, whatever the number of units."
+    return text
+
+
+def table(workload, rows):
+    lines = [f"## {workload.title}", "", "| | seconds | bound | ratio | simulator | memory peak, MiB |",
+             "|---|---:|---:|---:|---:|---:|"]
+    lines += [f"| {row.run.label} | {row.seconds:.2f} | {row.bound:.2f} | {row.ratio():.3f} | {row.simulated:.2f} | {row.peak:.0f} |"
+              for row in rows]
+    return "\n".join([*lines, "", verdict(workload, rows)]) + "\n"
+
+
 def plot(workload, rows):
-    """Bars of seconds, with the bound as a line across each."""
-    bar, left, width = 26, 150, 420
-    most = max(max(seconds, bound) for _, seconds, bound, _ in rows)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 80}" height="{bar * len(rows) + 50}" '
-             'font-family="sans-serif" font-size="13">', f'<text x="8" y="20">{workload.title}, seconds</text>']
-    for i, (label, seconds, bound, _) in enumerate(rows):
-        y, end = 34 + i * bar, left + width * seconds / most
-        at = left + width * bound / most
-        parts += [f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{label}</text>',
-                  f'<rect x="{left}" y="{y}" width="{end - left:.1f}" height="{bar - 8}" fill="#4878a8"/>',
-                  f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y - 3}" y2="{y + bar - 5}" stroke="#c03030" stroke-width="2"/>',
-                  f'<text x="{max(end, at) + 6:.1f}" y="{y + 15}">{seconds:.1f}</text>']
+    """Bars of times the bound, with the bound as a line across all."""
+    bar, left, width = 26, 170, 420
+    most = max(row.ratio() for row in rows)
+    at = left + width / most
+    height = bar * len(rows) + 50
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 120}" height="{height}" '
+             'font-family="sans-serif" font-size="13">',
+             f'<text x="8" y="20">{workload.title}: seconds, and times the bound</text>']
+    for i, row in enumerate(rows):
+        y, end = 34 + i * bar, left + width * row.ratio() / most
+        color = "#4878a8" if row.run.schedule == "full" else "#a8b8c8"
+        parts += [f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{row.run.label}</text>',
+                  f'<rect x="{left}" y="{y}" width="{end - left:.1f}" height="{bar - 8}" fill="{color}"/>',
+                  f'<text x="{end + 6:.1f}" y="{y + 15}">{row.seconds:.1f} s, {row.ratio():.2f}</text>']
+    parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="30" y2="{height - 14}" stroke="#c03030" stroke-width="2"/>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def main():
+    table_of = workloads.workloads(schedules())
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join([*table_of, "costs"]))
     parser.add_argument("--write", action="store_true", help="write RESULTS.md and the plots")
+    parser.add_argument("--scale", type=float, default=1, help="take an Nth of the work")
     options = parser.parse_args()
-    unknown = [name for name in options.workloads if name not in WORKLOADS]
+    names = options.workloads or [*table_of, "costs"]
+    unknown = [name for name in names if name not in [*table_of, "costs"]]
     if unknown:
-        parser.error(f"no workload '{unknown[0]}': one of {', '.join(WORKLOADS)}")
+        parser.error(f"no workload '{unknown[0]}': one of {', '.join([*table_of, 'costs'])}")
+    if options.write and (options.workloads or options.scale != 1):
+        parser.error("--write takes all workloads at full size")
+    subprocess.run(["zig", "build", "sim"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
     parts = ["# Streaming workloads\n", "Written by `tests/bench/streaming/run.py --write`. Work is held until a deadline, so that slots do not "
-             "need cpus; the red line of a plot is the bound.\n"]
+             "need cpus. The bound is the simulator's (`table_bound` in `tests/sim/table.h`): what no schedule can beat; the red line of a "
+             "plot. `simulator` is what the same schedule takes in virtual time, where nothing but the work takes any.\n"]
+    measured = {}
     with tempfile.TemporaryDirectory(prefix="sbc-streaming-") as folder:
-        for name in options.workloads or WORKLOADS:
-            workload = WORKLOADS[name]
-            rows = measure(workload, folder)
-            parts.append(table(workload, rows) + f"\n![{workload.title}]({name}.svg)\n")
+        for name in names:
+            if name == "costs":
+                parts.append(cost_table(folder, options.scale, measured))
+                continue
+            rows = measured[name] = measure(table_of[name], folder, options.scale)
+            parts.append(table(table_of[name], rows) + f"\n![{table_of[name].title}]({name}.svg)\n")
             if options.write:
-                (HERE / f"{name}.svg").write_text(plot(workload, rows))
+                (HERE / f"{name}.svg").write_text(plot(table_of[name], rows))
     if options.write:
         (HERE / "RESULTS.md").write_text("\n".join(parts))
     else:

@@ -1,0 +1,158 @@
+"""The workloads of run.py: programs, their arguments, the same chains for the simulator, and targets."""
+import dataclasses
+
+MIB = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """A stage: 0 for cpus or 1 for the second resource, seconds of a row, of one in the later half, bytes of a row."""
+    name: str
+    resource: int
+    seconds: float
+    late: float
+    bytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Chain:
+    """What tests/sim/chain.h takes, and what becomes arguments of the job."""
+    slots: tuple
+    units: int
+    rows: int    # Of a unit.
+    cut: int     # Rows of a partition.
+    links: tuple
+    kind: str = "plain"
+
+    def words(self, memory_mib):
+        """For `sim chain`. The ledger of a job gives nine tenths of --memory."""
+        links = [f"{l.name}:{l.resource}:{l.seconds:.9f}:{l.late:.9f}:{l.bytes}" for l in self.links]
+        numbers = (*self.slots, self.units, self.rows, self.cut, int(memory_mib * MIB * 0.9))
+        return [*map(str, numbers), self.kind, *links]
+
+    def scaled(self, by):
+        """Fewer units, but for each of the first resource's slots one at least."""
+        return dataclasses.replace(self, units=max(int(self.units / by), self.slots[0]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    label: str
+    chain: Chain
+    memory: int  # MiB
+    schedule: str = "full"
+    judged: bool = True  # The target is for it, if it runs under `full`.
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    title: str
+    program: str
+    arguments: object   # Of a chain: those of the job.
+    runs: tuple
+    target: float       # Times the bound, of `full`.
+    why: str            # What keeps it from its target where it misses it.
+    flags: tuple = ()   # Of the compiler.
+    flat: bool = False  # The memory peak must not grow with the number of units.
+
+
+def micros(seconds):
+    return f"{round(seconds * 1e6)}us"
+
+
+def two_resources(chain):
+    return [f"--threads={chain.slots[0]}", f"--resource=accel={chain.slots[1]}", "--resource=out=2"]
+
+
+def m1_arguments(chain):
+    return [*two_resources(chain), f"--tasks={chain.units}"]
+
+
+def sized(chain):
+    return [*two_resources(chain), f"--units={chain.units}", f"--rows={chain.rows}",
+            f"--partition={chain.cut * chain.links[0].bytes}", f"--bytes={chain.links[0].bytes}"]
+
+
+def times(chain):
+    return [f"--{link.name}={micros(link.seconds)}" for link in chain.links]
+
+
+def chain_arguments(chain):
+    return sized(chain) + times(chain)
+
+
+def three_arguments(chain):
+    late = [f"--late_{link.name}={micros(link.late)}" for link in chain.links[1:]]
+    return [*sized(chain), *times(chain), *late, f"--block={chain.cut}",
+            f"--spike={10 if chain.kind == 'spiky' else 1}", f"--long={8 if chain.kind == 'skewed' else 1}"]
+
+
+def m2_arguments(chain):
+    size, step = chain.links[0].bytes, chain.links[0].seconds
+    return ["--threads=2", f"--resource=left={chain.slots[0]}", f"--resource=right={chain.slots[1]}", "--resource=out=2",
+            f"--count={chain.units * chain.rows}", f"--rows={chain.rows}", f"--bytes={size}", f"--step={micros(step)}"]
+
+
+def m1(fused):
+    load = (("load", 0.0015),) if fused else (("load", 0.001), ("transform", 0.0005))
+    links = [Link(name, 0, seconds, seconds, 100000) for name, seconds in load]
+    return Chain((8, 4), 160, 500, 40, (*links, Link("infer", 1, 0.0005, 0.0005, 8)))
+
+
+def m2(rows, count=8192, size=1000000, step=0.01):
+    return Chain((8, 8), count // rows, rows, rows, (Link("left", 0, step, step, size), Link("right", 1, step, step, 8)))
+
+
+def three(kind, units, rows, cut, load, decode, infer, late=None):
+    late_decode, late_infer = late or (decode, infer)
+    return Chain((8, 4), units, rows, cut, (Link("load", 0, load, load, 20000), Link("decode", 0, decode, late_decode, 20000),
+                                            Link("infer", 1, infer, late_infer, 8)), kind)
+
+
+SPIKY = three("spiky", 160, 500, 100, 200e-6, 100e-6, 100e-6)
+CHANGING = three("phased", 200, 200, 20, 160e-6, 800e-6, 80e-6, (160e-6, 640e-6))
+SKEWED = three("skewed", 160, 200, 20, 400e-6, 800e-6, 400e-6)
+FOUR = Chain((8, 4), 200, 200, 20, (Link("load", 0, 4e-4, 4e-4, 10000), Link("decode", 0, 4e-4, 4e-4, 40000),
+                                    Link("infer", 1, 4e-4, 4e-4, 10000), Link("encode", 0, 2e-4, 2e-4, 20)))
+PRODUCER = Chain((8, 1), 128, 128, 16, (Link("load", 0, 30e-6, 30e-6, 100000), Link("infer", 1, 300e-6, 300e-6, 8)))
+
+WAKING = ("What a job computes is real: making, copying and hashing rows, and waking a thread for each task, have to fit the "
+          "cores of the machine beside the work that is held.")
+
+
+def each(chain, memory, schedules, suffix="", judged=True):
+    return tuple(Run(f"{name}{suffix}", chain, memory, name, judged) for name in schedules)
+
+
+def workloads(schedules):
+    """{name: Workload}; comparisons of schedules take a quarter of the long ones' units."""
+    part = ", a quarter"
+    return {
+        "m1": Workload("M1, rows of 100 kB, a tenth of the memory and of the time", "m1", m1_arguments, (
+            *(Run(f"full, {memory} MiB", m1(True), memory) for memory in (600, 1000, 1600)),
+            *each(m1(True).scaled(4), 600, schedules, part, False)), 153 / 150.5, WAKING),
+        "m1_unfused": Workload("M1, a stage for every step", "m1", m1_arguments, (
+            *(Run(f"full, {memory} MiB", m1(False), memory) for memory in (600, 1600)),
+            *each(m1(False).scaled(4), 600, schedules, part, False)), 156 / 150.5,
+            "Without fusion every step is a stage and copies the rows that it hands on: 8 GB at each of five borders, which two "
+            "cores do not move in 15 seconds. Fused, the same program holds its target. `static` gives each of these stages a slot "
+            "or two; the simulator has one stage for load and one for transform.", ("--no-fuse",)),
+        "spiky": Workload("One partition in ten takes ten times as long", "three", three_arguments,
+                          each(SPIKY, 128, schedules), 1.1, WAKING),
+        "changing": Workload("The bottleneck changes half-way", "three", three_arguments,
+                             each(CHANGING, 64, schedules), 1.1, WAKING),
+        "skewed": Workload("One unit in sixteen takes eight times as long", "three", three_arguments,
+                           each(SKEWED, 128, schedules), 1.1, WAKING),
+        "four": Workload("Four stages: cpu, cpu, accelerator, cpu", "four", chain_arguments,
+                         each(FOUR, 128, schedules), 1.1, WAKING),
+        "producer": Workload("A fast producer", "two", chain_arguments, (
+            Run("full, 32 units", PRODUCER.scaled(4), 128), *each(PRODUCER, 128, schedules, ", 128 units")), 1.1, WAKING,
+            flat=True),
+        "m2": Workload("M2, 8,192 rows of 1 MB, by size of a partition", "m2", m2_arguments, (
+            *(Run(f"full, {rows} MB", m2(rows), 4096) for rows in (1, 4, 16, 64)),
+            *each(m2(4).scaled(4), 4096, schedules, ", 4 MB" + part, False)), 1.03, WAKING),
+        "m2_small": Workload("M2, rows of 16 kB, by size of a partition", "m2", m2_arguments, (
+            *(Run(f"full, {rows * 16} kB", m2(rows, 524288, 16000, 0.000156), 4096) for rows in (4, 16, 64)),
+            *each(m2(16, 524288, 16000, 0.000156).scaled(4), 4096, schedules, ", 256 kB" + part, False)), 1.05,
+            "A task of 64 kB holds its slot for 0.6 ms. " + WAKING),
+    }
