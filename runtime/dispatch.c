@@ -14,11 +14,14 @@ static void queue_push(FlowQueue *queue, Flow *flow) {
     if (queue->last) queue->last->next = flow;
     else queue->first = flow;
     queue->last = flow;
+    queue->count++;
 }
 
-static Flow *queue_pop(FlowQueue *queue) {
+Flow *flow_queue_pop(FlowQueue *queue) {
     Flow *flow = queue->first;
-    if (flow) queue->first = flow->next;
+    if (!flow) return nullptr;
+    queue->first = flow->next;
+    queue->count--;
     if (!queue->first) queue->last = nullptr;
     return flow;
 }
@@ -129,21 +132,34 @@ static void release_breakers(Dispatch *d) {
     }
 }
 
-// What threads wait for. A signal for each piece of work wakes as many as are needed.
-static void wake(Dispatch *d) { pthread_cond_signal(&d->changed); }
+// Pieces of work that a thread could take.
+static uint32_t ready_count(const Dispatch *d) {
+    uint32_t count = d->queue.count + (d->due_count > 0 && !d->crew_busy) + d->timer_new;
+    for (uint32_t s = 0; s < d->job->what->sink_count; s++)
+        count += d->sinks[s].first && !d->taking[s];
+    return count;
+}
+
+// Wakes a thread for each piece of work but those that the caller takes. To be woken costs more
+// than a small task: who is not needed is left alone.
+static void call_threads(Dispatch *d, uint32_t takes) {
+    uint32_t ready = ready_count(d);
+    for (; ready > d->called + takes && d->waiting > d->called; d->called++)
+        pthread_cond_signal(&d->changed);
+}
 
 static void do_action(Dispatch *d, const Action *action) {
     switch (action->kind) {
-    case ACTION_LAUNCH: launch(d, action); wake(d); break;
-    case ACTION_RESUME: resume(d, action); wake(d); break;
+    case ACTION_LAUNCH: launch(d, action); break;
+    case ACTION_RESUME: resume(d, action); break;
     case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
     case ACTION_PAUSE: break;
     case ACTION_CANCEL: cancel(d, action); break;
     case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
     case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
-    case ACTION_FINISH: d->due[d->due_count++] = action->breaker; wake(d); break;
+    case ACTION_FINISH: d->due[d->due_count++] = action->breaker; break;
     case ACTION_CLOSE: d->closing |= (uint64_t)1 << action->breaker.i; break;
-    case ACTION_TIMER: d->timer = action->at; wake(d); break;
+    case ACTION_TIMER: d->timer = action->at, d->timer_new = true; break;
     case ACTION_END:
         d->ended = true;
         pthread_cond_broadcast(&d->changed);
@@ -174,6 +190,13 @@ static void close_stages(Dispatch *d) {
     }
 }
 
+// Has the thread that tells this left its slot, so that it looks for work next?
+static bool looks_next(const Dispatch *d, const Event *event) {
+    bool ends = event->kind == EVENT_DONE || event->kind == EVENT_FINISHED;
+    return ends || (event->kind == EVENT_OUTPUT &&
+                    (event->last || !d->flows[event->task.i]->goes_on));
+}
+
 void dispatch_tell(Dispatch *d, Event event) {
     if (d->stop || d->event_count == sizeof d->events / sizeof *d->events) return;
     d->events[d->event_count++] = event;
@@ -188,6 +211,7 @@ void dispatch_tell(Dispatch *d, Event event) {
     d->event_count = 0;
     d->telling = false;
     if (d->stop) return;
+    call_threads(d, looks_next(d, &event));
     close_stages(d);
     release_breakers(d);
     dispatch_watch(d);
@@ -233,16 +257,18 @@ static bool work(Dispatch *d, uint32_t thread) {
     if (d->stop) return false;
     if (sink_work(d, thread)) return true;
     if (crew_has_work(&d->crew)) {
+        call_threads(d, 0);
         watch_begin(&d->job->watch, thread, WORK_FINISH, stage_of_breaker(d, d->due[0]));
         crew_help(&d->crew, thread);
         watch_end(&d->job->watch, thread);
         return true;
     }
     if (d->due_count > 0 && !d->crew_busy) {
+        call_threads(d, 1);
         finish(d, thread);
         return true;
     }
-    Flow *flow = queue_pop(&d->queue);
+    Flow *flow = flow_queue_pop(&d->queue);
     if (!flow) return false;
     watch_begin(&d->job->watch, thread, flow->begins ? WORK_READ : WORK_TASK, flow->run->index);
     flow_work(d, flow, thread);
@@ -252,19 +278,22 @@ static bool work(Dispatch *d, uint32_t thread) {
 
 // Until there is work, or the time that the schedule asked for.
 static void wait(Dispatch *d) {
-    int64_t now = log_clock_ns();
-    if (!d->timer) {
-        pthread_cond_wait(&d->changed, &d->lock);
+    enum : int64_t { SECOND = 1000000000 };
+    if (d->timer && d->timer <= log_clock_ns()) {
+        d->timer = 0;
+        dispatch_tell(d, (Event){.kind = EVENT_TICK});
         return;
     }
-    if (d->timer > now) {
-        enum : int64_t { SECOND = 1000000000 };
+    d->waiting++;
+    if (d->timer) {
         struct timespec until = {.tv_sec = d->timer / SECOND, .tv_nsec = d->timer % SECOND};
+        d->timer_new = false;
         pthread_cond_timedwait(&d->changed, &d->lock, &until);
-        return;
+    } else {
+        pthread_cond_wait(&d->changed, &d->lock);
     }
-    d->timer = 0;
-    dispatch_tell(d, (Event){.kind = EVENT_TICK});
+    d->waiting--;
+    d->called -= d->called > 0;
 }
 
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {

@@ -33,12 +33,7 @@ static void end(Dispatch *d, Flow *flow, bool leaves) {
 
 static Flow *next_partition(Dispatch *d) {
     for (uint32_t s = 0; s < d->job->what->sink_count; s++) {
-        FlowQueue *queue = &d->sinks[s];
-        Flow *flow = queue->first;
-        if (!flow || d->taking[s]) continue;
-        queue->first = flow->next;
-        if (!queue->first) queue->last = nullptr;
-        return flow;
+        if (d->sinks[s].first && !d->taking[s]) return flow_queue_pop(&d->sinks[s]);
     }
     return nullptr;
 }

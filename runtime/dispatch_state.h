@@ -39,6 +39,7 @@ enum : uint32_t { LANE_OF_THREAD = UINT32_MAX };
 
 typedef struct FlowQueue {
     Flow *first, *last;
+    uint32_t count;
 } FlowQueue;
 
 struct Dispatch {
@@ -68,7 +69,10 @@ struct Dispatch {
     uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.
     Crew       crew;
-    uint32_t   busy;           // Threads that do something.
+    uint32_t   busy;           // Threads that do something,
+    uint32_t   waiting;        // that wait for work,
+    uint32_t   called;         // and of these, that were told of some and have not come yet.
+    bool       timer_new;      // Nobody waits until that time yet.
     bool       ended, stop;
     pthread_mutex_t lock;
     pthread_cond_t  changed;   // There is work, or it is over.
@@ -83,6 +87,8 @@ void dispatch_tell(Dispatch *d, Event event);
 void dispatch_look(Dispatch *d);
 void dispatch_stop(Dispatch *d);
 void dispatch_trouble(Dispatch *d, const Trouble *trouble);
+// The first of the queue; nullptr: it is empty.
+Flow *flow_queue_pop(FlowQueue *queue);
 
 // ---- dispatch_task.c: the lock is held before and after -----------------------------------------
 

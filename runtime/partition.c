@@ -5,28 +5,36 @@
 
 enum { OUT_BYTES_MIN = 64 * 1024 };
 
+// The next `count` records of `size` bytes behind a partition.
+static void *take(char **at, size_t count, size_t size) {
+    void *room = *at;
+    *at += count * size;
+    return room;
+}
+
+// A partition and its arrays are one piece of memory: those of few rows come by the thousand.
 Partition *partition_open(const TaskSetup *setup) {
-    uint32_t terminals = setup->stage->terminal_count;
-    Partition *partition = calloc(1, sizeof *partition);
+    enum { FIGURES = 4 };
+    static_assert(sizeof(SbOut) % 8 == 0 && sizeof(SbOutState) % 8 == 0);
+    size_t terminals = setup->stage->terminal_count;
+    size_t counts = (size_t)setup->job->step_count * SB_COUNTS;
+    size_t each = sizeof(SbOut) + sizeof(SbOutState) + sizeof(SbRows *) + sizeof(Batch *) +
+                  sizeof(SbRows *) + FIGURES * sizeof(int64_t);
+    Partition *partition = calloc(1, sizeof *partition + counts * sizeof *partition->counts +
+                                         terminals * each);
     if (!partition) return nullptr;
+    char *at = (char *)(partition + 1);
     partition->rejects.memory = setup->memory;
-    partition->counts = calloc((size_t)setup->job->step_count * SB_COUNTS + 1,
-                               sizeof *partition->counts);
-    partition->outs = calloc(terminals + 1, sizeof *partition->outs);
-    partition->out_states = calloc(terminals + 1, sizeof *partition->out_states);
-    partition->batches = calloc(terminals + 1, sizeof *partition->batches);
-    partition->handed = calloc(terminals + 1, sizeof *partition->handed);
-    partition->spare = calloc(terminals + 1, sizeof *partition->spare);
-    int64_t *figures = calloc(4 * (size_t)terminals + 1, sizeof *figures);
-    partition->rows = figures;
-    if (!partition->counts || !partition->outs || !partition->out_states || !partition->batches ||
-        !partition->handed || !partition->spare || !figures) {
-        partition_close(partition, setup);
-        return nullptr;
-    }
-    partition->first = figures + terminals;
-    partition->quota = figures + 2 * terminals;
-    partition->left = figures + 3 * terminals;
+    partition->counts = take(&at, counts, sizeof *partition->counts);
+    partition->outs = take(&at, terminals, sizeof *partition->outs);
+    partition->out_states = take(&at, terminals, sizeof *partition->out_states);
+    partition->batches = take(&at, terminals, sizeof *partition->batches);
+    partition->handed = take(&at, terminals, sizeof *partition->handed);
+    partition->spare = take(&at, terminals, sizeof *partition->spare);
+    partition->rows = take(&at, terminals, sizeof *partition->rows);
+    partition->first = take(&at, terminals, sizeof *partition->first);
+    partition->quota = take(&at, terminals, sizeof *partition->quota);
+    partition->left = take(&at, terminals, sizeof *partition->left);
     for (uint32_t t = 0; t < terminals; t++) {
         partition->out_states[t] =
             (SbOutState){.memory = setup->memory, .wanted = setup->partition_bytes};
@@ -63,7 +71,7 @@ void partition_empty_batches(Partition *partition, const TaskSetup *setup) {
 }
 
 void partition_close_outs(Partition *partition, const TaskSetup *setup) {
-    for (uint32_t t = 0; partition->out_states && t < setup->stage->terminal_count; t++) {
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         SbOutState *out = &partition->out_states[t];
         sb_memory_release(setup->memory, out->cap);
         free(out->begin);
@@ -73,17 +81,9 @@ void partition_close_outs(Partition *partition, const TaskSetup *setup) {
 }
 
 void partition_close(Partition *partition, const TaskSetup *setup) {
-    bool whole = partition->batches && partition->handed && partition->spare;
-    if (whole) partition_close_batches(partition, setup);
+    partition_close_batches(partition, setup);
     partition_close_outs(partition, setup);
     rejects_close(&partition->rejects);
-    free(partition->counts);
-    free(partition->outs);
-    free(partition->out_states);
-    free(partition->batches);
-    free(partition->handed);
-    free(partition->spare);
-    free(partition->rows);
     free(partition);
 }
 

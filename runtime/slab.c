@@ -50,8 +50,8 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     if (spare) return use_block(slab, spare), true;
     if (!sb_memory_charge(slab->memory, size)) return false;
     bool huge = size >= BLOCK_BYTES_HUGE;
-    size_t align = huge ? (size_t)BLOCK_BYTES_HUGE : 4096;
-    SbSlabBlock *block = aligned_alloc(align, ((size_t)size + align - 1) & ~(align - 1));
+    size_t pages = ((size_t)size + BLOCK_BYTES_HUGE - 1) & ~(size_t)(BLOCK_BYTES_HUGE - 1);
+    SbSlabBlock *block = huge ? aligned_alloc(BLOCK_BYTES_HUGE, pages) : malloc((size_t)size);
     if (!block) {
         sb_memory_release(slab->memory, size);
         return false;

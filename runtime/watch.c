@@ -108,9 +108,9 @@ void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage) 
 }
 
 void watch_turn(Watch *watch, uint32_t thread, WatchWork work) {
-    int64_t now = log_clock_ns();
     uint32_t stage = watch->threads[thread].span.stage;
     if (watch->threads[thread].span.work == work) return;
+    int64_t now = log_clock_ns();
     stop(watch, thread, now);
     start(watch, thread, work, stage, now);
 }
