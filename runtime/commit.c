@@ -5,7 +5,6 @@
 // stopped early (a limit, a fault): then the partition is made once more with the exact number of
 // rows that were wanted, so that nothing behind them is judged or counted, whatever the size of
 // partitions and the number of threads.
-#include "runtime/resume.h"
 #include "runtime/stage.h"
 
 #include <stdlib.h>
@@ -238,7 +237,6 @@ static bool offer_rows(StageRun *run, Partition *partition, ExtentList *writes) 
         if (!(run->stage->terminals[t] & SB_TERMINAL_SINK)) continue;
         if (!offer_bytes(run, partition, t, writes)) return false;
     }
-    resume_offered(run, partition);
     return true;
 }
 
@@ -518,8 +516,7 @@ void stage_settle(StageRun *run, pthread_mutex_t *lock) {
     if (verdict != VERDICT_DISCARD && good) {
         for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
             run->counts[i] += partition->counts[i];
-        if (take_rejects(run, partition) && take_source(run, partition))
-            resume_settled(run, partition, &partition->trouble);
+        if (take_rejects(run, partition)) take_source(run, partition);
     }
     pthread_mutex_lock(lock);
     stage_spare_task(run, task);

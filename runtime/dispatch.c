@@ -255,7 +255,7 @@ static void finish(Dispatch *d, uint32_t thread) {
 // Does one thing. False: there is nothing to do.
 static bool work(Dispatch *d, uint32_t thread) {
     if (d->stop) return false;
-    if (sink_work(d, thread)) return true;
+    if (sink_work(d, thread) || commit_work(d, thread)) return true;
     if (crew_has_work(&d->crew)) {
         call_threads(d, 0);
         watch_begin(&d->job->watch, thread, WORK_FINISH, stage_of_breaker(d, d->due[0]));

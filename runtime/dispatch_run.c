@@ -80,12 +80,9 @@ static bool make_plan(const Job *job, FlowPlan *plan) {
     return good;
 }
 
-// A limit by share counts rows in their order, --first-rows the rows of sinks, and a journal wants
-// counts and rejects in the order of partitions.
+// A limit by share counts rows in their order, --first-rows the rows of sinks.
 FlowPlan *dispatch_plan(const Job *job) {
-    const Options *options = &job->options;
-    if (job->limits.share >= 0 || options->first_rows != INT64_MAX || options->resume)
-        return nullptr;
+    if (job->limits.share >= 0 || job->options.first_rows != INT64_MAX) return nullptr;
     FlowPlan *plan = malloc(sizeof *plan);
     if (plan && make_plan(job, plan)) return plan;
     free(plan);
@@ -224,11 +221,15 @@ bool dispatch_run(Dispatch *d) {
     SbParallel *parallel = &d->job->pool.parallel;
     crew_open(&d->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
     pthread_mutex_lock(&d->lock);
+    commit_start(d);
     open_stages(d);
     dispatch_tell(d, (Event){.kind = EVENT_START});
     pthread_mutex_unlock(&d->lock);
     parallel->each(parallel, parallel->threads, dispatch_thread, d);
     crew_close(&d->crew);
+    pthread_mutex_lock(&d->lock);
+    commit_end(d);
+    pthread_mutex_unlock(&d->lock);
     if (d->cut_short && d->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->job->trouble.kind != TROUBLE_NONE) return false;

@@ -49,6 +49,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     d->taking[s] = true;
     watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index);
     watch_from(&d->job->watch, thread, 0, flow->input->from);
+    commit_taking(d, flow);
     pthread_mutex_unlock(&d->lock);
     bool good = canceled || take(sink, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);

@@ -2,6 +2,7 @@
 //
 //   dispatch.c       events in, actions out, threads    dispatch_task.c  tasks of stages
 //   dispatch_run.c   from the plan to the figures       dispatch_sink.c  bytes to sinks
+//   dispatch_journal.c  which units are done
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
@@ -22,7 +23,8 @@ typedef struct Flow {
     Batch       *batch;    // Of the input.
     int64_t      at;       // Rows of it that the units so far had.
     uint32_t     number;   // Of its unit.
-    uint32_t     root;     // The stage that its flow begins with.
+    uint32_t     root;     // The stage that its flow begins with,
+    uint32_t     root_unit;  // and the unit of that.
     uint32_t     lane;     // LANE_OF_THREAD, or one of its own until it ends.
     Unit         unit;
     SbTaskState *task;
@@ -107,6 +109,25 @@ void partition_free(Dispatch *d, Partition *partition);
 void dispatch_watch(Dispatch *d);
 // The thread has made the partition.
 void flow_watch(const Flow *flow, Partition *partition, uint32_t thread);
+
+// ---- dispatch_journal.c: the lock is held -------------------------------------------------------
+
+// Before the start: brings back what is committed, and tells the schedule to skip it.
+void commit_start(Dispatch *d);
+// The flow of a unit begins, and ends.
+void commit_unit(Dispatch *d, const Flow *flow);
+void commit_unit_ends(Dispatch *d, const Flow *flow);
+// The schedule knows the partition, and nobody reads it any more.
+void commit_made(Dispatch *d, const Partition *partition);
+void commit_freed(Dispatch *d, const Partition *partition);
+// What the partition says is final; its records have not gone yet. False: no memory.
+bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition);
+// The sink of the flow is about to be given its partition.
+void commit_taking(Dispatch *d, const Flow *flow);
+// Writes a commit, where one is ready; without the lock. False: none is.
+bool commit_work(Dispatch *d, uint32_t thread);
+// No thread works any more: commits what a job that is to end leaves.
+void commit_end(Dispatch *d);
 
 // ---- dispatch_sink.c: the lock is held before and after -----------------------------------------
 

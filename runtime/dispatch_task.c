@@ -62,7 +62,9 @@ void flow_launch(Dispatch *d, Flow *flow) {
         if (!stage_open_breakers(run)) dispatch_stop(d);
     }
     run->running++;
+    flow->root_unit = flow->input ? flow->input->root_unit : flow->number;
     if (!flow->input) run->launched = flow->number + 1;
+    commit_unit(d, flow);
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
     if (flow->input) {
         flow->batch = batch_of(flow);
@@ -169,7 +171,9 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
         run->counts[i] += partition->counts[i];
     flow->weight += partition->rejects.weight;
     place_lines(flow, &partition->rejects);
-    if (verdict_take(&d->verdict, &partition->rejects, run->index, flow->root)) return true;
+    if (commit_counts(d, flow, partition) &&
+        verdict_take(&d->verdict, &partition->rejects, run->index, flow->root))
+        return true;
     trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
     dispatch_trouble(d, trouble);
     return false;
@@ -182,10 +186,12 @@ static void keep_alive(Dispatch *d, Partition *partition) {
     partition->next = d->alive;
     if (d->alive) d->alive->prior = partition;
     d->alive = partition;
+    commit_made(d, partition);
 }
 
 void partition_free(Dispatch *d, Partition *partition) {
     StageRun *run = partition->run;
+    commit_freed(d, partition);
     if (partition->prior) partition->prior->next = partition->next;
     else d->alive = partition->next;
     if (partition->next) partition->next->prior = partition->prior;
@@ -199,6 +205,7 @@ static Partition *new_partition(Dispatch *d, Flow *flow) {
     partition_reset(partition, &flow->run->setup);
     partition->run = flow->run;
     partition->root = flow->root;
+    partition->root_unit = flow->root_unit;
     partition->keeps = nullptr;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
         partition->quota[t] = INT64_MAX;
@@ -288,6 +295,7 @@ static void tell_bounds(Dispatch *d) {
 void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
+    commit_unit_ends(d, flow);
     stage_spare_task(run, flow->task);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
     if (flow->lane != LANE_OF_THREAD) d->lanes[d->lane_count++] = flow->lane;

@@ -330,7 +330,7 @@ static void do_write(Engine *e) {
     if (e->write_at == e->writes.count) e->write_at = e->writes.count = 0;
     pthread_mutex_unlock(&e->lock);
     Trouble trouble = {0};
-    bool good = sink_write(&extent, &trouble) && resume_written(e->job, &trouble);
+    bool good = sink_write(&extent, &trouble);
     pthread_mutex_lock(&e->lock);
     if (!good && e->job->trouble.kind == TROUBLE_NONE) e->job->trouble = trouble;
     Partition *partition = extent.owner;
@@ -659,6 +659,11 @@ bool engine_run(Job *job) {
     bool good = open_engine(&engine, job);
     FlowPlan *plan = good ? dispatch_plan(job) : nullptr;
     Dispatch *dispatch = plan ? dispatch_open(job, engine.runs, plan) : nullptr;
+    // Where the sinks go on only the dispatch knows.
+    if (good && !dispatch && resume_in_the_middle(job))
+        good = trouble_set(&job->trouble, TROUBLE_MEMORY,
+                           "the run that is resumed needs more than the %lld bytes of --memory",
+                           (long long)job->memory.limit);
     if (dispatch) good = run_dispatch(&engine, dispatch);
     else if (good) run_engine(&engine);
     watch_stop(&job->watch);

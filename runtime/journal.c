@@ -69,7 +69,7 @@ static JournalState read_head(JournalReader *reader) {
     if (!checksum_same(checksum_of(&head, offsetof(FileHead, sum)), head.sum))
         return JOURNAL_DAMAGED;
     reader->version = head.version;
-    if (head.version > JOURNAL_VERSION) return JOURNAL_NEWER;
+    if (head.version != JOURNAL_VERSION) return JOURNAL_VERSIONED;
     reader->chain = head.sum;
     reader->at = sizeof head;
     return JOURNAL_RECORD;

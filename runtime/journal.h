@@ -19,7 +19,7 @@
 #include "runtime/checksum.h"
 #include "runtime/trouble.h"
 
-enum { JOURNAL_VERSION = 1 };
+enum { JOURNAL_VERSION = 2 };
 
 typedef struct JournalRecord {
     uint32_t    type;     // Not 0.
@@ -34,7 +34,7 @@ typedef enum JournalState {
     JOURNAL_RECORD,
     JOURNAL_END,      // No more; `cut` bytes of a bad tail were there.
     JOURNAL_FOREIGN,  // No journal.
-    JOURNAL_NEWER,    // Of a later version, which is in `version`.
+    JOURNAL_VERSIONED,    // Of another version, which is in `version`.
     JOURNAL_DAMAGED,  // The record at `at` is bad, and a later one is not.
 } JournalState;
 

@@ -45,7 +45,8 @@ typedef struct Partition {
     SbRows    **batches;        // By terminal; edges only.
     Batch     **handed;         // The same, once their readers may have them.
     SbRows    **spare;          // The same, empty: for those that come next.
-    uint32_t    root;           // The stage that its flow begins with.
+    uint32_t    root;           // The stage that its flow begins with,
+    uint32_t    root_unit;      // and the unit of that.
     int64_t    *rows;           // By terminal: rows in it.
     int64_t    *first;          // By terminal: the number of its first row there.
     int64_t    *quota;          // By terminal: rows that it could take...

@@ -39,6 +39,13 @@ const SinkPlace *resume_place(const Job *job, uint32_t sink) {
     return has ? &resume->state.sinks[sink].place : nullptr;
 }
 
+bool resume_in_the_middle(const Job *job) {
+    const Resume *resume = job->resume;
+    for (uint32_t s = 0; resume && s < resume->state.stage_count; s++)
+        if (resume->state.stages[s].is) return true;
+    return false;
+}
+
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
 
 // ---- what a run is known by -------------------------------------------------------------------
@@ -177,7 +184,6 @@ bool resume_make(Job *job) {
     }
     resume->journal.lock = resume->journal.fd = resume->journal.new_fd = -1;
     resume->always = getenv("SBC_TEST_COMMIT") != nullptr;
-    pthread_mutex_init(&resume->lock, nullptr);
     pthread_mutex_init(&resume->writing, nullptr);
     job->resume = resume;
     return true;
@@ -227,7 +233,7 @@ bool resume_begin(Job *job) {
     if (!resume) return true;
     if (resume->resumed ? !resume_same(job, true) : !write_begin(job)) return false;
     if (!resume->state.done)
-        return state_write(&resume->state, job->what, &resume->journal, &job->trouble);
+        return state_write(&resume->state, &resume->journal, &job->trouble);
     if (!resume_check_outputs(job)) return false;
     resume_say(job, "the job is finished: nothing to do");
     return resume->finished = true;
@@ -235,7 +241,7 @@ bool resume_begin(Job *job) {
 
 bool resume_log(Job *job) {
     if (!job->resume) return true;
-    if (!resume_logs_open(job)) return no_memory(job);
+    if (!resume_groups_open(job)) return no_memory(job);
     if (job->resume->resumed) resume_say_stages(job);
     return true;
 }
@@ -252,12 +258,9 @@ void resume_forget(Job *job) {
 void resume_close(Job *job) {
     Resume *resume = job->resume;
     if (!resume) return;
-    Trouble ignored = {0};
-    resume_written(job, &ignored);
-    resume_logs_close(job);
+    resume_groups_close(job);
     journal_close(&resume->journal);
     state_close(&resume->state);
-    pthread_mutex_destroy(&resume->lock);
     pthread_mutex_destroy(&resume->writing);
     free(resume);
     job->resume = nullptr;

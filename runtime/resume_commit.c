@@ -1,261 +1,220 @@
-// Resume commit: when a stage's rows are marked, and how marks get into the journal.
-#include "runtime/failpoint.h"
+// Resume commit: when a group is committed, at which place of its sinks, and how that gets into the
+// journal.
+//
+// Units of a root are done in any order. When a commit is due its targets are chosen: of each root
+// the units that are done, and those behind them of which a sink has been given rows. From now on a
+// sink is marked when rows of a unit behind the targets come to it; when all units before them are
+// done, the others are. So the marks stand where all rows of the units before the targets end.
 #include "runtime/resume_run.h"
 
+#include "runtime/failpoint.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 enum : int64_t { COMMIT_BYTES = 64 << 20, COMMIT_NS = 1000000000, CHECKPOINT_BYTES = 64 << 20 };
 
-// ---- which stages go on -----------------------------------------------------------------------
-
-static uint32_t count_feeders(const SbJob *what, uint32_t terminal) {
-    uint32_t feeders = 0;
-    for (uint32_t s = 0; s < what->stage_count; s++)
-        for (uint32_t t = 0; t < what->stages[s].terminal_count; t++)
-            feeders += what->stages[s].terminals[t] == terminal;
-    return feeders;
+static bool no_memory(Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
 }
 
-static bool leaves_marks(const SbJob *what, const SbStage *stage) {
-    for (uint32_t s = 0; s < what->stage_count; s++) {
-        const SbStage *other = &what->stages[s];
-        for (uint32_t n = 0; other->input == SB_INPUT_UNMATCHED && n < stage->need_count; n++)
-            if (stage->needs[n] == other->input_index) return true;
-    }
-    return false;
+static int64_t group_bytes(const Job *job, const CommitGroup *group) {
+    int64_t bytes = 0;
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        bytes += job->sinks[group->sinks[s].sink].bytes;
+    return bytes;
 }
 
-bool resume_goes_on(const Job *job, const SbStage *stage) {
-    bool source = stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
-                  stage->input == SB_INPUT_RECORDS;
-    if (!source || stage->terminal_count == 0 || leaves_marks(job->what, stage)) return false;
-    for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        uint32_t terminal = stage->terminals[t];
-        bool sink = terminal & SB_TERMINAL_SINK;
-        if (!sink || job->sinks[terminal & ~SB_TERMINAL_SINK].to_stream) return false;
-        if (count_feeders(job->what, terminal) > 1) return false;
+static bool is_due(const Job *job, const CommitGroup *group) {
+    return job->resume->always || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES ||
+           log_clock_ns() - group->last_ns >= COMMIT_NS || atomic_load(&job->drain);
+}
+
+// ---- targets ------------------------------------------------------------------------------------
+
+// Units before the target that are not done yet come to a sink behind all units of roots that stand
+// before theirs there; so these have to be over.
+static bool is_in_order(const Resume *resume, const GroupSink *sink) {
+    for (uint32_t late = 1; late < sink->root_count; late++) {
+        const RootLog *root = &resume->roots[sink->roots[late]];
+        for (uint32_t r = 0; r < late && root->target > root->cut.units; r++)
+            if (!resume->roots[sink->roots[r]].over) return false;
     }
-    const Source *files = &job->sources[stage->input_index];
-    for (uint32_t f = 0; stage->input == SB_INPUT_TEXT && f < files->file_count; f++)
-        if (files->files[f].stream) return false;
     return true;
 }
 
-// ---- marks ------------------------------------------------------------------------------------
-
-// The sink that terminal `t` is, if it has a journal.
-static Sink *sink_of(const Job *job, const StageLog *log, uint32_t t) {
-    uint32_t terminal = log->stage->terminals[t];
-    if (!(terminal & SB_TERMINAL_SINK)) return nullptr;
-    Sink *sink = &job->sinks[terminal & ~SB_TERMINAL_SINK];
-    return sink->log ? sink : nullptr;
+static void forget_targets(Resume *resume, const CommitGroup *group) {
+    for (uint32_t r = 0; r < group->root_count; r++)
+        resume->roots[group->roots[r]].target = UINT64_MAX;
 }
 
-static bool is_due(const Job *job, const StageLog *log) {
-    int64_t bytes = 0;
-    for (uint32_t t = 0; t < log->stage->terminal_count; t++) {
-        const Sink *sink = sink_of(job, log, t);
-        if (sink) bytes += sink->bytes;
+static bool choose(Job *job, CommitGroup *group) {
+    Resume *resume = job->resume;
+    bool any = false, good = true;
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        RootLog *root = &resume->roots[group->roots[r]];
+        root->target = root->taken > root->cut.units ? root->taken : root->cut.units;
+        any |= root->target > root->committed;
     }
-    return job->resume->always || bytes - log->last_bytes >= COMMIT_BYTES ||
-           log_clock_ns() - log->last_ns >= COMMIT_NS || atomic_load(&job->drain);
-}
-
-static bool drop_marks(const Job *job, StageLog *log, Trouble *trouble) {
-    bool good = true;
-    for (uint32_t t = 0; t < log->stage->terminal_count; t++) {
-        if (log->marked[t]) good &= sink_mark_close(sink_of(job, log, t), &log->marks[t], trouble);
-        log->marked[t] = false;
-    }
-    return good;
-}
-
-static bool take_marks(const Job *job, StageLog *log) {
-    bool any = false;
-    log->last_bytes = 0;
-    for (uint32_t t = 0; t < log->stage->terminal_count; t++) {
-        Sink *sink = sink_of(job, log, t);
-        if (!sink) continue;
-        log->marked[t] = sink_mark(sink, &log->marks[t]);
-        log->last_bytes += sink->bytes;
-        any |= log->marked[t];
-        // A sink without bytes begins anew, which is where its stage has to begin then.
-        if (log->marked[t] || !log->goes_on || sink->bytes == 0) continue;
-        Trouble ignored = {0};
-        drop_marks(job, log, &ignored);
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        good &= is_in_order(resume, &group->sinks[s]);
+    if (!any || !good) {
+        forget_targets(resume, group);
         return false;
     }
-    log->last_ns = log_clock_ns();
-    return any || log->goes_on;
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        group->sinks[s].judged = group->sinks[s].marked = false;
+    group->state = COMMIT_CHOSEN;
+    group->last_ns = log_clock_ns();
+    group->last_bytes = group_bytes(job, group);
+    return true;
 }
 
-void resume_set_state(Resume *resume, StageLog *log, PendingState state) {
-    pthread_mutex_lock(&resume->lock);
-    if (state == PENDING_READY) atomic_fetch_add(&resume->ready, 1);
-    log->state = state;
-    pthread_mutex_unlock(&resume->lock);
+// ---- marks --------------------------------------------------------------------------------------
+
+// A sink without bytes begins anew, which is where its roots have to begin then.
+static bool judge_sink(const Job *job, GroupSink *sink, Trouble *trouble) {
+    Sink *own = &job->sinks[sink->sink];
+    if (sink->judged) return true;
+    sink->judged = true;
+    if (!sink_can_mark(own)) return true;
+    sink->marked = sink_mark(own, sink->part_from, &sink->mark);
+    return sink->marked || no_memory(trouble);
 }
 
-void resume_offered(StageRun *run, const Partition *partition) {
-    Resume *resume = run->job->resume;
-    if (!resume || !resume->logs || partition->trouble.kind != TROUBLE_NONE) return;
-    StageLog *log = &resume->logs[run->index];
-    bool ends = partition->last && partition->status == SB_STAGE_DONE && !partition->stopped;
-    bool fits = log->goes_on ? ends : partition->status != SB_STAGE_FAULT;
-    pthread_mutex_lock(&resume->lock);
-    bool idle = log->state == PENDING_NONE;
-    pthread_mutex_unlock(&resume->lock);
-    if (!fits || !idle || !is_due(run->job, log) || !take_marks(run->job, log)) return;
-    log->unit = partition->unit.ordinal;
-    resume_set_state(resume, log, log->goes_on ? PENDING_MARKED : PENDING_READY);
-}
-
-// ---- commits ----------------------------------------------------------------------------------
-
-// New parts of all marks, one behind the other. nullptr: no memory.
-static SinkPartPlace *list_parts(const Job *job, const StageLog *log, CommitSink *sinks,
-                                 uint32_t *count) {
-    uint64_t parts = 0;
-    for (uint32_t t = 0; t < log->stage->terminal_count; t++)
-        if (log->marked[t]) parts += log->marks[t].place.part - log->part_from[t];
-    SinkPartPlace *places = malloc((size_t)(parts + 1) * sizeof *places), *at = places;
-    for (uint32_t t = 0; places && t < log->stage->terminal_count; t++) {
-        if (!log->marked[t]) continue;
-        const SinkPlace *place = &log->marks[t].place;
-        sinks[(*count)++] = (CommitSink){log->stage->terminals[t] & ~SB_TERMINAL_SINK, place,
-                                         log->part_from[t], at};
-        for (uint32_t p = log->part_from[t]; p < place->part; p++)
-            *at++ = sink_part_place(sink_of(job, log, t), p);
+static bool are_done(const Resume *resume, const CommitGroup *group) {
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        const RootLog *root = &resume->roots[group->roots[r]];
+        if (root->cut.units < root->target) return false;
     }
-    return places;
+    return true;
 }
 
-static bool write_commit(Job *job, const Commit *commit, Trouble *trouble) {
+// What was folded since is in the record; folding goes on.
+static void note_packed(Resume *resume, const CommitGroup *group) {
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        RootLog *root = &resume->roots[group->roots[r]];
+        root->committed = root->cut.units;
+        root->file_from = root->cut.file_count > 0 ? root->cut.file_count - 1 : 0;
+        root->cut.rejects.len = 0;
+        root->cut.reject_count = 0;
+    }
+    forget_targets(resume, group);
+}
+
+static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
     Resume *resume = job->resume;
-    Text text = {0};
-    commit_pack(commit, resume->state.figure_count, &text);
-    pthread_mutex_lock(&resume->writing);
-    bool good = !text.failed && state_fold(&resume->state, text.ptr, text.len);
-    if (!good) trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
-    else if (resume->journal.at > CHECKPOINT_BYTES + text.len)
-        good = state_write(&resume->state, job->what, &resume->journal, trouble);
-    else
-        good = journal_append(&resume->journal, RECORD_COMMIT, text.ptr, text.len, trouble);
-    pthread_mutex_unlock(&resume->writing);
-    sb_text_close(&text);
-    return good;
-}
-
-static void note_committed(StageLog *log) {
-    for (uint32_t t = 0; t < log->stage->terminal_count; t++)
-        if (log->marked[t]) log->part_from[t] = log->marks[t].place.part;
-    if (!log->goes_on) return;
-    log->reject_from += log->cut.reject_count;
-    log->file_from = log->cut.file_count > 0 ? log->cut.file_count - 1 : 0;
-}
-
-static bool commit_marks(Job *job, StageLog *log, Trouble *trouble) {
-    uint32_t terminals = log->stage->terminal_count;
-    for (uint32_t t = 0; t < terminals; t++) {
-        if (!log->marked[t]) continue;
-        if (!sink_mark_sync(sink_of(job, log, t), &log->marks[t], trouble)) return false;
-        log->marks[t].place.replays = !log->goes_on;
+    CommitCut *cuts = calloc((size_t)group->root_count + 1, sizeof *cuts);
+    CommitSink *sinks = calloc((size_t)group->sink_count + 1, sizeof *sinks);
+    Commit commit = {.cuts = cuts, .sinks = sinks, .cut_count = group->root_count};
+    bool good = cuts && sinks;
+    for (uint32_t r = 0; good && r < group->root_count; r++) {
+        const RootLog *root = &resume->roots[group->roots[r]];
+        cuts[r] = (CommitCut){group->roots[r], &root->cut, root->file_from};
     }
-    failpoint("commit-synced");
-    CommitSink *sinks = calloc(terminals + 1, sizeof *sinks);
-    Commit commit = {.stage = log->index, .cut = log->goes_on ? &log->cut : nullptr,
-                     .file_from = log->file_from, .reject_count = log->cut.reject_count,
-                     .rejects = {log->cut.rejects.ptr, log->cut.rejects.len}, .sinks = sinks};
-    SinkPartPlace *parts = sinks ? list_parts(job, log, sinks, &commit.sink_count) : nullptr;
-    bool good = parts ? write_commit(job, &commit, trouble)
-                      : trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
-    if (good) note_committed(log);
-    free(parts);
+    for (uint32_t s = 0; good && s < group->sink_count; s++) {
+        GroupSink *sink = &group->sinks[s];
+        if (!sink->marked) continue;
+        sink->mark.place.replays = group->replays;
+        sinks[commit.sink_count++] = (CommitSink){sink->sink, &sink->mark.place,
+                                                  sink->mark.part_from, sink->mark.parts};
+        sink->part_from = sink->mark.place.part;
+    }
+    group->record.len = 0;
+    if (good) commit_pack(&commit, resume->state.figure_count, &group->record);
+    good = good && !group->record.failed;
+    free(cuts);
     free(sinks);
-    failpoint("committed");
-    return good;
-}
-
-static bool is_written(const Job *job, const StageLog *log) {
-    for (uint32_t t = 0; t < log->stage->terminal_count; t++)
-        if (log->marked[t] && !sink_mark_written(sink_of(job, log, t), &log->marks[t]))
-            return false;
+    if (!good) return no_memory(trouble);
+    note_packed(resume, group);
+    group->state = COMMIT_READY;
     return true;
 }
 
-// One that can be committed, from now on this thread's; nullptr: none.
-static StageLog *take_log(Job *job) {
-    Resume *resume = job->resume;
-    StageLog *found = nullptr;
-    pthread_mutex_lock(&resume->lock);
-    for (uint32_t s = 0; !found && s < resume->log_count; s++) {
-        StageLog *log = &resume->logs[s];
-        if (log->state != PENDING_READY || !is_written(job, log)) continue;
-        log->state = PENDING_BUSY;
-        atomic_fetch_sub(&resume->ready, 1);
-        found = log;
-    }
-    pthread_mutex_unlock(&resume->lock);
-    return found;
+bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble) {
+    bool due = group->state == COMMIT_NONE && !group->replays && (last || is_due(job, group));
+    if (due) choose(job, group);
+    if (group->state != COMMIT_CHOSEN || !are_done(job->resume, group)) return true;
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        if (!judge_sink(job, &group->sinks[s], trouble)) return false;
+    return pack(job, group, trouble);
 }
 
-bool resume_written(Job *job, Trouble *trouble) {
+// Of a sink whose rows come again any place is as good as another.
+static bool replay_taking(Job *job, CommitGroup *group, Trouble *trouble) {
+    GroupSink *sink = &group->sinks[0];
+    if (group->state != COMMIT_NONE || !is_due(job, group) ||
+        !sink_can_mark(&job->sinks[sink->sink]))
+        return true;
+    sink->judged = false;
+    group->last_ns = log_clock_ns();
+    group->last_bytes = group_bytes(job, group);
+    return judge_sink(job, sink, trouble) && pack(job, group, trouble);
+}
+
+bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Trouble *trouble) {
     Resume *resume = job->resume;
-    if (!resume || atomic_load(&resume->ready) == 0) return true;
+    if (resume->group_of[sink] == UINT32_MAX) return true;
+    CommitGroup *group = &resume->groups[resume->group_of[sink]];
+    if (group->replays) return replay_taking(job, group, trouble);
+    RootLog *root = &resume->roots[number];
     bool good = true;
-    for (StageLog *log; good && (log = take_log(job));) {
-        good = commit_marks(job, log, trouble);
-        good = drop_marks(job, log, trouble) && good;
-        // After a failure no other commit of the stage is tried.
-        if (good) resume_set_state(resume, log, PENDING_NONE);
+    for (uint32_t s = 0; s < group->sink_count; s++) {
+        GroupSink *own = &group->sinks[s];
+        bool behind = group->state == COMMIT_CHOSEN && unit >= root->target;
+        if (own->sink == sink && behind) good = judge_sink(job, own, trouble);
     }
+    if (root->taken <= unit) root->taken = unit + 1;
     return good;
 }
 
-// ---- the logs ---------------------------------------------------------------------------------
+// ---- commits ------------------------------------------------------------------------------------
 
-bool resume_logs_open(Job *job) {
+CommitGroup *group_ready(Job *job) {
     Resume *resume = job->resume;
-    resume->logs = calloc(job->what->stage_count + 1, sizeof *resume->logs);
-    if (!resume->logs) return false;
-    resume->log_count = job->what->stage_count;
-    for (uint32_t s = 0; s < resume->log_count; s++) {
-        StageLog *log = &resume->logs[s];
-        uint32_t terminals = job->what->stages[s].terminal_count;
-        log->stage = &job->what->stages[s];
-        log->index = s;
-        log->goes_on = resume_goes_on(job, log->stage);
-        log->last_ns = log_clock_ns();
-        log->marks = calloc(terminals + 1, sizeof *log->marks);
-        log->marked = calloc(terminals + 1, sizeof *log->marked);
-        log->part_from = calloc(terminals + 1, sizeof *log->part_from);
-        if (!log->marks || !log->marked || !log->part_from) return false;
-        for (uint32_t t = 0; t < terminals; t++) {
-            uint32_t sink = log->stage->terminals[t] & ~SB_TERMINAL_SINK;
-            const SinkPlace *place = sink_of(job, log, t) ? resume_place(job, sink) : nullptr;
-            if (!place) continue;
-            log->part_from[t] = place->part;
-            log->last_bytes += place->bytes;
+    for (uint32_t g = 0; g < resume->group_count; g++) {
+        CommitGroup *group = &resume->groups[g];
+        bool ready = group->state == COMMIT_READY;
+        for (uint32_t s = 0; ready && s < group->sink_count; s++) {
+            const GroupSink *sink = &group->sinks[s];
+            ready = !sink->marked || sink_mark_written(&job->sinks[sink->sink], &sink->mark);
         }
+        if (!ready) continue;
+        group->state = COMMIT_BUSY;
+        return group;
     }
-    return true;
+    return nullptr;
 }
 
-void resume_logs_close(Job *job) {
+static bool write_record(Job *job, const Text *text, Trouble *trouble) {
     Resume *resume = job->resume;
-    for (uint32_t s = 0; s < resume->log_count; s++) {
-        StageLog *log = &resume->logs[s];
-        Trouble ignored = {0};
-        if (log->marked) drop_marks(job, log, &ignored);
-        free(log->marks);
-        free(log->marked);
-        free(log->part_from);
-        free(log->cut.counts);
-        free(log->cut.files);
-        sb_text_close(&log->cut.rejects);
+    pthread_mutex_lock(&resume->writing);
+    bool good = state_fold(&resume->state, text->ptr, text->len) || no_memory(trouble);
+    if (good && resume->journal.at > CHECKPOINT_BYTES + text->len)
+        good = state_write(&resume->state, &resume->journal, trouble);
+    else if (good)
+        good = journal_append(&resume->journal, RECORD_COMMIT, text->ptr, text->len, trouble);
+    pthread_mutex_unlock(&resume->writing);
+    return good;
+}
+
+bool group_write(Job *job, CommitGroup *group, Trouble *trouble) {
+    bool good = true;
+    for (uint32_t s = 0; good && s < group->sink_count; s++) {
+        GroupSink *sink = &group->sinks[s];
+        if (sink->marked) good = sink_mark_sync(&job->sinks[sink->sink], &sink->mark, trouble);
     }
-    free(resume->logs);
-    resume->logs = nullptr;
-    resume->log_count = 0;
+    if (good) failpoint("commit-synced");
+    good = good && write_record(job, &group->record, trouble);
+    if (good) failpoint("committed");
+    return good;
+}
+
+bool group_done(CommitGroup *group, Trouble *trouble) {
+    bool good = true;
+    for (uint32_t s = 0; s < group->sink_count; s++) {
+        GroupSink *sink = &group->sinks[s];
+        if (sink->marked) good &= sink_mark_close(&sink->mark, trouble);
+        sink->marked = sink->judged = false;
+    }
+    return good;
 }

@@ -1,4 +1,4 @@
-// Resume cut: the state of a stage between two units, on its way into the journal and back.
+// Resume cut: what is known of a root's first units, on its way into the journal and back.
 #include "runtime/resume_run.h"
 
 #include <stdlib.h>
@@ -12,6 +12,8 @@ static void pack_reject(Text *text, const Reject *reject) {
     pack_number(text, reject->source);
     pack_number(text, reject->file);
     pack_number(text, reject->step);
+    pack_number(text, reject->stage);
+    pack_number(text, (int64_t)reject->origin);
     pack_number(text, (int64_t)reject->sequence);
     pack_number(text, reject->offset);
     pack_number(text, reject->length);
@@ -33,6 +35,8 @@ static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
     reject.source = (uint32_t)unpack_number(from);
     reject.file = (uint32_t)unpack_number(from);
     reject.step = (uint32_t)unpack_number(from);
+    reject.stage = (uint32_t)unpack_number(from);
+    reject.origin = (uint64_t)unpack_number(from);
     reject.sequence = (uint64_t)unpack_number(from);
     reject.offset = unpack_number(from);
     reject.length = unpack_number(from);
@@ -42,7 +46,9 @@ static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
     reject.site = (uint32_t)unpack_number(from);
     reject.fault = (int32_t)unpack_number(from);
     SbStr message = unpack_bytes(from), raw = unpack_bytes(from);
-    if (from->bad || reject.step >= job->what->step_count) return false;
+    if (from->bad || reject.step >= job->what->step_count ||
+        reject.stage >= job->what->stage_count)
+        return false;
     if (is & 8) {
         if (reject.source >= job->what->source_count) return false;
         const Source *source = &job->sources[reject.source];
@@ -56,10 +62,16 @@ static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
     return rejects_copy(list, &reject);
 }
 
-// ---- cuts -------------------------------------------------------------------------------------
+bool tally_reject(UnitTally *tally, const Reject *reject) {
+    pack_reject(&tally->rejects, reject);
+    tally->reject_count++;
+    return !tally->rejects.failed;
+}
+
+// ---- folding --------------------------------------------------------------------------------
 
 // Where the next unit begins.
-static void cut_units(StageRun *run, const Unit *unit, StageCut *cut) {
+static void cut_units(const StageRun *run, const Unit *unit, StageCut *cut) {
     bool text = run->stage->input == SB_INPUT_TEXT;
     bool files = run->setup.files && run->setup.files->what->format == SB_FILES;
     cut->units = unit->ordinal + 1;
@@ -69,80 +81,75 @@ static void cut_units(StageRun *run, const Unit *unit, StageCut *cut) {
     if (!text) return;
     cut->chain_begin = unit->next;
     cut->chain_lines = unit->next_lines;
-    const SourceFile *file = &run->setup.files->files[unit->file];
-    cut->known_offset = file->known_offset;
-    cut->known_lines = file->known_lines;
     if (!unit->last) return;
     cut->file++;
-    cut->next = cut->known_offset = cut->known_lines = 0;
+    cut->next = 0;
 }
 
-static bool cut_files(StageRun *run, StageCut *cut) {
+// Rows and bytes of the files that the unit is of.
+static bool cut_files(const StageRun *run, const UnitTally *tally, StageCut *cut) {
     const Source *source = run->setup.files;
-    uint32_t count = source ? cut->file + 1 : 0;
-    if (source && count > source->file_count) count = source->file_count;
-    FileCut *files = realloc(cut->files, ((size_t)count + 1) * sizeof *files);
-    if (!files) return false;
-    for (uint32_t f = cut->file_count; f < count; f++) files[f] = (FileCut){0};
-    cut->files = files;
-    cut->file_count = count;
+    const Unit *unit = &tally->unit;
+    if (!source || source->file_count == 0) return true;
+    bool text = run->stage->input == SB_INPUT_TEXT;
+    uint32_t end = text ? unit->file + 1 : (uint32_t)unit->range_end;
+    if (end > cut->file_count) {
+        FileCut *files = realloc(cut->files, end * sizeof *files);
+        if (!files) return false;
+        for (uint32_t f = cut->file_count; f < end; f++) files[f] = (FileCut){0};
+        cut->files = files;
+        cut->file_count = end;
+    }
+    for (uint32_t f = (uint32_t)unit->range_begin; !text && f < end; f++)
+        cut->files[f] = (FileCut){1, source->files[f].size};
+    if (!text) return true;
+    FileCut *file = &cut->files[unit->file];
+    file->rows += tally->rows;
+    if (unit->next > file->bytes) file->bytes = unit->next;
+    if (unit->last) file->bytes = source->files[unit->file].size;
     return true;
 }
 
-bool resume_settled(StageRun *run, const Partition *partition, Trouble *trouble) {
-    Resume *resume = run->job->resume;
-    if (!resume || !resume->logs) return true;
-    StageLog *log = &resume->logs[run->index];
-    pthread_mutex_lock(&resume->lock);
-    bool mine = log->state == PENDING_MARKED && partition->last &&
-                partition->unit.ordinal == log->unit;
-    pthread_mutex_unlock(&resume->lock);
-    if (!mine) return resume_written(run->job, trouble);
+bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_t figure_count) {
     StageCut *cut = &log->cut;
-    const RejectList *rejects = &run->rejects;
-    size_t bytes = resume->state.figure_count * sizeof *cut->counts;
-    if (!cut->counts) cut->counts = malloc(bytes + 1);
-    cut_units(run, &partition->unit, cut);
-    if (!cut->counts || !cut_files(run, cut))
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
-    memcpy(cut->counts, run->counts, bytes);
-    for (uint32_t f = log->file_from; f < cut->file_count; f++) {
-        const SourceFile *file = &run->setup.files->files[f];
-        cut->files[f] = (FileCut){file->rows, file->bytes};
-    }
-    cut->rows = run->rows;
-    cut->rejects.len = 0;
-    cut->reject_count = rejects->count - log->reject_from;
-    for (uint32_t i = log->reject_from; i < rejects->count; i++)
-        pack_reject(&cut->rejects, &rejects->items[i]);
-    if (cut->rejects.failed)
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
-    resume_set_state(resume, log, PENDING_READY);
-    return resume_written(run->job, trouble);
+    cut_units(run, &tally->unit, cut);
+    cut->rows += tally->rows;
+    for (uint32_t i = 0; i < figure_count; i++) cut->figures[i] += tally->figures[i];
+    sb_text_add(&cut->rejects, tally->rejects.ptr, tally->rejects.len);
+    cut->reject_count += tally->reject_count;
+    return cut_files(run, tally, cut) && !cut->rejects.failed;
 }
 
 // ---- the way back -----------------------------------------------------------------------------
 
-static const StageCut *cut_of(const StageRun *run) {
-    const Resume *resume = run->job->resume;
-    const StageCut *cut = resume && resume->logs ? &resume->state.stages[run->index] : nullptr;
-    return cut && cut->is && resume->logs[run->index].goes_on ? cut : nullptr;
+static const StageCut *cut_of(const Job *job, uint32_t root) {
+    const Resume *resume = job->resume;
+    const StageCut *cut = resume && resume->roots ? &resume->state.stages[root] : nullptr;
+    return cut && cut->is && resume->roots[root].goes_on ? cut : nullptr;
 }
 
-bool resume_stage(StageRun *run, Trouble *trouble) {
-    const StageCut *cut = cut_of(run);
-    if (!cut) return true;
-    Job *job = run->job;
-    StageLog *log = &job->resume->logs[run->index];
-    memcpy(run->counts, cut->counts, job->resume->state.figure_count * sizeof *run->counts);
-    run->rows = run->made = cut->rows;
-    Unpack from = {cut->rejects.ptr, cut->rejects.ptr + cut->rejects.len, false};
-    bool good = true;
-    for (uint32_t i = 0; good && i < cut->reject_count; i++)
-        good = unpack_reject(job, &from, &run->rejects);
-    if (!good)
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects of the journal");
-    run->weight = run->rejects.weight;
+void resume_units(const StageRun *run, UnitsStart *start) {
+    const StageCut *cut = cut_of(run->job, run->index);
+    if (!cut) return;
+    *start = (UnitsStart){.ordinal = cut->units, .file = cut->file, .next = cut->next,
+                          .chain_begin = cut->chain_begin, .chain_lines = cut->chain_lines};
+}
+
+// The figures of steps and of edges are those of the stages that count them.
+static void restore_figures(Job *job, StageRun *runs, uint32_t root, const int64_t *figures) {
+    const SbJob *what = job->what;
+    for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++)
+        runs[root].counts[i] += figures[i];
+    const int64_t *passed = figures + what->step_count * SB_COUNTS;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        for (uint32_t t = 0; t < what->stages[s].terminal_count; t++, passed++) {
+            const EdgeEnd *end = &runs[s].outputs[t];
+            if (end->edge != SIDE_NONE) job->edges[end->edge].lanes[end->at].rows += *passed;
+        }
+    }
+}
+
+static void restore_source(Job *job, const StageRun *run, const StageCut *cut) {
     Source *source = &job->sources[run->stage->input_index];
     for (uint32_t f = 0; f < cut->file_count && f < source->file_count; f++) {
         source->files[f].rows = cut->files[f].rows;
@@ -150,23 +157,38 @@ bool resume_stage(StageRun *run, Trouble *trouble) {
         atomic_fetch_add(&job->progress.bytes, cut->files[f].bytes);
     }
     atomic_fetch_add(&job->progress.rows, cut->rows);
-    if (cut->file < source->file_count) {
-        source->files[cut->file].known_offset = cut->known_offset;
-        source->files[cut->file].known_lines = cut->known_lines;
-    }
-    log->reject_from = run->rejects.count;
-    log->file_from = cut->file_count > 0 ? cut->file_count - 1 : 0;
-    FileCut *files = malloc(((size_t)cut->file_count + 1) * sizeof *files);
-    if (!files) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
-    if (cut->file_count > 0) memcpy(files, cut->files, cut->file_count * sizeof *files);
-    log->cut.files = files;
-    log->cut.file_count = cut->file_count;
+}
+
+// The cut as it goes on from what is committed.
+static bool copy_cut(RootLog *log, const StageCut *from, uint32_t figure_count) {
+    StageCut *cut = &log->cut;
+    FileCut *files = malloc(((size_t)from->file_count + 1) * sizeof *files);
+    cut->figures = calloc((size_t)figure_count + 1, sizeof *cut->figures);
+    cut->files = files;
+    if (!files || !cut->figures) return false;
+    if (!from->is) return true;
+    *cut = (StageCut){.units = from->units, .file = from->file, .next = from->next,
+                      .chain_begin = from->chain_begin, .chain_lines = from->chain_lines,
+                      .rows = from->rows, .figures = cut->figures, .files = files,
+                      .file_count = from->file_count};
+    memcpy(cut->figures, from->figures, figure_count * sizeof *cut->figures);
+    if (from->file_count > 0) memcpy(files, from->files, from->file_count * sizeof *files);
+    log->begun = log->taken = log->committed = from->units;
+    log->file_from = from->file_count > 0 ? from->file_count - 1 : 0;
     return true;
 }
 
-void resume_units(const StageRun *run, UnitsStart *start) {
-    const StageCut *cut = cut_of(run);
-    if (!cut) return;
-    *start = (UnitsStart){.ordinal = cut->units, .file = cut->file, .next = cut->next,
-                          .chain_begin = cut->chain_begin, .chain_lines = cut->chain_lines};
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, RejectList *records) {
+    Resume *resume = job->resume;
+    const StageCut *cut = &resume->state.stages[root];
+    if (!copy_cut(&resume->roots[root], cut, resume->state.figure_count)) return false;
+    if (!cut->is) return true;
+    restore_figures(job, runs, root, cut->figures);
+    restore_source(job, &runs[root], cut);
+    runs[root].launched = cut->units;
+    Unpack from = {cut->rejects.ptr, cut->rejects.ptr + cut->rejects.len, false};
+    bool good = true;
+    for (uint32_t i = 0; good && i < cut->reject_count; i++)
+        good = unpack_reject(job, &from, records);
+    return good;
 }

@@ -267,7 +267,7 @@ bool resume_finish(Job *job) {
     if (!take_figures(job, &from))
         return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
     bool open = resume->journal.fd >= 0 ||
-                state_write(&resume->state, job->what, &resume->journal, &job->trouble);
+                state_write(&resume->state, &resume->journal, &job->trouble);
     if (!open || !rename_files(&from, &job->trouble)) return false;
     failpoint("published");
     if (!clean_folders(&from, &job->trouble) ||

@@ -1,54 +1,91 @@
-// Resume run: what the files of resume*.c share.
+// Resume run: what the files of resume*.c and the journal's half of the dispatch share.
+//
+//   units of a root ─▶ tallies ─▶ folded, in their order, into the root's cut ─┐
+//   bytes of a sink ─▶ marks between two units ────────────────────────────────┴▶ commit of a group
+//
+// A *group* is what has to be committed together: the sinks that the same roots feed. A commit of
+// it holds all units of each of its roots below a target, and nothing else.
 #ifndef SBC_RUNTIME_RESUME_RUN_H
 #define SBC_RUNTIME_RESUME_RUN_H
 
 #include "runtime/resume.h"
 #include "runtime/resume_state.h"
 
-typedef enum PendingState {
-    PENDING_NONE,
-    PENDING_MARKED,  // Marks are taken; counts are not final yet.
-    PENDING_READY,   // They are; bytes before the marks may be on their way.
-    PENDING_BUSY,    // It is being committed.
-} PendingState;
+// What was made of a unit so far.
+typedef struct UnitTally {
+    uint32_t alive;         // Tasks and partitions that are made of it.
+    bool     cut;           // The unit is there; else it is one behind the last.
+    Unit     unit;          // As it was when its task ended.
+    int64_t  rows;          // Of the source.
+    int64_t *figures;       // As in StageCut.
+    Text     rejects;       // Packed.
+    uint32_t reject_count;
+} UnitTally;
 
-// What is to be committed of a stage next.
-typedef struct StageLog {
-    const SbStage *stage;
-    uint32_t  index;
-    bool      goes_on;
-    PendingState  state;        // Guarded by the lock, as `marks` and `cut` are by the state.
-    uint64_t  unit;         // Whose end the marks stand at.
-    SinkMark *marks;        // By terminal.
-    bool     *marked;
-    StageCut  cut;
-    uint32_t  file_from;    // Files before are in the journal, or as many...
-    uint32_t  reject_from;  // ...rejects.
-    uint32_t *part_from;    // By terminal.
-    int64_t   last_ns;      // When the last marks were taken...
-    int64_t   last_bytes;   // ...and what the sinks had then.
-} StageLog;
+// A root, by number of its stage.
+typedef struct RootLog {
+    bool       goes_on;
+    uint32_t   group;
+    bool       over;        // All its units are folded, and there are no more.
+    StageCut   cut;         // Of the units that are folded; rejects since the last commit.
+    UnitTally *tallies;     // Of the units from there on: of unit n at n % cap.
+    uint64_t   begun;       // Those before it have begun.
+    uint32_t   cap;
+    uint64_t   target;      // Units of the commit that is chosen; no more are folded until it is
+                            // packed. UINT64_MAX: none is.
+    uint64_t   taken;       // Of units from there on no sink has been given anything.
+    uint64_t   committed;
+    uint32_t   file_from;   // Files before are in the journal.
+} RootLog;
+
+typedef struct GroupSink {
+    uint32_t  sink;
+    uint32_t *roots;        // In the order in which their rows come.
+    uint32_t  root_count;
+    bool      judged;       // Where the next commit cuts it is fixed...
+    bool      marked;       // ...and something stands before that.
+    SinkMark  mark;
+    uint32_t  part_from;    // Parts before are in the journal.
+} GroupSink;
+
+typedef enum CommitState {
+    COMMIT_NONE,
+    COMMIT_CHOSEN,  // The targets are fixed; not all that stands before them is done.
+    COMMIT_READY,   // It is, and packed; bytes before the marks may be on their way.
+    COMMIT_BUSY,    // A thread writes it.
+} CommitState;
+
+// One that replays has a single sink, and its roots are none of these.
+typedef struct CommitGroup {
+    CommitState state;
+    bool       replays;
+    uint32_t  *roots;
+    uint32_t   root_count;
+    GroupSink *sinks;
+    uint32_t   sink_count;
+    Text       record;      // Of the commit that is ready.
+    int64_t    last_ns;     // When the last one was chosen...
+    int64_t    last_bytes;  // ...and what the sinks had then.
+} CommitGroup;
 
 typedef struct Resume {
-    Journal         journal;
-    ResumeState     state;
-    char            tag[DURABLE_TAG + 1];
-    bool            resumed;    // The journal was there.
-    bool            finished;
-    bool            always;     // Tests: commit behind every partition.
-    StageLog       *logs;
-    uint32_t        log_count;
-    pthread_mutex_t lock;       // Of the logs' states.
-    pthread_mutex_t writing;    // Of the journal and the state.
-    _Atomic uint32_t ready;     // Logs that are.
+    Journal      journal;
+    ResumeState  state;
+    char         tag[DURABLE_TAG + 1];
+    bool         resumed;   // The journal was there.
+    bool         finished;
+    bool         always;    // Tests: commit behind every unit.
+    bool         closed;    // Rows are dropped from now on: what is done may not be what it seems.
+    RootLog     *roots;     // By stage; those that are no roots are empty.
+    uint32_t     root_count;
+    CommitGroup *groups;
+    uint32_t     group_count;
+    uint32_t    *group_of;  // By sink; UINT32_MAX: it has no journal.
+    pthread_mutex_t writing;  // Of the journal and the state.
 } Resume;
 
-// Does nothing but rows behind the cut matter to the stage?
-bool resume_goes_on(const Job *job, const SbStage *stage);
-// Sinks are open.
-bool resume_logs_open(Job *job);
-void resume_logs_close(Job *job);
-void resume_set_state(Resume *resume, StageLog *log, PendingState state);
+// ---- resume.c -----------------------------------------------------------------------------------
+
 // The pairs of names and values that a run is known by, without the inputs, or the inputs alone.
 void resume_identity(const Job *job, Text *text);
 void resume_inputs(const Job *job, Text *text);
@@ -58,13 +95,48 @@ bool resume_make(Job *job);
 bool resume_read(Job *job);
 // Is the run the one that began the journal? Without `inputs` sources need not be open.
 bool resume_same(Job *job, bool inputs);
+// Says something of the journal.
+void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- resume_groups.c ----------------------------------------------------------------------------
+
+// What goes on, and what is committed together. Sinks are open. False: no memory.
+bool resume_groups_open(Job *job);
+void resume_groups_close(Job *job);
+
+// ---- resume_cut.c -------------------------------------------------------------------------------
+
+// Adds a record. False: no memory.
+bool tally_reject(UnitTally *tally, const Reject *reject);
+// Takes the tally of the next unit into the cut. False: no memory.
+bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_t figure_count);
+// Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
+// figures, source rows, and the records, which go to `records`. False: no memory.
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, RejectList *records);
+
+// ---- resume_commit.c ----------------------------------------------------------------------------
+
+// The lock of the dispatch is held, but while a commit is written.
+
+// The sink is about to be given rows of the root's unit, by the caller alone.
+bool group_taking(Job *job, uint32_t sink, uint32_t root, uint64_t unit, Trouble *trouble);
+// Chooses a commit if one is due, and packs it once all before its targets is done. `last`: one is
+// due in any case.
+bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
+// A commit that can be written, from now on the caller's; nullptr: none.
+CommitGroup *group_ready(Job *job);
+// Writes it; without the lock.
+bool group_write(Job *job, CommitGroup *group, Trouble *trouble);
+// It is written, or given up: its marks go. Without the lock, or when no thread is at work.
+bool group_done(CommitGroup *group, Trouble *trouble);
+
+// ---- resume_publish.c, resume_show.c ------------------------------------------------------------
+
 // Are the outputs of a finished job what it left?
 bool resume_check_outputs(Job *job);
 // What each stage does that goes on.
 void resume_say_stages(Job *job);
 // Publishes what a PUBLISH record says, as far as it is not; ends with DONE.
 bool resume_finish(Job *job);
-// Says something of the journal.
-void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

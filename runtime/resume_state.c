@@ -6,6 +6,8 @@
 bool state_open(ResumeState *state, const SbJob *job) {
     *state = (ResumeState){.stage_count = job->stage_count, .sink_count = job->sink_count,
                            .figure_count = job->step_count * SB_COUNTS};
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        state->figure_count += job->stages[s].terminal_count;
     state->stages = calloc(job->stage_count + 1, sizeof *state->stages);
     state->sinks = calloc(job->sink_count + 1, sizeof *state->sinks);
     return state->stages && state->sinks;
@@ -13,7 +15,7 @@ bool state_open(ResumeState *state, const SbJob *job) {
 
 void state_close(ResumeState *state) {
     for (uint32_t s = 0; state->stages && s < state->stage_count; s++) {
-        free(state->stages[s].counts);
+        free(state->stages[s].figures);
         free(state->stages[s].files);
         sb_text_close(&state->stages[s].rejects);
     }
@@ -29,25 +31,24 @@ void state_close(ResumeState *state) {
 
 // ---- packing --------------------------------------------------------------------------------
 
-static void pack_cut(const Commit *commit, uint32_t figure_count, Text *text) {
+static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text) {
     const StageCut *cut = commit->cut;
+    pack_number(text, commit->stage);
     pack_number(text, (int64_t)cut->units);
     pack_number(text, cut->file);
     pack_number(text, cut->next);
     pack_number(text, cut->chain_begin);
     pack_number(text, cut->chain_lines);
-    pack_number(text, cut->known_offset);
-    pack_number(text, cut->known_lines);
     pack_number(text, cut->rows);
-    for (uint32_t i = 0; i < figure_count; i++) pack_number(text, cut->counts[i]);
+    for (uint32_t i = 0; i < figure_count; i++) pack_number(text, cut->figures[i]);
     pack_number(text, commit->file_from);
     pack_number(text, cut->file_count - commit->file_from);
     for (uint32_t f = commit->file_from; f < cut->file_count; f++) {
         pack_number(text, cut->files[f].rows);
         pack_number(text, cut->files[f].bytes);
     }
-    pack_number(text, commit->reject_count);
-    pack_bytes(text, commit->rejects.ptr, commit->rejects.len);
+    pack_number(text, cut->reject_count);
+    pack_bytes(text, cut->rejects.ptr, cut->rejects.len);
 }
 
 static void pack_sink(const CommitSink *sink, Text *text) {
@@ -71,27 +72,27 @@ static void pack_sink(const CommitSink *sink, Text *text) {
 }
 
 void commit_pack(const Commit *commit, uint32_t figure_count, Text *text) {
-    pack_number(text, commit->stage);
-    pack_number(text, commit->cut != nullptr);
-    if (commit->cut) pack_cut(commit, figure_count, text);
+    pack_number(text, commit->cut_count);
+    for (uint32_t c = 0; c < commit->cut_count; c++) pack_cut(&commit->cuts[c], figure_count, text);
     pack_number(text, commit->sink_count);
     for (uint32_t s = 0; s < commit->sink_count; s++) pack_sink(&commit->sinks[s], text);
 }
 
 // ---- folding --------------------------------------------------------------------------------
 
-static bool fold_cut(ResumeState *state, StageCut *cut, Unpack *from) {
+static bool fold_cut(ResumeState *state, Unpack *from) {
+    int64_t stage = unpack_number(from);
+    if (from->bad || stage < 0 || stage >= state->stage_count) return false;
+    StageCut *cut = &state->stages[stage];
     cut->units = (uint64_t)unpack_number(from);
     cut->file = (uint32_t)unpack_number(from);
     cut->next = unpack_number(from);
     cut->chain_begin = unpack_number(from);
     cut->chain_lines = unpack_number(from);
-    cut->known_offset = unpack_number(from);
-    cut->known_lines = unpack_number(from);
     cut->rows = unpack_number(from);
-    if (!cut->counts) cut->counts = calloc(state->figure_count + 1, sizeof *cut->counts);
-    if (!cut->counts) return false;
-    for (uint32_t i = 0; i < state->figure_count; i++) cut->counts[i] = unpack_number(from);
+    if (!cut->figures) cut->figures = calloc(state->figure_count + 1, sizeof *cut->figures);
+    if (!cut->figures) return false;
+    for (uint32_t i = 0; i < state->figure_count; i++) cut->figures[i] = unpack_number(from);
     uint32_t first = (uint32_t)unpack_number(from);
     uint32_t count = unpack_count(from, 2 * sizeof(int64_t));
     if (from->bad || first > cut->file_count || count > UINT32_MAX - first) return false;
@@ -155,10 +156,9 @@ static bool fold_sink(ResumeState *state, Unpack *from) {
 
 bool state_fold(ResumeState *state, const char *payload, int64_t len) {
     Unpack from = {payload, payload + len, false};
-    int64_t stage = unpack_number(&from);
-    bool cut = unpack_number(&from) != 0;
-    if (from.bad || stage < 0 || stage >= state->stage_count) return false;
-    if (cut && !fold_cut(state, &state->stages[stage], &from)) return false;
+    uint32_t cuts = unpack_count(&from, sizeof(int64_t));
+    for (uint32_t c = 0; c < cuts; c++)
+        if (!fold_cut(state, &from)) return false;
     uint32_t sinks = unpack_count(&from, sizeof(int64_t));
     for (uint32_t s = 0; s < sinks; s++)
         if (!fold_sink(state, &from)) return false;
@@ -180,8 +180,8 @@ static bool take_record(ResumeState *state, const JournalRecord *record) {
 
 static bool unusable(JournalState how, const JournalReader *reader, const char *folder,
                      Trouble *trouble) {
-    if (how == JOURNAL_NEWER)
-        return trouble_set(trouble, TROUBLE_JOURNAL_NEWER,
+    if (how == JOURNAL_VERSIONED)
+        return trouble_set(trouble, TROUBLE_JOURNAL_VERSION,
                            "the journal in '%s' is of version %u, this job knows %d", folder,
                            reader->version, JOURNAL_VERSION);
     if (how == JOURNAL_FOREIGN)
@@ -218,42 +218,32 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
     return unusable(how == JOURNAL_END ? JOURNAL_FOREIGN : how, &reader, folder, trouble);
 }
 
-static bool feeds(const SbStage *stage, uint32_t sink) {
-    for (uint32_t t = 0; t < stage->terminal_count; t++)
-        if (stage->terminals[t] == (SB_TERMINAL_SINK | sink)) return true;
-    return false;
-}
-
-// The commit of one stage: a sink that several stages feed goes with the last one.
-static bool write_stage(const ResumeState *state, const SbJob *job, uint32_t stage,
-                        Journal *journal, Trouble *trouble) {
-    const StageCut *cut = &state->stages[stage];
+static bool write_all(const ResumeState *state, Journal *journal, Trouble *trouble) {
+    CommitCut *cuts = calloc(state->stage_count + 1, sizeof *cuts);
     CommitSink *sinks = calloc(state->sink_count + 1, sizeof *sinks);
-    if (!sinks) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
-    Commit commit = {.stage = stage, .cut = cut->is ? cut : nullptr, .sinks = sinks,
-                     .rejects = {cut->rejects.ptr, cut->rejects.len},
-                     .reject_count = cut->reject_count};
-    for (uint32_t s = 0; s < state->sink_count; s++) {
+    Commit commit = {.cuts = cuts, .sinks = sinks};
+    Text text = {.failed = !cuts || !sinks};
+    for (uint32_t s = 0; cuts && s < state->stage_count; s++)
+        if (state->stages[s].is) cuts[commit.cut_count++] = (CommitCut){s, &state->stages[s], 0};
+    for (uint32_t s = 0; sinks && s < state->sink_count; s++) {
         const SinkState *sink = &state->sinks[s];
-        if (!sink->is || !feeds(&job->stages[stage], s)) continue;
-        sinks[commit.sink_count++] = (CommitSink){s, &sink->place, 0, sink->parts};
+        if (sink->is) sinks[commit.sink_count++] = (CommitSink){s, &sink->place, 0, sink->parts};
     }
-    Text text = {0};
-    commit_pack(&commit, state->figure_count, &text);
+    bool any = commit.cut_count + commit.sink_count > 0;
+    if (!text.failed) commit_pack(&commit, state->figure_count, &text);
     bool good = text.failed ? trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal")
-                : !cut->is && commit.sink_count == 0
-                    ? true
-                    : journal_add(journal, RECORD_COMMIT, text.ptr, text.len, trouble);
+                            : !any || journal_add(journal, RECORD_COMMIT, text.ptr, text.len,
+                                                  trouble);
     sb_text_close(&text);
+    free(cuts);
     free(sinks);
     return good;
 }
 
-bool state_write(const ResumeState *state, const SbJob *job, Journal *journal, Trouble *trouble) {
+bool state_write(const ResumeState *state, Journal *journal, Trouble *trouble) {
     bool good = journal_begin(journal, trouble) &&
-                journal_add(journal, RECORD_BEGIN, state->begin.ptr, state->begin.len, trouble);
-    for (uint32_t s = 0; good && s < state->stage_count; s++)
-        good = write_stage(state, job, s, journal, trouble);
+                journal_add(journal, RECORD_BEGIN, state->begin.ptr, state->begin.len, trouble) &&
+                write_all(state, journal, trouble);
     if (good && state->publish.ptr)
         good = journal_add(journal, RECORD_PUBLISH, state->publish.ptr, state->publish.len,
                            trouble);

@@ -2,8 +2,8 @@
 //
 //   BEGIN      the run: the ending of temporary names; the program, parameters, options and inputs
 //              as pairs of a name and a value, the program first
-//   COMMIT     of one stage: how far its sinks are safe, and, where it goes on there, the units
-//              [0, n) that are committed with their counts and the rejects that came since
+//   COMMIT     how far sinks are safe, and of the roots that go on there the units [0, n) that are
+//              committed, with their counts and the rejects that came since
 //   PUBLISH    all is made: the files, under which names they appear, the closing figures
 //   DONE       and they have
 #ifndef SBC_RUNTIME_RESUME_STATE_H
@@ -19,16 +19,15 @@ typedef struct FileCut {
     int64_t rows, bytes;
 } FileCut;
 
-// Where a stage goes on.
+// Where a root goes on.
 typedef struct StageCut {
     bool     is;
     uint64_t units;        // Committed.
     uint32_t file;         // The next unit's; what `next` and `chain_begin` count from.
     int64_t  next;
     int64_t  chain_begin, chain_lines;
-    int64_t  known_offset, known_lines;
-    int64_t  rows;
-    int64_t *counts;       // [step][SbCount]
+    int64_t  rows;         // Of its source.
+    int64_t *figures;      // [step][SbCount], then rows that passed each terminal of each stage.
     FileCut *files;        // Those up to the next unit's.
     uint32_t file_count;
     Text     rejects;      // Packed.
@@ -43,7 +42,7 @@ typedef struct SinkState {
 } SinkState;
 
 typedef struct ResumeState {
-    uint32_t   stage_count, sink_count, figure_count;  // Figures: counts of all steps.
+    uint32_t   stage_count, sink_count, figure_count;
     SbStr      begin;     // The payload of BEGIN, in the journal's text.
     StageCut  *stages;
     SinkState *sinks;
@@ -52,7 +51,13 @@ typedef struct ResumeState {
     char      *text;      // What the journal held; owned.
 } ResumeState;
 
-// What a COMMIT is made of. Of a cut `files` from `file_from` on and `rejects` are new.
+// What a COMMIT is made of. Of a cut its rejects, and files from `file_from` on, are new.
+typedef struct CommitCut {
+    uint32_t        stage;
+    const StageCut *cut;
+    uint32_t        file_from;
+} CommitCut;
+
 typedef struct CommitSink {
     uint32_t             sink;
     const SinkPlace     *place;
@@ -61,11 +66,8 @@ typedef struct CommitSink {
 } CommitSink;
 
 typedef struct Commit {
-    uint32_t          stage;
-    const StageCut   *cut;        // nullptr: rows before it are made again.
-    uint32_t          file_from;
-    SbStr             rejects;
-    uint32_t          reject_count;
+    const CommitCut  *cuts;
+    uint32_t          cut_count;
     const CommitSink *sinks;
     uint32_t          sink_count;
 } Commit;
@@ -80,7 +82,7 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
 bool state_fold(ResumeState *state, const char *payload, int64_t len);
 
 void commit_pack(const Commit *commit, uint32_t figure_count, Text *text);
-// The state as one commit for each stage, for a checkpoint.
-bool state_write(const ResumeState *state, const SbJob *job, Journal *journal, Trouble *trouble);
+// The state as one commit, for a checkpoint.
+bool state_write(const ResumeState *state, Journal *journal, Trouble *trouble);
 
 #endif

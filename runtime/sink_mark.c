@@ -181,21 +181,30 @@ void sink_log_written(Sink *sink, uint64_t number) {
 
 // ---- marks ----------------------------------------------------------------------------------
 
-bool sink_mark(Sink *sink, SinkMark *mark) {
+bool sink_can_mark(const Sink *sink) { return sink->log->again == 0 && sink->bytes > 0; }
+
+bool sink_mark(Sink *sink, uint32_t part_from, SinkMark *mark) {
     SinkLog *log = sink->log;
-    if (log->again > 0 || sink->bytes == 0) return false;
-    char *chunk = nullptr;
-    if (sink->chunk_len > 0) {
-        if (!(chunk = malloc((size_t)sink->chunk_len))) return false;
-        memcpy(chunk, sink->chunk, (size_t)sink->chunk_len);
-    }
     uint32_t part = sink->part_count - 1;
+    char *chunk = malloc((size_t)sink->chunk_len + 1);
+    SinkPartPlace *parts = malloc(((size_t)part - part_from + 1) * sizeof *parts);
+    if (!chunk || !parts) {
+        free(chunk);
+        free(parts);
+        return false;
+    }
+    if (sink->chunk_len > 0) memcpy(chunk, sink->chunk, (size_t)sink->chunk_len);
+    for (uint32_t p = part_from; p < part; p++)
+        parts[p - part_from] = (SinkPartPlace){sink->parts[p]->size, sink->parts[p]->sum};
     atomic_fetch_add(&sink->parts[part]->pending, 1);
     *mark = (SinkMark){
         .place = {.rows = sink->rows, .bytes = sink->bytes, .text = log->text,
                   .text_sum = checksum_value(log->text_sum), .part = part, .offset = sink->offset,
                   .sum = checksum_value(log->file_sum), .part_has_rows = sink->part_has_rows,
                   .chunk = {chunk, sink->chunk_len}},
+        .part = sink->parts[part],
+        .part_from = part_from,
+        .parts = parts,
         .extents = log->given,
     };
     return true;
@@ -212,20 +221,17 @@ bool sink_mark_written(Sink *sink, const SinkMark *mark) {
 bool sink_mark_sync(Sink *sink, SinkMark *mark, Trouble *trouble) {
     SinkLog *log = sink->log;
     uint32_t part = mark->place.part;
-    if (!durable_flush(&sink->parts[part]->file, trouble)) return false;
+    if (!durable_flush(&mark->part->file, trouble)) return false;
     if (part < log->named) return true;
-    if (!durable_sync_folder_of(sink->parts[part]->file.temporary, trouble)) return false;
+    if (!durable_sync_folder_of(mark->part->file.temporary, trouble)) return false;
     log->named = part + 1;
     return true;
 }
 
-SinkPartPlace sink_part_place(const Sink *sink, uint32_t part) {
-    return (SinkPartPlace){sink->parts[part]->size, sink->parts[part]->sum};
-}
-
-bool sink_mark_close(Sink *sink, SinkMark *mark, Trouble *trouble) {
-    SinkPart *part = sink->parts[mark->place.part];
+bool sink_mark_close(SinkMark *mark, Trouble *trouble) {
+    SinkPart *part = mark->part;
     free((char *)(uintptr_t)mark->place.chunk.ptr);
+    free(mark->parts);
     *mark = (SinkMark){0};
     return sink_part_release(part, trouble);
 }

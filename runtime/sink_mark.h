@@ -31,8 +31,11 @@ typedef struct SinkPlace {
 } SinkPlace;
 
 typedef struct SinkMark {
-    SinkPlace place;    // `chunk` is the mark's own; `parts` is empty.
-    uint64_t  extents;  // Given before it.
+    SinkPlace place;      // `chunk` is the mark's own; `parts` is empty.
+    SinkPart *part;       // That is being filled.
+    uint32_t  part_from;  // Parts from there on...
+    SinkPartPlace *parts; // ...are these, the mark's own.
+    uint64_t  extents;    // Given before it.
 } SinkMark;
 
 // For sink_open: goes on where an earlier run came to.
@@ -49,13 +52,14 @@ void sink_log_written(Sink *sink, uint64_t number);
 // Were all rows of the earlier run made again?
 bool sink_log_whole(const Sink *sink, Trouble *trouble);
 
-// Takes a mark, by the thread that gives rows. False: not here, or no memory; nothing was done.
-bool sink_mark(Sink *sink, SinkMark *mark);
+// May a mark be taken here: are there bytes before it, and none that come again?
+bool sink_can_mark(const Sink *sink);
+// Takes a mark, by the thread that gives rows; parts before `part_from` are known. False: no
+// memory.
+bool sink_mark(Sink *sink, uint32_t part_from, SinkMark *mark);
 bool sink_mark_written(Sink *sink, const SinkMark *mark);
 // Makes safe what stands before the mark.
 bool sink_mark_sync(Sink *sink, SinkMark *mark, Trouble *trouble);
-// A part that is filled.
-SinkPartPlace sink_part_place(const Sink *sink, uint32_t part);
-bool sink_mark_close(Sink *sink, SinkMark *mark, Trouble *trouble);
+bool sink_mark_close(SinkMark *mark, Trouble *trouble);
 
 #endif

@@ -45,7 +45,7 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
         run->outputs[t] = (EdgeEnd){SIDE_NONE, 0};
     for (uint32_t t = 0; run->sink_left && t < stage->terminal_count; t++) stage_sink_left(run, t);
     bool good = run->outputs && run->sink_left && run->batches && run->counts;
-    return good ? resume_stage(run, &job->trouble) : no_memory(run, &job->trouble);
+    return good || no_memory(run, &job->trouble);
 }
 
 // ---- opening --------------------------------------------------------------------------------

@@ -151,11 +151,15 @@ static bool take_failing(Verdict *v, RejectList *list) {
 }
 
 bool verdict_take(Verdict *v, RejectList *list, uint32_t stage, uint32_t root) {
+    for (uint32_t i = 0; i < list->count; i++) list->items[i].stage = stage;
+    return verdict_restore(v, list, root);
+}
+
+bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {
     if (list->count == 0) return true;
     uint64_t rank = (uint64_t)v->ranks[root] << RANK_SHIFT;
     for (uint32_t i = 0; i < list->count; i++) {
         Reject *record = &list->items[i];
-        record->stage = stage;
         record->origin = rank | (record->origin & (((uint64_t)1 << RANK_SHIFT) - 1));
     }
     if (list->items[list->count - 1].fails && !take_failing(v, list)) return false;
@@ -173,6 +177,8 @@ static const Reject *last_record(const Verdict *v) {
     if (!failing || !over) return failing ? failing : over;
     return compare(failing, over) < 0 ? failing : over;
 }
+
+bool verdict_ends(const Verdict *v) { return v->failing.count > 0 || v->over; }
 
 bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit) {
     const Reject *last = last_record(v);

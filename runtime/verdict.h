@@ -27,6 +27,10 @@ void verdict_close(Verdict *verdict);
 
 // Takes the records of a partition whose flow begins at `root`. False: no memory.
 bool verdict_take(Verdict *verdict, RejectList *list, uint32_t stage, uint32_t root);
+// Takes records that an earlier run told of, with their stages.
+bool verdict_restore(Verdict *verdict, RejectList *list, uint32_t root);
+// Is there a record that ends the job?
+bool verdict_ends(const Verdict *verdict);
 // A bound of a root that is due and was not told before; of readers only once `sources_over`: what
 // feeds them alone would be given up with them, and its records may come first. False: there is
 // none.

@@ -18,7 +18,7 @@
 
 // ---- jobs: the numbers below ROWS, some of them rejected ----------------------------------------
 
-enum { STEP_RANGE, STEP_ROWS, STEP_WRITE, ROWS = 300, UNIT_ROWS = 20 };
+enum { STEP_RANGE, STEP_ROWS, STEP_WRITE, ROWS = 300, MORE_ROWS = 130, UNIT_ROWS = 20 };
 
 typedef struct Row {
     SbEntry entry;
@@ -51,8 +51,8 @@ static bool keep_row(SbTask *task, SbRows *rows, int64_t number) {
     return true;
 }
 
-// Each row of the range goes to all terminals: sinks, or one that keeps rows.
-static int32_t scan(SbTask *task, uint32_t sinks) {
+// Each row of the range goes to all terminals: one that keeps rows, if `keeps`, then sinks.
+static int32_t scan(SbTask *task, bool keeps, uint32_t sinks) {
     while (task->cursor < task->input.end) {
         int64_t number = task->cursor++;
         task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
@@ -64,9 +64,9 @@ static int32_t scan(SbTask *task, uint32_t sinks) {
             }
             continue;
         }
-        bool good = sinks > 0 || keep_row(task, task->terminals[0], number);
+        bool good = !keeps || keep_row(task, task->terminals[0], number);
         for (uint32_t s = 0; s < sinks && good; s++)
-            good = put_row(task, task->terminals[s], number);
+            good = put_row(task, task->terminals[keeps + s], number);
         task->order++;
         if (!good) return SB_STAGE_FAULT;
         if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
@@ -74,9 +74,10 @@ static int32_t scan(SbTask *task, uint32_t sinks) {
     return SB_STAGE_DONE;
 }
 
-static int32_t scan_to_sink(SbTask *task) { return scan(task, 1); }
-static int32_t scan_to_sinks(SbTask *task) { return scan(task, 3); }
-static int32_t scan_to_rows(SbTask *task) { return scan(task, 0); }
+static int32_t scan_to_sink(SbTask *task) { return scan(task, false, 1); }
+static int32_t scan_to_sinks(SbTask *task) { return scan(task, false, 3); }
+static int32_t scan_to_rows(SbTask *task) { return scan(task, true, 0); }
+static int32_t scan_to_rows_and_sink(SbTask *task) { return scan(task, true, 1); }
 
 static int32_t rows_to_sink(SbTask *task) {
     while (task->cursor < task->input.end) {
@@ -112,8 +113,17 @@ static int32_t setup_sinks(SbSetup *sinks) {
     return setup(sinks);
 }
 
-static const SbSource sources[] = {
-    {.label = STR("range(n)"), .format = SB_RANGE, .step = STEP_RANGE}};
+static int32_t setup_union(SbSetup *sinks) {
+    sinks->source_counts[1] = MORE_ROWS;
+    sinks->stage_rows[1] = UNIT_ROWS;
+    sinks->sink_paths[1] = (SbStr)STR("first.csv.gz");
+    sinks->sink_paths[2] = (SbStr)STR("second/");
+    sinks->sink_bytes[2] = 900;
+    return setup(sinks);
+}
+
+#define RANGE {.label = STR("range(n)"), .format = SB_RANGE, .step = STEP_RANGE}
+static const SbSource sources[] = {RANGE, RANGE};
 #define SINK {.label = STR("write csv(out)"), .step = STEP_WRITE, .header = STR("rows\n")}
 static const SbSink sinks[] = {SINK, SINK, SINK};
 static const SbStepInfo steps[] = {
@@ -125,15 +135,22 @@ static const SbSite sites[] = {{.step = STEP_RANGE, .what = STR("number")}};
 static const uint32_t to_sinks[] = {SB_TERMINAL_SINK | 0, SB_TERMINAL_SINK | 1,
                                     SB_TERMINAL_SINK | 2};
 static const uint32_t to_rows[] = {0};
+static const uint32_t to_rows_and_first[] = {0, SB_TERMINAL_SINK | 1};
+static const uint32_t to_rows_and_second[] = {0, SB_TERMINAL_SINK | 2};
 
-#define SCAN(run_, terminals_, count_)                                                            \
-    {.run = run_, .label = STR("scan"), .input = SB_INPUT_RANGE, .right_index = UINT32_MAX,       \
-     .terminals = terminals_, .terminal_count = count_}
+#define SCAN_OF(source_, run_, terminals_, count_)                                                \
+    {.run = run_, .label = STR("scan"), .input = SB_INPUT_RANGE, .input_index = source_,          \
+     .right_index = UINT32_MAX, .rank = source_, .terminals = terminals_,                         \
+     .terminal_count = count_}
+#define SCAN(run_, terminals_, count_) SCAN_OF(0, run_, terminals_, count_)
 #define REST                                                                                      \
     {.run = rows_to_sink, .label = STR("rows"), .input = SB_INPUT_ROWS, .right_index = UINT32_MAX, \
      .terminals = to_sinks, .terminal_count = 1}
 static SbStage direct_stages[] = {SCAN(scan_to_sink, to_sinks, 1)};
 static SbStage several_stages[] = {SCAN(scan_to_sinks, to_sinks, 3)};
+// Both sources go to the edge, one behind the other, and each to a sink of its own.
+static SbStage union_stages[] = {SCAN_OF(0, scan_to_rows_and_sink, to_rows_and_first, 2),
+                                 SCAN_OF(1, scan_to_rows_and_sink, to_rows_and_second, 2), REST};
 static SbStage rows_stages[] = {SCAN(scan_to_rows, to_rows, 1), REST};
 static const SbBreaker edge[] = {
     {.kind = SB_BREAK_EDGE, .step = STEP_ROWS, .entry_bytes = sizeof(Row), .row = &row_type,
@@ -146,7 +163,8 @@ static const SbBreaker sort[] = {
     {                                                                                             \
         .abi_version = SB_ABI_VERSION, .name = STR("crash.sbd"), .plan = STR("plan\n"),           \
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
-        .sources = sources, .source_count = 1, .sinks = sinks, .sink_count = sink_count_,         \
+        .sources = sources, .source_count = setup_ == setup_union ? 2 : 1, .sinks = sinks,        \
+        .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
         .rejects_format = SB_JSONL,                                                               \
@@ -154,6 +172,7 @@ static const SbBreaker sort[] = {
 static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
                    several_job = JOB(setup_sinks, several_stages, 3, nullptr, 0),
                    edge_job = JOB(setup, rows_stages, 1, edge, 1),
+                   union_job = JOB(setup_union, union_stages, 3, edge, 1),
                    sort_job = JOB(setup, rows_stages, 1, sort, 1);
 
 // ---- a life -------------------------------------------------------------------------------------
@@ -166,7 +185,7 @@ static int life(const SbJob *job, const char *out) {
     snprintf(argument, sizeof argument, "--out=%s", out);
     char *argv[] = {"job",           "--resume=journal",    "--threads=1",
                     "--retries=0",   "--memory=64MiB",      "--partition=150",
-                    "--progress=none", "--rejects=bad.jsonl", "--reject-limit=50%",
+                    "--progress=none", "--rejects=bad.jsonl", "--reject-limit=999",
                     argument};
     fflush(nullptr);
     if (ftruncate(output, 0) != 0 || ftruncate(said, 0) != 0) abort();
@@ -181,10 +200,16 @@ static int life(const SbJob *job, const char *out) {
     return code;
 }
 
-static void show_said(void) {
-    char text[600];
-    ssize_t len = pread(said, text, sizeof text - 1, 0);
+enum { SAID_MAX = 600 };
+
+static void read_said(char text[static SAID_MAX]) {
+    ssize_t len = pread(said, text, SAID_MAX - 1, 0);
     text[len > 0 ? len : 0] = '\0';
+}
+
+static void show_said(void) {
+    char text[SAID_MAX];
+    read_said(text);
     fprintf(stderr, "it said: %s\n", text);
 }
 
@@ -259,15 +284,23 @@ typedef struct Shape {
     const char  *name;
     const SbJob *job;
     const char  *out;
+    bool         goes_on;  // In the middle of its input.
 } Shape;
 
 static const Shape shapes[] = {
-    {"a_file", &direct_job, "out.csv"},        {"a_compressed_file", &direct_job, "out.csv.gz"},
-    {"parts", &direct_job, "parts/"},          {"standard_output", &direct_job, "-"},
-    {"several_sinks", &several_job, "out.csv"}, {"several_with_output", &several_job, "-"},
-    {"behind_an_edge", &edge_job, "out.csv"},  {"parts_behind_an_edge", &edge_job, "parts/"},
-    {"behind_a_sort", &sort_job, "out.csv"},
-    {"compressed_behind_a_sort", &sort_job, "out.csv.lz4"},
+    {"a_file", &direct_job, "out.csv", true},
+    {"a_compressed_file", &direct_job, "out.csv.gz", true},
+    {"parts", &direct_job, "parts/", true},
+    {"standard_output", &direct_job, "-", false},
+    {"several_sinks", &several_job, "out.csv", true},
+    {"several_with_output", &several_job, "-", false},
+    {"behind_an_edge", &edge_job, "out.csv", true},
+    {"parts_behind_an_edge", &edge_job, "parts/", true},
+    {"behind_a_union", &union_job, "out.csv", true},
+    {"compressed_behind_a_union", &union_job, "out.csv.zst", true},
+    {"output_behind_a_union", &union_job, "-", false},
+    {"behind_a_sort", &sort_job, "out.csv", false},
+    {"compressed_behind_a_sort", &sort_job, "out.csv.lz4", false},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -280,8 +313,10 @@ static bool printed_right(bool *whole) {
     return len <= wanted_stdout_len && memcmp(printed, wanted_stdout, (size_t)len) == 0;
 }
 
-// One state: the job dies up to three times, by power or by a sync that fails, and goes on.
-static bool survives(const Shape *shape, int64_t calls) {
+// One state: the job dies up to three times, by power or by a sync that fails, and goes on: in the
+// middle if it says so.
+static bool survives(const Shape *shape, int64_t calls, bool *in_the_middle) {
+    char text[SAID_MAX];
     bool printed = false;
     uint32_t lives = 1 + random_below(LIVES_MAX);
     model_begin();
@@ -295,6 +330,8 @@ static bool survives(const Shape *shape, int64_t calls) {
     }
     int code = life(shape->job, shape->out);
     if (code != 0) show_said();
+    read_said(text);
+    *in_the_middle |= strstr(text, "goes on at") != nullptr;
     return printed_right(&printed) && code == 0 && printed && is_right(true);
 }
 
@@ -310,14 +347,16 @@ static void run_shape(const Shape *shape) {
     take_wanted();
     int64_t calls = model.calls;
     CHECK(wanted_count > 1 && calls > 20);
+    bool in_the_middle = false;
     for (int64_t i = 0; i < count; i++) {
         uint64_t own = (seed ? strtoull(seed, nullptr, 0) : 1) + (uint64_t)i;
         random_state = own * 0x9e3779b97f4a7c15 | 1;
-        bool good = survives(shape, calls);
+        bool good = survives(shape, calls, &in_the_middle);
         CHECK_SAYS(good, "%s: again: SBC_CRASH_STATES=%d SBC_CRASH_SEED=%llu", shape->name, SHAPES,
                    (unsigned long long)own);
         if (!good) break;
     }
+    CHECK(in_the_middle == shape->goes_on || count < 10);
     dup2(errors, STDOUT_FILENO);
     durable_use(&durable_system);
     close(errors);
@@ -333,8 +372,11 @@ static void several_sinks(void) { run_shape(&shapes[4]); }
 static void several_with_output(void) { run_shape(&shapes[5]); }
 static void behind_an_edge(void) { run_shape(&shapes[6]); }
 static void parts_behind_an_edge(void) { run_shape(&shapes[7]); }
-static void behind_a_sort(void) { run_shape(&shapes[8]); }
-static void compressed_behind_a_sort(void) { run_shape(&shapes[9]); }
+static void behind_a_union(void) { run_shape(&shapes[8]); }
+static void compressed_behind_a_union(void) { run_shape(&shapes[9]); }
+static void output_behind_a_union(void) { run_shape(&shapes[10]); }
+static void behind_a_sort(void) { run_shape(&shapes[11]); }
+static void compressed_behind_a_sort(void) { run_shape(&shapes[12]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -345,6 +387,9 @@ static const UnitTest tests[] = {
     {"several_with_output", several_with_output},
     {"behind_an_edge", behind_an_edge},
     {"parts_behind_an_edge", parts_behind_an_edge},
+    {"behind_a_union", behind_a_union},
+    {"compressed_behind_a_union", compressed_behind_a_union},
+    {"output_behind_a_union", output_behind_a_union},
     {"behind_a_sort", behind_a_sort},
     {"compressed_behind_a_sort", compressed_behind_a_sort},
 };

@@ -117,7 +117,7 @@ static void heads_are_judged(void) {
     memcpy(bytes + 8, &newer, sizeof newer);
     Checksum sum = checksum_of(bytes, 16);
     memcpy(bytes + 16, &sum, sizeof sum);
-    CHECK(read_all(bytes, len, &records) == JOURNAL_NEWER && records == 0);
+    CHECK(read_all(bytes, len, &records) == JOURNAL_VERSIONED && records == 0);
     free(bytes);
 }
 

@@ -1,0 +1,203 @@
+// Journal of a dispatch: which units of the roots are done, with all that was made of them.
+//
+// A unit is done when no task works on it and no partition is alive that was made of it, at
+// whatever stage: then sinks have its rows and its counts and rejects are final. Done units are
+// folded into the root's cut in their order (resume_cut.c), and commits are made of cuts
+// (resume_commit.c). Without a journal each function returns at once.
+#include "runtime/dispatch_state.h"
+#include "runtime/resume_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Of a root that goes on; nullptr: of another one, or nothing is committed any more.
+static RootLog *log_of(const Dispatch *d, uint32_t root) {
+    const Resume *resume = d->job->resume;
+    bool open = resume && !resume->closed && !d->stop;
+    return open && resume->roots[root].goes_on ? &resume->roots[root] : nullptr;
+}
+
+static UnitTally *tally_of(const RootLog *log, uint64_t unit) {
+    return &log->tallies[unit % log->cap];
+}
+
+static void no_memory(Dispatch *d) {
+    trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the journal");
+    dispatch_stop(d);
+}
+
+// ---- folding ------------------------------------------------------------------------------------
+
+static void look(Dispatch *d, CommitGroup *group, bool last) {
+    Job *job = d->job;
+    Trouble trouble = {0};
+    // Of a job that fails because of its data nothing is kept.
+    if (verdict_ends(&d->verdict)) job->resume->closed = true;
+    if (!job->resume->closed && !group_look(job, group, last, &trouble))
+        dispatch_trouble(d, &trouble);
+    if (group->state == COMMIT_READY) pthread_cond_signal(&d->changed);
+}
+
+static void fold(Dispatch *d, uint32_t root, RootLog *log) {
+    uint32_t figures = d->job->resume->state.figure_count;
+    while (log->cut.units < log->begun && log->cut.units < log->target) {
+        const UnitTally *tally = tally_of(log, log->cut.units);
+        if (tally->alive > 0) break;
+        if (!tally->cut) {
+            log->over = true;
+            break;
+        }
+        if (!cut_fold(&d->runs[root], log, tally, figures)) {
+            no_memory(d);
+            return;
+        }
+    }
+    look(d, &d->job->resume->groups[log->group], false);
+}
+
+static void let_go(Dispatch *d, uint32_t root, uint64_t unit) {
+    RootLog *log = log_of(d, root);
+    if (log && --tally_of(log, unit)->alive == 0) fold(d, root, log);
+}
+
+// ---- units --------------------------------------------------------------------------------------
+
+static bool make_room(RootLog *log) {
+    uint64_t first = log->cut.units;
+    if (log->begun - first < log->cap) return true;
+    uint32_t cap = log->cap ? 2 * log->cap : 64;
+    UnitTally *tallies = calloc(cap, sizeof *tallies);
+    if (!tallies) return false;
+    for (uint64_t unit = first; unit < log->begun; unit++)
+        tallies[unit % cap] = *tally_of(log, unit);
+    free(log->tallies);
+    log->tallies = tallies;
+    log->cap = cap;
+    return true;
+}
+
+void commit_unit(Dispatch *d, const Flow *flow) {
+    RootLog *log = flow->input ? nullptr : log_of(d, flow->root);
+    if (!log) return;
+    uint32_t figures = d->job->resume->state.figure_count;
+    UnitTally *tally = make_room(log) ? tally_of(log, flow->number) : nullptr;
+    if (tally && !tally->figures) tally->figures = malloc((figures + 1) * sizeof *tally->figures);
+    if (!tally || !tally->figures) {
+        no_memory(d);
+        return;
+    }
+    memset(tally->figures, 0, figures * sizeof *tally->figures);
+    Text rejects = tally->rejects;
+    rejects.len = 0;
+    *tally = (UnitTally){.alive = 1, .figures = tally->figures, .rejects = rejects};
+    log->begun = (uint64_t)flow->number + 1;
+}
+
+void commit_unit_ends(Dispatch *d, const Flow *flow) {
+    if (d->job->resume && flow->canceled) d->job->resume->closed = true;
+    RootLog *log = flow->input ? nullptr : log_of(d, flow->root);
+    if (!log) return;
+    UnitTally *tally = tally_of(log, flow->number);
+    tally->cut = flow->cut;
+    tally->unit = flow->unit;
+    let_go(d, flow->root, flow->number);
+}
+
+void commit_made(Dispatch *d, const Partition *partition) {
+    const RootLog *log = log_of(d, partition->root);
+    if (log) tally_of(log, partition->root_unit)->alive++;
+}
+
+void commit_freed(Dispatch *d, const Partition *partition) {
+    let_go(d, partition->root, partition->root_unit);
+}
+
+// ---- what is made of them -----------------------------------------------------------------------
+
+bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
+    const RootLog *log = log_of(d, flow->root);
+    if (!log) return true;
+    const SbJob *what = d->job->what;
+    UnitTally *tally = tally_of(log, flow->root_unit);
+    if (!flow->input) tally->rows += partition->made;
+    uint32_t counts = what->step_count * SB_COUNTS, at = counts;
+    for (uint32_t i = 0; i < counts; i++) tally->figures[i] += partition->counts[i];
+    for (uint32_t s = 0; s < flow->run->index; s++) at += what->stages[s].terminal_count;
+    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
+        tally->figures[at + t] += partition->rows[t];
+    bool good = true;
+    for (uint32_t i = 0; good && i < partition->rejects.count; i++) {
+        Reject reject = partition->rejects.items[i];
+        reject.stage = flow->run->index;
+        good = tally_reject(tally, &reject);
+    }
+    return good;
+}
+
+void commit_taking(Dispatch *d, const Flow *flow) {
+    const Resume *resume = d->job->resume;
+    const Partition *input = flow->input;
+    Trouble trouble = {0};
+    if (!resume || resume->closed || flow->canceled) return;
+    if (!group_taking(d->job, flow->sink, input->root, input->root_unit, &trouble))
+        dispatch_trouble(d, &trouble);
+}
+
+// ---- commits ------------------------------------------------------------------------------------
+
+static bool write(Dispatch *d, CommitGroup *group) {
+    Trouble trouble = {0};
+    pthread_mutex_unlock(&d->lock);
+    bool good = group_write(d->job, group, &trouble);
+    good = group_done(group, &trouble) && good;
+    pthread_mutex_lock(&d->lock);
+    // After a failure no other commit of the group is tried.
+    if (!good) dispatch_trouble(d, &trouble);
+    else group->state = COMMIT_NONE;
+    return good;
+}
+
+bool commit_work(Dispatch *d, uint32_t thread) {
+    Resume *resume = d->job->resume;
+    CommitGroup *group = resume && !resume->closed ? group_ready(d->job) : nullptr;
+    if (!group) return false;
+    uint32_t stage = group->root_count > 0 ? group->roots[0] : group->sinks[0].roots[0];
+    watch_begin(&d->job->watch, thread, WORK_WRITE, stage);
+    if (write(d, group) && !d->stop) look(d, group, false);
+    watch_end(&d->job->watch, thread);
+    return true;
+}
+
+// ---- the life of a job --------------------------------------------------------------------------
+
+void commit_start(Dispatch *d) {
+    Resume *resume = d->job->resume;
+    for (uint32_t r = 0; resume && r < resume->root_count && !d->stop; r++) {
+        RootLog *log = &resume->roots[r];
+        if (!log->goes_on) continue;
+        RejectList records = {.memory = &d->job->memory};
+        if (!cut_restore(d->job, d->runs, r, &records) ||
+            !verdict_restore(&d->verdict, &records, r))
+            no_memory(d);
+        rejects_close(&records);
+        Event skip = {.kind = EVENT_SKIP, .stage = {(uint16_t)r},
+                      .count = (uint32_t)log->cut.units};
+        if (log->cut.units > 0) dispatch_tell(d, skip);
+    }
+}
+
+void commit_end(Dispatch *d) {
+    Resume *resume = d->job->resume;
+    if (!resume) return;
+    // What was on its way when the job was to end has come to its sinks.
+    for (CommitGroup *group = nullptr; d->draining && !d->stop;) {
+        for (uint32_t g = 0; g < resume->group_count; g++) look(d, &resume->groups[g], true);
+        group = resume->closed || d->stop ? nullptr : group_ready(d->job);
+        if (!group || !write(d, group)) break;
+    }
+    resume->closed = true;
+    for (uint32_t g = 0; g < resume->group_count; g++) {
+        Trouble trouble = {0};
+        if (!group_done(&resume->groups[g], &trouble)) dispatch_trouble(d, &trouble);
+    }
+}
