@@ -481,7 +481,6 @@ void emit_job_data(Emit *e, const JobData *data) {
     part_add(e, &parts, offsetof(SbJob, resources), resource_names(e), 8);
     PART(&parts, SbJob, resource_count, emit_i32(e, (uint32_t)plan->resource_count));
     PART(&parts, SbJob, rejects_format, byte(e, abi_format(graph->rejects.format)));
-    PART(&parts, SbJob, memory_floor, emit_i64(e, (int64_t)plan->memory_floor));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");
     LLVMSetLinkage(job, LLVMExternalLinkage);
 }

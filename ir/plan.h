@@ -155,6 +155,8 @@ bool  plan_verify(const Plan *plan, TextBuf *errors);
 void  plan_print(TextBuf *buf, const Plan *plan);     // --dump=plan
 // --explain, but for what the passes said.
 void  plan_explain(TextBuf *buf, const Plan *plan);
+// The line on memory, a guess without inputs and options.
+void  plan_explain_memory(TextBuf *buf, const Plan *plan);
 
 // The column that an aggregate's form for columns takes for the argument `arg`: of a decimal that
 // fits 64 bits, the one before it was widened.

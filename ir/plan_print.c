@@ -230,6 +230,9 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
 
 void plan_explain(TextBuf *buf, const Plan *plan) {
     for (size_t i = 0; i < plan->stage_count; i++) explain_stage(buf, plan, i);
+}
+
+void plan_explain_memory(TextBuf *buf, const Plan *plan) {
     text_buf_add(buf, TEXT("memory: about "));
     say_bytes(buf, plan->memory_floor);
     text_buf_add(buf, TEXT(" before groups, sorts and tables grow\n"));

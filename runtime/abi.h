@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SB_ABI_VERSION = 3, SB_SLACK = 64 };
+enum { SB_ABI_VERSION = 4, SB_SLACK = 64 };
 
 // ---- values -------------------------------------------------------------------------------
 
@@ -482,7 +482,6 @@ typedef struct SbJob {
     const SbFile    *files;    uint32_t file_count;
     const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
     uint8_t  rejects_format;   // SbFormat
-    int64_t  memory_floor;     // Bytes: the least that the plan needs.
 } SbJob;
 
 extern const SbJob sb_job;     // Defined by generated code.

@@ -2,6 +2,7 @@
 #include "runtime/check.h"
 
 #include "runtime/cpu.h"
+#include "runtime/memory_plan.h"
 #include "runtime/table.h"
 
 #include <errno.h>
@@ -174,14 +175,18 @@ static void check_sink(Check *check, uint32_t number) {
 // ---- the machine --------------------------------------------------------------------------------
 
 static void check_memory(Check *check) {
-    const Job *job = check->job;
+    Job *job = check->job;
     CheckItem *item = add_item(check, "memory", "--memory", 8);
-    add_size(&item->found, (double)job->memory.limit);
+    int64_t least = memory_plan_least(job, slots_threads(&job->slots));
+    add_size(&item->found, (double)job->memory_whole);
     sb_text_str(&item->found, " of ");
     add_size(&item->found, (double)cpu_memory());
-    sb_text_str(&item->found, "; about ");
-    add_size(&item->found, (double)job->what->memory_floor);
-    sb_text_str(&item->found, " before tables grow");
+    if (least == 0) return;
+    sb_text_str(&item->found, "; the least is ");
+    add_size(&item->found, (double)least);
+    if (job->memory_whole >= least) return;
+    trouble_set(&item->trouble, TROUBLE_MEMORY_LEAST,
+                "the job needs at least %.1f MiB of memory", (double)least / (1 << 20));
 }
 
 static void check_slots(Check *check) {

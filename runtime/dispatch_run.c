@@ -1,57 +1,12 @@
 // The life of a dispatch: from the plan of a job to its figures.
 #include "runtime/dispatch_state.h"
+#include "runtime/flow_job.h"
+#include "runtime/memory_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 // ---- the plan -------------------------------------------------------------------------------
-
-static bool has_breaker(const SbJob *job) {
-    for (uint32_t b = 0; b < job->breaker_count; b++) {
-        if (job->breakers[b].kind != SB_BREAK_EDGE) return true;
-    }
-    return false;
-}
-
-// What the ledger may give: of the memory that breakers leave to others; without breakers all but a
-// rest for what nobody foresees, as a row that is longer than a partition.
-static int64_t ledger_bytes(const Job *job) {
-    enum : int64_t { REST_MIN = 4 << 20, REST_SHARE = 10 };
-    int64_t limit = job->memory.limit, rest = limit / REST_SHARE;
-    if (has_breaker(job->what)) return limit - job->memory.short_at;
-    return limit - (rest > REST_MIN ? rest : REST_MIN);
-}
-
-static bool is_stream(const Source *source) {
-    for (uint32_t f = 0; f < source->file_count; f++) {
-        if (source->files[f].stream) return true;
-    }
-    return false;
-}
-
-// What the plan takes from the state of the job, in arrays as long as its parts are many.
-typedef struct Parts {
-    int64_t cuts[STAGES_MAX];
-    bool    streams[STAGES_MAX], limited[STAGES_MAX * 2], leaves[STAGES_MAX];
-} Parts;
-
-static bool fits(const SbJob *job) {
-    return job->stage_count + job->sink_count <= STAGES_MAX && job->source_count <= STAGES_MAX &&
-           job->breaker_count <= 2 * STAGES_MAX;
-}
-
-static void fill_parts(const Job *job, Parts *parts) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        int64_t bytes = job->setup.stage_bytes[s];
-        parts->cuts[s] = bytes != INT64_MAX ? bytes : job->options.partition;
-    }
-    for (uint32_t s = 0; s < job->what->source_count; s++)
-        parts->streams[s] = is_stream(&job->sources[s]);
-    for (uint32_t b = 0; b < job->what->breaker_count; b++)
-        parts->limited[b] = job->edges[b].limited;
-    for (uint32_t s = 0; s < job->what->sink_count; s++)
-        parts->leaves[s] = job->sinks[s].to_stream;
-}
 
 static uint32_t lane_stages(const SbJob *job) {
     uint32_t count = 0;
@@ -65,19 +20,11 @@ uint32_t dispatch_lanes(const SbJob *job, uint32_t threads) {
 }
 
 static bool make_plan(const Job *job, FlowPlan *plan) {
-    Parts *parts = calloc(1, sizeof *parts);
-    bool good = parts && fits(job->what);
-    if (good) {
-        fill_parts(job, parts);
-        FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
-                               .memory = ledger_bytes(job), .cuts = parts->cuts,
-                               .streams = parts->streams, .limited = parts->limited,
-                               .leaves = parts->leaves, .block_bytes = job->memory.block_max,
-                               .lanes = job->pool.parallel.threads};
-        good = flow_plan_make(plan, job->what, &numbers) == FLOW_OK;
-    }
-    free(parts);
-    return good;
+    FlowSizes sizes = {.ledger = memory_plan_ledger(job), .partition = job->options.partition,
+                       .block_bytes = job->memory.block_max,
+                       .spill_bytes = spill_buffer_bytes(job->memory.limit, job->lanes),
+                       .threads = job->pool.parallel.threads};
+    return flow_job_make(job, &sizes, plan) == FLOW_OK;
 }
 
 // A limit by share counts rows in their order, --first-rows the rows of sinks.

@@ -171,6 +171,15 @@ static void add_all_edges(Maker *m) {
 
 // ---- the plan -------------------------------------------------------------------------------
 
+// What a breaker works with at least: each of its parts has a block of rows and one of texts, a
+// group its slots, and what it takes to write them.
+static int64_t floor_of(const Maker *m, const SbBreaker *what) {
+    enum : int64_t { BLOCK_BYTES = 16 << 10, SLOTS_BYTES = 36 << 10 };
+    int64_t bytes = 2 * BLOCK_BYTES + m->numbers->part_bytes;
+    if (what->kind == SB_BREAK_GROUP) bytes += SLOTS_BYTES;
+    return bytes * m->numbers->parts;
+}
+
 static bool add_breakers(Maker *m) {
     FlowPlan *flow = m->flow;
     const SbJob *job = m->job;
@@ -180,7 +189,9 @@ static bool add_breakers(Maker *m) {
         BreakerId id = {flow->plan.breaker_count++};
         m->ids[b] = id;
         flow->breakers[id.i] = b;
-        flow->plan.breakers[id.i].name = job->steps[job->breakers[b].step].label.ptr;
+        flow->plan.breakers[id.i] = (CoreBreaker){
+            .name = job->steps[job->breakers[b].step].label.ptr,
+            .floor = floor_of(m, &job->breakers[b])};
     }
     return true;
 }

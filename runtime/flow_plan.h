@@ -26,6 +26,8 @@ typedef struct FlowNumbers {
     const bool *leaves;   // By sink: its reader may leave.
     int64_t  block_bytes; // Of memory for rows, at most.
     uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.
+    uint32_t parts;       // Of a breaker,
+    int64_t  part_bytes;  // and what each takes to write rows to disk.
 } FlowNumbers;
 
 typedef enum FlowFault : uint8_t {

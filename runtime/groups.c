@@ -116,11 +116,20 @@ bool sb_groups_relieve(SbGroups *groups) {
     return good;
 }
 
+// States like lists double: within one block of rows those of all threads may, beside what they
+// had.
+static bool may_outgrow(const SbGroups *groups) {
+    const SbMemory *memory = memory_of(groups);
+    int64_t states = sb_scratch_charged(&groups->state->call);
+    return states > 0 &&
+           2 * states * groups->state->relief->threads > memory->limit - memory->used;
+}
+
 bool sb_groups_relieve_if_short(SbGroups *groups) {
     enum { EAGER_GROUPS = 3 };
     const GroupsRelief *relief = groups->state->relief;
     const SbMemory *memory = memory_of(groups);
-    if (!relief || !sb_memory_is_short(memory)) return true;
+    if (!relief || !(sb_memory_is_short(memory) || may_outgrow(groups))) return true;
     bool enough = memory->eager ? groups->count >= EAGER_GROUPS
                                 : sb_groups_bytes(groups) >= relief->bytes_min;
     return !enough || sb_groups_relieve(groups);

@@ -11,6 +11,7 @@ typedef struct GroupsRelief {
     // failed. They are let go then.
     bool  (*write)(struct GroupsRelief *self, SbGroups *groups);
     int64_t bytes_min;  // Fewer are not worth it, unless nothing else helps.
+    uint32_t threads;   // That have a table.
 } GroupsRelief;
 
 struct SbGroupsState {

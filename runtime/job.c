@@ -7,6 +7,7 @@
 #include "runtime/dispatch.h"
 #include "runtime/failpoint.h"
 #include "runtime/licenses.h"
+#include "runtime/memory_plan.h"
 #include "runtime/resume.h"
 #include "runtime/scratch.h"
 #include "stdlib/cpu_level.h"
@@ -215,19 +216,6 @@ bool job_may_spill(const Job *job) {
     return false;
 }
 
-// Unless the user says it, a partition is so small that those of all threads fit.
-static void set_partition(Job *job, uint32_t threads) {
-    enum : int64_t { BYTES_MAX = 4 << 20, BYTES_MIN = 64 << 10, SHARE = 32 };
-    int64_t *bytes = &job->options.partition;
-    if (*bytes == 0) {
-        *bytes = job->memory.limit / SHARE / threads;
-        if (*bytes > BYTES_MAX) *bytes = BYTES_MAX;
-        if (*bytes < BYTES_MIN) *bytes = BYTES_MIN;
-    }
-    sb_memory_reserve(&job->memory, 2 * *bytes * threads);
-    job->memory.eager = getenv("SBC_TEST_SPILL") != nullptr;
-}
-
 // A folder that the user names is made at once: a mistake in it shows before the job has worked.
 static bool open_spill(Job *job, uint32_t threads) {
     const char *root = job->options.spill ? job->options.spill : spill_default_root();
@@ -247,9 +235,16 @@ static bool open_watch(Job *job, uint32_t threads) {
     return watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job);
 }
 
+static void open_memory(Job *job) {
+    job->memory_whole = job->options.memory ? job->options.memory : cpu_memory() / 5 * 4;
+    int64_t rest = sb_memory_rest(job->memory_whole);
+    sb_memory_open(&job->memory, job->memory_whole > rest ? job->memory_whole - rest : 0);
+}
+
 // All that needs no input.
 static bool open_plan(Job *job) {
     Options *options = &job->options;
+    open_memory(job);
     int level = sb_cpu_level();
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         SbStage *stage = &job->what->stages[s];
@@ -259,7 +254,6 @@ static bool open_plan(Job *job) {
             return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v%d",
                                stage->run_level[0] ? 3 : 4);
     }
-    sb_memory_open(&job->memory, options->memory ? options->memory : cpu_memory() / 5 * 4);
     if (!allocate(job)) return false;
     if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK) return no_memory(job);
     if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
@@ -276,7 +270,7 @@ static bool open_job(Job *job) {
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     job->lanes = dispatch_lanes(job->what, threads);
-    set_partition(job, threads);
+    if (!memory_plan_set(job, threads)) return false;
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;
     if (!open_sources(job) || !resume_begin(job)) return false;
@@ -434,17 +428,33 @@ static void report_start(Job *job) {
     log_add_text(&text, "program", job->what->source_hash.ptr, job->what->source_hash.len);
     log_add_number(&text, "pid", getpid());
     log_add_number(&text, "threads", job->pool.parallel.threads);
-    log_add_number(&text, "memory", job->memory.limit);
+    log_add_number(&text, "memory", job->memory_whole);
     log_add_number(&text, "partition", job->options.partition);
     log_event(&job->log, &text);
 }
 
+// Without parameters that have to be given, sizes that they say are as if they said none.
+static void describe_plan(Job *job) {
+    Text text = {0};
+    Trouble *trouble = &job->trouble;
+    uint32_t cpus = job->options.threads ? job->options.threads : cpu_count();
+    bool planned = open_plan(job) || job->setup.stage_bytes;
+    *trouble = (Trouble){0};
+    if (planned && !slots_open(&job->slots, job->what, &job->options, cpus, trouble))
+        *trouble = (Trouble){0};
+    if (planned) memory_plan_print(job, slots_threads(&job->slots), &text);
+    printf("%.*s%.*s", (int)job->what->plan.len, job->what->plan.ptr, (int)text.len,
+           text.ptr ? text.ptr : "");
+    sb_text_close(&text);
+    close_job(job);
+}
+
 // What the job says of itself. False: nothing of the kind was asked for.
-static bool describe(const Job *job) {
+static bool describe(Job *job) {
     const Options *options = &job->options;
     if (options->help) options_print_help(job->what, stdout);
     else if (options->params) options_print_params(job->what, stdout);
-    else if (options->plan) printf("%.*s", (int)job->what->plan.len, job->what->plan.ptr);
+    else if (options->plan) describe_plan(job);
     else if (options->licenses) licenses_print(stdout);
     else return false;
     return true;

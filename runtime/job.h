@@ -35,6 +35,8 @@ typedef struct Job {
     SbCall       call;           // Memory of parameters and of setup's results.
     SbSetup      setup;
     SbMemory     memory;
+    int64_t      memory_whole;   // --memory: of it the account is what rows may take.
+    uint32_t     tasks_fit, tasks_most;  // At once: the memory holds; slots allow.
     Slots        slots;          // The engine's lock guards what is used.
     Spill        spill;
     Pool         pool;

@@ -16,6 +16,12 @@ void sb_memory_open(SbMemory *memory, int64_t limit) {
     atomic_init(&memory->peak, 0);
 }
 
+int64_t sb_memory_rest(int64_t whole) {
+    enum : int64_t { REST_MIN = 32 << 20, REST_SHARE = 20 };
+    int64_t rest = whole / REST_SHARE;
+    return rest < REST_MIN ? REST_MIN : rest;
+}
+
 void sb_memory_reserve(SbMemory *memory, int64_t bytes) {
     int64_t at = memory->short_at - bytes;
     memory->short_at = at < memory->limit / 2 ? memory->limit / 2 : at;

@@ -15,6 +15,10 @@ typedef struct SbMemory {
 
 void sb_memory_open(SbMemory *memory, int64_t limit);
 
+// Of the `whole` memory of a job: what no account counts, as the program, stacks, small blocks and
+// what lies between blocks.
+int64_t sb_memory_rest(int64_t whole);
+
 // Takes `bytes` from the account. False, and nothing taken, when they are not there.
 bool sb_memory_charge(SbMemory *memory, int64_t bytes);
 void sb_memory_release(SbMemory *memory, int64_t bytes);

@@ -137,7 +137,7 @@ void metrics_prometheus(const Job *job, Text *text) {
     add_one(text, "sbc_job_memory_bytes", "gauge", "Memory that the job holds.",
             (double)atomic_load(&job->memory.used));
     add_one(text, "sbc_job_memory_limit_bytes", "gauge", "Memory that it may hold.",
-            (double)job->memory.limit);
+            (double)job->memory_whole);
     add_one(text, "sbc_job_memory_peak_bytes", "gauge", "The most that it held.",
             (double)atomic_load(&job->memory.peak));
     add_one(text, "sbc_job_spilled_bytes_total", "counter", "Bytes of rows that went to disk.",
@@ -246,7 +246,7 @@ void metrics_now(Job *job, const WatchSpan *spans, uint32_t count, Text *text) {
     log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
     log_add_number(text, "rejected", atomic_load(&job->watch.rejected));
     log_add_number(text, "memory", atomic_load(&job->memory.used));
-    log_add_number(text, "memory_limit", job->memory.limit);
+    log_add_number(text, "memory_limit", job->memory_whole);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < job->what->stage_count; s++) stage_now(job, s, text);
     sb_text_str(text, "]");

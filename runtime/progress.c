@@ -87,7 +87,7 @@ void progress_text(ProgressReport *report, Text *text) {
     add_megabytes(text, rates.bytes, "/s, ");
     sb_text_add_figure(text, rows);
     sb_text_format(text, " rows, memory %.1f of %.1f MiB\n", (double)memory_used(job) / (1 << 20),
-                   (double)job->memory.limit / (1 << 20));
+                   (double)job->memory_whole / (1 << 20));
     TextTable table = {.columns = 7, .left = 1};
     for (uint32_t s = 0; s < job->what->stage_count; s++) add_stage(report, s, &table);
     sb_table_print(&table, text);
@@ -102,7 +102,7 @@ void progress_json(ProgressReport *report, Text *text) {
     log_add_number(text, "rows", atomic_load(&job->progress.rows));
     log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
     log_add_number(text, "memory", memory_used(job));
-    log_add_number(text, "memory_limit", job->memory.limit);
+    log_add_number(text, "memory_limit", job->memory_whole);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         const SbStage *stage = &job->what->stages[s];

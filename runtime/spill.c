@@ -68,11 +68,25 @@ static bool no_memory(Spill *spill) {
                       (long long)spill->memory->limit);
 }
 
+static int64_t block_bytes(int64_t limit, uint32_t threads) {
+    int64_t bytes = limit / BLOCK_SHARE / threads & -BLOCK_BYTES_MIN;
+    if (bytes < BLOCK_BYTES_MIN) return BLOCK_BYTES_MIN;
+    return bytes > BLOCK_BYTES_MAX ? BLOCK_BYTES_MAX : bytes;
+}
+
+// As a block is written.
+static int64_t packed_bytes(int64_t block) {
+    return (int64_t)sizeof(BlockHead) + LZ4_compressBound((int)block);
+}
+
+int64_t spill_buffer_bytes(int64_t limit, uint32_t threads) {
+    int64_t block = block_bytes(limit, threads);
+    return block + packed_bytes(block);
+}
+
 bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory) {
     *spill = (Spill){.root = root, .memory = memory, .threads = threads, .folder = -1};
-    spill->block_bytes = memory->limit / BLOCK_SHARE / threads & -BLOCK_BYTES_MIN;
-    if (spill->block_bytes < BLOCK_BYTES_MIN) spill->block_bytes = BLOCK_BYTES_MIN;
-    if (spill->block_bytes > BLOCK_BYTES_MAX) spill->block_bytes = BLOCK_BYTES_MAX;
+    spill->block_bytes = block_bytes(memory->limit, threads);
     spill->writers = calloc(threads, sizeof *spill->writers);
     for (uint32_t i = 0; spill->writers && i < threads; i++) spill->writers[i].fd = -1;
     return spill->writers && pthread_mutex_init(&spill->lock, nullptr) == 0;
@@ -109,7 +123,7 @@ bool spill_make(Spill *spill) {
 bool spill_ready(Spill *spill, uint32_t thread) {
     SpillWriter *writer = &spill->writers[thread];
     if (writer->block) return true;
-    int64_t packed = (int64_t)sizeof(BlockHead) + LZ4_compressBound((int)spill->block_bytes);
+    int64_t packed = packed_bytes(spill->block_bytes);
     if (!sb_memory_charge(spill->memory, spill->block_bytes + packed)) return no_memory(spill);
     writer->packed_room = packed;
     writer->block = aligned_alloc(16, (size_t)spill->block_bytes + SB_SLACK);

@@ -48,6 +48,9 @@ typedef struct SpillRun {
 // /tmp is memory, else /tmp.
 const char *spill_default_root(void);
 
+// Buffers of each of so many writers with so much memory.
+int64_t spill_buffer_bytes(int64_t limit, uint32_t threads);
+
 // `root` must live as long. False: out of memory. Nothing is made on disk before spill_make.
 bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory);
 // Removes the folder and all in it.

@@ -101,7 +101,8 @@ bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table) {
     *part = (SpillGroupsPart){.groups = groups, .thread = thread};
     part->relief = (GroupsRelief){
         .write = write_table,
-        .bytes_min = groups->spill->memory->limit / PART_SHARE / groups->spill->threads};
+        .bytes_min = groups->spill->memory->limit / PART_SHARE / groups->spill->threads,
+        .threads = groups->spill->threads};
     table->state->relief = &part->relief;
     return spill_ready(groups->spill, thread);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "runtime/job.h"
 
+#include "runtime/memory_plan.h"
 #include "runtime/stage_times.h"
 #include "runtime/table.h"
 
@@ -196,10 +197,10 @@ static void add_table(Text *text, const Table *table) {
 
 static void add_json(const Job *job, const Table *tables, bool done, Text *text) {
     sb_text_format(text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
-                   "\"spilled\":%lld,\"spilled_on_disk\":%lld",
+                   "\"spilled\":%lld,\"spilled_on_disk\":%lld,\"tasks_fit\":%u,\"tasks_most\":%u",
                    done ? "true" : "false", log_seconds(&job->log), job->pool.parallel.threads,
                    (long long)job->memory.peak, (long long)job->spill.bytes_raw,
-                   (long long)job->spill.bytes_written);
+                   (long long)job->spill.bytes_written, job->tasks_fit, job->tasks_most);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
     stage_times_json(job, text);
     sb_text_str(text, "}");
@@ -215,6 +216,7 @@ static void add_time(const Job *job, Text *text) {
                        (double)job->spill.bytes_raw / (1 << 20),
                        (double)job->spill.bytes_written / (1 << 20));
     sb_text_str(text, "\n");
+    memory_plan_say_cut(job, text);
 }
 
 void job_summary_print(Job *job, bool done, int code) {

@@ -67,6 +67,16 @@ compile() {
     exit 1
 }
 
+# least JOB [OPTION...]: the option --memory with the minimum of the job, or with --over=N as many MiB
+# more.
+least() {
+    over=0
+    for option; do case $option in --over=*) over=${option#--over=} ;; esac; done
+    options=
+    for option; do case $option in --over=*) ;; *) options="$options $option" ;; esac; done
+    $options --plan | awk -v over="$over" '$1 == "--memory" { printf "--memory=%.1fMiB\n", $2 + over }'
+}
+
 # The last line of the suite.
 finish() {
     echo "$passed passed, $failed failed, $skipped skipped"

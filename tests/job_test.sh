@@ -291,9 +291,9 @@ fi
 if begin memory; then
     numbers 200000 >in.csv
     for what in join; do
-        gives 3 ../$what --memory=6MiB --threads=1 --partition=256KiB
+        gives 3 ../$what --memory=40MiB --threads=1 --partition=256KiB
         says "error[SB8019]: '$what "
-        says "6291456 bytes that --memory gives"
+        says "8388608 bytes that --memory gives"
         says "fix: raise --memory"
         silent_on resum
         only_files "./in.csv "
@@ -303,18 +303,48 @@ if begin memory; then
     only_files "./in.csv "
     end
 fi
+if begin memory_least; then
+    numbers 1000 >in.csv
+    gives 0 ../sort --plan --threads=2
+    prints "memory "
+    prints "stage 0: scratch "
+    prints "stage 1: output "
+    prints "program, stacks, tables"
+    prints "full speed: 2 at once, of 4096 KiB"
+    gives 2 ../sort --memory=33MiB --threads=2
+    says "error[SB8067]: the job needs at least "
+    says " MiB of memory, and --memory gives 33.0 MiB"
+    says "; --plan shows what takes it"
+    only_files "./in.csv "
+    # The fix that it says works, and the summary says that it is slow.
+    fix=$(sed -n 's/.*fix: give it \(--memory=[0-9]*MiB\) or more.*/\1/p' "$work/err")
+    gives 0 ../sort --out=slow.csv "$fix" --threads=2 --stats
+    says "slots were cut: the memory holds 1 of 2 tasks at once"
+    gives 0 ../sort --threads=2 --stats
+    silent_on "slots were cut"
+    cmp -s slow.csv out.csv || wrong "slow.csv differs"
+    # A partition larger than the memory.
+    gives 2 ../sort --partition=1GiB --memory=1GiB
+    says "error[SB8067]: the job needs at least "
+    fix=$(sed -n 's/.*fix: give it \(--memory=[0-9]*MiB\) or more.*/\1/p' "$work/err")
+    [ "${fix#--memory=}" != "$fix" ] || wrong "no fix"
+    gives 2 ../sort --check --memory=33MiB --overwrite
+    prints "; the least is "
+    prints SB8067
+    end
+fi
 if begin spill; then
     numbers 200000 >in.csv
     gives 0 ../sort --out=whole.csv --threads=2
-    for options in "--memory=1MiB --threads=1" "--memory=4MiB --threads=4" "--memory=3MiB --threads=2 --partition=16KiB"; do
+    for options in "--threads=1" "--threads=4" "--threads=2 --partition=16KiB"; do
         mkdir disk
-        gives 0 ../sort --spill=disk $options --stats
+        gives 0 ../sort --spill=disk $options $(least ../sort $options) --stats
         says ", spilled "
         cmp -s whole.csv out.csv || wrong "out.csv differs with $options"
         rmdir disk || wrong "something is left in disk/"
         rm out.csv
     done
-    gives 0 env TMPDIR="$PWD" ../sort --memory=2MiB
+    gives 0 env TMPDIR="$PWD" ../sort $(least ../sort)
     only_files "./in.csv ./out.csv ./whole.csv "
     end
 fi
@@ -324,15 +354,15 @@ if begin spill_groups; then
     for what in group groups; do
         gives 0 ../$what --threads=2
         mv out.csv whole.csv
-        for options in "--memory=2MiB --threads=1" "--memory=8MiB --threads=4"; do
-            gives 0 ../$what $options --stats
+        for options in "--threads=1" "--threads=4"; do
+            gives 0 ../$what $options $(least ../$what $options --over=4) --stats
             [ $what = groups ] || says ", spilled "
             cmp -s whole.csv out.csv || wrong "out.csv differs with $options"
             rm out.csv
         done
     done
     # The list of one group that holds everything.
-    gives 3 ../groups --memory=4MiB --by=0 --threads=1 --partition=64KiB
+    gives 3 ../groups --memory=36MiB --by=0 --threads=1 --partition=64KiB
     says "error[SB8019]: one group takes more than "
     says ': {"k":"name"}'
     says "fix: raise --memory"
@@ -343,7 +373,7 @@ fi
 if begin spill_joins; then
     gives 0 ../joins --threads=2
     mkdir whole && mv ./*.csv whole
-    for options in "--memory=2MiB --threads=1" "--memory=8MiB --threads=4" "--memory=4MiB --threads=2 --partition=16KiB"; do
+    for options in "--memory=34MiB --threads=1" "--memory=40MiB --threads=4" "--memory=36MiB --threads=2 --partition=16KiB"; do
         gives 0 ../joins $options --stats
         says ", spilled "
         for file in whole/*; do cmp -s $file ${file#*/} || wrong "${file#*/} differs with $options"; done
@@ -354,7 +384,7 @@ fi
 if begin spill_hot_key; then
     gives 0 ../hot_key --threads=2
     mv out.csv whole.csv
-    gives 0 ../hot_key --threads=2 --memory=2MiB --stats
+    gives 0 ../hot_key --threads=2 $(least ../hot_key --threads=2) --stats
     says ", spilled "
     cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
@@ -364,13 +394,13 @@ if begin spill_left; then
     awk 'BEGIN { print "k,a"; for (i = 0; i < 50000; i++) printf "%s,%d\n", i % 13 && i < 40000 ? i * 7 % 120000 : "", i }' >in.csv
     gzip -k in.csv
     gives 0 ../left --out=whole.csv
-    for options in "--memory=2MiB --threads=1" "--memory=1MiB --threads=2" "--memory=512KiB --threads=1" "--input=- --memory=2MiB" "--input=in.csv.gz --memory=4MiB --threads=4"; do
-        gives 0 ../left $options --stats <in.csv
+    for options in "--threads=1" "--threads=2" "--input=-" "--input=in.csv.gz --threads=4"; do
+        gives 0 ../left $options $(least ../left $options) --stats <in.csv
         says ", spilled "
         cmp -s whole.csv out.csv || wrong "out.csv differs with $options"
         rm out.csv
     done
-    gives 0 ../left --first-rows=100 --memory=2MiB
+    gives 0 ../left --first-rows=100 $(least ../left)
     head -101 whole.csv | cmp -s - out.csv || wrong "out.csv differs with --first-rows"
     end
 fi
@@ -381,7 +411,7 @@ if begin spill_folder; then
     says "fix: give a folder that can be written: --spill=DIR"
     gives 2 ../sort --spill=in.csv
     says "error[SB8028]: cannot make a folder in 'in.csv': Not a directory"
-    gives 2 env TMPDIR=/no/such/folder ../sort --memory=2MiB
+    gives 2 env TMPDIR=/no/such/folder ../sort $(least ../sort)
     says "error[SB8028]: cannot make a folder in '/no/such/folder'"
     gives 0 env TMPDIR=/no/such/folder ../sort
     only_files "./in.csv ./out.csv "
@@ -389,9 +419,9 @@ if begin spill_folder; then
     # What a killed job left goes when the next one spills there; a folder that is locked stays.
     mkdir -p disk/sbc-spill-killed disk/sbc-spill-locked
     echo old >disk/sbc-spill-killed/0
-    gives 0 flock disk/sbc-spill-locked ../sort --spill=disk --memory=2MiB
+    gives 0 flock disk/sbc-spill-locked ../sort --spill=disk $(least ../sort)
     [ "$(ls disk)" = sbc-spill-locked ] || wrong "disk/ holds $(ls disk)"
-    gives 0 ../sort --spill=disk --memory=2MiB --overwrite
+    gives 0 ../sort --spill=disk $(least ../sort) --overwrite
     [ -z "$(ls disk)" ] || wrong "disk/ holds $(ls disk)"
     end
 fi
@@ -416,7 +446,7 @@ if begin spill_full_disk; then
         mounted=$PWD/small
         numbers 200000 >in.csv
         for threads in 1 4; do
-            gives 3 ../sort --spill=small --memory=2MiB --threads=$threads
+            gives 3 ../sort --spill=small $(least ../sort --threads=$threads) --threads=$threads
             says "error[SB8029]: cannot write 'small/sbc-spill-"
             says "No space left on device"
             says "fix: free disk space, or give another folder: --spill=DIR"
@@ -433,7 +463,7 @@ fi
 if begin spill_long_rows; then
     awk 'BEGIN { print "a,b,x"; for (i = 0; i < 20; i++) { printf "%d,", i * 7 % 20; for (j = 0; j < 100000; j++) printf "%060d%040d", i, j; print ",1.5" } }' >in.csv
     gives 0 ../sort --out=whole.csv
-    gives 0 ../sort --memory=128MiB --threads=2 --stats
+    gives 0 ../sort --memory=160MiB --threads=2 --stats
     says ", spilled "
     cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
@@ -664,10 +694,11 @@ if begin first_rows; then
     end
 fi
 if begin bounded; then
-    # What a job holds does not grow with its input: each of these reads 20 times its --memory, and
+    # What a job holds does not grow with its input: each of these reads 20 times what its --memory
+    # leaves for rows, and
     # every way from stage to stage is there, every reader and every writer.
     numbers 1000000 >in.csv
-    gives 0 sh -c '../rows --out=- --memory=64MiB --threads=2 >out.csv'
+    gives 0 sh -c '../rows --out=- --memory=96MiB --threads=2 >out.csv'
     cmp -s in.csv out.csv || wrong "out.csv differs from in.csv"
     : >out.csv
     numbers 3600000 >in.csv
@@ -675,6 +706,7 @@ if begin bounded; then
     gzip -1 <in.csv >in.csv.gz
     zstd -q -1 in.csv -o in.csv.zst
     # bounded NAME ROWS: a flow from in.csv (left, right: twice) must write as many rows.
+    small='--partition=16KiB --threads=2'
     bounded() {
         {
             echo 'type R = { a: i64, b: str, x: f64? }'
@@ -683,7 +715,7 @@ if begin bounded; then
         } >"$1.sbd"
         "$sbc" "$1.sbd" -o "$1" 2>"$work/err" || wrong "$1 does not compile"
         rm -rf out.*
-        gives 0 "./$1" --memory=4MiB --partition=16KiB --threads=2 --overwrite
+        gives 0 "./$1" $(least "./$1" $small --over=2) $small --overwrite
         [ "$(cat out.* out.parts/* 2>/dev/null | wc -l)" = "$2" ] || wrong "$1: other rows"
     }
     right='let right = read csv("in.csv") as R'
@@ -728,7 +760,7 @@ END
     bounded range 9000000 <<END
 range(9000000) | select s = str(i) | write text("out.txt")
 END
-    gives 0 sh -c '../rows --input=- --out=- --memory=4MiB --partition=16KiB --threads=2 <in.csv >out.csv'
+    gives 0 sh -c '../rows --input=- --out=- --memory=35MiB --partition=16KiB --threads=2 <in.csv >out.csv'
     cmp -s in.csv out.csv || wrong "a pipe: out.csv differs from in.csv"
     end
 fi
@@ -803,7 +835,8 @@ if begin stats; then
     says '"sources":[{"source":"in.csv","rows":10,"bytes":'
     says '"sinks":[{"sink":"out.csv","rows":10,'
     [ "$(wc -l <"$work/err")" = 1 ] || wrong "more than one line"
-    gives 3 ../group --stats=json --memory=1KiB --overwrite
+    numbers 200000 >in.csv
+    gives 3 ../groups --by=0 --stats=json $(least ../groups) --overwrite
     tail -n 1 "$work/err" | grep -q '^{"done":false,.*"sinks":\[\],"stages":.*}$' || wrong "no figures of a job that failed"
     gives 2 ../rows --stats=xml
     end

@@ -25,6 +25,7 @@ static void use(Graph *graph) {
     TextBuf buf = {0};
     plan_print(&buf, plan);
     plan_explain(&buf, plan);
+    plan_explain_memory(&buf, plan);
     text_buf_free(&buf);
 }
 

@@ -195,6 +195,7 @@ static Plan *planned(Graph *graph, bool no_fuse) {
     TextBuf text = {0};
     plan_print(&text, plan);
     plan_explain(&text, plan);
+    plan_explain_memory(&text, plan);
     CHECK(text.len > 0);
     text_buf_free(&text);
     return plan;

@@ -470,7 +470,7 @@ static void tasks_yield_and_go_on(void) {
         char line[128];
         for (int partition = 100; partition <= 100000; partition *= 10) {
             snprintf(line, sizeof line,
-                     "--rows=10000 --threads=%d --partition=%d --memory=16MiB --overwrite", threads,
+                     "--rows=10000 --threads=%d --partition=%d --memory=48MiB --overwrite", threads,
                      partition);
             CHECK_SAYS(run(&slow_job, line) == 0 && holds("out.csv", want), "%s", line);
             CHECK(says("read csv(input)      0  3,000  3,000"));
@@ -478,7 +478,7 @@ static void tasks_yield_and_go_on(void) {
         snprintf(line, sizeof line, "--rows=501 --threads=%d --partition=700 --overwrite", threads);
         CHECK(run(&slow_job, line) == 0 && says("read csv(input)    0   501  501"));
     }
-    CHECK(run(&greedy_job, "--memory=16MiB --overwrite") == 3);
+    CHECK(run(&greedy_job, "--memory=48MiB --overwrite") == 3);
     CHECK(says("needs more than the 16777216"));
     free(want);
     leave();

@@ -1,0 +1,54 @@
+#include "runtime/flow_job.h"
+
+#include "runtime/dispatch.h"
+
+#include <stdlib.h>
+
+static bool is_stream(const Source *source) {
+    for (uint32_t f = 0; f < source->file_count; f++) {
+        if (source->files[f].stream) return true;
+    }
+    return false;
+}
+
+// What the plan takes from the state of the job, in arrays as long as its parts are many.
+typedef struct Parts {
+    int64_t cuts[STAGES_MAX];
+    bool    streams[STAGES_MAX], limited[STAGES_MAX * 2], leaves[STAGES_MAX];
+} Parts;
+
+static bool fits(const SbJob *job) {
+    return job->stage_count + job->sink_count <= STAGES_MAX && job->source_count <= STAGES_MAX &&
+           job->breaker_count <= 2 * STAGES_MAX;
+}
+
+static void fill_parts(const Job *job, int64_t partition, Parts *parts) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        int64_t bytes = job->setup.stage_bytes[s];
+        parts->cuts[s] = bytes > 0 && bytes != INT64_MAX ? bytes : partition;
+    }
+    for (uint32_t s = 0; s < job->what->source_count; s++)
+        parts->streams[s] = is_stream(&job->sources[s]);
+    for (uint32_t b = 0; b < job->what->breaker_count; b++)
+        parts->limited[b] = job->edges[b].limited;
+    for (uint32_t s = 0; s < job->what->sink_count; s++)
+        parts->leaves[s] = job->sinks[s].to_stream;
+}
+
+FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) {
+    Parts *parts = calloc(1, sizeof *parts);
+    FlowFault fault = FLOW_TOO_WIDE;
+    if (parts && fits(job->what)) {
+        fill_parts(job, sizes->partition, parts);
+        FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
+                               .memory = sizes->ledger, .cuts = parts->cuts,
+                               .streams = parts->streams, .limited = parts->limited,
+                               .leaves = parts->leaves, .block_bytes = sizes->block_bytes,
+                               .lanes = sizes->threads,
+                               .parts = dispatch_lanes(job->what, sizes->threads),
+                               .part_bytes = sizes->spill_bytes};
+        fault = flow_plan_make(plan, job->what, &numbers);
+    }
+    free(parts);
+    return fault;
+}

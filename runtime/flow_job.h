@@ -1,0 +1,20 @@
+// Flow plan of a job: what the cores know of a job with its options and inputs.
+#ifndef SBC_RUNTIME_FLOW_JOB_H
+#define SBC_RUNTIME_FLOW_JOB_H
+
+#include "runtime/flow_plan.h"
+#include "runtime/job.h"
+
+// What the plan takes from the memory.
+typedef struct FlowSizes {
+    int64_t  ledger, partition;
+    int64_t  block_bytes;  // Of memory for rows, at most.
+    int64_t  spill_bytes;  // Buffers of one who writes rows to disk.
+    uint32_t threads;
+} FlowSizes;
+
+// Fills in the plan, whatever it has that the schedule cannot run yet; FLOW_TOO_WIDE: not at all.
+// What is not known before sources are open changes nothing that takes memory.
+FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
+
+#endif

@@ -1,0 +1,28 @@
+// Memory need: the bytes that the ledger gives when a plan runs one task at a time, and when all
+// its slots are busy. A pure function of the plan.
+#ifndef SBC_RUNTIME_MEMORY_NEED_H
+#define SBC_RUNTIME_MEMORY_NEED_H
+
+#include "runtime/core/schedule.h"
+
+// Of all tasks of a stage together.
+typedef struct StageNeed {
+    int64_t scratch;  // Memory beside their rows, text that they read included.
+    int64_t output;   // A partition that each hands over.
+    int64_t input;    // A partition that each reads, where that is not the output of another task.
+} StageNeed;
+
+typedef struct MemoryNeed {
+    StageNeed stages[STAGES_MAX];
+    int64_t floors[BREAKERS_MAX];  // What breakers work with at least.
+    int64_t total;
+    uint32_t tasks;  // That run at once.
+} MemoryNeed;
+
+// One task at a time: what each stage has a reserve for. False: the plan is too wide.
+bool memory_need_least(MemoryNeed *need, const CorePlan *plan);
+// Adds as many tasks as slots allow, those that take the most first, as long as the total is at
+// most `limit`.
+void memory_need_tasks(MemoryNeed *need, const CorePlan *plan, int64_t limit);
+
+#endif

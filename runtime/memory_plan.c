@@ -1,0 +1,202 @@
+#include "runtime/memory_plan.h"
+
+#include "runtime/dispatch.h"
+#include "runtime/flow_job.h"
+#include "runtime/table.h"
+
+#include <stdlib.h>
+
+enum : int64_t { PARTITION_MAX = 4 << 20, PARTITION_MIN = 64 << 10 };
+
+// What the job has with so much memory and partitions of that size, and what its tasks take.
+typedef struct Sketch {
+    FlowPlan   flow;
+    FlowSizes  sizes;
+    MemoryNeed need;
+    int64_t    whole;
+} Sketch;
+
+// ---- sharing out ----------------------------------------------------------------------------
+
+static void open_account(SbMemory *memory, int64_t whole, int64_t partition, uint32_t threads) {
+    int64_t rest = sb_memory_rest(whole);
+    sb_memory_open(memory, whole > rest ? whole - rest : 0);
+    sb_memory_reserve(memory, 2 * partition * threads);
+}
+
+// Of the memory that breakers leave to others; without breakers all but a rest for what nobody
+// foresees, as a row that is longer than a partition.
+static int64_t ledger_of(const SbJob *job, const SbMemory *memory) {
+    enum { REST_SHARE = 16 };
+    for (uint32_t b = 0; b < job->breaker_count; b++)
+        if (job->breakers[b].kind != SB_BREAK_EDGE) return memory->limit - memory->short_at;
+    return memory->limit - memory->limit / REST_SHARE;
+}
+
+int64_t memory_plan_ledger(const Job *job) { return ledger_of(job->what, &job->memory); }
+
+// ---- what tasks take ------------------------------------------------------------------------
+
+static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partition,
+                 Sketch *sketch) {
+    SbMemory memory;
+    open_account(&memory, whole, partition, threads);
+    sketch->whole = whole;
+    sketch->sizes = (FlowSizes){
+        .ledger = ledger_of(job->what, &memory), .partition = partition,
+        .block_bytes = memory.block_max, .threads = threads,
+        .spill_bytes = spill_buffer_bytes(memory.limit, dispatch_lanes(job->what, threads))};
+    return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
+           memory_need_least(&sketch->need, &sketch->flow.plan);
+}
+
+typedef enum Speed { SPEED_LEAST, SPEED_FULL } Speed;
+
+static int64_t partition_of(const Job *job, Speed speed) {
+    if (job->options.partition) return job->options.partition;
+    return speed == SPEED_FULL ? PARTITION_MAX : PARTITION_MIN;
+}
+
+// The least memory for the speed, to the granule.
+static bool find_least(const Job *job, uint32_t threads, Speed speed, Sketch *sketch) {
+    enum : int64_t { GRANULE = 512 << 10, GRANULES_MAX = INT64_C(1) << 28 };
+    int64_t low = 0, high = GRANULES_MAX, partition = partition_of(job, speed);
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (!make(job, threads, middle * GRANULE, partition, sketch)) return false;
+        if (speed == SPEED_FULL)
+            memory_need_tasks(&sketch->need, &sketch->flow.plan, INT64_MAX);
+        if (sketch->need.total <= sketch->sizes.ledger) high = middle;
+        else low = middle + 1;
+    }
+    if (!make(job, threads, high * GRANULE, partition, sketch)) return false;
+    if (speed == SPEED_FULL) memory_need_tasks(&sketch->need, &sketch->flow.plan, INT64_MAX);
+    return true;
+}
+
+// ---- what the job gets ----------------------------------------------------------------------
+
+static double megabytes(int64_t bytes) { return (double)bytes / (1 << 20); }
+
+static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
+    if (!find_least(job, threads, SPEED_LEAST, sketch)) return;
+    const char *from = job->options.memory ? "--memory gives" : "80 % of the machine are";
+    trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
+                "the job needs at least %.1f MiB of memory, and %s %.1f MiB",
+                megabytes(sketch->whole), from, megabytes(job->memory_whole));
+    trouble_fix(&job->trouble, "give it --memory=%lldMiB or more; --plan shows what takes it",
+                (long long)((sketch->whole + (1 << 20) - 1) >> 20));
+}
+
+// The largest partition with which all slots can be busy, else the smallest. False: even so there
+// is too little.
+static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t *partition) {
+    bool given = job->options.partition > 0;
+    for (*partition = partition_of(job, SPEED_FULL);; *partition /= 2) {
+        if (!make(job, threads, job->memory_whole, *partition, sketch)) return true;
+        MemoryNeed full = sketch->need;
+        memory_need_tasks(&full, &sketch->flow.plan, INT64_MAX);
+        job->tasks_most = full.tasks;
+        if (full.total <= sketch->sizes.ledger || given || *partition <= PARTITION_MIN) break;
+    }
+    memory_need_tasks(&sketch->need, &sketch->flow.plan, sketch->sizes.ledger);
+    job->tasks_fit = sketch->need.tasks;
+    return sketch->need.total <= sketch->sizes.ledger;
+}
+
+static Sketch *new_sketch(Job *job) {
+    Sketch *sketch = malloc(sizeof *sketch);
+    if (!sketch) trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to begin");
+    return sketch;
+}
+
+bool memory_plan_set(Job *job, uint32_t threads) {
+    Sketch *sketch = new_sketch(job);
+    if (!sketch) return false;
+    int64_t partition;
+    bool enough = choose_partition(job, threads, sketch, &partition);
+    if (!enough) refuse(job, threads, sketch);
+    job->options.partition = partition;
+    open_account(&job->memory, job->memory_whole, partition, threads);
+    job->memory.eager = getenv("SBC_TEST_SPILL") != nullptr;
+    free(sketch);
+    return enough;
+}
+
+// ---- what is said of it ---------------------------------------------------------------------
+
+static void add_size(TextTable *table, int64_t bytes) {
+    sb_text_format(sb_table_cell(table), "%.1f MiB", megabytes(bytes));
+}
+
+static void add_row(TextTable *table, const char *what, int64_t least, int64_t full) {
+    if (least == 0 && full == 0) return;
+    sb_table_word(table, what);
+    add_size(table, least);
+    add_size(table, full);
+}
+
+static void add_stage(TextTable *table, uint32_t number, const StageNeed *least,
+                      const StageNeed *full) {
+    char what[48];
+    snprintf(what, sizeof what, "stage %u: scratch", number);
+    add_row(table, what, least->scratch, full->scratch);
+    snprintf(what, sizeof what, "stage %u: output", number);
+    add_row(table, what, least->output, full->output);
+    snprintf(what, sizeof what, "stage %u: input", number);
+    add_row(table, what, least->input, full->input);
+}
+
+// What takes so much: the sums of both columns are what --memory has to be.
+static void add_rows(const Job *job, TextTable *table, const Sketch *least, const Sketch *full) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++)
+        add_stage(table, s, &least->need.stages[s], &full->need.stages[s]);
+    for (uint16_t b = 0; b < least->flow.plan.breaker_count; b++) {
+        SbStr step = job->what->steps[job->what->breakers[least->flow.breakers[b]].step].label;
+        enum { LABEL_MAX = 40 };
+        sb_text_add_short(sb_table_cell(table), step.ptr, step.len, LABEL_MAX);
+        add_size(table, least->need.floors[b]);
+        add_size(table, full->need.floors[b]);
+    }
+    int64_t rest[] = {sb_memory_rest(least->whole), sb_memory_rest(full->whole)};
+    add_row(table, "rows that spill, long rows", least->whole - rest[0] - least->need.total,
+            full->whole - rest[1] - full->need.total);
+    add_row(table, "program, stacks, tables", rest[0], rest[1]);
+    add_row(table, "--memory", least->whole, full->whole);
+}
+
+void memory_plan_print(Job *job, uint32_t threads, Text *text) {
+    Sketch *least = new_sketch(job), *full = new_sketch(job);
+    bool known = least && full && find_least(job, threads, SPEED_LEAST, least) &&
+                 find_least(job, threads, SPEED_FULL, full);
+    if (known) {
+        TextTable table = {.columns = 3, .left = 1};
+        sb_table_word(&table, "memory");
+        sb_table_word(&table, "minimum");
+        sb_table_word(&table, "full speed");
+        add_rows(job, &table, least, full);
+        sb_table_print(&table, text);
+        sb_text_format(text, "minimum: one task at a time, partitions of %lld KiB; full speed: %u "
+                       "at once, of %lld KiB\n",
+                       (long long)least->sizes.partition >> 10, full->need.tasks,
+                       (long long)full->sizes.partition >> 10);
+        sb_table_close(&table);
+    }
+    free(least);
+    free(full);
+}
+
+void memory_plan_say_cut(const Job *job, Text *text) {
+    if (job->tasks_fit == job->tasks_most) return;
+    sb_text_format(text,
+                   "slots were cut: the memory holds %u of %u tasks at once; --plan shows how much "
+                   "all take\n",
+                   job->tasks_fit, job->tasks_most);
+}
+
+int64_t memory_plan_least(Job *job, uint32_t threads) {
+    Sketch *sketch = new_sketch(job);
+    int64_t least = sketch && find_least(job, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
+    free(sketch);
+    return least;
+}

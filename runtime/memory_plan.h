@@ -1,0 +1,29 @@
+// Memory plan: what --memory has to hold for the job to run at all and to run at full speed, and
+// how it is shared out.
+//
+//   --memory = rest (what no account counts) + account (SbMemory)
+//   account  = ledger (partitions and tasks, and what breakers hold at least) + what breakers and
+//              rows that nobody foresees may take
+#ifndef SBC_RUNTIME_MEMORY_PLAN_H
+#define SBC_RUNTIME_MEMORY_PLAN_H
+
+#include "runtime/memory_need.h"
+#include "runtime/job.h"
+
+// Sets the size of partitions, unless the user did, and the account. False: --memory is below the
+// minimum; job->trouble says so.
+bool memory_plan_set(Job *job, uint32_t threads);
+
+// Of the account, what the scheduler's ledger may give.
+int64_t memory_plan_ledger(const Job *job);
+
+// Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
+void memory_plan_print(Job *job, uint32_t threads, Text *text);
+
+// The least --memory; 0: not known.
+int64_t memory_plan_least(Job *job, uint32_t threads);
+
+// What the summary says of it: nothing, or that not all slots could be busy.
+void memory_plan_say_cut(const Job *job, Text *text);
+
+#endif
