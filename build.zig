@@ -198,6 +198,7 @@ const runtime: []const []const u8 = &.{
     "dispatch_sink.c",
     "dispatch_task.c",
     "dispatch_watch.c",
+    "dispatch_zip.c",
     "durable.c",
     "edge.c",
     "engine.c",

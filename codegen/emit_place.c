@@ -13,7 +13,8 @@ Frame *frame_root(Frame *frame) {
 
 Val frame_origin(Emit *e, Frame *frame) {
     const Frame *root = frame ? frame_root(frame) : nullptr;
-    bool passed = root && root->breaker && root->breaker->kind == BREAK_EDGE;
+    bool zip = e->stage->stage->zip_breaker != BREAKER_NONE;  // Its rows begin here.
+    bool passed = root && root->breaker && root->breaker->kind == BREAK_EDGE && !zip;
     return passed ? emit_load_at(e, e->i64, root->entry, offsetof(SbEntry, hash), "origin")
                   : emit_load(e, e->i64, e->stage->order, "origin");
 }

@@ -132,6 +132,9 @@ static void plan_zip(Planner *planner, const Op *op) {
     uint32_t edges[2];
     for (uint32_t i = 0; i < 2; i++) {
         Breaker edge = {.kind = BREAK_EDGE, .op = op->id, .input = i};
+        // Each side is one stage: what pairs the rows knows one order of them.
+        if (planner->makers[op->inputs[i].i].count > 1)
+            cut(planner, op->inputs[i], op->id, because_zip);
         edges[i] = stages_breaker(planner, edge);
         stages_feed(planner, op->inputs[i], op->id, i, edges[i]);
         stages_remark(planner, op->inputs[i], op->id, because_zip);

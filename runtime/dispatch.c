@@ -83,14 +83,13 @@ static void launch(Dispatch *d, const Action *action) {
         no_memory(d);
         return;
     }
-    if (!action->of_unit) flow->input = (Partition *)(uintptr_t)action->data;
+    if (!action->of_unit) flow_input(flow, action);
     if (action->stage.i >= stages) {
         flow->sink = action->stage.i - stages;
         queue_push(&d->sinks[flow->sink], flow);
         return;
     }
     flow->run = &d->runs[action->stage.i];
-    flow->root = flow->input ? flow->input->root : action->stage.i;
     flow->begins = true;
     flow_launch(d, flow);
     queue_push(&d->queue, flow);
@@ -150,7 +149,9 @@ static void call_threads(Dispatch *d, uint32_t takes) {
 
 static void do_action(Dispatch *d, const Action *action) {
     switch (action->kind) {
-    case ACTION_LAUNCH: launch(d, action); break;
+    case ACTION_LAUNCH:
+    case ACTION_PIECE: launch(d, action); break;
+    case ACTION_UNEVEN: zip_uneven(d, action); break;
     case ACTION_RESUME: resume(d, action); break;
     case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
     case ACTION_PAUSE: break;
@@ -164,8 +165,7 @@ static void do_action(Dispatch *d, const Action *action) {
         d->ended = true;
         pthread_cond_broadcast(&d->changed);
         break;
-    // Of plans with zips, spools, several nodes, or small partitions taken together.
-    case ACTION_PIECE:
+    // Of plans with spools, several nodes, or small partitions taken together.
     case ACTION_ADD:
     case ACTION_SPILL:
     case ACTION_SHRINK:
@@ -190,6 +190,42 @@ static void close_stages(Dispatch *d) {
     }
 }
 
+static bool sources_over(const Dispatch *d) {
+    for (uint16_t s = 0; s < d->job->what->stage_count; s++) {
+        bool source = d->plan->plan.stages[s].kind == STAGE_SOURCE;
+        if (source && !schedule_figures(d->schedule, (StageId){s}).over) return false;
+    }
+    return true;
+}
+
+// What stands behind the record that ends the job is not wanted. False: all of that is told.
+static bool add_bound(Dispatch *d) {
+    uint32_t root;
+    int64_t unit;
+    if (d->stop || !verdict_ends(&d->verdict) ||
+        !verdict_bound(&d->verdict, sources_over(d), &root, &unit))
+        return false;
+    d->events[d->event_count++] = (Event){.kind = EVENT_BOUND,
+                                          .stage = {(uint16_t)root},
+                                          .unit = (uint32_t)unit};
+    return true;
+}
+
+// The events that are there, and what follows from them.
+static void tell_all(Dispatch *d) {
+    d->telling = true;
+    do {
+        for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
+            Event *next = &d->events[i];
+            next->now = log_clock_ns();
+            Actions actions = schedule_step(d->schedule, next);
+            for (uint32_t a = 0; a < actions.count; a++) do_action(d, &actions.items[a]);
+        }
+        d->event_count = 0;
+    } while (add_bound(d));
+    d->telling = false;
+}
+
 // Has the thread that tells this left its slot, so that it looks for work next?
 static bool looks_next(const Dispatch *d, const Event *event) {
     bool ends = event->kind == EVENT_DONE || event->kind == EVENT_FINISHED;
@@ -197,24 +233,26 @@ static bool looks_next(const Dispatch *d, const Event *event) {
                     (event->last || !d->flows[event->task.i]->goes_on));
 }
 
+// Behind the last step: wakes threads, and lets go of what nobody needs any more.
+static void tidy_up(Dispatch *d, uint32_t takes) {
+    call_threads(d, takes);
+    close_stages(d);
+    release_breakers(d);
+    dispatch_watch(d);
+}
+
 void dispatch_tell(Dispatch *d, Event event) {
     if (d->stop || d->event_count == sizeof d->events / sizeof *d->events) return;
     d->events[d->event_count++] = event;
     if (d->telling) return;
-    d->telling = true;
-    for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
-        Event *next = &d->events[i];
-        next->now = log_clock_ns();
-        Actions actions = schedule_step(d->schedule, next);
-        for (uint32_t a = 0; a < actions.count; a++) do_action(d, &actions.items[a]);
-    }
-    d->event_count = 0;
-    d->telling = false;
-    if (d->stop) return;
-    call_threads(d, looks_next(d, &event));
-    close_stages(d);
-    release_breakers(d);
-    dispatch_watch(d);
+    tell_all(d);
+    if (!d->stop) tidy_up(d, looks_next(d, &event));
+}
+
+void dispatch_tell_bounds(Dispatch *d) {
+    if (d->telling || !add_bound(d)) return;
+    tell_all(d);
+    if (!d->stop) tidy_up(d, 0);
 }
 
 // ---- breakers -------------------------------------------------------------------------------

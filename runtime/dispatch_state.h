@@ -3,6 +3,7 @@
 //   dispatch.c       events in, actions out, threads    dispatch_task.c  tasks of stages
 //   dispatch_run.c   from the plan to the figures       dispatch_sink.c  bytes to sinks
 //   dispatch_journal.c  which units are done
+//   dispatch_zip.c   rows of tasks, from one partition or two
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
@@ -20,8 +21,10 @@ typedef struct Flow {
     StageRun    *run;      // nullptr: of a sink,
     uint32_t     sink;     // this one.
     Partition   *input;    // That it reads; nullptr: a unit.
-    Batch       *batch;    // Of the input.
-    int64_t      at;       // Rows of it that the units so far had.
+    Partition   *other;    // Of a piece of a zip: the right side; else nullptr.
+    Batch       *batches[2];  // Of both, for this stage; nullptr: they have none.
+    int64_t      at[2];    // Where the next rows begin there,
+    int64_t      rows;     // and how many are left.
     uint32_t     number;   // Of its unit.
     uint32_t     root;     // The stage that its flow begins with,
     uint32_t     root_unit;  // and the unit of that.
@@ -86,11 +89,24 @@ struct Dispatch {
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread);
 // Tells the schedule what happened and does what follows.
 void dispatch_tell(Dispatch *d, Event event);
+// If a record ends the job, tells it what is not wanted then.
+void dispatch_tell_bounds(Dispatch *d);
 void dispatch_look(Dispatch *d);
 void dispatch_stop(Dispatch *d);
 void dispatch_trouble(Dispatch *d, const Trouble *trouble);
 // The first of the queue; nullptr: it is empty.
 Flow *flow_queue_pop(FlowQueue *queue);
+
+// ---- dispatch_zip.c: the lock is held -----------------------------------------------------------
+
+// What a launch or a piece says of the rows that the flow reads.
+void flow_input(Flow *flow, const Action *action);
+// Finds the batches that it reads, and how many rows.
+void flow_find_rows(Flow *flow);
+// The next rows of its input, as many as a task of the stage takes at once.
+void flow_take_rows(Dispatch *d, Flow *flow);
+// The sides of a zip differ in length: that ends the job, if nothing else does.
+void zip_uneven(Dispatch *d, const Action *action);
 
 // ---- dispatch_task.c: the lock is held before and after -----------------------------------------
 

@@ -8,32 +8,6 @@
 
 // ---- input ----------------------------------------------------------------------------------
 
-// The rows of the input partition that come along the stage's edge; nullptr: none do.
-static Batch *batch_of(const Flow *flow) {
-    const Partition *input = flow->input;
-    const SbStage *maker = input->run->stage;
-    for (uint32_t t = 0; t < maker->terminal_count; t++) {
-        if (maker->terminals[t] == flow->run->stage->input_index) return input->handed[t];
-    }
-    return nullptr;
-}
-
-static bool has_rows_left(const Flow *flow) {
-    return flow->batch && flow->at < flow->batch->count;
-}
-
-// The next rows of the partition, as many as a task of the stage takes at once.
-static void take_rows(Dispatch *d, Flow *flow) {
-    Trouble trouble = {0};
-    StageRun *run = flow->run;
-    int64_t most = d->job->setup.stage_rows[run->index], count = flow->batch->count - flow->at;
-    if (count > most) count = most;
-    EdgeSlice slices[2] = {{.entries = flow->batch->entries + flow->at, .count = count}};
-    flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;
-    flow->at += count;
-    if (!flow->cut) dispatch_trouble(d, &trouble);
-}
-
 static void note_file(Flow *flow) {
     StageRun *run = flow->run;
     if (run->stage->input != SB_INPUT_TEXT) return;
@@ -62,14 +36,16 @@ void flow_launch(Dispatch *d, Flow *flow) {
         if (!stage_open_breakers(run)) dispatch_stop(d);
     }
     run->running++;
-    flow->root_unit = flow->input ? flow->input->root_unit : flow->number;
+    bool new = !flow->input || flow->other;
+    flow->root = new ? run->index : flow->input->root;
+    flow->root_unit = new ? flow->number : flow->input->root_unit;
     if (!flow->input) run->launched = flow->number + 1;
     commit_unit(d, flow);
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
     if (flow->input) {
-        flow->batch = batch_of(flow);
-        flow->empty = !flow->batch;
-        if (flow->batch) take_rows(d, flow);
+        flow_find_rows(flow);
+        flow->empty = flow->rows == 0;
+        if (!flow->empty) flow_take_rows(d, flow);
     } else if (!d->plan->plan.stages[run->index].serial) {
         Trouble trouble = {0};
         judge_take(d, flow, units_take(&run->units, &flow->unit, nullptr, &trouble), &trouble);
@@ -266,30 +242,12 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
 // The same task goes on with rows behind those of the unit.
 static void go_on_with_rows(Dispatch *d, Flow *flow) {
     uint64_t order = flow->task->task.order, records = flow->task->records;
-    take_rows(d, flow);
+    flow_take_rows(d, flow);
     if (!flow->cut) return;
     flow->unit.ordinal = flow->task->unit.ordinal;
     task_begin(flow->task, &flow->unit, &d->job->trouble);
     flow->task->task.order = order;
     flow->task->records = records;
-}
-
-static bool sources_over(const Dispatch *d) {
-    for (uint16_t s = 0; s < d->job->what->stage_count; s++) {
-        bool source = d->plan->plan.stages[s].kind == STAGE_SOURCE;
-        if (source && !schedule_figures(d->schedule, (StageId){s}).over) return false;
-    }
-    return true;
-}
-
-static void tell_bounds(Dispatch *d) {
-    uint32_t root;
-    int64_t unit;
-    while (verdict_bound(&d->verdict, sources_over(d), &root, &unit)) {
-        dispatch_tell(d, (Event){.kind = EVENT_BOUND,
-                                 .stage = {(uint16_t)root},
-                                 .unit = (uint32_t)unit});
-    }
 }
 
 void flow_end(Dispatch *d, Flow *flow) {
@@ -304,9 +262,14 @@ void flow_end(Dispatch *d, Flow *flow) {
     d->unused = flow;
 }
 
-// What the summary says of steps between edges is known by the rows that passed these.
-static int64_t count_rows(StageRun *run, const Partition *partition) {
+// Rows by output of the stage, and all of them. What the summary says of steps between edges is
+// known by the rows that passed these.
+static int64_t count_rows(Dispatch *d, const Partition *partition, int64_t *by_output) {
+    StageRun *run = partition->run;
+    const CoreStage *stage = &d->plan->plan.stages[run->index];
     int64_t all = 0;
+    for (uint8_t o = 0; o < stage->output_count; o++)
+        by_output[o] = partition->rows[d->plan->terminals[stage->outputs[o].i]];
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         const EdgeEnd *end = &run->outputs[t];
         all += partition->rows[t];
@@ -320,7 +283,7 @@ static int64_t count_rows(StageRun *run, const Partition *partition) {
 static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t busy) {
     bool hands = d->plan->plan.stages[flow->run->index].output_count > 0 && has_rows(partition);
     bool last = partition->last, more = last && partition->status == SB_STAGE_DONE;
-    more = more && has_rows_left(flow) && !flow->canceled;
+    more = more && flow->rows > 0 && !flow->canceled;
     last = last && !more;
     Event event = {.kind = EVENT_DONE, .task = flow->id, .busy = busy, .last = last};
     if (hands && !flow->canceled) {
@@ -328,7 +291,7 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.kind = EVENT_OUTPUT;
         event.bytes = partition->bytes;
         event.data = (uintptr_t)partition;
-        event.rows = count_rows(flow->run, partition);
+        event.rows = count_rows(d, partition, event.output_rows);
     } else {
         stage_spare(flow->run, partition);
         if (!last && !flow->canceled) {
@@ -397,6 +360,7 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
     flow->begins = false;
     watch_turn(&d->job->watch, thread, WORK_TASK);
     if (flow->input) watch_from(&d->job->watch, thread, 0, flow->input->from);
+    if (flow->other) watch_from(&d->job->watch, thread, 1, flow->other->from);
     for (bool on = true; on;) {
         int64_t busy = 0;
         if (flow->canceled) {
@@ -411,7 +375,8 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             flow_end(d, flow);
             return;
         }
+        // First: when the task ends, what stands behind a fault of it is not to follow.
+        dispatch_tell_bounds(d);
         on = hand_over(d, flow, partition, busy);
-        tell_bounds(d);
     }
 }

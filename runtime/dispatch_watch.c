@@ -32,9 +32,11 @@ void flow_watch(const Flow *flow, Partition *partition, uint32_t thread) {
                                                    : partition->end - partition->begin,
                       .bytes_out = partition->used};
     if (run->stage->input == SB_INPUT_TEXT) made.bytes_in = partition->end - partition->begin;
-    if (flow->batch && partition->last && flow->batch->count > 0) {
-        double share = (double)flow->unit.end / (double)flow->batch->count;
-        made.bytes_in += (int64_t)((double)flow->batch->bytes * share);
+    for (int side = 0; side < 2 && partition->last; side++) {
+        const Batch *batch = flow->batches[side];
+        if (!batch || batch->count == 0) continue;
+        double share = (double)flow->unit.end / (double)batch->count;
+        made.bytes_in += (int64_t)((double)batch->bytes * share);
     }
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) made.rows_out += partition->rows[t];
     partition->from = watch_made(&run->job->watch, thread, &made);

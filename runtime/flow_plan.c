@@ -7,11 +7,15 @@ static bool is_edge(const SbJob *job, uint32_t terminal) {
     return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
 }
 
+// Which of the stage's terminals it is; as many as there are: none.
+static uint32_t place_of(const SbStage *stage, uint32_t terminal) {
+    uint32_t t = 0;
+    while (t < stage->terminal_count && stage->terminals[t] != terminal) t++;
+    return t;
+}
+
 static bool feeds(const SbStage *stage, uint32_t terminal) {
-    for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        if (stage->terminals[t] == terminal) return true;
-    }
-    return false;
+    return place_of(stage, terminal) < stage->terminal_count;
 }
 
 bool flow_needs_lanes(const SbJob *job, const SbStage *stage) {
@@ -128,7 +132,7 @@ static void add_sink(Maker *m, uint32_t sink) {
 
 // ---- edges ----------------------------------------------------------------------------------
 
-static void add_edge(Maker *m, uint32_t from, uint32_t to) {
+static void add_edge(Maker *m, uint32_t terminal, uint32_t from, uint32_t to) {
     CorePlan *plan = &m->flow->plan;
     CoreStage *producer = &plan->stages[from], *reader = &plan->stages[to];
     if (plan->edge_count == EDGES_MAX || producer->output_count == OUTPUTS_MAX ||
@@ -138,6 +142,7 @@ static void add_edge(Maker *m, uint32_t from, uint32_t to) {
     }
     EdgeId id = {plan->edge_count++};
     plan->edges[id.i] = (CoreEdge){{(uint16_t)from}, {(uint16_t)to}};
+    m->flow->terminals[id.i] = place_of(&m->job->stages[from], terminal);
     producer->outputs[producer->output_count++] = id;
     reader->inputs[reader->input_count++] = id;
 }
@@ -150,7 +155,7 @@ static void add_edges(Maker *m, uint32_t terminal, uint32_t to) {
     for (; done < job->stage_count; rank++) {
         for (uint32_t s = 0; s < job->stage_count; s++) {
             if (!feeds(&job->stages[s], terminal) || job->stages[s].rank != rank) continue;
-            add_edge(m, s, to);
+            add_edge(m, terminal, s, to);
             done++;
         }
     }
@@ -163,7 +168,9 @@ static void add_all_edges(Maker *m) {
         StageKind kind = m->flow->plan.stages[s].kind;
         if (kind != STAGE_MAP && kind != STAGE_ZIP) continue;
         add_edges(m, job->stages[s].input_index, s);
-        if (kind == STAGE_ZIP) add_edges(m, job->stages[s].right_index, s);
+        if (kind != STAGE_ZIP) continue;
+        add_edges(m, job->stages[s].right_index, s);
+        m->full |= m->flow->plan.stages[s].input_count != 2;
     }
     for (uint32_t i = 0; i < job->sink_count; i++)
         add_edges(m, SB_TERMINAL_SINK | i, job->stage_count + i);
@@ -199,9 +206,6 @@ static bool add_breakers(Maker *m) {
 static FlowFault judge(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {
     for (uint32_t b = 0; b < job->breaker_count; b++) {
         if (is_edge(job, b) && numbers->limited[b]) return FLOW_LIMIT;
-    }
-    for (uint16_t s = 0; s < flow->plan.stage_count; s++) {
-        if (flow->plan.stages[s].kind == STAGE_ZIP) return FLOW_ZIP;
     }
     Shape *shape = malloc(sizeof *shape);
     bool good = shape && shape_make(shape, &flow->plan, false);

@@ -13,6 +13,7 @@
 typedef struct FlowPlan {
     CorePlan plan;
     uint32_t breakers[BREAKERS_MAX];  // Of the job, by BreakerId.
+    uint32_t terminals[EDGES_MAX];    // By EdgeId: which of its producer's terminals it is.
 } FlowPlan;
 
 // Numbers that are not in the job's description.
@@ -34,7 +35,6 @@ typedef enum FlowFault : uint8_t {
     FLOW_OK,
     FLOW_TOO_WIDE,  // More stages, edges or breakers than the cores take.
     FLOW_LIMIT,     // It has a limit,
-    FLOW_ZIP,       // a zip,
     FLOW_SPOOL,     // rows that wait for others of their own root.
 } FlowFault;
 

@@ -27,6 +27,10 @@ static bool is_edge(const SbJob *job, uint32_t breaker) {
     return job->breakers[breaker].kind == SB_BREAK_EDGE;
 }
 
+static bool is_zip(const SbStage *stage) {
+    return stage->input == SB_INPUT_ROWS && stage->right_index != UINT32_MAX;
+}
+
 static bool reads_breaker(const SbStage *stage) {
     return stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
 }
@@ -64,7 +68,7 @@ static void number_stage(Turns *t, uint32_t s) {
         if (contains(probe->needs, probe->need_count, stage->input_index)) number_stage(t, i);
     }
     if (reads_breaker(stage)) number_feeders(t, stage->input_index);
-    if (stage->input == SB_INPUT_ROWS && stage->right_index != UINT32_MAX)
+    if (is_zip(stage))
         number_feeders(t, stage->right_index);
     t->turns[s] = t->next++;
 }
@@ -186,11 +190,12 @@ bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit)
     uint64_t rank = last->origin >> RANK_SHIFT;
     for (uint32_t s = 0; s < v->job->stage_count; s++) {
         const SbStage *stage = &v->job->stages[s];
-        if (stage->input == SB_INPUT_ROWS && is_edge(v->job, stage->input_index)) continue;
+        bool edge = stage->input == SB_INPUT_ROWS && is_edge(v->job, stage->input_index);
+        if (edge && !is_zip(stage)) continue;
         int64_t due = v->ranks[s] < rank   ? INT64_MAX
                       : v->ranks[s] > rank ? 0
                                            : (int64_t)(last->origin >> UNIT_SHIFT & UNIT_MASK) + 1;
-        bool waits = due == 0 && reads_breaker(stage) && !sources_over;
+        bool waits = due == 0 && reads_breaker(stage) && !is_zip(stage) && !sources_over;
         if (due >= v->bounds[s] || waits) continue;
         v->bounds[s] = *unit = due;
         *root = s;

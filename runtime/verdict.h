@@ -1,8 +1,8 @@
 // Verdict: which rows the job judged, when a fault ends it before all are.
 //
 // Every rejected row has a place among all rows of the job: the rank of the root of its flow
-// (sources by their numbers, then readers of breakers as sinks ask for them), its origin there, the
-// stage, and the number in the task. The
+// (sources by their numbers, then readers of breakers and zips as sinks ask for them), its origin
+// there, the stage, and the number in the task. The
 // job ends at the first of: a record that fails, and the one that passes the limit of rejects. What
 // stands behind it is not wanted (EVENT_BOUND); what stands before it goes on to its end, and may
 // find an earlier one. So the records up to the end are the same for any number of threads and any

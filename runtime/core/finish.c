@@ -61,8 +61,8 @@ void item_end(Schedule *s, ItemId id) {
 
 // ---- outputs ------------------------------------------------------------------------------------
 
-// The partition becomes work of one consumer.
-static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output) {
+// The partition, with so many rows of that output, becomes work of one consumer.
+static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output, int64_t rows) {
     const CoreStage *stage = stage_of(s, task->stage);
     const Item from = *item_of(s, task->item);
     const Part *part = part_of(s, id);
@@ -74,7 +74,7 @@ static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output) {
                  .input = s->shape.input_of[edge.i],
                  .part = id,
                  .bytes = part->bytes,
-                 .rows = part->rows,
+                 .rows = rows,
                  .checksum = part->checksum,
                  .maker = task->stage};
     ItemId made = item_new(s, item);
@@ -115,9 +115,10 @@ static void hand_over(Schedule *s, Task *task, const Event *event) {
     s->outputs_open--;
     touch(s, task->node);
     for (uint8_t o = 0; o < stage->output_count; o++) {
-        if (s->closed[stage->outputs[o].i]) continue;
+        EdgeId edge = stage->outputs[o];
+        if (s->closed[edge.i] || zip_is_done(s, s->plan.edges[edge.i].to)) continue;
         part_of(s, id)->readers++;
-        hand_to(s, task, id, o);
+        hand_to(s, task, id, o, event->output_rows[o]);
     }
     if (!part_of(s, id)->readers) part_free(s, id);
 }
@@ -316,23 +317,38 @@ static bool inputs_done(const Schedule *s, const CoreStage *stage) {
     return true;
 }
 
-void zip_end(Schedule *s, StageId zip) {
+ItemId zip_front(Schedule *s, EdgeId edge) {
+    for (;;) {
+        PlaceId first = order_first(&s->order, edge);
+        const Place *place = &s->order.places[first.i];
+        if (!first.i || place->kind == PLACE_MARK) return (ItemId){0};
+        ItemId id = {place->item};
+        if (item_of(s, id)->rows) return id;
+        item_end(s, id);  // A partition without rows.
+    }
+}
+
+static bool side_is_done(const Schedule *s, EdgeId edge) {
+    return s->over >> s->plan.edges[edge.i].from.i & 1 && !s->on_edge[edge.i];
+}
+
+static void zip_judge(Schedule *s, StageId zip) {
+    const EdgeId *sides = stage_of(s, zip)->inputs;
     if (s->exhausted >> zip.i & 1) return;
+    bool left = zip_front(s, sides[0]).i, right = zip_front(s, sides[1]).i;
+    if ((left && side_is_done(s, sides[1])) || (right && side_is_done(s, sides[0]))) {
+        uint32_t unit = state_of(s, zip)->unit_next;
+        act(s, (Action){.kind = ACTION_UNEVEN, .stage = zip, .unit = unit});
+        zip_stop(s, zip);
+    }
+    if (!side_is_done(s, sides[0]) || !side_is_done(s, sides[1])) return;
     root_exhaust(s, zip);
-    close_inputs(s, zip);
     judge_over(s, zip);
 }
 
-void zip_judge(Schedule *s, StageId zip) {
-    const CoreStage *stage = stage_of(s, zip);
-    if (s->exhausted >> zip.i & 1) return;
-    for (uint8_t i = 0; i < 2; i++) {
-        EdgeId edge = stage->inputs[i];
-        bool over = s->over >> s->plan.edges[edge.i].from.i & 1;
-        if (!over || s->on_edge[edge.i]) continue;
-        zip_end(s, zip);
-        return;
-    }
+void zips_judge(Schedule *s) {
+    for (uint16_t i = 0; i < s->plan.stage_count; i++)
+        if (s->plan.stages[i].kind == STAGE_ZIP) zip_judge(s, (StageId){i});
 }
 
 static void stage_over(Schedule *s, StageId id) {
@@ -340,11 +356,8 @@ static void stage_over(Schedule *s, StageId id) {
     s->over |= stage_bit(id);
     if (stage_is_root(stage)) root_exhaust(s, id);
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) breaker_judge(s, (BreakerId){b});
-    for (uint8_t o = 0; o < stage->output_count; o++) {
-        StageId to = s->plan.edges[stage->outputs[o].i].to;
-        if (stage_of(s, to)->kind == STAGE_ZIP) zip_judge(s, to);
-        judge_over(s, to);
-    }
+    for (uint8_t o = 0; o < stage->output_count; o++)
+        judge_over(s, s->plan.edges[stage->outputs[o].i].to);
 }
 
 void judge_over(Schedule *s, StageId id) {

@@ -137,23 +137,18 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
     return false;
 }
 
-// The item that stands first on one side of a zip, if it is there.
-static ItemId zip_side(Schedule *s, EdgeId edge) {
-    for (;;) {
-        PlaceId first = order_first(&s->order, edge);
-        const Place *place = &s->order.places[first.i];
-        if (!first.i || place->kind == PLACE_MARK) return (ItemId){0};
-        ItemId id = {place->item};
-        if (item_of(s, id)->state != ITEM_READY) return (ItemId){0};
-        if (item_of(s, id)->rows) return id;
-        item_end(s, id);  // A partition without rows.
-    }
+static bool is_readable(const Schedule *s, PartId part) {
+    return s->parts[part.i].state == PART_RESIDENT || s->parts[part.i].state == PART_SPILLED;
 }
 
 static bool zip_may_begin(Schedule *s, StageId zip) {
     const CoreStage *stage = stage_of(s, zip);
     if (s->exhausted >> zip.i & 1) return false;
-    return zip_side(s, stage->inputs[0]).i && zip_side(s, stage->inputs[1]).i;
+    for (uint8_t i = 0; i < 2; i++) {
+        ItemId front = zip_front(s, stage->inputs[i]);
+        if (!front.i || !is_readable(s, item_of(s, front)->part)) return false;
+    }
+    return true;
 }
 
 // Could the stage begin with a unit or a partition?
@@ -380,13 +375,10 @@ static uint32_t unit_behind(const Schedule *s, StageId stage, uint32_t unit) {
 
 void root_judge(Schedule *s, StageId root) {
     StageState *state = state_of(s, root);
-    bool zip = stage_of(s, root)->kind == STAGE_ZIP;
+    bool zip = stage_of(s, root)->kind == STAGE_ZIP;  // It takes its sides to their end.
     if (!zip) state->unit_next = unit_behind(s, root, state->unit_next);
-    if (state->unit_next < state->units && state->unit_next < state->bound) return;
-    if (zip)
-        zip_end(s, root);
-    else
-        root_exhaust(s, root);
+    bool bounded = !zip && state->unit_next >= state->bound;
+    if (state->unit_next >= state->units || bounded) root_exhaust(s, root);
 }
 
 void roots_start(Schedule *s) {
@@ -424,7 +416,7 @@ static void zip_cut(Schedule *s, ItemId id, int64_t rows) {
 static bool launch_piece(Schedule *s, StageId zip) {
     StageState *state = state_of(s, zip);
     const CoreStage *stage = stage_of(s, zip);
-    ItemId left = zip_side(s, stage->inputs[0]), right = zip_side(s, stage->inputs[1]);
+    ItemId left = zip_front(s, stage->inputs[0]), right = zip_front(s, stage->inputs[1]);
     const Item *a = item_of(s, left), *b = item_of(s, right);
     int64_t rows = a->rows < b->rows ? a->rows : b->rows;
     ItemId id = item_new(s, (Item){.stage = zip,
@@ -446,8 +438,7 @@ static bool launch_piece(Schedule *s, StageId zip) {
     state->unit_next++;
     zip_cut(s, left, rows);
     zip_cut(s, right, rows);
-    root_judge(s, zip);
-    zip_judge(s, zip);
+    zip_bound(s, zip);
     return true;
 }
 
@@ -497,8 +488,7 @@ static bool launch_ready(Schedule *s, StageId stage) {
         return true;
     }
     if (item_of(s, id)->part.i) {
-        State part = part_of(s, item_of(s, id)->part)->state;
-        if (part != PART_RESIDENT && part != PART_SPILLED) {
+        if (!is_readable(s, item_of(s, id)->part)) {
             heap_pop(s->items, &state->ready);
             state->ready_count--;
             item_wait(s, id);
@@ -580,8 +570,7 @@ static void launch_twin(Schedule *s, TaskId id) {
     Task task = {.item = late->item, .stage = late->stage, .started = s->now};
     if (s->task_count == s->task_max && !s->task_unused.i) return;
     if (!node_set_first(&s->roomy[task.stage.i], &task.node) || task.node.i == late->node.i) return;
-    bool readable = !item->part.i || part_of(s, item->part)->state == PART_RESIDENT ||
-                    part_of(s, item->part)->state == PART_SPILLED;
+    bool readable = !item->part.i || is_readable(s, item->part);
     if (!readable || !take_all(s, &task, item, false)) return;
     item->twin = task_new(s, task);
     slot_take(s, task.stage, task.node);
@@ -616,6 +605,7 @@ void launch_twins(Schedule *s) {
 
 void fill_slots(Schedule *s) {
     StageId stage = {0};
+    zips_judge(s);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
     while (!s->wrong && pick(s, &stage))
         if (!start(s, stage)) state_of(s, stage)->blocked = true;

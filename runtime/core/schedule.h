@@ -27,7 +27,8 @@ typedef enum EventKind : uint8_t {
     EVENT_SKIP,       // Before the start: `count` units of `stage` from `unit` on are committed.
     EVENT_START,      // Time begins.
     EVENT_OUTPUT,     // A running task hands a partition over; unless it is its last, it asks
-                      // whether it goes on. bytes, rows, checksum, data, last, busy.
+                      // whether it goes on. bytes, rows, output_rows, checksum, data, last,
+                      // busy.
     EVENT_DONE,       // A running task has ended without a last partition. rows: of a fill.
     EVENT_NEXT,       // The same, of a task that has more partitions of its launch.
     EVENT_NEED,       // A running task asks for `bytes`: for itself, or if `fills`, for `breaker`.
@@ -36,7 +37,8 @@ typedef enum EventKind : uint8_t {
                       // without rows.
     EVENT_BOUND,      // Of the root `stage`, the units from `unit` on are not wanted, nor anything
                       // that was made of them down to the next breakers. A bound only gets lower.
-                      // One node only, and no root whose rows come into a zip.
+                      // Zips that its rows come into make no more pieces; what comes to them, or
+                      // to a zip behind its own bound, goes nowhere. One node only.
     EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
     EVENT_FAILED,     // A running task ended without a result: it is to be run again.
     EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk.
@@ -58,6 +60,7 @@ typedef struct Event {
     StageId stage;
     int64_t now;  // Nanoseconds; never less than before.
     int64_t bytes, rows;
+    int64_t output_rows[OUTPUTS_MAX];  // Of the rows, those that go along each output of the stage.
     uint64_t checksum;  // Of the rows, in order.
     uint64_t data;      // The caller's name of the output; launches and frees give it back.
     uint32_t unit, count;
@@ -72,6 +75,8 @@ typedef enum ActionKind : uint8_t {
                     // frees them. `again`: breakers have its rows already.
     ACTION_PIECE,   // A task of a zip begins: `rows` rows of `data` from row `row` on, beside as
                     // many of `other` from row `other_row` on. `unit` is its number.
+    ACTION_UNEVEN,  // One side of the zip `stage` has come to its end, and the other has one more
+                    // row, which piece `unit` would begin with. The zip makes no more pieces.
     ACTION_ADD,     // The launch before takes this partition too, behind the others.
     ACTION_RESUME,  // A paused task goes on. `denied`: without the bytes that it asked for.
     ACTION_GO_ON,   // Answers to OUTPUT, NEXT and NEED: the task keeps its slot,

@@ -185,14 +185,24 @@ void item_end(Schedule *s, ItemId id);
 void chain_return(Schedule *s, Task *task);
 // Has the stage nothing more to do? Then those behind it may be over, too.
 void judge_over(Schedule *s, StageId stage);
-void zip_judge(Schedule *s, StageId zip);
-// It makes no more pieces.
-void zip_end(Schedule *s, StageId zip);
+// The zips whose sides have come to their end.
+void zips_judge(Schedule *s);
+// The first item of a side, if it is there, with a row at least; none: it is still to come.
+ItemId zip_front(Schedule *s, EdgeId edge);
 
 // ---- stop.c -------------------------------------------------------------------------------------
 
 void on_enough(Schedule *s, const Event *event);
 void on_bound(Schedule *s, const Event *event);
+// The zip makes no more pieces: what comes to it goes nowhere.
+void zip_stop(Schedule *s, StageId zip);
+// The same, once it has come to its bound; nor do zips that its rows come into.
+void zip_bound(Schedule *s, StageId zip);
+// Does what comes to the stage go nowhere, because it is a zip that makes no more pieces?
+static inline bool zip_is_done(const Schedule *s, StageId stage) {
+    return s->plan.stages[stage.i].kind == STAGE_ZIP &&
+           s->stages[stage.i].unit_next >= s->stages[stage.i].bound;
+}
 // Was it made of units that nobody wants?
 static inline bool is_behind_bound(const Schedule *s, const Item *item) {
     return item->name.unit >= s->stages[item->name.root.i].bound;

@@ -155,24 +155,40 @@ void on_enough(Schedule *s, const Event *event) {
     close_inputs(s, task->stage);
 }
 
-// Do rows of the root come into a zip, whose pieces are of no unit?
-static bool is_zipped(const Schedule *s, StageId root) {
-    for (uint16_t e = 0; e < s->plan.edge_count; e++) {
-        bool zip = stage_of(s, s->plan.edges[e].to)->kind == STAGE_ZIP;
-        if (zip && s->shape.roots[e] & stage_bit(root)) return true;
+// Without rows of the root others would stand side by side in the zips that they come into.
+static void stop_zips(Schedule *s, StageId root) {
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const CoreStage *zip = &s->plan.stages[i];
+        if (zip->kind != STAGE_ZIP || zip_is_done(s, (StageId){i})) continue;
+        uint64_t sides = s->shape.roots[zip->inputs[0].i] | s->shape.roots[zip->inputs[1].i];
+        if (!(sides & stage_bit(root))) continue;
+        s->stages[i].bound = s->stages[i].unit_next;
+        zip_bound(s, (StageId){i});
     }
-    return false;
+}
+
+void zip_stop(Schedule *s, StageId zip) {
+    StageState *state = state_of(s, zip);
+    if (state->bound > state->unit_next) state->bound = state->unit_next;
+    for (uint8_t i = 0; i < 2; i++) drop_places(s, DROP_ALL, stage_of(s, zip)->inputs[i]);
+}
+
+void zip_bound(Schedule *s, StageId zip) {
+    if (!zip_is_done(s, zip)) return;
+    zip_stop(s, zip);
+    stop_zips(s, zip);
 }
 
 void on_bound(Schedule *s, const Event *event) {
     StageId root = event->stage;
-    bool has_units = stage_is_root(stage_of(s, root)) && stage_of(s, root)->kind != STAGE_ZIP;
-    if (!has_units || s->node_count > 1 || is_zipped(s, root)) {
-        break_off(s, "a bound of what has no units, or of what is on several nodes or in a zip");
+    StageState *state = state_of(s, root);
+    if (!stage_is_root(stage_of(s, root)) || s->node_count > 1) {
+        break_off(s, "a bound of what has no units, or of what is on several nodes");
         return;
     }
-    if (event->unit >= state_of(s, root)->bound) return;
-    state_of(s, root)->bound = event->unit;
+    if (event->unit >= state->bound) return;
+    bool all = s->exhausted >> root.i & 1 && event->unit >= state->unit_next;
+    state->bound = event->unit;
     drop_tasks(s, DROP_BEHIND_BOUND, root);
     drop_ready(s, DROP_BEHIND_BOUND, root);
     for (uint16_t e = 0; e < s->plan.edge_count; e++) {
@@ -182,6 +198,10 @@ void on_bound(Schedule *s, const Event *event) {
         drop_ready(s, DROP_BEHIND_BOUND, to);
         drop_places(s, DROP_BEHIND_BOUND, (EdgeId){e});
     }
+    if (stage_of(s, root)->kind == STAGE_ZIP)
+        zip_bound(s, root);
+    else if (!all)
+        stop_zips(s, root);
     root_judge(s, root);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
 }

@@ -7,8 +7,9 @@
 bool is_bounded(const Sim *sim) { return sim->load->bounds > 0; }
 
 bool behind_bound(const Sim *sim, const Rows *rows) {
-    if (!is_bounded(sim) || sim->plan.stages[rows->root.i].kind == STAGE_ZIP) return false;
-    return rows->rows && unit_of(sim, rows) >= sim->bounds[rows->root.i];
+    if (!is_bounded(sim) || !rows->rows) return false;
+    bool zip = sim->plan.stages[rows->root.i].kind == STAGE_ZIP;
+    return (zip ? rows->piece : unit_of(sim, rows)) >= sim->bounds[rows->root.i];
 }
 
 void note_taken(Sim *sim, StageId stage, const Rows *rows) {
@@ -23,17 +24,12 @@ void note_taken(Sim *sim, StageId stage, const Rows *rows) {
 
 // ---- bounds come --------------------------------------------------------------------------------
 
-// Do its rows come into a zip?
-static bool is_zipped(const CorePlan *plan, StageId from) {
-    if (plan->stages[from.i].kind == STAGE_ZIP) return true;
-    for (uint8_t o = 0; o < plan->stages[from.i].output_count; o++)
-        if (is_zipped(plan, plan->edges[plan->stages[from.i].outputs[o].i].to)) return true;
-    return false;
-}
-
-static bool may_be_bounded(const Sim *sim, StageId id) {
-    StageKind kind = sim->plan.stages[id.i].kind;
-    return (kind == STAGE_SOURCE || kind == STAGE_READER) && !is_zipped(&sim->plan, id);
+// Where a bound of the root may come, if rows of `unit` are just looked at; of a zip none of its
+// rows are wanted, or none but those that have begun.
+static uint32_t bound_of(Sim *sim, StageId root, uint32_t unit) {
+    uint32_t near = unit + (uint32_t)(draw(&sim->random) % 2);
+    if (sim->plan.stages[root.i].kind != STAGE_ZIP) return near;
+    return draw(&sim->random) % 2 ? 0 : sim->zip_unit[root.i];
 }
 
 // What runs behind the bound was canceled in that step.
@@ -53,16 +49,18 @@ static void bound(Sim *sim, StageId root, uint32_t unit) {
 
 void happen_bound(Sim *sim) {
     StageId root = {(uint16_t)between(&sim->random, 0, sim->plan.stage_count - 1)};
-    if (sim->ended || !may_be_bounded(sim, root)) return;
-    bound(sim, root, (uint32_t)between(&sim->random, 0, units_of_root(sim, root) + 2));
+    if (sim->ended || !stage_is_root(&sim->plan.stages[root.i])) return;
+    bool zip = sim->plan.stages[root.i].kind == STAGE_ZIP;
+    uint32_t units = zip ? 0 : units_of_root(sim, root);
+    bound(sim, root, bound_of(sim, root, (uint32_t)between(&sim->random, 0, units + 1)));
 }
 
 void bound_by_task(Sim *sim, TaskId id) {
     const SimTask *task = &sim->tasks[id.i];
     const Rows *rows = &task->rows[task->at];
     if (!is_bounded(sim) || !rows->rows || draw(&sim->random) % 64) return;
-    if (may_be_bounded(sim, rows->root))
-        bound(sim, rows->root, unit_of(sim, rows) + (uint32_t)(draw(&sim->random) % 2));
+    bool zip = sim->plan.stages[rows->root.i].kind == STAGE_ZIP;
+    bound(sim, rows->root, bound_of(sim, rows->root, zip ? 0 : unit_of(sim, rows)));
 }
 
 void plan_bounds(Sim *sim) {
@@ -78,7 +76,8 @@ void plan_bounds(Sim *sim) {
 
 // Rows of the root that are in front of its bound.
 static int64_t rows_wanted(const Sim *sim, StageId root) {
-    if (sim->plan.stages[root.i].kind == STAGE_ZIP) return sim->zip_rows[root.i];
+    if (sim->plan.stages[root.i].kind == STAGE_ZIP)
+        return sim->bounds[root.i] ? sim->zip_rows[root.i] : 0;
     int64_t all = rows_of_root(sim, root);
     int64_t front = sim->bounds[root.i] * sim->load->work[root.i].unit_rows;
     return front < all ? front : all;

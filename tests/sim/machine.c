@@ -28,6 +28,7 @@ static void part_free(Sim *sim, uint64_t id) {
 
 static const SimPart *part_at(Sim *sim, uint64_t id) {
     if (!sim->parts[id].alive) sim_fail(sim, "a partition is read that was freed");
+    if (sim->parts[id].writing) sim_fail(sim, "a partition is read while it is written to disk");
     return &sim->parts[id];
 }
 
@@ -186,6 +187,14 @@ static void end_unit(Sim *sim, const SimTask *task) {
     if (tells) tell_units(sim, task->stage);
 }
 
+// The next rows of a side of a zip. Where there are bounds, a breaker's reader may have fewer.
+static bool follow_side(const Sim *sim, Cursor *cursor, const Stream *stream, const Rows *rows) {
+    const Cursor before = *cursor;
+    if (!follow(sim, cursor, stream, rows)) return false;
+    bool same = cursor->segment == before.segment && rows->row == before.row;
+    return !is_bounded(sim) || same || rows->row == 0;
+}
+
 // Both sides must be at the same row.
 static Rows rows_of_piece(Sim *sim, const Action *action) {
     StageId zip = action->stage;
@@ -198,12 +207,23 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
         const Rows *part = &parts[side]->rows;
         Rows taken = {part->root, part->row + at[side], action->rows, 0};
         if (at[side] + action->rows > part->rows ||
-            !follow(sim, &sim->cursors[zip.i][side], &stream, &taken))
+            !follow_side(sim, &sim->cursors[zip.i][side], &stream, &taken))
             sim_fail(sim, "the sides of a zip are not in order");
     }
     sim->zip_rows[zip.i] += action->rows;
     if (action->unit != sim->zip_unit[zip.i]++) sim_fail(sim, "a piece of a zip comes twice");
     return rows;
+}
+
+// Only where nothing else keeps rows from a side.
+static void note_uneven(Sim *sim, const Action *action) {
+    StageId zip = action->stage;
+    Stream left = stream_into(&sim->streams, sim->load, zip, 0);
+    Stream right = stream_into(&sim->streams, sim->load, zip, 1);
+    bool good = is_bounded(sim) || stream_rows(&left) != stream_rows(&right);
+    if (!good || sim->uneven[zip.i] || action->unit != sim->zip_unit[zip.i])
+        sim_fail(sim, "a zip is said to be uneven");
+    sim->uneven[zip.i] = true;
 }
 
 // What the limit took of these rows, if it had them before.
@@ -378,6 +398,7 @@ void sim_act(Sim *sim, const Action *action) {
     switch (action->kind) {
     case ACTION_LAUNCH:
     case ACTION_PIECE: launch(sim, action); break;
+    case ACTION_UNEVEN: note_uneven(sim, action); break;
     case ACTION_ADD: add(sim, action); break;
     case ACTION_RESUME:
     case ACTION_GO_ON:
@@ -399,9 +420,11 @@ void sim_act(Sim *sim, const Action *action) {
         break;
     case ACTION_FREE: part_free(sim, action->data); break;
     case ACTION_SPILL:
+        sim->parts[action->data].writing = true;
         sim_push(sim, (Pending){.at = sim->now + writes,
                                 .what = HAPPEN_SPILLED,
                                 .part = action->part,
+                                .data = action->data,
                                 .node = action->node,
                                 .life = sim->lives[action->node.i]});
         break;
@@ -512,6 +535,7 @@ static void hand_on(Sim *sim, TaskId id) {
                        .bytes = bytes_of(sim, task->stage, &rows),
                        .checksum = (uint64_t)row_sum(rows.root, rows.row, rows.rows),
                        .data = part_new(sim, rows, task)};
+        for (int o = 0; o < OUTPUTS_MAX; o++) event.output_rows[o] = rows.rows;
         task->waits = !last;
         if (last)
             end_item(sim, id, event);
@@ -605,6 +629,7 @@ void sim_happen(Sim *sim, const Pending *pending) {
     case HAPPEN_BOUND: happen_bound(sim); break;
     case HAPPEN_CUT: happen_cut(sim, pending->task); break;
     case HAPPEN_SPILLED:
+        sim->parts[pending->data].writing = false;
         sim_step(sim, (Event){.kind = EVENT_SPILLED, .part = pending->part});
         break;
     case HAPPEN_SHRUNK:

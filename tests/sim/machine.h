@@ -19,6 +19,7 @@ typedef struct SimPart {
     NodeId node;
     bool alive;
     bool late;  // Of a later unit, of the plan's source.
+    bool writing;  // To disk.
     Rows rows;
     int64_t bytes;
 } SimPart;
@@ -66,6 +67,7 @@ typedef struct Pending {
     StageId stage;
     uint32_t life;  // Of the task or the node, when it was said.
     int64_t bytes;
+    uint64_t data;
 } Pending;
 
 // What the machine knows of the units of a root.
@@ -109,6 +111,7 @@ typedef struct Sim {
     uint32_t open[STAGES_MAX];  // Tasks that have begun and not ended.
     int64_t zip_rows[STAGES_MAX], limit_left[STAGES_MAX];
     uint32_t zip_unit[STAGES_MAX];
+    bool uneven[STAGES_MAX];  // The zip was said to be.
     int64_t committed[STAGES_MAX];  // Rows of sinks.
     int64_t kept[BREAKERS_MAX], kept_sum[BREAKERS_MAX];
     // By node: rows in breakers that go with it; of those, what is being made safe.

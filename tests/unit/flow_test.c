@@ -83,8 +83,9 @@ static bool runs_to_its_end(const FlowPlan *flow) {
             if (action->kind == ACTION_FINISH)
                 queue[count++] = (Event){.kind = EVENT_FINISHED, .breaker = action->breaker,
                                          .count = UNITS, .bytes = 1 << 16};
-            if (action->kind != ACTION_LAUNCH) continue;
-            bool behind = action->of_unit && action->unit >= UNITS;
+            if (action->kind != ACTION_LAUNCH && action->kind != ACTION_PIECE) continue;
+            bool unit = action->of_unit && action->kind == ACTION_LAUNCH;
+            bool behind = unit && action->unit >= UNITS;
             if (behind && !told[action->stage.i])
                 queue[count++] =
                     (Event){.kind = EVENT_UNITS, .stage = action->stage, .count = UNITS};
@@ -92,7 +93,7 @@ static bool runs_to_its_end(const FlowPlan *flow) {
             bool hands = stage->output_count > 0 && !behind;
             queue[count++] = (Event){.kind = hands ? EVENT_OUTPUT : EVENT_DONE,
                                      .task = action->task, .bytes = 1 << 16, .rows = 1,
-                                     .last = true};
+                                     .output_rows = {1, 1, 1, 1}, .last = true};
         }
     }
     good = good && ended && !schedule_check(schedule, true);
@@ -151,6 +152,30 @@ static void a_fork_into_groups_keeps_lanes(void) {
     free(flow);
 }
 
+// Of each side, which terminal it comes from is known, also where the producer has several.
+static void a_zip_pairs_two_inputs(void) {
+    FlowPlan *flow = malloc(sizeof *flow);
+    Given given = {.source_count = 2, .sink_count = 2, .stage_count = 3, .breaker_count = 2,
+                   .breakers = {{.kind = SB_BREAK_EDGE}, {.kind = SB_BREAK_EDGE}}};
+    given.stages[0] = reads(0, LIST(SINK(1), 0), 2);
+    given.stages[1] = reads(1, LIST(1), 1);
+    given.stages[2] = over(0, LIST(SINK(0)), 1);
+    given.stages[2].right_index = 1;
+    CHECK(make(&given, flow) == FLOW_OK);
+    const CoreStage *zip = &flow->plan.stages[2];
+    CHECK(zip->kind == STAGE_ZIP && zip->input_count == 2);
+    CHECK(flow->plan.edges[zip->inputs[0].i].from.i == 0);
+    CHECK(flow->plan.edges[zip->inputs[1].i].from.i == 1);
+    CHECK(flow->terminals[zip->inputs[0].i] == 1 && flow->terminals[zip->inputs[1].i] == 0);
+    CHECK(runs_to_its_end(flow));
+    // A side of two stages has no order of its own.
+    given.stages[1].rank = 1;
+    given.stages[1].terminals = LIST(0, 1);
+    given.stages[1].terminal_count = 2;
+    CHECK(make(&given, flow) == FLOW_TOO_WIDE);
+    free(flow);
+}
+
 static void what_the_schedule_does_not_run_yet(void) {
     FlowPlan *flow = malloc(sizeof *flow);
     Given limit = {.source_count = 1, .sink_count = 1, .stage_count = 2, .breaker_count = 1,
@@ -160,8 +185,6 @@ static void what_the_schedule_does_not_run_yet(void) {
     CHECK(make(&limit, flow) == FLOW_LIMIT);
     limit.limited[0] = false;
     CHECK(make(&limit, flow) == FLOW_OK);
-    limit.stages[1].right_index = 0;
-    CHECK(make(&limit, flow) == FLOW_ZIP);
     // f | union f: the right side waits for the left one, which comes from the same root.
     Given diamond = {.source_count = 1, .sink_count = 1, .stage_count = 3, .breaker_count = 2,
                      .breakers = {{.kind = SB_BREAK_EDGE}, {.kind = SB_BREAK_EDGE}}};
@@ -283,6 +306,7 @@ static const UnitTest tests[] = {
     {"stages_become_stages", stages_become_stages},
     {"inputs_stand_by_rank", inputs_stand_by_rank},
     {"a_fork_into_groups_keeps_lanes", a_fork_into_groups_keeps_lanes},
+    {"a_zip_pairs_two_inputs", a_zip_pairs_two_inputs},
     {"what_the_schedule_does_not_run_yet", what_the_schedule_does_not_run_yet},
     {"a_limit_keeps_the_first_records", a_limit_keeps_the_first_records},
     {"the_first_record_that_fails_counts", the_first_record_that_fails_counts},

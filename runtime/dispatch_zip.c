@@ -1,0 +1,71 @@
+// Rows of tasks: those of one partition, or of two side by side.
+#include "runtime/dispatch_state.h"
+
+// ---- input ----------------------------------------------------------------------------------
+
+// The rows of the partition that come along the edge; nullptr: none do.
+static Batch *batch_of(const Partition *partition, uint32_t edge) {
+    const SbStage *maker = partition->run->stage;
+    for (uint32_t t = 0; t < maker->terminal_count; t++) {
+        if (maker->terminals[t] == edge) return partition->handed[t];
+    }
+    return nullptr;
+}
+
+void flow_input(Flow *flow, const Action *action) {
+    flow->input = (Partition *)(uintptr_t)action->data;
+    if (action->kind != ACTION_PIECE) return;
+    flow->other = (Partition *)(uintptr_t)action->other;
+    flow->at[0] = action->row;
+    flow->at[1] = action->other_row;
+    flow->rows = action->rows;
+}
+
+void flow_find_rows(Flow *flow) {
+    const SbStage *stage = flow->run->stage;
+    flow->batches[0] = batch_of(flow->input, stage->input_index);
+    if (flow->other) flow->batches[1] = batch_of(flow->other, stage->right_index);
+    else flow->rows = flow->batches[0] ? flow->batches[0]->count : 0;
+}
+
+// Pieces are numbered as the schedule does.
+void flow_take_rows(Dispatch *d, Flow *flow) {
+    Trouble trouble = {0};
+    StageRun *run = flow->run;
+    int64_t most = d->job->setup.stage_rows[run->index];
+    int64_t count = flow->rows < most ? flow->rows : most;
+    EdgeSlice slices[2] = {0};
+    for (int side = 0; side < 2 && flow->batches[side]; side++)
+        slices[side] = (EdgeSlice){.entries = flow->batches[side]->entries + flow->at[side],
+                                   .count = count};
+    flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;
+    if (flow->other) flow->unit.ordinal = flow->number;
+    flow->at[0] += count;
+    flow->at[1] += count;
+    flow->rows -= count;
+    if (!flow->cut) dispatch_trouble(d, &trouble);
+}
+
+// ---- sides that differ ----------------------------------------------------------------------
+
+// Stands behind all rows of the zip. Where rows are missing because no more input was taken, it is
+// no fault.
+void zip_uneven(Dispatch *d, const Action *action) {
+    enum { UNIT_SHIFT = 32 };
+    const SbJob *what = d->job->what;
+    uint32_t zip = action->stage.i, site = what->stages[zip].zip_site;
+    RejectList list = {.memory = &d->job->memory};
+    RejectFacts facts = {.place = {.behind = true,
+                                   .fails = true,
+                                   .site = site,
+                                   .fault = SB_FAULT_ZIP_LENGTH,
+                                   .step = what->sites[site].step,
+                                   .weight = 1,
+                                   .origin = (uint64_t)action->unit << UNIT_SHIFT}};
+    if (d->cut_short) return;
+    bool good = rejects_add(&list, what, &facts) && verdict_take(&d->verdict, &list, zip, zip);
+    rejects_close(&list);
+    if (good) return;
+    trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    dispatch_stop(d);
+}
