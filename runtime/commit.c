@@ -475,11 +475,10 @@ static bool judge_again(StageRun *run, Partition *partition, Partition *exact, S
     size_t bytes = run->stage->terminal_count * sizeof *exact->quota;
     memcpy(exact->quota, partition->quota, bytes);
     make_again(run, exact, task);
-    int64_t *counts = partition->counts;
+    memcpy(partition->counts, exact->counts,
+           (size_t)run->job->what->step_count * SB_COUNTS * sizeof *partition->counts);
     RejectList rejects = partition->rejects;
-    partition->counts = exact->counts;
     partition->rejects = exact->rejects;
-    exact->counts = counts;
     exact->rejects = rejects;
     exact->keeps = nullptr;
     partition->end = exact->end;
