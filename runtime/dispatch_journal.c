@@ -100,6 +100,7 @@ void commit_unit_ends(Dispatch *d, const Flow *flow) {
     UnitTally *tally = tally_of(log, flow->number);
     tally->cut = flow->cut;
     tally->unit = flow->unit;
+    if (flow->cut) input_add_block(flow->run, &flow->unit, tally);
     let_go(d, flow->root, flow->number);
 }
 

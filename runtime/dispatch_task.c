@@ -103,8 +103,7 @@ static bool end_unit(Flow *flow, Trouble *trouble) {
     if (--file->units_open > 0 || !file->all_cut) return true;
     if (!file->stream) {
         file->bytes = file->size;
-        close(file->fd);
-        file->fd = -1;
+        source_file_shut(file);
     }
     return source_file_check(file, trouble);
 }

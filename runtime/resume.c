@@ -97,24 +97,6 @@ void resume_identity(const Job *job, Text *text) {
     add_pair(text, "--reject-limit", job->limit_text);
 }
 
-static void add_input(const SourceFile *file, Text *text) {
-    char *name = nullptr, about[96] = "a stream";
-    if (S_ISREG(file->about.st_mode))
-        snprintf(about, sizeof about, "%lld bytes of time %lld.%09ld",
-                 (long long)file->about.st_size, (long long)file->about.st_mtim.tv_sec,
-                 file->about.st_mtim.tv_nsec);
-    if (asprintf(&name, "'%s'", file->path) < 0) name = nullptr;
-    text->failed |= !name;
-    if (name) add_pair(text, name, about);
-    free(name);
-}
-
-void resume_inputs(const Job *job, Text *text) {
-    for (uint32_t s = 0; s < job->what->source_count; s++)
-        for (uint32_t f = 0; f < job->sources[s].file_count; f++)
-            add_input(&job->sources[s].files[f], text);
-}
-
 // The first pair that differs, as a trouble of this kind.
 static bool same_pairs(Job *job, Unpack *begun, const Text *now, TroubleKind kind) {
     Unpack is = {now->ptr, now->ptr + now->len, false};
@@ -148,11 +130,12 @@ bool resume_same(Job *job, bool inputs) {
     if (good && inputs) {
         now.len = 0;
         pairs = (Unpack){files.ptr, files.ptr + files.len, begun.bad};
-        resume_inputs(job, &now);
+        input_pairs(job, &now);
         good = same_pairs(job, &pairs, &now, TROUBLE_JOURNAL_INPUT);
         if (good && pairs.at < pairs.end)
             good = trouble_set(&job->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
                                unpack_string(&pairs));
+        good = good && input_check(job);
     }
     sb_text_close(&now);
     return good;
@@ -216,7 +199,7 @@ static bool write_begin(Job *job) {
     Text text = {0}, identity = {0}, inputs = {0};
     make_tag(resume->tag);
     resume_identity(job, &identity);
-    resume_inputs(job, &inputs);
+    input_pairs(job, &inputs);
     pack_string(&text, resume->tag);
     pack_bytes(&text, identity.ptr, identity.len);
     pack_bytes(&text, inputs.ptr, inputs.len);

@@ -95,7 +95,7 @@ static void note_packed(Resume *resume, const CommitGroup *group) {
         RootLog *root = &resume->roots[group->roots[r]];
         root->committed = root->cut.units;
         root->file_from = root->cut.file_count > 0 ? root->cut.file_count - 1 : 0;
-        root->cut.rejects.len = 0;
+        root->cut.rejects.len = root->cut.blocks.len = 0;
         root->cut.reject_count = 0;
     }
     forget_targets(resume, group);

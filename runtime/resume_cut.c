@@ -117,7 +117,9 @@ bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_
     for (uint32_t i = 0; i < figure_count; i++) cut->figures[i] += tally->figures[i];
     sb_text_add(&cut->rejects, tally->rejects.ptr, tally->rejects.len);
     cut->reject_count += tally->reject_count;
-    return cut_files(run, tally, cut) && !cut->rejects.failed;
+    const InputBlock *block = &tally->block;
+    if (block->len > 0) sb_text_add(&cut->blocks, (const char *)block, sizeof *block);
+    return cut_files(run, tally, cut) && !cut->rejects.failed && !cut->blocks.failed;
 }
 
 // ---- the way back -----------------------------------------------------------------------------

@@ -246,6 +246,7 @@ static void close_root(RootLog *root) {
     free(root->cut.figures);
     free(root->cut.files);
     sb_text_close(&root->cut.rejects);
+    sb_text_close(&root->cut.blocks);
 }
 
 void resume_groups_close(Job *job) {

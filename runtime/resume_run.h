@@ -20,6 +20,7 @@ typedef struct UnitTally {
     int64_t *figures;       // As in StageCut.
     Text     rejects;       // Packed.
     uint32_t reject_count;
+    InputBlock block;       // Without bytes: none.
 } UnitTally;
 
 // A root, by number of its stage.
@@ -27,7 +28,8 @@ typedef struct RootLog {
     bool       goes_on;
     uint32_t   group;
     bool       over;        // All its units are folded, and there are no more.
-    StageCut   cut;         // Of the units that are folded; rejects since the last commit.
+    StageCut   cut;         // Of the units that are folded; rejects and blocks are those since
+                            // the last commit.
     UnitTally *tallies;     // Of the units from there on: of unit n at n % cap.
     uint64_t   begun;       // Those before it have begun.
     uint32_t   cap;
@@ -86,9 +88,8 @@ typedef struct Resume {
 
 // ---- resume.c -----------------------------------------------------------------------------------
 
-// The pairs of names and values that a run is known by, without the inputs, or the inputs alone.
+// The pairs of names and values that a run is known by, without the inputs.
 void resume_identity(const Job *job, Text *text);
-void resume_inputs(const Job *job, Text *text);
 char *resume_program(const Job *job);
 bool resume_make(Job *job);
 // The journal's state, if there is a journal; it is of this program, parameters and options.
@@ -97,6 +98,15 @@ bool resume_read(Job *job);
 bool resume_same(Job *job, bool inputs);
 // Says something of the journal.
 void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// ---- resume_input.c -----------------------------------------------------------------------------
+
+// The inputs as pairs of a name and what is known of it.
+void input_pairs(const Job *job, Text *text);
+// Adds the block that the unit begins with, while the unit has its text.
+void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally);
+// Are the blocks of the units that are committed in the files still? Sources are open.
+bool input_check(Job *job);
 
 // ---- resume_groups.c ----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ void state_close(ResumeState *state) {
         free(state->stages[s].figures);
         free(state->stages[s].files);
         sb_text_close(&state->stages[s].rejects);
+        sb_text_close(&state->stages[s].blocks);
     }
     for (uint32_t s = 0; state->sinks && s < state->sink_count; s++) {
         free(state->sinks[s].chunk);
@@ -49,6 +50,7 @@ static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text)
     }
     pack_number(text, cut->reject_count);
     pack_bytes(text, cut->rejects.ptr, cut->rejects.len);
+    pack_bytes(text, cut->blocks.ptr, cut->blocks.len);
 }
 
 static void pack_sink(const CommitSink *sink, Text *text) {
@@ -109,8 +111,10 @@ static bool fold_cut(ResumeState *state, Unpack *from) {
     cut->reject_count += (uint32_t)unpack_number(from);
     SbStr rejects = unpack_bytes(from);
     sb_text_add(&cut->rejects, rejects.ptr, rejects.len);
+    SbStr blocks = unpack_bytes(from);
+    sb_text_add(&cut->blocks, blocks.ptr, blocks.len);
     cut->is = true;
-    return !from->bad && !cut->rejects.failed;
+    return !from->bad && !cut->rejects.failed && !cut->blocks.failed;
 }
 
 static bool fold_parts(SinkState *sink, uint32_t part, Unpack *from) {

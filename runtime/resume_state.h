@@ -19,6 +19,12 @@ typedef struct FileCut {
     int64_t rows, bytes;
 } FileCut;
 
+// The first bytes of a unit, as they were read.
+typedef struct InputBlock {
+    int64_t  file, offset, len;
+    Checksum sum;
+} InputBlock;
+
 // Where a root goes on.
 typedef struct StageCut {
     bool     is;
@@ -32,6 +38,7 @@ typedef struct StageCut {
     uint32_t file_count;
     Text     rejects;      // Packed.
     uint32_t reject_count;
+    Text     blocks;       // InputBlocks, one behind the other.
 } StageCut;
 
 typedef struct SinkState {
@@ -51,7 +58,7 @@ typedef struct ResumeState {
     char      *text;      // What the journal held; owned.
 } ResumeState;
 
-// What a COMMIT is made of. Of a cut its rejects, and files from `file_from` on, are new.
+// What a COMMIT is made of. Of a cut rejects, blocks, and files from `file_from` on are new.
 typedef struct CommitCut {
     uint32_t        stage;
     const StageCut *cut;

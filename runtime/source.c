@@ -202,7 +202,7 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
 
 // ---- files ----------------------------------------------------------------------------------
 
-static ssize_t read_at(const SourceFile *file, char *to, int64_t len, int64_t offset) {
+ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offset) {
     Retry retry = {.path = file->path};
     ssize_t got;
     do got = failpoint_fails("header-read") ? -1 : pread(file->fd, to, (size_t)len, offset);
@@ -218,7 +218,7 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
     while (again) {
         again = false;
         char *text = calloc(1, (size_t)want + SB_SLACK);
-        ssize_t got = text ? read_at(file, text, want, 0) : 0;
+        ssize_t got = text ? source_read(file, text, want, 0) : 0;
         if (!text) {
             trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
         } else if (got < 0) {
@@ -232,8 +232,7 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
         }
         free(text);
     }
-    close(file->fd);
-    file->fd = -1;
+    source_file_shut(file);
     return good;
 }
 
@@ -318,6 +317,11 @@ bool source_file_open(SourceFile *file, Trouble *trouble) {
                        strerror(errno));
 }
 
+void source_file_shut(SourceFile *file) {
+    if (file->fd >= 0) close(file->fd);
+    file->fd = -1;
+}
+
 bool source_reads_again(const Source *source) {
     for (uint32_t i = 0; i < source->file_count; i++)
         if (strcmp(source->files[i].path, "-") == 0 || !S_ISREG(source->files[i].about.st_mode))
@@ -345,7 +349,7 @@ bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *tro
     while (good && file->known_offset < offset) {
         int64_t want = offset - file->known_offset;
         if (want > LINES_BYTES) want = LINES_BYTES;
-        ssize_t got = read_at(file, block, want, file->known_offset);
+        ssize_t got = source_read(file, block, want, file->known_offset);
         if (got <= 0) {
             good = trouble_set(trouble, TROUBLE_SOURCE_CHANGED,
                                "'%s' changed while the job read it", file->path);

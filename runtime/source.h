@@ -58,6 +58,9 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
 bool source_header_whole(const Source *source, const char *text, int64_t len);
 // Opens a plain file for its units.
 bool source_file_open(SourceFile *file, Trouble *trouble);
+void source_file_shut(SourceFile *file);
+// Reads from any place of a plain file that is open. How many bytes, or -1 and errno.
+ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offset);
 // Can all of it be read twice from the front: is it made of plain or compressed files?
 bool source_reads_again(const Source *source);
 // Is the file still what it was when the job began?

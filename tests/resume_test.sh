@@ -219,11 +219,33 @@ fi
 
 if begin other_input; then
     numbers 20000 >in.csv
-    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:2 ../wide --resume=journal --partition=64KiB 2>"$work/err"
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:2 ../wide --resume=journal --partition=64KiB --threads=1 2>"$work/err"
     touch -d 2020-01-01 in.csv
     gives 1 ../wide --resume=journal
     says "error[SB8044]: 'in.csv' was "
     says " when the journal in 'journal' was begun, and is "
+    end
+fi
+
+# The same size and time, but other rows: those that were read, or the names above them.
+if begin other_rows; then
+    numbers 20000 >good.csv
+    cp -p good.csv in.csv
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:2 ../wide --resume=journal --partition=64KiB --threads=1 2>"$work/err"
+    put() { dd of=in.csv bs=1 seek="$1" conv=notrunc 2>"$work/err" && touch -r good.csv in.csv; }
+    tail -c 4096 good.csv | put 6
+    gives 1 ../wide --resume=journal
+    says "error[SB8044]: the 4096 bytes from byte 6 of 'in.csv' on are not those that the run read whose journal is in 'journal'"
+    gives 1 ../wide --journal=journal
+    says "error[SB8044]: the 4096 bytes"
+    cp -p good.csv in.csv
+    printf 'x,b,a' | put 0
+    gives 1 ../wide --resume=journal
+    says "error[SB8044]: 'in.csv' was "
+    says " with the columns a 1, b 2, x 3 when "
+    cp -p good.csv in.csv
+    gives 0 ../wide --resume=journal
+    says "resume: 'read csv"
     end
 fi
 
