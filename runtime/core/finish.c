@@ -64,10 +64,10 @@ void item_end(Schedule *s, ItemId id) {
 // The partition, with so many rows of that output, becomes work of one consumer.
 static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output, int64_t rows) {
     const CoreStage *stage = stage_of(s, task->stage);
-    const Item from = *item_of(s, task->item);
+    const Item *from = item_of(s, task->item);
     const Part *part = part_of(s, id);
     const Tree *tree = stage_is_root(stage) ? &s->shape.reach[task->stage.i]
-                                            : &s->shape.below[stage->inputs[from.input].i];
+                                            : &s->shape.below[stage->inputs[from->input].i];
     EdgeId edge = stage->outputs[output];
     Item item = {.stage = s->plan.edges[edge.i].to,
                  .name = part->name,
@@ -78,7 +78,7 @@ static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output, in
                  .checksum = part->checksum,
                  .maker = task->stage};
     ItemId made = item_new(s, item);
-    NewPlace place = order_output(&s->order, tree, from.marks, output, made.i);
+    NewPlace place = order_output(&s->order, tree, from->marks, output, made.i);
     Item *is = item_of(s, made);
     is->place = place.place, is->marks = place.marks;
     is->region = s->order.places[place.place.i].region;

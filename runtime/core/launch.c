@@ -4,10 +4,12 @@
 
 // ---- nodes --------------------------------------------------------------------------------------
 
-static bool node_fits(const Schedule *s, const NodeState *node, const CoreStage *stage,
+// Are there slots for a task of the stage, when one that holds `returned` has gone?
+static bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage,
                       const uint32_t *returned) {
+    const NodeState *node = &s->nodes[id.i];
     if (!node->up) return false;
-    const NodeKind *kind = plan_node(&s->plan, (NodeId){(uint16_t)(node - s->nodes)});
+    const NodeKind *kind = plan_node(&s->plan, id);
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
         uint32_t used = node->used[r] - (returned ? returned[r] : 0);
         if (stage->demand[r] && used + stage->demand[r] > kind->capacity[r]) return false;
@@ -15,19 +17,45 @@ static bool node_fits(const Schedule *s, const NodeState *node, const CoreStage 
     return true;
 }
 
+// What is free on the node, of each resource.
+static void count_free(const Schedule *s, NodeId id, uint32_t *left) {
+    const NodeState *node = &s->nodes[id.i];
+    const NodeKind *kind = plan_node(&s->plan, id);
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        left[r] = kind->capacity[r] - node->used[r];
+}
+
+static bool fits_in(const Schedule *s, const CoreStage *stage, const uint32_t *left) {
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        if (stage->demand[r] > left[r]) return false;
+    return true;
+}
+
+// Puts the node into the sets of the stages that are in `now`, out of those that are not.
+static void put_changed(NodeSet *sets, NodeId id, uint64_t *before, uint64_t now) {
+    for (uint64_t changed = *before ^ now; changed; changed &= changed - 1) {
+        int stage = __builtin_ctzll(changed);
+        node_set_put(&sets[stage], id, now >> stage & 1);
+    }
+    *before = now;
+}
+
 static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
+    uint32_t slots[RESOURCES_MAX];
+    count_free(s, id, slots);
     int64_t left = node->ledger.common - node->ledger.common_used;
     uint64_t used = node->ledger.used[ROOM_SCRATCH] | node->ledger.used[ROOM_OUTPUT] |
                     node->ledger.used[ROOM_INPUT];
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        int64_t wants = 0;
-        for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) wants += s->reserves.rooms[r][i];
-        bool fits = node_fits(s, node, &s->plan.stages[i], nullptr);
-        node_set_put(&s->slots[i], id, fits);
-        node_set_put(&s->roomy[i], id, fits && wants <= left);
-        node_set_put(&s->spare[i], id, fits && !(used >> i & 1));
+    uint64_t fits = 0, roomy = 0;
+    for (uint16_t i = 0; node->up && i < s->plan.stage_count; i++) {
+        uint64_t fit = fits_in(s, &s->plan.stages[i], slots);
+        fits |= fit << i;
+        roomy |= (fit & (s->reserves.tasks[i] <= left)) << i;
     }
+    put_changed(s->slots, id, &node->slots, fits);
+    put_changed(s->roomy, id, &node->roomy, roomy);
+    put_changed(s->spare, id, &node->spare, fits & ~used);
     node->dirty = false;
 }
 
@@ -172,6 +200,12 @@ static bool may_begin(Schedule *s, StageId stage) {
     return is_open(s, item);
 }
 
+// Is there anything that could perhaps run?
+static bool has_any(const Schedule *s, StageId stage) {
+    const StageState *state = &s->stages[stage.i];
+    return state->ready.root.i || state->paused.root.i || stage_is_root(stage_of(s, stage));
+}
+
 static bool has_work(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     return !state->blocked && (state->paused.root.i || may_begin(s, stage));
@@ -190,7 +224,7 @@ static bool pick(Schedule *s, StageId *best) {
     judge_nodes(s);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId stage = {i};
-        if (!has_slot(s, stage) || !has_work(s, stage)) continue;
+        if (!has_any(s, stage) || !has_slot(s, stage) || !has_work(s, stage)) continue;
         if (!found || is_better(s, stage, *best)) *best = stage;
         found = true;
     }
@@ -206,7 +240,7 @@ bool should_yield(Schedule *s, const Task *task) {
         if (i == task->stage.i || !is_better(s, other, task->stage)) continue;
         const StageState *state = state_of(s, other);
         if (state->running >= state->width || has_slot(s, other) || !has_work(s, other)) continue;
-        if (node_fits(s, node_of(s, task->node), stage_of(s, other), own->demand)) return true;
+        if (node_fits(s, task->node, stage_of(s, other), own->demand)) return true;
     }
     return false;
 }
@@ -442,6 +476,15 @@ static bool launch_piece(Schedule *s, StageId zip) {
     return true;
 }
 
+// The first of what is ready is looked at in each step, and its partition when it is launched.
+static void pop_ready(Schedule *s, StageState *state) {
+    heap_pop(s->items, &state->ready);
+    state->ready_count--;
+    const Item *next = item_of(s, state->ready.root);
+    __builtin_prefetch(part_of(s, next->part), 1);
+    __builtin_prefetch(&s->order.places[next->place.i], 1);
+}
+
 // More small partitions for the launch that was just said, while there are more of them than slots.
 static void coalesce(Schedule *s, StageId stage, ItemId id) {
     StageState *state = state_of(s, stage);
@@ -460,8 +503,7 @@ static void coalesce(Schedule *s, StageId stage, ItemId id) {
         if (bytes > described->cut || item->rerun || needs_load(s, item, task->node) ||
             !is_open(s, item) || (whole && s->order.places[item->place.i].before.i != last.i))
             return;
-        heap_pop(s->items, &state->ready);
-        state->ready_count--;
+        pop_ready(s, state);
         go(s, &item->state, ITEM_TAKEN);
         item->task = item_of(s, id)->task, item->sibling = (ItemId){0};
         *end = more, end = &item->sibling, last = item->place;
@@ -481,23 +523,20 @@ static bool launch_ready(Schedule *s, StageId stage) {
     const Item *ready = item_of(s, id);
     if (ready->rerun && ready->again && !ready->children.i) {
         // What it was to make again is not wanted any more.
-        heap_pop(s->items, &state->ready);
-        state->ready_count--;
+        pop_ready(s, state);
         item_end(s, id);
         s->recheck = true;
         return true;
     }
     if (item_of(s, id)->part.i) {
         if (!is_readable(s, item_of(s, id)->part)) {
-            heap_pop(s->items, &state->ready);
-            state->ready_count--;
+            pop_ready(s, state);
             item_wait(s, id);
             return true;
         }
     }
     if (!launch_item(s, stage, id)) return false;
-    heap_pop(s->items, &state->ready);
-    state->ready_count--;
+    pop_ready(s, state);
     if (item_of(s, id)->part.i && !item_of(s, id)->rerun) coalesce(s, stage, id);
     return true;
 }
@@ -529,12 +568,10 @@ static bool is_idle(const Schedule *s, StageId stage) {
     if (!simple || !state->ready.root.i || state->running >= state->width) return false;
     const Item *item = &s->items[state->ready.root.i];
     const Ledger *ledger = &s->nodes[0].ledger;
-    int64_t wants = 0;
-    for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) wants += s->reserves.rooms[r][stage.i];
     return tables_complete(s, described) && is_open(s, item) &&
            s->parts[item->part.i].state == PART_RESIDENT && has_record(s, false) &&
-           node_fits(s, &s->nodes[0], described, nullptr) &&
-           ledger->common_used + wants <= ledger->common;
+           node_fits(s, (NodeId){0}, described, nullptr) &&
+           ledger->common_used + s->reserves.tasks[stage.i] <= ledger->common;
 }
 
 const char *check_idle(const Schedule *s) {

@@ -31,6 +31,7 @@ void reserves_make(Reserves *reserves, const CorePlan *plan, const Shape *shape)
         for (Room r = ROOM_SCRATCH; r < ROOM_AGAIN; r++) {
             int64_t bytes = reserves->rooms[r][s];
             reserves->rooms[r + ROOM_AGAIN][s] = bytes;
+            reserves->tasks[s] += bytes;
             reserves->minimum += again ? 2 * bytes : bytes;
         }
     }

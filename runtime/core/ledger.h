@@ -32,6 +32,7 @@ typedef enum Purse : uint8_t { PURSE_NONE, PURSE_COMMON, PURSE_RESERVE } Purse;
 // The same on every node.
 typedef struct Reserves {
     int64_t rooms[ROOMS][STAGES_MAX];
+    int64_t tasks[STAGES_MAX];  // Scratch, output and input of a task together.
     int64_t floors[BREAKERS_MAX];
     int64_t minimum;  // All of it together.
 } Reserves;

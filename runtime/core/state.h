@@ -40,6 +40,7 @@ typedef struct BreakerState {
 typedef struct NodeState {
     Ledger ledger;
     uint32_t used[RESOURCES_MAX];
+    uint64_t slots, roomy, spare;  // Stages in whose sets it is, as bits.
     bool up, dirty;
     PartId spools[2];  // What could be spilled: in front of zips, and others.
     uint32_t spilling, answers_due;

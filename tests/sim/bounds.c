@@ -34,7 +34,7 @@ static uint32_t bound_of(Sim *sim, StageId root, uint32_t unit) {
 
 // What runs behind the bound was canceled in that step.
 static void check_canceled(Sim *sim) {
-    for (uint32_t t = 0; t < TASKS_MAX; t++) {
+    for (uint32_t t = 0; t < sim->task_count; t++) {
         const SimTask *task = &sim->tasks[t];
         if (task->running && !task->canceled && behind_bound(sim, &task->rows[task->at]))
             sim_fail(sim, "work behind a bound goes on");

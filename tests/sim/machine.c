@@ -247,6 +247,7 @@ static void limit_takes(Sim *sim, SimTask *task) {
 
 static void launch(Sim *sim, const Action *action) {
     SimTask *task = &sim->tasks[action->task.i];
+    if (action->task.i >= sim->task_count) sim->task_count = action->task.i + 1;
     const CoreStage *stage = stage_of(sim, action->stage);
     const Work *work = work_of(sim, action->stage);
     *task = (SimTask){.stage = action->stage,
@@ -586,14 +587,14 @@ static void happen_loss(Sim *sim, NodeId node) {
     sim->lives[node.i]++;
     for (uint16_t s = 0; s < sim->plan.stage_count; s++)
         sim->unsafe[s][node.i] = sim->flushing[s][node.i] = (Kept){0};
-    for (uint32_t t = 0; t < TASKS_MAX; t++) {
+    for (uint32_t t = 0; t < sim->task_count; t++) {
         SimTask *task = &sim->tasks[t];
         if (!task->running || task->node.i != node.i) continue;
         task_over(sim, task);
         task->life++;
     }
     sim_step(sim, (Event){.kind = EVENT_NODE_LOST, .node = node});
-    for (uint32_t t = 0; t < TASKS_MAX && !sim->result.wrong; t++) {
+    for (uint32_t t = 0; t < sim->task_count && !sim->result.wrong; t++) {
         SimTask *task = &sim->tasks[t];
         bool copies = task->running && !task->canceled && !task->computed &&
                       task->reads_from[node.i] && !task->paused;

@@ -95,6 +95,7 @@ typedef struct Sim {
     Schedule *schedule;
     Streams streams;
     SimTask *tasks;
+    uint32_t task_count;  // Ever launched, by the highest number.
     SimPart *parts;
     uint32_t part_count, part_unused;
     Pending *heap;
