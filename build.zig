@@ -182,6 +182,7 @@ const codegen: []const []const u8 = &.{
     "target.c",
 };
 const runtime: []const []const u8 = &.{
+    "batches.c",
     "bound.c",
     "breaker.c",
     "checksum.c",
@@ -193,6 +194,7 @@ const runtime: []const []const u8 = &.{
     "crash.c",
     "crew.c",
     "dispatch.c",
+    "dispatch_batch.c",
     "dispatch_journal.c",
     "dispatch_run.c",
     "dispatch_sink.c",
@@ -320,6 +322,7 @@ const runtime: []const []const u8 = &.{
 // stdlib_hot, to bitcode that stages inline.
 // Which task runs next, as pure step functions; tests/sim drives them in virtual time.
 const runtime_core: []const []const u8 = &.{
+    "batch.c",
     "finish.c",
     "launch.c",
     "ledger.c",
@@ -487,6 +490,8 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "spill_test",
     "spill_join_test",
     "watch_test",
+    "batches_test",
+    "core_batch_test",
     "flow_test",
     "diag_test",
     "aggregate_column_test",

@@ -423,6 +423,8 @@ static Val stage_constant(Emit *e, const JobData *data, uint32_t index) {
     PART(&parts, SbStage, concurrency,
          emit_i32(e, e->graph->resources[stage->resources.i].concurrency));
     PART(&parts, SbStage, memory, emit_i64(e, stage->memory));
+    PART(&parts, SbStage, batch, emit_i64(e, stage->batch));
+    PART(&parts, SbStage, row_bytes, emit_i64(e, (int64_t)stage->row_bytes));
     return parts_struct(e, &parts, sizeof(SbStage));
 }
 

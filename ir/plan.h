@@ -106,7 +106,8 @@ typedef struct Stage {
     ResourcesId resources; // That a task holds.
     ExprId    unit_rows;   // Rows that a task takes at most, and bytes at which it hands its output
     ExprId    cut_bytes;   // over: i64 over parameters; EXPR_NONE: as --partition says.
-    int64_t   memory;      // Bytes that a task needs beside its rows: the most that a member says.
+    int64_t   memory;      // Bytes that a task needs beside its rows, and rows that it takes
+    int64_t   batch;       // together: the most that a member says; 0: nothing.
     ColumnPart columns;
     Text      label;
 } Stage;

@@ -68,6 +68,7 @@ static void print_resources(TextBuf *buf, const Plan *plan, const Stage *stage) 
     }
     if (stage->memory)
         text_buf_format(buf, "%s%" PRId64 " bytes", between, stage->memory);
+    if (stage->batch) text_buf_format(buf, ", %" PRId64 " rows together", stage->batch);
     if (all->concurrency) text_buf_format(buf, ", concurrency %u", all->concurrency);
 }
 

@@ -271,12 +271,16 @@ static void list_resources(Plan *plan, const Stage *stage) {
     }
 }
 
-static void find_memory(const Graph *graph, Stage *stage) {
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// What a stage demands of that of which several members may have their share.
+static void find_most(const Graph *graph, Stage *stage) {
     // Rows of a breaker were made elsewhere.
     for (uint32_t i = stage->kind != STAGE_SCAN; i < stage->op_count; i++) {
         const Op *op = graph_op_at(graph, stage->ops[i]);
-        int64_t memory = graph->resources[op->resources.i].memory;
-        if (memory > stage->memory) stage->memory = memory;
+        const Resources *resources = &graph->resources[op->resources.i];
+        stage->memory = most(stage->memory, resources->memory);
+        stage->batch = most(stage->batch, resources->batch);
     }
 }
 
@@ -285,7 +289,7 @@ void stages_finish(Planner *planner) {
     for (size_t i = 0; i < planner->plan->stage_count; i++)
         sort_members(planner, &planner->plan->stages[i]);
     for (size_t i = 0; i < planner->plan->stage_count; i++) {
-        find_memory(planner->plan->graph, &planner->plan->stages[i]);
+        find_most(planner->plan->graph, &planner->plan->stages[i]);
         list_resources(planner->plan, &planner->plan->stages[i]);
     }
     sort_stages(planner);

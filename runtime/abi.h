@@ -84,17 +84,20 @@ typedef enum SbStageStatus : int32_t {
 
 // ---- context of a function call -------------------------------------------------------------
 
-// Scratch memory of a task. What is allocated lives until generated code winds `at` back, once
-// a row or a batch. Terminals copy what they keep.
+enum { SB_HOLDS_MAX = 4 };  // Others count with the last one.
+
 // Emulated work of a task (stdlib/hold.h): nanoseconds.
 typedef struct SbHold {
     int64_t  from;      // When the task was started or resumed; monotonic clock.
     int64_t  sum;       // What its rows have taken since.
     int64_t  next;      // The sum at which it waits next.
-    uint64_t rows;      // Of batches, since the task began.
+    // Rows of batches since the launch began, for calls with the same figures.
+    struct { int64_t micros, size, rows; } counts[SB_HOLDS_MAX];
     const int32_t *cancel;
 } SbHold;
 
+// Scratch memory of a task. What is allocated lives until generated code winds `at` back, once
+// a row or a batch. Terminals copy what they keep.
 typedef struct SbCall {
     char *at, *end;     // The free part of the current block.
     char *begin;        // Where winding back goes: the start of the first block.
@@ -414,6 +417,8 @@ typedef struct SbStage {
     uint32_t   demand_count;
     uint32_t   concurrency;    // Tasks that may run at once; 0: as many as fit.
     int64_t    memory;         // Bytes that a task needs beside its rows.
+    int64_t    batch;          // Rows that it takes together where there are as many; 0: not said.
+    int64_t    row_bytes;      // About, of a row that it works on.
 } SbStage;
 
 enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
@@ -510,6 +515,9 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
 
 // An output has got more memory, not used yet: sets task->full when the partition is large enough.
 void sb_task_grew(SbTask *task);
+// With the row that is being put together, its `rows`th for an edge, a piece of a reader's batch
+// ends, and the next one with row `next`: sets task->full if the partition has no room for that.
+void sb_task_piece(SbTask *task, int64_t rows, int64_t next);
 
 // At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an
 // output reached its quota; the stage then returns SB_STAGE_FULL.

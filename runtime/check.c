@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/check.h"
 
+#include "runtime/batches.h"
 #include "runtime/cpu.h"
 #include "runtime/memory_plan.h"
 #include "runtime/table.h"
@@ -184,6 +185,7 @@ static void check_memory(Check *check) {
     if (least == 0) return;
     sb_text_str(&item->found, "; the least is ");
     add_size(&item->found, (double)least);
+    if (!batches_check(job->what, job->memory_whole, &item->trouble)) return;
     if (job->memory_whole >= least) return;
     trouble_set(&item->trouble, TROUBLE_MEMORY_LEAST,
                 "the job needs at least %.1f MiB of memory", (double)least / (1 << 20));

@@ -72,7 +72,8 @@ static Flow *flow_new(Dispatch *d, const Action *action) {
         free(flow);
         return nullptr;
     }
-    *flow = (Flow){.id = action->task, .lane = LANE_OF_THREAD, .number = action->unit};
+    *flow = (Flow){.id = action->task, .lane = LANE_OF_THREAD, .number = action->unit,
+                    .waits = true};
     return d->flows[action->task.i] = flow;
 }
 
@@ -151,10 +152,11 @@ static void do_action(Dispatch *d, const Action *action) {
     switch (action->kind) {
     case ACTION_LAUNCH:
     case ACTION_PIECE: launch(d, action); break;
+    case ACTION_ADD: flow_add(d, action); break;
     case ACTION_UNEVEN: zip_uneven(d, action); break;
     case ACTION_RESUME: resume(d, action); break;
     case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
-    case ACTION_PAUSE: break;
+    case ACTION_PAUSE: d->flows[action->task.i]->waits = true; break;
     case ACTION_CANCEL: cancel(d, action); break;
     case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
     case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
@@ -165,8 +167,7 @@ static void do_action(Dispatch *d, const Action *action) {
         d->ended = true;
         pthread_cond_broadcast(&d->changed);
         break;
-    // Of plans with spools, several nodes, or small partitions taken together.
-    case ACTION_ADD:
+    // Of plans with spools or several nodes.
     case ACTION_SPILL:
     case ACTION_SHRINK:
     case ACTION_FLUSH:
@@ -308,6 +309,7 @@ static bool work(Dispatch *d, uint32_t thread) {
     }
     Flow *flow = flow_queue_pop(&d->queue);
     if (!flow) return false;
+    flow->waits = false;
     watch_begin(&d->job->watch, thread, flow->begins ? WORK_READ : WORK_TASK, flow->run->index);
     flow_work(d, flow, thread);
     watch_end(&d->job->watch, thread);

@@ -4,6 +4,7 @@
 //   dispatch_run.c   from the plan to the figures       dispatch_sink.c  bytes to sinks
 //   dispatch_journal.c  which units are done
 //   dispatch_zip.c   rows of tasks, from one partition or two
+//   dispatch_batch.c launches that take several partitions
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
@@ -13,9 +14,21 @@
 #include "runtime/stage.h"
 #include "runtime/verdict.h"
 
+// A partition that a launch takes behind others.
+typedef struct FlowMore {
+    struct FlowMore *next;
+    Partition *input;
+    Batch     *batch;
+    int64_t    at, rows;   // As in a flow that begins with it.
+    Unit       unit;
+    bool       empty;      // It has no rows for the stage.
+} FlowMore;
+
 // A task of the schedule, from its launch to its end. Of a stage, or of a sink.
 typedef struct Flow {
     struct Flow *next;     // In a queue, or in the list of those not in use.
+    FlowMore    *more;     // That its launch takes behind `input`,
+    FlowMore    *more_last;
     bool         begins;   // It has not begun: its rows are to be found first.
     TaskId       id;
     StageRun    *run;      // nullptr: of a sink,
@@ -38,6 +51,7 @@ typedef struct Flow {
     bool         prepared; // Its rows are fixed.
     bool         canceled;
     bool         goes_on;  // The schedule's answer.
+    bool         waits;    // In a queue, or paused: no thread is at it.
 } Flow;
 
 enum : uint32_t { LANE_OF_THREAD = UINT32_MAX };
@@ -107,6 +121,15 @@ void flow_find_rows(Flow *flow);
 void flow_take_rows(Dispatch *d, Flow *flow);
 // The sides of a zip differ in length: that ends the job, if nothing else does.
 void zip_uneven(Dispatch *d, const Action *action);
+
+// ---- dispatch_batch.c: the lock is held ---------------------------------------------------------
+
+// One more partition for the launch that was said last.
+void flow_add(Dispatch *d, const Action *action);
+// The flow turns to the next partition of its launch.
+void flow_next(Dispatch *d, Flow *flow);
+// Forgets those that it has not come to.
+void flow_drop_more(Flow *flow);
 
 // ---- dispatch_task.c: the lock is held before and after -----------------------------------------
 

@@ -244,7 +244,7 @@ static void go_on_with_rows(Dispatch *d, Flow *flow) {
     flow_take_rows(d, flow);
     if (!flow->cut) return;
     flow->unit.ordinal = flow->task->unit.ordinal;
-    task_begin(flow->task, &flow->unit, &d->job->trouble);
+    task_go_on(flow->task, &flow->unit, &d->job->trouble);
     flow->task->task.order = order;
     flow->task->records = records;
 }
@@ -254,6 +254,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     run->running--;
     commit_unit_ends(d, flow);
     stage_spare_task(run, flow->task);
+    flow_drop_more(flow);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
     if (flow->lane != LANE_OF_THREAD) d->lanes[d->lane_count++] = flow->lane;
     d->flows[flow->id.i] = nullptr;
@@ -278,14 +279,39 @@ static int64_t count_rows(Dispatch *d, const Partition *partition, int64_t *by_o
     return all;
 }
 
+// What the task does behind a partition.
+typedef enum FlowStep : uint8_t {
+    STEP_ON,    // It goes on with the same rows,
+    STEP_ROWS,  // with more of its input,
+    STEP_NEXT,  // with the next input of its launch,
+    STEP_END,   // or ends.
+} FlowStep;
+
+static FlowStep step_behind(const Flow *flow, const Partition *partition) {
+    if (flow->canceled) return STEP_END;
+    if (!partition->last) return STEP_ON;
+    if (partition->status != SB_STAGE_DONE) return STEP_END;
+    return flow->rows > 0 ? STEP_ROWS : flow->more ? STEP_NEXT : STEP_END;
+}
+
+static void take_step(Dispatch *d, Flow *flow, FlowStep step) {
+    switch (step) {
+    case STEP_ON: break;
+    case STEP_ROWS: go_on_with_rows(d, flow); break;
+    case STEP_NEXT: flow_next(d, flow); break;
+    case STEP_END: flow_end(d, flow); break;
+    }
+}
+
 // Tells the schedule of the partition. True: the task goes on.
 static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t busy) {
     bool hands = d->plan->plan.stages[flow->run->index].output_count > 0 && has_rows(partition);
-    bool last = partition->last, more = last && partition->status == SB_STAGE_DONE;
-    more = more && flow->rows > 0 && !flow->canceled;
-    last = last && !more;
-    Event event = {.kind = EVENT_DONE, .task = flow->id, .busy = busy, .last = last};
+    FlowStep step = step_behind(flow, partition);
+    Event event = {.kind = step == STEP_NEXT ? EVENT_NEXT : EVENT_DONE, .task = flow->id,
+                   .busy = busy, .last = step == STEP_END, .next = step == STEP_NEXT};
+    bool tells = step == STEP_NEXT || step == STEP_END;
     if (hands && !flow->canceled) {
+        tells = true;
         keep_alive(d, partition);
         event.kind = EVENT_OUTPUT;
         event.bytes = partition->bytes;
@@ -293,16 +319,23 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.rows = count_rows(d, partition, event.output_rows);
     } else {
         stage_spare(flow->run, partition);
-        if (!last && !flow->canceled) {
-            if (more) go_on_with_rows(d, flow);
-            return !d->stop;
-        }
     }
     flow->goes_on = false;
-    if (last || flow->canceled) flow_end(d, flow);
-    else if (more) go_on_with_rows(d, flow);
+    take_step(d, flow, step);
+    if (!tells) return !d->stop;
     dispatch_tell(d, event);
-    return !last && event.kind == EVENT_OUTPUT && flow->goes_on;
+    // A launch that came to what nobody wants is canceled, and says so.
+    return step != STEP_END && (flow->goes_on || (flow->canceled && !flow->waits));
+}
+
+// The partition that the task has come to has no rows for it. True: the task goes on.
+static bool pass_over(Dispatch *d, Flow *flow) {
+    FlowStep step = flow->more ? STEP_NEXT : STEP_END;
+    Event event = {.kind = step == STEP_NEXT ? EVENT_NEXT : EVENT_DONE, .task = flow->id};
+    flow->goes_on = false;
+    take_step(d, flow, step);
+    dispatch_tell(d, event);
+    return step != STEP_END && (flow->goes_on || (flow->canceled && !flow->waits));
 }
 
 // Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
@@ -367,6 +400,10 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             flow_end(d, flow);
             dispatch_tell(d, event);
             return;
+        }
+        if (flow->empty) {
+            on = pass_over(d, flow);
+            continue;
         }
         Partition *partition = run_task(d, flow, thread, &busy);
         if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {

@@ -87,6 +87,12 @@ static void set_demand(const Maker *m, CoreStage *stage, const SbStage *what) {
     }
 }
 
+static void set_batch(CoreStage *stage, const SbStage *what) {
+    if (what->batch <= 1) return;
+    stage->batch = what->batch < UINT32_MAX ? (uint32_t)what->batch : UINT32_MAX;
+    stage->batch_bytes = what->batch * what->row_bytes;
+}
+
 static void add_stage(Maker *m, uint16_t s) {
     static const double SECONDS_PER_BYTE = 2e-9;  // Until more is known.
     const SbStage *what = &m->job->stages[s];
@@ -119,6 +125,7 @@ static void add_stage(Maker *m, uint16_t s) {
     stage->serial = stage->kind == STAGE_READER ||
                     (stage->kind == STAGE_SOURCE && numbers->streams[what->input_index]);
     stage->in_order = stage->kind == STAGE_MAP && stage->fill_count > 0;
+    if (stage->kind == STAGE_MAP) set_batch(stage, what);
     if (flow_needs_lanes(m->job, what)) stage->open_max = numbers->lanes;
 }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/job.h"
 
+#include "runtime/batches.h"
 #include "runtime/check.h"
 #include "runtime/cpu.h"
 #include "runtime/crash.h"
@@ -270,6 +271,7 @@ static bool open_job(Job *job) {
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     job->lanes = dispatch_lanes(job->what, threads);
+    if (!batches_check(job->what, job->memory_whole, &job->trouble)) return false;
     if (!memory_plan_set(job, threads)) return false;
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;

@@ -21,10 +21,10 @@ bool memory_need_least(MemoryNeed *need, const CorePlan *plan) {
     return good;
 }
 
-// The largest partition that comes into the stage: it waits, or is read, beside what the task
-// makes.
+// The largest partition that comes into the stage, or those of a batch: they wait, or are read,
+// beside what the task makes.
 static int64_t input_of(const CorePlan *plan, const CoreStage *stage) {
-    int64_t most = 0;
+    int64_t most = stage->batch_bytes;
     for (uint8_t i = 0; i < stage->input_count; i++) {
         StageId from = plan->edges[stage->inputs[i].i].from;
         int64_t bytes = ledger_output_bytes(&plan->stages[from.i]);

@@ -1,5 +1,6 @@
 #include "runtime/rows.h"
 
+#include "runtime/batches.h"
 #include "runtime/breaker.h"
 
 #include <stdlib.h>
@@ -68,14 +69,14 @@ static void let_go(SbRows *rows, bool in_row) {
         sb_slab_close(&state->entries);
         sb_slab_close(&state->texts);
         state->block_count = 0;
-        rows->at = rows->end = nullptr;
+        rows->at = rows->end = state->block_end = nullptr;
         sb_rows_uncover(rows);
         return;
     }
     char *row = rows->at - state->entry_bytes;
     sb_slab_drop_before(&state->entries, state->entries.blocks);
     if (state->row_texts) sb_slab_drop_before(&state->texts, state->row_texts);
-    state->blocks[0] = (RowBlock){row, (rows->end - row) / state->entry_bytes};
+    state->blocks[0] = (RowBlock){row, (state->block_end - row) / state->entry_bytes};
     state->block_count = 1;
     int64_t covered = state->blocks[0].count * state->relief->cover;
     sb_memory_release(memory_of(rows), state->covered - covered);
@@ -94,7 +95,7 @@ void sb_rows_reset(SbRows *rows) {
     state->row = -1;
     state->row_texts = nullptr;
     rows->count = 0;
-    rows->at = rows->end = nullptr;
+    rows->at = rows->end = state->block_end = nullptr;
 }
 
 void sb_rows_clear(SbRows *rows) { let_go(rows, false); }
@@ -146,33 +147,54 @@ static bool grow(SbRows *rows, int64_t entry_bytes) {
     }
     state->covered += cover;
     state->blocks[state->block_count++] = (RowBlock){state->entries.at, fit};
-    rows->end = state->entries.at + fit * entry_bytes;
+    rows->end = state->block_end = state->entries.at + fit * entry_bytes;
     return true;
 }
 
 int64_t sb_rows_used(const SbRows *rows) {
     const struct SbRowsState *state = rows->state;
-    return state->entries.bytes - (rows->end - rows->at) + state->texts.bytes -
+    return state->entries.bytes - (state->block_end - rows->at) + state->texts.bytes -
            (state->texts.end - state->texts.at);
 }
 
-// Generated code takes entries from [at, end); here the next block begins.
-SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
+// A new block of entries. False: over the limit.
+static bool begin_block(SbTask *task, SbRows *rows, int64_t entry_bytes) {
     struct SbRowsState *state = rows->state;
     if (state->block_count == state->blocks_max) {
         int64_t max = state->blocks_max ? state->blocks_max * 2 : 8;
         RowBlock *moved = realloc(state->blocks, (size_t)max * sizeof *moved);
-        if (!moved) return nullptr;
+        if (!moved) return false;
         state->blocks = moved;
         state->blocks_max = max;
     }
-    if (!relieve_if_short(rows, false)) return nullptr;
+    if (!relieve_if_short(rows, false)) return false;
     if (!grow(rows, entry_bytes) && !(relieve_if_any(rows, false) && grow(rows, entry_bytes)))
-        return nullptr;
+        return false;
     rows->at = state->entries.at;
     if (task) sb_task_grew(task);
+    return true;
+}
+
+// The row that begins now may be the last of a piece of a batch. The next one that is comes here
+// too.
+static void mind_batch(SbTask *task, SbRows *rows, int64_t entry_bytes) {
+    struct SbRowsState *state = rows->state;
+    int64_t done = rows->count + 1;
+    int64_t end = batches_piece_end(state->batch, state->begin, rows->count) - state->begin;
+    int64_t next = batches_piece_end(state->batch, state->begin, done) - state->begin;
+    int64_t room = (state->block_end - rows->at) / entry_bytes;  // The row's own included.
+    rows->end = next - done < room ? rows->at + (next - done) * entry_bytes : state->block_end;
+    if (end == done && task) sb_task_piece(task, done, next);
+}
+
+// Generated code takes entries from [at, end).
+SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes) {
+    const struct SbRowsState *state = rows->state;
+    if (rows->at == state->block_end && !begin_block(task, rows, entry_bytes)) return nullptr;
+    if (state->batch) mind_batch(task, rows, entry_bytes);
+    char *entry = rows->at;
     rows->at += entry_bytes;
-    return (SbEntry *)(void *)state->entries.at;
+    return (SbEntry *)(void *)entry;
 }
 
 const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len) {

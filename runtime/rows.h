@@ -27,6 +27,9 @@ struct SbRowsState {
     int64_t   order_bytes;   // Charged for it.
     RowsRelief *relief;      // nullptr: all rows stay.
     int64_t   covered;       // Charged for relief->cover.
+    char     *block_end;     // Of the last block. rows->end may stand before it:
+    int64_t   batch, begin;  // where a piece of a batch of so many rows ends (0: none), whose row
+                             // `begin` is the first here.
     int64_t   row;           // The number of the row that is being put together, whose texts lie...
     struct SbSlabBlock *row_texts;  // ...in this block and in newer ones; nullptr: in any.
 };

@@ -164,6 +164,7 @@ bool stage_open(StageRun *run, Trouble *trouble) {
     UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
                         .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
                         .rows_max = job->setup.stage_rows[run->index],
+                        .batch = stage->batch, .tasks = job->pool.parallel.threads,
                         .batch_bytes = batch_bytes(job)};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.

@@ -1,5 +1,6 @@
 #include "runtime/task.h"
 
+#include "runtime/batches.h"
 #include "runtime/files.h"
 #include "runtime/groups.h"
 #include "stdlib/lines.h"
@@ -250,7 +251,8 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
     index->ends = malloc(index->ends_max * sizeof *index->ends);
     index->starts = malloc((INDEX_ROWS + SB_CSV_SPARE) * sizeof *index->starts);
     state->terminals = calloc(setup->stage->terminal_count + 1, sizeof *state->terminals);
-    if (!index->ends || !index->starts || !state->terminals ||
+    state->handed = calloc(setup->stage->terminal_count + 1, sizeof *state->handed);
+    if (!index->ends || !index->starts || !state->terminals || !state->handed ||
         sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK ||
         !probe_open(&state->probe, setup)) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a task");
@@ -267,6 +269,7 @@ void task_close(SbTaskState *state) {
     free(state->index.ends);
     free(state->index.starts);
     free(state->terminals);
+    free(state->handed);
 }
 
 static void set_input(SbTaskState *state) {
@@ -314,8 +317,16 @@ bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {
     set_input(state);
     if (reads_files(setup) && !files_load(state, trouble)) return false;
     set_place(state, state->unit.begin, first_order(state), 0);
-    state->task.call.hold.rows = 0;
+    memset(state->handed, 0, setup->stage->terminal_count * sizeof *state->handed);
+    memset(state->task.call.hold.counts, 0, sizeof state->task.call.hold.counts);
     return true;
+}
+
+bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble) {
+    SbHold hold = state->task.call.hold;
+    bool good = task_begin(state, unit, trouble);
+    state->task.call.hold = hold;
+    return good;
 }
 
 bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble) {
@@ -367,9 +378,21 @@ static bool is_full(const SbTaskState *state, int64_t bytes) {
 }
 
 // In the middle of a block of rows only partitions end that are worth it.
+static int64_t cut_behind_row(const SbTaskState *state) {
+    int64_t bytes = state->setup->partition_bytes;
+    return bytes > ROW_BORDER_BYTES ? bytes : ROW_BORDER_BYTES;
+}
+
 void sb_task_grew(SbTask *task) {
-    int64_t bytes = task->state->setup->partition_bytes;
-    task->full = is_full(task->state, bytes > ROW_BORDER_BYTES ? bytes : ROW_BORDER_BYTES);
+    task->full |= is_full(task->state, cut_behind_row(task->state));
+}
+
+void sb_task_piece(SbTask *task, int64_t rows, int64_t next) {
+    if (rows == 1) return;
+    double row_bytes = (double)bytes_made(task->state->into, task->state->setup) /
+                       (double)(rows - 1);
+    task->full |= !task->state->again &&
+                  row_bytes * (double)next > (double)cut_behind_row(task->state);
 }
 
 int32_t sb_task_border(SbTask *task) {
@@ -394,6 +417,8 @@ static bool set_terminals(SbTaskState *state, uint32_t thread) {
                                                 setup->job->breakers[terminal].entry_bytes,
                                                 setup->partition_bytes);
             if (!into->batches[t]) return false;
+            into->batches[t]->state->batch = batches_wanted(setup->job, terminal);
+            into->batches[t]->state->begin = state->handed[t];
             state->terminals[t] = into->batches[t];
         } else if (state->aside) {
             state->terminals[t] = sb_breaker_part(state->aside[t], 0);
@@ -434,8 +459,12 @@ static void finish_partition(SbTaskState *state) {
     bool whole = into->status == SB_STAGE_DONE && !task->stopped && state->unit.lines < 0;
     if (whole && setup->stage->input == SB_INPUT_TEXT && into->rejects.count > 0)
         into->lines = lines_before(state, state->unit.end) + state->unit.long_row.lines;
-    for (uint32_t t = 0; t < setup->stage->terminal_count; t++)
-        into->rows[t] = into->batches[t] ? into->batches[t]->count : into->outs[t].rows;
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        const SbRows *rows = into->batches[t];
+        into->rows[t] = rows ? rows->count : into->outs[t].rows;
+        if (rows && rows->state->batch)
+            state->handed[t] = (state->handed[t] + rows->count) % rows->state->batch;
+    }
     into->used = bytes_made(into, setup);
     into->bytes = 0;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {

@@ -14,6 +14,7 @@ struct SbTaskState {
     UnitBuffer  buffer;
     SbIndex     index;
     void      **terminals;
+    int64_t    *handed;         // By terminal: rows of the unit so far behind its last whole batch.
     SbBreakerState **aside;     // By terminal: where a partition made once more puts what breakers
                                 // already have; nullptr: they have it not yet.
     Unit        unit;
@@ -33,6 +34,8 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble);
 void task_close(SbTaskState *state);
 // Puts the task at the beginning of a unit whose rows are fixed.
 bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble);
+// The same for a unit of the same launch: batches of rows that have begun go on.
+bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble);
 // Puts it where the partition begins, so that the same rows come again.
 bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble);
 // Runs the stage on `thread` until it is done or the partition is full; `into` is empty, and its

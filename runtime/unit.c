@@ -1,5 +1,6 @@
 #include "runtime/unit.h"
 
+#include "runtime/batches.h"
 #include "runtime/feed.h"
 #include "runtime/spill_merge.h"
 #include "stdlib/lines.h"
@@ -278,6 +279,7 @@ static UnitTake take_text(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
 
 static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows) {
     if (units->next >= count) return UNIT_NONE;
+    rows = batches_unit_rows(units->what.batch, rows, count, units->what.tasks);
     if (rows > units->what.rows_max) rows = units->what.rows_max;
     unit->range_begin = unit->begin = units->next;
     units->next = count - units->next < rows ? count : units->next + rows;

@@ -81,7 +81,8 @@ typedef struct UnitsSetup {
     int64_t  entry_count;
     const SbBreakerState *breaker;  // Whose rows are on disk; else nullptr.
     Spill   *spill;
-    int64_t  rows_max;      // Of a unit, where rows are counted.
+    int64_t  rows_max;      // Of a unit, where rows are counted,
+    int64_t  batch, tasks;  // and what batches_unit_rows asks for.
     int64_t  batch_bytes;   // Of rows that are read back for a unit, about.
     SbMemory *memory;
     const BufferRelief *relief;

@@ -9,9 +9,20 @@ bool sb_hold(SbCall *call, int64_t micros) {
     return true;
 }
 
+// The rows that calls with these figures have counted.
+static int64_t *rows_of(SbHold *hold, int64_t micros, int64_t size) {
+    uint32_t at = 0;
+    while (at + 1 < SB_HOLDS_MAX && hold->counts[at].size &&
+           (hold->counts[at].micros != micros || hold->counts[at].size != size))
+        at++;
+    hold->counts[at].micros = micros;
+    hold->counts[at].size = size;
+    return &hold->counts[at].rows;
+}
+
 int32_t sb_hold_rows(SbCall *call, int64_t micros, int64_t rows, bool *out) {
     if (rows <= 0) return SB_FAULT_BAD_ARGUMENT;
     *out = true;
-    if (call->hold.rows++ % (uint64_t)rows == 0) sb_hold(call, micros);
+    if ((*rows_of(&call->hold, micros, rows))++ % rows == 0) sb_hold(call, micros);
     return SB_OK;
 }

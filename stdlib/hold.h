@@ -11,7 +11,8 @@
 
 // True, once the row has taken `micros` microseconds; nothing if that is not above zero.
 bool sb_hold(SbCall *call, int64_t micros);
-// The same for each `rows` rows of a task's input that come together, also if fewer are left.
+// The same for each `rows` rows that come to the call in one launch of a task, also if fewer are
+// left.
 // SB_FAULT_BAD_ARGUMENT: `rows` is not above zero.
 int32_t sb_hold_rows(SbCall *call, int64_t micros, int64_t rows, bool *out);
 

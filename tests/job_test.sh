@@ -312,7 +312,7 @@ if begin memory_least; then
     prints "program, stacks, tables"
     prints "full speed: 2 at once, of 4096 KiB"
     gives 2 ../sort --memory=33MiB --threads=2
-    says "error[SB8067]: the job needs at least "
+    says "error[SB8068]: the job needs at least "
     says " MiB of memory, and --memory gives 33.0 MiB"
     says "; --plan shows what takes it"
     only_files "./in.csv "
@@ -325,12 +325,12 @@ if begin memory_least; then
     cmp -s slow.csv out.csv || wrong "slow.csv differs"
     # A partition larger than the memory.
     gives 2 ../sort --partition=1GiB --memory=1GiB
-    says "error[SB8067]: the job needs at least "
+    says "error[SB8068]: the job needs at least "
     fix=$(sed -n 's/.*fix: give it \(--memory=[0-9]*MiB\) or more.*/\1/p' "$work/err")
     [ "${fix#--memory=}" != "$fix" ] || wrong "no fix"
     gives 2 ../sort --check --memory=33MiB --overwrite
     prints "; the least is "
-    prints SB8067
+    prints SB8068
     end
 fi
 if begin spill; then
@@ -935,6 +935,27 @@ if begin resources; then
     printf 'resource: accel\n' >run.yaml
     gives 2 ../slots --config=run.yaml
     says "error[SB8006]: "
+    end
+fi
+# Partitions of 16 rows; a batch of up to 100 takes 50 ms.
+compile together <<'END'
+param file: str = "-"
+read csv(file, header = false) as { i: i64 }
+| with (accel = 1, batch = 100) { where hold(50ms, 100) }
+| with (cpus = 1) { select i } | write csv("-")
+END
+compile too_many_together <<'END'
+range(1000) | with (accel = 1, batch = 100000000) { derive a = i } | write csv("-")
+END
+if begin batches; then
+    seq 2000 >many.csv
+    gives 0 ../together --file=many.csv --resource=accel=1 --partition=64 --memory=64MiB --stats
+    seconds=$(sed -n 's/^time \([0-9]*\)\..*/\1/p' "$work/err")
+    [ "$seconds" -lt 4 ] || wrong "$seconds s: 20 batches take 1, one for each partition 7"
+    (echo i; seq 2000) | cmp - "$work/out" || wrong "batches change the output"
+    gives 2 ../too_many_together --resource=accel=1 --memory=256MiB
+    says "error[SB8068]: a batch of 100000000 rows of "
+    says "fix: write batch = "
     end
 fi
 

@@ -167,6 +167,8 @@ void on_output(Schedule *s, const Event *event) {
         on_done(s, &(Event){.kind = EVENT_DONE, .task = event->task});
     else if (!canceled && has_served(s, task))
         rerun_end(s, event->task);
+    else if (!canceled && event->next)
+        on_next(s, &(Event){.kind = EVENT_NEXT, .task = event->task});
     else if (!canceled)
         go_on_or_pause(s, event->task);
 }
@@ -239,8 +241,11 @@ static void finish_item(Schedule *s, TaskId id) {
         break_off(s, "a second attempt made fewer partitions than the first");
     TaskId other = item->task.i == id.i ? item->twin : item->task;
     if (other.i) cancel_other(s, other);
-    pacing_note(&s->pacing, task->stage,
-                (Pace){(double)item->bytes, (double)task->made, (double)task->busy / 1e9});
+    Pace pace = {(double)item->bytes, (double)task->made, (double)task->busy / 1e9};
+    if (stage_of(s, task->stage)->batch)
+        batch_add(s, task, pace);
+    else
+        pacing_note(&s->pacing, task->stage, pace);
     bool covers = s->node_count > 1 && stage_of(s, task->stage)->fill_count;
     if (covers && !item->again) {
         item_leave_order(s, of);
@@ -257,6 +262,7 @@ void on_done(Schedule *s, const Event *event) {
     if (task->state == TASK_RUNNING) {
         chain_return(s, task);
         finish_item(s, event->task);
+        if (stage_of(s, stage)->batch) batch_end(s, task);
     } else if (task->state != TASK_CANCELED) {
         break_off(s, "the end of a task that does not run");
         return;

@@ -72,8 +72,7 @@ static bool has_slot(const Schedule *s, StageId stage) {
 
 // ---- order --------------------------------------------------------------------------------------
 
-// Will no row come along the edge any more, and has none to be taken?
-static bool edge_is_done(const Schedule *s, EdgeId edge) {
+bool edge_is_done(const Schedule *s, EdgeId edge) {
     if (s->on_edge[edge.i]) return false;
     if (s->over >> s->plan.edges[edge.i].from.i & 1) return true;
     return !order_first(&s->order, edge).i && !(s->shape.roots[edge.i] & ~s->exhausted);
@@ -125,8 +124,7 @@ static bool is_next(const Schedule *s, const Item *item) {
     return before->kind == PLACE_ITEM && s->items[before->item].state == ITEM_TAKEN;
 }
 
-// May items of a spool be taken yet?
-static bool is_open(const Schedule *s, const Item *item) {
+bool is_open(const Schedule *s, const Item *item) {
     const CoreStage *stage = stage_of(s, item->stage);
     if (s->shape.spools[stage->inputs[item->input].i] != SPOOL_LONG) return true;
     for (uint8_t i = 0; i < item->input; i++)
@@ -197,7 +195,7 @@ static bool may_begin(Schedule *s, StageId stage) {
     if (described->kind == STAGE_SINK) return is_next(s, item);
     if (described->limit && !is_first(s, item)) return false;
     if (described->in_order && !is_next(s, item)) return false;
-    return is_open(s, item);
+    return is_open(s, item) && batch_may_begin(s, stage);
 }
 
 // Is there anything that could perhaps run?
@@ -268,7 +266,7 @@ static bool comes_from_elsewhere(const Schedule *s, PartId part, NodeId node) {
     return part.i && (s->parts[part.i].state != PART_RESIDENT || s->parts[part.i].node.i != node.i);
 }
 
-static bool needs_load(const Schedule *s, const Item *item, NodeId node) {
+bool needs_load(const Schedule *s, const Item *item, NodeId node) {
     return comes_from_elsewhere(s, item->part, node) || comes_from_elsewhere(s, item->side, node);
 }
 
@@ -476,67 +474,26 @@ static bool launch_piece(Schedule *s, StageId zip) {
     return true;
 }
 
-// The first of what is ready is looked at in each step, and its partition when it is launched.
-static void pop_ready(Schedule *s, StageState *state) {
-    heap_pop(s->items, &state->ready);
-    state->ready_count--;
-    const Item *next = item_of(s, state->ready.root);
-    __builtin_prefetch(part_of(s, next->part), 1);
-    __builtin_prefetch(&s->order.places[next->place.i], 1);
-}
-
-// More small partitions for the launch that was just said, while there are more of them than slots.
-static void coalesce(Schedule *s, StageId stage, ItemId id) {
-    StageState *state = state_of(s, stage);
-    const CoreStage *described = stage_of(s, stage);
-    Task *task = task_of(s, item_of(s, id)->task);
-    if (task->scratch != PURSE_COMMON || described->limit || described->kind != STAGE_MAP) return;
-    bool whole = described->in_order || described->open_max;  // No work may come between them.
-    int64_t bytes = item_of(s, id)->bytes;
-    PlaceId last = item_of(s, id)->place;
-    ItemId *end = &task->chain;
-    for (uint32_t count = 1; count < described->coalesce; count++) {
-        ItemId more = state->ready.root;
-        if (!more.i || state->ready_count <= state->width - state->running) return;
-        Item *item = item_of(s, more);
-        bytes += item->bytes;
-        if (bytes > described->cut || item->rerun || needs_load(s, item, task->node) ||
-            !is_open(s, item) || (whole && s->order.places[item->place.i].before.i != last.i))
-            return;
-        pop_ready(s, state);
-        go(s, &item->state, ITEM_TAKEN);
-        item->task = item_of(s, id)->task, item->sibling = (ItemId){0};
-        *end = more, end = &item->sibling, last = item->place;
-        part_waits(s, item, -1);
-        act(s, (Action){.kind = ACTION_ADD,
-                        .stage = stage,
-                        .node = task->node,
-                        .task = item->task,
-                        .part = item->part,
-                        .data = part_of(s, item->part)->data});
-    }
-}
-
 static bool launch_ready(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId id = state->ready.root;
     const Item *ready = item_of(s, id);
     if (ready->rerun && ready->again && !ready->children.i) {
         // What it was to make again is not wanted any more.
-        pop_ready(s, state);
+        ready_pop(s, stage);
         item_end(s, id);
         s->recheck = true;
         return true;
     }
     if (item_of(s, id)->part.i) {
         if (!is_readable(s, item_of(s, id)->part)) {
-            pop_ready(s, state);
+            ready_pop(s, stage);
             item_wait(s, id);
             return true;
         }
     }
     if (!launch_item(s, stage, id)) return false;
-    pop_ready(s, state);
+    ready_pop(s, stage);
     if (item_of(s, id)->part.i && !item_of(s, id)->rerun) coalesce(s, stage, id);
     return true;
 }
@@ -564,7 +521,8 @@ static bool is_idle(const Schedule *s, StageId stage) {
     const StageState *state = &s->stages[stage.i];
     const CoreStage *described = stage_of(s, stage);
     bool simple = described->kind == STAGE_MAP && !described->limit && !described->in_order &&
-                  !described->open_max && !state->paused.root.i;
+                  !described->open_max && !state->paused.root.i &&
+                  state->ready_rows >= described->batch;
     if (!simple || !state->ready.root.i || state->running >= state->width) return false;
     const Item *item = &s->items[state->ready.root.i];
     const Ledger *ledger = &s->nodes[0].ledger;
@@ -643,7 +601,11 @@ void launch_twins(Schedule *s) {
 void fill_slots(Schedule *s) {
     StageId stage = {0};
     zips_judge(s);
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
-    while (!s->wrong && pick(s, &stage))
-        if (!start(s, stage)) state_of(s, stage)->blocked = true;
+    s->hurries = false;
+    do {
+        for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
+        while (!s->wrong && pick(s, &stage))
+            if (!start(s, stage)) state_of(s, stage)->blocked = true;
+        s->hurries = !s->hurries && !s->running && !s->answers_due;
+    } while (s->hurries);
 }

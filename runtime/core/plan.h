@@ -19,6 +19,7 @@ enum {
     NEEDS_MAX = 4,  // Tables that a stage probes.
     NODE_KINDS_MAX = 4,
     NODES_MAX = 8192,
+    LAUNCH_PARTS_MAX = 64,  // Partitions that one launch may take.
     WHOLE = 1000,  // Demands and capacities count thousandths of a resource.
 };
 enum : uint32_t { UNITS_LATER = UINT32_MAX };  // EVENT_UNITS will say how many.
@@ -58,6 +59,9 @@ typedef struct CoreStage {
     uint32_t open_max;               // Tasks that have begun and not ended, those that are paused
                                      // too; 0: any number.
     uint32_t coalesce;               // Small partitions that one launch may take; 0 is 1.
+    uint32_t batch;                  // Of a map: rows that it takes together; 0 is 1. A launch
+                                     // takes as many partitions as fill its batches (batch.c),
+    int64_t batch_bytes;             // each of about so many bytes.
     int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
     int64_t cut;                     // Bytes at which an output partition is handed over.
     int64_t row_max;                 // Bytes by which the last row may pass the cut.

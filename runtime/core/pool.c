@@ -33,6 +33,19 @@ void item_ready(Schedule *s, ItemId id) {
     if (side) return;  // Pieces are cut from the first places of the edges.
     heap_push(s->items, &state_of(s, item->stage)->ready, id);
     state_of(s, item->stage)->ready_count++;
+    state_of(s, item->stage)->ready_rows += item->rows;
+}
+
+ItemId ready_pop(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    ItemId id = heap_pop(s->items, &state->ready);
+    state->ready_count--;
+    state->ready_rows -= item_of(s, id)->rows;
+    // The first of what is ready is looked at in each step, and its partition when it is launched.
+    const Item *next = item_of(s, state->ready.root);
+    __builtin_prefetch(part_of(s, next->part), 1);
+    __builtin_prefetch(&s->order.places[next->place.i], 1);
+    return id;
 }
 
 // ---- partitions ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #define SBC_RUNTIME_CORE_RECORDS_H
 
 #include "runtime/core/order.h"
+#include "runtime/core/pacing.h"
 #include "runtime/core/schedule.h"
 
 enum { DEPTH_MAX = 12 };  // Stage borders between a root and a sink.
@@ -76,6 +77,8 @@ typedef struct Task {
     uint32_t outputs;    // That it handed over, of this item,
     uint64_t digest;     // and the checksum of their checksums;
     int64_t made, busy;  // their bytes, and the nanoseconds that it computed.
+    Pace launch;         // Of a stage with batches: what it did so far of its launch,
+    int64_t rows;        // with so many rows.
     int64_t loaded;      // Bytes of its input that came from elsewhere.
     int64_t granted;     // Bytes that it asked for and has,
     int64_t need;        // and those that it waits for.

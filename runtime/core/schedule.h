@@ -65,6 +65,7 @@ typedef struct Event {
     uint64_t data;      // The caller's name of the output; launches and frees give it back.
     uint32_t unit, count;
     bool last;  // The task ends with this output.
+    bool next;  // Its partition does: it goes on to the next one of its launch (EVENT_NEXT).
     bool fills;
     int64_t busy;  // Nanoseconds that the task computed since the last event of it.
 } Event;

@@ -285,9 +285,19 @@ static void spools_of_stage(Shape *shape, const CorePlan *plan, uint16_t s) {
     }
 }
 
+static void above_make(Shape *shape, const CorePlan *plan) {
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        for (uint8_t i = 0; i < plan->stages[s].input_count; i++) {
+            StageId from = plan->edges[plan->stages[s].inputs[i].i].from;
+            shape->above[s] |= shape->above[from.i] | stage_bit(from);
+        }
+    }
+}
+
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {
     memset(shape, 0, sizeof *shape);
     if (!trees_make(shape, plan)) return false;
+    above_make(shape, plan);
     breakers_make(shape, plan);
     waits_make(shape, plan);
     order_roots(shape, plan);

@@ -35,6 +35,7 @@ typedef struct Shape {
     Tree below[EDGES_MAX];        // What the outputs of an edge's consumer reach.
     Tree reach[STAGES_MAX];       // Of the units of a root.
     uint64_t roots[EDGES_MAX];    // Roots whose rows come along an edge, as bits.
+    uint64_t above[STAGES_MAX];   // Stages whose rows come to it, no breaker between, as bits.
     uint64_t before[STAGES_MAX];  // Of a root: those that must have launched all their units.
     Spool spools[EDGES_MAX];
     uint16_t spool_count;

@@ -3,6 +3,7 @@
 //   schedule.c   events in, actions out           launch.c   what could run, what does
 //   finish.c     outputs and ends of tasks        stop.c     what nobody wants any more
 //   spill.c      memory that is asked for         repair.c   nodes that are lost
+//   batch.c      several partitions for one launch
 #ifndef SBC_RUNTIME_CORE_STATE_H
 #define SBC_RUNTIME_CORE_STATE_H
 
@@ -19,6 +20,9 @@ typedef struct StageState {
     ItemId oldest, newest;  // Of a root: units that have begun and not ended.
     TaskId first, last;     // Tasks in the order of launches.
     uint32_t running, paused_count, ready_count;
+    int64_t ready_rows;
+    int64_t held;               // Since when a batch that is not full waits; 0: none does.
+    double batches, batch_busy; // Batches that were begun, and the nanoseconds that they took.
     uint32_t unit_next;  // Of a root: the first that was not launched,
     uint32_t units;      // and where they end; UNITS_LATER: that is not known.
     uint32_t bound;      // Of a root: from there on nobody wants them.
@@ -95,6 +99,7 @@ struct Schedule {
     uint64_t events;
     bool started, ended;
     bool recheck;       // An item went without its stage being judged.
+    bool hurries;       // Nothing runs: a batch waits for no more rows.
     const char *wrong;  // A transition that the table does not know.
     Action *actions;
     uint32_t action_count, action_max;
@@ -142,9 +147,28 @@ static inline Room task_room(const Task *task, Room room) {
 void task_hold(Schedule *s, Task *task, const Item *item);
 void task_release(Schedule *s, Task *task);
 void item_ready(Schedule *s, ItemId id);
+// Takes the first one that is ready out of its heap; there is one.
+ItemId ready_pop(Schedule *s, StageId stage);
+
+// ---- batch.c ------------------------------------------------------------------------------------
+
+// More partitions for the launch of the item, which was just said.
+void coalesce(Schedule *s, StageId stage, ItemId id);
+// Is there a full batch of what is ready, or is it time for one that is not?
+bool batch_may_begin(Schedule *s, StageId stage);
+// The task has made all of its item,
+void batch_add(Schedule *s, Task *task, Pace pace);
+// and all of its launch.
+void batch_end(Schedule *s, const Task *task);
 
 // ---- launch.c -----------------------------------------------------------------------------------
 
+// Will no row come along the edge any more, and has none to be taken?
+bool edge_is_done(const Schedule *s, EdgeId edge);
+// Does its input lie elsewhere?
+bool needs_load(const Schedule *s, const Item *item, NodeId node);
+// May items of a spool be taken yet?
+bool is_open(const Schedule *s, const Item *item);
 // Is it the first unfinished work of its stage?
 bool is_first(Schedule *s, const Item *item);
 // Room for the task's next output.

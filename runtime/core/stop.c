@@ -54,8 +54,7 @@ static void drop_ready(Schedule *s, Drop drop, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId kept = {0};
     while (state->ready.root.i) {
-        ItemId id = heap_pop(s->items, &state->ready);
-        state->ready_count--;
+        ItemId id = ready_pop(s, stage);
         if (stays(s, drop, id))
             item_of(s, id)->sibling = kept, kept = id;
         else

@@ -389,7 +389,7 @@ class Maker:
 
     def hint(self, flow):
         step = self.derive(flow) if self.chance(0.5) else self.where(flow)
-        return (self.pick(("with (batch = 64)", "on cpu", "with (cpus = 1)")) + " { " + step_text(step) + " }", [], "")
+        return (self.pick(("with (batch = 64)", "on cpu", "with (cpus = 1)", "with (concurrency = 2, batch = 5)")) + " { " + step_text(step) + " }", [], "")
 
     def repartition(self, flow):
         return (self.pick(("repartition rows 7", "repartition bytes 4KiB")), [], "")

@@ -52,6 +52,14 @@ static bool is_spike(const Sim *sim, const SimTask *task) {
     return (7 * block + 3 * task->stage.i) % 10 == 0;
 }
 
+// Batches that begin with a row of the segment.
+static int64_t batches_begun(const Sim *sim, SimTask *task) {
+    int64_t batch = stage_of(sim, task->stage)->batch, before = task->batched;
+    if (!batch) return 0;
+    task->batched += task->segment;
+    return (task->batched + batch - 1) / batch - (before + batch - 1) / batch;
+}
+
 // The task computes up to its next output, or to its end.
 static void compute(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
@@ -61,6 +69,7 @@ static void compute(Sim *sim, TaskId id) {
     bool whole = !hands_over(sim, task) && !stage_of(sim, task->stage)->fill_count;
     task->segment = !whole && left > work->cut_rows ? work->cut_rows : left;
     double seconds = (double)task->segment * (task->late ? work->late_seconds : work->row_seconds);
+    seconds += (double)batches_begun(sim, task) * work->batch_seconds;
     if (is_spike(sim, task)) seconds *= 10;
     if (task->long_unit) seconds *= 8;
     if (sim->load->spread) seconds *= (double)between(&sim->random, 1, 1000) / 500;
@@ -252,6 +261,7 @@ static void launch(Sim *sim, const Action *action) {
     const Work *work = work_of(sim, action->stage);
     *task = (SimTask){.stage = action->stage,
                       .running = true,
+                      .rows = sim->chains[action->task.i],
                       .count = 1,
                       .node = action->node,
                       .unit = action->unit,
@@ -537,8 +547,9 @@ static void hand_on(Sim *sim, TaskId id) {
                        .checksum = (uint64_t)row_sum(rows.root, rows.row, rows.rows),
                        .data = part_new(sim, rows, task)};
         for (int o = 0; o < OUTPUTS_MAX; o++) event.output_rows[o] = rows.rows;
+        event.next = ends && !last;
         task->waits = !last;
-        if (last)
+        if (ends)
             end_item(sim, id, event);
         else
             sim_step(sim, event);

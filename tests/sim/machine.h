@@ -6,7 +6,13 @@
 
 #include <stddef.h>
 
-enum { CHAIN_MAX = 16, REDO_MAX = 512, NODES_SIMULATED = 8, TAKEN_MAX = 4096, TASKS_MAX = 1 << 16 };
+enum {
+    CHAIN_MAX = LAUNCH_PARTS_MAX,
+    REDO_MAX = 512,
+    NODES_SIMULATED = 8,
+    TAKEN_MAX = 4096,
+    TASKS_MAX = 1 << 16,
+};
 
 typedef struct Rows {
     StageId root;
@@ -36,8 +42,9 @@ typedef struct SimTask {
     bool asked;     // For the atom of the segment.
     int64_t load_bytes;
     uint32_t unit;         // Of a root.
-    Rows rows[CHAIN_MAX];  // Of its inputs, one after the other.
+    Rows *rows;            // Of its inputs, one after the other; CHAIN_MAX at most.
     uint32_t count, at;
+    int64_t batched;       // Rows of the launch that were computed.
     int64_t done, segment, busy;
     uint8_t fill;  // Breakers that have the segment's rows.
 } SimTask;
@@ -96,6 +103,7 @@ typedef struct Sim {
     Streams streams;
     SimTask *tasks;
     uint32_t task_count;  // Ever launched, by the highest number.
+    Rows (*chains)[CHAIN_MAX];  // Of the tasks.
     SimPart *parts;
     uint32_t part_count, part_unused;
     Pending *heap;

@@ -32,6 +32,7 @@ static void print_stage(FILE *out, const Workload *load, const Shape *shape, uin
     if (stage->in_order) fprintf(out, ", in order");
     if (stage->open_max) fprintf(out, ", %u open", stage->open_max);
     if (stage->coalesce) fprintf(out, ", coalesces %u", stage->coalesce);
+    if (stage->batch) fprintf(out, ", batches of %u rows", stage->batch);
     if (stage->concurrency) fprintf(out, ", concurrency %u", stage->concurrency);
     if (work->long_bytes) fprintf(out, ", rows longer by %" PRId64, work->long_bytes);
     if (work->atom_bytes) fprintf(out, ", atoms of %" PRId64, work->atom_bytes);

@@ -39,6 +39,11 @@ static StageId add_stage(Maker *m, StageKind kind) {
                    .cut_rows = cut_rows,
                    .unit_rows = between(m->random, 1, 60)};
     work->late_seconds = work->row_seconds;
+    if (kind == STAGE_MAP && cut_rows % 4 == 0) {
+        uint64_t own = (uint64_t)row_bytes;  // The plan is else what it would be without batches.
+        stage->batch = (uint32_t)between(&own, 1, 100);
+        work->batch_seconds = (double)between(&own, 0, 500) / 1000;
+    }
     if (kind != STAGE_SINK && draw(m->random) % 6 == 0)
         work->atom_bytes = between(m->random, 1, 8 << 20);
     if (kind == STAGE_SOURCE) {

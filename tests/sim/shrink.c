@@ -61,7 +61,7 @@ static bool end_at(Workload *load, uint16_t s) {
     stage->kind = STAGE_SINK;
     stage->limit = stage->in_order = false;
     stage->fill_count = 0;
-    stage->coalesce = 0;
+    stage->coalesce = stage->batch = 0;
     keep(load, stages);
     return true;
 }
@@ -92,7 +92,7 @@ static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
     if (way == 0) return end_at(load, s);
     if (way == 1) return without_stage(load, s);
     if (way == 2) stage->units /= 2;
-    if (way == 3) stage->coalesce = 0;
+    if (way == 3) stage->coalesce = stage->batch = 0;
     if (way == 4) stage->concurrency = 0;
     if (way == 5) work->atom_bytes = 0;
     if (way == 6) work->later = false;

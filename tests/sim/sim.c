@@ -182,6 +182,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         if (load->work[s].later) sim->plan.stages[s].units = UNITS_LATER;
     sim->tasks = calloc(TASKS_MAX, sizeof *sim->tasks);
+    sim->chains = calloc(TASKS_MAX, sizeof *sim->chains);
     sim->parts = calloc(1 << 20, sizeof *sim->parts);
     sim->part_count = 1;
     if (begin(sim)) {
@@ -208,7 +209,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     }
     sim->result.seconds = (double)sim->now / (double)SECOND;
     SimResult result = sim->result;
-    free(sim->schedule), free(sim->tasks), free(sim->parts), free(sim->heap);
+    free(sim->schedule), free(sim->tasks), free(sim->chains), free(sim->parts), free(sim->heap);
     free(sim->noted), free(sim);
     return result;
 }

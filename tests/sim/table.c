@@ -63,6 +63,7 @@ static double phases(const Workload *load, const SimResult *result) {
 
 double table_bound(const Workload *load, const SimResult *result) {
     double both[STAGES_MAX], most = 0;
+    if (load->bound > 0) return load->bound;
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         both[s] = result->busy[0][s] + result->busy[1][s];
     most = most_of(load, both);
@@ -83,6 +84,8 @@ static const Row rows[] = {
     {workload_m1, 16000000000, 1.02},
     {workload_m1_fused, 2000000000, 1.02},
     {workload_m1_fused, 16000000000, 1.02},
+    {workload_batches, 2000000000, 1.06},
+    {workload_batches, 6000000000, 1.06},
     {workload_spiky, 6000000000, 1.10},
     {workload_changing, 1000000000, 1.10},
     {workload_four_stages, 4000000000, 1.10},

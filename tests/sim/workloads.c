@@ -71,6 +71,26 @@ void workload_m1(Workload *load, int64_t memory) {
                    memory);
 }
 
+// Two steps take half a second for each begun batch of 100 rows, and partitions have 16.
+void workload_batches(Workload *load, int64_t memory) {
+    workload_chain(load,
+                   &(Chain){8,
+                            4,
+                            160,
+                            500,
+                            16,
+                            {{"load", CPU, 0.01, 0.01, MB},
+                             {"transform", CPU, 0, 0, MB},
+                             {"infer", ACCELERATOR, 0, 0, 8}},
+                            3},
+                   memory);
+    load->name = "batches", load->bound = 150;
+    for (uint16_t s = 1; s <= 2; s++) {
+        load->plan.stages[s].batch = 100;
+        load->work[s].batch_seconds = 0.5;
+    }
+}
+
 void workload_m1_fused(Workload *load, int64_t memory) {
     load->name = "M1 fused";
     workload_chain(

@@ -9,6 +9,7 @@
 // What a stage does to rows.
 typedef struct Work {
     double row_seconds, late_seconds;  // The second for the later half of the units.
+    double batch_seconds;              // Of each begun batch beside its rows.
     int64_t row_bytes;                 // Of its outputs.
     int64_t cut_rows;                  // Rows of an output partition.
     int64_t unit_rows;                 // Of a root.
@@ -25,6 +26,7 @@ typedef struct Workload {
     const char *name;
     CorePlan plan;
     Work work[STAGES_MAX];
+    double bound;      // Seconds that nothing beats; 0: what was done says it.
     bool spread;       // Times are random, up to twice what is said.
     bool phased;       // The halves of the units differ.
     bool spikes;       // One partition in ten takes ten times as long, at each stage another.
@@ -60,6 +62,7 @@ void workload_chain(Workload *load, const Chain *chain, int64_t memory);
 // rows; 8 CPUs, 4 accelerators. At least 150.5 s.
 void workload_m1(Workload *load, int64_t memory);
 // The same with load and transform in one stage.
+void workload_batches(Workload *load, int64_t memory);
 void workload_m1_fused(Workload *load, int64_t memory);
 
 void workload_spiky(Workload *load, int64_t memory);

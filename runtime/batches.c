@@ -1,0 +1,48 @@
+#include "runtime/batches.h"
+
+bool batches_check(const SbJob *job, int64_t memory, Trouble *trouble) {
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbStage *stage = &job->stages[s];
+        int64_t row = stage->row_bytes > 0 ? stage->row_bytes : 1, bytes;
+        if (__builtin_mul_overflow(stage->batch, row, &bytes)) bytes = INT64_MAX;
+        if (bytes <= memory) continue;
+        static const double MIB = 1 << 20;
+        trouble_set(trouble, TROUBLE_BATCH,
+                    "a batch of %lld rows of '%.*s' takes about %.1f MiB, of %.1f MiB in all",
+                    (long long)stage->batch, (int)stage->label.len, stage->label.ptr,
+                    (double)bytes / MIB, (double)memory / MIB);
+        trouble_fix(trouble, "write batch = %lld or less, or raise --memory",
+                    (long long)(memory / row));
+        return false;
+    }
+    return true;
+}
+
+int64_t batches_wanted(const SbJob *job, uint32_t edge) {
+    int64_t most = 0;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbStage *stage = &job->stages[s];
+        bool reads = stage->input == SB_INPUT_ROWS && stage->input_index == edge;
+        if (reads && stage->batch > most) most = stage->batch;
+    }
+    return most > 1 ? most : 0;
+}
+
+int64_t batches_piece_end(int64_t batch, int64_t begin, int64_t rows) {
+    enum { PIECE_MIN = 8, PIECES_MAX = 64 };  // Rows: fewer are not worth it; of a batch.
+    int64_t at = begin + rows, pieces = 1, first = 0;
+    if (begin == 0 && at >= batch) return (at / batch + 1) * batch;
+    while (pieces < PIECES_MAX && batch / (2 * pieces) >= PIECE_MIN) pieces *= 2;
+    while (batch * first / pieces < begin) first++;
+    int64_t border = batch * first / pieces;
+    if (border > begin) return at < border ? border : INT64_MAX;
+    for (int64_t size = 1; size <= pieces && first % size == 0; size *= 2)
+        if (batch * (first + size) / pieces > at) return batch * (first + size) / pieces;
+    return INT64_MAX;
+}
+
+int64_t batches_unit_rows(int64_t batch, int64_t rows, int64_t count, int64_t tasks) {
+    if (batch <= 1) return rows;
+    if (batch <= rows) return rows - rows % batch;
+    return count / batch >= tasks ? batch : rows;
+}

@@ -1,0 +1,49 @@
+// Launches that take several partitions, one after the other.
+#include "runtime/dispatch_state.h"
+
+#include <stdlib.h>
+
+// Its rows are found as those of a flow that begins with it, and have their number among the units
+// of the stage from now on.
+void flow_add(Dispatch *d, const Action *action) {
+    Flow *flow = d->flows[action->task.i];
+    FlowMore *more = calloc(1, sizeof *more);
+    if (!more) {
+        trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the stages");
+        dispatch_stop(d);
+        return;
+    }
+    Flow begin = {.run = flow->run, .input = (Partition *)(uintptr_t)action->data};
+    flow_find_rows(&begin);
+    if (begin.rows > 0) flow_take_rows(d, &begin);
+    *more = (FlowMore){.input = begin.input, .batch = begin.batches[0], .at = begin.at[0],
+                       .rows = begin.rows, .unit = begin.unit, .empty = !begin.cut};
+    if (flow->more_last) flow->more_last->next = more;
+    else flow->more = more;
+    flow->more_last = more;
+}
+
+void flow_next(Dispatch *d, Flow *flow) {
+    FlowMore *more = flow->more;
+    flow->more = more->next;
+    if (!flow->more) flow->more_last = nullptr;
+    flow->input = more->input;
+    flow->root = more->input->root;
+    flow->root_unit = more->input->root_unit;
+    flow->batches[0] = more->batch;
+    flow->at[0] = more->at;
+    flow->rows = more->rows;
+    flow->unit = more->unit;
+    flow->empty = more->empty;
+    flow->weight = 0;
+    free(more);
+    if (!flow->empty) task_go_on(flow->task, &flow->unit, &d->job->trouble);
+}
+
+void flow_drop_more(Flow *flow) {
+    while (flow->more) {
+        FlowMore *more = flow->more;
+        flow->more = more->next;
+        free(more);
+    }
+}
