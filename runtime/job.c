@@ -505,6 +505,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     log_open(&job.log, stderr, false);
     pthread_mutex_init(&job.engine_lock, nullptr);
     signal(SIGPIPE, SIG_IGN);
+    sb_memory_begin();
     if (what->abi_version != SB_ABI_VERSION) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
     }

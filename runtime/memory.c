@@ -1,9 +1,16 @@
 #include "runtime/memory.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+void sb_memory_begin(void) {
+    enum { MAPPED_BYTES = 1 << 20 };
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    mallopt(M_TRIM_THRESHOLD, MAPPED_BYTES);
+}
 
 void sb_memory_open(SbMemory *memory, int64_t limit) {
     enum : int64_t { BLOCKS = 256, BLOCK_MIN = 16 * 1024, BLOCK_HUGE = 2 * 1024 * 1024 };

@@ -13,6 +13,10 @@ typedef struct SbMemory {
     _Atomic int64_t  used, peak;
 } SbMemory;
 
+// At the start of the process: large blocks go back to the system when they are freed. Else malloc
+// learns from them to keep as much for itself, which nobody counts.
+void sb_memory_begin(void);
+
 void sb_memory_open(SbMemory *memory, int64_t limit);
 
 // Of the `whole` memory of a job: what no account counts, as the program, stacks, small blocks and

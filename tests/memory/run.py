@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Jobs in a cgroup whose limit is what --memory says: each finishes with the same bytes and is never killed.
+
+usage: tests/memory/run.py [--brief] [--times=N] [--table=FILE] [CASE...]
+
+Every case runs with its minimum, twice that and its full speed, as --plan shows them; with --brief only with
+its minimum. Its rows take N times the memory (4 unless it is said; 20 for the table). Without the right to make
+a cgroup all is skipped.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import cgroup
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SBC = os.environ.get("SBC", ROOT / "zig-out/bin/sbc")
+MIB = 1 << 20
+SECONDS = 300
+
+# name: the program, bytes that a row takes about, and what it is about. ROWS stands for as many rows as are wanted.
+CASES = {
+    "stream": (60, """
+param rows: i64 = 1000
+range(rows) | derive text = f"row {hash(i)} of many, which only pass through" | where i % 3 != 0 | write csv("out.csv")
+"""),
+    "sort": (60, """
+param rows: i64 = 1000
+range(rows) | derive key = hash(i), text = f"row {i} of many" | sort key | write csv("out.csv")
+"""),
+    "distinct": (60, """
+param rows: i64 = 1000
+range(rows) | derive text = f"text number {hash(i) % 100000007}" | distinct text | aggregate { n = count(), last = max(text) }
+| write csv("out.csv")
+"""),
+    "groups": (100, """
+param rows: i64 = 1000
+range(rows) | derive key = f"key {hash(i // 2) % 1000003} of a group"
+| group by key, twin = i // 2 { n = count(), first = min(i), text = max(key) } | where n > 1 | write csv("out.csv")
+"""),
+    "join": (60, """
+param rows: i64 = 1000
+let right = range(rows) | derive k = hash(i) % 1000003, text = f"right row {i}" | select k, text
+range(50000) | derive k = hash(i + 7) % 1000003 | join left right on k | write csv("out.csv")
+"""),
+    "hot_key": (60, """
+param rows: i64 = 1000
+let right = range(rows) | derive k = if i % 10 == 0 then i else 1, text = f"right row {i}" | select k, text
+range(3) | derive k = i | join right on k | aggregate { n = count(), last = max(text), first = min(text) }
+| write csv("out.csv")
+"""),
+    "foreign": (60, """
+param rows: i64 = 1000
+extern fn copied(x: i64) -> i64 from "foreign.c" pure
+range(rows) | with (memory = 4MiB) { derive y = copied(i) } | derive text = f"row {y}" | sort text | write csv("out.csv")
+"""),
+    "long_rows": (10 * MIB, """
+read csv("long.csv") as { a: i64, text: str } | sort a desc | write csv("out.csv")
+"""),
+}
+LONG_ROW = 10 * MIB
+
+FOREIGN = """
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "foreign.h"
+enum { BYTES = 512 << 10 };
+int64_t copied(int64_t x) {
+    char *bytes = malloc(BYTES);
+    if (!bytes) return -1;
+    memset(bytes, (int)x, x % 64 == 0 ? BYTES : 64);
+    int64_t y = x + bytes[0] - (char)x;
+    free(bytes);
+    return y;
+}
+"""
+
+
+def sizes(job):
+    """Minimum and full speed in bytes."""
+    shown = subprocess.run([job, "--plan", "--threads=2"], capture_output=True, text=True, check=True).stdout
+    least, full = re.search(r"^--memory +([\d.]+) MiB +([\d.]+) MiB$", shown, re.M).groups()
+    return [int(float(least) * MIB), int(float(full) * MIB)]
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def make_long_rows(path, memory, times):
+    """Rows of 10 MB, times the memory in all."""
+    count = max(4, memory * times // LONG_ROW)
+    with open(path, "w") as file:
+        file.write("a,text\n")
+        for i in range(count):
+            file.write(f"{i * 7 % count}," + f"{i:060d}{i:040d}" * (LONG_ROW // 100) + "\n")
+
+
+class Case:
+    def __init__(self, name, work, times):
+        self.name, self.times = name, times
+        self.folder = work / name
+        self.folder.mkdir()
+        self.row_bytes, text = CASES[name]
+        self.rows = "param rows" in text
+        (self.folder / "main.sbd").write_text(text.lstrip())
+        (self.folder / "foreign.c").write_text(FOREIGN.lstrip().replace('#include "foreign.h"\n', ""))
+        subprocess.run([SBC, "main.sbd", "-o", "job"], cwd=self.folder, check=True)
+        self.job = self.folder / "job"
+
+    def memories(self):
+        least, full = sizes(self.job)
+        if self.name == "long_rows":
+            # Text, the row that is kept, those that are merged, what is written.
+            least, full = least + 14 * LONG_ROW, full + 14 * LONG_ROW
+        return {"minimum": least, "twice": 2 * least, "full speed": max(full, least)}
+
+    def options(self, memory):
+        if self.rows:
+            return [f"--rows={memory * self.times // self.row_bytes}"]
+        make_long_rows(self.folder / "long.csv", memory, self.times)
+        return []
+
+    def wanted(self, options):
+        subprocess.run([self.job, *options, "--overwrite"], cwd=self.folder, check=True, capture_output=True)
+        return digest(self.folder / "out.csv")
+
+    def measure(self, name, memory):
+        """What a run in the cgroup leaves; `wrong` says what is not as it should be."""
+        options = self.options(memory)
+        wanted = self.wanted(options)
+        (self.folder / "out.csv").unlink()
+        began = time.monotonic()
+        with cgroup.Cgroup(memory) as group:
+            done = group.run([self.job, *options, f"--memory={memory}", "--threads=2", "--stats=json"],
+                             cwd=self.folder, capture_output=True, text=True, timeout=SECONDS)
+        result = {"case": self.name, "memory": memory, "name": name, "seconds": time.monotonic() - began, "wrong": None}
+        if done.returncode != 0:
+            result["wrong"] = f"exit {done.returncode}: {done.stderr.splitlines()[:1]}"
+            return result
+        figures = json.loads(done.stderr.splitlines()[-1])
+        result |= {key: figures[key] for key in ("spilled", "memory_peak", "tasks_fit", "tasks_most")}
+        if digest(self.folder / "out.csv") != wanted:
+            result["wrong"] = "other bytes"
+        return result
+
+
+def check_default(case):
+    """Without --memory a job takes 80 % of the limit."""
+    limit = 200 * MIB
+    with cgroup.Cgroup(limit) as group:
+        done = group.run([case.job, "--log=json", "--rows=10", "--overwrite"], cwd=case.folder, capture_output=True,
+                         text=True, timeout=SECONDS)
+    start = json.loads(done.stderr.splitlines()[0])
+    return None if start["memory"] == limit // 5 * 4 else f"the default is {start['memory']} of {limit} bytes"
+
+
+def table(results, times):
+    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --times={times} --table=FILE`, two threads. The rows of "
+             f"each case take {times} times the memory; every run has the same bytes as one without a limit.\n",
+             "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | seconds |",
+             "|---|---|---|---|---|---|---|"]
+    for one in results:
+        lines.append(f"| {one['case']} | {one['name']} | {one['memory'] / MIB:.1f} | {one['tasks_fit']} of {one['tasks_most']} | "
+                     f"{one['memory_peak'] / MIB:.1f} | {one['spilled'] / MIB:.0f} | {one['seconds']:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    parser.add_argument("--times", type=int, default=4)
+    parser.add_argument("--table")
+    parser.add_argument("--brief", action="store_true")
+    arguments = parser.parse_args()
+    why = cgroup.why_not()
+    if why:
+        print(f"skipped: {why}\n0 passed, 0 failed, {len(CASES)} skipped")
+        return 0
+    failed, results = 0, []
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
+        for name in arguments.cases or CASES:
+            case = Case(name, pathlib.Path(work), arguments.times)
+            for size, memory in list(case.memories().items())[: 1 if arguments.brief else None]:
+                result = case.measure(size, memory)
+                results.append(result)
+                if result["wrong"]:
+                    failed += 1
+                    print(f"FAIL memory {name}, {size} of {memory / MIB:.1f} MiB: {result['wrong']}; alone: "
+                          f"tests/memory/run.py {name}", flush=True)
+            for path in case.folder.glob("*.csv"):
+                path.unlink()
+            wrong = check_default(case) if name == "sort" else None
+            if wrong:
+                failed += 1
+                print(f"FAIL memory {name}: {wrong}")
+    if arguments.table and not failed:
+        pathlib.Path(arguments.table).write_text(table(results, arguments.times))
+    print(f"{len(results) + ('sort' in (arguments.cases or CASES)) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
