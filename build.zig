@@ -533,7 +533,7 @@ const suites: []const []const u8 = &.{
     "tests/examples.sh",
     "tests/debug_test.sh",
     "tests/crash_test.sh",
-    "tests/memory/run.py --brief --times=2",
+    "tests/memory/run.py",
     "tests/explain_test.sh",
     "tests/job_test.sh",
     "tests/operate_test.sh",

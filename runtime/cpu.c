@@ -37,7 +37,8 @@ static bool is_listed(const char *controller, const char *list, const char *end)
     return len == 0 && list == end;
 }
 
-// The path of the process's group below the mount, without a slash at its end; false: it is in none.
+// The path of the process's group below the mount, without a slash at its end; false: it is in
+// none.
 static bool find_group(const Mount *mount, char path[PATH_MAX]) {
     FILE *file = fopen("/proc/self/cgroup", "re");
     bool found = false;

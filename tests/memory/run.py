@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Jobs in a cgroup whose limit is what --memory says: each finishes with the same bytes and is never killed.
 
-usage: tests/memory/run.py [--brief] [--times=N] [--table=FILE] [CASE...]
+usage: tests/memory/run.py [--all] [--times=N] [--table=FILE] [CASE...]
 
-Every case runs with its minimum, twice that and its full speed, as --plan shows them; with --brief only with
-its minimum. Its rows take N times the memory (4 unless it is said; 20 for the table). Without the right to make
-a cgroup all is skipped.
+Every case runs with its minimum, as --plan shows it, and with --all with twice that and its full speed too. Its
+rows take N times the memory (2 unless it is said; 20 for the table). Without the right to make a cgroup all is
+skipped.
 """
 import argparse
 import hashlib
@@ -165,7 +165,7 @@ def check_default(case):
 
 
 def table(results, times):
-    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --times={times} --table=FILE`, two threads. The rows of "
+    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --all --times={times} --table=FILE`, two threads. The rows of "
              f"each case take {times} times the memory; every run has the same bytes as one without a limit.\n",
              "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | seconds |",
              "|---|---|---|---|---|---|---|"]
@@ -178,9 +178,9 @@ def table(results, times):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    parser.add_argument("--times", type=int, default=4)
+    parser.add_argument("--times", type=int, default=2)
     parser.add_argument("--table")
-    parser.add_argument("--brief", action="store_true")
+    parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
     why = cgroup.why_not()
     if why:
@@ -190,7 +190,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
         for name in arguments.cases or CASES:
             case = Case(name, pathlib.Path(work), arguments.times)
-            for size, memory in list(case.memories().items())[: 1 if arguments.brief else None]:
+            for size, memory in list(case.memories().items())[: None if arguments.all else 1]:
                 result = case.measure(size, memory)
                 results.append(result)
                 if result["wrong"]:
