@@ -344,6 +344,7 @@ const sim_files: []const []const u8 = &.{
     "chain.c",
     "machine.c",
     "main.c",
+    "network.c",
     "optimum.c",
     "plan_text.c",
     "random_plans.c",

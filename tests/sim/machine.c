@@ -1,5 +1,7 @@
 #include "tests/sim/machine.h"
 
+#include "tests/sim/network.h"
+
 #include <string.h>
 
 static const CoreStage *stage_of(const Sim *sim, StageId stage) {
@@ -30,6 +32,34 @@ static const SimPart *part_at(Sim *sim, uint64_t id) {
     if (!sim->parts[id].alive) sim_fail(sim, "a partition is read that was freed");
     if (sim->parts[id].writing) sim_fail(sim, "a partition is read while it is written to disk");
     return &sim->parts[id];
+}
+
+// ---- between the nodes --------------------------------------------------------------------------
+
+static void tell(Sim *sim, NodeId node, Report report) {
+    if (is_remote(sim, node))
+        network_report(sim, node, &report);
+    else
+        sim_take(sim, &report);
+}
+
+static void order(Sim *sim, NodeId node, Order order) {
+    if (is_remote(sim, node))
+        network_order(sim, node, &order);
+    else
+        sim_obey(sim, &order);
+}
+
+static void order_task(Sim *sim, TaskId id, OrderKind kind) {
+    const SimTask *task = &sim->tasks[id.i];
+    order(sim, task->node, (Order){.kind = kind, .task = id, .life = task->life});
+}
+
+// Work that is over at the time that stands in `pending`, if it begins now.
+static void order_work(Sim *sim, Pending pending) {
+    pending.life = sim->lives[pending.node.i];
+    order(sim, pending.node,
+          (Order){.kind = ORDER_WORK, .pending = pending, .takes = pending.at - sim->now});
 }
 
 // ---- tasks --------------------------------------------------------------------------------------
@@ -174,10 +204,9 @@ static void begin_unit(Sim *sim, const Action *action) {
 
 static void happen_cut(Sim *sim, TaskId id) {
     const SimTask *task = &sim->tasks[id.i];
-    if (!task->running || task->paused) return;
-    SimRoot *root = &sim->roots[task->stage.i];
-    if (root->cut == task->unit) root->cut++;
-    sim_step(sim, (Event){.kind = EVENT_CUT, .task = id});
+    bool waits = task->waits && is_remote(sim, task->node);
+    if (!task->running || task->paused || !task->begun || waits) return;
+    tell(sim, task->node, (Report){.event = {.kind = EVENT_CUT, .task = id}});
 }
 
 static void tell_units(Sim *sim, StageId root) {
@@ -293,7 +322,7 @@ static void launch(Sim *sim, const Action *action) {
     if (action->of_unit && !action->again) begin_unit(sim, action);
     if (stage->limit) limit_takes(sim, task);
     check_order(sim, action->stage, task->rows[0]);
-    compute(sim, action->task);
+    order_task(sim, action->task, ORDER_GO);
 }
 
 static void add(Sim *sim, const Action *action) {
@@ -327,9 +356,8 @@ static void make_safe(Sim *sim, StageId stage, Kept *kept) {
 }
 
 // The rows of a partition went in for good.
-static void commit(Sim *sim, const SimTask *task) {
+static void commit(Sim *sim, const SimTask *task, const Rows *rows) {
     const CoreStage *stage = stage_of(sim, task->stage);
-    const Rows *rows = &task->rows[task->at];
     if (stage->kind == STAGE_SINK && sim->options->journal)
         write_journal(sim->options->journal, task->stage, rows);
     bool loses = sim->options->loses_row && rows->rows > 1;
@@ -381,24 +409,46 @@ static void keep_for_again(Sim *sim, const SimTask *task) {
 }
 
 // What a launch took and is in front of the bound that ends it comes again.
-static void cancel(Sim *sim, TaskId id) {
+static void stop_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
-    task->canceled = true;
+    task->stopped = true;
     if (behind_bound(sim, &task->rows[task->at])) keep_for_again(sim, task);
     if (task->waits)
         sim_push(sim,
                  (Pending){.at = sim->now, .what = HAPPEN_TASK, .task = id, .life = task->life});
 }
 
+static void go_on(Sim *sim, TaskId id) {
+    SimTask *task = &sim->tasks[id.i];
+    task->begun = true, task->paused = task->waits = false;
+    if (task->computed)
+        sim_push(sim,
+                 (Pending){.at = sim->now, .what = HAPPEN_TASK, .task = id, .life = task->life});
+    else
+        compute(sim, id);
+}
+
+void sim_obey(Sim *sim, const Order *order) {
+    SimTask *task = &sim->tasks[order->task.i];
+    Pending pending = order->pending;
+    pending.at = sim->now + order->takes;
+    if (order->kind != ORDER_WORK && (order->life != task->life || !task->running)) return;
+    switch (order->kind) {
+    case ORDER_GO: go_on(sim, order->task); break;
+    case ORDER_PAUSE: task->paused = true, task->waits = false; break;
+    case ORDER_STOP: stop_task(sim, order->task); break;
+    case ORDER_WORK: sim_push(sim, pending); break;
+    }
+}
+
 static void flush(Sim *sim, const Action *action) {
     Kept *unsafe = &sim->unsafe[action->stage.i][action->node.i];
     sim->flushing[action->stage.i][action->node.i] = *unsafe;
     *unsafe = (Kept){0};
-    sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
-                            .what = HAPPEN_FLUSHED,
-                            .stage = action->stage,
-                            .node = action->node,
-                            .life = sim->lives[action->node.i]});
+    order_work(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
+                              .what = HAPPEN_FLUSHED,
+                              .stage = action->stage,
+                              .node = action->node});
 }
 
 // ---- what the schedule says ---------------------------------------------------------------------
@@ -414,38 +464,33 @@ void sim_act(Sim *sim, const Action *action) {
     case ACTION_RESUME:
     case ACTION_GO_ON:
         if (!task->running) sim_fail(sim, "a task goes on that does not run");
-        task->paused = task->waits = false;
-        if (task->computed)
-            sim_push(sim, (Pending){.at = sim->now,
-                                    .what = HAPPEN_TASK,
-                                    .task = action->task,
-                                    .life = task->life});
-        else
-            compute(sim, action->task);
+        order_task(sim, action->task, ORDER_GO);
         break;
-    case ACTION_PAUSE: task->paused = true, task->waits = false; break;
-    case ACTION_CANCEL: cancel(sim, action->task); break;
+    case ACTION_PAUSE: order_task(sim, action->task, ORDER_PAUSE); break;
+    case ACTION_CANCEL:
+        task->canceled = true;
+        order_task(sim, action->task, ORDER_STOP);
+        break;
     case ACTION_DROP:
         if (behind_bound(sim, &task->rows[task->at])) keep_for_again(sim, task);
         task_over(sim, task);
+        task->life++;
         break;
     case ACTION_FREE: part_free(sim, action->data); break;
     case ACTION_SPILL:
         sim->parts[action->data].writing = true;
-        sim_push(sim, (Pending){.at = sim->now + writes,
-                                .what = HAPPEN_SPILLED,
-                                .part = action->part,
-                                .data = action->data,
-                                .node = action->node,
-                                .life = sim->lives[action->node.i]});
+        order_work(sim, (Pending){.at = sim->now + writes,
+                                  .what = HAPPEN_SPILLED,
+                                  .part = action->part,
+                                  .data = action->data,
+                                  .node = action->node});
         break;
     case ACTION_SHRINK:
-        sim_push(sim, (Pending){.at = sim->now + writes,
-                                .what = HAPPEN_SHRUNK,
-                                .breaker = action->breaker,
-                                .node = action->node,
-                                .bytes = action->bytes,
-                                .life = sim->lives[action->node.i]});
+        order_work(sim, (Pending){.at = sim->now + writes,
+                                  .what = HAPPEN_SHRUNK,
+                                  .breaker = action->breaker,
+                                  .node = action->node,
+                                  .bytes = action->bytes});
         break;
     case ACTION_FLUSH: flush(sim, action); break;
     case ACTION_FINISH: finish_breaker(sim, action); break;
@@ -463,7 +508,7 @@ static void fail_task(Sim *sim, TaskId id) {
     keep_for_again(sim, task);
     task_over(sim, task);
     task->life++;
-    sim_step(sim, (Event){.kind = EVENT_FAILED, .task = id});
+    tell(sim, task->node, (Report){.event = {.kind = EVENT_FAILED, .task = id}});
 }
 
 static bool should_fail(Sim *sim, const SimTask *task) {
@@ -481,7 +526,8 @@ static bool ask(Sim *sim, TaskId id) {
         task->asked = true;
         if (work->atom_bytes && draw(&sim->random) % 8 == 0) {
             task->waits = true;
-            sim_step(sim, (Event){.kind = EVENT_NEED, .task = id, .bytes = work->atom_bytes});
+            Event event = {.kind = EVENT_NEED, .task = id, .bytes = work->atom_bytes};
+            tell(sim, task->node, (Report){.event = event});
             return true;
         }
     }
@@ -491,11 +537,12 @@ static bool ask(Sim *sim, TaskId id) {
         // No more than the floor at once.
         int64_t floor = sim->plan.breakers[breaker.i].floor;
         task->waits = true;
-        sim_step(sim, (Event){.kind = EVENT_NEED,
-                              .task = id,
-                              .fills = true,
-                              .breaker = breaker,
-                              .bytes = bytes < floor ? bytes : floor});
+        Event event = {.kind = EVENT_NEED,
+                       .task = id,
+                       .fills = true,
+                       .breaker = breaker,
+                       .bytes = bytes < floor ? bytes : floor};
+        tell(sim, task->node, (Report){.event = event});
         return true;
     }
     return false;
@@ -503,19 +550,45 @@ static bool ask(Sim *sim, TaskId id) {
 
 static void end_item(Sim *sim, TaskId id, Event event) {
     SimTask *task = &sim->tasks[id.i];
+    Report report = {.event = event, .ends = true, .rows = task->rows[task->at]};
     bool last = task->at + 1 == task->count;
-    const CoreStage *stage = stage_of(sim, task->stage);
-    bool limit = stage->limit;
-    commit(sim, task);
-    if (stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER) end_unit(sim, task);
-    if (limit && !sim->limit_left[task->stage.i])
-        sim_step(sim, (Event){.kind = EVENT_ENOUGH, .task = id});
     if (last)
         task_over(sim, task);
     else
         task->at++, task->done = 0;
     task->waits = !last;
-    sim_step(sim, event);
+    tell(sim, task->node, report);
+}
+
+// The item's rows are there for good, unless nobody wanted them any more.
+static void take_item(Sim *sim, TaskId id, const Rows *rows) {
+    const SimTask *task = &sim->tasks[id.i];
+    const CoreStage *stage = stage_of(sim, task->stage);
+    bool limit = stage->limit;
+    if (task->canceled) return;
+    commit(sim, task, rows);
+    if (stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER) end_unit(sim, task);
+    if (limit && !sim->limit_left[task->stage.i])
+        sim_step(sim, (Event){.kind = EVENT_ENOUGH, .task = id});
+}
+
+static void take_cut(Sim *sim, TaskId id) {
+    const SimTask *task = &sim->tasks[id.i];
+    SimRoot *root = &sim->roots[task->stage.i];
+    if (root->cut == task->unit) root->cut++;
+}
+
+void sim_take(Sim *sim, const Report *report) {
+    const Event *event = &report->event;
+    if (event->kind == EVENT_CUT) take_cut(sim, event->task);
+    if (event->kind == EVENT_FLUSHED)
+        make_safe(sim, event->stage, &sim->flushing[event->stage.i][event->node.i]);
+    if (report->ends) take_item(sim, event->task, &report->rows);
+    sim_step(sim, *event);
+}
+
+void sim_forget(Sim *sim, const Report *report) {
+    if (report->event.kind == EVENT_OUTPUT) part_free(sim, report->event.data);
 }
 
 // Whoever makes them, they take as many bytes.
@@ -552,7 +625,7 @@ static void hand_on(Sim *sim, TaskId id) {
         if (ends)
             end_item(sim, id, event);
         else
-            sim_step(sim, event);
+            tell(sim, task->node, (Report){.event = event});
     } else if (ends) {
         end_item(sim, id,
                  (Event){.kind = last ? EVENT_DONE : EVENT_NEXT, .task = id, .busy = busy});
@@ -563,10 +636,10 @@ static void hand_on(Sim *sim, TaskId id) {
 
 static void happen_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
-    if (!task->canceled) bound_by_task(sim, id);
-    if (task->canceled) {
+    if (!task->stopped) bound_by_task(sim, id);
+    if (task->stopped) {
         task_over(sim, task);
-        sim_step(sim, (Event){.kind = EVENT_DONE, .task = id});
+        tell(sim, task->node, (Report){.event = {.kind = EVENT_DONE, .task = id}});
         return;
     }
     bool ends = !task->computed && !task->segment && !rows_left(task);
@@ -591,65 +664,95 @@ static void happen_finished(Sim *sim, BreakerId breaker) {
     sim_step(sim, event);
 }
 
-// The node is gone with all that it had; tasks elsewhere that were copying from it fail.
-static void happen_loss(Sim *sim, NodeId node) {
-    if (sim->down[node.i] || sim->ended) return;
-    sim->down[node.i] = true;
+void sim_stop(Sim *sim, NodeId node) {
     sim->lives[node.i]++;
+    for (uint32_t t = 0; t < sim->task_count; t++)
+        if (sim->tasks[t].running && sim->tasks[t].node.i == node.i) sim->tasks[t].life++;
+}
+
+// The node is gone with all that it had; tasks elsewhere that were copying from it fail.
+void sim_lose(Sim *sim, NodeId node) {
+    sim->down[node.i] = true;
     for (uint16_t s = 0; s < sim->plan.stage_count; s++)
         sim->unsafe[s][node.i] = sim->flushing[s][node.i] = (Kept){0};
-    for (uint32_t t = 0; t < sim->task_count; t++) {
-        SimTask *task = &sim->tasks[t];
-        if (!task->running || task->node.i != node.i) continue;
-        task_over(sim, task);
-        task->life++;
-    }
+    sim_stop(sim, node);
+    for (uint32_t t = 0; t < sim->task_count; t++)
+        if (sim->tasks[t].running && sim->tasks[t].node.i == node.i) task_over(sim, &sim->tasks[t]);
     sim_step(sim, (Event){.kind = EVENT_NODE_LOST, .node = node});
     for (uint32_t t = 0; t < sim->task_count && !sim->result.wrong; t++) {
         SimTask *task = &sim->tasks[t];
-        bool copies = task->running && !task->canceled && !task->computed &&
+        bool copies = task->running && !task->stopped && !task->computed &&
                       task->reads_from[node.i] && !task->paused;
-        bool fails = stage_of(sim, task->stage)->kind == STAGE_SINK || draw(&sim->random) % 2;
+        bool fails = stage_of(sim, task->stage)->kind == STAGE_SINK || !task->begun ||
+                     draw(&sim->random) % 2;
         if (copies && task->at == 0 && task->done == 0 && fails) fail_task(sim, (TaskId){t});
     }
+}
+
+void sim_up(Sim *sim, NodeId node) {
+    sim->down[node.i] = false;
+    sim_step(sim, (Event){.kind = EVENT_NODE_UP, .node = node});
+}
+
+static void happen_loss(Sim *sim, NodeId node) {
+    if (sim->down[node.i] || sim->ended) return;
+    sim_lose(sim, node);
     sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, 2 * SECOND),
                             .what = HAPPEN_RETURN,
                             .node = node});
 }
 
-static void happen_flushed(Sim *sim, const Pending *pending) {
-    make_safe(sim, pending->stage, &sim->flushing[pending->stage.i][pending->node.i]);
-    sim_step(sim, (Event){.kind = EVENT_FLUSHED, .stage = pending->stage, .node = pending->node});
+static bool is_of_task(const Pending *pending) {
+    return pending->what == HAPPEN_TASK || pending->what == HAPPEN_CUT;
+}
+
+static bool is_of_node(const Pending *pending) {
+    return pending->what == HAPPEN_SPILLED || pending->what == HAPPEN_SHRUNK ||
+           pending->what == HAPPEN_FLUSHED;
+}
+
+// Does it not happen any more, or later?
+static bool is_off(Sim *sim, const Pending *pending) {
+    bool of_task = is_of_task(pending), of_node = is_of_node(pending);
+    if (of_task && pending->life != sim->tasks[pending->task.i].life) return true;
+    if (of_node && pending->life != sim->lives[pending->node.i]) return true;
+    if (!of_task && !of_node) return false;
+    int64_t hangs = network_hangs(sim, of_task ? sim->tasks[pending->task.i].node : pending->node);
+    Pending later = *pending;
+    later.at = hangs;
+    if (hangs) sim_push(sim, later);
+    return hangs > 0;
+}
+
+// What a node was told to do is done.
+static void happen_work(Sim *sim, const Pending *pending) {
+    Event event = {.part = pending->part,
+                   .breaker = pending->breaker,
+                   .node = pending->node,
+                   .stage = pending->stage,
+                   .bytes = pending->bytes};
+    event.kind = pending->what == HAPPEN_SPILLED  ? EVENT_SPILLED
+                 : pending->what == HAPPEN_SHRUNK ? EVENT_SHRUNK
+                                                  : EVENT_FLUSHED;
+    if (event.kind == EVENT_SPILLED) sim->parts[pending->data].writing = false;
+    tell(sim, pending->node, (Report){.event = event});
 }
 
 void sim_happen(Sim *sim, const Pending *pending) {
-    bool of_task = pending->what == HAPPEN_TASK || pending->what == HAPPEN_CUT;
-    bool of_node = pending->what == HAPPEN_SPILLED || pending->what == HAPPEN_SHRUNK ||
-                   pending->what == HAPPEN_FLUSHED;
-    if (of_node && pending->life != sim->lives[pending->node.i]) return;
-    if (of_task && pending->life != sim->tasks[pending->task.i].life) return;
+    if (is_off(sim, pending)) return;
     switch (pending->what) {
-    case HAPPEN_FLUSHED: happen_flushed(sim, pending); break;
     case HAPPEN_LOSS: happen_loss(sim, pending->node); break;
-    case HAPPEN_RETURN:
-        sim->down[pending->node.i] = false;
-        sim_step(sim, (Event){.kind = EVENT_NODE_UP, .node = pending->node});
-        break;
+    case HAPPEN_RETURN: sim_up(sim, pending->node); break;
+    case HAPPEN_FLIGHT: network_arrive(sim, pending->data); break;
+    case HAPPEN_PULSE: network_pulse(sim, pending->node); break;
     case HAPPEN_TICK: sim_step(sim, (Event){.kind = EVENT_TICK}); break;
     case HAPPEN_TASK: happen_task(sim, pending->task); break;
     case HAPPEN_UNITS: tell_units(sim, pending->stage); break;
     case HAPPEN_BOUND: happen_bound(sim); break;
     case HAPPEN_CUT: happen_cut(sim, pending->task); break;
     case HAPPEN_SPILLED:
-        sim->parts[pending->data].writing = false;
-        sim_step(sim, (Event){.kind = EVENT_SPILLED, .part = pending->part});
-        break;
     case HAPPEN_SHRUNK:
-        sim_step(sim, (Event){.kind = EVENT_SHRUNK,
-                              .breaker = pending->breaker,
-                              .node = pending->node,
-                              .bytes = pending->bytes});
-        break;
+    case HAPPEN_FLUSHED: happen_work(sim, pending); break;
     case HAPPEN_FINISHED: happen_finished(sim, pending->breaker); break;
     }
 }

@@ -24,7 +24,7 @@ typedef struct SimPart {
     uint32_t unused;  // Next of the free list.
     NodeId node;
     bool alive;
-    bool late;  // Of a later unit, of the plan's source.
+    bool late;     // Of a later unit, of the plan's source.
     bool writing;  // To disk.
     Rows rows;
     int64_t bytes;
@@ -37,6 +37,8 @@ typedef struct SimTask {
     bool again;     // Breakers have its rows.
     bool reads_from[NODES_SIMULATED];  // Other nodes that it has to copy from.
     bool running, canceled, paused, late, long_unit;
+    bool stopped;   // It knows that it is canceled.
+    bool begun;     // It knows that it is launched.
     bool waits;     // For an answer.
     bool computed;  // The segment is; what it asks for is not all there.
     bool asked;     // For the atom of the segment.
@@ -61,6 +63,8 @@ typedef enum Happening : uint8_t {
     HAPPEN_FLUSHED,
     HAPPEN_LOSS,
     HAPPEN_RETURN,
+    HAPPEN_FLIGHT,
+    HAPPEN_PULSE,
 } Happening;
 
 typedef struct Pending {
@@ -76,6 +80,29 @@ typedef struct Pending {
     int64_t bytes;
     uint64_t data;
 } Pending;
+
+// What the schedule says to a node.
+typedef enum OrderKind : uint8_t {
+    ORDER_GO,     // The task begins, or goes on.
+    ORDER_PAUSE,  // It gives its slot back.
+    ORDER_STOP,   // Nobody wants it.
+    ORDER_WORK,   // Something that takes time.
+} OrderKind;
+
+typedef struct Order {
+    OrderKind kind;
+    TaskId task;
+    uint32_t life;
+    Pending pending;  // ORDER_WORK: what happens then,
+    int64_t takes;    // after so long.
+} Order;
+
+// What a node says to the schedule.
+typedef struct Report {
+    Event event;
+    bool ends;  // The task is done with an item, which was these rows.
+    Rows rows;
+} Report;
 
 // What the machine knows of the units of a root.
 typedef struct SimRoot {
@@ -120,7 +147,7 @@ typedef struct Sim {
     uint32_t open[STAGES_MAX];  // Tasks that have begun and not ended.
     int64_t zip_rows[STAGES_MAX], limit_left[STAGES_MAX];
     uint32_t zip_unit[STAGES_MAX];
-    bool uneven[STAGES_MAX];  // The zip was said to be.
+    bool uneven[STAGES_MAX];        // The zip was said to be.
     int64_t committed[STAGES_MAX];  // Rows of sinks.
     int64_t kept[BREAKERS_MAX], kept_sum[BREAKERS_MAX];
     // By node: rows in breakers that go with it; of those, what is being made safe.
@@ -129,8 +156,11 @@ typedef struct Sim {
     bool down[NODES_SIMULATED];
     Rows taken[TAKEN_MAX];  // What limits took of their items, for those that run again.
     uint32_t taken_count;
+    struct Network *network;  // Null: nodes hear and are heard at once.
     bool ended;
 } Sim;
+
+typedef struct Network Network;
 
 void sim_fail(Sim *sim, const char *why);
 void sim_step(Sim *sim, Event event);
@@ -139,6 +169,16 @@ void sim_push(Sim *sim, Pending pending);
 void sim_act(Sim *sim, const Action *action);
 // Something that was to happen has happened.
 void sim_happen(Sim *sim, const Pending *pending);
+// The node does what it was told.
+void sim_obey(Sim *sim, const Order *order);
+// The coordinator hears of it; or never will.
+void sim_take(Sim *sim, const Report *report);
+void sim_forget(Sim *sim, const Report *report);
+// The process on the node is gone, and the coordinator does not know.
+void sim_stop(Sim *sim, NodeId node);
+// The coordinator gives the node up; it can be used again.
+void sim_lose(Sim *sim, NodeId node);
+void sim_up(Sim *sim, NodeId node);
 
 int64_t rows_of_root(const Sim *sim, StageId root);
 uint32_t units_of_root(const Sim *sim, StageId root);

@@ -8,9 +8,10 @@
 //   sim nodes A B       the same over several nodes, of which some are lost
 //   sim workers A B     membership over a network that loses, doubles and reorders messages
 //   sim restart A B     a coordinator that dies up to nine times, and its journal
+//   sim cluster A B     all of it: nodes behind such a network, and a coordinator that dies
 //   sim chain WORDS     a chain of stages beside its bound (chain.h)
 //   sim trace SEED      one of them, with its plan and every event and action
-//   sim trace-nodes SEED
+//   sim trace-nodes, trace-restart, trace-cluster SEED
 #include "tests/sim/chain.h"
 #include "tests/sim/optimum.h"
 #include "tests/sim/restart.h"
@@ -31,41 +32,56 @@ typedef struct Tally {
     unsigned passed, failed, skipped;
 } Tally;
 
+// A kind of random runs: the command, its plans, and how they run.
+typedef struct Kind {
+    const char *name, *trace;
+    void (*make)(Workload *load, uint64_t *random);
+    SimRun *run;
+    bool network;
+    uint64_t least;  // Seeds of the short run.
+} Kind;
+
+static const Kind kinds[] = {
+    {"random", "trace", workload_random, sim_run, false, SHORT_RUN},
+    {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_RUN},
+    {"restart", "trace-restart", workload_restarted, lives_run, false, 100},
+    {"cluster", "trace-cluster", workload_cluster, lives_run, true, 200},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 // Every fourth seed runs with the least memory there can be, every third under any policy.
-static SimOptions make_seed(Workload *load, uint64_t seed, bool nodes) {
+static SimOptions make_seed(Workload *load, uint64_t seed, const Kind *kind) {
     uint64_t random = seed;
     *load = (Workload){.name = "random plan"};
-    if (nodes)
-        workload_random_nodes(load, &random);
-    else
-        workload_random(load, &random);
-    SimOptions options = {.policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed};
+    kind->make(load, &random);
+    SimOptions options = {
+        .policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed, .network = kind->network};
     options.beyond = seed % 4 ? between(&random, 0, 32 << 20) : 0;
     if (seed % 3 == 0) options.policy = (PolicyId)(draw(&random) % POLICIES);
     return options;
 }
 
-static SimResult run_seed(uint64_t seed, bool nodes) {
+static SimResult run_seed(uint64_t seed, const Kind *kind) {
     Workload load;
-    SimOptions options = make_seed(&load, seed, nodes);
-    return sim_run(&load, &options);
+    SimOptions options = make_seed(&load, seed, kind);
+    return kind->run(&load, &options);
 }
 
-static SimResult trace_seed(uint64_t seed, bool nodes) {
+static SimResult trace_seed(uint64_t seed, const Kind *kind) {
     Workload load;
-    SimOptions options = make_seed(&load, seed, nodes);
+    SimOptions options = make_seed(&load, seed, kind);
     options.trace = true;
     workload_print(stderr, &load, options.policy == POLICY_STAGED);
-    return sim_run(&load, &options);
+    return kind->run(&load, &options);
 }
 
 // Prints the seed, and a small plan that fails as well.
-static void report(uint64_t seed, bool nodes, const SimResult *result) {
+static void report(uint64_t seed, const Kind *kind, const SimResult *result) {
     Workload load;
-    SimOptions options = make_seed(&load, seed, nodes);
-    fprintf(stderr, "sim: seed %" PRIu64 ": %s; run `sim trace%s %" PRIu64 "`\n", seed,
-            result->text, nodes ? "-nodes" : "", seed);
-    SimResult last = shrink(&load, &options);
+    SimOptions options = make_seed(&load, seed, kind);
+    fprintf(stderr, "sim: seed %" PRIu64 ": %s; run `sim %s %" PRIu64 "`\n", seed, result->text,
+            kind->trace, seed);
+    SimResult last = shrink(&load, &options, kind->run);
     fprintf(stderr, "sim: shrunk, %s under %s:\n", last.text, policy_of(options.policy)->name);
     workload_print(stderr, &load, options.policy == POLICY_STAGED);
 }
@@ -76,39 +92,59 @@ static unsigned check_shrinking(unsigned *passed) {
     unsigned found = 0, before = 0, after = 0;
     for (uint64_t seed = 1; seed <= PLANS; seed++) {
         Workload load;
-        SimOptions options = make_seed(&load, seed, false);
+        SimOptions options = make_seed(&load, seed, &kinds[0]);
         options.loses_row = true;
         uint16_t stages = load.plan.stage_count;
-        if (!shrink(&load, &options).wrong) continue;  // None of its sinks has two rows at once.
+        if (!shrink(&load, &options, sim_run).wrong)
+            continue;  // None of its sinks has two rows at once.
         found++, before += stages, after += load.plan.stage_count;
     }
-    printf("sim: a lost row is found by %u of %u plans; %u stages shrink to %u\n", found,
-           PLANS, before, after);
+    printf("sim: a lost row is found by %u of %u plans; %u stages shrink to %u\n", found, PLANS,
+           before, after);
     bool good = found >= 2 * PLANS / 3 && 2 * after <= before;
     *passed += good;
     return !good;
 }
 
-static void run_seeds(uint64_t first, uint64_t last, bool nodes, Tally *tally) {
-    uint64_t steps = 0, launches = 0, reruns = 0, twins = 0;
+typedef struct Sums {
+    uint64_t steps, messages, launches, reruns, twins, losses, deaths;
+    double again;
+} Sums;
+
+static void add(Sums *sums, const SimResult *result) {
+    sums->steps += result->steps, sums->messages += result->messages;
+    sums->launches += result->launches, sums->reruns += result->reruns;
+    sums->twins += result->twins, sums->losses += result->losses;
+    sums->deaths += result->deaths, sums->again += result->again;
+}
+
+static void print_sums(const Kind *kind, const Sums *sums, uint64_t plans, double seconds) {
+    double all = (double)(sums->steps + sums->messages);
+    printf("sim: %s: %" PRIu64 " steps of %" PRIu64 " plans", kind->name, sums->steps, plans);
+    if (sums->messages)
+        printf(", %" PRIu64 " messages, %" PRIu64 " workers lost", sums->messages, sums->losses);
+    printf(", %.1f million a second\n", all / 1e6 / seconds);
+    if (sums->reruns)
+        printf("sim: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64 " second attempts\n",
+               sums->launches, sums->reruns, sums->twins);
+    if (sums->deaths)
+        printf("sim: %" PRIu64 " times the coordinator died; %.1f %% of rows were made again\n",
+               sums->deaths, sums->again * 100 / (double)plans);
+}
+
+static void run_seeds(uint64_t first, uint64_t last, const Kind *kind, Tally *tally) {
+    Sums sums = {0};
     clock_t begin = clock();
     for (uint64_t seed = first; seed <= last; seed++) {
-        SimResult result = run_seed(seed, nodes);
-        steps += result.steps, launches += result.launches;
-        reruns += result.reruns, twins += result.twins;
+        SimResult result = run_seed(seed, kind);
+        add(&sums, &result);
         tally->skipped += result.skipped;
         if (result.skipped) continue;
         tally->passed += !result.wrong;
         tally->failed += result.wrong != nullptr;
-        if (result.wrong && tally->failed < FAILURES_MAX) report(seed, nodes, &result);
+        if (result.wrong && tally->failed < FAILURES_MAX) report(seed, kind, &result);
     }
-    printf("sim: %" PRIu64 " steps of %" PRIu64 " random plans, %.1f million a second", steps,
-           last - first + 1, (double)steps / 1e6 / ((double)(clock() - begin) / CLOCKS_PER_SEC));
-    if (nodes)
-        printf(", over nodes that are lost: %" PRIu64 " tasks, %" PRIu64 " reruns, %" PRIu64
-               " second attempts",
-               launches, reruns, twins);
-    printf("\n");
+    print_sums(kind, &sums, last - first + 1, (double)(clock() - begin) / CLOCKS_PER_SEC);
 }
 
 static uint64_t number(int argc, char **argv, int at, uint64_t otherwise) {
@@ -127,19 +163,18 @@ int main(int argc, char **argv) {
         bool good = speed_print((unsigned)number(argc, argv, 2, 100000));
         tally.passed += good, tally.failed += !good;
     }
-    uint64_t first = number(argc, argv, 2, 1), last = number(argc, argv, 3, SHORT_RUN);
-    if (!*what || strcmp(what, "random") == 0) run_seeds(first, last, false, &tally);
-    if (!*what || strcmp(what, "nodes") == 0) run_seeds(first, last, true, &tally);
-    if (!*what) last = 100;
-    if (!*what || strcmp(what, "workers") == 0)
-        tally.failed += workers_run(first, last, &tally.passed);
-    if (!*what || strcmp(what, "restart") == 0)
-        tally.failed += restart_run(first, last, &tally.passed);
-    if (strncmp(what, "trace", 5) == 0) {
-        SimResult result = trace_seed(first, strcmp(what, "trace-nodes") == 0);
+    uint64_t first = number(argc, argv, 2, 1);
+    for (int k = 0; k < KINDS; k++) {
+        const Kind *kind = &kinds[k];
+        uint64_t last = number(argc, argv, 3, kind->least);
+        if (!*what || strcmp(what, kind->name) == 0) run_seeds(first, last, kind, &tally);
+        if (strcmp(what, kind->trace) != 0) continue;
+        SimResult result = trace_seed(first, kind);
         if (result.wrong) fprintf(stderr, "sim: %s\n", result.text);
         tally.failed += result.wrong != nullptr, tally.passed += !result.wrong;
     }
+    if (!*what || strcmp(what, "workers") == 0)
+        tally.failed += workers_run(first, number(argc, argv, 3, 100), &tally.passed);
     printf("sim: %u passed, %u failed, %u skipped\n", tally.passed, tally.failed, tally.skipped);
     return tally.failed != 0;
 }

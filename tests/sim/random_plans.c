@@ -200,31 +200,42 @@ static void drop_limits(Workload *load) {
         if (comes_twice(load, (StageId){s})) load->plan.stages[s].limit = false;
 }
 
+bool workload_told_apart(const Workload *load) {
+    for (uint16_t s = 0; s < load->plan.stage_count; s++) {
+        bool sink = load->plan.stages[s].kind == STAGE_SINK;
+        if (sink && comes_twice(load, (StageId){s})) return false;
+    }
+    return true;
+}
+
 // Without what depends on when things happen, and with rows that can be told apart in the sinks.
 void workload_restarted(Workload *load, uint64_t *random) {
     const Workload none = *load;
-    bool told_apart = false;
-    while (!told_apart) {
+    do {
         *load = none;
         make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true});
-        told_apart = true;
-        for (uint16_t s = 0; s < load->plan.stage_count; s++) {
-            load->plan.stages[s].limit = false;
-            bool sink = load->plan.stages[s].kind == STAGE_SINK;
-            if (sink && comes_twice(load, (StageId){s})) told_apart = false;
-        }
-    }
+        for (uint16_t s = 0; s < load->plan.stage_count; s++) load->plan.stages[s].limit = false;
+    } while (!workload_told_apart(load));
 }
 
-void workload_random_nodes(Workload *load, uint64_t *random) {
-    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true});
+// Nodes of two kinds, of which the second has less of everything.
+static void add_nodes(Workload *load, uint64_t *random) {
     CorePlan *plan = &load->plan;
     plan->nodes[0].count = (uint32_t)between(random, 1, 4);
-    // Some nodes of a second kind, which has less of everything.
     plan->node_kinds = 2;
     plan->nodes[1].count = (uint32_t)between(random, 1, 3);
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->nodes[1].capacity[r] = (uint32_t)between(random, 0, 4) * WHOLE;
-    drop_limits(load);
     load->losses = (uint32_t)between(random, 0, 6);
+}
+
+void workload_random_nodes(Workload *load, uint64_t *random) {
+    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true});
+    add_nodes(load, random);
+    drop_limits(load);
+}
+
+void workload_cluster(Workload *load, uint64_t *random) {
+    workload_restarted(load, random);
+    add_nodes(load, random);
 }

@@ -1,10 +1,7 @@
-// Restart: one job in several lives of its coordinator.
 #include "tests/sim/restart.h"
 
-#include "tests/sim/sim.h"
-
-#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Room for all rows of the sinks.
 static void journal_open(Journal *journal, const Workload *load) {
@@ -26,44 +23,32 @@ static void journal_close(Journal *journal) {
         for (uint16_t r = 0; r < STAGES_MAX; r++) free(journal->rows[s][r]);
 }
 
-// A journal outlives the runs: rows that a sink has committed are never committed again. Units all
-// of whose rows are there are not begun (EVENT_SKIP).
-static const char *run(uint64_t seed, uint32_t *deaths, double *again) {
-    uint64_t random = seed;
-    Workload load = {.name = "restarted plan"};
-    workload_restarted(&load, &random);
-    Journal journal;
-    journal_open(&journal, &load);
-    SimOptions options = {.policy = POLICY_FULL,
-                          .beyond = between(&random, 0, 64 << 20),
-                          .disk_rate = 1e9,
-                          .journal = &journal};
-    SimResult result = {0};
-    for (options.seed = seed; !journal.whole && !result.wrong && !result.skipped; options.seed++) {
-        // The last of ten lives may live to its end.
-        bool dies = options.seed < seed + 9;
-        options.stop_after = dies ? (uint64_t)between(&random, 1, 400) : 0;
-        result = sim_run(&load, &options);
-        *deaths += !journal.whole;
-    }
-    if (journal.count) *again += (double)journal.dropped / (double)journal.count;
-    journal_close(&journal);
-    return result.wrong;
+// What happened in a life, on top of those before.
+static void add(SimResult *all, const SimResult *life) {
+    all->wrong = life->wrong;
+    memcpy(all->text, life->text, sizeof all->text);
+    all->skipped = life->skipped;
+    all->steps += life->steps, all->messages += life->messages, all->losses += life->losses;
+    all->launches += life->launches, all->reruns += life->reruns, all->twins += life->twins;
 }
 
-unsigned restart_run(uint64_t first, uint64_t last, unsigned *passed) {
-    unsigned failed = 0;
-    uint32_t deaths = 0;
-    double again = 0;
-    for (uint64_t seed = first; seed <= last; seed++) {
-        const char *wrong = run(seed, &deaths, &again);
-        failed += wrong != nullptr;
-        *passed += !wrong;
-        if (wrong) fprintf(stderr, "sim: restart, seed %" PRIu64 ": %s\n", seed, wrong);
+SimResult lives_run(const Workload *load, const SimOptions *options) {
+    enum { LIVES = 10, STEPS_MAX = 400 };
+    SimOptions life = *options;
+    SimResult all = {0};
+    Journal journal;
+    if (!workload_told_apart(load)) return all;
+    journal_open(&journal, load);
+    life.journal = &journal;
+    for (uint32_t i = 1; !journal.whole && !all.wrong && !all.skipped; i++, life.seed++) {
+        // The last one may live to its end.
+        uint64_t random = life.seed;
+        life.stop_after = i < LIVES ? (uint64_t)between(&random, 1, STEPS_MAX) : 0;
+        SimResult result = sim_run(load, &life);
+        add(&all, &result);
+        all.deaths += !journal.whole;
     }
-    printf("sim: %" PRIu64
-           " jobs whose coordinator died %u times in all; %.1f %% of committed rows "
-           "were made again\n",
-           last - first + 1, deaths, again * 100 / (double)(last - first + 1));
-    return failed;
+    if (journal.count) all.again = (double)journal.dropped / (double)journal.count;
+    journal_close(&journal);
+    return all;
 }

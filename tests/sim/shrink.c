@@ -110,32 +110,36 @@ static bool simpler_faults(Workload *load, unsigned way) {
     return false;
 }
 
-static bool still_fails(Workload *load, const Workload *candidate, const SimOptions *options,
-                        SimResult *last) {
-    SimResult result = sim_run(candidate, options);
+typedef struct Attempt {
+    const SimOptions *options;
+    SimRun *run;
+    SimResult last;
+} Attempt;
+
+static bool still_fails(Workload *load, const Workload *candidate, Attempt *attempt) {
+    SimResult result = attempt->run(candidate, attempt->options);
     if (!result.wrong) return false;
     *load = *candidate;
-    *last = result;
+    attempt->last = result;
     return true;
 }
 
-SimResult shrink(Workload *load, const SimOptions *options) {
-    SimResult last = sim_run(load, options);
-    bool smaller = last.wrong;
+SimResult shrink(Workload *load, const SimOptions *options, SimRun *run) {
+    Attempt attempt = {.options = options, .run = run, .last = run(load, options)};
+    bool smaller = attempt.last.wrong;
     while (smaller) {
         smaller = false;
         for (unsigned way = 0; way < 3 && !smaller; way++) {
             Workload candidate = *load;
-            smaller = simpler_faults(&candidate, way) &&
-                      still_fails(load, &candidate, options, &last);
+            smaller = simpler_faults(&candidate, way) && still_fails(load, &candidate, &attempt);
         }
         for (uint16_t s = 0; s < load->plan.stage_count && !smaller; s++) {
             for (unsigned way = 0; way < SIMPLER_MAX && !smaller; way++) {
                 Workload candidate = *load;
                 smaller = simpler_stage(&candidate, s, way) &&
-                          still_fails(load, &candidate, options, &last);
+                          still_fails(load, &candidate, &attempt);
             }
         }
     }
-    return last;
+    return attempt.last;
 }

@@ -4,7 +4,9 @@
 
 #include "tests/sim/sim.h"
 
+typedef SimResult SimRun(const Workload *load, const SimOptions *options);
+
 // Leaves out stages, units and faults as long as the run still fails. Returns the last failure.
-SimResult shrink(Workload *load, const SimOptions *options);
+SimResult shrink(Workload *load, const SimOptions *options, SimRun *run);
 
 #endif

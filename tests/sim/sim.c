@@ -1,5 +1,7 @@
 #include "tests/sim/machine.h"
 
+#include "tests/sim/network.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,9 +53,9 @@ static Pending pop(Sim *sim) {
 static const char *const events[] = {
     "skip", "start",  "output",  "done",   "next",     "need",    "enough",    "units",   "bound",
     "cut",  "failed", "spilled", "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
-static const char *const actions[] = {"launch", "piece", "uneven", "add",    "resume", "go on",
-                                      "pause",  "cancel", "drop",  "free",   "spill",  "shrink",
-                                      "finish", "flush",  "close", "timer",  "end",    "broken"};
+static const char *const actions[] = {"launch", "piece",  "uneven", "add",   "resume", "go on",
+                                      "pause",  "cancel", "drop",   "free",  "spill",  "shrink",
+                                      "finish", "flush",  "close",  "timer", "end",    "broken"};
 
 static void trace_event(const Sim *sim, const Event *e) {
     fprintf(stderr, "%10.4f %s task %u part %u breaker %u bytes %" PRId64 " rows %" PRId64 "%s\n",
@@ -188,12 +190,13 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     if (begin(sim)) {
         if (options->journal) skip_committed(sim);
         plan_bounds(sim);
-        sim_step(sim, (Event){.kind = EVENT_START});
         uint32_t nodes = plan_node_count(&sim->plan);
-        for (uint32_t i = 0; nodes > 1 && i < load->losses; i++)
+        if (options->network) network_open(sim);
+        for (uint32_t i = 0; nodes > 1 && !options->network && i < load->losses; i++)
             sim_push(sim, (Pending){.at = between(&sim->random, 0, 20 * SECOND),
                                     .what = HAPPEN_LOSS,
                                     .node = {(uint16_t)between(&sim->random, 1, nodes - 1)}});
+        sim_step(sim, (Event){.kind = EVENT_START});
         uint64_t stop = options->stop_after ? options->stop_after : UINT64_MAX;
         while (sim->heap_count && !sim->result.wrong && sim->result.steps < stop) {
             Pending pending = pop(sim);
@@ -210,6 +213,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     sim->result.seconds = (double)sim->now / (double)SECOND;
     SimResult result = sim->result;
     free(sim->schedule), free(sim->tasks), free(sim->chains), free(sim->parts), free(sim->heap);
+    network_close(sim);
     free(sim->noted), free(sim);
     return result;
 }

@@ -23,9 +23,10 @@ typedef struct SimOptions {
     int64_t beyond;    // Memory beyond the minimum; -1: what the plan says.
     double disk_rate;  // Bytes a second of spilling and loading.
     uint64_t seed;
-    bool trace;           // Every event and action, on stderr.
-    bool loses_row;       // The machine itself is wrong, so that a failure can be seen to be found.
-    Journal *journal;     // Null: there is none.
+    bool trace;        // Every event and action, on stderr.
+    bool network;      // Nodes are workers behind a network; else they are lost as the plan says.
+    bool loses_row;    // The machine itself is wrong, so that a failure can be seen to be found.
+    Journal *journal;  // Null: there is none.
     uint64_t stop_after;  // Steps; 0: never.
 } SimOptions;
 
@@ -35,6 +36,9 @@ typedef struct SimResult {
     double seconds, busy[2][STAGES_MAX];  // busy: of tasks of each stage, by phase, in seconds.
     uint64_t steps, spilled;
     int64_t minimum, peak;
+    uint64_t messages, losses;         // Between nodes; nodes that were given up.
+    uint64_t deaths;                   // Of the coordinator,
+    double again;                      // and the part of all rows that was made again after them.
     uint64_t launches, reruns, twins;  // Tasks; of those, to make again what was lost or is late.
     bool skipped;                      // The plan is too wide for the cores.
 } SimResult;

@@ -87,6 +87,10 @@ void workload_print(FILE *out, const Workload *load, bool staged);
 
 // Any plan without limits and zips, for a coordinator that dies.
 void workload_restarted(Workload *load, uint64_t *random);
+// The same over several nodes, whose workers hang or stop now and then.
+void workload_cluster(Workload *load, uint64_t *random);
+// Do the rows of a root come into each sink at most once?
+bool workload_told_apart(const Workload *load);
 
 // splitmix64, and a number from `least` to `most`.
 uint64_t draw(uint64_t *state);
