@@ -125,6 +125,7 @@ const codegen_build: []const []const u8 = &.{
     "extern.c",
     "link.c",
     "target_file.c",
+    "user_symbols.c",
 };
 // What each command of sbc does with the phases; sbc.c is the table of them.
 const driver: []const []const u8 = &.{

@@ -60,7 +60,9 @@ Value emit_status_call(Emit *e, Frame *frame, Span span, const char *symbol, con
 
 Value emit_function(Emit *e, Frame *frame, const Expr *x) {
     const FnRef *fn = x->fn;
-    const char *symbol = text_c(e->arena, fn->symbol);
+    const char *prefix = fn->traits & FN_EXTERN ? SB_USER_PREFIX : "";
+    const char *symbol = text_c(e->arena, text_format(e->arena, "%s%.*s", prefix,
+                                                      TEXT_ARG(fn->symbol)));
     const Type *base = type_base(x->type);
     Arg args[ARGS_MAX];
     unsigned count = 0;

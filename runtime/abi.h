@@ -11,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SB_ABI_VERSION = 4, SB_SLACK = 64 };
+enum { SB_ABI_VERSION = 5, SB_SLACK = 64 };
+
+// Before the name of an extern function, and of all else that a user's C files define, in a job.
+#define SB_USER_PREFIX "sb_user_"
 
 // ---- values -------------------------------------------------------------------------------
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE  // dl_iterate_phdr
 #include "runtime/image.h"
 
+#include "runtime/abi.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
@@ -100,6 +102,12 @@ void image_open(Image *image) {
     close(fd);
 }
 
+// As it stands in the source.
+static const char *name_of(const char *symbol) {
+    size_t prefix = sizeof SB_USER_PREFIX - 1;
+    return strncmp(symbol, SB_USER_PREFIX, prefix) == 0 ? symbol + prefix : symbol;
+}
+
 Function image_function(const Image *image, uintptr_t address) {
     size_t count = (size_t)(image->symbols.end - image->symbols.at) / sizeof(Elf64_Sym);
     const Elf64_Sym *symbols = (const Elf64_Sym *)image->symbols.at;
@@ -109,8 +117,8 @@ Function image_function(const Image *image, uintptr_t address) {
         const Elf64_Sym *symbol = &symbols[i];
         if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF) continue;
         if (address - symbol->st_value < symbol->st_size && symbol->st_name < name_bytes)
-            return (Function){(const char *)image->names.at + symbol->st_name, symbol->st_value,
-                              symbol->st_value + symbol->st_size};
+            return (Function){name_of((const char *)image->names.at + symbol->st_name),
+                              symbol->st_value, symbol->st_value + symbol->st_size};
     }
     return (Function){.name = ""};
 }

@@ -304,6 +304,33 @@ expect extern_changed 0 '6.0,3,65,7' run c.sbd
 expect header 0 'double twice(double x);' header c.sbd
 holds header_status grep -qF 'int32_t first_byte(SbStr s, int64_t *out);' out
 holds header_null grep -qF 'int64_t or_seven(const int64_t *x);' out
+# Names of the runtime, of libc and of other files of the same program.
+cat >clash.sbd <<'END'
+extern fn go(x: i64) -> i64 from "clash.c"
+extern fn act(x: i64) -> i64 from "clash.c"
+extern fn malloc_stats(x: i64) -> i64 from "clash.c"
+extern fn log_warn(x: i64) -> i64 from "clash.c"
+extern fn read(x: i64) -> i64 from "clash.c"
+extern fn sb_main(x: i64) -> i64 from "other.c"
+range(2) | select a = go(i), b = act(i), c = malloc_stats(i), d = log_warn(i), e = read(i), f = sb_main(i) | write csv("-")
+END
+cat >clash.c <<'END'
+#include "pipeline.h"
+int64_t touch = 1;
+int64_t pwrite(int64_t x) { return x + touch; }
+int64_t go(int64_t x) { return pwrite(x); }
+int64_t act(int64_t x) { return go(x) + 1; }
+int64_t malloc_stats(int64_t x) { return act(x) + 1; }
+int64_t log_warn(int64_t x) { return malloc_stats(x) + 1; }
+int64_t read(int64_t x) { return log_warn(x) + 1; }
+END
+cat >other.c <<'END'
+#include "pipeline.h"
+extern int64_t touch;
+int64_t sb_main(int64_t x) { return read(x) + touch; }
+END
+expect extern_clash 0 '1,2,3,4,5,6' run clash.sbd
+expect extern_clash_reference 0 '2,3,4,5,6,7' run --engine=reference clash.sbd
 echo 'double twice(' >c.c
 expect extern_wrong 1 'the C compiler refused' run c.sbd
 rm c.c

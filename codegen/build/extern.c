@@ -3,6 +3,7 @@
 
 #include "codegen/build/cache.h"
 #include "codegen/build/command.h"
+#include "codegen/build/user_symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -120,7 +121,7 @@ static bool open_folder(Arena *arena, Text header, const char **folder, TextBuf 
 
 bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternBuild *out,
                     TextBuf *error) {
-    *out = (ExternBuild){.objects = arena_new_array(arena, const char *, files->count + 1)};
+    *out = (ExternBuild){.objects = arena_new_array(arena, const char *, files->count + 2)};
     if (!files->count) return true;
     bool good = open_folder(arena, header, &out->folder, error);
     for (size_t i = 0; good && i < files->count; i++) {
@@ -129,6 +130,7 @@ bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternB
         good = compile(arena, out->folder, what, object, error);
         out->objects[out->count++] = object;
     }
+    good = good && user_symbols_rename(arena, out->objects, out->count, error);
     if (!good) extern_remove(out);
     return good;
 }
@@ -143,15 +145,15 @@ void extern_remove(const ExternBuild *build) {
 }
 
 bool extern_load(Arena *arena, const ExternFiles *files, Text header, TextBuf *error) {
+    ExternBuild build;
     if (!files->count) return true;
-    ExternBuild build = {.objects = arena_new_array(arena, const char *, 2)};
-    if (!open_folder(arena, header, &build.folder, error)) return false;
-    const char **what = arena_new_array(arena, const char *, files->count + 2);
+    if (!extern_compile(arena, files, header, &build, error)) return false;
+    const char **what = arena_new_array(arena, const char *, build.count + 2);
     what[0] = "-shared";
-    for (size_t i = 0; i < files->count; i++) what[i + 1] = text_c(arena, files->paths[i]);
+    for (size_t i = 0; i < build.count; i++) what[i + 1] = build.objects[i];
     const char *library = text_c(arena, text_format(arena, "%s/extern.so", build.folder));
-    build.objects[build.count++] = library;
     bool good = compile(arena, build.folder, what, library, error);
+    build.objects[build.count++] = library;
     if (good && !dlopen(library, RTLD_NOW | RTLD_GLOBAL)) {
         text_buf_add(error, text_of(dlerror()));
         good = false;

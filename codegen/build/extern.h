@@ -18,7 +18,7 @@ bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, TextBuf 
 
 typedef struct ExternBuild {
     const char  *folder;     // For objects; the caller removes it with extern_remove.
-    const char **objects;    // Null-terminated.
+    const char **objects;    // Null-terminated; room for one more.
     size_t       count;
 } ExternBuild;
 

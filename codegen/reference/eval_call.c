@@ -135,7 +135,7 @@ int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
     ffi_type extra[2];
     init_pairs(&extra[0], &extra[1]);
     Frame frame = {0};
-    void *symbol = library_symbol(fn->symbol);
+    void *symbol = library_function(fn);
     if (!symbol || expr->arg_count + 4 > ARGS_MAX)
         return eval_fault(eval, SB_FAULT_BAD_ARGUMENT, fn->name);
     if (fn->traits & FN_CALL) push_pointer(eval, &frame, &eval->call);

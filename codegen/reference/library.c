@@ -3,6 +3,7 @@
 #include "stdlib/regex.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 void *library_symbol(Text symbol) {
@@ -11,6 +12,13 @@ void *library_symbol(Text symbol) {
     memcpy(name, symbol.at, symbol.len);
     name[symbol.len] = 0;
     return dlsym(RTLD_DEFAULT, name);
+}
+
+void *library_function(const FnRef *fn) {
+    char name[256];
+    if (!(fn->traits & FN_EXTERN)) return library_symbol(fn->symbol);
+    int len = snprintf(name, sizeof name, SB_USER_PREFIX "%.*s", TEXT_ARG(fn->symbol));
+    return len < (int)sizeof name ? library_symbol((Text){name, (size_t)len}) : nullptr;
 }
 
 // ---- types ------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ struct SbZone;
 
 // The function `symbol` of the program, or null.
 void *library_symbol(Text symbol);
+// The same, or what a user's C file defines.
+void *library_function(const FnRef *fn);
 
 // The type as the library wants it, in `arena`.
 const SbType *library_type(Arena *arena, const Type *type);

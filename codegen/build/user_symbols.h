@@ -1,0 +1,13 @@
+// User symbols: what C files of users define is renamed, so that it meets nothing else in a job.
+#ifndef SBC_CODEGEN_BUILD_USER_SYMBOLS_H
+#define SBC_CODEGEN_BUILD_USER_SYMBOLS_H
+
+#include "ir/arena.h"
+#include "ir/text.h"
+
+// Puts SB_USER_PREFIX before every global name that one of the objects defines, wherever they
+// define or use it. Functions of the runtime, of its libraries and of libc keep their names, so
+// that an extern function may be called `read` or `go`. False: `error` says why.
+bool user_symbols_rename(Arena *arena, const char *const *objects, size_t count, TextBuf *error);
+
+#endif
