@@ -16,6 +16,8 @@ static const char because_union[] = "the rows of one flow come before those of t
 static const char because_zip[] = "rows are paired by position";
 static const char because_resources[] = "its steps ask for other resources";
 static const char because_partition[] = "its partitions have another size";
+static const char because_fork[] =
+    "a limit may end this branch before the others, which share no step with it then";
 static const char because_off[] = "fusion is off";
 static const char because_wait[] =
     "the join waits for a table that the same rows fill, so they are kept in memory";
@@ -44,6 +46,43 @@ static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
 // Has the stage nothing to do yet but to hand on finished rows?
 static bool is_fresh(const Stage *stage) {
     return stage->kind != STAGE_SCAN && stage->op_count == 1 && stage->terminal_count == 0;
+}
+
+// Does the operator push its rows on without a border of its own?
+static bool streams(OpKind kind) {
+    switch (kind) {
+    case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE:
+    case OP_HINT: case OP_JOIN:
+        return true;
+    case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP:
+    case OP_SHUFFLE: case OP_SINK:
+        return false;
+    }
+    return false;
+}
+
+// Does a limit say how many of the operator's rows are judged? A border would judge all of them.
+static bool before_limit(const Graph *graph, OpId id) {
+    for (uint32_t i = id.i + 1; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            if (op->inputs[k].i != id.i) continue;
+            if (op->kind == OP_LIMIT || (streams(op->kind) && before_limit(graph, op->id)))
+                return true;
+        }
+    }
+    return false;
+}
+
+// Of several consumers of the same rows, does this one lead to a limit by steps of its own?
+static bool is_limited_branch(const Plan *plan, const Op *op) {
+    uint32_t consumers = 0;
+    for (uint32_t i = op->inputs[0].i + 1; i < plan->graph->op_count; i++) {
+        const Op *other = &plan->graph->ops[i];
+        for (uint32_t k = 0; plan->usage.ops[i] && k < other->input_count; k++)
+            consumers += other->inputs[k].i == op->inputs[0].i;
+    }
+    return consumers > 1 && streams(op->kind) && before_limit(plan->graph, op->id);
 }
 
 // The makers of the operator's first input must hold what the operator asks for.
@@ -179,6 +218,7 @@ static void plan_sink(Planner *planner, const Op *op) {
 static void plan_work(Planner *planner, const Op *op) {
     Maker *maker = &planner->makers[op->inputs[0].i], shared = *maker;
     border(planner, op);
+    if (is_limited_branch(planner->plan, op)) cut(planner, op->inputs[0], op->id, because_fork);
     switch (op->kind) {
     case OP_HINT: partition(planner, op); stages_extend(planner, op->inputs[0], op->id); break;
     case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE:
@@ -207,19 +247,6 @@ static void plan_op(Planner *planner, const Op *op) {
     }
 }
 
-// Does the operator push its rows on without a border of its own?
-static bool streams(OpKind kind) {
-    switch (kind) {
-    case OP_SOURCE: case OP_FILTER: case OP_PROJECT: case OP_EXPLODE: case OP_SAMPLE:
-    case OP_HINT: case OP_JOIN:
-        return true;
-    case OP_GROUP: case OP_SORT: case OP_LIMIT: case OP_DISTINCT: case OP_UNION: case OP_ZIP:
-    case OP_SHUFFLE: case OP_SINK:
-        return false;
-    }
-    return false;
-}
-
 static bool *find_fails(const Graph *graph) {
     bool *fails = arena_new_array(graph->arena, bool, graph->op_count);
     for (size_t i = graph->op_count; i-- > 0;) {
@@ -228,19 +255,6 @@ static bool *find_fails(const Graph *graph) {
             if (op->kind == OP_ZIP || fails[i]) fails[op->inputs[k].i] = true;
     }
     return fails;
-}
-
-// Does a limit say how many of the operator's rows are judged? A border would judge all of them.
-static bool before_limit(const Graph *graph, OpId id) {
-    for (uint32_t i = id.i + 1; i < graph->op_count; i++) {
-        const Op *op = &graph->ops[i];
-        for (uint32_t k = 0; k < op->input_count; k++) {
-            if (op->inputs[k].i != id.i) continue;
-            if (op->kind == OP_LIMIT || (streams(op->kind) && before_limit(graph, op->id)))
-                return true;
-        }
-    }
-    return false;
 }
 
 void plan_fuse(Plan *plan, PlanOptions options) {
