@@ -419,7 +419,7 @@ void roots_start(Schedule *s) {
 }
 
 static void launched_unit(Schedule *s, StageId stage, ItemId id) {
-    item_of(s, id)->marks = order_unit(&s->order, stage);
+    item_of(s, id)->marks = order_unit(&s->order, stage, id.i);
     root_list_add(s, state_of(s, stage), id);
 }
 

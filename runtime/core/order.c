@@ -76,6 +76,7 @@ static bool regions_make(Order *order, const CorePlan *plan, EdgeId edge) {
             end = place_new(order, edge, PLACE_MARK, 0);
             place_put_before(order, end, order->heads[edge.i]);
         }
+        place_of(order, end)->region = w;  // Of the head: the last one.
         ends->places[ways[w].index] = end;
         ends->regions[ways[w].index] = w;
     }
@@ -95,11 +96,11 @@ bool order_init(Order *order, const CorePlan *plan, const Shape *shape, Place *p
     return true;
 }
 
-PlaceId order_unit(Order *order, StageId root) {
+PlaceId order_unit(Order *order, StageId root, uint32_t item) {
     const Tree *tree = &order->shape->reach[root.i];
     PlaceId first = {0}, last = {0};
     for (uint8_t i = 0; i < tree->count; i++) {
-        PlaceId mark = place_new(order, tree->edges[i], PLACE_MARK, 0);
+        PlaceId mark = place_new(order, tree->edges[i], PLACE_MARK, item);
         place_of(order, mark)->region = order->ends[root.i].regions[i];
         place_put_before(order, mark, order->ends[root.i].places[i]);
         if (last.i)

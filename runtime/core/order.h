@@ -27,7 +27,7 @@ typedef enum PlaceKind : uint8_t { PLACE_MARK, PLACE_ITEM } PlaceKind;
 typedef struct Place {
     PlaceId next, before;  // In the list of the edge; a ring through its head.
     PlaceId twin;          // The next mark of the same item, in the order of the tree.
-    uint32_t item;
+    uint32_t item;  // Of a mark: whose outputs it stands for; 0: of units that have not begun.
     EdgeId edge;
     PlaceKind kind;
     uint8_t region;  // Its number on the edge.
@@ -53,7 +53,7 @@ bool order_init(Order *order, const CorePlan *plan, const Shape *shape, Place *p
                 uint32_t place_max);
 
 // The marks of a unit of a root, behind all that is there of its region. Returns the first.
-PlaceId order_unit(Order *order, StageId root);
+PlaceId order_unit(Order *order, StageId root, uint32_t item);
 // The root has no more units.
 void order_root_end(Order *order, StageId root);
 

@@ -296,6 +296,21 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .blocked = state->blocked};
 }
 
+Front schedule_front(const Schedule *s, EdgeId edge) {
+    PlaceId first = order_first(&s->order, edge);
+    const Place *place = &s->order.places[first.i ? first.i : s->order.heads[edge.i].i];
+    Front front = {.done = edge_is_done(s, edge), .region = place->region, .unit = UNITS_LATER};
+    if (place->item) front.unit = s->items[place->item].name.unit;
+    return front;
+}
+
+uint8_t schedule_region(const Schedule *s, StageId root, uint8_t node) {
+    return s->order.ends[root.i].regions[node];
+}
+
+bool schedule_closed(const Schedule *s, EdgeId edge) { return s->closed[edge.i]; }
+const Shape *schedule_shape(const Schedule *s) { return &s->shape; }
+
 const Ledger *schedule_ledger(const Schedule *s, NodeId node) { return &s->nodes[node.i].ledger; }
 uint32_t schedule_parts(const Schedule *s) { return s->parts_live; }
 uint64_t schedule_twins(const Schedule *s) { return s->twins; }

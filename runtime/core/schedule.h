@@ -32,7 +32,8 @@ typedef enum EventKind : uint8_t {
     EVENT_DONE,       // A running task has ended without a last partition. rows: of a fill.
     EVENT_NEXT,       // The same, of a task that has more partitions of its launch.
     EVENT_NEED,       // A running task asks for `bytes`: for itself, or if `fills`, for `breaker`.
-    EVENT_ENOUGH,     // The stage of a running task (CoreStage.limit) wants no more rows.
+    EVENT_ENOUGH,     // The stage of a running task, or `stage` where no task is named, wants no
+                      // rows but those of tasks that have begun. Also before the start.
     EVENT_UNITS,      // The root `stage` has `count` units in all. Those behind that have begun end
                       // without rows.
     EVENT_BOUND,      // Of the root `stage`, the units from `unit` on are not wanted, nor anything
@@ -145,6 +146,19 @@ typedef struct StageFigures {
     bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
+// How far the rows of an edge have been consumed, in the order of the rows.
+typedef struct Front {
+    bool done;       // None is left, and none will come.
+    uint8_t region;  // Rows of earlier regions (order.h) have all been consumed,
+    uint32_t unit;   // and of this one those of earlier units; UNITS_LATER: of all that have begun.
+} Front;
+Front schedule_front(const Schedule *schedule, EdgeId edge);
+// The region that the units of a root fill on an edge of its reach (Shape.reach), by its number
+// there.
+uint8_t schedule_region(const Schedule *schedule, StageId root, uint8_t node);
+// Does nobody want rows of the edge any more?
+bool schedule_closed(const Schedule *schedule, EdgeId edge);
+const Shape *schedule_shape(const Schedule *schedule);
 const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);
 uint32_t schedule_parts(const Schedule *schedule);    // Alive.
 uint64_t schedule_twins(const Schedule *schedule);    // Second attempts.

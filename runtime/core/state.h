@@ -171,6 +171,8 @@ bool needs_load(const Schedule *s, const Item *item, NodeId node);
 bool is_open(const Schedule *s, const Item *item);
 // Is it the first unfinished work of its stage?
 bool is_first(Schedule *s, const Item *item);
+// Will no row come along the edge any more, and has none to be taken?
+bool edge_is_done(const Schedule *s, EdgeId edge);
 // Room for the task's next output.
 bool output_take(Schedule *s, Task *task);
 // Would better work run in the slot of this task?

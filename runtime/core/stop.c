@@ -149,9 +149,10 @@ void stage_stop(Schedule *s, StageId stage) {
 
 void on_enough(Schedule *s, const Event *event) {
     const Task *task = task_of(s, event->task);
-    if (task->state == TASK_CANCELED) return;
-    if (stage_is_root(stage_of(s, task->stage))) no_more_units(s, task->stage);
-    close_inputs(s, task->stage);
+    if (event->task.i && task->state == TASK_CANCELED) return;
+    StageId stage = event->task.i ? task->stage : event->stage;
+    if (stage_is_root(stage_of(s, stage))) no_more_units(s, stage);
+    close_inputs(s, stage);
 }
 
 // Without rows of the root others would stand side by side in the zips that they come into.

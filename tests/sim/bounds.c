@@ -84,17 +84,18 @@ static int64_t rows_wanted(const Sim *sim, StageId root) {
 }
 
 // A limit decides which rows come behind it.
-static bool is_limited(const CorePlan *plan, StageId stage) {
+static bool is_limited(const Workload *load, StageId stage) {
+    const CorePlan *plan = &load->plan;
     const CoreStage *described = &plan->stages[stage.i];
-    if (described->limit) return true;
+    if (load->work[stage.i].limits) return true;
     if (described->kind == STAGE_ZIP) return false;
     for (uint8_t i = 0; i < described->input_count; i++)
-        if (is_limited(plan, plan->edges[described->inputs[i].i].from)) return true;
+        if (is_limited(load, plan->edges[described->inputs[i].i].from)) return true;
     return false;
 }
 
 void check_complete(Sim *sim, StageId stage) {
-    if (is_limited(&sim->plan, stage)) return;
+    if (is_limited(sim->load, stage)) return;
     const Stream *stream = &sim->streams.made[stage.i];
     int64_t missing = 0;
     for (int i = 0; i < stream->count; i++) {

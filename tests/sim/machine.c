@@ -276,11 +276,11 @@ static const Rows *taken_before(const Sim *sim, StageId limit, const Rows *rows)
 }
 
 // A limit takes what is left; of what it runs again, as much as before.
-static void limit_takes(Sim *sim, SimTask *task) {
-    Rows *rows = &task->rows[0];
+static void limit_takes(Sim *sim, const SimTask *task, Rows *rows) {
     const Rows *before = taken_before(sim, task->stage, rows);
     int64_t most = before ? before->rows : sim->limit_left[task->stage.i];
     if (rows->rows > most) rows->rows = most;
+    if (!stage_of(sim, task->stage)->limit) sim->limit_left[task->stage.i] -= rows->rows;
 }
 
 static void launch(Sim *sim, const Action *action) {
@@ -320,7 +320,7 @@ static void launch(Sim *sim, const Action *action) {
         task->long_unit = sim->load->skewed && action->unit % 16 == 0;
     }
     if (action->of_unit && !action->again) begin_unit(sim, action);
-    if (stage->limit) limit_takes(sim, task);
+    if (work->limits) limit_takes(sim, task, &task->rows[0]);
     check_order(sim, action->stage, task->rows[0]);
     order_task(sim, action->task, ORDER_GO);
 }
@@ -331,8 +331,10 @@ static void add(Sim *sim, const Action *action) {
         sim_fail(sim, "a launch takes too many partitions");
         return;
     }
-    task->rows[task->count++] = part_at(sim, action->data)->rows;
-    check_order(sim, action->stage, part_at(sim, action->data)->rows);
+    Rows *rows = &task->rows[task->count++];
+    *rows = part_at(sim, action->data)->rows;
+    if (work_of(sim, action->stage)->limits) limit_takes(sim, task, rows);
+    check_order(sim, action->stage, *rows);
 }
 
 // Rows that an earlier life committed are not committed again.
@@ -564,7 +566,7 @@ static void end_item(Sim *sim, TaskId id, Event event) {
 static void take_item(Sim *sim, TaskId id, const Rows *rows) {
     const SimTask *task = &sim->tasks[id.i];
     const CoreStage *stage = stage_of(sim, task->stage);
-    bool limit = stage->limit;
+    bool limit = work_of(sim, task->stage)->limits;
     if (task->canceled) return;
     commit(sim, task, rows);
     if (stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER) end_unit(sim, task);

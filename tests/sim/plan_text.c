@@ -28,7 +28,7 @@ static void print_stage(FILE *out, const Workload *load, const Shape *shape, uin
         fprintf(out, ", needs breaker %u", stage->needs[n].i);
     if (stage->serial) fprintf(out, ", serial");
     if (work->later) fprintf(out, ", units known later");
-    if (stage->limit) fprintf(out, ", limit %" PRId64, work->limit_rows);
+    if (work->limits) fprintf(out, ", limit %" PRId64, work->limit_rows);
     if (stage->in_order) fprintf(out, ", in order");
     if (stage->open_max) fprintf(out, ", %u open", stage->open_max);
     if (stage->coalesce) fprintf(out, ", coalesces %u", stage->coalesce);

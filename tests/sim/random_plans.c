@@ -135,8 +135,10 @@ static void add_step(Maker *m) {
     }
     case 4:
         stage = behind(m, STAGE_MAP, take_open(m, fork));
-        m->plan->stages[stage.i].limit = true;
-        m->plan->stages[stage.i].in_order = false;
+        // What takes its rows as it begins cannot give them back.
+        m->plan->stages[stage.i].limit = m->nodes || m->load->failing || draw(m->random) % 2;
+        m->plan->stages[stage.i].in_order = !m->plan->stages[stage.i].limit;
+        m->load->work[stage.i].limits = true;
         m->load->work[stage.i].limit_rows = between(m->random, 0, 300);
         give_open(m, stage);
         break;
@@ -183,6 +185,10 @@ void workload_random(Workload *load, uint64_t *random) {
     if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
 }
 
+static void drop_limit(Workload *load, uint16_t s) {
+    load->plan.stages[s].limit = load->work[s].limits = false;
+}
+
 // Do rows of a root come into the stage more than once?
 static bool comes_twice(const Workload *load, StageId stage) {
     Streams streams;
@@ -197,7 +203,7 @@ static bool comes_twice(const Workload *load, StageId stage) {
 // A limit over rows that come twice could not be told what it took of which; here there is none.
 static void drop_limits(Workload *load) {
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
-        if (comes_twice(load, (StageId){s})) load->plan.stages[s].limit = false;
+        if (comes_twice(load, (StageId){s})) drop_limit(load, s);
 }
 
 bool workload_told_apart(const Workload *load) {
@@ -214,7 +220,7 @@ void workload_restarted(Workload *load, uint64_t *random) {
     do {
         *load = none;
         make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true});
-        for (uint16_t s = 0; s < load->plan.stage_count; s++) load->plan.stages[s].limit = false;
+        for (uint16_t s = 0; s < load->plan.stage_count; s++) drop_limit(load, s);
     } while (!workload_told_apart(load));
 }
 

@@ -59,7 +59,7 @@ static bool end_at(Workload *load, uint16_t s) {
     uint64_t stages = with_all_above(&load->plan, s);
     if (stages == (1ull << load->plan.stage_count) - 1) return false;
     stage->kind = STAGE_SINK;
-    stage->limit = stage->in_order = false;
+    stage->limit = stage->in_order = load->work[s].limits = false;
     stage->fill_count = 0;
     stage->coalesce = stage->batch = 0;
     keep(load, stages);
@@ -70,7 +70,7 @@ static bool end_at(Workload *load, uint16_t s) {
 static bool without_stage(Workload *load, uint16_t s) {
     const CoreStage *stage = &load->plan.stages[s];
     if (stage->kind != STAGE_MAP || stage->input_count != 1) return false;
-    if (stage->fill_count || stage->need_count || stage->limit) return false;
+    if (stage->fill_count || stage->need_count || load->work[s].limits) return false;
     StageId above = load->plan.edges[stage->inputs[0].i].from;
     if (load->plan.stages[above.i].output_count + stage->output_count > OUTPUTS_MAX) return false;
     for (uint8_t o = 0; o < stage->output_count; o++)
@@ -97,7 +97,7 @@ static bool simpler_stage(Workload *load, uint16_t s, unsigned way) {
     if (way == 5) work->atom_bytes = 0;
     if (way == 6) work->later = false;
     if (way == 7) stage->serial = false;
-    if (way == 8) stage->in_order = false;
+    if (way == 8 && !work->limits) stage->in_order = false;
     if (way == 9) stage->open_max = 0;
     if (way == 10) work->long_bytes = 0;
     return memcmp(&old, load, sizeof old) != 0;

@@ -72,7 +72,7 @@ void streams_make(Streams *streams, const Workload *load, bool most) {
         case STAGE_MAP:
         case STAGE_SINK:
             *made = stream_into(streams, load, (StageId){s}, 0);
-            if (stage->limit && !most) cut(made, load->work[s].limit_rows);
+            if (load->work[s].limits && !most) cut(made, load->work[s].limit_rows);
             break;
         }
         keep(streams, stage, made);

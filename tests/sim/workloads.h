@@ -14,6 +14,8 @@ typedef struct Work {
     int64_t cut_rows;                  // Rows of an output partition.
     int64_t unit_rows;                 // Of a root.
     int64_t limit_rows;                // Of a limit: the rows that it takes.
+    bool limits;                       // It is one: with one task at a time (CoreStage.limit), or
+                                       // with tasks that take their rows as they begin in order.
     int64_t fill_bytes;                // Of a row in the breakers that it fills.
     int64_t long_bytes;                // Of one row in many beyond the others; 0: none.
     int64_t atom_bytes;                // That one partition in eight asks for; 0: none.
