@@ -284,8 +284,28 @@ static void find_most(const Graph *graph, Stage *stage) {
     }
 }
 
+// A breaker that is read by others instead has a reader whose rows go nowhere.
+static void drop_idle(Plan *plan) {
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        Stage *stage = &plan->stages[i];
+        if (stage->terminal_count > 0) {
+            plan->stages[kept++] = *stage;
+            continue;
+        }
+        for (size_t other = i + 1; stage->counts_root && other < plan->stage_count; other++) {
+            Stage *reader = &plan->stages[other];
+            if (reader->root.i != stage->root.i || reader->breaker != stage->breaker) continue;
+            reader->counts_root = true;
+            break;
+        }
+    }
+    plan->stage_count = kept;
+}
+
 void stages_finish(Planner *planner) {
     number_ranks(planner);
+    drop_idle(planner->plan);
     for (size_t i = 0; i < planner->plan->stage_count; i++)
         sort_members(planner, &planner->plan->stages[i]);
     for (size_t i = 0; i < planner->plan->stage_count; i++) {

@@ -85,13 +85,21 @@ static void launch(Dispatch *d, const Action *action) {
         return;
     }
     if (!action->of_unit) flow_input(flow, action);
+    bool new = !flow->input || flow->other;
+    flow->root = new ? action->stage.i : flow->input->root;
+    flow->root_unit = new ? flow->number : flow->input->root_unit;
     if (action->stage.i >= stages) {
         flow->sink = action->stage.i - stages;
+        doubt_launch(d, flow);
         queue_push(&d->sinks[flow->sink], flow);
         return;
     }
     flow->run = &d->runs[action->stage.i];
     flow->begins = true;
+    if (!doubt_launch(d, flow)) {
+        no_memory(d);
+        return;
+    }
     flow_launch(d, flow);
     queue_push(&d->queue, flow);
 }
@@ -117,6 +125,9 @@ static bool is_in_use(const Dispatch *d, BreakerId id) {
         bool over = schedule_figures(d->schedule, (StageId){s}).over;
         for (uint8_t f = 0; f < stage->fill_count && (open || !over); f++)
             if (stage->fills[f].i == id.i) return true;
+        bool uses = stage->kind == STAGE_READER && stage->reads.i == id.i;
+        for (uint8_t n = 0; n < stage->need_count; n++) uses |= stage->needs[n].i == id.i;
+        if (uses && doubt_holds(d, s)) return true;
     }
     return false;
 }
@@ -135,6 +146,7 @@ static void release_breakers(Dispatch *d) {
 // Pieces of work that a thread could take.
 static uint32_t ready_count(const Dispatch *d) {
     uint32_t count = d->queue.count + (d->due_count > 0 && !d->crew_busy) + d->timer_new;
+    count += d->doubt.due_count;
     for (uint32_t s = 0; s < d->job->what->sink_count; s++)
         count += d->sinks[s].first && !d->taking[s];
     return count;
@@ -185,7 +197,8 @@ static void close_stages(Dispatch *d) {
         StageRun *run = &d->runs[s];
         bool closed = d->closed >> s & 1;
         if (closed || run->running > 0 || run->state != RUN_OPEN) continue;
-        if (!schedule_figures(d->schedule, (StageId){(uint16_t)s}).over) continue;
+        bool over = schedule_figures(d->schedule, (StageId){(uint16_t)s}).over;
+        if (!over || doubt_holds(d, s)) continue;
         d->closed |= (uint64_t)1 << s;
         stage_close(run);
     }
@@ -230,16 +243,9 @@ static void tell_all(Dispatch *d) {
 // Has the thread that tells this left its slot, so that it looks for work next?
 static bool looks_next(const Dispatch *d, const Event *event) {
     bool ends = event->kind == EVENT_DONE || event->kind == EVENT_FINISHED;
-    return ends || (event->kind == EVENT_OUTPUT &&
-                    (event->last || !d->flows[event->task.i]->goes_on));
-}
-
-// Behind the last step: wakes threads, and lets go of what nobody needs any more.
-static void tidy_up(Dispatch *d, uint32_t takes) {
-    call_threads(d, takes);
-    close_stages(d);
-    release_breakers(d);
-    dispatch_watch(d);
+    if (event->kind != EVENT_OUTPUT) return ends;
+    const Flow *flow = d->flows[event->task.i];  // None, once it is dropped.
+    return event->last || !flow || !flow->goes_on;
 }
 
 void dispatch_tell(Dispatch *d, Event event) {
@@ -247,13 +253,24 @@ void dispatch_tell(Dispatch *d, Event event) {
     d->events[d->event_count++] = event;
     if (d->telling) return;
     tell_all(d);
-    if (!d->stop) tidy_up(d, looks_next(d, &event));
+    bool looks = !d->stop && looks_next(d, &event);
+    dispatch_settle(d);
+    if (!d->stop) call_threads(d, looks);
 }
 
 void dispatch_tell_bounds(Dispatch *d) {
     if (d->telling || !add_bound(d)) return;
     tell_all(d);
-    if (!d->stop) tidy_up(d, 0);
+    dispatch_settle(d);
+    if (!d->stop) call_threads(d, 0);
+}
+
+void dispatch_settle(Dispatch *d) {
+    if (!d->stop) doubt_settle(d);
+    if (d->stop) return;
+    close_stages(d);
+    release_breakers(d);
+    dispatch_watch(d);
 }
 
 // ---- breakers -------------------------------------------------------------------------------
@@ -307,6 +324,7 @@ static bool work(Dispatch *d, uint32_t thread) {
         finish(d, thread);
         return true;
     }
+    if (doubt_work(d, thread)) return true;
     Flow *flow = flow_queue_pop(&d->queue);
     if (!flow) return false;
     flow->waits = false;
@@ -336,17 +354,21 @@ static void wait(Dispatch *d) {
     d->called -= d->called > 0;
 }
 
+static bool is_over(const Dispatch *d) {
+    return d->stop ? d->busy == 0 : d->ended && d->doubt.due_count == 0;
+}
+
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
     (void)index;
     Dispatch *d = arg;
     pthread_mutex_lock(&d->lock);
     for (;;) {
         dispatch_look(d);
-        if (d->ended || (d->stop && d->busy == 0)) break;
+        if (is_over(d)) break;
         d->busy++;
         bool worked = work(d, thread);
         d->busy--;
-        if (!worked && !d->ended && !(d->stop && d->busy == 0)) wait(d);
+        if (!worked && !is_over(d)) wait(d);
     }
     pthread_cond_broadcast(&d->changed);
     pthread_mutex_unlock(&d->lock);

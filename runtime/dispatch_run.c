@@ -27,9 +27,7 @@ static bool make_plan(const Job *job, FlowPlan *plan) {
     return flow_job_make(job, &sizes, plan) == FLOW_OK;
 }
 
-// A limit by share counts rows in their order, --first-rows the rows of sinks.
 FlowPlan *dispatch_plan(const Job *job) {
-    if (job->limits.share >= 0 || job->options.first_rows != INT64_MAX) return nullptr;
     FlowPlan *plan = malloc(sizeof *plan);
     if (plan && make_plan(job, plan)) return plan;
     free(plan);
@@ -85,6 +83,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
     d->lanes = calloc(lanes + 1, sizeof *d->lanes);
     bool good = open_locks(d) && d->sinks && d->taking && d->lanes &&
                 verdict_open(&d->verdict, what, job->limits.rows, &job->memory);
+    good = good && doubt_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
     if (good) return d;
     dispatch_close(d);
@@ -114,6 +113,7 @@ void dispatch_close(Dispatch *d) {
         if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
         d->job->breakers[b] = nullptr;
     }
+    doubt_close(d);
     verdict_close(&d->verdict);
     pthread_cond_destroy(&d->changed);
     pthread_cond_destroy(&d->asked);
@@ -147,11 +147,39 @@ static bool place_records(Job *job, RejectList *list) {
     return true;
 }
 
+// The stage that reads the source; nullptr: none does.
+static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        const StageRun *run = &d->runs[s];
+        if (run->setup.source && run->setup.files->number == source) return run;
+    }
+    return nullptr;
+}
+
+// Rows are numbered within their unit: from now on within their source.
+static void number_records(Dispatch *d, RejectList *list) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        int64_t sum = 0;
+        for (uint64_t u = 0; u < d->runs[s].unit_room; u++) {
+            int64_t rows = d->runs[s].unit_rows[u];
+            d->runs[s].unit_rows[u] = sum;
+            sum += rows;
+        }
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        Reject *record = &list->items[i];
+        const StageRun *run = record->behind ? nullptr : reader_of(d, record->source);
+        uint64_t unit = verdict_unit(record);
+        if (run && unit < run->unit_room) record->row += run->unit_rows[unit];
+    }
+}
+
 static bool conclude(Dispatch *d) {
     Job *job = d->job;
     Verdict *verdict = &d->verdict;
     bool ends = verdict_settle(verdict);
     rejects_sort(&verdict->records);
+    if (job->limits.share >= 0) number_records(d, &verdict->records);
     bool good = place_records(job, &verdict->records) && place_records(job, &verdict->failing);
     job->rejects = verdict->records;
     verdict->records = (RejectList){.memory = &job->memory};
@@ -170,6 +198,7 @@ bool dispatch_run(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
     commit_start(d);
     open_stages(d);
+    doubt_start(d);
     dispatch_tell(d, (Event){.kind = EVENT_START});
     pthread_mutex_unlock(&d->lock);
     parallel->each(parallel, parallel->threads, dispatch_thread, d);
@@ -180,5 +209,6 @@ bool dispatch_run(Dispatch *d) {
     if (d->cut_short && d->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->job->trouble.kind != TROUBLE_NONE) return false;
+    doubt_conclude(d);
     return conclude(d);
 }

@@ -14,11 +14,26 @@ static const SbOut *out_of(const Flow *flow) {
     return nullptr;
 }
 
-static bool take(Sink *sink, const Flow *flow, ExtentList *extents, Trouble *trouble) {
+// The bytes of the first `rows` rows.
+static int64_t first_rows(const Sink *sink, const SbOut *out, int64_t rows) {
+    int64_t len = out->at - out->state->begin, end = 0;
+    for (int64_t i = 0; i < rows && end < len; i++)
+        end += sink_row_end(sink, out->state->begin + end, len - end, 1);
+    return end;
+}
+
+// A sink of a job with --first-rows is done when it has as many.
+static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble *trouble) {
+    Sink *sink = &job->sinks[flow->sink];
     const SbOut *out = out_of(flow);
     if (!out || !out->state->begin || sink->done) return true;
-    return sink_take(sink, out->state->begin, out->at - out->state->begin, out->rows, extents,
-                     trouble);
+    int64_t most = job->options.first_rows;
+    int64_t left = most == INT64_MAX ? most : most - sink->rows, rows = out->rows;
+    int64_t len = out->at - out->state->begin;
+    if (rows > left) rows = left, len = first_rows(sink, out, rows);
+    bool good = sink_take(sink, out->state->begin, len, rows, extents, trouble);
+    if (sink->rows == most) sink->done = true;
+    return good;
 }
 
 static void end(Dispatch *d, Flow *flow, bool leaves) {
@@ -51,7 +66,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     watch_from(&d->job->watch, thread, 0, flow->input->from);
     commit_taking(d, flow);
     pthread_mutex_unlock(&d->lock);
-    bool good = canceled || take(sink, flow, &extents, &trouble);
+    bool good = canceled || take(d->job, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     d->taking[s] = false;
     if (d->sinks[s].first) pthread_cond_signal(&d->changed);
@@ -62,6 +77,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     pthread_mutex_lock(&d->lock);
     watch_end(&d->job->watch, thread);
     if (!good) dispatch_trouble(d, &trouble);
+    if (!canceled) doubt_sink(d, flow, sink->done);
     end(d, flow, d->plan->plan.stages[d->job->what->stage_count + s].limit && sink->done);
     return true;
 }

@@ -5,11 +5,13 @@
 //   dispatch_journal.c  which units are done
 //   dispatch_zip.c   rows of tasks, from one partition or two
 //   dispatch_batch.c launches that take several partitions
+//   doubt.c          what limits may turn down          replay.c         units made once more
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
 #include "runtime/crew.h"
 #include "runtime/dispatch.h"
+#include "runtime/doubt.h"
 #include "runtime/flow_plan.h"
 #include "runtime/stage.h"
 #include "runtime/verdict.h"
@@ -40,11 +42,14 @@ typedef struct Flow {
     int64_t      rows;     // and how many are left.
     uint32_t     number;   // Of its unit.
     uint32_t     root;     // The stage that its flow begins with,
-    uint32_t     root_unit;  // and the unit of that.
+    uint32_t     root_unit;  // the unit of that,
+    uint8_t      node;     // and the node of its tree by which the input came.
+    DoubtUnit   *doubt;    // Where it is kept what its unit counts; or nullptr.
     uint32_t     lane;     // LANE_OF_THREAD, or one of its own until it ends.
     Unit         unit;
     SbTaskState *task;
     int64_t      weight;   // Rejects of the unit so far.
+    int64_t      made;     // Rows of the unit judged so far.
     int64_t      files;    // `files`: of the unit, judged so far.
     bool         cut;      // Its unit is there,
     bool         empty;    // or there is none.
@@ -73,7 +78,8 @@ struct Dispatch {
     FlowQueue *sinks;          // By sink: partitions in their order,
     bool      *taking;         // and whether a thread takes one.
     Verdict    verdict;
-    Event      events[STAGES_MAX + 8];  // That follow from actions: one a stage, and the first.
+    Doubt      doubt;
+    Event      events[2 * STAGES_MAX + 8];  // That follow from actions: two a stage, and the first.
     uint32_t   event_count;
     uint64_t   closing;        // Breakers that nobody needs any more, as bits.
     BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:
@@ -108,6 +114,10 @@ void dispatch_tell_bounds(Dispatch *d);
 void dispatch_look(Dispatch *d);
 void dispatch_stop(Dispatch *d);
 void dispatch_trouble(Dispatch *d, const Trouble *trouble);
+// What follows from an event beside its actions: some figures are final, some memory is free.
+void dispatch_settle(Dispatch *d);
+// Tells the schedule what nobody wants any more, because a record ends the job before it.
+void dispatch_tell_bounds(Dispatch *d);
 // The first of the queue; nullptr: it is empty.
 Flow *flow_queue_pop(FlowQueue *queue);
 
@@ -139,6 +149,23 @@ void flow_launch(Dispatch *d, Flow *flow);
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread);
 // Gives back what the flow of a stage has; the schedule knows that it ends, or forgets it.
 void flow_end(Dispatch *d, Flow *flow);
+// Rows of a source's unit are judged for good. False: *trouble, a file is not what it was.
+typedef struct Judged {
+    const Unit *unit;
+    int64_t     made;   // Rows.
+    int64_t     end;    // The cursor behind the last one,
+    int64_t     bytes;  // and bytes between that and the first one.
+    int64_t     files;  // `files`: of the unit, judged before.
+    bool        whole;  // The unit is judged to its end.
+} Judged;
+bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble);
+// Where a share limits the rejects, a task numbers the rows of its partition: from now on they are
+// those of the unit, of which so many were judged before.
+void flow_number_records(const StageRun *run, RejectList *list, int64_t before);
+void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before);
+// Of records that a task placed in its unit the lines are counted from the start of the file, where
+// that is known.
+void flow_place_lines(const Unit *unit, RejectList *list);
 // Nobody reads the partition any more.
 void partition_free(Dispatch *d, Partition *partition);
 

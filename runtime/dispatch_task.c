@@ -36,14 +36,12 @@ void flow_launch(Dispatch *d, Flow *flow) {
         if (!stage_open_breakers(run)) dispatch_stop(d);
     }
     run->running++;
-    bool new = !flow->input || flow->other;
-    flow->root = new ? run->index : flow->input->root;
-    flow->root_unit = new ? flow->number : flow->input->root_unit;
     if (!flow->input) run->launched = flow->number + 1;
     commit_unit(d, flow);
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
     if (flow->input) {
         flow_find_rows(flow);
+        if (flow->batches[0]) doubt_take(d, flow);
         flow->empty = flow->rows == 0;
         if (!flow->empty) flow_take_rows(d, flow);
     } else if (!d->plan->plan.stages[run->index].serial) {
@@ -86,10 +84,9 @@ static void prepare(Dispatch *d, Flow *flow) {
 // ---- figures --------------------------------------------------------------------------------
 
 // A unit of whole files: each is one row.
-static bool count_files(Flow *flow, const Partition *partition, Trouble *trouble) {
-    SourceFile *files = &flow->run->setup.files->files[flow->unit.file + flow->files];
-    flow->files += partition->made;
-    for (int64_t i = 0; i < partition->made; i++) {
+static bool count_files(StageRun *run, const Judged *judged, Trouble *trouble) {
+    SourceFile *files = &run->setup.files->files[judged->unit->file + judged->files];
+    for (int64_t i = 0; i < judged->made; i++) {
         files[i].rows = 1;
         files[i].bytes = files[i].size;
         if (!source_file_check(&files[i], trouble)) return false;
@@ -98,8 +95,7 @@ static bool count_files(Flow *flow, const Partition *partition, Trouble *trouble
 }
 
 // The unit is judged to its end: perhaps the file is.
-static bool end_unit(Flow *flow, Trouble *trouble) {
-    SourceFile *file = &flow->run->setup.files->files[flow->unit.file];
+static bool end_unit(SourceFile *file, Trouble *trouble) {
     if (--file->units_open > 0 || !file->all_cut) return true;
     if (!file->stream) {
         file->bytes = file->size;
@@ -108,46 +104,83 @@ static bool end_unit(Flow *flow, Trouble *trouble) {
     return source_file_check(file, trouble);
 }
 
-static bool count_source(Flow *flow, const Partition *partition, Trouble *trouble) {
-    StageRun *run = flow->run;
+// Are the stage's rows numbered, for a share that limits the rejects?
+static bool numbers_rows(const StageRun *run) {
+    return run->setup.wants_rows && run->setup.source;
+}
+
+// Rows of the units before one say which number its rows have in the source.
+static bool count_unit(StageRun *run, const Judged *judged, Trouble *trouble) {
+    uint64_t room = run->unit_room ? run->unit_room : 64;
+    while (room <= judged->unit->ordinal) room *= 2;
+    if (room > run->unit_room) {
+        int64_t *rows = realloc(run->unit_rows, room * sizeof *rows);
+        if (!rows) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+        memset(rows + run->unit_room, 0, (room - run->unit_room) * sizeof *rows);
+        run->unit_rows = rows;
+        run->unit_room = room;
+    }
+    run->unit_rows[judged->unit->ordinal] += judged->made;
+    return true;
+}
+
+bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble) {
     Progress *progress = &run->job->progress;
-    if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += partition->end - partition->begin;
-    if (run->setup.source) atomic_fetch_add(&progress->rows, partition->made);
+    if (numbers_rows(run) && !count_unit(run, judged, trouble))
+        return false;
+    if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += judged->bytes;
+    if (run->setup.source) atomic_fetch_add(&progress->rows, judged->made);
     if (!run->setup.files || run->setup.files->file_count == 0) return true;
-    if (run->stage->input != SB_INPUT_TEXT) return count_files(flow, partition, trouble);
-    SourceFile *file = &run->setup.files->files[flow->unit.file];
-    bool whole = partition->last && partition->status == SB_STAGE_DONE;
-    int64_t end = whole ? flow->unit.next : flow->unit.offset + partition->end;
-    file->rows += partition->made;
+    if (run->stage->input != SB_INPUT_TEXT) return count_files(run, judged, trouble);
+    SourceFile *file = &run->setup.files->files[judged->unit->file];
+    int64_t end = judged->whole ? judged->unit->next : judged->unit->offset + judged->end;
+    file->rows += judged->made;
     if (end > file->bytes) file->bytes = end;
-    atomic_fetch_add(&progress->bytes, partition->end - partition->begin);
-    return !whole || end_unit(flow, trouble);
+    atomic_fetch_add(&progress->bytes, judged->bytes);
+    return !judged->whole || end_unit(file, trouble);
+}
+
+static bool count_source(Flow *flow, const Partition *partition, Trouble *trouble) {
+    Judged judged = {.unit = &flow->unit, .made = partition->made, .end = partition->end,
+                     .bytes = partition->end - partition->begin, .files = flow->files,
+                     .whole = partition->last && partition->status == SB_STAGE_DONE};
+    flow->files += partition->made;
+    return flow_count_source(flow->run, &judged, trouble);
 }
 
 // Of plain files the lines before a record are counted at the end of the job.
-static void place_lines(const Flow *flow, RejectList *list) {
-    for (uint32_t i = 0; i < list->count && flow->unit.lines >= 0; i++) {
+void flow_place_lines(const Unit *unit, RejectList *list) {
+    for (uint32_t i = 0; i < list->count && unit->lines >= 0; i++) {
         Reject *record = &list->items[i];
-        if (record->line > 0 && !record->has_line) record->line += flow->unit.lines;
+        if (record->line > 0 && !record->has_line) record->line += unit->lines;
         record->has_line = true;
     }
+}
+
+// Of a stage in front of limits all that is kept until they have judged the rows.
+static bool keep_in_doubt(Dispatch *d, Flow *flow, Partition *partition) {
+    if (!flow->doubt) return true;
+    if (doubt_keep(d, flow, partition)) return true;
+    return trouble_set(&partition->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 
 // What the partition says of the rows that it judged is final. False: the job ends.
 static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     StageRun *run = flow->run;
     Trouble *trouble = &partition->trouble;
+    bool leads = doubt_leads(&d->doubt, run->index);
+    flow->weight += partition->rejects.weight;
+    flow_place_lines(&flow->unit, &partition->rejects);
     if (trouble->kind != TROUBLE_NONE || !stage_take_failure(run, partition) ||
-        !count_source(flow, partition, trouble)) {
+        !(leads ? keep_in_doubt(d, flow, partition) : count_source(flow, partition, trouble))) {
         dispatch_trouble(d, trouble);
         return false;
     }
+    if (leads) return true;
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         run->counts[i] += partition->counts[i];
-    flow->weight += partition->rejects.weight;
-    place_lines(flow, &partition->rejects);
-    if (commit_counts(d, flow, partition) &&
-        verdict_take(&d->verdict, &partition->rejects, run->index, flow->root))
+    if (commit_counts(d, flow, partition) && verdict_take(&d->verdict, &partition->rejects,
+                                                          run->index, flow->root))
         return true;
     trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
     dispatch_trouble(d, trouble);
@@ -181,15 +214,29 @@ static Partition *new_partition(Dispatch *d, Flow *flow) {
     partition->run = flow->run;
     partition->root = flow->root;
     partition->root_unit = flow->root_unit;
+    partition->node = flow->node;
     partition->keeps = nullptr;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
-        partition->quota[t] = INT64_MAX;
+        partition->quota[t] = doubt_quota(d, flow, t);
     if (d->verdict.rows_max >= 0) partition->weight = d->verdict.rows_max - flow->weight;
     return partition;
 }
 
+void flow_number_records(const StageRun *run, RejectList *list, int64_t before) {
+    for (uint32_t i = 0; numbers_rows(run) && i < list->count; i++) list->items[i].row += before;
+}
+
+void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before) {
+    uint32_t offset = run->job->what->breakers[run->stage->terminals[t]].place_offset;
+    bool places = numbers_rows(run) && offset != UINT32_MAX && before > 0;
+    for (int64_t i = 0; places && i < batch->count; i++) {
+        char *entry = (char *)(uintptr_t)batch->entries[i];
+        ((SbPlace *)(void *)(entry + offset))->row += before;
+    }
+}
+
 // Readies rows for those who read the edges; without the lock.
-static void make_batches(StageRun *run, Partition *partition) {
+static void make_batches(StageRun *run, Partition *partition, int64_t before) {
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         if (partition->rows[t] == 0 || !partition->batches[t]) continue;
         partition->handed[t] = batch_open(partition->batches[t]);
@@ -199,6 +246,7 @@ static void make_batches(StageRun *run, Partition *partition) {
                         run->stage->label.ptr);
             return;
         }
+        flow_number_batch(run, t, partition->handed[t], before);
         partition->bytes += partition->handed[t]->bytes - sb_rows_bytes(partition->batches[t]);
         partition->batches[t] = nullptr;
     }
@@ -231,7 +279,9 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
             (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, flow->task->task.order};
         partition->last = true;
     }
-    make_batches(flow->run, partition);
+    flow_number_records(flow->run, &partition->rejects, flow->made);
+    make_batches(flow->run, partition, flow->made);
+    flow->made += partition->made;
     *busy = log_clock_ns() - begin;
     pthread_mutex_lock(&d->lock);
     flow_watch(flow, partition, thread);
@@ -253,6 +303,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
     commit_unit_ends(d, flow);
+    doubt_leave(d, flow);
     stage_spare_task(run, flow->task);
     flow_drop_more(flow);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
@@ -273,7 +324,7 @@ static int64_t count_rows(Dispatch *d, const Partition *partition, int64_t *by_o
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         const EdgeEnd *end = &run->outputs[t];
         all += partition->rows[t];
-        if (end->edge != SIDE_NONE)
+        if (end->edge != SIDE_NONE && !d->doubt.by_taken[end->edge])
             run->job->edges[end->edge].lanes[end->at].rows += partition->rows[t];
     }
     return all;

@@ -32,7 +32,7 @@ static void fill_parts(const Job *job, int64_t partition, Parts *parts) {
     for (uint32_t b = 0; b < job->what->breaker_count; b++)
         parts->limited[b] = job->edges[b].limited;
     for (uint32_t s = 0; s < job->what->sink_count; s++)
-        parts->leaves[s] = job->sinks[s].to_stream;
+        parts->leaves[s] = job->sinks[s].to_stream || job->options.first_rows != INT64_MAX;
 }
 
 FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) {

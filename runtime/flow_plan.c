@@ -124,7 +124,9 @@ static void add_stage(Maker *m, uint16_t s) {
     // A spilled breaker is read from its beginning to its end; whether it has spilled is not known.
     stage->serial = stage->kind == STAGE_READER ||
                     (stage->kind == STAGE_SOURCE && numbers->streams[what->input_index]);
-    stage->in_order = stage->kind == STAGE_MAP && stage->fill_count > 0;
+    // A limit takes its rows as tasks begin.
+    bool limit = stage->kind == STAGE_MAP && numbers->limited[what->input_index];
+    stage->in_order = limit || (stage->kind == STAGE_MAP && stage->fill_count > 0);
     if (stage->kind == STAGE_MAP) set_batch(stage, what);
     if (flow_needs_lanes(m->job, what)) stage->open_max = numbers->lanes;
 }
@@ -211,8 +213,6 @@ static bool add_breakers(Maker *m) {
 }
 
 static FlowFault judge(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {
-    for (uint32_t b = 0; b < job->breaker_count; b++) {
-        if (is_edge(job, b) && numbers->limited[b]) return FLOW_LIMIT;
     }
     Shape *shape = malloc(sizeof *shape);
     bool good = shape && shape_make(shape, &flow->plan, false);

@@ -34,7 +34,6 @@ typedef struct FlowNumbers {
 typedef enum FlowFault : uint8_t {
     FLOW_OK,
     FLOW_TOO_WIDE,  // More stages, edges or breakers than the cores take.
-    FLOW_LIMIT,     // It has a limit,
     FLOW_SPOOL,     // rows that wait for others of their own root.
 } FlowFault;
 

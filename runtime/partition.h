@@ -46,7 +46,8 @@ typedef struct Partition {
     Batch     **handed;         // The same, once their readers may have them.
     SbRows    **spare;          // The same, empty: for those that come next.
     uint32_t    root;           // The stage that its flow begins with,
-    uint32_t    root_unit;      // and the unit of that.
+    uint32_t    root_unit;      // the unit of that,
+    uint8_t     node;           // and where it was made in that stage's tree (doubt.h).
     int64_t    *rows;           // By terminal: rows in it.
     int64_t    *first;          // By terminal: the number of its first row there.
     int64_t    *quota;          // By terminal: rows that it could take...

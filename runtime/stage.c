@@ -272,6 +272,7 @@ void stage_finish(StageRun *run) {
     free(run->sink_left);
     free(run->batches);
     free(run->counts);
+    free(run->unit_rows);
 }
 
 // ---- what is used again ---------------------------------------------------------------------

@@ -64,6 +64,8 @@ typedef struct StageRun {
     ProbeAhead     ahead;       // What its units look up in joins that are on disk.
     Units          units;
     bool           repeats;     // The input can be read again.
+    int64_t       *unit_rows;   // By unit: rows of the source, where a share limits the rejects.
+    uint64_t       unit_room;
     BufferRelief   relief;
     int64_t        buffer_max;  // The largest buffer of text of a unit so far.
     Flight        *flights;     // Unit k is in slot k % window.

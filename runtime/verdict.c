@@ -183,6 +183,7 @@ static const Reject *last_record(const Verdict *v) {
 }
 
 bool verdict_ends(const Verdict *v) { return v->failing.count > 0 || v->over; }
+uint64_t verdict_unit(const Reject *record) { return record->origin >> UNIT_SHIFT & UNIT_MASK; }
 
 bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit) {
     const Reject *last = last_record(v);
@@ -194,7 +195,7 @@ bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit)
         if (edge && !is_zip(stage)) continue;
         int64_t due = v->ranks[s] < rank   ? INT64_MAX
                       : v->ranks[s] > rank ? 0
-                                           : (int64_t)(last->origin >> UNIT_SHIFT & UNIT_MASK) + 1;
+                                           : (int64_t)verdict_unit(last) + 1;
         bool waits = due == 0 && reads_breaker(stage) && !is_zip(stage) && !sources_over;
         if (due >= v->bounds[s] || waits) continue;
         v->bounds[s] = *unit = due;

@@ -35,6 +35,8 @@ bool verdict_ends(const Verdict *verdict);
 // feeds them alone would be given up with them, and its records may come first. False: there is
 // none.
 bool verdict_bound(Verdict *verdict, bool sources_over, uint32_t *root, int64_t *unit);
+// The unit of its root in which the row of a record began.
+uint64_t verdict_unit(const Reject *record);
 // At the end: drops what stands behind the record that ends the job. True: there is one.
 bool verdict_settle(Verdict *verdict);
 

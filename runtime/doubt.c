@@ -1,0 +1,444 @@
+#include "runtime/dispatch_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the shape of the job -------------------------------------------------------------------
+
+static const Shape *shape_of(const Dispatch *d) { return schedule_shape(d->schedule); }
+
+static const CoreStage *stage_at(const Dispatch *d, uint32_t stage) {
+    return &d->plan->plan.stages[stage];
+}
+
+uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node) {
+    if (node == NODE_ROOT) return root;
+    return d->plan->plan.edges[shape_of(d)->reach[root].edges[node].i].to.i;
+}
+
+static void open_gates(Dispatch *d) {
+    const Job *job = d->job;
+    const SbJob *what = job->what;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        if (stage_at(d, s)->kind != STAGE_MAP) continue;
+        const Edge *edge = &job->edges[what->stages[s].input_index];
+        if (!edge->limited) continue;
+        d->doubt.gates[s] = (Gate){.is = true, .exact = true, .skip = edge->skip,
+                                   .limit = edge->limit};
+    }
+    for (uint32_t s = 0; s < what->sink_count; s++)
+        d->doubt.gates[what->stage_count + s] =
+            (Gate){.is = job->options.first_rows != INT64_MAX, .limit = job->options.first_rows};
+}
+
+// Does all that the stage makes go to limits?
+static bool leads(const Dispatch *d, uint32_t s) {
+    const CoreStage *stage = stage_at(d, s);
+    bool all = stage->output_count > 0 && stage->fill_count == 0 && stage->kind != STAGE_ZIP;
+    for (uint8_t o = 0; o < stage->output_count; o++) {
+        uint32_t to = d->plan->plan.edges[stage->outputs[o].i].to.i;
+        all &= d->doubt.gates[to].is || doubt_leads(&d->doubt, to);
+    }
+    return all;
+}
+
+static void open_edges(Dispatch *d) {
+    const SbJob *what = d->job->what;
+    Doubt *doubt = &d->doubt;
+    for (uint32_t b = 0; b < what->breaker_count; b++)
+        doubt->by_taken[b] = what->breakers[b].kind == SB_BREAK_EDGE;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        if (stage->input != SB_INPUT_ROWS) continue;
+        doubt->by_taken[stage->input_index] &= doubt->gates[s].is || doubt_leads(doubt, s);
+        if (stage->right_index != UINT32_MAX) doubt->by_taken[stage->right_index] = false;
+    }
+}
+
+static bool is_watched(const Dispatch *d, uint32_t root) {
+    const Tree *tree = &shape_of(d)->reach[root];
+    bool any = doubt_leads(&d->doubt, root);
+    for (uint8_t i = 0; i < tree->count; i++)
+        any |= doubt_leads(&d->doubt, doubt_stage(d, root, i));
+    return any;
+}
+
+bool doubt_open(Dispatch *d) {
+    Doubt *doubt = &d->doubt;
+    open_gates(d);
+    for (uint32_t s = d->job->what->stage_count; s-- > 0;)
+        doubt->leads |= (uint64_t)leads(d, s) << s;
+    open_edges(d);
+    for (uint16_t s = 0; s < d->plan->plan.stage_count; s++) {
+        doubt->any |= doubt->gates[s].is;
+        if (!stage_is_root(stage_at(d, s))) continue;
+        doubt->roots[s].tree = &shape_of(d)->reach[s];
+        doubt->roots[s].watched = is_watched(d, s);
+    }
+    return true;
+}
+
+void doubt_start(Dispatch *d) {
+    for (uint16_t s = 0; s < d->plan->plan.stage_count; s++) {
+        Gate *gate = &d->doubt.gates[s];
+        if (!gate->is || gate->limit > 0) continue;
+        gate->ended = true;
+        dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .stage = {s}});
+    }
+}
+
+// ---- units ----------------------------------------------------------------------------------
+
+static DoubtUnit *find_unit(const DoubtRoot *root, uint32_t number) {
+    if (root->count == 0) return nullptr;
+    uint32_t at = number - root->units[root->first]->number;
+    return at < root->count ? root->units[(root->first + at) % root->cap] : nullptr;
+}
+
+static bool grow(DoubtRoot *root) {
+    uint32_t cap = root->cap ? 2 * root->cap : 64;
+    DoubtUnit **units = malloc(cap * sizeof(DoubtUnit *));
+    if (!units) return false;
+    for (uint32_t i = 0; i < root->count; i++)
+        units[i] = root->units[(root->first + i) % root->cap];
+    free(root->units);
+    root->units = units;
+    root->first = 0;
+    root->cap = cap;
+    return true;
+}
+
+static DoubtUnit *new_unit(DoubtRoot *root, uint32_t stage, uint32_t number) {
+    uint32_t nodes = root->tree->count;
+    if (root->count == root->cap && !grow(root)) return nullptr;
+    DoubtUnit *unit = calloc(1, sizeof *unit);
+    if (!unit) return nullptr;
+    *unit = (DoubtUnit){.root = stage, .number = number,
+                        .slots = calloc(nodes + 1, sizeof(DoubtSlot *)),
+                        .bases = malloc((nodes + 1) * sizeof *unit->bases)};
+    if (!unit->slots || !unit->bases) {
+        free(unit->slots);
+        free(unit->bases);
+        free(unit);
+        return nullptr;
+    }
+    for (uint32_t n = 0; n < nodes; n++) unit->bases[n] = -1;
+    root->units[(root->first + root->count++) % root->cap] = unit;
+    return unit;
+}
+
+static void free_slot(DoubtSlot *slot) {
+    if (!slot) return;
+    rejects_close(&slot->rejects);
+    free(slot->counts);
+    free(slot);
+}
+
+static void free_first(Dispatch *d, DoubtRoot *root) {
+    DoubtUnit *unit = root->units[root->first];
+    root->first = (root->first + 1) % root->cap;
+    root->count--;
+    for (uint32_t n = 0; n <= root->tree->count; n++) free_slot(unit->slots[n]);
+    stage_spare_task(&d->runs[unit->root], unit->keeps);
+    if (unit->unit.slices[0].batch) batch_release(unit->unit.slices[0].batch);
+    free(unit->slots);
+    free(unit->bases);
+    free(unit);
+}
+
+void doubt_close(Dispatch *d) {
+    for (uint32_t s = 0; s < STAGES_MAX; s++) {
+        DoubtRoot *root = &d->doubt.roots[s];
+        while (root->count > 0) free_first(d, root);
+        free(root->units);
+    }
+}
+
+DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node) {
+    uint32_t nodes = d->doubt.roots[unit->root].tree->count;
+    DoubtSlot **slot = &unit->slots[node == NODE_ROOT ? nodes : node];
+    if (*slot) return *slot;
+    DoubtSlot *made = calloc(1, sizeof *made);
+    if (!made) return nullptr;
+    made->counts = calloc((size_t)d->job->what->step_count * SB_COUNTS + 1, sizeof *made->counts);
+    made->rejects.memory = &d->job->memory;
+    if (!made->counts) {
+        free(made);
+        return nullptr;
+    }
+    return *slot = made;
+}
+
+// ---- flows ----------------------------------------------------------------------------------
+
+// The node of the tree by which rows of the flow's partition come to its stage.
+static uint8_t node_of(const Dispatch *d, const Flow *flow, uint32_t stage) {
+    const CorePlan *plan = &d->plan->plan;
+    const Tree *tree = &shape_of(d)->reach[flow->root];
+    for (uint8_t i = 0; i < tree->count; i++) {
+        CoreEdge edge = plan->edges[tree->edges[i].i];
+        bool from = edge.from.i == flow->input->run->index && edge.to.i == stage;
+        if (from && tree->parents[i] == flow->input->node) return i;
+    }
+    return NODE_ROOT;
+}
+
+static uint32_t stage_of_flow(const Dispatch *d, const Flow *flow) {
+    return flow->run ? flow->run->index : d->job->what->stage_count + flow->sink;
+}
+
+bool doubt_launch(Dispatch *d, Flow *flow) {
+    flow->node = NODE_ROOT;
+    if (!d->doubt.any) return true;
+    uint32_t stage = stage_of_flow(d, flow);
+    DoubtRoot *root = &d->doubt.roots[flow->root];
+    if (flow->input) flow->node = node_of(d, flow, stage);
+    bool counts = !flow->input || doubt_leads(&d->doubt, stage) || d->doubt.gates[stage].is;
+    if (!root->watched || !flow->run || !counts) return true;
+    flow->doubt = flow->input ? find_unit(root, flow->root_unit)
+                              : new_unit(root, stage, flow->root_unit);
+    if (flow->doubt) flow->doubt->live++;
+    return flow->doubt || flow->input;
+}
+
+static GatePlace place_of(const Dispatch *d, const Flow *flow) {
+    EdgeId edge = shape_of(d)->reach[flow->root].edges[flow->node];
+    return (GatePlace){shape_of(d)->input_of[edge.i],
+                       schedule_region(d->schedule, (StageId){(uint16_t)flow->root}, flow->node),
+                       flow->number};
+}
+
+void doubt_take(Dispatch *d, Flow *flow) {
+    uint32_t stage = flow->run->index;
+    Gate *gate = &d->doubt.gates[stage];
+    DoubtUnit *unit = flow->doubt;
+    int64_t base = gate->rows, rows = flow->rows, skip = 0;
+    if (gate->is) {
+        if (unit && unit->bases[flow->node] < 0) unit->bases[flow->node] = base;
+        if (rows > gate->limit - base) rows = gate->limit - base;
+        if (gate->skip > base) skip = gate->skip - base;
+        if (skip > rows) skip = rows;
+        flow->at[0] += skip;
+        flow->rows = rows - skip;
+        gate->rows += rows;
+        if (gate->rows == gate->limit && !gate->ended) {
+            gate->ended = true;
+            gate->end = place_of(d, flow);
+            dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .stage = {(uint16_t)stage}});
+        }
+    }
+    bool leads = doubt_leads(&d->doubt, stage);
+    DoubtSlot *slot = leads && unit ? doubt_slot(d, unit, flow->node) : nullptr;
+    if (slot) slot->taken += rows;
+    else if (!leads) d->doubt.taken[stage] += rows;
+}
+
+void doubt_sink(Dispatch *d, const Flow *flow, bool done) {
+    Gate *gate = &d->doubt.gates[stage_of_flow(d, flow)];
+    if (!gate->is || gate->ended || !done) return;
+    gate->ended = true;
+    gate->end = place_of(d, flow);
+}
+
+int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t) {
+    const SbJob *what = d->job->what;
+    const CorePlan *plan = &d->plan->plan;
+    const CoreStage *stage = stage_at(d, flow->run->index);
+    uint32_t terminal = flow->run->stage->terminals[t];
+    if (!d->doubt.any || flow->run->outputs[t].edge == SIDE_NONE) return INT64_MAX;
+    int64_t most = 0;
+    for (uint8_t o = 0; o < stage->output_count; o++) {
+        uint32_t to = plan->edges[stage->outputs[o].i].to.i;
+        bool along = to < what->stage_count && (what->stages[to].input_index == terminal ||
+                                                what->stages[to].right_index == terminal);
+        if (!along || schedule_closed(d->schedule, stage->outputs[o])) continue;
+        const Gate *gate = &d->doubt.gates[to];
+        int64_t left = gate->is ? gate->limit - gate->rows : INT64_MAX;
+        if (left > most) most = left;
+    }
+    return most;
+}
+
+bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition) {
+    DoubtSlot *slot = doubt_slot(d, flow->doubt, flow->node);
+    if (!slot) return false;
+    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+        slot->counts[i] += partition->counts[i];
+    slot->made += partition->made;
+    slot->end = partition->end;
+    slot->bytes += partition->end - partition->begin;
+    slot->whole = partition->last && partition->status == SB_STAGE_DONE && !partition->stopped;
+    return rejects_move(&slot->rejects, &partition->rejects);
+}
+
+void doubt_leave(Dispatch *d, Flow *flow) {
+    DoubtUnit *unit = flow->doubt;
+    (void)d;
+    if (!unit) return;
+    unit->live--;
+    if (flow->input || !flow->prepared) return;
+    unit->cut = true;
+    unit->unit = flow->unit;
+    flow->unit.slices[0].batch = nullptr;
+    if (flow->run->repeats) return;
+    unit->keeps = flow->task;
+    flow->task = nullptr;
+}
+
+// ---- shares ---------------------------------------------------------------------------------
+
+static int compare(GatePlace a, GatePlace b) {
+    if (a.input != b.input) return a.input < b.input ? -1 : 1;
+    if (a.region != b.region) return a.region < b.region ? -1 : 1;
+    return (a.unit > b.unit) - (a.unit < b.unit);
+}
+
+static GatePlace place_at(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
+    Flow flow = {.root = root, .node = node, .root_unit = unit};
+    return place_of(d, &flow);
+}
+
+static Share share_at_gate(const Dispatch *d, const Gate *gate, GatePlace place) {
+    if (!gate->ended) return SHARE_ALL;
+    if (gate->limit == 0) return SHARE_NONE;
+    int order = compare(place, gate->end);
+    return order < 0 ? SHARE_ALL : order > 0 ? SHARE_NONE : gate->exact ? SHARE_PART : SHARE_ALL;
+}
+
+Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
+    const Tree *tree = &shape_of(d)->reach[root];
+    if (!doubt_leads(&d->doubt, doubt_stage(d, root, node))) return SHARE_ALL;
+    Share most = SHARE_NONE;
+    for (uint8_t i = 0; i < tree->count; i++) {
+        if (tree->parents[i] != node) continue;
+        Share share = doubt_share(d, root, i, unit);
+        if (share > most) most = share;
+    }
+    return most;
+}
+
+Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
+    const Gate *gate = &d->doubt.gates[doubt_stage(d, root, node)];
+    Share own = gate->is ? share_at_gate(d, gate, place_at(d, root, node, unit)) : SHARE_ALL;
+    Share below = doubt_share_of_stage(d, root, node, unit);
+    return own < below ? own : below;
+}
+
+// Is it certain what the limit takes of the unit's rows?
+static bool is_judged(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
+    EdgeId edge = shape_of(d)->reach[root].edges[node];
+    const Gate *gate = &d->doubt.gates[doubt_stage(d, root, node)];
+    if (!gate->is || gate->ended || schedule_closed(d->schedule, edge)) return true;
+    Front front = schedule_front(d->schedule, edge);
+    if (front.done) return true;
+    uint8_t region = schedule_region(d->schedule, (StageId){(uint16_t)root}, node);
+    return region != front.region ? region < front.region : unit < front.unit;
+}
+
+// ---- making it final ------------------------------------------------------------------------
+
+static bool take_slot(Dispatch *d, DoubtUnit *unit, uint8_t node, DoubtSlot *slot) {
+    uint32_t stage = doubt_stage(d, unit->root, node);
+    StageRun *run = &d->runs[stage];
+    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+        run->counts[i] += slot->counts[i];
+    d->doubt.taken[stage] += slot->taken;
+    Judged judged = {.unit = &unit->unit, .made = slot->made, .end = slot->end,
+                     .bytes = slot->bytes, .whole = slot->whole};
+    if (node == NODE_ROOT && unit->cut && !flow_count_source(run, &judged, &d->job->trouble))
+        return false;
+    if (verdict_take(&d->verdict, &slot->rejects, stage, unit->root)) return true;
+    return trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+}
+
+// Is a part of the unit wanted of what a stage in doubt made?
+static bool has_part(const Dispatch *d, const DoubtUnit *unit) {
+    const Tree *tree = d->doubt.roots[unit->root].tree;
+    for (uint8_t n = 0; n <= tree->count; n++) {
+        uint8_t node = n < tree->count ? n : NODE_ROOT;
+        bool some = doubt_leads(&d->doubt, doubt_stage(d, unit->root, node));
+        if (some && doubt_share_of_stage(d, unit->root, node, unit->number) == SHARE_PART)
+            return true;
+    }
+    return false;
+}
+
+static bool take_unit(Dispatch *d, DoubtUnit *unit) {
+    uint8_t nodes = d->doubt.roots[unit->root].tree->count;
+    for (uint8_t n = 0; n <= nodes; n++) {
+        uint8_t node = n < nodes ? n : NODE_ROOT;
+        bool none = doubt_share_of_stage(d, unit->root, node, unit->number) == SHARE_NONE;
+        if (unit->slots[n] && !none && !take_slot(d, unit, node, unit->slots[n])) return false;
+    }
+    return true;
+}
+
+// The first unit of the root that is in doubt becomes final. False: it is not yet.
+static bool settle_first(Dispatch *d, uint32_t s) {
+    DoubtRoot *root = &d->doubt.roots[s];
+    DoubtUnit *unit = root->units[root->first];
+    if (unit->live > 0 || (unit->due && !unit->made)) return false;
+    if (unit->number < d->verdict.bounds[s]) {
+        for (uint8_t n = 0; n < root->tree->count; n++)
+            if (!is_judged(d, s, n, unit->number)) return false;
+        if (!unit->made && unit->cut && has_part(d, unit)) {
+            unit->due = true;
+            unit->next = d->doubt.due;
+            d->doubt.due = unit;
+            d->doubt.due_count++;
+            return false;
+        }
+        if (!take_unit(d, unit)) dispatch_trouble(d, &d->job->trouble);
+    }
+    free_first(d, root);
+    return true;
+}
+
+void doubt_settle(Dispatch *d) {
+    if (!d->doubt.any || d->doubt.settling) return;
+    d->doubt.settling = true;
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        DoubtRoot *root = &d->doubt.roots[s];
+        while (!d->stop && root->count > 0 && settle_first(d, s)) dispatch_tell_bounds(d);
+    }
+    d->doubt.settling = false;
+}
+
+bool doubt_work(Dispatch *d, uint32_t thread) {
+    DoubtUnit *unit = d->doubt.due;
+    if (!unit) return false;
+    Trouble trouble = {0};
+    d->doubt.due = unit->next;
+    watch_begin(&d->job->watch, thread, WORK_TASK, unit->root);
+    pthread_mutex_unlock(&d->lock);
+    bool good = replay_unit(d, unit, thread, &trouble);
+    pthread_mutex_lock(&d->lock);
+    watch_end(&d->job->watch, thread);
+    unit->made = true;
+    d->doubt.due_count--;
+    if (!good) dispatch_trouble(d, &trouble);
+    dispatch_settle(d);
+    pthread_cond_broadcast(&d->changed);
+    return true;
+}
+
+bool doubt_holds(const Dispatch *d, uint32_t stage) {
+    for (uint32_t s = 0; d->doubt.any && s < d->job->what->stage_count; s++) {
+        const DoubtRoot *root = &d->doubt.roots[s];
+        if (root->count == 0) continue;
+        if (s == stage) return true;
+        for (uint8_t n = 0; n < root->tree->count; n++)
+            if (doubt_stage(d, s, n) == stage) return true;
+    }
+    return false;
+}
+
+void doubt_conclude(Dispatch *d) {
+    const SbJob *what = d->job->what;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        if (stage->input != SB_INPUT_ROWS || !d->doubt.by_taken[stage->input_index]) continue;
+        Edge *edge = &d->job->edges[stage->input_index];
+        if (d->doubt.taken[s] > edge->lanes[0].rows) edge->lanes[0].rows = d->doubt.taken[s];
+    }
+}

@@ -1,0 +1,133 @@
+// Doubt: what units of a root counted in front of a limit, until it is certain that it counts.
+//
+// A limit ends what feeds it: rows behind the last one that it takes are neither judged nor
+// counted. Tasks run ahead of it in any order, so that what a stage counts and rejects there is
+// kept by unit of its root until the limit has taken that unit's rows, or has its last row
+// in front of them:
+//
+//   all      the limit took all rows of the unit, or they come to no limit: it counts as it is
+//   part     the limit ends among them: the unit is made once more (replay.c), up to that row
+//   none     the limit ended before: it is forgotten
+//
+// A stage leads to limits when all that it makes goes into limits or into stages that lead to them.
+// Only such a stage is in doubt: rows of any other are wanted whatever limits take. A fault in
+// front of a limit is kept like a reject, so that it ends the job only if the limit does not end
+// before it.
+//
+// A sink of a job with --first-rows is a limit too, whose part is all.
+#ifndef SBC_RUNTIME_DOUBT_H
+#define SBC_RUNTIME_DOUBT_H
+
+#include "runtime/core/schedule.h"
+#include "runtime/stage.h"
+
+enum : uint8_t { NODE_ROOT = TREE_MAX };  // Of a tree (shape.h): the root itself.
+
+// Where rows stand among all that come along the inputs of a stage.
+typedef struct GatePlace {
+    uint8_t  input, region;
+    uint32_t unit;
+} GatePlace;
+
+// A stage that reads a limit. Its tasks begin in order, and take their rows as they begin.
+typedef struct Gate {
+    bool      is;
+    bool      exact;   // The limit takes rows, not whole units.
+    int64_t   skip, limit;  // Rows that it passes over, and takes, the skipped ones included.
+    int64_t   rows;    // That came so far, at most the limit.
+    bool      ended;   // It has all that it takes:
+    GatePlace end;     // the last one is of this unit.
+} Gate;
+
+// What flows of a unit did at one node of the root's tree.
+typedef struct DoubtSlot {
+    int64_t    *counts;  // [step][SbCount]
+    RejectList  rejects;
+    int64_t     taken;   // Rows of the stage's input.
+    int64_t     made, end, bytes;  // Of a source: rows, the last cursor, bytes between cursors.
+    bool        whole;   // It was read to its end.
+} DoubtSlot;
+
+typedef struct DoubtUnit {
+    struct DoubtUnit *next;    // To be made once more.
+    uint32_t     root, number;
+    uint32_t     live;         // Flows at work on it.
+    bool         cut;          // It has rows:
+    Unit         unit;         // these.
+    SbTaskState *keeps;        // Holds its text, which cannot be read again; or nullptr.
+    bool         due;          // It is to be made once more,
+    bool         made;         // or was.
+    DoubtSlot  **slots;        // By node, the root's last; nullptr: nothing was done there.
+    int64_t     *bases;        // By node: rows at the limit before those of the unit.
+} DoubtUnit;
+
+typedef struct DoubtRoot {
+    const Tree *tree;
+    bool        watched;       // A stage of its tree is in doubt.
+    DoubtUnit **units;         // A ring, in the order of their numbers.
+    uint32_t    first, count, cap;
+} DoubtRoot;
+
+typedef struct Doubt {
+    bool       any;
+    bool       settling;
+    Gate       gates[STAGES_MAX];  // By stage of the plan.
+    uint64_t   leads;              // Stages that are in doubt, as bits.
+    bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
+    int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
+    DoubtRoot  roots[STAGES_MAX];
+    DoubtUnit *due;                // Units to be made once more: the next one,
+    uint32_t   due_count;          // and all, with those that a thread is at.
+} Doubt;
+
+typedef enum Share : uint8_t { SHARE_NONE, SHARE_PART, SHARE_ALL } Share;
+
+typedef struct Dispatch Dispatch;
+typedef struct Flow Flow;
+
+// ---- the dispatch's lock is held ----------------------------------------------------------------
+
+bool doubt_open(Dispatch *d);
+void doubt_close(Dispatch *d);
+// Limits of no rows want none.
+void doubt_start(Dispatch *d);
+
+// The flow of a stage is launched. False: no memory.
+bool doubt_launch(Dispatch *d, Flow *flow);
+// The flow takes from its partition what the limit that its stage reads leaves it.
+void doubt_take(Dispatch *d, Flow *flow);
+// The sink took rows, and by then `done`.
+void doubt_sink(Dispatch *d, const Flow *flow, bool done);
+// Is what the stage counts in doubt? Then doubt_keep takes it. False: no memory.
+static inline bool doubt_leads(const Doubt *doubt, uint32_t stage) {
+    return doubt->leads >> stage & 1;
+}
+bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition);
+// How many rows of a partition that the flow's stage makes could still be taken from terminal `t`.
+int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t);
+// The flow ends: it leaves what the unit needs to be made once more.
+void doubt_leave(Dispatch *d, Flow *flow);
+// Something happened: makes final what is certain.
+void doubt_settle(Dispatch *d);
+// Makes a unit once more, where one is due: the lock is let go meanwhile. False: none is.
+bool doubt_work(Dispatch *d, uint32_t thread);
+// Could units that the stage is needed for be made once more?
+bool doubt_holds(const Dispatch *d, uint32_t stage);
+// The figures of edges that are counted where they are taken.
+void doubt_conclude(Dispatch *d);
+
+// How much of the unit is wanted at a node: along its edge, and of what the stage there makes.
+Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
+Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
+// The stage at a node.
+uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node);
+// What was done at a node; nullptr: no memory.
+DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node);
+
+// ---- replay.c -----------------------------------------------------------------------------------
+
+// Makes the unit once more and puts what it counts into the slots of nodes where it has a part.
+// Without the lock. False: `trouble` is set.
+bool replay_unit(Dispatch *d, DoubtUnit *unit, uint32_t thread, Trouble *trouble);
+
+#endif
