@@ -130,6 +130,7 @@ bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
     for (uint32_t i = 0; good && i < partition->rejects.count; i++) {
         Reject reject = partition->rejects.items[i];
         reject.stage = flow->run->index;
+        reject.way = doubt_way(d, flow->root, flow->node);
         good = tally_reject(tally, &reject);
     }
     return good;

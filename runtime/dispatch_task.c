@@ -177,10 +177,10 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
         return false;
     }
     if (leads) return true;
+    VerdictPlace place = {run->index, flow->root, doubt_way(d, flow->root, flow->node)};
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         run->counts[i] += partition->counts[i];
-    if (commit_counts(d, flow, partition) && verdict_take(&d->verdict, &partition->rejects,
-                                                          run->index, flow->root))
+    if (commit_counts(d, flow, partition) && verdict_take(&d->verdict, &partition->rejects, place))
         return true;
     trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
     dispatch_trouble(d, trouble);

@@ -189,7 +189,6 @@ static uint32_t stage_of_flow(const Dispatch *d, const Flow *flow) {
 
 bool doubt_launch(Dispatch *d, Flow *flow) {
     flow->node = NODE_ROOT;
-    if (!d->doubt.any) return true;
     uint32_t stage = stage_of_flow(d, flow);
     DoubtRoot *root = &d->doubt.roots[flow->root];
     if (flow->input) flow->node = node_of(d, flow, stage);
@@ -201,11 +200,15 @@ bool doubt_launch(Dispatch *d, Flow *flow) {
     return flow->doubt || flow->input;
 }
 
+uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node) {
+    if (node == NODE_ROOT) return 0;
+    EdgeId edge = shape_of(d)->reach[root].edges[node];
+    uint8_t region = schedule_region(d->schedule, (StageId){(uint16_t)root}, node);
+    return (uint16_t)(shape_of(d)->input_of[edge.i] << 8 | region);
+}
+
 static GatePlace place_of(const Dispatch *d, const Flow *flow) {
-    EdgeId edge = shape_of(d)->reach[flow->root].edges[flow->node];
-    return (GatePlace){shape_of(d)->input_of[edge.i],
-                       schedule_region(d->schedule, (StageId){(uint16_t)flow->root}, flow->node),
-                       flow->number};
+    return (GatePlace){doubt_way(d, flow->root, flow->node), flow->number};
 }
 
 void doubt_take(Dispatch *d, Flow *flow) {
@@ -288,8 +291,7 @@ void doubt_leave(Dispatch *d, Flow *flow) {
 // ---- shares ---------------------------------------------------------------------------------
 
 static int compare(GatePlace a, GatePlace b) {
-    if (a.input != b.input) return a.input < b.input ? -1 : 1;
-    if (a.region != b.region) return a.region < b.region ? -1 : 1;
+    if (a.way != b.way) return a.way < b.way ? -1 : 1;
     return (a.unit > b.unit) - (a.unit < b.unit);
 }
 
@@ -343,11 +345,12 @@ static bool take_slot(Dispatch *d, DoubtUnit *unit, uint8_t node, DoubtSlot *slo
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         run->counts[i] += slot->counts[i];
     d->doubt.taken[stage] += slot->taken;
+    VerdictPlace place = {stage, unit->root, doubt_way(d, unit->root, node)};
     Judged judged = {.unit = &unit->unit, .made = slot->made, .end = slot->end,
                      .bytes = slot->bytes, .whole = slot->whole};
     if (node == NODE_ROOT && unit->cut && !flow_count_source(run, &judged, &d->job->trouble))
         return false;
-    if (verdict_take(&d->verdict, &slot->rejects, stage, unit->root)) return true;
+    if (verdict_take(&d->verdict, &slot->rejects, place)) return true;
     return trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 

@@ -23,9 +23,9 @@
 
 enum : uint8_t { NODE_ROOT = TREE_MAX };  // Of a tree (shape.h): the root itself.
 
-// Where rows stand among all that come along the inputs of a stage.
+// Where rows stand among all that come into a stage.
 typedef struct GatePlace {
-    uint8_t  input, region;
+    uint16_t way;
     uint32_t unit;
 } GatePlace;
 
@@ -119,6 +119,8 @@ void doubt_conclude(Dispatch *d);
 // How much of the unit is wanted at a node: along its edge, and of what the stage there makes.
 Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
 Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
+// By which of the ways into its stage the rows at a node come, in their order.
+uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node);
 // The stage at a node.
 uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node);
 // What was done at a node; nullptr: no memory.

@@ -127,6 +127,8 @@ void rejects_close(RejectList *list) {
 
 // ---- order and limits -----------------------------------------------------------------------
 
+enum { RANK_SHIFT = 56 };  // Of a sequence.
+
 static int compare(const void *left, const void *right) {
     const Reject *a = left, *b = right;
 #define BY(member) if (a->member != b->member) return a->member < b->member ? -1 : 1
@@ -137,6 +139,11 @@ static int compare(const void *left, const void *right) {
         BY(offset);
     }
     BY(step);
+    if (a->behind && b->behind) {
+        // In the order in which rows come to the step, wherever they began.
+        BY(sequence >> RANK_SHIFT);
+        BY(way);
+    }
     BY(origin);
     BY(sequence);
 #undef BY

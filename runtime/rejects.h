@@ -16,7 +16,8 @@ typedef struct Reject {
     bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
     uint32_t source, file, step;
-    uint32_t stage;        // That judged the row.
+    uint32_t stage;        // That judged the row,
+    uint16_t way;          // and by which of the ways into it the row came, in their order.
     uint64_t origin;       // Of its row (SbTask.origin), behind the rank of the flow's root.
     uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.
     int64_t  offset, length;

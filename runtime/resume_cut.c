@@ -13,6 +13,7 @@ static void pack_reject(Text *text, const Reject *reject) {
     pack_number(text, reject->file);
     pack_number(text, reject->step);
     pack_number(text, reject->stage);
+    pack_number(text, reject->way);
     pack_number(text, (int64_t)reject->origin);
     pack_number(text, (int64_t)reject->sequence);
     pack_number(text, reject->offset);
@@ -36,6 +37,7 @@ static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
     reject.file = (uint32_t)unpack_number(from);
     reject.step = (uint32_t)unpack_number(from);
     reject.stage = (uint32_t)unpack_number(from);
+    reject.way = (uint16_t)unpack_number(from);
     reject.origin = (uint64_t)unpack_number(from);
     reject.sequence = (uint64_t)unpack_number(from);
     reject.offset = unpack_number(from);

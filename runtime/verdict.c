@@ -154,9 +154,12 @@ static bool take_failing(Verdict *v, RejectList *list) {
     return true;
 }
 
-bool verdict_take(Verdict *v, RejectList *list, uint32_t stage, uint32_t root) {
-    for (uint32_t i = 0; i < list->count; i++) list->items[i].stage = stage;
-    return verdict_restore(v, list, root);
+bool verdict_take(Verdict *v, RejectList *list, VerdictPlace place) {
+    for (uint32_t i = 0; i < list->count; i++) {
+        list->items[i].stage = place.stage;
+        list->items[i].way = place.way;
+    }
+    return verdict_restore(v, list, place.root);
 }
 
 bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {

@@ -25,9 +25,16 @@ typedef struct Verdict {
 bool verdict_open(Verdict *verdict, const SbJob *job, int64_t rows_max, SbMemory *memory);
 void verdict_close(Verdict *verdict);
 
-// Takes the records of a partition whose flow begins at `root`. False: no memory.
-bool verdict_take(Verdict *verdict, RejectList *list, uint32_t stage, uint32_t root);
-// Takes records that an earlier run told of, with their stages.
+// Where a stage judged rows: those of flows that begin at `root`, by the `way`-th of the ways into
+// the stage.
+typedef struct VerdictPlace {
+    uint32_t stage, root;
+    uint16_t way;
+} VerdictPlace;
+
+// Takes the records of a partition. False: no memory.
+bool verdict_take(Verdict *verdict, RejectList *list, VerdictPlace place);
+// Takes records that an earlier run told of, with their places.
 bool verdict_restore(Verdict *verdict, RejectList *list, uint32_t root);
 // Is there a record that ends the job?
 bool verdict_ends(const Verdict *verdict);

@@ -214,7 +214,7 @@ static void take(Verdict *verdict, const SbJob *job, const Record *record) {
                                    .origin = record->unit << 32 | record->row,
                                    .sequence = record->unit << 32 | record->row}};
     CHECK(rejects_add(&list, job, &facts));
-    CHECK(verdict_take(verdict, &list, record->stage, record->root));
+    CHECK(verdict_take(verdict, &list, (VerdictPlace){record->stage, record->root, 0}));
     rejects_close(&list);
 }
 
