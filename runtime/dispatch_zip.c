@@ -63,7 +63,8 @@ void zip_uneven(Dispatch *d, const Action *action) {
                                    .weight = 1,
                                    .origin = (uint64_t)action->unit << UNIT_SHIFT}};
     if (d->cut_short) return;
-    bool good = rejects_add(&list, what, &facts) && verdict_take(&d->verdict, &list, (VerdictPlace){zip, zip, 0});
+    bool good = rejects_add(&list, what, &facts) &&
+                verdict_take(&d->verdict, &list, (VerdictPlace){zip, zip, 0});
     rejects_close(&list);
     if (good) return;
     trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");

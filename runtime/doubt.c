@@ -208,7 +208,7 @@ uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node) {
 }
 
 static GatePlace place_of(const Dispatch *d, const Flow *flow) {
-    return (GatePlace){doubt_way(d, flow->root, flow->node), flow->number};
+    return (GatePlace){doubt_way(d, flow->root, flow->node), flow->root_unit};
 }
 
 void doubt_take(Dispatch *d, Flow *flow) {

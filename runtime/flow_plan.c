@@ -212,8 +212,7 @@ static bool add_breakers(Maker *m) {
     return true;
 }
 
-static FlowFault judge(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {
-    }
+static FlowFault judge(const FlowPlan *flow) {
     Shape *shape = malloc(sizeof *shape);
     bool good = shape && shape_make(shape, &flow->plan, false);
     bool spools = good && shape->spool_count > 0;
@@ -237,5 +236,5 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     for (uint32_t s = 0; s < job->stage_count; s++) add_stage(&m, (uint16_t)s);
     for (uint32_t i = 0; i < job->sink_count; i++) add_sink(&m, i);
     add_all_edges(&m);
-    return m.full ? FLOW_TOO_WIDE : judge(flow, job, numbers);
+    return m.full ? FLOW_TOO_WIDE : judge(flow);
 }

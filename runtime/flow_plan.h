@@ -34,7 +34,7 @@ typedef struct FlowNumbers {
 typedef enum FlowFault : uint8_t {
     FLOW_OK,
     FLOW_TOO_WIDE,  // More stages, edges or breakers than the cores take.
-    FLOW_SPOOL,     // rows that wait for others of their own root.
+    FLOW_SPOOL,     // It has rows that wait for others of their own root.
 } FlowFault;
 
 // Fills in `flow`, which is large; a pure function.
