@@ -13,11 +13,16 @@ void flow_add(Dispatch *d, const Action *action) {
         dispatch_stop(d);
         return;
     }
-    Flow begin = {.run = flow->run, .input = (Partition *)(uintptr_t)action->data};
+    Partition *input = (Partition *)(uintptr_t)action->data;
+    Flow begin = {.run = flow->run, .input = input, .root = input->root,
+                  .root_unit = input->root_unit};
+    doubt_launch(d, &begin);
     flow_find_rows(&begin);
+    if (begin.rows > 0) doubt_take(d, &begin);
     if (begin.rows > 0) flow_take_rows(d, &begin);
     *more = (FlowMore){.input = begin.input, .batch = begin.batches[0], .at = begin.at[0],
-                       .rows = begin.rows, .unit = begin.unit, .empty = !begin.cut};
+                       .rows = begin.rows, .unit = begin.unit, .empty = !begin.cut,
+                       .node = begin.node, .doubt = begin.doubt};
     if (flow->more_last) flow->more_last->next = more;
     else flow->more = more;
     flow->more_last = more;
@@ -25,6 +30,9 @@ void flow_add(Dispatch *d, const Action *action) {
 
 void flow_next(Dispatch *d, Flow *flow) {
     FlowMore *more = flow->more;
+    doubt_leave(flow);
+    flow->node = more->node;
+    flow->doubt = more->doubt;
     flow->more = more->next;
     if (!flow->more) flow->more_last = nullptr;
     flow->input = more->input;
@@ -44,6 +52,7 @@ void flow_drop_more(Flow *flow) {
     while (flow->more) {
         FlowMore *more = flow->more;
         flow->more = more->next;
+        doubt_leave(&(Flow){.input = more->input, .doubt = more->doubt});
         free(more);
     }
 }

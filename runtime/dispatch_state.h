@@ -24,6 +24,8 @@ typedef struct FlowMore {
     int64_t    at, rows;   // As in a flow that begins with it.
     Unit       unit;
     bool       empty;      // It has no rows for the stage.
+    uint8_t    node;       // Like those of a flow.
+    DoubtUnit *doubt;
 } FlowMore;
 
 // A task of the schedule, from its launch to its end. Of a stage, or of a sink.

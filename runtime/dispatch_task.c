@@ -303,7 +303,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
     commit_unit_ends(d, flow);
-    doubt_leave(d, flow);
+    doubt_leave(flow);
     stage_spare_task(run, flow->task);
     flow_drop_more(flow);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);

@@ -274,9 +274,8 @@ bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition) {
     return rejects_move(&slot->rejects, &partition->rejects);
 }
 
-void doubt_leave(Dispatch *d, Flow *flow) {
+void doubt_leave(Flow *flow) {
     DoubtUnit *unit = flow->doubt;
-    (void)d;
     if (!unit) return;
     unit->live--;
     if (flow->input || !flow->prepared) return;

@@ -106,7 +106,7 @@ bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition);
 // How many rows of a partition that the flow's stage makes could still be taken from terminal `t`.
 int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t);
 // The flow ends: it leaves what the unit needs to be made once more.
-void doubt_leave(Dispatch *d, Flow *flow);
+void doubt_leave(Flow *flow);
 // Something happened: makes final what is certain.
 void doubt_settle(Dispatch *d);
 // Makes a unit once more, where one is due: the lock is let go meanwhile. False: none is.
