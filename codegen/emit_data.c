@@ -379,6 +379,7 @@ static Val stage_terminals(Emit *e, const Stage *stage, bool *keeps_order) {
 
 // Pairs of a resource's number and an amount.
 static Val stage_demands(Emit *e, const Stage *stage, uint32_t *count) {
+    static_assert((int)CUSTOMS_MAX == (int)SB_RESOURCES_MAX);
     const Resources *all = &e->graph->resources[stage->resources.i];
     uint32_t *pairs = arena_new_array(e->arena, uint32_t, 2 * (all->custom_count + 1));
     *count = 0;

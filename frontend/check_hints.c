@@ -58,6 +58,24 @@ static bool set_hint(Checker *checker, Demand *demand, Text name, const Type *ty
     return true;
 }
 
+// The names that blocks so far and this one give to resources of the run.
+static bool is_counted(const Checker *checker, Text name) {
+    for (size_t i = 0; i < checker->custom_count; i++)
+        if (text_eq(checker->customs[i], name)) return true;
+    return false;
+}
+
+static void count_custom(Checker *checker, Name name) {
+    if (is_counted(checker, name.text)) return;
+    arena_push(checker->arena, checker->customs, checker->custom_count, checker->custom_cap,
+               name.text);
+    if (checker->custom_count != CUSTOMS_MAX + 1) return;
+    Diag *diag = report(checker, DIAG_RESOURCE_COUNT, name.span,
+                        "'%.*s' is one resource too many", TEXT_ARG(name.text));
+    report_label(checker, diag, name.span, "number %d", CUSTOMS_MAX + 1);
+    report_fix(checker, diag, "give steps that never run at once one name");
+}
+
 static bool positive(const Type *type, const Const *value) {
     return type->kind == TYPE_F64 ? value->f > 0 : value->i > 0;
 }
@@ -73,7 +91,10 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
         return;
     }
     TypeKind kind;
-    if (!hint_type(hint->name.text, &kind)) near_hint(checker, hint->name);
+    if (!hint_type(hint->name.text, &kind)) {
+        near_hint(checker, hint->name);
+        count_custom(checker, hint->name);
+    }
     bool gpus = text_is(hint->name.text, "gpus"), timeout = text_is(hint->name.text, "timeout");
     if (gpus || timeout) {
         Diag *diag = report(checker, gpus ? DIAG_GPU : DIAG_TIMEOUT, hint->name.span,

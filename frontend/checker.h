@@ -115,6 +115,8 @@ typedef struct Checker {
     uint32_t   depth;          // Of the expression being checked.
     ResourcesId resources;     // Of the `with` blocks around the step.
     bool       cpus_given;     // One of them says how many cpus.
+    Text      *customs;        // Names of resources of the run, each once.
+    size_t     custom_count, custom_cap;
     Diag       unheard;        // Where quiet reports go.
 
     TypeDecl  *type_decls; size_t type_count, type_cap;

@@ -197,6 +197,7 @@ typedef struct Resources {
 } Resources;
 
 enum : uint32_t { RESOURCE_WHOLE = 1000 };
+enum { CUSTOMS_MAX = 7 };  // Names of a program; with the cpus as many as the scheduler knows.
 
 typedef struct Op {
     OpKind   kind;

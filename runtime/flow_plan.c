@@ -224,7 +224,8 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     memset(flow, 0, sizeof *flow);
     Maker m = {.flow = flow, .job = job, .numbers = numbers};
     uint32_t stages = job->stage_count + job->sink_count;
-    if (stages > STAGES_MAX || job->resource_count >= RESOURCES_MAX || !add_breakers(&m))
+    static_assert(SB_RESOURCES_MAX + 1 == RESOURCES_MAX);
+    if (stages > STAGES_MAX || !add_breakers(&m))
         return FLOW_TOO_WIDE;
     CorePlan *plan = &flow->plan;
     plan->stage_count = (uint16_t)stages;

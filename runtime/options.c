@@ -208,9 +208,9 @@ static bool add_supply(Options *options, const char *value, Trouble *trouble) {
             continue;
         return *known = supply, true;
     }
-    if (options->supply_count == SUPPLIES_MAX)
+    if (options->supply_count == SB_RESOURCES_MAX)
         return trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: more than %d resources", value,
-                           SUPPLIES_MAX);
+                           SB_RESOURCES_MAX);
     options->supplies[options->supply_count++] = supply;
     return true;
 }

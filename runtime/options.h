@@ -36,11 +36,10 @@ typedef struct Supply {
     uint32_t    amount;
 } Supply;
 
-enum { SUPPLIES_MAX = 7 };  // With the cpus as many as the scheduler knows.
 
 typedef struct Options {
     uint32_t     threads;
-    Supply       supplies[SUPPLIES_MAX];
+    Supply       supplies[SB_RESOURCES_MAX];
     uint32_t     supply_count;
     int64_t      memory;        // 0: not given.
     const char  *spill;         // nullptr: not given.

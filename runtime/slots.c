@@ -57,9 +57,9 @@ static bool check_stage(const Slots *slots, const SbStage *stage, Trouble *troub
 bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t cpus,
                 Trouble *trouble) {
     *slots = (Slots){.job = job, .cpus = cpus * WHOLE};
-    if (job->resource_count > SUPPLIES_MAX)
+    if (job->resource_count > SB_RESOURCES_MAX)  // Of a graph that was written as text.
         return trouble_set(trouble, TROUBLE_RESOURCE, "the job names %u resources, at most %d work",
-                           job->resource_count, SUPPLIES_MAX);
+                           job->resource_count, SB_RESOURCES_MAX);
     for (uint32_t i = 0; i < options->supply_count; i++)
         if (!supply_one(slots, &options->supplies[i], trouble)) return false;
     for (uint32_t s = 0; s < job->stage_count; s++)
@@ -67,21 +67,50 @@ bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t
     return true;
 }
 
-// Tasks of a stage that holds resources and no cpu: what the scarcest of them allows.
+// Tasks of the stage at once, as far as its concurrency and resources other than cpus allow.
 static uint32_t width(const Slots *slots, const SbStage *stage) {
-    if (!stage->demand_count) return 0;
     uint32_t most = stage->concurrency ? stage->concurrency : THREADS_MAX;
     for (uint32_t i = 0; i < stage->demand_count; i++) {
-        if (stage->demands[i].resource == SB_CPUS) return 0;
-        most = least(most, slots->supply[stage->demands[i].resource] / stage->demands[i].amount);
+        const SbDemand *demand = &stage->demands[i];
+        if (demand->resource != SB_CPUS)
+            most = least(most, slots->supply[demand->resource] / demand->amount);
     }
     return most;
 }
 
+// Of what stages hold of the cpus the least amount that is more than `than`; UINT32_MAX: none is.
+static uint32_t next_amount(const Slots *slots, uint32_t than) {
+    uint32_t next = UINT32_MAX;
+    for (uint32_t s = 0; s < slots->job->stage_count; s++) {
+        uint32_t amount = slots_held(slots, &slots->job->stages[s], SB_CPUS);
+        if (amount > than) next = least(next, amount);
+    }
+    return next;
+}
+
+// Tasks that share the cpus at once: most are there when those that hold the least come first.
+static uint32_t sharing(const Slots *slots) {
+    uint32_t left = slots->cpus, tasks = 0;
+    for (uint32_t amount = 0; (amount = next_amount(slots, amount)) <= left;) {
+        for (uint32_t s = 0; s < slots->job->stage_count; s++) {
+            const SbStage *stage = &slots->job->stages[s];
+            if (slots_held(slots, stage, SB_CPUS) != amount) continue;
+            uint32_t more = least(width(slots, stage), left / amount);
+            tasks += more;
+            left -= more * amount;
+        }
+    }
+    return tasks;
+}
+
 uint32_t slots_threads(const Slots *slots) {
-    uint32_t threads = slots->cpus / WHOLE;
-    for (uint32_t s = 0; s < slots->job->stage_count; s++)
-        threads += width(slots, &slots->job->stages[s]);
+    uint32_t threads = sharing(slots);
+    if (threads < slots->cpus / WHOLE) threads = slots->cpus / WHOLE;
+    for (uint32_t s = 0; s < slots->job->stage_count; s++) {
+        const SbStage *stage = &slots->job->stages[s];
+        if (stage->demand_count > 0 && !slots_held(slots, stage, SB_CPUS))
+            threads += width(slots, stage);
+    }
     return least(threads, THREADS_MAX);
 }
 

@@ -10,13 +10,14 @@
 typedef struct Slots {
     const SbJob *job;
     uint32_t     cpus, cpus_used;
-    uint32_t     supply[SUPPLIES_MAX], used[SUPPLIES_MAX];  // By resource of the job.
+    uint32_t     supply[SB_RESOURCES_MAX], used[SB_RESOURCES_MAX];  // By resource of the job.
 } Slots;
 
 // False: a resource is not supplied, or not as much as a task needs; or nobody asks for what is.
 bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t cpus,
                 Trouble *trouble);
-// Threads that are busy when all slots are: the cpus, and tasks that hold none.
+// Threads that are busy when all slots are: one for each cpu, or more where tasks share one, and
+// those of tasks that hold none.
 uint32_t slots_threads(const Slots *slots);
 
 // Tasks of the stage that could run at once if no other stage had any, on `threads` threads.

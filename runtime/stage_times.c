@@ -40,7 +40,7 @@ double stage_times_busy(const Job *job, uint32_t resource) {
 
 static void explain(const Job *job, Text *text) {
     const SbJob *what = job->what;
-    BoundResource resources[SUPPLIES_MAX + 1];
+    BoundResource resources[SB_RESOURCES_MAX + 1];
     BoundStage *stages = calloc(what->stage_count + 1, sizeof *stages);
     if (!stages) return;
     for (uint32_t i = 0; i <= what->resource_count; i++) {

@@ -937,6 +937,16 @@ if begin resources; then
     says "error[SB8006]: "
     end
 fi
+compile shares <<'END'
+range(9) | repartition rows 1 | with (cpus = 0.4) { where hold(1ms) } | with (cpus = 0.5, accel = 1) { where i > 0 } | write csv("-")
+END
+if begin fractions; then
+    gives 0 ../shares --threads=2 --resource=accel=1 --stats
+    says ", 5 threads,"  # Tasks of 0.4 cpus share two.
+    gives 0 ../shares --threads=1 --resource=accel=9 --stats
+    says ", 2 threads,"
+    end
+fi
 # Partitions of 16 rows; a batch of up to 100 takes 50 ms.
 compile together <<'END'
 param file: str = "-"
