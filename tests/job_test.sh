@@ -312,7 +312,7 @@ if begin memory_least; then
     prints "program, stacks, tables"
     prints "full speed: 2 at once, of 4096 KiB"
     gives 2 ../sort --memory=33MiB --threads=2
-    says "error[SB8068]: the job needs at least "
+    says "error[SB8067]: the job needs at least "
     says " MiB of memory, and --memory gives 33.0 MiB"
     says "; --plan shows what takes it"
     only_files "./in.csv "
@@ -325,12 +325,12 @@ if begin memory_least; then
     cmp -s slow.csv out.csv || wrong "slow.csv differs"
     # A partition larger than the memory.
     gives 2 ../sort --partition=1GiB --memory=1GiB
-    says "error[SB8068]: the job needs at least "
+    says "error[SB8067]: the job needs at least "
     fix=$(sed -n 's/.*fix: give it \(--memory=[0-9]*MiB\) or more.*/\1/p' "$work/err")
     [ "${fix#--memory=}" != "$fix" ] || wrong "no fix"
     gives 2 ../sort --check --memory=33MiB --overwrite
     prints "; the least is "
-    prints SB8068
+    prints SB8067
     end
 fi
 if begin spill; then
