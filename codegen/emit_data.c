@@ -283,11 +283,11 @@ static Val held_constant(Emit *e, size_t offset, const Type *type, Text name) {
     return parts_struct(e, &parts, sizeof(SbHeld));
 }
 
-// What an entry of the breaker points to: keys, columns, states of aggregates.
+// What an entry of the breaker points to: keys, columns, states of aggregates, its place.
 static Val held_table(Emit *e, const Breaker *breaker, uint32_t *count) {
     uint32_t aggs = group_agg_count(e, breaker);
     const Op *op = graph_op_at(e->graph, breaker->op);
-    Val *items = arena_new_array(e->arena, Val, breaker->slot_count + aggs + 1);
+    Val *items = arena_new_array(e->arena, Val, breaker->slot_count + aggs + 2);
     *count = 0;
     for (uint32_t i = 0; i < breaker->slot_count; i++) {
         const Slot *slot = &breaker->slots[i];
@@ -302,6 +302,8 @@ static Val held_table(Emit *e, const Breaker *breaker, uint32_t *count) {
         items[(*count)++] = held_constant(e, breaker->state_offsets[i], group_value_type(e, agg),
                                           agg->fn->held);
     }
+    if (breaker->place_offset != SIZE_MAX)
+        items[(*count)++] = held_constant(e, breaker->place_offset, nullptr, TEXT("place"));
     return table(e, items, *count, "held");
 }
 

@@ -62,7 +62,10 @@ static Val join_mark(Emit *e, const KeyParts *keys, uint32_t count) {
 // before.
 static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     Frame *root = frame_root(frame);
-    if (!frame_has_place(root)) return;
+    if (!frame_has_place(root)) {
+        emit_store_at(e, emit_i64(e, 0), place, offsetof(SbPlace, raw) + 8);  // Nothing is held.
+        return;
+    }
     PlaceParts parts = frame_place_parts(e, root);
     Val fits = LLVMBuildICmp(e->b, LLVMIntSLT, parts.length, emit_i64(e, SB_PLACE_RAW), "");
     Val kept = LLVMBuildSelect(e->b, fits, parts.length, emit_i64(e, SB_PLACE_RAW), "");

@@ -145,8 +145,8 @@ static void release_breakers(Dispatch *d) {
 
 // Pieces of work that a thread could take.
 static uint32_t ready_count(const Dispatch *d) {
-    uint32_t count = d->queue.count + (d->due_count > 0 && !d->crew_busy) + d->timer_new;
-    count += d->doubt.due_count;
+    uint32_t count = d->queue.count + d->spool_count + d->doubt.due_count + d->timer_new;
+    count += d->due_count > 0 && !d->crew_busy;
     for (uint32_t s = 0; s < d->job->what->sink_count; s++)
         count += d->sinks[s].first && !d->taking[s];
     return count;
@@ -179,8 +179,8 @@ static void do_action(Dispatch *d, const Action *action) {
         d->ended = true;
         pthread_cond_broadcast(&d->changed);
         break;
-    // Of plans with spools or several nodes.
-    case ACTION_SPILL:
+    case ACTION_SPILL: spool_spill(d, action); break;
+    // Of plans with several nodes.
     case ACTION_SHRINK:
     case ACTION_FLUSH:
     case ACTION_BROKEN:
@@ -311,7 +311,7 @@ static void finish(Dispatch *d, uint32_t thread) {
 // Does one thing. False: there is nothing to do.
 static bool work(Dispatch *d, uint32_t thread) {
     if (d->stop) return false;
-    if (sink_work(d, thread) || commit_work(d, thread)) return true;
+    if (spool_work(d, thread) || sink_work(d, thread) || commit_work(d, thread)) return true;
     if (crew_has_work(&d->crew)) {
         call_threads(d, 0);
         watch_begin(&d->job->watch, thread, WORK_FINISH, stage_of_breaker(d, d->due[0]));

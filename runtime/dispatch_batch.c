@@ -45,6 +45,7 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->empty = more->empty;
     flow->weight = 0;
     free(more);
+    spool_close(&flow->loaded[0], &d->job->memory);  // Those that are added are in memory.
     if (!flow->empty) task_go_on(flow->task, &flow->unit, &d->job->trouble);
 }
 

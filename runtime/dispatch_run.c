@@ -36,15 +36,23 @@ FlowPlan *dispatch_plan(const Job *job) {
 
 // ---- opening --------------------------------------------------------------------------------
 
-static Schedule *open_schedule(const Job *job, const FlowPlan *plan) {
+static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *minimum) {
+    Schedule *schedule = calloc(1, schedule_bytes(plan));
+    if (schedule && schedule_init(schedule, plan, policy, minimum) == CORE_OK) return schedule;
+    free(schedule);
+    return nullptr;
+}
+
+static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
     // Of one stage there is nothing to pace: what it makes goes to the sinks at once.
     PolicyId policy = job->what->stage_count > 1 ? job->options.schedule : POLICY_PESSIMISTIC;
     int64_t minimum = 0;
-    Schedule *schedule = calloc(1, schedule_bytes(&plan->plan));
-    if (schedule && schedule_init(schedule, &plan->plan, policy, &minimum) == CORE_OK)
-        return schedule;
+    Schedule *schedule = make_schedule(&plan->plan, policy, &minimum);
+    if (!schedule || !job->memory.eager || schedule_spools(schedule) == 0) return schedule;
+    // A test of what goes to disk: with the least memory nearly all that waits in spools does.
     free(schedule);
-    return nullptr;
+    plan->plan.nodes[0].memory = minimum;
+    return make_schedule(&plan->plan, policy, &minimum);
 }
 
 // What reads no breaker is ready from the start.
@@ -83,7 +91,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
     d->lanes = calloc(lanes + 1, sizeof *d->lanes);
     bool good = open_locks(d) && d->sinks && d->taking && d->lanes &&
                 verdict_open(&d->verdict, what, job->limits.rows, &job->memory);
-    good = good && doubt_open(d);
+    good = good && doubt_open(d) && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
     if (good) return d;
     dispatch_close(d);

@@ -6,6 +6,7 @@
 //   dispatch_zip.c   rows of tasks, from one partition or two
 //   dispatch_batch.c launches that take several partitions
 //   doubt.c          what limits may turn down          replay.c         units made once more
+//   dispatch_spool.c partitions that wait on disk
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
@@ -13,6 +14,7 @@
 #include "runtime/dispatch.h"
 #include "runtime/doubt.h"
 #include "runtime/flow_plan.h"
+#include "runtime/spool.h"
 #include "runtime/stage.h"
 #include "runtime/verdict.h"
 
@@ -40,6 +42,8 @@ typedef struct Flow {
     Partition   *input;    // That it reads; nullptr: a unit.
     Partition   *other;    // Of a piece of a zip: the right side; else nullptr.
     Batch       *batches[2];  // Of both, for this stage; nullptr: they have none.
+    bool         loads;    // Not all of them are in memory:
+    SpoolRows    loaded[2];  // those that were brought back.
     int64_t      at[2];    // Where the next rows begin there,
     int64_t      rows;     // and how many are left.
     uint32_t     number;   // Of its unit.
@@ -68,6 +72,12 @@ typedef struct FlowQueue {
     uint32_t count;
 } FlowQueue;
 
+// A partition that is to be written to disk.
+typedef struct Spooling {
+    Partition *partition;
+    PartId     part;
+} Spooling;
+
 struct Dispatch {
     Job       *job;
     StageRun  *runs;           // By number of the stage.
@@ -79,6 +89,9 @@ struct Dispatch {
     FlowQueue  queue;
     FlowQueue *sinks;          // By sink: partitions in their order,
     bool      *taking;         // and whether a thread takes one.
+    Spooling   spools[SPILLS_MAX];
+    uint32_t   spool_count;
+    bool       roomy;          // Stages keep nothing that they do not need now.
     Verdict    verdict;
     Doubt      doubt;
     Event      events[2 * STAGES_MAX + 8];  // That follow from actions: two a stage, and the first.
@@ -129,6 +142,10 @@ Flow *flow_queue_pop(FlowQueue *queue);
 void flow_input(Flow *flow, const Action *action);
 // Finds the batches that it reads, and how many rows.
 void flow_find_rows(Flow *flow);
+// Of the terminals of the partition's stage, the one that is the edge; as many as there are: none.
+uint32_t flow_terminal(const Partition *partition, uint32_t edge);
+// Points its unit to the rows, which are in memory now.
+void flow_point(Flow *flow);
 // The next rows of its input, as many as a task of the stage takes at once.
 void flow_take_rows(Dispatch *d, Flow *flow);
 // The sides of a zip differ in length: that ends the job, if nothing else does.
@@ -142,6 +159,22 @@ void flow_add(Dispatch *d, const Action *action);
 void flow_next(Dispatch *d, Flow *flow);
 // Forgets those that it has not come to.
 void flow_drop_more(Flow *flow);
+
+// ---- dispatch_spool.c: the lock is held before and after ----------------------------------------
+
+// What the schedule may want written needs room for writing, and the folder that the user named.
+// False: job->trouble says why not.
+bool spool_open(Dispatch *d);
+// The partition is to be written.
+void spool_spill(Dispatch *d, const Action *action);
+// Writes one, where there is one. False: nothing.
+bool spool_work(Dispatch *d, uint32_t thread);
+// Brings back what the flow reads. False: job->trouble says why not.
+bool flow_load(Dispatch *d, Flow *flow);
+// Nobody reads the partition any more, wherever it is.
+void spool_forget(Dispatch *d, Partition *partition);
+// Lets go of what is kept to be used again, once the memory is nearly full.
+void spool_make_room(Dispatch *d);
 
 // ---- dispatch_task.c: the lock is held before and after -----------------------------------------
 

@@ -36,6 +36,7 @@ void flow_launch(Dispatch *d, Flow *flow) {
         if (!stage_open_breakers(run)) dispatch_stop(d);
     }
     run->running++;
+    spool_make_room(d);
     if (!flow->input) run->launched = flow->number + 1;
     commit_unit(d, flow);
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
@@ -198,6 +199,7 @@ static void keep_alive(Dispatch *d, Partition *partition) {
 }
 
 void partition_free(Dispatch *d, Partition *partition) {
+    spool_forget(d, partition);
     StageRun *run = partition->run;
     commit_freed(d, partition);
     if (partition->prior) partition->prior->next = partition->next;
@@ -306,6 +308,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     doubt_leave(flow);
     stage_spare_task(run, flow->task);
     flow_drop_more(flow);
+    for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], &d->job->memory);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
     if (flow->lane != LANE_OF_THREAD) d->lanes[d->lane_count++] = flow->lane;
     d->flows[flow->id.i] = nullptr;
@@ -429,6 +432,7 @@ static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
         return false;
     }
     if (!flow->cut) take_in_turn(d, flow);
+    if (flow->cut && !d->stop && !flow->canceled && !flow_load(d, flow)) return false;
     if (flow->cut && !d->stop) prepare(d, flow);
     return flow->prepared && !flow->canceled && !d->stop;
 }

@@ -3,17 +3,22 @@
 
 // ---- input ----------------------------------------------------------------------------------
 
+uint32_t flow_terminal(const Partition *partition, uint32_t edge) {
+    const SbStage *maker = partition->run->stage;
+    uint32_t t = 0;
+    while (t < maker->terminal_count && maker->terminals[t] != edge) t++;
+    return t;
+}
+
 // The rows of the partition that come along the edge; nullptr: none do.
 static Batch *batch_of(const Partition *partition, uint32_t edge) {
-    const SbStage *maker = partition->run->stage;
-    for (uint32_t t = 0; t < maker->terminal_count; t++) {
-        if (maker->terminals[t] == edge) return partition->handed[t];
-    }
-    return nullptr;
+    uint32_t t = flow_terminal(partition, edge);
+    return t < partition->run->stage->terminal_count ? partition->handed[t] : nullptr;
 }
 
 void flow_input(Flow *flow, const Action *action) {
     flow->input = (Partition *)(uintptr_t)action->data;
+    flow->loads = action->load;
     if (action->kind != ACTION_PIECE) return;
     flow->other = (Partition *)(uintptr_t)action->other;
     flow->at[0] = action->row;
@@ -28,21 +33,35 @@ void flow_find_rows(Flow *flow) {
     else flow->rows = flow->batches[0] ? flow->batches[0]->count : 0;
 }
 
+static const SbEntry *const *entries_of(const Flow *flow, int side) {
+    const Batch *batch = flow->batches[side];
+    if (flow->loaded[side].entries) return flow->loaded[side].entries;
+    return batch ? batch->entries : nullptr;
+}
+
+void flow_point(Flow *flow) {
+    const SbEntry *const *rows[2];
+    for (int side = 0; side < 2; side++) {
+        rows[side] = entries_of(flow, side);
+        if (rows[side]) rows[side] += flow->at[side] - flow->unit.end;
+    }
+    flow->unit.entries = rows[0];
+    flow->unit.right = rows[1];
+}
+
 // Pieces are numbered as the schedule does.
 void flow_take_rows(Dispatch *d, Flow *flow) {
     Trouble trouble = {0};
     StageRun *run = flow->run;
     int64_t most = d->job->setup.stage_rows[run->index];
     int64_t count = flow->rows < most ? flow->rows : most;
-    EdgeSlice slices[2] = {0};
-    for (int side = 0; side < 2 && flow->batches[side]; side++)
-        slices[side] = (EdgeSlice){.entries = flow->batches[side]->entries + flow->at[side],
-                                   .count = count};
+    EdgeSlice slices[2] = {{.count = count}};
     flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;
     if (flow->other) flow->unit.ordinal = flow->number;
     flow->at[0] += count;
     flow->at[1] += count;
     flow->rows -= count;
+    flow_point(flow);
     if (!flow->cut) dispatch_trouble(d, &trouble);
 }
 

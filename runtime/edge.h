@@ -18,7 +18,7 @@
 #include "runtime/watch.h"
 
 typedef struct Batch {
-    SbRows  *rows;
+    SbRows  *rows;       // nullptr: they are on disk.
     const SbEntry *const *entries;
     int64_t  count, bytes;
     uint32_t holders;    // Lanes and units.

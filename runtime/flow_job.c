@@ -43,7 +43,9 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
         FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
                                .memory = sizes->ledger, .cuts = parts->cuts,
                                .streams = parts->streams, .limited = parts->limited,
-                               .leaves = parts->leaves, .block_bytes = sizes->block_bytes,
+                               .leaves = parts->leaves,
+                               .first_rows = job->options.first_rows != INT64_MAX,
+                               .block_bytes = sizes->block_bytes,
                                .lanes = sizes->threads,
                                .parts = dispatch_lanes(job->what, sizes->threads),
                                .part_bytes = sizes->spill_bytes};

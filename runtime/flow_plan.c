@@ -212,12 +212,31 @@ static bool add_breakers(Maker *m) {
     return true;
 }
 
-static FlowFault judge(const FlowPlan *flow) {
+// Do rows that the stage makes come into a limit, or a sink that takes some of them, by edges?
+static bool is_limited(const Maker *m, uint16_t s) {
+    const CorePlan *plan = &m->flow->plan;
+    for (uint8_t o = 0; o < plan->stages[s].output_count; o++) {
+        uint16_t to = plan->edges[plan->stages[s].outputs[o].i].to.i;
+        bool sink = to >= m->job->stage_count;
+        if (sink ? m->numbers->first_rows : m->numbers->limited[m->job->stages[to].input_index])
+            return true;
+        if (is_limited(m, to)) return true;
+    }
+    return false;
+}
+
+// What a limit takes is made of units of its root once more, and a piece of a zip is none.
+static bool has_limited_zip(const Maker *m) {
+    for (uint16_t s = 0; s < m->job->stage_count; s++)
+        if (m->flow->plan.stages[s].kind == STAGE_ZIP && is_limited(m, s)) return true;
+    return false;
+}
+
+static FlowFault judge(const Maker *m) {
     Shape *shape = malloc(sizeof *shape);
-    bool good = shape && shape_make(shape, &flow->plan, false);
-    bool spools = good && shape->spool_count > 0;
+    bool good = shape && shape_make(shape, &m->flow->plan, false);
     free(shape);
-    return !good ? FLOW_TOO_WIDE : spools ? FLOW_SPOOL : FLOW_OK;
+    return !good ? FLOW_TOO_WIDE : has_limited_zip(m) ? FLOW_ZIP : FLOW_OK;
 }
 
 FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {
@@ -237,5 +256,5 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     for (uint32_t s = 0; s < job->stage_count; s++) add_stage(&m, (uint16_t)s);
     for (uint32_t i = 0; i < job->sink_count; i++) add_sink(&m, i);
     add_all_edges(&m);
-    return m.full ? FLOW_TOO_WIDE : judge(flow);
+    return m.full ? FLOW_TOO_WIDE : judge(&m);
 }

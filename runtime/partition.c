@@ -52,18 +52,23 @@ static void drop_batches(Partition *partition, const TaskSetup *setup) {
     }
 }
 
+void partition_close_spares(Partition *partition, const TaskSetup *setup) {
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        sb_rows_close(partition->batches[t]);
+        sb_rows_close(partition->spare[t]);
+        partition->batches[t] = partition->spare[t] = nullptr;
+    }
+}
+
 void partition_close_batches(Partition *partition, const TaskSetup *setup) {
     drop_batches(partition, setup);
-    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
-        sb_rows_close(partition->spare[t]);
-        partition->spare[t] = nullptr;
-    }
+    partition_close_spares(partition, setup);
 }
 
 void partition_empty_batches(Partition *partition, const TaskSetup *setup) {
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         Batch *batch = partition->handed[t];
-        if (!batch || partition->spare[t]) continue;
+        if (!batch || !batch->rows || partition->spare[t]) continue;
         partition->spare[t] = batch_empty(batch);
         partition->handed[t] = nullptr;
     }

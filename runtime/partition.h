@@ -45,6 +45,7 @@ typedef struct Partition {
     SbRows    **batches;        // By terminal; edges only.
     Batch     **handed;         // The same, once their readers may have them.
     SbRows    **spare;          // The same, empty: for those that come next.
+    SpillRun   *spilled;        // By terminal: rows of `handed` that are on disk; else nullptr.
     uint32_t    root;           // The stage that its flow begins with,
     uint32_t    root_unit;      // the unit of that,
     uint8_t     node;           // and where it was made in that stage's tree (doubt.h).
@@ -82,6 +83,8 @@ struct TaskSetup {
 
 Partition *partition_open(const TaskSetup *setup);
 void partition_close(Partition *partition, const TaskSetup *setup);
+// Lets go of the memory for rows that is kept for partitions that come next.
+void partition_close_spares(Partition *partition, const TaskSetup *setup);
 // Lets go of rows for edges that nobody took.
 void partition_close_batches(Partition *partition, const TaskSetup *setup);
 // Lets go of rows for edges, and keeps the memory of those that have been read.

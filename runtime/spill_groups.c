@@ -295,7 +295,7 @@ static void add_keys(Text *text, const SbBreaker *what, const SbEntry *entry) {
 static const SbEntry *longest_row(const Range *range, int64_t *bytes) {
     Spill *spill = range->groups->spill;
     const SpillRun *longest = &range->runs.items[0];
-    const int64_t fixed = range->groups->what->entry_bytes;
+    const int64_t fixed = spill_entry_bytes(range->groups->what);
     int64_t len;
     for (uint32_t i = 1; i < range->runs.count; i++)
         if (range->runs.items[i].block_max > longest->block_max) longest = &range->runs.items[i];

@@ -123,7 +123,7 @@ static bool advance(SpillJoinCursor *cursor) {
         if (!spill_read(reader)) return false;
         cursor->block++;
     }
-    int64_t fixed = join->what->entry_bytes, left = reader->len - cursor->at - fixed;
+    int64_t fixed = spill_entry_bytes(join->what), left = reader->len - cursor->at - fixed;
     char *row = reader->block + cursor->at;
     SbEntry *entry = (SbEntry *)(void *)row;
     cursor->held = left < 0 ? -1 : spill_link(join->what, entry, row + fixed, left);

@@ -85,7 +85,7 @@ static bool advance(SpillMerge *merge, Source *source) {
         source->at = 0;
         if (!spill_read(&source->reader)) return !merge->spill->failed;
     }
-    int64_t fixed = merge->what->entry_bytes, left = source->reader.len - source->at - fixed;
+    int64_t fixed = spill_entry_bytes(merge->what), left = source->reader.len - source->at - fixed;
     char *row = source->reader.block + source->at;
     SbEntry *entry = (SbEntry *)(void *)row;
     source->held = left < 0 ? -1 : spill_link(merge->what, entry, row + fixed, left);

@@ -18,8 +18,9 @@ typedef struct Walk {
     bool     bad;     // ...and that it ends too early.
 } Walk;
 
+static const char zeroes[15];
+
 static void align(Walk *walk) {
-    static const char zeroes[15];
     int64_t gap = -walk->at & 15;
     if (walk->way == WAY_PUT) spill_add(walk->spill, walk->thread, zeroes, gap);
     walk->at += gap;
@@ -62,9 +63,10 @@ static int64_t walk_entry(Walk *walk, const SbBreaker *what, const SbEntry *entr
 
 bool spill_put(Spill *spill, uint32_t thread, const SbBreaker *what, const SbEntry *entry) {
     Walk measure = {.way = WAY_MEASURE};
-    int64_t held = walk_entry(&measure, what, entry), fixed = what->entry_bytes;
+    int64_t held = walk_entry(&measure, what, entry), fixed = spill_entry_bytes(what);
     if (!spill_row(spill, thread, fixed + held)) return false;
-    spill_add(spill, thread, (const char *)entry, fixed);
+    spill_add(spill, thread, (const char *)entry, what->entry_bytes);
+    spill_add(spill, thread, zeroes, fixed - what->entry_bytes);
     Walk put = {.way = WAY_PUT, .spill = spill, .thread = thread};
     walk_entry(&put, what, entry);
     return !spill->failed;
@@ -94,7 +96,7 @@ SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry,
     char *held = nullptr;
     SbEntry *copy = add_copy(rows, what, entry, held_bytes, &held);
     if (!copy || !held) return copy;
-    memcpy(held, (const char *)entry + what->entry_bytes, (size_t)held_bytes);
+    memcpy(held, (const char *)entry + spill_entry_bytes(what), (size_t)held_bytes);
     spill_link(what, copy, held, held_bytes);
     return copy;
 }

@@ -1,14 +1,19 @@
 // Spill rows: entries as they lie on disk.
 //
-// A row is its entry and behind it what the entry points to, one after the other in the order of
-// SbBreaker.held: texts as they are, elements of lists from a multiple of 16 on, each row a
-// multiple of 16 bytes. Pointers mean nothing there: who reads walks the row in the same order and
-// knows where everything lies. So a row is used where it was read.
+// A row is its entry and, from a multiple of 16 on, what the entry points to, one after the other
+// in the order of SbBreaker.held: texts as they are, elements of lists from a multiple of 16 on,
+// each row a multiple of 16 bytes. Pointers mean nothing there: who reads walks the row in the same
+// order and knows where everything lies. So a row is used where it was read.
 #ifndef SBC_RUNTIME_SPILL_ROWS_H
 #define SBC_RUNTIME_SPILL_ROWS_H
 
 #include "runtime/rows.h"
 #include "runtime/spill.h"
+
+// Bytes of an entry there, without what it points to: a multiple of 16.
+static inline int64_t spill_entry_bytes(const SbBreaker *what) {
+    return ((int64_t)what->entry_bytes + 15) & -16;
+}
 
 // Appends the row to the run that the writer of `thread` has begun.
 bool spill_put(Spill *spill, uint32_t thread, const SbBreaker *what, const SbEntry *entry);

@@ -31,6 +31,12 @@ void sb_held_key(SbHolder *holder, const SbType *, void *at) {
     if (key->len > SB_KEY_INLINE) holder->bytes(holder, &key->far.ptr, key->len, false);
 }
 
+void sb_held_place(SbHolder *holder, const SbType *, void *at) {
+    SbPlace *place = at;
+    int64_t kept = place->raw.len < SB_PLACE_RAW ? place->raw.len : SB_PLACE_RAW;
+    holder->bytes(holder, &place->raw.ptr, kept, false);
+}
+
 // ---- states -------------------------------------------------------------------------------------
 
 static void hold_wide(SbHolder *holder, SbWide **wide, uint32_t chunks) {

@@ -15,6 +15,7 @@ struct SbHolder {
 
 SbHeldFn sb_held_value;   // Of `type`.
 SbHeldFn sb_held_key;     // A SbKeyStr.
+SbHeldFn sb_held_place;   // A SbPlace.
 
 // States, as the line `state` of functions.decl names them.
 SbHeldFn sb_held_exact_sum, sb_held_spread, sb_held_extreme_str, sb_held_kept, sb_held_distinct,

@@ -266,6 +266,12 @@ static bool comes_from_elsewhere(const Schedule *s, PartId part, NodeId node) {
     return part.i && (s->parts[part.i].state != PART_RESIDENT || s->parts[part.i].node.i != node.i);
 }
 
+// Of a partition that is brought to the node.
+static int64_t bytes_there(const Schedule *s, PartId part) {
+    const Part *from = &s->parts[part.i];
+    return from->state == PART_SPILLED ? from->stored : from->bytes;
+}
+
 bool needs_load(const Schedule *s, const Item *item, NodeId node) {
     return comes_from_elsewhere(s, item->part, node) || comes_from_elsewhere(s, item->side, node);
 }
@@ -276,7 +282,7 @@ static bool fit_input(Schedule *s, Task *task, const Item *item, bool first) {
     int64_t bytes = 0, room = s->reserves.rooms[ROOM_INPUT][task->stage.i];
     PartId parts[] = {item->part, item->side};
     for (int i = 0; i < 2; i++)
-        if (comes_from_elsewhere(s, parts[i], task->node)) bytes += part_of(s, parts[i])->bytes;
+        if (comes_from_elsewhere(s, parts[i], task->node)) bytes += bytes_there(s, parts[i]);
     if (!first && bytes > room && ledger->common_used + bytes - room > ledger->common) return false;
     task->loaded = bytes;
     ledger_fit(ledger, &s->reserves, task_room(task, ROOM_INPUT), task->stage, task->input, bytes);

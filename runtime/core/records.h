@@ -35,6 +35,7 @@ typedef struct Part {
     bool child;        // A rerun is to make it again.
     bool is_short;     // Its spool is one of a zip.
     int64_t bytes, rows;
+    int64_t stored;  // Bytes that it takes where it is brought back from disk.
     uint64_t data, checksum;
     PartId next, prior;  // Of what its node could spill; next: of a rerun's children, or unused.
     PartId node_next, node_prior;  // Of what is on its node.

@@ -313,6 +313,7 @@ const Shape *schedule_shape(const Schedule *s) { return &s->shape; }
 
 const Ledger *schedule_ledger(const Schedule *s, NodeId node) { return &s->nodes[node.i].ledger; }
 uint32_t schedule_parts(const Schedule *s) { return s->parts_live; }
+uint16_t schedule_spools(const Schedule *s) { return s->shape.spool_count; }
 uint64_t schedule_twins(const Schedule *s) { return s->twins; }
 uint64_t schedule_spilled(const Schedule *s) { return s->spilled_bytes; }
 

@@ -15,6 +15,8 @@
 #include "runtime/core/policy.h"
 #include "runtime/core/states.h"
 
+enum { SPILLS_MAX = 8 };  // Partitions that are being written at once, of a node.
+
 typedef struct PartId {
     uint32_t i;
 } PartId;  // 0: none.
@@ -42,7 +44,8 @@ typedef enum EventKind : uint8_t {
                       // to a zip behind its own bound, goes nowhere. One node only.
     EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
     EVENT_FAILED,     // A running task ended without a result: it is to be run again.
-    EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk.
+    EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk. Each task that reads it brings it
+                      // back, as so many bytes.
     EVENT_SHRUNK,     // Answers ACTION_SHRINK: `breaker` wrote `bytes` of `node` to disk.
     EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each; or
                       // UNITS_LATER: EVENT_UNITS says how many, for each of its readers.
@@ -161,6 +164,7 @@ bool schedule_closed(const Schedule *schedule, EdgeId edge);
 const Shape *schedule_shape(const Schedule *schedule);
 const Ledger *schedule_ledger(const Schedule *schedule, NodeId node);
 uint32_t schedule_parts(const Schedule *schedule);    // Alive.
+uint16_t schedule_spools(const Schedule *schedule);   // Edges.
 uint64_t schedule_twins(const Schedule *schedule);    // Second attempts.
 uint64_t schedule_spilled(const Schedule *schedule);  // Bytes of partitions and breakers.
 

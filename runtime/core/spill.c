@@ -79,6 +79,7 @@ void on_spilled(Schedule *s, const Event *event) {
         return;
     }
     go(s, &part->state, PART_SPILLED);
+    part->stored = event->bytes;
     ledger_give(&node->ledger, &s->reserves, part->room, part->stage, part->purse, part->bytes);
     part->purse = PURSE_NONE;
     touch(s, part->node);

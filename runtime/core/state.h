@@ -10,10 +10,7 @@
 #include "runtime/core/pacing.h"
 #include "runtime/core/records.h"
 
-enum {
-    SPILLS_MAX = 8,   // Partitions that are being written at once, of a node.
-    SKIPS_MAX = 256,  // Intervals of units that were committed before.
-};
+enum { SKIPS_MAX = 256 };  // Intervals of units that were committed before.
 
 typedef struct StageState {
     Heap ready, paused;

@@ -484,6 +484,7 @@ void sim_act(Sim *sim, const Action *action) {
         order_work(sim, (Pending){.at = sim->now + writes,
                                   .what = HAPPEN_SPILLED,
                                   .part = action->part,
+                                  .bytes = action->bytes,
                                   .data = action->data,
                                   .node = action->node});
         break;
@@ -736,7 +737,11 @@ static void happen_work(Sim *sim, const Pending *pending) {
     event.kind = pending->what == HAPPEN_SPILLED  ? EVENT_SPILLED
                  : pending->what == HAPPEN_SHRUNK ? EVENT_SHRUNK
                                                   : EVENT_FLUSHED;
-    if (event.kind == EVENT_SPILLED) sim->parts[pending->data].writing = false;
+    if (event.kind == EVENT_SPILLED) {
+        sim->parts[pending->data].writing = false;
+        // In random plans rows take more room where they are brought back.
+        if (sim->load->spread) event.bytes += event.bytes / 8;
+    }
     tell(sim, pending->node, (Report){.event = event});
 }
 

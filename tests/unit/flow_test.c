@@ -62,7 +62,8 @@ static SbStage over(uint32_t breaker, const uint32_t *terminals, uint32_t count)
 }
 
 // Gives every launch at once what it asks for: sources have three units, each task one partition.
-static bool runs_to_its_end(const FlowPlan *flow) {
+// `spills`: partitions that went to disk; or nullptr.
+static bool runs_to_its_end(const FlowPlan *flow, uint32_t *spills) {
     enum { STEPS_MAX = 2000, UNITS = 3 };
     int64_t minimum;
     Schedule *schedule = calloc(1, schedule_bytes(&flow->plan));
@@ -80,6 +81,11 @@ static bool runs_to_its_end(const FlowPlan *flow) {
             if (action->kind == ACTION_BROKEN) good = false;
             if (action->kind == ACTION_END) ended = true;
             if (action->kind == ACTION_TIMER) queue[count++] = (Event){.kind = EVENT_TICK};
+            if (action->kind == ACTION_SPILL) {
+                queue[count++] = (Event){.kind = EVENT_SPILLED, .part = action->part,
+                                         .bytes = action->bytes};
+                if (spills) ++*spills;
+            }
             if (action->kind == ACTION_FINISH)
                 queue[count++] = (Event){.kind = EVENT_FINISHED, .breaker = action->breaker,
                                          .count = UNITS, .bytes = 1 << 16};
@@ -118,7 +124,7 @@ static void stages_become_stages(void) {
     CHECK(stages[2].kind == STAGE_READER && stages[2].serial && stages[2].reads.i == 0);
     CHECK(stages[3].kind == STAGE_SINK && stages[4].kind == STAGE_SINK);
     CHECK(stages[0].demand[0] == 1000 && stages[3].demand[0] == 0);
-    CHECK(runs_to_its_end(flow));
+    CHECK(runs_to_its_end(flow, nullptr));
     free(flow);
 }
 
@@ -135,7 +141,7 @@ static void inputs_stand_by_rank(void) {
     const CoreStage *map = &flow->plan.stages[2];
     CHECK(map->input_count == 2 && flow->plan.edges[map->inputs[0].i].from.i == 1);
     CHECK(flow->plan.edges[map->inputs[1].i].from.i == 0);
-    CHECK(runs_to_its_end(flow));
+    CHECK(runs_to_its_end(flow, nullptr));
     free(flow);
 }
 
@@ -148,7 +154,7 @@ static void a_fork_into_groups_keeps_lanes(void) {
     SbJob job = job_of(&given);
     CHECK(flow_needs_lanes(&job, &given.stages[0]) && !flow_needs_lanes(&job, &given.stages[1]));
     CHECK(make(&given, flow) == FLOW_OK && flow->plan.stages[0].open_max == 2);
-    CHECK(runs_to_its_end(flow));
+    CHECK(runs_to_its_end(flow, nullptr));
     free(flow);
 }
 
@@ -167,7 +173,7 @@ static void a_zip_pairs_two_inputs(void) {
     CHECK(flow->plan.edges[zip->inputs[0].i].from.i == 0);
     CHECK(flow->plan.edges[zip->inputs[1].i].from.i == 1);
     CHECK(flow->terminals[zip->inputs[0].i] == 1 && flow->terminals[zip->inputs[1].i] == 0);
-    CHECK(runs_to_its_end(flow));
+    CHECK(runs_to_its_end(flow, nullptr));
     // A side of two stages has no order of its own.
     given.stages[1].rank = 1;
     given.stages[1].terminals = LIST(0, 1);
@@ -185,14 +191,29 @@ static void what_the_schedule_does_not_run_yet(void) {
     CHECK(make(&limit, flow) == FLOW_OK && flow->plan.stages[1].in_order);
     limit.limited[0] = false;
     CHECK(make(&limit, flow) == FLOW_OK && !flow->plan.stages[1].in_order);
-    // f | union f: the right side waits for the left one, which comes from the same root.
+    free(flow);
+}
+
+// f | union f: the right side waits for the left one, which comes from the same root; with little
+// memory on disk.
+static void a_diamond_goes_to_disk(void) {
+    FlowPlan *flow = malloc(sizeof *flow);
     Given diamond = {.source_count = 1, .sink_count = 1, .stage_count = 3, .breaker_count = 2,
                      .breakers = {{.kind = SB_BREAK_EDGE}, {.kind = SB_BREAK_EDGE}}};
     diamond.stages[0] = reads(0, LIST(0, 1), 2);
     diamond.stages[1] = over(0, LIST(1), 1);
     diamond.stages[0].rank = 1;
     diamond.stages[2] = over(1, LIST(SINK(0)), 1);
-    CHECK(make(&diamond, flow) == FLOW_SPOOL);
+    CHECK(make(&diamond, flow) == FLOW_OK);
+    uint32_t spills = 0;
+    CHECK(runs_to_its_end(flow, &spills) && spills == 0);
+    int64_t minimum = 0;
+    Schedule *schedule = calloc(1, schedule_bytes(&flow->plan));
+    CHECK(schedule_init(schedule, &flow->plan, POLICY_FULL, &minimum) == CORE_OK);
+    CHECK(schedule_spools(schedule) == 1);
+    free(schedule);
+    flow->plan.nodes[0].memory = minimum;
+    CHECK(runs_to_its_end(flow, &spills) && spills > 0);
     free(flow);
 }
 
@@ -308,6 +329,7 @@ static const UnitTest tests[] = {
     {"a_fork_into_groups_keeps_lanes", a_fork_into_groups_keeps_lanes},
     {"a_zip_pairs_two_inputs", a_zip_pairs_two_inputs},
     {"what_the_schedule_does_not_run_yet", what_the_schedule_does_not_run_yet},
+    {"a_diamond_goes_to_disk", a_diamond_goes_to_disk},
     {"a_limit_keeps_the_first_records", a_limit_keeps_the_first_records},
     {"the_first_record_that_fails_counts", the_first_record_that_fails_counts},
     {"what_stands_behind_is_bounded", what_stands_behind_is_bounded},

@@ -1,0 +1,125 @@
+// Spools: partitions that wait on disk until the stage that reads them has its turn.
+#include "runtime/dispatch_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- to disk --------------------------------------------------------------------------------
+
+void spool_spill(Dispatch *d, const Action *action) {
+    d->spools[d->spool_count++] =
+        (Spooling){.partition = (Partition *)(uintptr_t)action->data, .part = action->part};
+}
+
+// Writes the rows for all edges. `most`: bytes that those of one edge take when they come back.
+static bool write_rows(Job *job, Partition *partition, uint32_t thread, int64_t *most) {
+    const SbStage *stage = partition->run->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        const Batch *batch = partition->handed[t];
+        SpillRun *run = &partition->spilled[t];
+        if (!batch) continue;
+        const SbBreaker *edge = &job->what->breakers[stage->terminals[t]];
+        if (!spool_write(&job->spill, thread, edge, batch, run)) return false;
+        if (spool_bytes(run) > *most) *most = spool_bytes(run);
+    }
+    return true;
+}
+
+// Sinks have had their bytes: a partition goes to disk when only stages with spools wait for it.
+static void let_go(Partition *partition) {
+    const StageRun *run = partition->run;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        Batch *batch = partition->handed[t];
+        if (!batch) continue;
+        sb_rows_close(batch->rows);
+        batch->rows = nullptr;
+        batch->entries = nullptr;
+    }
+    partition_close_spares(partition, &run->setup);
+    partition_close_outs(partition, &run->setup);
+}
+
+bool spool_work(Dispatch *d, uint32_t thread) {
+    if (d->spool_count == 0) return false;
+    Job *job = d->job;
+    Spooling next = d->spools[0];
+    Partition *partition = next.partition;
+    int64_t bytes = 0;
+    memmove(d->spools, d->spools + 1, --d->spool_count * sizeof *d->spools);
+    watch_begin(&job->watch, thread, WORK_WRITE, partition->run->index);
+    watch_from(&job->watch, thread, 0, partition->from);
+    pthread_mutex_unlock(&d->lock);
+    partition->spilled = calloc(partition->run->stage->terminal_count, sizeof(SpillRun));
+    pthread_mutex_lock(&job->fills[thread]);
+    bool good = partition->spilled && write_rows(job, partition, thread, &bytes);
+    pthread_mutex_unlock(&job->fills[thread]);
+    if (good) let_go(partition);
+    pthread_mutex_lock(&d->lock);
+    watch_end(&job->watch, thread);
+    if (good) {
+        dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
+    } else {
+        if (!spill_trouble(&job->spill, &job->trouble))
+            trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to spill");
+        dispatch_stop(d);
+    }
+    return true;
+}
+
+void spool_forget(Dispatch *d, Partition *partition) {
+    uint32_t terminals = partition->run->stage->terminal_count;
+    for (uint32_t t = 0; partition->spilled && t < terminals; t++)
+        spill_forget(&d->job->spill, &partition->spilled[t]);
+    free(partition->spilled);
+    partition->spilled = nullptr;
+}
+
+// ---- and back -------------------------------------------------------------------------------
+
+static bool load_side(Flow *flow, int side, Trouble *trouble) {
+    Job *job = flow->run->job;
+    const SbStage *stage = flow->run->stage;
+    const Partition *partition = side == 0 ? flow->input : flow->other;
+    uint32_t edge = side == 0 ? stage->input_index : stage->right_index;
+    if (!partition || !partition->spilled || !flow->batches[side]) return true;
+    const SpillRun *run = &partition->spilled[flow_terminal(partition, edge)];
+    return spool_read(&flow->loaded[side], &job->spill, &job->what->breakers[edge], run,
+                      &flow->run->relief, trouble);
+}
+
+bool flow_load(Dispatch *d, Flow *flow) {
+    Trouble trouble = {0};
+    if (!flow->loads) return true;
+    pthread_mutex_unlock(&d->lock);
+    bool good = load_side(flow, 0, &trouble) && load_side(flow, 1, &trouble);
+    pthread_mutex_lock(&d->lock);
+    if (good) flow_point(flow);
+    else dispatch_trouble(d, &trouble);
+    return good;
+}
+
+// ---- room -----------------------------------------------------------------------------------
+
+// What stages keep to use it again is not the ledger's: it goes when partitions fill the memory.
+void spool_make_room(Dispatch *d) {
+    enum { SHARES = 4 };
+    const SbMemory *memory = &d->job->memory;
+    bool full = memory->used > memory->limit - memory->limit / SHARES;
+    for (uint32_t s = 0; full && !d->roomy && s < d->job->what->stage_count; s++) {
+        StageRun *run = &d->runs[s];
+        for (Partition *spare = run->spare; spare; spare = spare->next) {
+            partition_close_spares(spare, &run->setup);
+            partition_close_outs(spare, &run->setup);
+        }
+    }
+    d->roomy = full;
+}
+
+bool spool_open(Dispatch *d) {
+    Job *job = d->job;
+    if (schedule_spools(d->schedule) == 0) return true;
+    bool good = !job->options.spill || spill_make(&job->spill);
+    for (uint32_t i = 0; good && i < job->pool.parallel.threads; i++)
+        good = spill_ready(&job->spill, i);
+    return good || !spill_trouble(&job->spill, &job->trouble);
+}
