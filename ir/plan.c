@@ -20,7 +20,7 @@ static const char because_fork[] =
     "a limit may end this branch before the others, which share no step with it then";
 static const char because_off[] = "fusion is off";
 static const char because_wait[] =
-    "the join waits for a table that the same rows fill, so they are kept in memory";
+    "the join waits for a table that the same rows fill, so they wait, on disk if need be";
 static const char because_order[] = "the same rows are wanted at two places of one order";
 
 // Puts a border behind `op`: its rows wait in an edge, from which a new stage goes on. Rows that a

@@ -13,6 +13,7 @@
 #ifndef SBC_RUNTIME_DISPATCH_H
 #define SBC_RUNTIME_DISPATCH_H
 
+#include "runtime/core/policy.h"
 #include "runtime/stage.h"
 
 typedef struct Dispatch Dispatch;
@@ -20,6 +21,8 @@ typedef struct FlowPlan FlowPlan;
 
 // Parts of a breaker: one for each thread, and for tasks that keep one while they wait.
 uint32_t dispatch_lanes(const SbJob *job, uint32_t threads);
+// How the job is scheduled.
+PolicyId dispatch_policy(const Job *job);
 // The plan of a job; nullptr: the schedule cannot run it yet, and the engine of engine.h does.
 FlowPlan *dispatch_plan(const Job *job);
 // Takes the plan. nullptr: no memory, or less than the plan needs at least.

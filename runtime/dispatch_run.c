@@ -19,6 +19,11 @@ uint32_t dispatch_lanes(const SbJob *job, uint32_t threads) {
     return threads + lane_stages(job) * threads;
 }
 
+// Of one stage there is nothing to pace: what it makes goes to the sinks at once.
+PolicyId dispatch_policy(const Job *job) {
+    return job->what->stage_count > 1 ? job->options.schedule : POLICY_PESSIMISTIC;
+}
+
 static bool make_plan(const Job *job, FlowPlan *plan) {
     FlowSizes sizes = {.ledger = memory_plan_ledger(job), .partition = job->options.partition,
                        .block_bytes = job->memory.block_max,
@@ -44,8 +49,7 @@ static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *m
 }
 
 static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
-    // Of one stage there is nothing to pace: what it makes goes to the sinks at once.
-    PolicyId policy = job->what->stage_count > 1 ? job->options.schedule : POLICY_PESSIMISTIC;
+    PolicyId policy = dispatch_policy(job);
     int64_t minimum = 0;
     Schedule *schedule = make_schedule(&plan->plan, policy, &minimum);
     if (!schedule || !job->memory.eager || schedule_spools(schedule) == 0) return schedule;

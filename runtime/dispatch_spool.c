@@ -118,7 +118,7 @@ void spool_make_room(Dispatch *d) {
 bool spool_open(Dispatch *d) {
     Job *job = d->job;
     if (schedule_spools(d->schedule) == 0) return true;
-    bool good = !job->options.spill || spill_make(&job->spill);
+    bool good = true;
     for (uint32_t i = 0; good && i < job->pool.parallel.threads; i++)
         good = spill_ready(&job->spill, i);
     return good || !spill_trouble(&job->spill, &job->trouble);

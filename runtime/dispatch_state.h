@@ -162,8 +162,7 @@ void flow_drop_more(Flow *flow);
 
 // ---- dispatch_spool.c: the lock is held before and after ----------------------------------------
 
-// What the schedule may want written needs room for writing, and the folder that the user named.
-// False: job->trouble says why not.
+// What the schedule may want written needs room for writing. False: job->trouble says why not.
 bool spool_open(Dispatch *d);
 // The partition is to be written.
 void spool_spill(Dispatch *d, const Action *action);

@@ -211,10 +211,10 @@ static bool open_sinks(Job *job) {
     return true;
 }
 
-bool job_may_spill(const Job *job) {
+bool job_may_spill(Job *job) {
     for (uint32_t b = 0; b < job->what->breaker_count; b++)
         if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
-    return false;
+    return memory_plan_spools(job, slots_threads(&job->slots));
 }
 
 // A folder that the user names is made at once: a mistake in it shows before the job has worked.

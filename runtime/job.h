@@ -89,8 +89,8 @@ void     control_close(Control *control);
 SinkSetup job_sink_setup(const Job *job, uint32_t sink);
 // Is the path of a sink also that of another one before it, or of a source?
 bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
-// Has it a breaker that goes to disk?
-bool job_may_spill(const Job *job);
+// Has it rows that may go to disk? Its slots are known.
+bool job_may_spill(Job *job);
 
 // Fills in what tasks do not count: see SbCount.
 void job_summary_count(Job *job);

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-bool memory_need_least(MemoryNeed *need, const CorePlan *plan) {
+bool memory_need_least(MemoryNeed *need, const CorePlan *plan, bool staged) {
     *need = (MemoryNeed){.tasks = 1};
     Shape *shape = malloc(sizeof *shape);
     Reserves *reserves = malloc(sizeof *reserves);
-    bool good = shape && reserves && shape_make(shape, plan, false);
+    bool good = shape && reserves && shape_make(shape, plan, staged);
     if (good) reserves_make(reserves, plan, shape);
     for (uint16_t s = 0; good && s < plan->stage_count; s++) {
         need->stages[s] = (StageNeed){.scratch = reserves->rooms[ROOM_SCRATCH][s],
@@ -16,6 +16,7 @@ bool memory_need_least(MemoryNeed *need, const CorePlan *plan) {
     for (uint16_t b = 0; good && b < plan->breaker_count; b++)
         need->floors[b] = reserves->floors[b];
     if (good) need->total = reserves->minimum;
+    if (good) need->spools = shape->spool_count;
     free(shape);
     free(reserves);
     return good;

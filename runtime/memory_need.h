@@ -17,10 +17,12 @@ typedef struct MemoryNeed {
     int64_t floors[BREAKERS_MAX];  // What breakers work with at least.
     int64_t total;
     uint32_t tasks;  // That run at once.
+    uint16_t spools;  // Edges whose rows may have to wait on disk.
 } MemoryNeed;
 
-// One task at a time: what each stage has a reserve for. False: the plan is too wide.
-bool memory_need_least(MemoryNeed *need, const CorePlan *plan);
+// One task at a time: what each stage has a reserve for. `staged`: as shape_make says. False: the
+// plan is too wide.
+bool memory_need_least(MemoryNeed *need, const CorePlan *plan, bool staged);
 // Adds as many tasks as slots allow, those that take the most first, as long as the total is at
 // most `limit`.
 void memory_need_tasks(MemoryNeed *need, const CorePlan *plan, int64_t limit);

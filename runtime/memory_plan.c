@@ -47,7 +47,8 @@ static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partit
         .block_bytes = memory.block_max, .threads = threads,
         .spill_bytes = spill_buffer_bytes(memory.limit, dispatch_lanes(job->what, threads))};
     return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
-           memory_need_least(&sketch->need, &sketch->flow.plan);
+           memory_need_least(&sketch->need, &sketch->flow.plan,
+                             policy_of(dispatch_policy(job))->staged);
 }
 
 typedef enum Speed { SPEED_LEAST, SPEED_FULL } Speed;
@@ -192,6 +193,14 @@ void memory_plan_say_cut(const Job *job, Text *text) {
                    "slots were cut: the memory holds %u of %u tasks at once; --plan shows how much "
                    "all take\n",
                    job->tasks_fit, job->tasks_most);
+}
+
+bool memory_plan_spools(Job *job, uint32_t threads) {
+    Sketch *sketch = new_sketch(job);
+    bool spools = sketch && make(job, threads, job->memory_whole, PARTITION_MAX, sketch) &&
+                  sketch->need.spools > 0;
+    free(sketch);
+    return spools;
 }
 
 int64_t memory_plan_least(Job *job, uint32_t threads) {

@@ -23,6 +23,9 @@ void memory_plan_print(Job *job, uint32_t threads, Text *text);
 // The least --memory; 0: not known.
 int64_t memory_plan_least(Job *job, uint32_t threads);
 
+// May rows have to wait on disk on their way from stage to stage?
+bool memory_plan_spools(Job *job, uint32_t threads);
+
 // What the summary says of it: nothing, or that not all slots could be busy.
 void memory_plan_say_cut(const Job *job, Text *text);
 

@@ -25,10 +25,6 @@ compile sort <<'END'
 param out: str = "out.csv"
 read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a desc | write csv(out)
 END
-compile join <<'END'
-let rows = read csv("in.csv") as { a: i64, b: str, x: f64? }
-rows | where a % 2 == 0 | join (rows | select a, c = b) on a | write csv("out.csv")
-END
 # Joins of every kind, with forks before, behind and between them.
 compile joins <<'END'
 param left: i64 = 3000
@@ -50,6 +46,15 @@ l | where a > 5 | join r on k | derive next = a + 1 | join left s on next == k2
 | derive m = [a, len(text2 ?? "")] | explode m | join t on m == k3
 | group by a { n = count(), t = max(text), u = min(text3) } | write csv("chain.csv")
 l | limit 500 | join r on k | group by k { n = count() } | join r on k | limit 300 | write csv("behind.csv")
+END
+# Branches of one fork that meet again: the rows of one wait for the other. Some are rejected there.
+compile diamonds <<'END'
+let f = read csv("in.csv") as { a: i64, b: str, x: f64? } | derive l = [b, str(a)], s = { t: b, n: x }
+f | union (f | derive a = a + 1) | derive n = len(l) | write jsonl("union.jsonl")
+let g = f | derive k = 1000 // (a % 500)
+g | join (g | group by k { n = count(), t = max(b) }) on k | select a, b, n, t | write csv("joined.csv")
+f | select a, l | zip (f | sort b desc | select c = b, s) | write jsonl("zip.jsonl")
+rejects write jsonl("rejects.jsonl") limit 1000
 END
 compile left <<'END'
 param input: str = "in.csv"
@@ -288,21 +293,6 @@ if begin truncated; then
     done
     end
 fi
-if begin memory; then
-    numbers 200000 >in.csv
-    for what in join; do
-        gives 3 ../$what --memory=40MiB --threads=1 --partition=256KiB
-        says "error[SB8019]: '$what "
-        says "8388608 bytes that --memory gives"
-        says "fix: raise --memory"
-        silent_on resum
-        only_files "./in.csv "
-        gives 0 ../$what --memory=256MiB --threads=2
-        rm -f out.csv
-    done
-    only_files "./in.csv "
-    end
-fi
 if begin memory_least; then
     numbers 1000 >in.csv
     gives 0 ../sort --plan --threads=2
@@ -389,6 +379,20 @@ if begin spill_hot_key; then
     cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
 fi
+if begin spill_diamonds; then
+    numbers 200000 >in.csv
+    gives 0 ../diamonds --threads=2 --partition=1MiB
+    silent_on ", spilled "
+    mkdir whole && mv ./*.csv ./*.jsonl whole && mv whole/in.csv .
+    [ "$(wc -l <whole/rejects.jsonl)" = 400 ] || wrong "not 400 rejects"
+    for options in "--threads=1" "--threads=4" "--threads=2 --partition=16KiB" "--threads=4 --schedule=static"; do
+        gives 0 ../diamonds $options $(least ../diamonds $options --over=1) --stats
+        says ", spilled "
+        for file in whole/*; do cmp -s $file ${file#*/} || wrong "${file#*/} differs with $options"; done
+        rm ./*.jsonl joined.csv
+    done
+    end
+fi
 if begin spill_left; then
     # Left rows that can be read once, and twice; many keys are null, and some units ask for nothing.
     awk 'BEGIN { print "k,a"; for (i = 0; i < 50000; i++) printf "%s,%d\n", i % 13 && i < 40000 ? i * 7 % 120000 : "", i }' >in.csv
@@ -411,6 +415,8 @@ if begin spill_folder; then
     says "fix: give a folder that can be written: --spill=DIR"
     gives 2 ../sort --spill=in.csv
     says "error[SB8028]: cannot make a folder in 'in.csv': Not a directory"
+    gives 2 ../diamonds --spill=missing
+    says "error[SB8028]: cannot make a folder in 'missing': No such file"
     gives 2 env TMPDIR=/no/such/folder ../sort $(least ../sort)
     says "error[SB8028]: cannot make a folder in '/no/such/folder'"
     gives 0 env TMPDIR=/no/such/folder ../sort
@@ -445,8 +451,8 @@ if begin spill_full_disk; then
     if mount -t tmpfs -o size=256k none small 2>"$work/err"; then
         mounted=$PWD/small
         numbers 200000 >in.csv
-        for threads in 1 4; do
-            gives 3 ../sort --spill=small $(least ../sort --threads=$threads) --threads=$threads
+        for run in "sort --threads=1" "sort --threads=4" "diamonds --threads=1" "diamonds --threads=4"; do
+            gives 3 ../$run --spill=small $(least ../$run)
             says "error[SB8029]: cannot write 'small/sbc-spill-"
             says "No space left on device"
             says "fix: free disk space, or give another folder: --spill=DIR"

@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import case as cases
 import examples
@@ -25,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
 THREADS = ("1", "4")
 PARTITIONS = ("16", "200", "4MiB")
-SCHEDULES = {"16": "paper", "200": "static", "4MiB": "full"}  # By partition, with several threads.
+SCHEDULES = ("full", "paper", "static", "staged", "pessimistic")  # In turn, with several threads.
 SPILLS = {"SBC_TEST_SPILL": "1"}  # Breakers put every few rows on disk.
 FUSIONS = ((), ("--no-fuse",))
 RUNS = [(threads, partition, {}) for threads in THREADS for partition in PARTITIONS] + \
@@ -115,6 +116,7 @@ class Runner:
 
     def compiled(self):
         """Yields (what it is, result) of each way to compile and run."""
+        turn = zlib.crc32(self.case.name.encode())
         for fusion in self.fusions:
             jobs, messages = {}, Result()
             source = self.folder()
@@ -129,7 +131,10 @@ class Runner:
                 yield " ".join(("compile", *fusion)), messages
                 continue
             for threads, partition, more in self.ways:
-                schedule = [f"--schedule={SCHEDULES[partition]}"] if threads != "1" else []
+                schedule = []
+                if threads != "1":
+                    schedule.append(f"--schedule={SCHEDULES[turn % len(SCHEDULES)]}")
+                    turn += 1
                 options = [f"--threads={threads}", f"--partition={partition}", *schedule, *self.case.args()]
                 if more and not any(option.startswith("--progress") for option in options):
                     options.append("--progress=none")  # Many small runs take their time.

@@ -3,6 +3,7 @@
 #include "runtime/groups.h"
 #include "runtime/spill_merge.h"
 #include "runtime/spill_rows.h"
+#include "runtime/spool.h"
 #include "stdlib/digest.h"
 #include "stdlib/held.h"
 #include "stdlib/key.h"
@@ -443,6 +444,84 @@ static void a_long_row_is_a_block(void) {
     job_close(&job);
 }
 
+// ---- rows of edges ------------------------------------------------------------------------------
+
+typedef struct Waiting {  // {[i64]}, with its place: the size is no multiple of 16.
+    SbEntry entry;
+    SbList  numbers;
+    SbPlace place;
+    int64_t number;
+} Waiting;
+
+enum { WAITING_ROWS = 3000, NUMBERS_MAX = 5 };
+
+static const SbType number_type = {.kind = SB_I64, .size = 8, .align = 8};
+static const SbType numbers_type = {.kind = SB_LIST, .size = sizeof(SbList), .align = 8,
+                                    .elem = &number_type};
+static const SbHeld waiting_held[] = {{offsetof(Waiting, numbers), &numbers_type, sb_held_value},
+                                      {offsetof(Waiting, place), nullptr, sb_held_place}};
+static const SbBreaker edge = {.kind = SB_BREAK_EDGE, .entry_bytes = sizeof(Waiting),
+                               .held = waiting_held, .held_count = 2};
+
+// Row 7 was longer than what is kept of it.
+static int64_t raw_bytes(int64_t row) { return row == 7 ? SB_PLACE_RAW + 1000 : row % 50; }
+
+static bool is_waiting(const SbEntry *entry, int64_t number, const char *text) {
+    const Waiting *row = (const Waiting *)entry;
+    const int64_t *numbers = row->numbers.ptr;
+    int64_t kept = raw_bytes(number) < SB_PLACE_RAW ? raw_bytes(number) : SB_PLACE_RAW;
+    bool good = row->number == number && (uintptr_t)entry % 16 == 0 &&
+                row->numbers.len == number % NUMBERS_MAX && row->place.offset == number &&
+                row->place.raw.len == raw_bytes(number) &&
+                memcmp(row->place.raw.ptr, text + number, (size_t)kept) == 0;
+    if (good && row->numbers.len > 0) good = (uintptr_t)numbers % 16 == 0;
+    for (int64_t i = 0; i < row->numbers.len && good; i++) good = numbers[i] == number + i;
+    return good;
+}
+
+static void rows_of_edges_come_back(void) {
+    Job job;
+    job_open(&job);
+    Waiting *rows = calloc(WAITING_ROWS, sizeof *rows);
+    const SbEntry **entries = calloc(WAITING_ROWS, sizeof *entries);
+    int64_t *numbers = calloc(WAITING_ROWS + NUMBERS_MAX, sizeof *numbers);
+    char *text = malloc(SB_PLACE_RAW + WAITING_ROWS);
+    for (int64_t i = 0; i < SB_PLACE_RAW + WAITING_ROWS; i++) text[i] = (char)(i * i % 251);
+    for (int64_t i = 0; i < WAITING_ROWS + NUMBERS_MAX; i++) numbers[i] = i;
+    for (int64_t i = 0; i < WAITING_ROWS; i++) {
+        rows[i] = (Waiting){.number = i, .numbers = {&numbers[i], i % NUMBERS_MAX},
+                            .place = {.raw = {text + i, raw_bytes(i)}, .offset = i}};
+        entries[i] = &rows[i].entry;
+    }
+    const Batch batch = {.entries = entries, .count = WAITING_ROWS};
+    SpillRun run;
+    SpoolRows back;
+    Trouble trouble = {0};
+    CHECK(spool_write(&job.spill, 1, &edge, &batch, &run));
+    int64_t used = job.memory.used;
+    CHECK_SAYS(spool_read(&back, &job.spill, &edge, &run, nullptr, &trouble), "%s", trouble.text);
+    CHECK(job.memory.used - used == spool_bytes(&run));
+    int64_t good = 0;
+    for (int64_t i = 0; i < WAITING_ROWS; i++) good += is_waiting(back.entries[i], i, text);
+    CHECK_SAYS(good == WAITING_ROWS, "%ld", (long)good);
+    spool_close(&back, &job.memory);
+    CHECK(job.memory.used == used);
+    int64_t limit = job.memory.limit;
+    job.memory.limit = used;
+    CHECK(!spool_read(&back, &job.spill, &edge, &run, nullptr, &trouble));
+    CHECK(trouble.kind == TROUBLE_MEMORY && job.memory.used == used);
+    job.memory.limit = limit;
+    change_file(&job, true);
+    trouble.kind = TROUBLE_NONE;
+    CHECK(!spool_read(&back, &job.spill, &edge, &run, nullptr, &trouble));
+    CHECK(trouble.kind == TROUBLE_SPILL_READ && job.memory.used == used);
+    free(rows);
+    free(entries);
+    free(numbers);
+    free(text);
+    job_close(&job);
+}
+
 // ---- folders ------------------------------------------------------------------------------------
 
 static void left_over(const char *root, const char *name) {
@@ -499,6 +578,7 @@ static const UnitTest tests[] = {
     {"groups_spill_and_merge", groups_spill_and_merge},
     {"damage_is_found", damage_is_found},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
+    {"rows_of_edges_come_back", rows_of_edges_come_back},
     {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},
     {"folders_that_cannot_be_used", folders_that_cannot_be_used},
 };
