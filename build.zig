@@ -276,6 +276,7 @@ const runtime: []const []const u8 = &.{
     "row_json.c",
     "rejects.c",
     "resume.c",
+    "resume_breakers.c",
     "resume_commit.c",
     "resume_cut.c",
     "resume_groups.c",

@@ -66,11 +66,11 @@ static void charged_free(SbBreakerState *breaker, void *memory, int64_t count, s
     breaker->charged -= count * (int64_t)size;
 }
 
-// Rows go to disk when the memory grows short. A single group does not.
+// Rows go to disk when the memory grows short. A single group only for a journal.
 static bool watch(SbBreakerState *breaker, Spill *spill) {
     const SbBreaker *what = breaker->what;
-    bool groups = is_group(breaker), spills = !groups || what->key_count > 0;
-    if (!spill || !spills) return true;
+    bool groups = is_group(breaker);
+    if (!spill || (groups && what->key_count == 0 && !spill->journaled)) return true;
     if (!spill_runs_open(&breaker->on_disk, spill)) return false;
     breaker->spill = spill;
     if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
@@ -293,6 +293,47 @@ bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread) {
     if (any && is_group(breaker)) sb_groups_relieve(&part->groups);
     else if (any) sb_rows_relieve(&part->rows);
     return any && !breaker->spill->failed;
+}
+
+// The lists of runs: one for each range of hashes of a group.
+static SpillRuns *run_lists(const SbBreakerState *breaker, uint32_t *count) {
+    *count = !breaker->spill ? 0 : is_group(breaker) ? SPILL_RANGES : 1;
+    return is_group(breaker) && breaker->groups ? breaker->groups->ranges
+                                                : (SpillRuns *)(uintptr_t)&breaker->on_disk;
+}
+
+SbBreakerRun *sb_breaker_take_runs(SbBreakerState *breaker, uint32_t from, uint32_t to,
+                                   uint32_t *count) {
+    uint32_t lists, room = 0;
+    SpillRuns *runs = run_lists(breaker, &lists);
+    SbBreakerRun *taken = calloc(1, sizeof *taken);
+    *count = 0;
+    for (uint32_t l = 0; taken && l < lists; l++) {
+        pthread_mutex_lock(&runs[l].lock);
+        for (uint32_t i = 0; taken && i < runs[l].count; i++) {
+            SpillRun *run = &runs[l].items[i];
+            if (run->is_safe || run->file < from || run->file >= to) continue;
+            if (*count == room) {
+                room = room ? 2 * room : SPILL_RANGES;
+                SbBreakerRun *more = realloc(taken, room * sizeof *taken);
+                if (!more) free(taken);
+                taken = more;
+                if (!taken) continue;
+            }
+            run->is_safe = true;
+            taken[(*count)++] = (SbBreakerRun){l, *run};
+        }
+        pthread_mutex_unlock(&runs[l].lock);
+    }
+    return taken;
+}
+
+bool sb_breaker_add_run(SbBreakerState *breaker, const SbBreakerRun *run) {
+    uint32_t lists;
+    SpillRuns *runs = run_lists(breaker, &lists);
+    if (run->range >= lists) return false;
+    if (breaker->groups) breaker->groups->used = true;
+    return spill_runs_add(&runs[run->range], &run->run);
 }
 
 static void relieve_part(void *arg, uint32_t part, uint32_t thread) {

@@ -119,6 +119,7 @@ static void cancel(Dispatch *d, const Action *action) {
 static bool is_in_use(const Dispatch *d, BreakerId id) {
     const CorePlan *plan = &d->plan->plan;
     if (d->finishes && d->due[0].i == id.i) return true;
+    if (commit_holds(d, d->plan->breakers[id.i])) return true;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         bool open = s < d->job->what->stage_count && d->runs[s].running > 0;
@@ -320,9 +321,12 @@ static bool work(Dispatch *d, uint32_t thread) {
         return true;
     }
     if (d->due_count > 0 && !d->crew_busy) {
-        call_threads(d, 1);
-        finish(d, thread);
-        return true;
+        bool may = commit_may_finish(d, d->plan->breakers[d->due[0].i]);
+        if (may) {
+            call_threads(d, 1);
+            finish(d, thread);
+        }
+        if (may || commit_work(d, thread)) return true;
     }
     if (doubt_work(d, thread)) return true;
     Flow *flow = flow_queue_pop(&d->queue);

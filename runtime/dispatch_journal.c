@@ -28,36 +28,46 @@ static void no_memory(Dispatch *d) {
 
 // ---- folding ------------------------------------------------------------------------------------
 
-static void look(Dispatch *d, CommitGroup *group, bool last) {
-    Job *job = d->job;
-    Trouble trouble = {0};
-    // Of a job that fails because of its data nothing is kept.
-    if (verdict_ends(&d->verdict)) job->resume->closed = true;
-    if (!job->resume->closed && !group_look(job, group, last, &trouble))
-        dispatch_trouble(d, &trouble);
-    if (group->state == COMMIT_READY) pthread_cond_signal(&d->changed);
-}
-
-static void fold(Dispatch *d, uint32_t root, RootLog *log) {
+static void fold(Dispatch *d, uint32_t root) {
+    RootLog *log = &d->job->resume->roots[root];
     uint32_t figures = d->job->resume->state.figure_count;
     while (log->cut.units < log->begun && log->cut.units < log->target) {
         const UnitTally *tally = tally_of(log, log->cut.units);
-        if (tally->alive > 0) break;
+        if (tally->alive > 0) return;
         if (!tally->cut) {
             log->over = true;
-            break;
+            return;
         }
         if (!cut_fold(&d->runs[root], log, tally, figures)) {
             no_memory(d);
             return;
         }
     }
-    look(d, &d->job->resume->groups[log->group], false);
+}
+
+// Folds what a commit that was packed held up, too.
+static void fold_group(Dispatch *d, const CommitGroup *group) {
+    Resume *resume = d->job->resume;
+    for (uint32_t r = 0; r < group->root_count && !d->stop; r++) fold(d, group->roots[r]);
+    for (uint32_t s = 0; s < resume->root_count; s++)
+        if (d->plan->plan.stages[s].kind == STAGE_MAP && d->runs[s].window > 0)
+            resume->ordinals[s] = d->runs[s].units.ordinal;
+    // Of a job that fails because of its data nothing is kept.
+    if (verdict_ends(&d->verdict)) resume->closed = true;
+}
+
+static void look(Dispatch *d, CommitGroup *group, bool last) {
+    Trouble trouble = {0};
+    fold_group(d, group);
+    bool open = !d->job->resume->closed && !d->stop;
+    if (open && !group_look(d->job, group, last, &trouble)) dispatch_trouble(d, &trouble);
+    if (group->state == COMMIT_READY) pthread_cond_signal(&d->changed);
 }
 
 static void let_go(Dispatch *d, uint32_t root, uint64_t unit) {
-    RootLog *log = log_of(d, root);
-    if (log && --tally_of(log, unit)->alive == 0) fold(d, root, log);
+    const RootLog *log = log_of(d, root);
+    if (log && --tally_of(log, unit)->alive == 0)
+        look(d, &d->job->resume->groups[log->group], false);
 }
 
 // ---- units --------------------------------------------------------------------------------------
@@ -94,9 +104,9 @@ void commit_unit(Dispatch *d, const Flow *flow) {
 }
 
 void commit_unit_ends(Dispatch *d, const Flow *flow) {
-    if (d->job->resume && flow->canceled) d->job->resume->closed = true;
-    RootLog *log = flow->input ? nullptr : log_of(d, flow->root);
-    if (!log) return;
+    RootLog *log = log_of(d, flow->root);
+    if (log && flow->canceled) d->job->resume->closed = true;
+    if (!log || flow->input || flow->canceled) return;
     UnitTally *tally = tally_of(log, flow->number);
     tally->cut = flow->cut;
     tally->unit = flow->unit;
@@ -131,6 +141,7 @@ bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
         Reject reject = partition->rejects.items[i];
         reject.stage = flow->run->index;
         reject.way = doubt_way(d, flow->root, flow->node);
+        reject.way = doubt_way(d, flow->root, flow->node);
         good = tally_reject(tally, &reject);
     }
     return good;
@@ -156,6 +167,7 @@ static bool write(Dispatch *d, CommitGroup *group) {
     // After a failure no other commit of the group is tried.
     if (!good) dispatch_trouble(d, &trouble);
     else group->state = COMMIT_NONE;
+    pthread_cond_broadcast(&d->changed);
     return good;
 }
 
@@ -172,8 +184,41 @@ bool commit_work(Dispatch *d, uint32_t thread) {
 
 // ---- the life of a job --------------------------------------------------------------------------
 
+uint32_t commit_lane(const Dispatch *d, const Flow *flow) {
+    const RootLog *log = log_of(d, flow->root);
+    if (!log || d->job->resume->groups[log->group].breaker_count == 0) return 0;
+    uint32_t parity = d->job->resume->groups[log->group].parity;
+    return (flow->root_unit >= log->split ? parity : !parity) * d->job->resume->lanes;
+}
+
+bool commit_may_finish(Dispatch *d, uint32_t breaker) {
+    Trouble trouble = {0};
+    const CommitGroup *group = group_of_breaker(d->job, breaker);
+    if (!group || atomic_load(&d->job->drain)) return true;
+    fold_group(d, group);
+    bool may = group_may_finish(d->job, breaker, &trouble);
+    if (trouble.kind != TROUBLE_NONE) dispatch_trouble(d, &trouble);
+    return may;
+}
+
+bool commit_holds(const Dispatch *d, uint32_t breaker) {
+    const CommitGroup *group = group_of_breaker(d->job, breaker);
+    return group && group->state == COMMIT_BUSY;
+}
+
+// The records of these units know the numbers of their rows; behind them all rows are counted.
+static void skip(Dispatch *d, uint32_t root, const RootLog *log) {
+    uint64_t units = log->cut.units;
+    Trouble trouble = {0};
+    if (!flow_count_rows(&d->runs[root], units - 1, log->cut.rows, &trouble))
+        dispatch_trouble(d, &trouble);
+    dispatch_tell(d, (Event){.kind = EVENT_SKIP, .stage = {(uint16_t)root},
+                             .count = (uint32_t)units});
+}
+
 void commit_start(Dispatch *d) {
     Resume *resume = d->job->resume;
+    if (resume && !breakers_restore(d->job)) dispatch_stop(d);
     for (uint32_t r = 0; resume && r < resume->root_count && !d->stop; r++) {
         RootLog *log = &resume->roots[r];
         if (!log->goes_on) continue;
@@ -182,9 +227,7 @@ void commit_start(Dispatch *d) {
             !verdict_restore(&d->verdict, &records, r))
             no_memory(d);
         rejects_close(&records);
-        Event skip = {.kind = EVENT_SKIP, .stage = {(uint16_t)r},
-                      .count = (uint32_t)log->cut.units};
-        if (log->cut.units > 0) dispatch_tell(d, skip);
+        if (log->cut.units > 0) skip(d, r, log);
     }
 }
 

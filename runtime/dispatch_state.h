@@ -183,7 +183,6 @@ void flow_launch(Dispatch *d, Flow *flow);
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread);
 // Gives back what the flow of a stage has; the schedule knows that it ends, or forgets it.
 void flow_end(Dispatch *d, Flow *flow);
-// Rows of a source's unit are judged for good. False: *trouble, a file is not what it was.
 typedef struct Judged {
     const Unit *unit;
     int64_t     made;   // Rows.
@@ -192,7 +191,10 @@ typedef struct Judged {
     int64_t     files;  // `files`: of the unit, judged before.
     bool        whole;  // The unit is judged to its end.
 } Judged;
+// Rows of a source's unit are judged for good. False: *trouble, a file is not what it was.
 bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble);
+// Adds to the rows of a unit alone, which say the numbers of those behind it.
+bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble);
 // Where a share limits the rejects, a task numbers the rows of its partition: from now on they are
 // those of the unit, of which so many were judged before.
 void flow_number_records(const StageRun *run, RejectList *list, int64_t before);
@@ -224,6 +226,13 @@ void commit_freed(Dispatch *d, const Partition *partition);
 bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition);
 // The sink of the flow is about to be given its partition.
 void commit_taking(Dispatch *d, const Flow *flow);
+// What is added to the number of the flow's lane: rows that are committed together fill lanes of
+// their own.
+uint32_t commit_lane(const Dispatch *d, const Flow *flow);
+// May the breaker be finished now? Else a commit of it comes first.
+bool commit_may_finish(Dispatch *d, uint32_t breaker);
+// Is the breaker being committed?
+bool commit_holds(const Dispatch *d, uint32_t breaker);
 // Writes a commit, where one is ready; without the lock. False: none is.
 bool commit_work(Dispatch *d, uint32_t thread);
 // No thread works any more: commits what a job that is to end leaves.

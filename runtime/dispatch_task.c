@@ -111,9 +111,9 @@ static bool numbers_rows(const StageRun *run) {
 }
 
 // Rows of the units before one say which number its rows have in the source.
-static bool count_unit(StageRun *run, const Judged *judged, Trouble *trouble) {
+bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble) {
     uint64_t room = run->unit_room ? run->unit_room : 64;
-    while (room <= judged->unit->ordinal) room *= 2;
+    while (room <= unit) room *= 2;
     if (room > run->unit_room) {
         int64_t *rows = realloc(run->unit_rows, room * sizeof *rows);
         if (!rows) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
@@ -121,13 +121,13 @@ static bool count_unit(StageRun *run, const Judged *judged, Trouble *trouble) {
         run->unit_rows = rows;
         run->unit_room = room;
     }
-    run->unit_rows[judged->unit->ordinal] += judged->made;
+    run->unit_rows[unit] += made;
     return true;
 }
 
 bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble) {
     Progress *progress = &run->job->progress;
-    if (numbers_rows(run) && !count_unit(run, judged, trouble))
+    if (numbers_rows(run) && !flow_count_rows(run, judged->unit->ordinal, judged->made, trouble))
         return false;
     if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += judged->bytes;
     if (run->setup.source) atomic_fetch_add(&progress->rows, judged->made);
@@ -269,7 +269,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
         dispatch_trouble(d, &d->job->trouble);
         return nullptr;
     }
-    uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
+    uint32_t lane = (flow->lane == LANE_OF_THREAD ? thread : flow->lane) + commit_lane(d, flow);
     pthread_mutex_unlock(&d->lock);
     int64_t begin = log_clock_ns();
     pthread_mutex_lock(&d->job->fills[lane]);

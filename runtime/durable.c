@@ -329,6 +329,10 @@ bool durable_reserve(int fd, int64_t len) {
     return false;
 }
 
+bool durable_get(int fd, char *bytes, int64_t len, int64_t offset) {
+    return read_all(fd, bytes, len, offset) == len;
+}
+
 bool durable_put(int fd, const char *bytes, int64_t len, int64_t offset) {
     return put_all(fd, "the journal", bytes, len, offset);
 }

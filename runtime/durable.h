@@ -99,6 +99,8 @@ int durable_open(const char *path, bool make);
 char *durable_load(const char *path, int64_t *len);
 // Room for `len` bytes in all; false: there is none.
 bool durable_reserve(int fd, int64_t len);
+// Exactly `len` bytes; false: there are fewer, or errno.
+bool durable_get(int fd, char *bytes, int64_t len, int64_t offset);
 bool durable_put(int fd, const char *bytes, int64_t len, int64_t offset);
 bool durable_put_sync(int fd);
 void durable_shut(int fd);

@@ -221,6 +221,7 @@ bool job_may_spill(Job *job) {
 static bool open_spill(Job *job, uint32_t threads) {
     const char *root = job->options.spill ? job->options.spill : spill_default_root();
     if (!spill_open(&job->spill, root, threads, &job->memory)) return no_memory(job);
+    job->spill.journaled = job->resume;
     bool make = job->options.spill && job_may_spill(job);
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
@@ -271,6 +272,7 @@ static bool open_job(Job *job) {
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     job->lanes = dispatch_lanes(job->what, threads);
+    if (job->resume) job->lanes = resume_lanes(job, job->lanes);
     if (!batches_check(job->what, job->memory_whole, &job->trouble)) return false;
     if (!memory_plan_set(job, threads)) return false;
     job->watch.keeps_spans = options->trace || options->metrics;

@@ -46,6 +46,11 @@ bool resume_in_the_middle(const Job *job) {
     return false;
 }
 
+uint32_t resume_lanes(Job *job, uint32_t lanes) {
+    job->resume->lanes = lanes;
+    return 2 * lanes;
+}
+
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
 
 // ---- what a run is known by -------------------------------------------------------------------
@@ -168,6 +173,7 @@ bool resume_make(Job *job) {
     resume->journal.lock = resume->journal.fd = resume->journal.new_fd = -1;
     resume->always = getenv("SBC_TEST_COMMIT") != nullptr;
     pthread_mutex_init(&resume->writing, nullptr);
+    pthread_mutex_init(&resume->flushing, nullptr);
     job->resume = resume;
     return true;
 }
@@ -236,6 +242,7 @@ void resume_forget(Job *job) {
     if (!resume) return;
     for (uint32_t s = 0; s < job->what->sink_count + 1; s++) sink_forget(&job->sinks[s]);
     journal_remove(&resume->journal);
+    breakers_remove(resume);
 }
 
 void resume_close(Job *job) {
@@ -245,6 +252,7 @@ void resume_close(Job *job) {
     journal_close(&resume->journal);
     state_close(&resume->state);
     pthread_mutex_destroy(&resume->writing);
+    pthread_mutex_destroy(&resume->flushing);
     free(resume);
     job->resume = nullptr;
 }

@@ -11,7 +11,13 @@
 
 #include <stdlib.h>
 
-enum : int64_t { COMMIT_BYTES = 64 << 20, COMMIT_NS = 1000000000, CHECKPOINT_BYTES = 64 << 20 };
+enum : int64_t {
+    SECOND = 1000000000,
+    COMMIT_NS = SECOND,
+    COMMIT_BYTES = 64 << 20,
+    RUNS_NS = 30 * SECOND,  // Where breakers belong to it: what they hold is written.
+    CHECKPOINT_BYTES = 64 << 20,
+};
 
 static bool no_memory(Trouble *trouble) {
     return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
@@ -25,21 +31,30 @@ static int64_t group_bytes(const Job *job, const CommitGroup *group) {
 }
 
 static bool is_due(const Job *job, const CommitGroup *group) {
-    return job->resume->always || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES ||
-           log_clock_ns() - group->last_ns >= COMMIT_NS || atomic_load(&job->drain);
+    int64_t elapsed = log_clock_ns() - group->last_ns;
+    if (job->resume->always || atomic_load(&job->drain)) return true;
+    if (group->breaker_count > 0) return elapsed >= RUNS_NS;
+    return elapsed >= COMMIT_NS || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES;
 }
 
 // ---- targets ------------------------------------------------------------------------------------
 
 // Units before the target that are not done yet come to a sink behind all units of roots that stand
 // before theirs there; so these have to be over.
-static bool is_in_order(const Resume *resume, const GroupSink *sink) {
-    for (uint32_t late = 1; late < sink->root_count; late++) {
-        const RootLog *root = &resume->roots[sink->roots[late]];
+static bool is_in_order(const Resume *resume, const uint32_t *roots, uint32_t count) {
+    for (uint32_t late = 1; late < count; late++) {
+        const RootLog *root = &resume->roots[roots[late]];
         for (uint32_t r = 0; r < late && root->target > root->cut.units; r++)
-            if (!resume->roots[sink->roots[r]].over) return false;
+            if (!resume->roots[roots[r]].over) return false;
     }
     return true;
+}
+
+// What a breaker has of units cannot be told apart but by lanes: all that have begun belong to it.
+static uint64_t target_of(const CommitGroup *group, const RootLog *root) {
+    if (root->over) return root->cut.units;
+    if (group->breaker_count > 0) return root->begun;
+    return root->taken > root->cut.units ? root->taken : root->cut.units;
 }
 
 static void forget_targets(Resume *resume, const CommitGroup *group) {
@@ -52,17 +67,22 @@ static bool choose(Job *job, CommitGroup *group) {
     bool any = false, good = true;
     for (uint32_t r = 0; r < group->root_count; r++) {
         RootLog *root = &resume->roots[group->roots[r]];
-        root->target = root->taken > root->cut.units ? root->taken : root->cut.units;
+        root->target = target_of(group, root);
         any |= root->target > root->committed;
     }
     for (uint32_t s = 0; s < group->sink_count; s++)
-        good &= is_in_order(resume, &group->sinks[s]);
+        good &= is_in_order(resume, group->sinks[s].roots, group->sinks[s].root_count);
+    for (uint32_t b = 0; b < group->breaker_count; b++)
+        good &= is_in_order(resume, group->breakers[b].roots, group->breakers[b].root_count);
     if (!any || !good) {
         forget_targets(resume, group);
         return false;
     }
     for (uint32_t s = 0; s < group->sink_count; s++)
         group->sinks[s].judged = group->sinks[s].marked = false;
+    for (uint32_t r = 0; r < group->root_count; r++)
+        resume->roots[group->roots[r]].split = resume->roots[group->roots[r]].target;
+    group->parity ^= group->breaker_count > 0;
     group->state = COMMIT_CHOSEN;
     group->last_ns = log_clock_ns();
     group->last_bytes = group_bytes(job, group);
@@ -84,7 +104,7 @@ static bool judge_sink(const Job *job, GroupSink *sink, Trouble *trouble) {
 static bool are_done(const Resume *resume, const CommitGroup *group) {
     for (uint32_t r = 0; r < group->root_count; r++) {
         const RootLog *root = &resume->roots[group->roots[r]];
-        if (root->cut.units < root->target) return false;
+        if (root->cut.units < root->target && !root->over) return false;
     }
     return true;
 }
@@ -105,7 +125,8 @@ static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
     Resume *resume = job->resume;
     CommitCut *cuts = calloc((size_t)group->root_count + 1, sizeof *cuts);
     CommitSink *sinks = calloc((size_t)group->sink_count + 1, sizeof *sinks);
-    Commit commit = {.cuts = cuts, .sinks = sinks, .cut_count = group->root_count};
+    Commit commit = {.cuts = cuts, .sinks = sinks, .cut_count = group->root_count,
+                     .ordinals = resume->ordinals, .stage_count = resume->root_count};
     bool good = cuts && sinks;
     for (uint32_t r = 0; good && r < group->root_count; r++) {
         const RootLog *root = &resume->roots[group->roots[r]];
@@ -131,7 +152,8 @@ static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
 }
 
 bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble) {
-    bool due = group->state == COMMIT_NONE && !group->replays && (last || is_due(job, group));
+    bool due = group->state == COMMIT_NONE && !group->replays && !group->ended &&
+               (last || is_due(job, group));
     if (due) choose(job, group);
     if (group->state != COMMIT_CHOSEN || !are_done(job->resume, group)) return true;
     for (uint32_t s = 0; s < group->sink_count; s++)
@@ -167,6 +189,24 @@ bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Troub
     return good;
 }
 
+// ---- breakers -----------------------------------------------------------------------------------
+
+CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
+    const Resume *resume = job->resume;
+    uint32_t group = resume && resume->groups ? resume->group_of[job->what->sink_count + breaker]
+                                              : UINT32_MAX;
+    return group != UINT32_MAX ? &resume->groups[group] : nullptr;
+}
+
+bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
+    CommitGroup *group = group_of_breaker(job, breaker);
+    if (!group || group->ended || job->resume->closed) return true;
+    if (group->state == COMMIT_NONE && (group->has_runs || is_due(job, group)))
+        if (!group_look(job, group, true, trouble)) return false;
+    group->ended = group->state == COMMIT_NONE;
+    return group->ended;
+}
+
 // ---- commits ------------------------------------------------------------------------------------
 
 CommitGroup *group_ready(Job *job) {
@@ -188,7 +228,8 @@ CommitGroup *group_ready(Job *job) {
 static bool write_record(Job *job, const Text *text, Trouble *trouble) {
     Resume *resume = job->resume;
     pthread_mutex_lock(&resume->writing);
-    bool good = state_fold(&resume->state, text->ptr, text->len) || no_memory(trouble);
+    bool good = (!text->failed && state_fold(&resume->state, text->ptr, text->len)) ||
+                no_memory(trouble);
     if (good && resume->journal.at > CHECKPOINT_BYTES + text->len)
         good = state_write(&resume->state, &resume->journal, trouble);
     else if (good)
@@ -204,7 +245,15 @@ bool group_write(Job *job, CommitGroup *group, Trouble *trouble) {
         if (sink->marked) good = sink_mark_sync(&job->sinks[sink->sink], &sink->mark, trouble);
     }
     if (good) failpoint("commit-synced");
-    good = good && write_record(job, &group->record, trouble);
+    if (good && group->breaker_count > 0) {
+        pthread_mutex_lock(&job->resume->flushing);
+        good = breakers_commit(job, group, trouble) && write_record(job, &group->record, trouble);
+        pthread_mutex_unlock(&job->resume->flushing);
+        group->has_runs |= good;
+    } else if (good) {
+        pack_number(&group->record, 0);
+        good = write_record(job, &group->record, trouble);
+    }
     if (good) failpoint("committed");
     return good;
 }

@@ -115,6 +115,11 @@ static bool cut_files(const StageRun *run, const UnitTally *tally, StageCut *cut
 bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_t figure_count) {
     StageCut *cut = &log->cut;
     cut_units(run, &tally->unit, cut);
+    if (tally->reject_count > 0) {
+        // Their rows are numbered within the unit.
+        pack_number(&cut->rejects, cut->rows);
+        pack_number(&cut->rejects, tally->reject_count);
+    }
     cut->rows += tally->rows;
     for (uint32_t i = 0; i < figure_count; i++) cut->figures[i] += tally->figures[i];
     sb_text_add(&cut->rejects, tally->rejects.ptr, tally->rejects.len);
@@ -134,6 +139,8 @@ static const StageCut *cut_of(const Job *job, uint32_t root) {
 
 void resume_units(const StageRun *run, UnitsStart *start) {
     const StageCut *cut = cut_of(run->job, run->index);
+    // Over edges units are numbered as they come.
+    if (run->job->resume) start->ordinal = run->job->resume->state.ordinals[run->index];
     if (!cut) return;
     *start = (UnitsStart){.ordinal = cut->units, .file = cut->file, .next = cut->next,
                           .chain_begin = cut->chain_begin, .chain_lines = cut->chain_lines};
@@ -191,8 +198,12 @@ bool cut_restore(Job *job, StageRun *runs, uint32_t root, RejectList *records) {
     restore_source(job, &runs[root], cut);
     runs[root].launched = cut->units;
     Unpack from = {cut->rejects.ptr, cut->rejects.ptr + cut->rejects.len, false};
-    bool good = true;
-    for (uint32_t i = 0; good && i < cut->reject_count; i++)
-        good = unpack_reject(job, &from, records);
-    return good;
+    while (from.at < from.end) {
+        int64_t row = unpack_number(&from), count = unpack_number(&from);
+        for (int64_t i = 0; i < count; i++) {
+            if (!unpack_reject(job, &from, records)) return false;
+            records->items[records->count - 1].row += row;
+        }
+    }
+    return !from.bad;
 }

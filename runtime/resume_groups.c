@@ -59,7 +59,7 @@ static bool is_bad(const Job *job, const SbStage *stage) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
         if (sink && job->sinks[terminal & ~SB_TERMINAL_SINK].to_stream) return true;
-        if (!sink && (!is_edge(what, terminal) || job->edges[terminal].limited)) return true;
+        if (!sink && job->edges[terminal].limited) return true;
     }
     return stage->terminal_count == 0;
 }
@@ -128,50 +128,82 @@ static bool is_twice(const uint32_t *roots, uint32_t count) {
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// Roots that share a sink with one that does not go on do not either.
-static bool spread_bad(Resume *resume, GroupSink *sinks, uint32_t count) {
+// What rows of roots end in: sinks by their numbers, then breakers.
+typedef struct End {
+    uint32_t *roots;        // In the order in which their rows come.
+    uint32_t  root_count;
+} End;
+
+static uint32_t end_count(const SbJob *what) { return what->sink_count + what->breaker_count; }
+
+static bool find_ends(Finder *finder, End *ends) {
+    const SbJob *what = finder->what;
+    for (uint32_t e = 0; e < end_count(what); e++) {
+        uint32_t breaker = e - what->sink_count;
+        if (e >= what->sink_count && is_edge(what, breaker)) continue;
+        list_roots(finder, e < what->sink_count ? SB_TERMINAL_SINK | e : breaker);
+        ends[e] = (End){finder->list, finder->count};
+        if (finder->failed) return false;
+        *finder = (Finder){.job = finder->job, .what = what, .bad = finder->bad};
+    }
+    return true;
+}
+
+// Roots that share an end with one that does not go on do not either.
+static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
     bool changed = false;
-    for (uint32_t s = 0; s < count; s++) {
-        const GroupSink *sink = &sinks[s];
-        bool good = !is_twice(sink->roots, sink->root_count);
-        for (uint32_t r = 0; r < sink->root_count; r++)
-            good &= resume->roots[sink->roots[r]].goes_on;
-        for (uint32_t r = 0; r < sink->root_count && !good; r++) {
-            changed |= resume->roots[sink->roots[r]].goes_on;
-            resume->roots[sink->roots[r]].goes_on = false;
+    for (uint32_t e = 0; e < count; e++) {
+        const End *end = &ends[e];
+        bool good = !is_twice(end->roots, end->root_count);
+        for (uint32_t r = 0; r < end->root_count; r++)
+            good &= resume->roots[end->roots[r]].goes_on;
+        for (uint32_t r = 0; r < end->root_count && !good; r++) {
+            changed |= resume->roots[end->roots[r]].goes_on;
+            resume->roots[end->roots[r]].goes_on = false;
         }
     }
     return changed;
 }
 
-// One number for what hangs together: the least of its sinks.
-static void number_groups(Resume *resume, const GroupSink *sinks, uint32_t count) {
-    for (uint32_t s = 0; s < count; s++) resume->group_of[s] = s;
+// One number for what hangs together: the least of its ends.
+static void number_groups(Resume *resume, const End *ends, uint32_t count) {
+    for (uint32_t e = 0; e < count; e++) resume->group_of[e] = e;
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t s = 0; s < count; s++) {
-            for (uint32_t r = 0; r < sinks[s].root_count; r++) {
-                RootLog *root = &resume->roots[sinks[s].roots[r]];
+        for (uint32_t e = 0; e < count; e++) {
+            for (uint32_t r = 0; r < ends[e].root_count; r++) {
+                RootLog *root = &resume->roots[ends[e].roots[r]];
                 if (!root->goes_on) continue;
-                uint32_t least = root->group < resume->group_of[s] ? root->group
-                                                                   : resume->group_of[s];
-                changed |= root->group != least || resume->group_of[s] != least;
-                root->group = resume->group_of[s] = least;
+                uint32_t own = resume->group_of[e];
+                uint32_t least = root->group < own ? root->group : own;
+                changed |= root->group != least || own != least;
+                root->group = resume->group_of[e] = least;
             }
         }
     }
 }
 
-static bool add_sink(const Job *job, CommitGroup *group, const GroupSink *sink) {
+static bool add_sink(const Job *job, CommitGroup *group, uint32_t number, const End *end) {
     GroupSink *sinks = realloc(group->sinks, ((size_t)group->sink_count + 1) * sizeof *sinks);
     if (!sinks) return false;
     group->sinks = sinks;
-    GroupSink *added = &sinks[group->sink_count++];
-    *added = *sink;
-    const SinkPlace *place = resume_place(job, sink->sink);
+    GroupSink *sink = &sinks[group->sink_count++];
+    *sink = (GroupSink){.sink = number, .roots = end->roots, .root_count = end->root_count};
+    const SinkPlace *place = resume_place(job, number);
     if (!place) return true;
-    added->part_from = place->part;
+    sink->part_from = place->part;
     group->last_bytes += place->bytes;
+    return true;
+}
+
+static bool add_breaker(const Resume *resume, CommitGroup *group, uint32_t number,
+                        const End *end) {
+    size_t count = group->breaker_count;
+    GroupBreaker *breakers = realloc(group->breakers, (count + 1) * sizeof *breakers);
+    if (!breakers) return false;
+    group->breakers = breakers;
+    breakers[group->breaker_count++] = (GroupBreaker){number, end->roots, end->root_count};
+    group->has_runs = resume->state.run_file_count > 0;
     return true;
 }
 
@@ -185,20 +217,25 @@ static bool add_root(Resume *resume, uint32_t root) {
 }
 
 // Takes possession of the lists of roots.
-static bool make_groups(Job *job, GroupSink *sinks) {
+static bool make_groups(Job *job, End *ends) {
     Resume *resume = job->resume;
-    uint32_t count = job->what->sink_count;
-    number_groups(resume, sinks, count);
+    uint32_t sinks = job->what->sink_count, count = end_count(job->what);
+    number_groups(resume, ends, count);
     resume->groups = calloc(count + 1, sizeof *resume->groups);
     if (!resume->groups) return false;
     resume->group_count = count;
     bool good = true;
-    for (uint32_t s = 0; s < count; s++) {
-        CommitGroup *group = &resume->groups[resume->group_of[s]];
+    for (uint32_t e = 0; good && e < count; e++) {
+        CommitGroup *group = &resume->groups[resume->group_of[e]];
         group->last_ns = log_clock_ns();
-        if (!job->sinks[s].log) resume->group_of[s] = UINT32_MAX;
-        else if (add_sink(job, group, &sinks[s])) sinks[s].roots = nullptr;
-        else good = false;
+        bool goes_on = ends[e].root_count > 0 && resume->roots[ends[e].roots[0]].goes_on;
+        if (e < sinks ? !job->sinks[e].log : !goes_on) {
+            resume->group_of[e] = UINT32_MAX;
+            continue;
+        }
+        good = e < sinks ? add_sink(job, group, e, &ends[e])
+                         : add_breaker(resume, group, e - sinks, &ends[e]);
+        if (good) ends[e].roots = nullptr;
     }
     for (uint32_t r = 0; good && r < resume->root_count; r++)
         if (resume->roots[r].goes_on) good = add_root(resume, r);
@@ -207,32 +244,37 @@ static bool make_groups(Job *job, GroupSink *sinks) {
     return good;
 }
 
+static bool open_roots(Job *job, const bool *bad) {
+    Resume *resume = job->resume;
+    const SbJob *what = job->what;
+    bool limited = job->options.first_rows != INT64_MAX;
+    resume->roots = calloc(what->stage_count + 1, sizeof *resume->roots);
+    resume->ordinals = calloc(what->stage_count + 1, sizeof *resume->ordinals);
+    if (!resume->roots || !resume->ordinals) return false;
+    resume->root_count = what->stage_count;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        resume->roots[s] = (RootLog){.goes_on = !limited && !bad[s] &&
+                                                !reads_edge(what, &what->stages[s]),
+                                     .group = UINT32_MAX, .target = UINT64_MAX};
+        resume->ordinals[s] = resume->state.ordinals[s];
+    }
+    return true;
+}
+
 bool resume_groups_open(Job *job) {
     Resume *resume = job->resume;
     const SbJob *what = job->what;
-    uint32_t count = what->sink_count;
+    uint32_t count = end_count(what);
     Finder finder = {.job = job, .what = what, .bad = calloc(what->stage_count + 1, 1)};
-    GroupSink *sinks = calloc(count + 1, sizeof *sinks);
-    resume->roots = calloc(what->stage_count + 1, sizeof *resume->roots);
+    End *ends = calloc(count + 1, sizeof *ends);
     resume->group_of = calloc(count + 1, sizeof *resume->group_of);
-    bool good = finder.bad && sinks && resume->roots && resume->group_of;
+    bool good = finder.bad && ends && resume->group_of;
     if (good) find_bad(&finder);
-    resume->root_count = good ? what->stage_count : 0;
-    bool limited = job->options.first_rows != INT64_MAX || job->limits.share >= 0;
-    for (uint32_t s = 0; s < resume->root_count; s++)
-        resume->roots[s] = (RootLog){.goes_on = !limited && !finder.bad[s] &&
-                                                !reads_edge(what, &what->stages[s]),
-                                     .group = UINT32_MAX, .target = UINT64_MAX};
-    for (uint32_t s = 0; good && s < count; s++) {
-        list_roots(&finder, SB_TERMINAL_SINK | s);
-        sinks[s] = (GroupSink){.sink = s, .roots = finder.list, .root_count = finder.count};
-        good = !finder.failed;
-        finder = (Finder){.job = job, .what = what, .bad = finder.bad};
-    }
-    while (good && spread_bad(resume, sinks, count)) {}
-    good = good && make_groups(job, sinks);
-    for (uint32_t s = 0; sinks && s < count; s++) free(sinks[s].roots);
-    free(sinks);
+    good = good && open_roots(job, finder.bad) && find_ends(&finder, ends);
+    while (good && spread_bad(resume, ends, count)) {}
+    good = good && make_groups(job, ends);
+    for (uint32_t e = 0; ends && e < count; e++) free(ends[e].roots);
+    free(ends);
     free(finder.bad);
     return good;
 }
@@ -259,13 +301,17 @@ void resume_groups_close(Job *job) {
             if (group->sinks[s].marked) sink_mark_close(&group->sinks[s].mark, &ignored);
             free(group->sinks[s].roots);
         }
+        for (uint32_t b = 0; b < group->breaker_count; b++) free(group->breakers[b].roots);
         free(group->sinks);
+        free(group->breakers);
         free(group->roots);
         sb_text_close(&group->record);
     }
     free(resume->roots);
     free(resume->groups);
     free(resume->group_of);
+    free(resume->ordinals);
+    resume->ordinals = nullptr;
     resume->roots = nullptr;
     resume->groups = nullptr;
     resume->group_of = nullptr;

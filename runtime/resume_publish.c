@@ -275,7 +275,9 @@ bool resume_finish(Job *job) {
         return false;
     }
     resume->finished = true;
-    return journal_append(&resume->journal, RECORD_DONE, "", 0, &job->trouble);
+    if (!journal_append(&resume->journal, RECORD_DONE, "", 0, &job->trouble)) return false;
+    breakers_remove(resume);
+    return true;
 }
 
 bool resume_check_outputs(Job *job) {

@@ -1,10 +1,11 @@
 // Resume run: what the files of resume*.c and the journal's half of the dispatch share.
 //
 //   units of a root ─▶ tallies ─▶ folded, in their order, into the root's cut ─┐
-//   bytes of a sink ─▶ marks between two units ────────────────────────────────┴▶ commit of a group
+//   bytes of a sink ─▶ marks between two units ────────────────────────────────┼▶ commit of a group
+//   rows of a breaker ─▶ lanes of one parity ─▶ runs ──────────────────────────┘
 //
-// A *group* is what has to be committed together: the sinks that the same roots feed. A commit of
-// it holds all units of each of its roots below a target, and nothing else.
+// A *group* is what has to be committed together: sinks and breakers that the same roots feed. A
+// commit of it holds all units of each of its roots below a target, and nothing else.
 #ifndef SBC_RUNTIME_RESUME_RUN_H
 #define SBC_RUNTIME_RESUME_RUN_H
 
@@ -36,6 +37,8 @@ typedef struct RootLog {
     uint64_t   target;      // Units of the commit that is chosen; no more are folded until it is
                             // packed. UINT64_MAX: none is.
     uint64_t   taken;       // Of units from there on no sink has been given anything.
+    uint64_t   split;       // Units from there on fill lanes of the group's parity, others the
+                            // other ones.
     uint64_t   committed;
     uint32_t   file_from;   // Files before are in the journal.
 } RootLog;
@@ -57,6 +60,12 @@ typedef enum CommitState {
     COMMIT_BUSY,    // A thread writes it.
 } CommitState;
 
+typedef struct GroupBreaker {
+    uint32_t  breaker;
+    uint32_t *roots;        // In the order in which their rows come.
+    uint32_t  root_count;
+} GroupBreaker;
+
 // One that replays has a single sink, and its roots are none of these.
 typedef struct CommitGroup {
     CommitState state;
@@ -65,6 +74,11 @@ typedef struct CommitGroup {
     uint32_t   root_count;
     GroupSink *sinks;
     uint32_t   sink_count;
+    GroupBreaker *breakers;
+    uint32_t   breaker_count;
+    uint32_t   parity;      // Of the lanes that units fill that no commit is chosen for.
+    bool       has_runs;    // A commit had some.
+    bool       ended;       // Its breakers are being finished: it is committed no more.
     Text       record;      // Of the commit that is ready.
     int64_t    last_ns;     // When the last one was chosen...
     int64_t    last_bytes;  // ...and what the sinks had then.
@@ -82,8 +96,11 @@ typedef struct Resume {
     uint32_t     root_count;
     CommitGroup *groups;
     uint32_t     group_count;
-    uint32_t    *group_of;  // By sink; UINT32_MAX: it has no journal.
+    uint32_t    *group_of;  // By sink, then by breaker; UINT32_MAX: it has no journal.
+    uint32_t     lanes;     // Of a parity.
+    uint64_t    *ordinals;  // By stage: units over edges are numbered from there on.
     pthread_mutex_t writing;  // Of the journal and the state.
+    pthread_mutex_t flushing;  // Of files of runs, until the journal names them.
 } Resume;
 
 // ---- resume.c -----------------------------------------------------------------------------------
@@ -124,6 +141,16 @@ bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_
 // figures, source rows, and the records, which go to `records`. False: no memory.
 bool cut_restore(Job *job, StageRun *runs, uint32_t root, RejectList *records);
 
+// ---- resume_breakers.c --------------------------------------------------------------------------
+
+// Brings what the lanes of the other parity have put into breakers of the group to the disk; adds
+// it to the record. No task fills these lanes. Without the lock.
+bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble);
+// Opens breakers, and brings back what they held.
+bool breakers_restore(Job *job);
+// The files go: the job needs them no more.
+void breakers_remove(Resume *resume);
+
 // ---- resume_commit.c ----------------------------------------------------------------------------
 
 // The lock of the dispatch is held, but while a commit is written.
@@ -133,6 +160,11 @@ bool group_taking(Job *job, uint32_t sink, uint32_t root, uint64_t unit, Trouble
 // Chooses a commit if one is due, and packs it once all before its targets is done. `last`: one is
 // due in any case.
 bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
+// The group that the breaker is committed with; nullptr: it is not.
+CommitGroup *group_of_breaker(const Job *job, uint32_t breaker);
+// May the breaker be finished? Not while it is being committed, nor before what took long to come
+// into it is.
+bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble);
 // A commit that can be written, from now on the caller's; nullptr: none.
 CommitGroup *group_ready(Job *job);
 // Writes it; without the lock.

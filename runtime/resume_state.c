@@ -10,7 +10,8 @@ bool state_open(ResumeState *state, const SbJob *job) {
         state->figure_count += job->stages[s].terminal_count;
     state->stages = calloc(job->stage_count + 1, sizeof *state->stages);
     state->sinks = calloc(job->sink_count + 1, sizeof *state->sinks);
-    return state->stages && state->sinks;
+    state->ordinals = calloc(job->stage_count + 1, sizeof *state->ordinals);
+    return state->stages && state->sinks && state->ordinals;
 }
 
 void state_close(ResumeState *state) {
@@ -24,6 +25,8 @@ void state_close(ResumeState *state) {
         free(state->sinks[s].chunk);
         free(state->sinks[s].parts);
     }
+    sb_text_close(&state->run_files);
+    free(state->ordinals);
     free(state->stages);
     free(state->sinks);
     free(state->text);
@@ -78,6 +81,8 @@ void commit_pack(const Commit *commit, uint32_t figure_count, Text *text) {
     for (uint32_t c = 0; c < commit->cut_count; c++) pack_cut(&commit->cuts[c], figure_count, text);
     pack_number(text, commit->sink_count);
     for (uint32_t s = 0; s < commit->sink_count; s++) pack_sink(&commit->sinks[s], text);
+    for (uint32_t s = 0; s < commit->stage_count; s++)
+        pack_number(text, (int64_t)commit->ordinals[s]);
 }
 
 // ---- folding --------------------------------------------------------------------------------
@@ -166,7 +171,13 @@ bool state_fold(ResumeState *state, const char *payload, int64_t len) {
     uint32_t sinks = unpack_count(&from, sizeof(int64_t));
     for (uint32_t s = 0; s < sinks; s++)
         if (!fold_sink(state, &from)) return false;
-    return !from.bad;
+    for (uint32_t s = 0; s < state->stage_count; s++) {
+        uint64_t ordinal = (uint64_t)unpack_number(&from);
+        if (ordinal > state->ordinals[s]) state->ordinals[s] = ordinal;
+    }
+    state->run_file_count += unpack_count(&from, sizeof(int64_t));
+    sb_text_add(&state->run_files, from.at, from.end - from.at);
+    return !from.bad && !state->run_files.failed;
 }
 
 // ---- the whole journal ----------------------------------------------------------------------
@@ -225,7 +236,8 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
 static bool write_all(const ResumeState *state, Journal *journal, Trouble *trouble) {
     CommitCut *cuts = calloc(state->stage_count + 1, sizeof *cuts);
     CommitSink *sinks = calloc(state->sink_count + 1, sizeof *sinks);
-    Commit commit = {.cuts = cuts, .sinks = sinks};
+    Commit commit = {.cuts = cuts, .sinks = sinks, .ordinals = state->ordinals,
+                     .stage_count = state->stage_count};
     Text text = {.failed = !cuts || !sinks};
     for (uint32_t s = 0; cuts && s < state->stage_count; s++)
         if (state->stages[s].is) cuts[commit.cut_count++] = (CommitCut){s, &state->stages[s], 0};
@@ -235,6 +247,8 @@ static bool write_all(const ResumeState *state, Journal *journal, Trouble *troub
     }
     bool any = commit.cut_count + commit.sink_count > 0;
     if (!text.failed) commit_pack(&commit, state->figure_count, &text);
+    pack_number(&text, state->run_file_count);
+    sb_text_add(&text, state->run_files.ptr, state->run_files.len);
     bool good = text.failed ? trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal")
                             : !any || journal_add(journal, RECORD_COMMIT, text.ptr, text.len,
                                                   trouble);

@@ -3,7 +3,8 @@
 //   BEGIN      the run: the ending of temporary names; the program, parameters, options and inputs
 //              as pairs of a name and a value, the program first
 //   COMMIT     how far sinks are safe, and of the roots that go on there the units [0, n) that are
-//              committed, with their counts and the rejects that came since
+//              committed, with their counts and the rejects that came since; and the runs of
+//              breakers that hold what came of these units since (resume_breakers.c)
 //   PUBLISH    all is made: the files, under which names they appear, the closing figures
 //   DONE       and they have
 #ifndef SBC_RUNTIME_RESUME_STATE_H
@@ -53,6 +54,9 @@ typedef struct ResumeState {
     SbStr      begin;     // The payload of BEGIN, in the journal's text.
     StageCut  *stages;
     SinkState *sinks;
+    uint64_t  *ordinals;  // By stage: as in Commit.
+    Text       run_files; // Of breakers, packed as one text each...
+    uint32_t   run_file_count;  // ...which are numbered in this order.
     SbStr      publish;   // The payload of PUBLISH.
     bool       done;
     char      *text;      // What the journal held; owned.
@@ -77,6 +81,8 @@ typedef struct Commit {
     uint32_t          cut_count;
     const CommitSink *sinks;
     uint32_t          sink_count;
+    const uint64_t   *ordinals;   // By stage: units over edges are numbered from there on.
+    uint32_t          stage_count;
 } Commit;
 
 bool state_open(ResumeState *state, const SbJob *job);
@@ -88,6 +94,7 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
 // Takes a commit in. False: it makes no sense.
 bool state_fold(ResumeState *state, const char *payload, int64_t len);
 
+// The number of files of runs and what is known of each come behind it.
 void commit_pack(const Commit *commit, uint32_t figure_count, Text *text);
 // The state as one commit, for a checkpoint.
 bool state_write(const ResumeState *state, Journal *journal, Trouble *trouble);

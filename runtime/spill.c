@@ -230,6 +230,24 @@ bool spill_end(Spill *spill, uint32_t thread, SpillRun *run) {
     return !spill->failed;
 }
 
+void spill_widen(Spill *spill, int64_t block_bytes) {
+    if (block_bytes > spill->block_bytes) spill->block_bytes = block_bytes;
+}
+
+bool spill_copy_in(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
+    return write_all(spill, thread, bytes, len);
+}
+
+bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRun *run) {
+    int64_t moved = spill->writers[thread].run.begin - like->begin;
+    *run = *like;
+    run->file = thread;
+    run->begin += moved;
+    run->longest_at += moved;
+    run->end = spill->writers[thread].at;
+    return !spill->failed;
+}
+
 // Where a file cannot have holes, the disk comes back with the end of the job.
 void spill_forget(Spill *spill, const SpillRun *run) {
     if (run->end > run->begin)
@@ -262,6 +280,11 @@ static bool read_all(const SpillReader *reader, void *to, int64_t len, int64_t a
         at += got;
     }
     return true;
+}
+
+bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int64_t len) {
+    SpillReader reader = {.spill = spill, .run = *run, .at = run->begin + at};
+    return read_all(&reader, to, len, reader.at);
 }
 
 // Reads one block behind what is there.

@@ -23,6 +23,7 @@ typedef struct Spill {
     const char  *root;            // Where the folder is made.
     SbMemory    *memory;
     int64_t      block_bytes;     // Of a block, unpacked, at most.
+    bool         journaled;       // The job has a journal: what can go to disk is to be able to.
     uint32_t     threads;
     SpillWriter *writers;         // One a thread.
     pthread_mutex_t lock;         // Of all below.
@@ -42,6 +43,7 @@ typedef struct SpillRun {
     int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked...
     int64_t  longest_at;          // ...and where those begin.
     int64_t  packed_max;          // The longest block as it lies there.
+    bool     is_safe;             // A journal has a copy of it.
 } SpillRun;
 
 // Where spilling goes unless --spill says so: $TMPDIR, else /var/tmp, which is a disk even where
@@ -72,6 +74,15 @@ void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
 int64_t spill_row_at(const Spill *spill, uint32_t thread);
 // Ends the run.
 bool spill_end(Spill *spill, uint32_t thread, SpillRun *run);
+
+// Makes the writers' buffers large enough for runs with blocks of that size, of another job. Before
+// any writer is ready.
+void spill_widen(Spill *spill, int64_t block_bytes);
+// Bytes of a run as they lie there: `len` of them from `at` on, counted from its beginning; and the
+// way back, into a run that was begun, which gets what else is known of it from `like`.
+bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int64_t len);
+bool spill_copy_in(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
+bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRun *run);
 
 // Gives the disk back that a run took.
 void spill_forget(Spill *spill, const SpillRun *run);

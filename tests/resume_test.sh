@@ -8,11 +8,11 @@
 compile file <<'END'
 param low: i64 = 0
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a >= low | derive l = line() | write csv("out.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile compressed <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | write csv("out.csv.zst")
-rejects write csv("rejects.csv.gz") limit 5000
+rejects write csv("rejects.csv.gz") limit 10%
 END
 compile parts <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | write csv("parts/", bytes = 300KiB)
@@ -23,31 +23,41 @@ let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | where a % 3 == 0 | write csv("thirds/", bytes = 100KiB)
 rows | where a % 3 != 0 | write jsonl("deep/er/rest.jsonl.gz")
 rows | select b | write csv("names.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile breakers <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | write csv("rows.csv")
 rows | group by b { n = count(), s = sum(x) } | sort s desc, b | write jsonl("groups.jsonl")
 rows | sort b, a desc | write csv("sorted.csv.gz")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+# Behind a border of stages, from two sources, and one group of all rows.
+compile grouped <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let more = range(30000) | select a = i, b = f"name{i % 37}", x = if i % 3 == 0 then null else f64(i)
+let both = rows | with (cpus = 1) { where a % 7 != 3 } | union more
+both | group by b { n = count(), s = sum(x), first = first(a), all = mean(x) } | write jsonl("groups.jsonl")
+both | aggregate { n = count(), s = sum(x), low = min(b) } | write jsonl("all.jsonl")
+rows | select b | distinct | write csv("distinct.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile joined <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 let names = range(70) | derive b = f"name{i}", half = i // 2
 rows | join full names on b | write csv("full.csv")
 rows | join names on b | write csv("inner.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile edges <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv("union.csv")
 rows | skip 20 | limit 20000 | derive n = 1 // (a % 7) else 0 | write csv("limit.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile unfused --no-fuse <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a % 5 != 0 | derive y = a * 2 | write csv("out.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile made <<'END'
 range(60000) | derive s = f"row {i}" | write csv("range.csv")
@@ -58,15 +68,15 @@ compile standard <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | write csv("-")
 rows | where a % 2 == 0 | write csv("even.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile packed <<'END'
 read csv("../packed.csv.gz") as { a: i64, b: str, x: f64? } | write csv("out.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile wide <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | write csv("out.csv")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 compile large <<'END'
 let rows = read csv("in.csv") as { a: i64, b: str, x: f64? }
@@ -76,7 +86,7 @@ END
 compile empty <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a < 0 | write csv("out.csv")
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a < 0 | write jsonl("out.jsonl")
-rejects write jsonl("rejects.jsonl") limit 5000
+rejects write jsonl("rejects.jsonl") limit 10%
 END
 
 # Files with quoted line ends, and one bad row in a hundred.
@@ -144,7 +154,7 @@ assert own == {f["path"] for f in told} | {"stdout"}, own
 END
 }
 
-for job in file compressed parts several breakers joined edges unfused made standard packed empty; do
+for job in file compressed parts several breakers grouped joined edges unfused made standard packed empty; do
     begin "killed_$job" || continue
     ln -s ../in in
     ln -s ../packed.csv.gz packed.csv.gz
@@ -205,7 +215,7 @@ if begin other_run; then
     gives 2 ../file --resume=journal --first-rows=9
     says "error[SB8043]: --first-rows was not given"
     gives 2 ../file --resume=journal --reject-limit=7
-    says "error[SB8043]: --reject-limit was 5000"
+    says "error[SB8043]: --reject-limit was 10%"
     gives 2 ../parts --resume=journal
     says "error[SB8043]: the journal in 'journal' is of another program"
     mkdir elsewhere && cd elsewhere && ln -s ../../in ../in
@@ -286,6 +296,28 @@ if begin output_damaged; then
     rm .out.csv.*
     gives 3 ../file --resume=journal
     says "error[SB8046]: "
+    end
+fi
+
+# What a sort held when the job was killed is beside its journal.
+if begin breaker_damaged; then
+    ln -s ../in in
+    mkdir one && cd one || exit 1
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:4 ../../breakers --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+    [ $? = 137 ] || wrong "it was not killed"
+    ls journal/runs.0 >"$work/why" 2>&1 || wrong "no runs are there"
+    cp journal/runs.0 runs
+    printf 'X' | dd of=journal/runs.0 bs=1 seek=100 conv=notrunc 2>"$work/err"
+    gives 3 ../../breakers --resume=journal
+    says "error[SB8046]: 'journal/runs.0', which an earlier run wrote, is gone or was changed"
+    rm journal/runs.0
+    gives 3 ../../breakers --resume=journal
+    says "error[SB8046]: 'journal/runs.0'"
+    mv runs journal/runs.0
+    gives 0 ../../breakers --resume=journal --memory=64MiB --threads=3
+    says "goes on at byte "
+    [ "$(ls journal)" = journal ] || wrong "runs are left: $(ls journal)"
+    cd ..
     end
 fi
 
