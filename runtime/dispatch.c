@@ -205,12 +205,11 @@ static void close_stages(Dispatch *d) {
     }
 }
 
-static bool sources_over(const Dispatch *d) {
-    for (uint16_t s = 0; s < d->job->what->stage_count; s++) {
-        bool source = d->plan->plan.stages[s].kind == STAGE_SOURCE;
-        if (source && !schedule_figures(d->schedule, (StageId){s}).over) return false;
-    }
-    return true;
+static uint64_t stages_over(const Dispatch *d) {
+    uint64_t over = 0;
+    for (uint16_t s = 0; s < d->job->what->stage_count; s++)
+        over |= (uint64_t)schedule_figures(d->schedule, (StageId){s}).over << s;
+    return over;
 }
 
 // What stands behind the record that ends the job is not wanted. False: all of that is told.
@@ -218,7 +217,7 @@ static bool add_bound(Dispatch *d) {
     uint32_t root;
     int64_t unit;
     if (d->stop || !verdict_ends(&d->verdict) ||
-        !verdict_bound(&d->verdict, sources_over(d), &root, &unit))
+        !verdict_bound(&d->verdict, stages_over(d), &root, &unit))
         return false;
     d->events[d->event_count++] = (Event){.kind = EVENT_BOUND,
                                           .stage = {(uint16_t)root},

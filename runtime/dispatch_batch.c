@@ -53,7 +53,7 @@ void flow_drop_more(Flow *flow) {
     while (flow->more) {
         FlowMore *more = flow->more;
         flow->more = more->next;
-        doubt_leave(&(Flow){.input = more->input, .doubt = more->doubt});
+        doubt_give_back(more);
         free(more);
     }
 }

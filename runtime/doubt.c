@@ -274,6 +274,14 @@ bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition) {
     return rejects_move(&slot->rejects, &partition->rejects);
 }
 
+// Somebody takes its rows again.
+void doubt_give_back(const FlowMore *more) {
+    if (!more->doubt) return;
+    DoubtSlot *slot = more->doubt->slots[more->node];
+    if (slot) slot->taken -= more->rows;
+    more->doubt->live--;
+}
+
 void doubt_leave(Flow *flow) {
     DoubtUnit *unit = flow->doubt;
     if (!unit) return;

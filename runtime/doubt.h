@@ -84,6 +84,7 @@ typedef enum Share : uint8_t { SHARE_NONE, SHARE_PART, SHARE_ALL } Share;
 
 typedef struct Dispatch Dispatch;
 typedef struct Flow Flow;
+typedef struct FlowMore FlowMore;
 
 // ---- the dispatch's lock is held ----------------------------------------------------------------
 
@@ -105,6 +106,8 @@ static inline bool doubt_leads(const Doubt *doubt, uint32_t stage) {
 bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition);
 // How many rows of a partition that the flow's stage makes could still be taken from terminal `t`.
 int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t);
+// The flow ends with a part of its launch that it has not begun.
+void doubt_give_back(const FlowMore *more);
 // The flow ends: it leaves what the unit needs to be made once more.
 void doubt_leave(Flow *flow);
 // Something happened: makes final what is certain.

@@ -124,10 +124,10 @@ static void add_stage(Maker *m, uint16_t s) {
     // A spilled breaker is read from its beginning to its end; whether it has spilled is not known.
     stage->serial = stage->kind == STAGE_READER ||
                     (stage->kind == STAGE_SOURCE && numbers->streams[what->input_index]);
-    // A limit takes its rows as tasks begin.
+    // A limit takes its rows as tasks begin: none of them gives any back.
     bool limit = stage->kind == STAGE_MAP && numbers->limited[what->input_index];
     stage->in_order = limit || (stage->kind == STAGE_MAP && stage->fill_count > 0);
-    if (stage->kind == STAGE_MAP) set_batch(stage, what);
+    if (stage->kind == STAGE_MAP && !limit) set_batch(stage, what);
     if (flow_needs_lanes(m->job, what)) stage->open_max = numbers->lanes;
 }
 

@@ -188,7 +188,20 @@ static const Reject *last_record(const Verdict *v) {
 bool verdict_ends(const Verdict *v) { return v->failing.count > 0 || v->over; }
 uint64_t verdict_unit(const Reject *record) { return record->origin >> UNIT_SHIFT & UNIT_MASK; }
 
-bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit) {
+// Are all stages over that say which rows the reader of a breaker has?
+static bool is_filled(const SbJob *job, const SbStage *reader, uint64_t over) {
+    bool filled = true;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        const SbStage *stage = &job->stages[s];
+        bool fills = contains(stage->terminals, stage->terminal_count, reader->input_index);
+        bool marks = reader->input == SB_INPUT_UNMATCHED &&
+                     contains(stage->needs, stage->need_count, reader->input_index);
+        filled &= !(fills || marks) || over >> s & 1;
+    }
+    return filled;
+}
+
+bool verdict_bound(Verdict *v, uint64_t over, uint32_t *root, int64_t *unit) {
     const Reject *last = last_record(v);
     if (!last) return false;
     uint64_t rank = last->origin >> RANK_SHIFT;
@@ -199,7 +212,8 @@ bool verdict_bound(Verdict *v, bool sources_over, uint32_t *root, int64_t *unit)
         int64_t due = v->ranks[s] < rank   ? INT64_MAX
                       : v->ranks[s] > rank ? 0
                                            : (int64_t)verdict_unit(last) + 1;
-        bool waits = due == 0 && reads_breaker(stage) && !is_zip(stage) && !sources_over;
+        bool reader = reads_breaker(stage) && !is_zip(stage);
+        bool waits = due == 0 && reader && !is_filled(v->job, stage, over);
         if (due >= v->bounds[s] || waits) continue;
         v->bounds[s] = *unit = due;
         *root = s;

@@ -38,10 +38,11 @@ bool verdict_take(Verdict *verdict, RejectList *list, VerdictPlace place);
 bool verdict_restore(Verdict *verdict, RejectList *list, uint32_t root);
 // Is there a record that ends the job?
 bool verdict_ends(const Verdict *verdict);
-// A bound of a root that is due and was not told before; of readers only once `sources_over`: what
+// A bound of a root that is due and was not told before; of readers only once the stages that fill
+// their breaker are over (bits in `over`): what
 // feeds them alone would be given up with them, and its records may come first. False: there is
 // none.
-bool verdict_bound(Verdict *verdict, bool sources_over, uint32_t *root, int64_t *unit);
+bool verdict_bound(Verdict *verdict, uint64_t over, uint32_t *root, int64_t *unit);
 // The unit of its root in which the row of a record began.
 uint64_t verdict_unit(const Reject *record);
 // At the end: drops what stands behind the record that ends the job. True: there is one.

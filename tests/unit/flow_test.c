@@ -309,17 +309,38 @@ static void what_stands_behind_is_bounded(void) {
     int64_t unit;
     sb_memory_open(&memory, 1 << 20);
     CHECK(verdict_open(&verdict, &job, 0, &memory));
-    CHECK(!verdict_bound(&verdict, true, &root, &unit));
+    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
     take(&verdict, &job, &(Record){1, 0, 5, 9, false, 0});
-    CHECK(verdict_bound(&verdict, true, &root, &unit) && root == 0 && unit == 6);
-    CHECK(verdict_bound(&verdict, true, &root, &unit) && root == 2 && unit == 0);
-    CHECK(!verdict_bound(&verdict, true, &root, &unit));
+    CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 0 && unit == 6);
+    CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 2 && unit == 0);
+    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
     take(&verdict, &job, &(Record){0, 0, 8, 1, false, 0});  // Behind it.
-    CHECK(!verdict_bound(&verdict, true, &root, &unit));
+    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
     take(&verdict, &job, &(Record){0, 0, 3, 1, true, 0});
-    CHECK(verdict_bound(&verdict, true, &root, &unit) && root == 0 && unit == 4);
-    CHECK(!verdict_bound(&verdict, true, &root, &unit));
+    CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 0 && unit == 4);
+    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
     CHECK(verdict_settle(&verdict) && !verdict.over && verdict.failing.count == 1);
+    verdict_close(&verdict);
+}
+
+static void readers_wait_for_what_fills_their_breaker(void) {
+    // read ─▶ edge 0 ─▶ over ─▶ group 1 ─▶ reader ─▶ sink: rows in front may be at the edge.
+    Given given = {.source_count = 1, .sink_count = 1, .stage_count = 3, .breaker_count = 2,
+                   .breakers = {{.kind = SB_BREAK_EDGE}, {.kind = SB_BREAK_GROUP}}};
+    given.stages[0] = reads(0, LIST(0), 1);
+    given.stages[1] = over(0, LIST(1), 1);
+    given.stages[2] = over(1, LIST(SINK(0)), 1);
+    SbJob job = job_of(&given);
+    SbMemory memory;
+    Verdict verdict;
+    uint32_t root;
+    int64_t unit;
+    sb_memory_open(&memory, 1 << 20);
+    CHECK(verdict_open(&verdict, &job, 0, &memory));
+    take(&verdict, &job, &(Record){0, 0, 0, 2, false, 0});
+    CHECK(verdict_bound(&verdict, 0, &root, &unit) && root == 0 && unit == 1);
+    CHECK(!verdict_bound(&verdict, 1, &root, &unit));
+    CHECK(verdict_bound(&verdict, 3, &root, &unit) && root == 2 && unit == 0);
     verdict_close(&verdict);
 }
 
@@ -333,6 +354,7 @@ static const UnitTest tests[] = {
     {"a_limit_keeps_the_first_records", a_limit_keeps_the_first_records},
     {"the_first_record_that_fails_counts", the_first_record_that_fails_counts},
     {"what_stands_behind_is_bounded", what_stands_behind_is_bounded},
+    {"readers_wait_for_what_fills_their_breaker", readers_wait_for_what_fills_their_breaker},
 };
 
 UNIT_MAIN("flow", tests)
