@@ -19,8 +19,9 @@
 typedef struct Dispatch Dispatch;
 typedef struct FlowPlan FlowPlan;
 
-// Parts of a breaker: one for each thread, and for tasks that keep one while they wait.
-uint32_t dispatch_lanes(const SbJob *job, uint32_t threads);
+// Parts of a breaker: one for each thread, and for tasks that keep one while they wait; with a
+// journal as many again.
+uint32_t dispatch_lanes(const Job *job, uint32_t threads);
 // How the job is scheduled.
 PolicyId dispatch_policy(const Job *job);
 // The plan of a job; nullptr: the schedule cannot run it yet, and the engine of engine.h does.

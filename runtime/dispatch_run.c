@@ -15,8 +15,12 @@ static uint32_t lane_stages(const SbJob *job) {
     return count;
 }
 
-uint32_t dispatch_lanes(const SbJob *job, uint32_t threads) {
+static uint32_t lanes_of(const SbJob *job, uint32_t threads) {
     return threads + lane_stages(job) * threads;
+}
+
+uint32_t dispatch_lanes(const Job *job, uint32_t threads) {
+    return lanes_of(job->what, threads) * (job->options.resume ? 2 : 1);
 }
 
 // Of one stage there is nothing to pace: what it makes goes to the sinks at once.
@@ -88,7 +92,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
         return nullptr;
     }
     const SbJob *what = job->what;
-    uint32_t threads = job->pool.parallel.threads, lanes = dispatch_lanes(what, threads) - threads;
+    uint32_t threads = job->pool.parallel.threads, lanes = lanes_of(what, threads) - threads;
     *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule};
     d->sinks = calloc(what->sink_count + 1, sizeof *d->sinks);
     d->taking = calloc(what->sink_count + 1, sizeof *d->taking);

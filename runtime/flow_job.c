@@ -47,7 +47,7 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
                                .first_rows = job->options.first_rows != INT64_MAX,
                                .block_bytes = sizes->block_bytes,
                                .lanes = sizes->threads,
-                               .parts = dispatch_lanes(job->what, sizes->threads),
+                               .parts = dispatch_lanes(job, sizes->threads),
                                .part_bytes = sizes->spill_bytes};
         fault = flow_plan_make(plan, job->what, &numbers);
     }

@@ -271,8 +271,7 @@ static bool open_job(Job *job) {
     uint32_t cpus = options->threads ? options->threads : cpu_count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
-    job->lanes = dispatch_lanes(job->what, threads);
-    if (job->resume) job->lanes = resume_lanes(job, job->lanes);
+    job->lanes = dispatch_lanes(job, threads);
     if (!batches_check(job->what, job->memory_whole, &job->trouble)) return false;
     if (!memory_plan_set(job, threads)) return false;
     job->watch.keeps_spans = options->trace || options->metrics;

@@ -45,7 +45,7 @@ static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partit
     sketch->sizes = (FlowSizes){
         .ledger = ledger_of(job->what, &memory), .partition = partition,
         .block_bytes = memory.block_max, .threads = threads,
-        .spill_bytes = spill_buffer_bytes(memory.limit, dispatch_lanes(job->what, threads))};
+        .spill_bytes = spill_buffer_bytes(memory.limit, dispatch_lanes(job, threads))};
     return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
            memory_need_least(&sketch->need, &sketch->flow.plan,
                              policy_of(dispatch_policy(job))->staged);

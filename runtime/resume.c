@@ -46,11 +46,6 @@ bool resume_in_the_middle(const Job *job) {
     return false;
 }
 
-uint32_t resume_lanes(Job *job, uint32_t lanes) {
-    job->resume->lanes = lanes;
-    return 2 * lanes;
-}
-
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
 
 // ---- what a run is known by -------------------------------------------------------------------

@@ -32,8 +32,6 @@ int  resume_show(Job *job, bool (*open)(Job *job));
 const char *resume_tag(const Job *job);
 const struct SinkPlace *resume_place(const Job *job, uint32_t sink);
 
-// As many lanes as the job needs of breakers that are committed, which is twice those it needs.
-uint32_t resume_lanes(Job *job, uint32_t lanes);
 // Where the first unit begins that is not committed.
 void resume_units(const StageRun *run, UnitsStart *start);
 // Does the journal say that a root goes on in the middle?

@@ -247,6 +247,7 @@ static bool make_groups(Job *job, End *ends) {
 static bool open_roots(Job *job, const bool *bad) {
     Resume *resume = job->resume;
     const SbJob *what = job->what;
+    resume->lanes = job->lanes / 2;
     bool limited = job->options.first_rows != INT64_MAX;
     resume->roots = calloc(what->stage_count + 1, sizeof *resume->roots);
     resume->ordinals = calloc(what->stage_count + 1, sizeof *resume->ordinals);
