@@ -18,13 +18,27 @@ bool batches_check(const SbJob *job, int64_t memory, Trouble *trouble) {
     return true;
 }
 
-int64_t batches_wanted(const SbJob *job, uint32_t edge) {
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// The same through so many borders; partitions stay as they are behind a stage that keeps its rows.
+static int64_t wanted(const SbJob *job, uint32_t edge, int borders) {
     int64_t most = 0;
-    for (uint32_t s = 0; s < job->stage_count; s++) {
+    for (uint32_t s = 0; s < job->stage_count && borders > 0; s++) {
         const SbStage *stage = &job->stages[s];
-        bool reads = stage->input == SB_INPUT_ROWS && stage->input_index == edge;
-        if (reads && stage->batch > most) most = stage->batch;
+        if (stage->input != SB_INPUT_ROWS || stage->input_index != edge) continue;
+        most = larger(most, stage->batch);
+        for (uint32_t t = 0; t < stage->terminal_count; t++) {
+            uint32_t next = stage->terminals[t];
+            if (!(next & SB_TERMINAL_SINK) && job->breakers[next].kind == SB_BREAK_EDGE)
+                most = larger(most, wanted(job, next, borders - 1));
+        }
     }
+    return most;
+}
+
+int64_t batches_wanted(const SbJob *job, uint32_t edge) {
+    enum { BORDERS_MAX = 8 };
+    int64_t most = wanted(job, edge, BORDERS_MAX);
     return most > 1 ? most : 0;
 }
 

@@ -13,7 +13,7 @@
 // False: a batch of some stage is larger than the memory.
 bool batches_check(const SbJob *job, int64_t memory, Trouble *trouble);
 
-// Rows that the readers of an edge take together; 0: they do not care.
+// Rows that the readers of an edge take together, or those behind them; 0: nobody cares.
 int64_t batches_wanted(const SbJob *job, uint32_t edge);
 
 // Where a partition may end that has `rows` rows and began with row `begin` of a batch: the next

@@ -402,6 +402,13 @@ int32_t sb_task_border(SbTask *task) {
     return is_full(task->state, task->state->setup->partition_bytes);
 }
 
+static SbRows *open_batch(const TaskSetup *setup, uint32_t edge) {
+    SbRows *rows = sb_rows_open(setup->memory, setup->job->breakers[edge].entry_bytes,
+                                setup->partition_bytes);
+    if (rows) rows->state->batch = batches_wanted(setup->job, edge);
+    return rows;
+}
+
 static bool set_terminals(SbTaskState *state, uint32_t thread) {
     const TaskSetup *setup = state->setup;
     Partition *into = state->into;
@@ -412,12 +419,8 @@ static bool set_terminals(SbTaskState *state, uint32_t thread) {
         } else if (is_edge(setup->job, terminal)) {
             into->batches[t] = into->spare[t];
             into->spare[t] = nullptr;
-            if (!into->batches[t])
-                into->batches[t] = sb_rows_open(setup->memory,
-                                                setup->job->breakers[terminal].entry_bytes,
-                                                setup->partition_bytes);
+            if (!into->batches[t]) into->batches[t] = open_batch(setup, terminal);
             if (!into->batches[t]) return false;
-            into->batches[t]->state->batch = batches_wanted(setup->job, terminal);
             into->batches[t]->state->begin = state->handed[t];
             state->terminals[t] = into->batches[t];
         } else if (state->aside) {

@@ -7,9 +7,10 @@
 //
 // - a partition joins a launch where that saves a batch: together they begin one less than each for
 //   itself. No launch begins more batches than its partitions alone would, whatever comes when;
-// - less than a batch of rows waits for others while somebody makes them, but no longer than a
-//   batch takes, and not when nothing else runs. So waiting costs at most the time that it may
-//   save, a slow source is served at once, and nothing waits for a batch that memory does not hold.
+// - less than a batch of rows waits for others while somebody makes them: as long as there is other
+//   work for its slot, then as long as a batch takes while the slot is idle; and not when nothing
+//   else runs. So waiting costs at most the time that it may save, a slow source is served at once,
+//   and nothing waits for a batch that memory does not hold.
 
 static uint64_t batches_of(const CoreStage *stage, int64_t rows) {
     return ((uint64_t)rows + stage->batch - 1) / stage->batch;
@@ -79,6 +80,15 @@ static int64_t batch_time(const StageState *state) {
     static const double UNKNOWN = 1e8;  // Until one has ended.
     return (int64_t)(state->batches > 0 ? state->batch_busy / state->batches : UNKNOWN);
 }
+
+bool batch_is_part(const Schedule *s, StageId stage) {
+    const StageState *state = &s->stages[stage.i];
+    const CoreStage *described = stage_of(s, stage);
+    return described->batch && !described->limit && state->ready_rows < described->batch &&
+           !state->paused.root.i;
+}
+
+void batch_let_go(Schedule *s, StageId stage) { state_of(s, stage)->held = 0; }
 
 bool batch_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);

@@ -209,10 +209,13 @@ static bool has_work(Schedule *s, StageId stage) {
     return !state->blocked && (state->paused.root.i || may_begin(s, stage));
 }
 
-// Sinks first, then what has the fewest bytes waiting behind it, of equals the one further down.
+// Sinks first, batches that are not full last; else what has the fewest bytes waiting behind it, of
+// equals the one further down.
 static bool is_better(const Schedule *s, StageId a, StageId b) {
     bool sink_a = stage_of(s, a)->kind == STAGE_SINK, sink_b = stage_of(s, b)->kind == STAGE_SINK;
     if (sink_a != sink_b) return sink_a;
+    bool part_a = batch_is_part(s, a), part_b = batch_is_part(s, b);
+    if (part_a != part_b) return part_b;
     int64_t queued_a = s->stages[a.i].queued, queued_b = s->stages[b.i].queued;
     return queued_a != queued_b ? queued_a < queued_b : a.i > b.i;
 }
@@ -222,7 +225,12 @@ static bool pick(Schedule *s, StageId *best) {
     judge_nodes(s);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId stage = {i};
-        if (!has_any(s, stage) || !has_slot(s, stage) || !has_work(s, stage)) continue;
+        if (!has_any(s, stage)) continue;
+        if (!has_slot(s, stage)) {
+            batch_let_go(s, stage);
+            continue;
+        }
+        if (!has_work(s, stage)) continue;
         if (!found || is_better(s, stage, *best)) *best = stage;
         found = true;
     }

@@ -151,6 +151,10 @@ ItemId ready_pop(Schedule *s, StageId stage);
 
 // More partitions for the launch of the item, which was just said.
 void coalesce(Schedule *s, StageId stage, ItemId id);
+// Could the stage begin with less than a batch only?
+bool batch_is_part(const Schedule *s, StageId stage);
+// The stage has no slot: less than a batch does not wait for rows, but for that.
+void batch_let_go(Schedule *s, StageId stage);
 // Is there a full batch of what is ready, or is it time for one that is not?
 bool batch_may_begin(Schedule *s, StageId stage);
 // The task has made all of its item,
