@@ -74,6 +74,20 @@ static bool before_limit(const Graph *graph, OpId id) {
     return false;
 }
 
+// Do rows of the operator come to a limit without waiting in a breaker?
+static bool leads_to_limit(const Graph *graph, OpId id) {
+    for (uint32_t i = id.i + 1; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        for (uint32_t k = 0; k < op->input_count; k++) {
+            bool table = op->kind == OP_JOIN && k == 1;
+            bool passes = streams(op->kind) || op->kind == OP_UNION || op->kind == OP_ZIP;
+            if (op->inputs[k].i != id.i || table) continue;
+            if (op->kind == OP_LIMIT || (passes && leads_to_limit(graph, op->id))) return true;
+        }
+    }
+    return false;
+}
+
 // Of several consumers of the same rows, does this one lead to a limit by steps of its own?
 static bool is_limited_branch(const Plan *plan, const Op *op) {
     uint32_t consumers = 0;
@@ -82,7 +96,7 @@ static bool is_limited_branch(const Plan *plan, const Op *op) {
         for (uint32_t k = 0; plan->usage.ops[i] && k < other->input_count; k++)
             consumers += other->inputs[k].i == op->inputs[0].i;
     }
-    return consumers > 1 && streams(op->kind) && before_limit(plan->graph, op->id);
+    return consumers > 1 && streams(op->kind) && leads_to_limit(plan->graph, op->id);
 }
 
 // The makers of the operator's first input must hold what the operator asks for.

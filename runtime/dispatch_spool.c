@@ -30,7 +30,7 @@ static void let_go(Partition *partition) {
     const StageRun *run = partition->run;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         Batch *batch = partition->handed[t];
-        if (!batch) continue;
+        if (!batch || batch->holders > 1) continue;  // A piece in doubt has them.
         sb_rows_close(batch->rows);
         batch->rows = nullptr;
         batch->entries = nullptr;

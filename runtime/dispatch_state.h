@@ -140,6 +140,8 @@ Flow *flow_queue_pop(FlowQueue *queue);
 
 // What a launch or a piece says of the rows that the flow reads.
 void flow_input(Flow *flow, const Action *action);
+// The entries of a batch that it reads, wherever they are; nullptr: still on disk.
+const SbEntry *const *flow_entries(const Flow *flow, int side);
 // Finds the batches that it reads, and how many rows.
 void flow_find_rows(Flow *flow);
 // Of the terminals of the partition's stage, the one that is the edge; as many as there are: none.

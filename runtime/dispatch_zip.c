@@ -33,7 +33,7 @@ void flow_find_rows(Flow *flow) {
     else flow->rows = flow->batches[0] ? flow->batches[0]->count : 0;
 }
 
-static const SbEntry *const *entries_of(const Flow *flow, int side) {
+const SbEntry *const *flow_entries(const Flow *flow, int side) {
     const Batch *batch = flow->batches[side];
     if (flow->loaded[side].entries) return flow->loaded[side].entries;
     return batch ? batch->entries : nullptr;
@@ -42,7 +42,7 @@ static const SbEntry *const *entries_of(const Flow *flow, int side) {
 void flow_point(Flow *flow) {
     const SbEntry *const *rows[2];
     for (int side = 0; side < 2; side++) {
-        rows[side] = entries_of(flow, side);
+        rows[side] = flow_entries(flow, side);
         if (rows[side]) rows[side] += flow->at[side] - flow->unit.end;
     }
     flow->unit.entries = rows[0];
@@ -82,8 +82,9 @@ void zip_uneven(Dispatch *d, const Action *action) {
                                    .weight = 1,
                                    .origin = (uint64_t)action->unit << UNIT_SHIFT}};
     if (d->cut_short) return;
-    bool good = rejects_add(&list, what, &facts) &&
-                verdict_take(&d->verdict, &list, (VerdictPlace){zip, zip, 0});
+    bool good = rejects_add(&list, what, &facts);
+    if (good && doubt_leads(&d->doubt, zip)) good = doubt_fault(d, zip, action->unit, &list);
+    else if (good) good = verdict_take(&d->verdict, &list, (VerdictPlace){zip, zip, 0});
     rejects_close(&list);
     if (good) return;
     trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");

@@ -16,6 +16,21 @@ uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node) {
     return d->plan->plan.edges[shape_of(d)->reach[root].edges[node].i].to.i;
 }
 
+// The side of a zip on which the edge comes; else 0.
+static uint8_t side_of(const Dispatch *d, EdgeId edge) {
+    bool zip = stage_at(d, d->plan->plan.edges[edge.i].to.i)->kind == STAGE_ZIP;
+    return zip ? shape_of(d)->input_of[edge.i] : 0;
+}
+
+static const Gate *gate_at(const Dispatch *d, EdgeId edge) {
+    return &d->doubt.gates[d->plan->plan.edges[edge.i].to.i][side_of(d, edge)];
+}
+
+Gate *doubt_gate(Dispatch *d, uint32_t root, uint8_t node) {
+    EdgeId edge = shape_of(d)->reach[root].edges[node];
+    return &d->doubt.gates[d->plan->plan.edges[edge.i].to.i][side_of(d, edge)];
+}
+
 static void open_gates(Dispatch *d) {
     const Job *job = d->job;
     const SbJob *what = job->what;
@@ -23,23 +38,33 @@ static void open_gates(Dispatch *d) {
         if (stage_at(d, s)->kind != STAGE_MAP) continue;
         const Edge *edge = &job->edges[what->stages[s].input_index];
         if (!edge->limited) continue;
-        d->doubt.gates[s] = (Gate){.is = true, .exact = true, .skip = edge->skip,
-                                   .limit = edge->limit};
+        d->doubt.gates[s][0] = (Gate){.is = true, .exact = true, .skip = edge->skip,
+                                      .limit = edge->limit};
     }
     for (uint32_t s = 0; s < what->sink_count; s++)
-        d->doubt.gates[what->stage_count + s] =
+        d->doubt.gates[what->stage_count + s][0] =
             (Gate){.is = job->options.first_rows != INT64_MAX, .limit = job->options.first_rows};
 }
 
 // Does all that the stage makes go to limits?
 static bool leads(const Dispatch *d, uint32_t s) {
     const CoreStage *stage = stage_at(d, s);
-    bool all = stage->output_count > 0 && stage->fill_count == 0 && stage->kind != STAGE_ZIP;
+    bool all = stage->output_count > 0 && stage->fill_count == 0;
     for (uint8_t o = 0; o < stage->output_count; o++) {
         uint32_t to = d->plan->plan.edges[stage->outputs[o].i].to.i;
-        all &= d->doubt.gates[to].is || doubt_leads(&d->doubt, to);
+        all &= gate_at(d, stage->outputs[o])->is || doubt_leads(&d->doubt, to);
     }
     return all;
+}
+
+static void open_leads(Dispatch *d) {
+    for (uint32_t s = d->job->what->stage_count; s-- > 0;) {
+        bool all = leads(d, s), zip = stage_at(d, s)->kind == STAGE_ZIP;
+        d->doubt.leads |= (uint64_t)all << s;
+        for (int side = 0; side < 2 && all && zip; side++)
+            d->doubt.gates[s][side] =
+                (Gate){.is = true, .zips = true, .exact = true, .limit = INT64_MAX};
+    }
 }
 
 static void open_edges(Dispatch *d) {
@@ -50,8 +75,9 @@ static void open_edges(Dispatch *d) {
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
         if (stage->input != SB_INPUT_ROWS) continue;
-        doubt->by_taken[stage->input_index] &= doubt->gates[s].is || doubt_leads(doubt, s);
-        if (stage->right_index != UINT32_MAX) doubt->by_taken[stage->right_index] = false;
+        bool taken = doubt->gates[s][0].is || doubt_leads(doubt, s);
+        doubt->by_taken[stage->input_index] &= taken;
+        if (stage->right_index != UINT32_MAX) doubt->by_taken[stage->right_index] &= taken;
     }
 }
 
@@ -66,11 +92,10 @@ static bool is_watched(const Dispatch *d, uint32_t root) {
 bool doubt_open(Dispatch *d) {
     Doubt *doubt = &d->doubt;
     open_gates(d);
-    for (uint32_t s = d->job->what->stage_count; s-- > 0;)
-        doubt->leads |= (uint64_t)leads(d, s) << s;
+    open_leads(d);
     open_edges(d);
     for (uint16_t s = 0; s < d->plan->plan.stage_count; s++) {
-        doubt->any |= doubt->gates[s].is;
+        doubt->any |= doubt->gates[s][0].is;
         if (!stage_is_root(stage_at(d, s))) continue;
         doubt->roots[s].tree = &shape_of(d)->reach[s];
         doubt->roots[s].watched = is_watched(d, s);
@@ -80,10 +105,15 @@ bool doubt_open(Dispatch *d) {
 
 void doubt_start(Dispatch *d) {
     for (uint16_t s = 0; s < d->plan->plan.stage_count; s++) {
-        Gate *gate = &d->doubt.gates[s];
+        Gate *gate = &d->doubt.gates[s][0];
         if (!gate->is || gate->limit > 0) continue;
         gate->ended = true;
         dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .stage = {s}});
+    }
+    for (uint16_t s = d->job->what->stage_count; s-- > 0;) {
+        Gate *sides = d->doubt.gates[s];
+        if (sides[0].zips && doubt_share_of_stage(d, s, NODE_ROOT, 0) == SHARE_NONE)
+            sides[0].ended = sides[1].ended = true, sides[0].limit = sides[1].limit = 0;
     }
 }
 
@@ -115,10 +145,12 @@ static DoubtUnit *new_unit(DoubtRoot *root, uint32_t stage, uint32_t number) {
     if (!unit) return nullptr;
     *unit = (DoubtUnit){.root = stage, .number = number,
                         .slots = calloc(nodes + 1, sizeof(DoubtSlot *)),
-                        .bases = malloc((nodes + 1) * sizeof *unit->bases)};
-    if (!unit->slots || !unit->bases) {
+                        .bases = malloc((nodes + 1) * sizeof *unit->bases),
+                        .pieces = calloc(nodes + 1, sizeof *unit->pieces)};
+    if (!unit->slots || !unit->bases || !unit->pieces) {
         free(unit->slots);
         free(unit->bases);
+        free(unit->pieces);
         free(unit);
         return nullptr;
     }
@@ -141,8 +173,13 @@ static void free_first(Dispatch *d, DoubtRoot *root) {
     for (uint32_t n = 0; n <= root->tree->count; n++) free_slot(unit->slots[n]);
     stage_spare_task(&d->runs[unit->root], unit->keeps);
     if (unit->unit.slices[0].batch) batch_release(unit->unit.slices[0].batch);
+    for (int side = 0; side < 2; side++) {
+        if (unit->held[side]) batch_release(unit->held[side]);
+        spool_close(&unit->loaded[side], &d->job->memory);
+    }
     free(unit->slots);
     free(unit->bases);
+    free(unit->pieces);
     free(unit);
 }
 
@@ -171,14 +208,14 @@ DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node) {
 
 // ---- flows ----------------------------------------------------------------------------------
 
-// The node of the tree by which rows of the flow's partition come to its stage.
-static uint8_t node_of(const Dispatch *d, const Flow *flow, uint32_t stage) {
+// The node of its root's tree by which rows of the partition come to the stage.
+static uint8_t node_of(const Dispatch *d, const Partition *input, uint32_t stage, uint8_t side) {
     const CorePlan *plan = &d->plan->plan;
-    const Tree *tree = &shape_of(d)->reach[flow->root];
+    const Tree *tree = &shape_of(d)->reach[input->root];
     for (uint8_t i = 0; i < tree->count; i++) {
         CoreEdge edge = plan->edges[tree->edges[i].i];
-        bool from = edge.from.i == flow->input->run->index && edge.to.i == stage;
-        if (from && tree->parents[i] == flow->input->node) return i;
+        bool from = edge.from.i == input->run->index && edge.to.i == stage;
+        if (from && tree->parents[i] == input->node && side_of(d, tree->edges[i]) == side) return i;
     }
     return NODE_ROOT;
 }
@@ -187,17 +224,20 @@ static uint32_t stage_of_flow(const Dispatch *d, const Flow *flow) {
     return flow->run ? flow->run->index : d->job->what->stage_count + flow->sink;
 }
 
+static bool begins_unit(const Flow *flow) { return !flow->input || flow->other; }
+
 bool doubt_launch(Dispatch *d, Flow *flow) {
     flow->node = NODE_ROOT;
     uint32_t stage = stage_of_flow(d, flow);
     DoubtRoot *root = &d->doubt.roots[flow->root];
-    if (flow->input) flow->node = node_of(d, flow, stage);
-    bool counts = !flow->input || doubt_leads(&d->doubt, stage) || d->doubt.gates[stage].is;
+    bool begins = begins_unit(flow);
+    if (!begins) flow->node = node_of(d, flow->input, stage, 0);
+    bool counts = begins || doubt_leads(&d->doubt, stage) || d->doubt.gates[stage][0].is;
     if (!root->watched || !flow->run || !counts) return true;
-    flow->doubt = flow->input ? find_unit(root, flow->root_unit)
-                              : new_unit(root, stage, flow->root_unit);
+    flow->doubt = begins ? new_unit(root, stage, flow->root_unit)
+                         : find_unit(root, flow->root_unit);
     if (flow->doubt) flow->doubt->live++;
-    return flow->doubt || flow->input;
+    return flow->doubt || !begins;
 }
 
 uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node) {
@@ -211,9 +251,41 @@ static GatePlace place_of(const Dispatch *d, const Flow *flow) {
     return (GatePlace){doubt_way(d, flow->root, flow->node), flow->root_unit};
 }
 
+// The piece is a unit of the zip, and rows of units of both sides.
+static void take_piece(Dispatch *d, Flow *flow) {
+    uint32_t stage = flow->run->index;
+    DoubtUnit *piece = flow->doubt;
+    const Partition *inputs[] = {flow->input, flow->other};
+    if (!piece) return;
+    piece->before = d->doubt.gates[stage][0].rows;
+    piece->unit = (Unit){.ordinal = flow->number, .lines = -1, .end = flow->rows};
+    for (uint8_t side = 0; side < 2; side++) {
+        piece->first[side] = flow->at[side];
+        uint8_t node = node_of(d, inputs[side], stage, side);
+        piece->sides[side] = (GatePlace){doubt_way(d, inputs[side]->root, node),
+                                         inputs[side]->root_unit};
+        DoubtUnit *unit = find_unit(&d->doubt.roots[inputs[side]->root], inputs[side]->root_unit);
+        if (unit && unit->bases[node] < 0) unit->bases[node] = piece->before;
+        if (unit) unit->pieces[node] = flow->number + 1;
+        d->doubt.gates[stage][side].rows += flow->rows;
+    }
+    DoubtSlot *slot = doubt_slot(d, piece, NODE_ROOT);
+    if (slot) slot->taken = flow->rows;
+}
+
+bool doubt_fault(Dispatch *d, uint32_t zip, uint32_t piece, RejectList *list) {
+    DoubtUnit *unit = new_unit(&d->doubt.roots[zip], zip, piece);
+    DoubtSlot *slot = unit ? doubt_slot(d, unit, NODE_ROOT) : nullptr;
+    return slot && rejects_move(&slot->rejects, list);
+}
+
 void doubt_take(Dispatch *d, Flow *flow) {
     uint32_t stage = flow->run->index;
-    Gate *gate = &d->doubt.gates[stage];
+    Gate *gate = &d->doubt.gates[stage][0];
+    if (flow->other) {
+        take_piece(d, flow);
+        return;
+    }
     DoubtUnit *unit = flow->doubt;
     int64_t base = gate->rows, rows = flow->rows, skip = 0;
     if (gate->is) {
@@ -237,7 +309,7 @@ void doubt_take(Dispatch *d, Flow *flow) {
 }
 
 void doubt_sink(Dispatch *d, const Flow *flow, bool done) {
-    Gate *gate = &d->doubt.gates[stage_of_flow(d, flow)];
+    Gate *gate = &d->doubt.gates[stage_of_flow(d, flow)][0];
     if (!gate->is || gate->ended || !done) return;
     gate->ended = true;
     gate->end = place_of(d, flow);
@@ -255,7 +327,7 @@ int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t) {
         bool along = to < what->stage_count && (what->stages[to].input_index == terminal ||
                                                 what->stages[to].right_index == terminal);
         if (!along || schedule_closed(d->schedule, stage->outputs[o])) continue;
-        const Gate *gate = &d->doubt.gates[to];
+        const Gate *gate = gate_at(d, stage->outputs[o]);
         int64_t left = gate->is ? gate->limit - gate->rows : INT64_MAX;
         if (left > most) most = left;
     }
@@ -282,10 +354,26 @@ void doubt_give_back(const FlowMore *more) {
     more->doubt->live--;
 }
 
+// Rows of a piece stay as long as it is in doubt.
+static void leave_piece(Flow *flow) {
+    DoubtUnit *piece = flow->doubt;
+    piece->cut = true;
+    for (int side = 0; side < 2; side++) {
+        const SbEntry *const *entries = flow_entries(flow, side) + piece->first[side];
+        *(side ? &piece->unit.right : &piece->unit.entries) = entries;
+        piece->loaded[side] = flow->loaded[side];
+        flow->loaded[side] = (SpoolRows){0};
+        if (piece->loaded[side].entries) continue;
+        piece->held[side] = flow->batches[side];
+        piece->held[side]->holders++;
+    }
+}
+
 void doubt_leave(Flow *flow) {
     DoubtUnit *unit = flow->doubt;
     if (!unit) return;
     unit->live--;
+    if (flow->other && flow->prepared) leave_piece(flow);
     if (flow->input || !flow->prepared) return;
     unit->cut = true;
     unit->unit = flow->unit;
@@ -316,7 +404,9 @@ static Share share_at_gate(const Dispatch *d, const Gate *gate, GatePlace place)
 
 Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
     const Tree *tree = &shape_of(d)->reach[root];
-    if (!doubt_leads(&d->doubt, doubt_stage(d, root, node))) return SHARE_ALL;
+    uint32_t stage = doubt_stage(d, root, node);
+    bool side = node != NODE_ROOT && stage_at(d, stage)->kind == STAGE_ZIP;  // Pieces go on.
+    if (side || !doubt_leads(&d->doubt, stage)) return SHARE_ALL;
     Share most = SHARE_NONE;
     for (uint8_t i = 0; i < tree->count; i++) {
         if (tree->parents[i] != node) continue;
@@ -327,21 +417,28 @@ Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint3
 }
 
 Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
-    const Gate *gate = &d->doubt.gates[doubt_stage(d, root, node)];
+    const Gate *gate = gate_at(d, shape_of(d)->reach[root].edges[node]);
     Share own = gate->is ? share_at_gate(d, gate, place_at(d, root, node, unit)) : SHARE_ALL;
     Share below = doubt_share_of_stage(d, root, node, unit);
     return own < below ? own : below;
 }
 
+// Are all pieces of the zip final that have rows of the unit?
+static bool are_final(const Dispatch *d, const DoubtUnit *unit, uint8_t node) {
+    const DoubtRoot *zip = &d->doubt.roots[doubt_stage(d, unit->root, node)];
+    return zip->count == 0 || unit->pieces[node] <= zip->units[zip->first]->number;
+}
+
 // Is it certain what the limit takes of the unit's rows?
-static bool is_judged(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
-    EdgeId edge = shape_of(d)->reach[root].edges[node];
-    const Gate *gate = &d->doubt.gates[doubt_stage(d, root, node)];
-    if (!gate->is || gate->ended || schedule_closed(d->schedule, edge)) return true;
+static bool is_judged(const Dispatch *d, const DoubtUnit *unit, uint8_t node) {
+    EdgeId edge = shape_of(d)->reach[unit->root].edges[node];
+    const Gate *gate = gate_at(d, edge);
+    if (!gate->is || gate->ended) return true;
+    if (gate->zips && !are_final(d, unit, node)) return false;
     Front front = schedule_front(d->schedule, edge);
-    if (front.done) return true;
-    uint8_t region = schedule_region(d->schedule, (StageId){(uint16_t)root}, node);
-    return region != front.region ? region < front.region : unit < front.unit;
+    if (front.done || schedule_closed(d->schedule, edge)) return true;
+    uint8_t region = schedule_region(d->schedule, (StageId){(uint16_t)unit->root}, node);
+    return region != front.region ? region < front.region : unit->number < front.unit;
 }
 
 // ---- making it final ------------------------------------------------------------------------
@@ -373,8 +470,20 @@ static bool has_part(const Dispatch *d, const DoubtUnit *unit) {
     return false;
 }
 
+// With this piece the zip ends, and so do both of its sides.
+static void end_sides(Dispatch *d, const DoubtUnit *piece, uint8_t nodes) {
+    Gate *sides = d->doubt.gates[piece->root];
+    bool part = doubt_share_of_stage(d, piece->root, NODE_ROOT, piece->number) == SHARE_PART;
+    for (int side = 0; side < 2 && part && sides[0].zips && !sides[side].ended; side++) {
+        sides[side].ended = true;
+        sides[side].end = piece->sides[side];
+        sides[side].limit = piece->before + piece->slots[nodes]->taken;
+    }
+}
+
 static bool take_unit(Dispatch *d, DoubtUnit *unit) {
     uint8_t nodes = d->doubt.roots[unit->root].tree->count;
+    end_sides(d, unit, nodes);
     for (uint8_t n = 0; n <= nodes; n++) {
         uint8_t node = n < nodes ? n : NODE_ROOT;
         bool none = doubt_share_of_stage(d, unit->root, node, unit->number) == SHARE_NONE;
@@ -390,7 +499,7 @@ static bool settle_first(Dispatch *d, uint32_t s) {
     if (unit->live > 0 || (unit->due && !unit->made)) return false;
     if (unit->number < d->verdict.bounds[s]) {
         for (uint8_t n = 0; n < root->tree->count; n++)
-            if (!is_judged(d, s, n, unit->number)) return false;
+            if (!is_judged(d, unit, n)) return false;
         if (!unit->made && unit->cut && has_part(d, unit)) {
             unit->due = true;
             unit->next = d->doubt.due;
@@ -407,9 +516,16 @@ static bool settle_first(Dispatch *d, uint32_t s) {
 void doubt_settle(Dispatch *d) {
     if (!d->doubt.any || d->doubt.settling) return;
     d->doubt.settling = true;
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
-        DoubtRoot *root = &d->doubt.roots[s];
-        while (!d->stop && root->count > 0 && settle_first(d, s)) dispatch_tell_bounds(d);
+    // Pieces of a zip stand behind the units of its sides, and say what is wanted of them.
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+            DoubtRoot *root = &d->doubt.roots[s];
+            while (!d->stop && root->count > 0 && settle_first(d, s)) {
+                more = true;
+                dispatch_tell_bounds(d);
+            }
+        }
     }
     d->doubt.settling = false;
 }
@@ -447,8 +563,12 @@ void doubt_conclude(Dispatch *d) {
     const SbJob *what = d->job->what;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
-        if (stage->input != SB_INPUT_ROWS || !d->doubt.by_taken[stage->input_index]) continue;
-        Edge *edge = &d->job->edges[stage->input_index];
-        if (d->doubt.taken[s] > edge->lanes[0].rows) edge->lanes[0].rows = d->doubt.taken[s];
+        if (stage->input != SB_INPUT_ROWS) continue;
+        const uint32_t inputs[] = {stage->input_index, stage->right_index};
+        for (int side = 0; side < 2; side++) {
+            if (inputs[side] == UINT32_MAX || !d->doubt.by_taken[inputs[side]]) continue;
+            int64_t *rows = &d->job->edges[inputs[side]].lanes[0].rows;
+            if (d->doubt.taken[s] > *rows) *rows = d->doubt.taken[s];
+        }
     }
 }

@@ -14,11 +14,15 @@
 // front of a limit is kept like a reject, so that it ends the job only if the limit does not end
 // before it.
 //
+// A zip that leads to limits is a limit for both of its sides: it ends there when it is certain with
+// which of its pieces it ends.
+//
 // A sink of a job with --first-rows is a limit too, whose part is all.
 #ifndef SBC_RUNTIME_DOUBT_H
 #define SBC_RUNTIME_DOUBT_H
 
 #include "runtime/core/schedule.h"
+#include "runtime/spool.h"
 #include "runtime/stage.h"
 
 enum : uint8_t { NODE_ROOT = TREE_MAX };  // Of a tree (shape.h): the root itself.
@@ -29,9 +33,10 @@ typedef struct GatePlace {
     uint32_t unit;
 } GatePlace;
 
-// A stage that reads a limit. Its tasks begin in order, and take their rows as they begin.
+// The stage that reads a limit. Its tasks begin in order, and take their rows as they begin.
 typedef struct Gate {
     bool      is;
+    bool      zips;    // A side of a zip.
     bool      exact;   // The limit takes rows, not whole units.
     int64_t   skip, limit;  // Rows that it passes over, and takes, the skipped ones included.
     int64_t   rows;    // That came so far, at most the limit.
@@ -59,6 +64,13 @@ typedef struct DoubtUnit {
     bool         made;         // or was.
     DoubtSlot  **slots;        // By node, the root's last; nullptr: nothing was done there.
     int64_t     *bases;        // By node: rows at the limit before those of the unit.
+    uint32_t    *pieces;       // By node, at a zip: behind the last piece that has rows of it.
+    // Of a piece of a zip: what it reads, where these rows stand, and how many came before.
+    Batch       *held[2];
+    SpoolRows    loaded[2];    // Instead, where they came back from disk.
+    int64_t      first[2];
+    GatePlace    sides[2];
+    int64_t      before;
 } DoubtUnit;
 
 typedef struct DoubtRoot {
@@ -71,7 +83,7 @@ typedef struct DoubtRoot {
 typedef struct Doubt {
     bool       any;
     bool       settling;
-    Gate       gates[STAGES_MAX];  // By stage of the plan.
+    Gate       gates[STAGES_MAX][2];  // By stage of the plan and side.
     uint64_t   leads;              // Stages that are in doubt, as bits.
     bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
     int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
@@ -95,6 +107,8 @@ void doubt_start(Dispatch *d);
 
 // The flow of a stage is launched. False: no memory.
 bool doubt_launch(Dispatch *d, Flow *flow);
+// A fault behind all pieces of a zip. False: no memory.
+bool doubt_fault(Dispatch *d, uint32_t zip, uint32_t piece, RejectList *list);
 // The flow takes from its partition what the limit that its stage reads leaves it.
 void doubt_take(Dispatch *d, Flow *flow);
 // The sink took rows, and by then `done`.
@@ -124,6 +138,8 @@ Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit)
 Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
 // By which of the ways into its stage the rows at a node come, in their order.
 uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node);
+// What takes the rows at a node, if that is a limit (Gate.is).
+Gate *doubt_gate(Dispatch *d, uint32_t root, uint8_t node);
 // The stage at a node.
 uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node);
 // What was done at a node; nullptr: no memory.

@@ -44,7 +44,6 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
                                .memory = sizes->ledger, .cuts = parts->cuts,
                                .streams = parts->streams, .limited = parts->limited,
                                .leaves = parts->leaves,
-                               .first_rows = job->options.first_rows != INT64_MAX,
                                .block_bytes = sizes->block_bytes,
                                .lanes = sizes->threads,
                                .parts = dispatch_lanes(job, sizes->threads),

@@ -212,31 +212,11 @@ static bool add_breakers(Maker *m) {
     return true;
 }
 
-// Do rows that the stage makes come into a limit, or a sink that takes some of them, by edges?
-static bool is_limited(const Maker *m, uint16_t s) {
-    const CorePlan *plan = &m->flow->plan;
-    for (uint8_t o = 0; o < plan->stages[s].output_count; o++) {
-        uint16_t to = plan->edges[plan->stages[s].outputs[o].i].to.i;
-        bool sink = to >= m->job->stage_count;
-        if (sink ? m->numbers->first_rows : m->numbers->limited[m->job->stages[to].input_index])
-            return true;
-        if (is_limited(m, to)) return true;
-    }
-    return false;
-}
-
-// What a limit takes is made of units of its root once more, and a piece of a zip is none.
-static bool has_limited_zip(const Maker *m) {
-    for (uint16_t s = 0; s < m->job->stage_count; s++)
-        if (m->flow->plan.stages[s].kind == STAGE_ZIP && is_limited(m, s)) return true;
-    return false;
-}
-
 static FlowFault judge(const Maker *m) {
     Shape *shape = malloc(sizeof *shape);
     bool good = shape && shape_make(shape, &m->flow->plan, false);
     free(shape);
-    return !good ? FLOW_TOO_WIDE : has_limited_zip(m) ? FLOW_ZIP : FLOW_OK;
+    return good ? FLOW_OK : FLOW_TOO_WIDE;
 }
 
 FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {

@@ -25,7 +25,6 @@ typedef struct FlowNumbers {
     const bool *streams;  // By source: its units are cut one after the other.
     const bool *limited;  // By breaker: an edge of a limit.
     const bool *leaves;   // By sink: its reader may leave.
-    bool first_rows;      // Sinks take some of the rows only.
     int64_t  block_bytes; // Of memory for rows, at most.
     uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.
     uint32_t parts;       // Of a breaker,
@@ -35,7 +34,6 @@ typedef struct FlowNumbers {
 typedef enum FlowFault : uint8_t {
     FLOW_OK,
     FLOW_TOO_WIDE,  // More stages, edges or breakers than the cores take.
-    FLOW_ZIP,       // A limit may end what a zip makes.
 } FlowFault;
 
 // Fills in `flow`, which is large; a pure function.

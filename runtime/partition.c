@@ -68,7 +68,8 @@ void partition_close_batches(Partition *partition, const TaskSetup *setup) {
 void partition_empty_batches(Partition *partition, const TaskSetup *setup) {
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         Batch *batch = partition->handed[t];
-        if (!batch || !batch->rows || partition->spare[t]) continue;
+        bool others = batch && batch->holders > 1;
+        if (!batch || !batch->rows || others || partition->spare[t]) continue;
         partition->spare[t] = batch_empty(batch);
         partition->handed[t] = nullptr;
     }

@@ -33,7 +33,7 @@ static StageRun *run_at(const Replay *r, uint8_t node) {
 }
 
 static const Gate *gate_at(const Replay *r, uint8_t node) {
-    return &r->d->doubt.gates[doubt_stage(r->d, r->unit->root, node)];
+    return doubt_gate(r->d, r->unit->root, node);
 }
 
 static bool no_memory(Replay *r, const StageRun *run) {
@@ -54,7 +54,10 @@ static bool is_needed(const Replay *r, uint8_t node) {
 static bool comes_along(const Replay *r, uint8_t node, uint32_t terminal) {
     const SbJob *what = r->d->job->what;
     uint32_t stage = doubt_stage(r->d, r->unit->root, node);
-    return stage < what->stage_count && what->stages[stage].input_index == terminal;
+    if (stage >= what->stage_count) return false;
+    uint8_t side = schedule_shape(r->d->schedule)->input_of[r->tree->edges[node].i];
+    bool right = what->stages[stage].right_index != UINT32_MAX && side == 1;
+    return (right ? what->stages[stage].right_index : what->stages[stage].input_index) == terminal;
 }
 
 // Rows that are still wanted at the node.
@@ -324,6 +327,7 @@ static bool run_root(Replay *r) {
                  units_again(&run->units, &again, &task->buffer, r->trouble)) &&
                 task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
     if (!r->unit->keeps) spare(r, run, task, nullptr);
+    if (r->slots[NODE_ROOT]) r->slots[NODE_ROOT]->taken = judged;
     return good;
 }
 
