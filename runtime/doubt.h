@@ -14,8 +14,8 @@
 // front of a limit is kept like a reject, so that it ends the job only if the limit does not end
 // before it.
 //
-// A zip that leads to limits is a limit for both of its sides: it ends there when it is certain with
-// which of its pieces it ends.
+// A zip that leads to limits is a limit for both of its sides: these end when it is certain with
+// which of its pieces it does.
 //
 // A sink of a job with --first-rows is a limit too, whose part is all.
 #ifndef SBC_RUNTIME_DOUBT_H
