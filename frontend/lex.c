@@ -226,9 +226,14 @@ static void lex_single_quote(Lexer *l) {
     push(l, TOKEN_STRING, l->at, close + 1);
 }
 
+// A backtick in the name stands twice.
 static void lex_backticks(Lexer *l) {
     uint32_t end = line_end(l, l->at), close = l->at + 1;
-    while (close < end && l->text.at[close] != '`') close++;
+    for (; close < end; close++) {
+        if (l->text.at[close] != '`') continue;
+        if (close + 1 == end || l->text.at[close + 1] != '`') break;
+        close++;
+    }
     if (close < end && close > l->at + 1) {
         push(l, TOKEN_QUOTED, l->at, close + 1);
         return;

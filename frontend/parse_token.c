@@ -43,7 +43,14 @@ Text parser_text(const Parser *p, Token token) {
     Text text = {p->text.at + token.start, token.end - token.start};
     if (token.kind != TOKEN_QUOTED || !text.len || *text.at != '`') return text;
     bool closed = text.len > 1 && text.at[text.len - 1] == '`';
-    return (Text){text.at + 1, text.len - (closed ? 2 : 1)};
+    Text inside = {text.at + 1, text.len - (closed ? 2 : 1)};
+    if (!memchr(inside.at, '`', inside.len)) return inside;
+    TextBuf name = {0};  // Backticks in it stand twice.
+    for (size_t i = 0; i < inside.len; i++) {
+        text_buf_char(&name, inside.at[i]);
+        i += inside.at[i] == '`';
+    }
+    return text_buf_take(&name, p->in.arena);
 }
 
 bool parser_ahead_word(const Parser *p, size_t ahead, const char *word) {

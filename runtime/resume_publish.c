@@ -103,7 +103,7 @@ static void pack_manifests(const Job *job, Text *text) {
     for (Sink *sink; (sink = next_sink(job, &at));) {
         Text path = {0}, manifest = {0};
         int len = (int)strlen(sink->path) - sink->folder;
-        sb_text_format(&path, "%.*s.manifest.json", len, sink->path);
+        sb_text_format(&path, "%.*s" MANIFEST_ENDING, len, sink->path);
         sb_text_add(&path, "", 1);
         add_manifest(job, sink, &manifest);
         pack_bytes(text, path.ptr, path.len);

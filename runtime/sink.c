@@ -6,10 +6,12 @@
 #include "runtime/glob.h"
 #include "runtime/retry.h"
 #include "runtime/sink_mark.h"
+#include "runtime/text.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,19 @@ static bool check_place(Sink *sink, Trouble *trouble) {
                        is_folder ? "the folder '%s' is not empty" : "'%s' exists", sink->path);
 }
 
+// The temporary file beside it has a longer name; so has the manifest of a job with a journal.
+static bool check_name(const Sink *sink, Trouble *trouble) {
+    enum { SHOWN_MAX = 40 };
+    const char *slash = strrchr(sink->path, '/'), *name = slash ? slash + 1 : sink->path;
+    int64_t len = (int64_t)strlen(name), most = NAME_MAX - 2 - DURABLE_TAG;
+    if (sink->tag) most -= (int64_t)strlen(MANIFEST_ENDING);
+    if (len <= most) return true;
+    trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the name '%.*s...' of an output has %lld bytes",
+                (int)sb_text_cut(name, len, SHOWN_MAX), name, (long long)len);
+    trouble_fix(trouble, "give a name of at most %lld bytes", (long long)most);
+    return false;
+}
+
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
                    .quote = setup->quote, .replace = setup->replace, .fd = -1,
@@ -108,7 +123,7 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
     if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
-    return check_place(sink, trouble);
+    return check_name(sink, trouble) && check_place(sink, trouble);
 }
 
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {

@@ -13,6 +13,9 @@
 
 #include <pthread.h>
 
+// Behind the path of an output of a job with a journal.
+#define MANIFEST_ENDING ".manifest.json"
+
 typedef struct SinkPart {
     DurableFile file;
     _Atomic int32_t pending;  // Extents to be written, one while the part is being filled, one

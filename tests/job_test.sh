@@ -474,6 +474,19 @@ if begin spill_long_rows; then
     cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
 fi
+if begin long_names; then
+    numbers 3 >in.csv
+    long=$(printf 'n%.0s' $(seq 243)).csv
+    gives 0 ../rows --out="$long"
+    gives 1 ../rows --out="x$long"
+    says "of an output has 248 bytes"
+    says "fix: give a name of at most 247 bytes"
+    gives 1 ../rows --out="x$long" --check
+    says "of an output has 248 bytes"
+    gives 1 ../rows --out="$long" --overwrite --resume=journal
+    says "fix: give a name of at most 233 bytes"
+    end
+fi
 if begin output_exists; then
     numbers 3 >in.csv
     echo old >out.csv
