@@ -17,7 +17,7 @@ static const struct Layer {
     // The interpreter shares the scalar library, and the scratch memory that it allocates from.
     {"codegen/reference/",
      {"codegen/", "ir/", "stdlib/", "runtime/abi.h", "runtime/faults.def", "runtime/troubles.def",
-      "runtime/scratch.h"}},
+      "runtime/options.def", "runtime/scratch.h"}},
     {"codegen/", {"ir/", "stdlib/", "runtime/abi.h", nullptr}},
     {"runtime/core/", {nullptr}},
     {"runtime/", {"stdlib/", nullptr}},

@@ -6,17 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Options that only say how fast or how loud: they change nothing here.
-static const char *const ignored[] = {"threads", "partition",  "memory", "progress", "stats",
-                                      "workers", "first-rows", "trace",  "spill",   "resource",
-                                      "schedule", "grace",     "on-full", "retries", "log",
-                                      "watchdog", "metrics",   "show-rows"};
+// What a job knows. Most of it says how fast or how loud, which changes nothing here;
+static const char *const known[] = {
+#define OPTION(name, word, value, text) word,
+#define LATER(word) word,
+#include "runtime/options.def"
+#undef OPTION
+#undef LATER
+};
+// but for what only a job can do.
+static const char *const of_jobs[] = {"help",  "params", "plan",   "licenses",
+                                      "check", "config", "resume", "journal"};
 
-static bool is_ignored(Text name) {
-    for (size_t i = 0; i < countof(ignored); i++) {
-        if (text_is(name, ignored[i])) return true;
-    }
+static bool is_one_of(Text name, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (text_is(name, words[i])) return true;
     return false;
+}
+
+static void set_other(Job *job, Text name, const char *arg) {
+    if (is_one_of(name, of_jobs, countof(of_jobs)))
+        job_fail(job, JOB_UNKNOWN_OPTION, "'%s' is for compiled jobs", arg);
+    else if (!is_one_of(name, known, countof(known)))
+        job_fail(job, JOB_UNKNOWN_OPTION, "there is no option '%s'", arg);
 }
 
 static void set_reject_limit(Job *job, Text value) {
@@ -98,7 +110,7 @@ static void set_option(Job *job, const char *arg, bool *given) {
     if (text_is(name, "overwrite")) job->options.overwrite = true;
     else if (text_is(name, "rejects")) job->options.rejects = value;
     else if (text_is(name, "reject-limit")) set_reject_limit(job, value);
-    else if (!is_ignored(name)) job_fail(job, JOB_UNKNOWN_OPTION, "there is no option '%s'", arg);
+    else set_other(job, name, arg);
 }
 
 static void set_defaults(Job *job) {
