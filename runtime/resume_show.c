@@ -9,10 +9,15 @@ static void add_rows(Text *text, int64_t rows, const char *what) {
     sb_text_format(text, " %s%s", what, rows == 1 ? "" : "s");
 }
 
+// Files that the stage reads.
+static bool has_files(const Job *job, const SbStage *stage) {
+    return stage->input != SB_INPUT_ROWS && job->sources[stage->input_index].file_count > 0;
+}
+
 // "at byte 12,345 of 'in.csv'"
 static void add_position(const Job *job, const SbStage *stage, const StageCut *cut, Text *text) {
-    const Source *source = &job->sources[stage->input_index];
-    bool files = source->file_count > 0;
+    bool files = has_files(job, stage);
+    const Source *source = files ? &job->sources[stage->input_index] : nullptr;
     if (files && cut->file >= source->file_count) {
         sb_text_str(text, "at the end of its input");
     } else if (files && stage->input == SB_INPUT_TEXT) {
@@ -49,7 +54,7 @@ static void describe_stage(const Job *job, uint32_t number, Text *text) {
     }
     sb_text_str(text, "goes on ");
     add_position(job, stage, cut, text);
-    if (job->sources[stage->input_index].file_count > 0) {
+    if (has_files(job, stage)) {
         sb_text_str(text, ": ");
         add_rows(text, cut->rows, "row");
         sb_text_str(text, cut->rows == 1 ? " is done" : " are done");

@@ -294,11 +294,20 @@ static UnitTake no_rows_now(const Units *units, Trouble *trouble) {
     return UNIT_TROUBLE;
 }
 
+// Reads the rows of a breaker that are on disk, from the first one that is wanted.
+static SpillMerge *open_spilled(const Units *units) {
+    SpillMerge *merge = sb_breaker_read(units->what.breaker);
+    int64_t held;
+    for (int64_t row = 0; merge && row < units->next && spill_merge_first(merge, &held); row++)
+        spill_merge_pass(merge);
+    return merge;
+}
+
 // The next rows of a breaker that are on disk.
 static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
     const SbBreakerState *breaker = units->what.breaker;
     bool refused = false;
-    if (!units->spilled) units->spilled = sb_breaker_read(breaker);
+    if (!units->spilled) units->spilled = open_spilled(units);
     if (!units->spilled) return no_rows_now(units, trouble);
     int64_t rows = units->what.rows_max < ROWS_A_UNIT ? units->what.rows_max : ROWS_A_UNIT;
     if (!units->read)
