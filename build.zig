@@ -228,6 +228,7 @@ const runtime: []const []const u8 = &.{
     "options.c",
     "params.c",
     "partition.c",
+    "place.c",
     "policy.c",
     "pool.c",
     "probe.c",
@@ -237,6 +238,7 @@ const runtime: []const []const u8 = &.{
     "row_json.c",
     "rows.c",
     "runs.c",
+    "sample.c",
     "scratch.c",
     "sink.c",
     "slab.c",
@@ -658,6 +660,8 @@ fn stdlib_bitcode(b: *std.Build) std.Build.LazyPath {
         const cc = b.addSystemCommand(&.{ b.graph.zig_exe, "cc", "-std=gnu23", "-O2", "-c", "-emit-llvm", "-I." });
         // The least level that jobs run on; each stage sets its own.
         cc.addArgs(&.{ "-target", "x86_64-linux-gnu", "-mcpu=x86_64_v3", "-fno-sanitize=undefined", "-fno-stack-protector", "-ffp-contract=off", "-fno-math-errno" });
+        // Without lines of its own, what is inlined has that of the call: the line of the pipeline.
+        cc.addArg("-g0");
         cc.addFileArg(b.path(b.fmt("stdlib/{s}.c", .{name})));
         cc.addArg("-o");
         _ = dir.addCopyFile(cc.addOutputFileArg(b.fmt("{s}.bc", .{name})), b.fmt("{s}.bc", .{name}));

@@ -54,12 +54,26 @@ void emit_branch_likely(Emit *e, Val condition, Block likely, Block rare) {
 
 Val emit_alloca(Emit *e, Ty type, const char *name) {
     Block here = emit_here(e);
+    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(e->b);
     Val first = LLVMGetFirstInstruction(e->entry);
+    // This takes the line of that instruction, too.
     if (first) LLVMPositionBuilderBefore(e->b, first);
     else emit_at(e, e->entry);
     Val slot = LLVMBuildAlloca(e->b, type, name);
     LLVMSetAlignment(slot, 16);
     emit_at(e, here);
+    LLVMSetCurrentDebugLocation2(e->b, line);
+    return slot;
+}
+
+Val emit_alloca_of(Emit *e, Val value, const char *name) {
+    Val slot = emit_alloca(e, LLVMTypeOf(value), name);
+    Block here = emit_here(e);
+    LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(e->b);
+    LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
+    emit_store(e, value, slot);
+    emit_at(e, here);
+    LLVMSetCurrentDebugLocation2(e->b, line);
     return slot;
 }
 

@@ -93,6 +93,8 @@ static inline void emit_jump(Emit *e, Block to) { LLVMBuildBr(e->b, to); }
 void emit_branch(Emit *e, Val condition, Block yes, Block no);
 void emit_branch_likely(Emit *e, Val condition, Block likely, Block rare);
 Val  emit_alloca(Emit *e, Ty type, const char *name);  // In the entry block.
+// The same with a constant in it from there on.
+Val  emit_alloca_of(Emit *e, Val value, const char *name);
 Val  emit_phi(Emit *e, Ty type, const char *name);
 void emit_phi_add(Val phi, Val value, Block from);
 

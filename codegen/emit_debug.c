@@ -37,7 +37,7 @@ void emit_debug_open(Emit *e) {
     if (!debug->file_count) debug->files[0] = first;
     debug->unit = LLVMDIBuilderCreateCompileUnit(
         debug->builder, LLVMDWARFSourceLanguageC, first, "sbc", 3, true, "", 0, 0, "", 0,
-        LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
+        LLVMDWARFEmissionFull, 0, false, false, "", 0, "", 0);
     e->debug = debug;
     Val dwarf = emit_i32(e, 4), version = emit_i32(e, LLVMDebugMetadataVersion());
     LLVMAddModuleFlag(e->module, LLVMModuleFlagBehaviorWarning, "Dwarf Version", 13,

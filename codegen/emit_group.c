@@ -274,11 +274,8 @@ static Val find_group(Emit *e, GroupRow *row, Val groups) {
 
 // Without keys: the one group, found once in each call of the stage.
 static Val find_only_group(Emit *e, GroupRow *row, Val groups) {
-    Val slot = emit_alloca(e, e->ptr, "only");
-    Block here = emit_here(e), find = emit_block(e, "find"), have = emit_block(e, "have");
-    LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
-    emit_store(e, LLVMConstNull(e->ptr), slot);
-    emit_at(e, here);
+    Val slot = emit_alloca_of(e, LLVMConstNull(e->ptr), "only");
+    Block find = emit_block(e, "find"), have = emit_block(e, "have");
     Val known = emit_load(e, e->ptr, slot, "known");
     emit_branch_likely(e, LLVMBuildNot(e->b, null_pointer(e, known), ""), have, find);
     emit_at(e, find);

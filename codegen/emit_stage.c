@@ -15,11 +15,7 @@ static Val counter_slot(Emit *e, uint32_t step, SbCount kind) {
     StageEmit *s = e->stage;
     for (size_t i = 0; i < s->counter_count; i++)
         if (s->counters[i].step == step && s->counters[i].kind == kind) return s->counters[i].slot;
-    Val slot = emit_alloca(e, e->i64, "count");
-    Block here = emit_here(e);
-    LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
-    emit_store(e, emit_i64(e, 0), slot);
-    emit_at(e, here);
+    Val slot = emit_alloca_of(e, emit_i64(e, 0), "count");
     arena_push(e->arena, s->counters, s->counter_count, s->counter_cap,
                ((Counter){step, kind, slot}));
     return slot;

@@ -30,6 +30,12 @@ static void add_label(Text *text, const BoundStage *stage) {
     sb_text_add_short(text, stage->label.ptr, stage->label.len, 60);
 }
 
+// A stage is many steps: the one that takes the time is named where it is known.
+static void add_bottleneck(Text *text, const Bound *bound, const BoundStage *stage) {
+    if (bound->step.ptr) sb_text_add_short(text, bound->step.ptr, bound->step.len, 60);
+    else add_label(text, stage);
+}
+
 // Of the resources beside the cpus the busiest: what the job was given to keep busy.
 static const BoundResource *busiest(const Bound *bound) {
     const BoundResource *best = nullptr;
@@ -49,7 +55,7 @@ static bool explain_idle(const Bound *bound, Text *text) {
     double more = ceil(cpus->used / saturated - cpus->supply - 1e-6);
     sb_text_format(text, "%.*s idle %d %%: ", (int)dear->name.len, dear->name.ptr,
                    percent(1 - share(bound, dear)));
-    add_label(text, greatest(bound, cpu_seconds));
+    add_bottleneck(text, bound, greatest(bound, cpu_seconds));
     sb_text_format(text, " is the bottleneck; %.0f more cpu%s would saturate it", more,
                    more == 1 ? "" : "s");
     return true;
@@ -65,9 +71,9 @@ static bool explain_busy(const Bound *bound, Text *text) {
                    percent(share(bound, best)));
     if (best == cpus) {
         sb_text_str(text, ": ");
-        add_label(text, stage);
-        sb_text_format(text, " takes %d %% of that; more cpus would help",
-                       percent(stage->cpus / cpus->used));
+        add_bottleneck(text, bound, stage);
+        double part = bound->step.ptr ? bound->step_share : stage->cpus / cpus->used;
+        sb_text_format(text, " takes %d %% of that; more cpus would help", percent(part));
     } else {
         sb_text_format(text, ": more %.*s would help", (int)best->name.len, best->name.ptr);
     }

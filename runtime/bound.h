@@ -32,6 +32,8 @@ typedef struct Bound {
     uint32_t resource_count;
     const BoundStage *stages;
     uint32_t stage_count;
+    SbStr  step;              // That took most processor time; nullptr: what steps took is not
+    double step_share;        // known, or too little of it. Of all that tasks took.
 } Bound;
 
 // One line without its end.

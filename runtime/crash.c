@@ -1,9 +1,9 @@
 // The message is put together and written on the alternate stack with system calls and own memory
 // only. Handlers have no argument of their own, hence the state at file level.
-#define _GNU_SOURCE  // REG_RIP, tgkill
+#define _GNU_SOURCE  // tgkill
 #include "runtime/crash.h"
 
-#include "runtime/image.h"
+#include "runtime/place.h"
 #include "runtime/trouble.h"
 #include "runtime/unwind.h"
 
@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 enum {
@@ -90,46 +89,6 @@ static void say_number(Message *m, uint64_t value, unsigned base) {
 
 // ---- places ---------------------------------------------------------------------------------
 
-typedef struct Place {
-    const SbFile *file;    // Of the pipeline; nullptr: the place is in no .sbd file.
-    uint32_t line, column;
-    uint32_t offset;       // Of line and column in the file's text.
-    SbStr    text;         // The line.
-} Place;
-
-static Place place_of(Line line) {
-    Place place = {.line = line.line, .column = line.column};
-    for (uint32_t i = 0; line.file && line.line && i < crash.job->file_count; i++) {
-        const SbFile *file = &crash.job->files[i];
-        if (strlen(line.file) == (size_t)file->path.len &&
-            memcmp(line.file, file->path.ptr, (size_t)file->path.len) == 0) {
-            place.file = file;
-        }
-    }
-    if (!place.file) return place;
-    SbStr all = place.file->text;
-    int64_t at = 0;
-    for (uint32_t left = line.line - 1; left > 0 && at < all.len; at++) left -= all.ptr[at] == '\n';
-    int64_t end = at;
-    while (end < all.len && all.ptr[end] != '\n' && all.ptr[end] != '\r') end++;
-    place.text = (SbStr){all.ptr + at, end - at};
-    place.offset = (uint32_t)at + (line.column ? line.column - 1 : 0);
-    return place;
-}
-
-// The innermost step that holds the place; nullptr: it is in a function.
-static const SbStepInfo *step_at(const Place *place) {
-    const SbStepInfo *best = nullptr;
-    for (uint32_t i = 0; i < crash.job->step_count; i++) {
-        const SbStepInfo *step = &crash.job->steps[i];
-        if (step->file >= crash.job->file_count || &crash.job->files[step->file] != place->file ||
-            place->offset < step->begin || place->offset >= step->end)
-            continue;
-        if (!best || step->end - step->begin < best->end - best->begin) best = step;
-    }
-    return best;
-}
-
 // sb_stage_3_v4 -> 3
 static const SbStage *stage_named(const char *function) {
     static const char prefix[] = "sb_stage_";
@@ -178,7 +137,7 @@ static void read_stack(Registers registers, Stack *stack) {
         uintptr_t address = registers.at[REGISTER_RIP];
         bool show = stack->count < FRAMES_SHOWN;
         if (show || !in_function_of(&frame, address)) frame = frame_at(address, i > 0);
-        if (place_of(frame.line).file) {
+        if (place_of(crash.job, frame.line).file) {
             stack->pipeline = frame;
             stack->has_pipeline = true;
             return;
@@ -242,7 +201,7 @@ static void say_place(Message *m, const Place *place) {
     for (uint32_t i = 1; i < place->column && i <= place->text.len; i++)
         add(m, place->text.ptr[i - 1] == '\t' ? "\t" : " ", 1);
     say(m, "^\n");
-    const SbStepInfo *step = step_at(place);
+    const SbStepInfo *step = place_step(crash.job, place);
     if (step) {
         say(m, "  = step: ");
         say_text(m, step->label);
@@ -291,24 +250,18 @@ static void say_event(Message *m, bool begins) {
     add_raw(m, code_end, sizeof code_end - 1);
 }
 
-static void describe(int number, const siginfo_t *info, const ucontext_t *context) {
-    static const int order[REGISTER_COUNT] = {
-        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
-    };
-    Registers registers;
+static void describe(int number, const siginfo_t *info, const void *context) {
+    Registers registers = registers_of(context);
     Message message = {.len = 0};
     Stack stack = {.count = 0};
-    for (uint32_t i = 0; i < REGISTER_COUNT; i++)
-        registers.at[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
     say_event(&message, true);
     say_cause(&message, number, info, &registers);
     image_open(&crash.image);
     read_stack(registers, &stack);
-    Place place = place_of(stack.pipeline.line);
+    Place place = place_of(crash.job, stack.pipeline.line);
     if (stack.has_pipeline) say_place(&message, &place);
     const SbStage *stage = stack.has_pipeline ? stage_named(stack.pipeline.function.name) : nullptr;
-    if (stage && !step_at(&place)) {
+    if (stage && !place_step(crash.job, &place)) {
         say(&message, "  = stage: ");
         say_text(&message, stage->label);
         say(&message, "\n");

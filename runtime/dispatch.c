@@ -1,6 +1,7 @@
 #include "runtime/dispatch_state.h"
 
 #include "runtime/log.h"
+#include "runtime/sample.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -364,6 +365,7 @@ static bool is_over(const Dispatch *d) {
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
     (void)index;
     Dispatch *d = arg;
+    samples_thread(d->job->samples, thread, true);
     pthread_mutex_lock(&d->lock);
     for (;;) {
         dispatch_look(d);
@@ -375,6 +377,7 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
     }
     pthread_cond_broadcast(&d->changed);
     pthread_mutex_unlock(&d->lock);
+    samples_thread(d->job->samples, thread, false);
 }
 
 // ---- signals --------------------------------------------------------------------------------

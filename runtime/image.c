@@ -102,6 +102,11 @@ void image_open(Image *image) {
     close(fd);
 }
 
+void image_close(Image *image) {
+    if (image->file.at) munmap((void *)image->file.at, (size_t)(image->file.end - image->file.at));
+    *image = (Image){0};
+}
+
 // As it stands in the source.
 static const char *name_of(const char *symbol) {
     size_t prefix = sizeof SB_USER_PREFIX - 1;

@@ -35,6 +35,7 @@ typedef struct Image {
 } Image;
 
 void image_open(Image *image);
+void image_close(Image *image);  // Not where the process dies anyway.
 
 typedef struct Function {
     const char *name;        // "" when it is not known; begin and end are then 0.

@@ -10,6 +10,7 @@
 #include "runtime/licenses.h"
 #include "runtime/memory_plan.h"
 #include "runtime/resume.h"
+#include "runtime/sample.h"
 #include "runtime/scratch.h"
 #include "stdlib/cpu_level.h"
 
@@ -234,6 +235,7 @@ static bool open_fills(Job *job) {
 }
 
 static bool open_watch(Job *job, uint32_t threads) {
+    if (job->options.stats != STATS_NONE) job->samples = samples_open(job->what, threads);
     return watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job);
 }
 
@@ -292,6 +294,7 @@ static void close_job(Job *job) {
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
     }
     watch_close(&job->watch);
+    samples_close(job->samples);
     spill_close(&job->spill);
     for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
         source_close(&job->sources[s]);

@@ -1,6 +1,7 @@
 #include "runtime/stage_times.h"
 
 #include "runtime/bound.h"
+#include "runtime/sample.h"
 #include "runtime/table.h"
 
 #include <stdlib.h>
@@ -36,9 +37,39 @@ double stage_times_busy(const Job *job, uint32_t resource) {
     return all > 0 ? used(job, resource) / all : 0;
 }
 
+// ---- steps --------------------------------------------------------------------------------------
+
+// Processor seconds, as sampled.
+typedef struct StepTimes {
+    double *seconds;  // By step; nullptr: nobody looked.
+    double other, all;
+    uint32_t most;    // The step with the most.
+} StepTimes;
+
+static StepTimes step_times(const Job *job) {
+    StepTimes times = {0};
+    uint32_t count = job->what->step_count;
+    if (job->samples) times.seconds = calloc(count + 1, sizeof *times.seconds);
+    if (!times.seconds) return times;
+    times.all = times.other = samples_count(job->samples, times.seconds);
+    for (uint32_t s = 0; s < count; s++) {
+        times.all += times.seconds[s];
+        if (times.seconds[s] > times.seconds[times.most]) times.most = s;
+    }
+    return times;
+}
+
 // ---- the bound ----------------------------------------------------------------------------------
 
-static void explain(const Job *job, Text *text) {
+// What steps took counts where tasks computed all the time that they held cpus: emulated work and
+// reading wait.
+static bool names_step(const StepTimes *times, const BoundResource *cpus) {
+    static const double COMPUTED = 0.1;
+    double steps = times->all - times->other;
+    return times->seconds && steps > 0 && steps > COMPUTED * cpus->used;
+}
+
+static void explain(const Job *job, const StepTimes *times, Text *text) {
     const SbJob *what = job->what;
     BoundResource resources[SB_RESOURCES_MAX + 1];
     BoundStage *stages = calloc(what->stage_count + 1, sizeof *stages);
@@ -62,11 +93,15 @@ static void explain(const Job *job, Text *text) {
             .write = seconds(figures.work_ns[WORK_WRITE]),
         };
     }
-    bound_explain(&(Bound){.seconds = seconds(watch_elapsed_ns(&job->watch)),
-                           .threads = job->pool.parallel.threads, .resources = resources,
-                           .resource_count = what->resource_count + 1, .stages = stages,
-                           .stage_count = what->stage_count},
-                  text);
+    Bound bound = {.seconds = seconds(watch_elapsed_ns(&job->watch)),
+                   .threads = job->pool.parallel.threads, .resources = resources,
+                   .resource_count = what->resource_count + 1, .stages = stages,
+                   .stage_count = what->stage_count};
+    if (names_step(times, &resources[0])) {
+        bound.step = what->steps[times->most].label;
+        bound.step_share = times->seconds[times->most] / times->all;
+    }
+    bound_explain(&bound, text);
     free(stages);
 }
 
@@ -88,6 +123,27 @@ static void add_stage(TextTable *table, const SbStage *stage, const WatchFigures
     sb_table_figure(table, figures->bytes_out);
 }
 
+// Steps that were seen at work, and what was at work for none of them.
+static void print_steps(const Job *job, const StepTimes *times, Text *text) {
+    if (!times->seconds || times->all == 0) return;
+    TextTable table = {.columns = 3, .left = 1};
+    sb_table_word(&table, "step");
+    sb_table_word(&table, "cpu");
+    sb_table_word(&table, "share");
+    for (uint32_t s = 0; s <= job->what->step_count; s++) {
+        bool last = s == job->what->step_count;
+        double took = last ? times->other : times->seconds[s];
+        SbStr label = last ? (SbStr){"(no step)", 9} : job->what->steps[s].label;
+        if (took == 0) continue;
+        sb_text_add_short(sb_table_cell(&table), label.ptr, label.len, LABEL_BYTES);
+        add_seconds(&table, took);
+        sb_text_format(sb_table_cell(&table), "%.0f %%", 100 * took / times->all);
+    }
+    sb_table_print(&table, text);
+    sb_table_close(&table);
+    sb_text_str(text, "\n");
+}
+
 void stage_times_print(const Job *job, Text *text) {
     static const char *const heads[] = {
         "stage", "busy", "starved", "blocked", "aside", "tasks", "other", "runs", "rows in",
@@ -102,9 +158,13 @@ void stage_times_print(const Job *job, Text *text) {
     }
     sb_table_print(&table, text);
     sb_table_close(&table);
-    sb_text_str(text, "bound: ");
-    explain(job, text);
+    StepTimes times = step_times(job);
     sb_text_str(text, "\n");
+    print_steps(job, &times, text);
+    sb_text_str(text, "bound: ");
+    explain(job, &times, text);
+    sb_text_str(text, "\n");
+    free(times.seconds);
 }
 
 // ---- as JSON ------------------------------------------------------------------------------------
@@ -130,6 +190,20 @@ static void stage_json(const SbStage *stage, const WatchFigures *figures, Text *
                    (long long)figures->bytes_out);
 }
 
+// Ends the list before.
+static void steps_json(const Job *job, const StepTimes *times, Text *text) {
+    sb_text_str(text, "],\"cpu\":[");
+    bool any = false;
+    for (uint32_t s = 0; times->seconds && s < job->what->step_count; s++) {
+        if (times->seconds[s] == 0) continue;
+        sb_text_str(text, any ? ",{\"step\":" : "{\"step\":");
+        sb_text_add_json(text, job->what->steps[s].label.ptr, job->what->steps[s].label.len);
+        sb_text_format(text, ",\"seconds\":%.3f}", times->seconds[s]);
+        any = true;
+    }
+    sb_text_format(text, "],\"cpu_of_no_step\":%.3f", times->other);
+}
+
 void stage_times_json(const Job *job, Text *text) {
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
@@ -148,9 +222,12 @@ void stage_times_json(const Job *job, Text *text) {
                        slots_supply(&job->slots, number) / (double)WHOLE,
                        stage_times_busy(job, number));
     }
-    sb_text_str(text, "],\"bound\":");
+    StepTimes times = step_times(job);
+    steps_json(job, &times, text);
+    sb_text_str(text, ",\"bound\":");
     Text bound = {0};
-    explain(job, &bound);
+    explain(job, &times, &bound);
+    free(times.seconds);
     sb_text_add_json(text, bound.ptr, bound.len);
     sb_text_close(&bound);
 }

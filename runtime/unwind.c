@@ -1,6 +1,9 @@
+#define _GNU_SOURCE  // REG_RIP
 #include "runtime/unwind.h"
 
 #include "runtime/bytes.h"
+
+#include <ucontext.h>
 
 enum {  // Pointer encodings.
     ENCODED_U4 = 0x03, ENCODED_S4 = 0x0b, ENCODED_S8 = 0x0c, ENCODED_RELATIVE = 0x10,
@@ -242,7 +245,7 @@ static bool step_from_nowhere(Registers *registers) {
 bool unwind_step(const Modules *modules, Registers *registers, bool called) {
     uint64_t address = registers->at[REGISTER_RIP] - called;
     const Module *module = modules_at(modules, address);
-    if (!module) return !called && step_from_nowhere(registers);
+    if (!module) return !called && !registers->stack_end && step_from_nowhere(registers);
     Description what;
     if (!describe(module, address, &what)) return false;
     Machine m = {.what = &what, .location = what.begin};
@@ -252,6 +255,8 @@ bool unwind_step(const Modules *modules, Registers *registers, bool called) {
     if (!run(&m, what.own, address) || m.rules.unknown || m.rules.base >= REGISTER_COUNT)
         return false;
     uint64_t frame = registers->at[m.rules.base] + (uint64_t)m.rules.offset;
+    bool outside = frame < registers->at[REGISTER_RSP] || frame > registers->stack_end;
+    if (registers->stack_end && outside) return false;
     Registers next = *registers;
     next.at[REGISTER_RSP] = frame;
     for (uint32_t i = 0; i < REGISTER_COUNT; i++) {
@@ -263,4 +268,16 @@ bool unwind_step(const Modules *modules, Registers *registers, bool called) {
     if (last || frame <= registers->at[REGISTER_RSP]) return false;
     *registers = next;
     return true;
+}
+
+Registers registers_of(const void *context) {
+    static const int order[REGISTER_COUNT] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+    };
+    const ucontext_t *at = context;
+    Registers registers = {.stack_end = 0};
+    for (uint32_t i = 0; i < REGISTER_COUNT; i++)
+        registers.at[i] = (uint64_t)at->uc_mcontext.gregs[order[i]];
+    return registers;
 }

@@ -49,7 +49,7 @@ GDB
     check "a breakpoint on a line of the pipeline stops" 'lines\.sbd:3' "$said"
     check "the debugger shows the step" 'where q % 3 == 0' "$said"
     check "an aggregate has lines of its own" '^#0 .*sb_stage_0.* lines\.sbd:6' "$said"
-    check "loops over columns have lines" '^#0 .*sb_columns_0.* columns\.sbd:3' "$loops"
+    check "loops over columns have lines" '^#0 .*column_loop.* columns\.sbd:3' "$loops"
 else
     echo "debug: gdb is not installed" >&2
     skipped=$((skipped + 4))

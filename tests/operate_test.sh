@@ -381,6 +381,25 @@ if begin times; then
     says "bound: "
     end
 fi
+if begin steps; then
+    # The steps of a fused stage, by the processor time of each; waiting is none.
+    cat >fused.sbd <<'END'
+range(600000) | derive s = str(i) | where hold(1us) | derive h = sha256(s)
+| aggregate { last = max(h) } | write csv("-")
+END
+    for file in fused.sbd "$PWD/fused.sbd"; do
+        "$sbc" "$file" -o fused 2>"$work/err"
+        gives 0 ./fused --threads=2 --stats=json
+        figures 'max(job["cpu"], key=lambda at: at["seconds"])["step"] == "derive h = sha256(s)"'
+        figures 'sum(at["seconds"] for at in job["cpu"]) > 3 * job["cpu_of_no_step"]'
+        figures '0.01 < sum(at["seconds"] for at in job["cpu"]) <= 2.1 * job["seconds"]'
+    done
+    gives 0 ./fused --threads=2 --stats
+    grep -Eq '^derive h = sha256\(s\) +[0-9.]+ +[0-9]+ %$' "$work/err" || wrong "the step has no time"
+    says "derive h = sha256(s) takes "
+    gives 0 ./fused --threads=2 --stats=json --log=json
+    end
+fi
 if begin watchdog; then
     # A step at work is named, once; those that wait for it are not.
     cat >stuck.sbd <<'END'
