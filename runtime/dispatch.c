@@ -175,7 +175,10 @@ static void do_action(Dispatch *d, const Action *action) {
     case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
     case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
     case ACTION_FINISH: d->due[d->due_count++] = action->breaker; break;
-    case ACTION_CLOSE: d->closing |= (uint64_t)1 << action->breaker.i; break;
+    case ACTION_CLOSE:
+        d->closing |= (uint64_t)1 << action->breaker.i;
+        d->unused_breakers |= d->closing;
+        break;
     case ACTION_TIMER: d->timer = action->at, d->timer_new = true; break;
     case ACTION_END:
         d->ended = true;
@@ -294,7 +297,8 @@ static void finish(Dispatch *d, uint32_t thread) {
     d->crew.leader = thread;
     watch_begin(&job->watch, thread, WORK_FINISH, stage_of_breaker(d, id));
     // Nobody fills a breaker of whose rows none came.
-    bool skip = atomic_load(&job->drain) || !stage_open_breaker(job, breaker);
+    bool unused = d->unused_breakers >> id.i & 1;
+    bool skip = unused || atomic_load(&job->drain) || !stage_open_breaker(job, breaker);
     int32_t status = SB_OK;
     pthread_mutex_unlock(&d->lock);
     if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->crew.parallel);

@@ -96,7 +96,8 @@ struct Dispatch {
     Doubt      doubt;
     Event      events[2 * STAGES_MAX + 8];  // That follow from actions: two a stage, and the first.
     uint32_t   event_count;
-    uint64_t   closing;        // Breakers that nobody needs any more, as bits.
+    uint64_t   closing;        // Breakers that nobody needs any more and that are there, as bits;
+    uint64_t   unused_breakers;  // those, and those that were.
     BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:
     uint32_t   due_count;
     bool       finishes;       // a thread is at it.

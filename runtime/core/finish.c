@@ -366,13 +366,31 @@ static void stage_over(Schedule *s, StageId id) {
         judge_over(s, s->plan.edges[stage->outputs[o].i].to);
 }
 
+// Are the tables there that the stage probes? It may have had no rows to probe with; what fills the
+// tables is wanted all the same, unless nobody wants the stage's rows, or a bound ends them.
+static bool tables_done(const Schedule *s, const CoreStage *stage) {
+    bool wanted = !stage->input_count;
+    uint64_t roots = 0;
+    for (uint8_t i = 0; i < stage->input_count; i++) {
+        wanted |= !s->closed[stage->inputs[i].i];
+        roots |= s->shape.roots[stage->inputs[i].i];
+    }
+    for (uint16_t r = 0; r < s->plan.stage_count; r++)
+        wanted &= !(roots >> r & 1) || s->stages[r].bound == UINT32_MAX;
+    for (uint8_t n = 0; n < stage->need_count && wanted; n++) {
+        State table = s->breakers[stage->needs[n].i].state;
+        if (table != BREAKER_COMPLETE && table != BREAKER_FREED) return false;
+    }
+    return true;
+}
+
 void judge_over(Schedule *s, StageId id) {
     StageState *state = state_of(s, id);
     const CoreStage *stage = stage_of(s, id);
     if (!s->started || s->over >> id.i & 1 || state->running) return;
     bool root = stage_is_root(stage);
     bool fed = state->stopped || (root ? s->exhausted >> id.i & 1 : inputs_done(s, stage));
-    if (!fed) return;
+    if (!fed || (!state->stopped && !tables_done(s, stage))) return;
     if (state->live)
         flush_stage(s, id);
     else
@@ -385,12 +403,13 @@ void on_finished(Schedule *s, const Event *event) {
     if (breaker->state == BREAKER_FREED) return;
     go(s, &breaker->state, BREAKER_COMPLETE);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        StageId reader = {i};
-        if (!(s->shape.readers[event->breaker.i] >> i & 1)) continue;
-        state_of(s, reader)->unit_bytes = event->bytes;
-        state_of(s, reader)->units = event->count;
-        root_judge(s, reader);
-        judge_over(s, reader);
+        StageId user = {i};
+        if (s->shape.readers[event->breaker.i] >> i & 1) {
+            state_of(s, user)->unit_bytes = event->bytes;
+            state_of(s, user)->units = event->count;
+            root_judge(s, user);
+        }
+        judge_over(s, user);
     }
 }
 

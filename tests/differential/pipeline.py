@@ -8,13 +8,14 @@ STEPS_MAX = 7
 
 
 class Flow:
-    """Where a pipeline stands: `columns` are (name, kind, may be null)."""
+    """Where a pipeline stands: `columns` are (name, kind, may be null); it has as many rows as the flow named
+    `rows_of`, if any."""
 
-    def __init__(self, columns, places=False):
-        self.columns, self.places = list(columns), places
+    def __init__(self, columns, places=False, rows_of=None):
+        self.columns, self.places, self.rows_of = list(columns), places, rows_of
 
     def copy(self):
-        return Flow(self.columns, self.places)
+        return Flow(self.columns, self.places, self.rows_of)
 
 
 class Program:
@@ -120,7 +121,7 @@ class Maker:
         else:
             head = self.pick(list(self.flows))
             flow = self.flows[head].copy()
-            flow.places = False
+            flow.places, flow.rows_of = False, head
         steps = [self.step(flow) for _ in range(self.random.randint(0, STEPS_MAX // 2))]
         self.statements.append([f"let {name} = {head}", *filter(None, steps)])
         self.flows[name] = flow
@@ -182,7 +183,7 @@ class Maker:
 
     def output(self, name):
         flow = self.flows[name].copy()
-        flow.places = False
+        flow.places, flow.rows_of = False, name
         steps = [self.step(flow) for _ in range(self.random.randint(0, STEPS_MAX))]
         self.statements.append([name, *filter(None, steps), self.sink(flow)])
 
@@ -220,6 +221,9 @@ class Maker:
         if way not in (self.where, self.derive, self.select, self.drop, self.rename, self.explode, self.sample,
                        self.hint):
             flow.places = False
+        if way not in (self.select, self.drop, self.rename, self.sort, self.shuffle, self.hint, self.repartition,
+                       self.zip):
+            flow.rows_of = None
         return step
 
     def where(self, flow):
@@ -398,9 +402,9 @@ class Maker:
 
     def other(self):
         """Another flow, its columns renamed."""
-        if not self.flows:
-            return None
-        name = self.pick(list(self.flows))
+        return self.renamed(self.pick(list(self.flows))) if self.flows else None
+
+    def renamed(self, name):
         columns = [(self.name("y"), n, k, q) for n, k, q in self.flows[name].columns]
         items = ", ".join(f"{new} = {named(old)}" for new, old, _, _ in columns)
         return f"({name} | select {items})", [(new, k, q) for new, _, k, q in columns]
@@ -452,7 +456,14 @@ class Maker:
     def zip(self, flow):
         if not self.flows or self.chance(0.7):
             return None
-        found = self.other()
-        text, right = found
+        if flow.rows_of:
+            text, right = self.renamed(flow.rows_of)
+            if self.chance(0.3):
+                text = f"{text[:-1]} | sort {right[0][0]})" if is_key(right[0][1]) else text
+            flow.columns = flow.columns + right
+            return (f"zip {text}", [], "")
+        text, right = self.other()
         flow.columns = flow.columns + right
+        if self.chance(0.1):  # They may differ in length.
+            return (f"zip {text}", [], "")
         return (f"limit 1 | zip ({text[1:-1]} | limit 1)", [], "")

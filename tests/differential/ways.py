@@ -104,8 +104,11 @@ class Ways:
     def run_and_compare(self, job, fusion, options, plain):
         first = None
         for i, option in enumerate(options):
-            got = self.run(f"job{i}", [job, "--progress=none", *option, *self.program.arguments])
-            way = " ".join(["job", fusion, *option])
+            variables = [o for o in option if not o.startswith("-")]
+            option = [o for o in option if o.startswith("-")]
+            got = self.run(f"job{i}", ["env", *variables, job, "--progress=none", *option,
+                                       *self.program.arguments])
+            way = " ".join(["job", fusion, *variables, *option])
             found = self.compare(way, plain, got) or (first and compare_jobs(way, first, got))
             if found:
                 return found
