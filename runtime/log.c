@@ -102,23 +102,30 @@ void log_event(Log *log, Text *text) {
 
 // ---- messages -------------------------------------------------------------------------------
 
-void log_warn(Log *log, TroubleKind kind, const char *format, ...) {
+void log_say(Log *log, const char *event, TroubleKind kind, const char *format, va_list args) {
     char message[TROUBLE_TEXT_MAX];
-    va_list args;
-    va_start(args, format);
+    const char *code = trouble_code(kind);
     vsnprintf(message, sizeof message, format, args);
-    va_end(args);
     Text text = {0};
     if (log->json) {
-        log_begin(log, &text, "warning");
-        log_add_text(&text, "code", trouble_code(kind), (int64_t)strlen(trouble_code(kind)));
+        log_begin(log, &text, event);
+        if (*code) log_add_text(&text, "code", code, (int64_t)strlen(code));
         log_add_text(&text, "message", message, (int64_t)strlen(message));
         log_event(log, &text);
         return;
     }
-    sb_text_format(&text, "warning[%s]: %s\n", trouble_code(kind), message);
+    sb_text_str(&text, event);
+    if (*code) sb_text_format(&text, "[%s]", code);
+    sb_text_format(&text, ": %s\n", message);
     log_lines(log, &text, false);
     sb_text_close(&text);
+}
+
+void log_warn(Log *log, TroubleKind kind, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    log_say(log, "warning", kind, format, args);
+    va_end(args);
 }
 
 void log_trouble(Log *log, const Trouble *trouble) {

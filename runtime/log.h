@@ -26,6 +26,8 @@ double log_seconds(const Log *log);  // Since the job began.
 // Something that does not end the job. A code whose exit code is 0.
 void log_warn(Log *log, TroubleKind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// The same for any event; a kind of TROUBLE_NONE has no code.
+void log_say(Log *log, const char *event, TroubleKind kind, const char *format, va_list args);
 // Why the job ends early.
 void log_trouble(Log *log, const Trouble *trouble);
 

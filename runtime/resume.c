@@ -14,21 +14,10 @@ static bool no_memory(Job *job) {
 }
 
 void resume_say(Job *job, const char *format, ...) {
-    char message[TROUBLE_TEXT_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    log_say(&job->log, "resume", TROUBLE_NONE, format, args);
     va_end(args);
-    Text text = {0};
-    if (job->log.json) {
-        log_begin(&job->log, &text, "resume");
-        log_add_text(&text, "message", message, (int64_t)strlen(message));
-        log_event(&job->log, &text);
-        return;
-    }
-    sb_text_format(&text, "resume: %s\n", message);
-    log_lines(&job->log, &text, false);
-    sb_text_close(&text);
 }
 
 const char *resume_tag(const Job *job) { return job->resume ? job->resume->tag : nullptr; }

@@ -44,14 +44,12 @@ struct SpillWriter {
 };
 
 bool spill_fail(Spill *spill, TroubleKind kind, const char *format, ...) {
-    char text[TROUBLE_TEXT_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     pthread_mutex_lock(&spill->lock);
-    trouble_set(&spill->trouble, kind, "%s", text);
+    trouble_set_list(&spill->trouble, kind, format, args);
     pthread_mutex_unlock(&spill->lock);
+    va_end(args);
     spill->failed = true;
     return false;
 }

@@ -1,6 +1,5 @@
 #include "runtime/trouble.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 typedef struct TroubleInfo {
@@ -16,13 +15,18 @@ static const TroubleInfo infos[TROUBLE_END] = {
 #undef TROUBLE
 };
 
-bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...) {
+bool trouble_set_list(Trouble *trouble, TroubleKind kind, const char *format, va_list args) {
     if (trouble->kind != TROUBLE_NONE) return false;
     trouble->kind = kind;
     trouble->fix[0] = '\0';
+    vsnprintf(trouble->text, sizeof trouble->text, format, args);
+    return false;
+}
+
+bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    vsnprintf(trouble->text, sizeof trouble->text, format, args);
+    trouble_set_list(trouble, kind, format, args);
     va_end(args);
     return false;
 }

@@ -3,6 +3,7 @@
 #ifndef SBC_RUNTIME_TROUBLE_H
 #define SBC_RUNTIME_TROUBLE_H
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,6 +26,7 @@ typedef struct Trouble {
 // Records a trouble unless there is one; returns false, so that callers can return it.
 bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+bool trouble_set_list(Trouble *trouble, TroubleKind kind, const char *format, va_list args);
 // Replaces the fix of the trouble just set.
 void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
