@@ -46,7 +46,8 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->weight = 0;
     free(more);
     spool_close(&flow->loaded[0], &d->job->memory);  // Those that are added are in memory.
-    if (!flow->empty) task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    flow->cut = !flow->empty;
+    if (flow->cut && flow->task) task_go_on(flow->task, &flow->unit, &d->job->trouble);
 }
 
 void flow_drop_more(Flow *flow) {

@@ -438,6 +438,9 @@ static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
 }
 
 void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
+    // Its launch stays one: other work may count on it that is in order.
+    while (flow->begins && flow->empty && flow->more)
+        if (!pass_over(d, flow)) return;
     if (flow->begins && !begin(d, flow, thread)) {
         Event event = {.kind = EVENT_DONE, .task = flow->id};
         flow_end(d, flow);

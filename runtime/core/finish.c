@@ -200,6 +200,11 @@ void pause_task(Schedule *s, TaskId id) {
     state->paused_count++;
 }
 
+static void go_on(Schedule *s, TaskId id) {
+    const Task *task = task_of(s, id);
+    act(s, (Action){.kind = ACTION_GO_ON, .stage = task->stage, .node = task->node, .task = id});
+}
+
 void go_on_or_pause(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
@@ -208,7 +213,7 @@ void go_on_or_pause(Schedule *s, TaskId id) {
         pause_task(s, id);
         return;
     }
-    act(s, (Action){.kind = ACTION_GO_ON, .stage = task->stage, .node = task->node, .task = id});
+    go_on(s, id);
 }
 
 void chain_return(Schedule *s, Task *task) {
@@ -292,7 +297,12 @@ void on_next(Schedule *s, const Event *event) {
     task->outputs = 0, task->digest = 0, task->made = task->busy = 0, task->started = s->now;
     // The next one may not be first, and must not keep what only the first may use.
     if (task->output == PURSE_RESERVE) purse_give(s, task, ROOM_OUTPUT);
-    go_on_or_pause(s, event->task);
+    const CoreStage *stage = stage_of(s, task->stage);
+    // Whoever only fills breakers takes its work in order, and so does the thread that it is on.
+    if (stage->in_order && !stage->output_count)
+        go_on(s, event->task);
+    else
+        go_on_or_pause(s, event->task);
 }
 
 void on_failed(Schedule *s, const Event *event) {
