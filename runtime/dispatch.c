@@ -186,6 +186,7 @@ static void do_action(Dispatch *d, const Action *action) {
         break;
     case ACTION_SPILL: spool_spill(d, action); break;
     // Of plans with several nodes.
+    case ACTION_HOLD:
     case ACTION_SHRINK:
     case ACTION_FLUSH:
     case ACTION_BROKEN:

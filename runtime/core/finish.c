@@ -370,6 +370,7 @@ void zips_judge(Schedule *s) {
 static void stage_over(Schedule *s, StageId id) {
     const CoreStage *stage = stage_of(s, id);
     s->over |= stage_bit(id);
+    share_out(s);
     if (stage_is_root(stage)) root_exhaust(s, id);
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) breaker_judge(s, (BreakerId){b});
     for (uint8_t o = 0; o < stage->output_count; o++)

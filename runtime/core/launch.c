@@ -44,7 +44,7 @@ static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
     uint32_t slots[RESOURCES_MAX];
     count_free(s, id, slots);
-    int64_t left = node->ledger.common - node->ledger.common_used;
+    int64_t left = ledger_left_for_tasks(&node->ledger);
     uint64_t used = node->ledger.used[ROOM_SCRATCH] | node->ledger.used[ROOM_OUTPUT] |
                     node->ledger.used[ROOM_INPUT];
     uint64_t fits = 0, roomy = 0;
@@ -543,7 +543,7 @@ static bool is_idle(const Schedule *s, StageId stage) {
     return tables_complete(s, described) && is_open(s, item) &&
            s->parts[item->part.i].state == PART_RESIDENT && has_record(s, false) &&
            node_fits(s, (NodeId){0}, described, nullptr) &&
-           ledger->common_used + s->reserves.tasks[stage.i] <= ledger->common;
+           s->reserves.tasks[stage.i] <= ledger_left_for_tasks(ledger);
 }
 
 const char *check_idle(const Schedule *s) {

@@ -42,7 +42,7 @@ void reserves_make(Reserves *reserves, const CorePlan *plan, const Shape *shape)
 }
 
 bool ledger_init(Ledger *ledger, const Reserves *reserves, int64_t memory) {
-    *ledger = (Ledger){.common = memory - reserves->minimum};
+    *ledger = (Ledger){.common = memory - reserves->minimum, .tasks_max = INT64_MAX};
     return ledger->common >= 0;
 }
 
@@ -58,11 +58,20 @@ bool ledger_take_bytes(Ledger *ledger, int64_t bytes) {
     return true;
 }
 
+int64_t ledger_left_for_tasks(const Ledger *ledger) {
+    int64_t left = ledger->common - ledger->common_used;
+    int64_t part = ledger->tasks_max - (ledger->common_used - ledger->breakers);
+    return left < part ? left : part;
+}
+
 void ledger_give_bytes(Ledger *ledger, int64_t bytes) { ledger->common_used -= bytes; }
 
 Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId stage, bool first) {
     int64_t bytes = reserves->rooms[room][stage.i];
-    if (ledger_take_bytes(ledger, bytes)) return PURSE_COMMON;
+    if (!bytes || bytes <= ledger_left_for_tasks(ledger)) {
+        ledger_take_bytes(ledger, bytes);
+        return PURSE_COMMON;
+    }
     if (!first || ledger->used[room] & stage_bit(stage)) return PURSE_NONE;
     ledger->used[room] |= stage_bit(stage);
     ledger->reserved_used += bytes;
@@ -104,8 +113,10 @@ int64_t ledger_held_common(const Ledger *ledger, const Reserves *reserves, Break
 bool ledger_hold(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes) {
     int64_t held = ledger->held[breaker.i], floor = reserves->floors[breaker.i];
     int64_t more = beyond(held + bytes, floor) - beyond(held, floor);
+    if (more && ledger->breakers + more > ledger->common - ledger->tasks_part) return false;
     if (!ledger_take_bytes(ledger, more)) return false;
     ledger->held[breaker.i] += bytes;
+    ledger->breakers += more;
     ledger->reserved_used += bytes - more;
     note(ledger);
     return true;
@@ -115,6 +126,7 @@ void ledger_release(Ledger *ledger, const Reserves *reserves, BreakerId breaker,
     int64_t held = ledger->held[breaker.i], floor = reserves->floors[breaker.i];
     int64_t less = beyond(held, floor) - beyond(held - bytes, floor);
     ledger->held[breaker.i] -= bytes;
+    ledger->breakers -= less;
     ledger_give_bytes(ledger, less);
     ledger->reserved_used -= bytes - less;
 }

@@ -39,6 +39,9 @@ typedef struct Reserves {
 
 typedef struct Ledger {
     int64_t common, common_used;
+    int64_t breakers;   // Of what is used: what breakers hold beyond their floors,
+    int64_t tasks_max;  // and how much all else may take.
+    int64_t tasks_part; // That breakers leave to tasks.
     int64_t over;  // Of what is used: what partitions have beyond their stage's room.
     int64_t reserved_used, peak;  // peak: most bytes ever given, reserves in use included.
     uint64_t used[ROOMS];         // Reserves in use, as bits by stage.
@@ -63,6 +66,8 @@ void ledger_fit(Ledger *ledger, const Reserves *reserves, Room room, StageId sta
 int64_t ledger_common_of(const Reserves *reserves, Room room, StageId stage, Purse purse,
                          int64_t bytes);
 
+// Of the common pool, what tasks and partitions may still take.
+int64_t ledger_left_for_tasks(const Ledger *ledger);
 // Any number of bytes of the common pool.
 bool ledger_take_bytes(Ledger *ledger, int64_t bytes);
 void ledger_give_bytes(Ledger *ledger, int64_t bytes);

@@ -393,6 +393,7 @@ void on_node_lost(Schedule *s, const Event *event) {
         if (part->state == PART_LOST && part->idle) want(s, (PartId){i});
     }
     ledger_init(&node->ledger, &s->reserves, plan_node(&s->plan, event->node)->memory);
+    share_out(s);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
     touch(s, event->node);
 }

@@ -134,7 +134,9 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int6
     if (!order_init(&s->order, plan, &s->shape, s->order.places, sizes.places))
         return CORE_PLAN_TOO_WIDE;
     stages_init(s);
-    return nodes_init(s);
+    CoreFault fault = nodes_init(s);
+    if (fault == CORE_OK) share_out(s);
+    return fault;
 }
 
 // ---- step ---------------------------------------------------------------------------------------
@@ -213,6 +215,8 @@ static void handle(Schedule *s, const Event *event) {
     case EVENT_FAILED: on_failed(s, event); break;
     case EVENT_SPILLED: on_spilled(s, event); break;
     case EVENT_SHRUNK: on_shrunk(s, event); break;
+    case EVENT_HOLD: on_hold(s, event); break;
+    case EVENT_RELEASE: on_release(s, event); break;
     case EVENT_FINISHED: on_finished(s, event); break;
     case EVENT_FLUSHED: on_flushed(s, event); break;
     case EVENT_NODE_LOST: on_node_lost(s, event); break;
@@ -323,8 +327,11 @@ uint64_t schedule_spilled(const Schedule *s) { return s->spilled_bytes; }
 static const char *check_node(const Schedule *s, NodeId id, int64_t used) {
     const NodeState *node = &s->nodes[id.i];
     const NodeKind *kind = plan_node(&s->plan, id);
+    int64_t held = 0;
     for (uint16_t b = 0; b < s->plan.breaker_count; b++)
-        used += ledger_held_common(&node->ledger, &s->reserves, (BreakerId){b});
+        held += ledger_held_common(&node->ledger, &s->reserves, (BreakerId){b});
+    used += held;
+    if (held != node->ledger.breakers) return "what breakers hold does not add up";
     for (uint8_t r = 0; r < s->plan.resource_count; r++)
         if (node->used[r] > kind->capacity[r]) return "more slots are taken than there are";
     if (node->ledger.common_used - node->ledger.over > node->ledger.common)
@@ -367,6 +374,8 @@ const char *schedule_check(const Schedule *s, bool whole) {
     int64_t promised = ledger->common_used - ledger->over;
     if (promised < 0 || ledger->over < 0 || promised > ledger->common)
         return "the ledger gave more than it has";
+    if (ledger->breakers < 0 || ledger->breakers > ledger->common - ledger->tasks_part)
+        return "breakers hold what is for tasks";
     if (promised + ledger->reserved_used > ledger->common + s->reserves.minimum)
         return "the ledger gave more than memory";
     if (is_stuck(s)) return "work is left and nothing moves";

@@ -46,6 +46,10 @@ typedef enum EventKind : uint8_t {
     EVENT_FAILED,     // A running task ended without a result: it is to be run again.
     EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk. Each task that reads it brings it
                       // back, as so many bytes.
+    EVENT_HOLD,       // `breaker` asks for `bytes` of `node`. ACTION_HOLD answers at once: where it
+                      // is denied the breaker writes what it holds, and needs no more than its
+                      // floor for that.
+    EVENT_RELEASE,    // `breaker` gives `bytes` of `node` back, unasked.
     EVENT_SHRUNK,     // Answers ACTION_SHRINK: `breaker` wrote `bytes` of `node` to disk.
     EVENT_FINISHED,   // Answers ACTION_FINISH: `breaker` has `count` units of `bytes` each; or
                       // UNITS_LATER: EVENT_UNITS says how many, for each of its readers.
@@ -90,6 +94,7 @@ typedef enum ActionKind : uint8_t {
     ACTION_DROP,    // A paused task is to be forgotten.
     ACTION_FREE,    // Nobody needs the partition any more.
     ACTION_SPILL,   // Write the partition to disk.
+    ACTION_HOLD,    // Answers EVENT_HOLD: the breaker has `bytes` more, unless `denied`.
     ACTION_SHRINK,  // The breaker is to write what it holds on the node, `bytes`, to disk.
     ACTION_FINISH,  // All rows of the breaker are in.
     ACTION_FLUSH,   // Make safe what tasks of the stage put into breakers on the node.

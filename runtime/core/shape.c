@@ -24,7 +24,7 @@ uint64_t plan_capacity(const CorePlan *plan, uint8_t resource) {
     return sum;
 }
 
-// Tasks that fit on one node of the kind.
+// Tasks that fit on one node of the kind, by what they demand.
 static uint64_t kind_width(const CorePlan *plan, const NodeKind *kind, const CoreStage *stage) {
     uint64_t width = UINT32_MAX;
     for (uint8_t r = 0; r < plan->resource_count; r++) {
@@ -35,10 +35,19 @@ static uint64_t kind_width(const CorePlan *plan, const NodeKind *kind, const Cor
     return width;
 }
 
-uint32_t plan_width(const CorePlan *plan, const CoreStage *stage) {
-    uint64_t width = 0;
+static bool is_free(const CorePlan *plan, const CoreStage *stage) {
     bool free = true;
     for (uint8_t r = 0; r < plan->resource_count; r++) free &= !stage->demand[r];
+    return free;
+}
+
+uint32_t plan_kind_width(const CorePlan *plan, const NodeKind *kind, const CoreStage *stage) {
+    return is_free(plan, stage) ? FREE_TASKS_MAX : (uint32_t)kind_width(plan, kind, stage);
+}
+
+uint32_t plan_width(const CorePlan *plan, const CoreStage *stage) {
+    uint64_t width = 0;
+    bool free = is_free(plan, stage);
     if (free) width = (uint64_t)FREE_TASKS_MAX * plan_node_count(plan);
     for (uint8_t k = 0; !free && k < plan->node_kinds; k++)
         width += plan->nodes[k].count * kind_width(plan, &plan->nodes[k], stage);

@@ -59,6 +59,8 @@ uint32_t plan_node_count(const CorePlan *plan);
 const NodeKind *plan_node(const CorePlan *plan, NodeId node);
 // Of all nodes together.
 uint64_t plan_capacity(const CorePlan *plan, uint8_t resource);
+// Tasks of a stage that fit on one node of the kind.
+uint32_t plan_kind_width(const CorePlan *plan, const NodeKind *kind, const CoreStage *stage);
 // Tasks of a stage that may run at once on all nodes.
 uint32_t plan_width(const CorePlan *plan, const CoreStage *stage);
 

@@ -91,7 +91,8 @@ void on_spilled(Schedule *s, const Event *event) {
 static bool shrink(Schedule *s, NodeId id, BreakerId breaker) {
     NodeState *node = node_of(s, id);
     int64_t held = node->ledger.held[breaker.i];
-    if (!held || node->shrinking >> breaker.i & 1) return false;
+    bool fills = s->breakers[breaker.i].state == BREAKER_FILLING;
+    if (!held || !fills || node->shrinking >> breaker.i & 1) return false;
     node->shrinking |= 1ull << breaker.i;
     node->answers_due++, s->answers_due++;
     s->spilled_bytes += (uint64_t)held;
@@ -99,27 +100,94 @@ static bool shrink(Schedule *s, NodeId id, BreakerId breaker) {
     return true;
 }
 
-void on_shrunk(Schedule *s, const Event *event) {
-    NodeState *node = node_of(s, event->node);
-    int64_t held = node->ledger.held[event->breaker.i];
-    int64_t bytes = event->bytes < held ? event->bytes : held;
-    node->shrinking &= ~(1ull << event->breaker.i);
-    node->answers_due--, s->answers_due--;
-    ledger_release(&node->ledger, &s->reserves, event->breaker, bytes);
-    s->breakers[event->breaker.i].total -= bytes;
-    touch(s, event->node);
+// What the breaker had been given when it was closed is not there any more.
+static void give_back(Schedule *s, NodeId id, BreakerId breaker, int64_t bytes) {
+    NodeState *node = node_of(s, id);
+    int64_t held = node->ledger.held[breaker.i];
+    if (bytes > held) bytes = held;
+    ledger_release(&node->ledger, &s->reserves, breaker, bytes);
+    s->breakers[breaker.i].total -= bytes;
+    touch(s, id);
 }
 
-// Of the breakers that hold common memory of the node, the one with the most.
+void on_shrunk(Schedule *s, const Event *event) {
+    NodeState *node = node_of(s, event->node);
+    node->shrinking &= ~(1ull << event->breaker.i);
+    node->answers_due--, s->answers_due--;
+    give_back(s, event->node, event->breaker, event->bytes);
+}
+
+// Of the breakers that hold common memory of the node and can write it, the one with the most.
 static int64_t largest(const Schedule *s, const NodeState *node, BreakerId *breaker) {
     int64_t most = 0;
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) {
         int64_t held = ledger_held_common(&node->ledger, &s->reserves, (BreakerId){b});
-        if (node->shrinking >> b & 1 || held <= most) continue;
+        bool fills = s->breakers[b].state == BREAKER_FILLING;
+        if (!fills || node->shrinking >> b & 1 || held <= most) continue;
         most = held;
         breaker->i = b;
     }
     return most;
+}
+
+// ---- shares -------------------------------------------------------------------------------------
+
+// What tasks take when all slots of the node are busy, as far as their stages are not over.
+static int64_t tasks_need(const Schedule *s, NodeId id) {
+    const NodeKind *kind = plan_node(&s->plan, id);
+    int64_t most = 0, sum = 0;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const StageState *state = &s->stages[i];
+        if (s->over >> i & 1 || state->stopped) continue;
+        int64_t one = 0, width = plan_kind_width(&s->plan, kind, &s->plan.stages[i]);
+        for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) one += s->reserves.rooms[r][i];
+        if (width > state->width) width = state->width;
+        if (one * width > most) most = one * width;
+        sum += one;
+    }
+    return sum + most;
+}
+
+void share_out(Schedule *s) {
+    enum { MOST = 2, LEAST = 4 };  // Parts of the common pool.
+    bool fills = false;
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++)
+        fills |= s->breakers[b].state == BREAKER_FILLING;
+    for (uint32_t n = 0; n < s->node_count && s->plan.breaker_count; n++) {
+        Ledger *ledger = &s->nodes[n].ledger;
+        int64_t part = tasks_need(s, (NodeId){(uint16_t)n});
+        if (part > ledger->common / MOST) part = ledger->common / MOST;
+        // What breakers have already stays theirs.
+        if (part > ledger->common - ledger->breakers) part = ledger->common - ledger->breakers;
+        ledger->tasks_part = part;
+        int64_t least = ledger->common / LEAST;
+        ledger->tasks_max = !fills ? INT64_MAX : part > least ? part : least;
+        touch(s, (NodeId){(uint16_t)n});
+    }
+}
+
+void on_hold(Schedule *s, const Event *event) {
+    Ledger *ledger = &node_of(s, event->node)->ledger;
+    BreakerState *breaker = &s->breakers[event->breaker.i];
+    bool freed = breaker->state == BREAKER_FREED;
+    bool held = freed || ledger_hold(ledger, &s->reserves, event->breaker, event->bytes);
+    if (held && !freed) breaker->total += event->bytes;
+    act(s, (Action){.kind = ACTION_HOLD,
+                    .breaker = event->breaker,
+                    .node = event->node,
+                    .bytes = event->bytes,
+                    .denied = !held});
+    // One that holds far more makes room.
+    BreakerId most = event->breaker;
+    int64_t more = held ? 0 : largest(s, node_of(s, event->node), &most);
+    enum { FAR_MORE = 4 };
+    bool other = most.i != event->breaker.i;
+    if (other && more > FAR_MORE * ledger->held[event->breaker.i])
+        shrink(s, event->node, most);
+}
+
+void on_release(Schedule *s, const Event *event) {
+    give_back(s, event->node, event->breaker, event->bytes);
 }
 
 // ---- needs --------------------------------------------------------------------------------------
@@ -143,8 +211,10 @@ bool need_take(Schedule *s, Task *task) {
 
 // Could the bytes be granted if the node had nothing else?
 static bool could_ever(const Schedule *s, const Task *task) {
-    int64_t floor = task->fills ? s->reserves.floors[task->breaker.i] : 0;
-    return task->need <= floor + s->nodes[task->node.i].ledger.common;
+    const Ledger *ledger = &s->nodes[task->node.i].ledger;
+    if (!task->fills) return task->need <= ledger->common;
+    int64_t floor = s->reserves.floors[task->breaker.i];
+    return task->need <= floor + ledger->common - ledger->tasks_part;
 }
 
 void on_need(Schedule *s, const Event *event) {
@@ -208,7 +278,7 @@ static void spill_node(Schedule *s, NodeId id, bool stuck) {
     }
     BreakerId breaker = {0};
     int64_t held = s->plan.breaker_count ? largest(s, node, &breaker) : 0;
-    if (held > (stuck ? 0 : node->ledger.common / 2)) shrink(s, id, breaker);
+    if (stuck && held > 0) shrink(s, id, breaker);
     if (!stuck) return;
     for (PartId p = node->parts; p.i; p = part_of(s, p)->node_next) {
         const Part *part = part_of(s, p);

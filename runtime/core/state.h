@@ -246,6 +246,10 @@ void task_cancel(Schedule *s, TaskId id);
 void on_need(Schedule *s, const Event *event);
 void on_spilled(Schedule *s, const Event *event);
 void on_shrunk(Schedule *s, const Event *event);
+void on_hold(Schedule *s, const Event *event);
+void on_release(Schedule *s, const Event *event);
+// Parts of the common pool: called when stages end and breakers change.
+void share_out(Schedule *s);
 // What an item that waits in front of a stage adds to the figures of its partition: +1, -1.
 void part_waits(Schedule *s, const Item *item, int more);
 // The paused task's need, now that it may go on. False: not yet.

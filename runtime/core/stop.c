@@ -212,6 +212,7 @@ void breaker_judge(Schedule *s, BreakerId id) {
     if (breaker->state == BREAKER_FREED) return;
     if (!(s->shape.pins[id.i] & ~s->over)) {
         go(s, &breaker->state, BREAKER_FREED);
+        share_out(s);
         for (uint32_t n = 0; n < s->node_count; n++) {
             Ledger *ledger = &s->nodes[n].ledger;
             ledger_release(ledger, &s->reserves, id, ledger->held[id.i]);
@@ -225,6 +226,7 @@ void breaker_judge(Schedule *s, BreakerId id) {
         }
     } else if (breaker->state == BREAKER_FILLING && !(s->shape.fillers[id.i] & ~s->over)) {
         go(s, &breaker->state, BREAKER_FINISHING);
+        share_out(s);
         s->answers_due++;
         act(s, (Action){.kind = ACTION_FINISH, .breaker = id});
     }

@@ -488,6 +488,9 @@ void sim_act(Sim *sim, const Action *action) {
                                   .data = action->data,
                                   .node = action->node});
         break;
+    case ACTION_HOLD:
+        sim->denied = action->denied;
+        break;
     case ACTION_SHRINK:
         order_work(sim, (Pending){.at = sim->now + writes,
                                   .what = HAPPEN_SHRUNK,
@@ -519,6 +522,17 @@ static bool should_fail(Sim *sim, const SimTask *task) {
     return draw(&sim->random) % sim->load->failing == 0;
 }
 
+// A breaker that is denied writes what it holds, gives that back, and works within its floor.
+static void hold(Sim *sim, BreakerId breaker, NodeId node, int64_t bytes) {
+    Event event = {.kind = EVENT_HOLD, .breaker = breaker, .node = node, .bytes = bytes};
+    sim_step(sim, event);
+    if (!sim->denied) return;
+    sim_step(sim, (Event){.kind = EVENT_RELEASE, .breaker = breaker, .node = node,
+                          .bytes = INT64_MAX});
+    sim_step(sim, event);
+    if (sim->denied) sim_fail(sim, "a breaker is denied its floor");
+}
+
 // What the segment needs before its rows can go on. True: the task has asked.
 static bool ask(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
@@ -539,6 +553,10 @@ static bool ask(Sim *sim, TaskId id) {
         if (!bytes) continue;
         // No more than the floor at once.
         int64_t floor = sim->plan.breakers[breaker.i].floor;
+        if (work->holds) {
+            hold(sim, breaker, task->node, bytes < floor ? bytes : floor);
+            continue;
+        }
         task->waits = true;
         Event event = {.kind = EVENT_NEED,
                        .task = id,

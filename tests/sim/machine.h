@@ -157,6 +157,7 @@ typedef struct Sim {
     Rows taken[TAKEN_MAX];  // What limits took of their items, for those that run again.
     uint32_t taken_count;
     struct Network *network;  // Null: nodes hear and are heard at once.
+    bool denied;  // The last answer to a breaker.
     bool ended;
 } Sim;
 

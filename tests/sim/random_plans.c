@@ -101,6 +101,7 @@ static BreakerId fill(Maker *m, StageId above) {
     CoreStage *fills = &m->plan->stages[filler.i];
     fills->fills[fills->fill_count++] = breaker;
     m->load->work[filler.i].fill_bytes = between(m->random, 1, 1 << 17);
+    m->load->work[filler.i].holds = draw(m->random) % 2;
     if (!own && draw(m->random) % 2) give_open(m, above);
     return breaker;
 }

@@ -16,7 +16,8 @@ typedef struct Work {
     int64_t limit_rows;                // Of a limit: the rows that it takes.
     bool limits;                       // It is one: with one task at a time (CoreStage.limit), or
                                        // with tasks that take their rows as they begin in order.
-    int64_t fill_bytes;                // Of a row in the breakers that it fills.
+    int64_t fill_bytes;                // Of a row in the breakers that it fills,
+    bool holds;                        // which are answered at once.
     int64_t long_bytes;                // Of one row in many beyond the others; 0: none.
     int64_t atom_bytes;                // That one partition in eight asks for; 0: none.
     bool later;  // Of a root: the cores do not know its units until a task finds the end.
