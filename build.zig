@@ -197,6 +197,7 @@ const runtime: []const []const u8 = &.{
     "dispatch.c",
     "dispatch_batch.c",
     "dispatch_journal.c",
+    "dispatch_memory.c",
     "dispatch_run.c",
     "dispatch_sink.c",
     "dispatch_spool.c",

@@ -71,7 +71,7 @@ static bool watch(SbBreakerState *breaker, Spill *spill) {
     const SbBreaker *what = breaker->what;
     bool groups = is_group(breaker);
     if (!spill || (groups && what->key_count == 0 && !spill->journaled)) return true;
-    if (!spill_runs_open(&breaker->on_disk, spill)) return false;
+    if (!spill_runs_open(&breaker->on_disk, spill, breaker->memory)) return false;
     breaker->spill = spill;
     if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
     bool good = groups ? breaker->groups != nullptr
@@ -284,7 +284,7 @@ static bool fits_in_memory(const SbBreakerState *breaker) {
         const SbGroups *part = &breaker->parts[i].groups;
         bytes += part->count * GROUP_BYTES + 2 * sb_scratch_charged(&part->state->call);
     }
-    return breaker->memory->used + bytes <= breaker->memory->limit && !breaker->memory->eager;
+    return !breaker->memory->eager && sb_memory_has(breaker->memory, bytes);
 }
 
 bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread) {
@@ -395,7 +395,7 @@ SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
 
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
                         int64_t rows, bool *refused) {
-    SbRows *batch = sb_rows_open(breaker->memory, breaker->what->entry_bytes, bytes);
+    SbRows *batch = sb_rows_open(breaker->spill->memory, breaker->what->entry_bytes, bytes);
     int64_t held = 0;
     bool good = batch;
     for (const SbEntry *entry; good && (entry = spill_merge_first(from, &held));) {

@@ -119,7 +119,7 @@ static void cancel(Dispatch *d, const Action *action) {
 // Is a thread at the breaker, or may one be: does a stage still fill it, for others that go on?
 static bool is_in_use(const Dispatch *d, BreakerId id) {
     const CorePlan *plan = &d->plan->plan;
-    if (d->finishes && d->due[0].i == id.i) return true;
+    if (d->shrinking || (d->finishes && d->due[0].i == id.i)) return true;
     if (commit_holds(d, d->plan->breakers[id.i])) return true;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
@@ -142,6 +142,7 @@ static void release_breakers(Dispatch *d) {
         d->closing &= ~((uint64_t)1 << i);
         if (d->job->breakers[breaker]) sb_breaker_close(d->job->breakers[breaker]);
         d->job->breakers[breaker] = nullptr;
+        account_close(account_of(d, (BreakerId){i}));
     }
 }
 
@@ -149,6 +150,7 @@ static void release_breakers(Dispatch *d) {
 static uint32_t ready_count(const Dispatch *d) {
     uint32_t count = d->queue.count + d->spool_count + d->doubt.due_count + d->timer_new;
     count += d->due_count > 0 && !d->crew_busy;
+    count += d->shrinks && !d->shrinking;
     for (uint32_t s = 0; s < d->job->what->sink_count; s++)
         count += d->sinks[s].first && !d->taking[s];
     return count;
@@ -174,7 +176,12 @@ static void do_action(Dispatch *d, const Action *action) {
     case ACTION_CANCEL: cancel(d, action); break;
     case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
     case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
-    case ACTION_FINISH: d->due[d->due_count++] = action->breaker; break;
+    case ACTION_FINISH:
+        d->due[d->due_count++] = action->breaker;
+        d->full |= (uint64_t)1 << action->breaker.i;
+        break;
+    case ACTION_HOLD: d->given = !action->denied; break;
+    case ACTION_SHRINK: account_shrink(d, action->breaker); break;
     case ACTION_CLOSE:
         d->closing |= (uint64_t)1 << action->breaker.i;
         d->unused_breakers |= d->closing;
@@ -186,8 +193,6 @@ static void do_action(Dispatch *d, const Action *action) {
         break;
     case ACTION_SPILL: spool_spill(d, action); break;
     // Of plans with several nodes.
-    case ACTION_HOLD:
-    case ACTION_SHRINK:
     case ACTION_FLUSH:
     case ACTION_BROKEN:
         trouble_set(&d->job->trouble, TROUBLE_FAULT, "the schedule is broken (%s): report this",
@@ -308,6 +313,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     d->finishes = d->crew_busy = false;
     memmove(d->due, d->due + 1, --d->due_count * sizeof *d->due);
     if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
+    account_trim(account_of(d, id));
     dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
                              .count = skip ? 0 : UNITS_LATER, .bytes = job->options.partition});
 }
@@ -325,7 +331,12 @@ static bool work(Dispatch *d, uint32_t thread) {
         watch_end(&d->job->watch, thread);
         return true;
     }
-    if (d->due_count > 0 && !d->crew_busy) {
+    if (d->shrinks && !d->shrinking) {
+        call_threads(d, 1);
+        shrink_work(d);
+        return true;
+    }
+    if (d->due_count > 0 && !d->crew_busy && !d->shrinking) {
         bool may = commit_may_finish(d, d->plan->breakers[d->due[0].i]);
         if (may) {
             call_threads(d, 1);

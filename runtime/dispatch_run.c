@@ -97,7 +97,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
     d->sinks = calloc(what->sink_count + 1, sizeof *d->sinks);
     d->taking = calloc(what->sink_count + 1, sizeof *d->taking);
     d->lanes = calloc(lanes + 1, sizeof *d->lanes);
-    bool good = open_locks(d) && d->sinks && d->taking && d->lanes &&
+    bool good = open_locks(d) && accounts_open(d) && d->sinks && d->taking && d->lanes &&
                 verdict_open(&d->verdict, what, job->limits.rows, &job->memory);
     good = good && doubt_open(d) && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
@@ -130,6 +130,7 @@ void dispatch_close(Dispatch *d) {
         d->job->breakers[b] = nullptr;
     }
     doubt_close(d);
+    accounts_close(d);
     verdict_close(&d->verdict);
     pthread_cond_destroy(&d->changed);
     pthread_cond_destroy(&d->asked);

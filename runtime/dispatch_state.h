@@ -78,6 +78,8 @@ typedef struct Spooling {
     PartId     part;
 } Spooling;
 
+typedef struct Account Account;
+
 struct Dispatch {
     Job       *job;
     StageRun  *runs;           // By number of the stage.
@@ -101,6 +103,11 @@ struct Dispatch {
     BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:
     uint32_t   due_count;
     bool       finishes;       // a thread is at it.
+    Account   *accounts;       // Of breakers, by BreakerId.
+    uint64_t   full;           // Breakers that nobody fills any more, as bits,
+    uint64_t   shrinks;        // and those that are to write what they hold:
+    bool       shrinking;      // a thread is at it.
+    bool       given;          // The schedule's last answer to a breaker.
     bool       crew_busy;      // The crew has a leader.
     uint32_t  *lanes;          // That no task holds.
     uint32_t   lane_count;
@@ -207,6 +214,20 @@ void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int6
 void flow_place_lines(const Unit *unit, RejectList *list);
 // Nobody reads the partition any more.
 void partition_free(Dispatch *d, Partition *partition);
+
+// ---- dispatch_memory.c: the lock is held --------------------------------------------------------
+
+bool accounts_open(Dispatch *d);
+void accounts_close(Dispatch *d);
+// The breaker is closed: what it had goes back.
+void account_close(Account *account);
+Account *account_of(Dispatch *d, BreakerId id);
+// What the breaker does not use goes back.
+void account_trim(Account *account);
+// The breaker is to write what it holds: some thread will see to it,
+void account_shrink(Dispatch *d, BreakerId id);
+// as this one does now; without the lock in between.
+void shrink_work(Dispatch *d);
 
 // ---- dispatch_watch.c: the lock is held ---------------------------------------------------------
 

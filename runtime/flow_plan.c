@@ -188,12 +188,16 @@ static void add_all_edges(Maker *m) {
 // ---- the plan -------------------------------------------------------------------------------
 
 // What a breaker works with at least: each of its parts has a block of rows and one of texts, a
-// group its slots, and what it takes to write them.
+// group a table that is worth writing, and what it takes to write them.
 static int64_t floor_of(const Maker *m, const SbBreaker *what) {
-    enum : int64_t { BLOCK_BYTES = 16 << 10, SLOTS_BYTES = 36 << 10 };
-    int64_t bytes = 2 * BLOCK_BYTES + m->numbers->part_bytes;
-    if (what->kind == SB_BREAK_GROUP) bytes += SLOTS_BYTES;
-    return bytes * m->numbers->parts;
+    enum : int64_t { BLOCK_BYTES = 64 << 10, TABLE_BYTES = 256 << 10 };
+    enum { SHARE = 32, SHARES = 8 };  // What is written at once is no shorter than that.
+    int64_t bytes = 2 * BLOCK_BYTES + m->numbers->part_bytes, parts = m->job->breaker_count;
+    int64_t share = m->numbers->memory / SHARE;
+    if (what->kind == SB_BREAK_GROUP) bytes += TABLE_BYTES;
+    if (parts > SHARES) share = share * SHARES / parts;
+    bytes *= m->numbers->parts;
+    return bytes > share ? bytes : share;
 }
 
 static bool add_breakers(Maker *m) {

@@ -113,22 +113,22 @@ bool sb_groups_relieve(SbGroups *groups) {
     sb_rows_clear(&state->rows);
     sb_scratch_rewind(&state->call);
     groups->count = 0;
+    sb_memory_calm(memory_of(groups));
     return good;
 }
 
 // States like lists double: within one block of rows those of all threads may, beside what they
 // had.
 static bool may_outgrow(const SbGroups *groups) {
-    const SbMemory *memory = memory_of(groups);
     int64_t states = sb_scratch_charged(&groups->state->call);
     return states > 0 &&
-           2 * states * groups->state->relief->threads > memory->limit - memory->used;
+           !sb_memory_has(memory_of(groups), 2 * states * groups->state->relief->threads);
 }
 
 bool sb_groups_relieve_if_short(SbGroups *groups) {
     enum { EAGER_GROUPS = 3 };
     const GroupsRelief *relief = groups->state->relief;
-    const SbMemory *memory = memory_of(groups);
+    SbMemory *memory = memory_of(groups);
     if (!relief || !(sb_memory_is_short(memory) || may_outgrow(groups))) return true;
     bool enough = memory->eager ? groups->count >= EAGER_GROUPS
                                 : sb_groups_bytes(groups) >= relief->bytes_min;

@@ -52,6 +52,7 @@ typedef struct Job {
     Reject      *failing;        // A record that ends the job: `else fail`.
     RejectList   failing_list;
     SbBreakerState **breakers;
+    SbMemory   **accounts;       // By breaker: of its own; nullptr: all take from `memory`.
     uint32_t    *producers;      // By breaker: stages that still feed it.
     bool        *finished;       // By breaker: its rows are there.
     Edge        *edges;          // By breaker.

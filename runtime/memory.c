@@ -14,13 +14,10 @@ void sb_memory_begin(void) {
 
 void sb_memory_open(SbMemory *memory, int64_t limit) {
     enum : int64_t { BLOCKS = 256, BLOCK_MIN = 16 * 1024, BLOCK_HUGE = 2 * 1024 * 1024 };
-    memory->limit = limit;
-    memory->short_at = limit / 4 * 3;
-    memory->block_max = BLOCK_HUGE;
+    *memory = (SbMemory){
+        .limit = limit, .short_at = limit / 4 * 3, .block_max = BLOCK_HUGE};
     while (memory->block_max > BLOCK_MIN && memory->block_max * BLOCKS > limit)
         memory->block_max /= 2;
-    atomic_init(&memory->used, 0);
-    atomic_init(&memory->peak, 0);
 }
 
 int64_t sb_memory_rest(int64_t whole) {
@@ -37,7 +34,7 @@ void sb_memory_reserve(SbMemory *memory, int64_t bytes) {
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
     assert(bytes >= 0);
     int64_t used = atomic_fetch_add_explicit(&memory->used, bytes, memory_order_relaxed) + bytes;
-    if (used > memory->limit) {
+    if (used > memory->limit && !(memory->more && memory->more(memory, 0))) {
         atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
         return false;
     }
@@ -52,6 +49,30 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
 void sb_memory_release(SbMemory *memory, int64_t bytes) {
     int64_t before = atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
     assert(before >= bytes);
+}
+
+static int64_t head_of(const SbMemory *memory) {
+    int64_t quarter = memory->limit / 4;
+    return quarter < memory->head_max ? quarter : memory->head_max;
+}
+
+// Once denied it is not asked for again before something went to disk.
+bool sb_memory_is_denied(SbMemory *memory) {
+    enum { DENIED = -1 };
+    if (memory->short_at == DENIED) return true;
+    bool denied = !memory->more(memory, head_of(memory));
+    if (denied) memory->short_at = DENIED;
+    return denied;
+}
+
+void sb_memory_calm(SbMemory *memory) {
+    if (memory->more) memory->short_at = memory->limit - head_of(memory);
+}
+
+bool sb_memory_has(SbMemory *memory, int64_t bytes) {
+    if (!sb_memory_charge(memory, bytes)) return false;
+    sb_memory_release(memory, bytes);
+    return true;
 }
 
 void *sb_memory_pages(SbMemory *memory, int64_t bytes) {

@@ -5,12 +5,18 @@
 #include <stdint.h>
 
 typedef struct SbMemory {
-    int64_t          limit;          // Bytes.
+    _Atomic int64_t  limit;          // Bytes.
     _Atomic int64_t  short_at;       // When as many are used, breakers begin to spill. What is left
                                      // is for rows on their way, and for reading back what spilled.
     int64_t          block_max;      // Of slabs: small where the limit is.
     bool             eager;          // Breakers spill every few rows: for tests.
     _Atomic int64_t  used, peak;
+    // Of an account within another; else nullptr.
+    // Is the limit so high, or can it be raised, that `ahead` bytes more than are used fit?
+    bool           (*more)(struct SbMemory *self, int64_t ahead);
+    void           (*less)(struct SbMemory *self);  // Gives back what is not used.
+    int64_t          head_max;       // So much, or a quarter of the limit, is left for what cannot
+                                     // wait until something is on disk.
 } SbMemory;
 
 // At the start of the process: large blocks go back to the system when they are freed. Else malloc
@@ -26,12 +32,20 @@ int64_t sb_memory_rest(int64_t whole);
 // Takes `bytes` from the account. False, and nothing taken, when they are not there.
 bool sb_memory_charge(SbMemory *memory, int64_t bytes);
 void sb_memory_release(SbMemory *memory, int64_t bytes);
+// Could that many be taken now?
+bool sb_memory_has(SbMemory *memory, int64_t bytes);
 
 // Breakers leave `bytes` more to others: at most half of the memory in all.
 void sb_memory_reserve(SbMemory *memory, int64_t bytes);
 
-static inline bool sb_memory_is_short(const SbMemory *memory) {
-    return memory->used > memory->short_at || memory->eager;
+// Of an account within another: is there no more to be had?
+bool sb_memory_is_denied(SbMemory *memory);
+// The same account: something went to disk, or the limit is another.
+void sb_memory_calm(SbMemory *memory);
+
+static inline bool sb_memory_is_short(SbMemory *memory) {
+    if (memory->used <= memory->short_at && !memory->eager) return false;
+    return memory->eager || !memory->more || sb_memory_is_denied(memory);
 }
 
 // `bytes` of zeroes, charged, for long arrays: huge pages where there can be some, since such

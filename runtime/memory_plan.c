@@ -24,13 +24,14 @@ static void open_account(SbMemory *memory, int64_t whole, int64_t partition, uin
     sb_memory_reserve(memory, 2 * partition * threads);
 }
 
-// Of the memory that breakers leave to others; without breakers all but a rest for what nobody
-// foresees, as a row that is longer than a partition.
+// All but what nobody foresees, as a row that is longer than a partition, and with breakers what it
+// takes to read back what they have put on disk.
 static int64_t ledger_of(const SbJob *job, const SbMemory *memory) {
-    enum { REST_SHARE = 16 };
+    enum { REST_SHARE = 16, BACK_SHARE = 6 };
+    int64_t rest = memory->limit / REST_SHARE;
     for (uint32_t b = 0; b < job->breaker_count; b++)
-        if (job->breakers[b].kind != SB_BREAK_EDGE) return memory->limit - memory->short_at;
-    return memory->limit - memory->limit / REST_SHARE;
+        if (job->breakers[b].kind != SB_BREAK_EDGE) rest = memory->limit / BACK_SHARE;
+    return memory->limit - rest;
 }
 
 int64_t memory_plan_ledger(const Job *job) { return ledger_of(job->what, &job->memory); }
@@ -89,6 +90,12 @@ static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
                 (long long)((sketch->whole + (1 << 20) - 1) >> 20));
 }
 
+// Where there are breakers, memory is worth more to them than to larger partitions.
+static int64_t tasks_share(const Job *job, const Sketch *sketch) {
+    enum { SHARE = 4 };
+    return sketch->sizes.ledger / (job_may_spill(job) ? SHARE : 1);
+}
+
 // The largest partition with which all slots can be busy, else the smallest. False: even so there
 // is too little.
 static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t *partition) {
@@ -98,7 +105,7 @@ static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t
         MemoryNeed full = sketch->need;
         memory_need_tasks(&full, &sketch->flow.plan, INT64_MAX);
         job->tasks_most = full.tasks;
-        if (full.total <= sketch->sizes.ledger || given || *partition <= PARTITION_MIN) break;
+        if (full.total <= tasks_share(job, sketch) || given || *partition <= PARTITION_MIN) break;
     }
     memory_need_tasks(&sketch->need, &sketch->flow.plan, sketch->sizes.ledger);
     job->tasks_fit = sketch->need.tasks;

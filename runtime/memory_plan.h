@@ -2,8 +2,8 @@
 // how it is shared out.
 //
 //   --memory = rest (what no account counts) + account (SbMemory)
-//   account  = ledger (partitions and tasks, and what breakers hold at least) + what breakers and
-//              rows that nobody foresees may take
+//   account  = ledger (tasks, partitions, breakers) + buffers of those who read rows back, and rows
+//              that nobody foresees
 #ifndef SBC_RUNTIME_MEMORY_PLAN_H
 #define SBC_RUNTIME_MEMORY_PLAN_H
 

@@ -103,6 +103,7 @@ void sb_rows_clear(SbRows *rows) { let_go(rows, false); }
 static bool relieve(SbRows *rows, bool in_row) {
     bool good = rows->state->relief->write(rows->state->relief, rows);
     let_go(rows, in_row);
+    sb_memory_calm(memory_of(rows));
     return good;
 }
 

@@ -13,7 +13,7 @@ enum {
     RANGE_SHIFT = 42,    // Slots use the lowest bits of a hash, and its highest 16 as tags.
     LEVELS = 4,          // How often the groups of a range are shared out anew.
     PART_SHARE = 32,     // A table that is written has at least as small a part of each thread's.
-    SPLIT_SHARE = 16,
+    SPLIT_SHARE = 4,
 };
 static_assert(SPILL_RANGES == 1 << RANGE_BITS && RANGE_SHIFT >= RANGE_BITS * LEVELS);
 
@@ -26,10 +26,10 @@ static void close_ranges(SpillRuns *ranges) {
     free(ranges);
 }
 
-static SpillRuns *open_ranges(Spill *spill) {
+static SpillRuns *open_ranges(Spill *spill, SbMemory *memory) {
     SpillRuns *ranges = calloc(SPILL_RANGES, sizeof *ranges);
     for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++) {
-        if (spill_runs_open(&ranges[r], spill)) continue;
+        if (spill_runs_open(&ranges[r], spill, memory)) continue;
         ranges[r].spill = nullptr;
         close_ranges(ranges);
         return nullptr;
@@ -82,7 +82,8 @@ SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *r
     groups->spill = spill;
     groups->what = what;
     groups->results = results;
-    groups->ranges = open_ranges(spill);
+    groups->memory = results->memory;
+    groups->ranges = open_ranges(spill, groups->memory);
     groups->parts = calloc(spill->threads, sizeof *groups->parts);
     if (groups->ranges && groups->parts) return groups;
     spill_groups_close(groups);
@@ -133,7 +134,8 @@ typedef int32_t TakeFn(Range *range, void *arg, const SbEntry *entry, int64_t he
 
 static int32_t read_run(Range *range, const SpillRun *run, TakeFn *take, void *arg) {
     static const SbSortBy as_they_come = {0};
-    const SpillRuns one = {.spill = range->groups->spill, .items = (SpillRun *)(uintptr_t)run,
+    const SpillRuns one = {.spill = range->groups->spill, .memory = range->groups->memory,
+                           .items = (SpillRun *)(uintptr_t)run,
                            .count = 1};
     SpillMerge *merge = spill_merge_open(&one, range->groups->what, &as_they_come);
     int32_t status = merge ? SB_OK : SB_FAULT_TOO_LARGE;
@@ -186,7 +188,7 @@ static int32_t write_result(Range *range) {
     SpillGroups *groups = range->groups;
     SbRows *rows = &range->table.state->rows;
     int64_t count = 0, bytes = rows->count * (int64_t)(sizeof(SbEntry *) + 2 * sizeof(SbSortItem));
-    SbSortItem *room = sb_memory_pages(groups->spill->memory, bytes);
+    SbSortItem *room = sb_memory_pages(groups->memory, bytes);
     if (!room) return SB_FAULT_TOO_LARGE;
     const SbEntry **list = (const SbEntry **)(void *)(room + 2 * rows->count);
     RowSpan span = {0};
@@ -197,7 +199,7 @@ static int32_t write_result(Range *range) {
     bool good = spill_begin(groups->spill, range->thread);
     for (int64_t i = 0; i < count && good; i++)
         good = spill_put(groups->spill, range->thread, groups->what, list[i]);
-    sb_memory_free(groups->spill->memory, room, bytes);
+    sb_memory_free(groups->memory, room, bytes);
     SpillRun run;
     good = good && spill_end(groups->spill, range->thread, &run) &&
            spill_runs_add(groups->results, &run);
@@ -207,8 +209,8 @@ static int32_t write_result(Range *range) {
 // Merges the range in memory. SB_FAULT_TOO_LARGE: it does not fit, or spilling failed.
 static int32_t merge_range(Range *range) {
     SpillGroups *groups = range->groups;
-    SbMemory *memory = groups->spill->memory;
-    if (sb_groups_open(&range->table, groups->what->entry_bytes, memory)) return SB_FAULT_TOO_LARGE;
+    if (sb_groups_open(&range->table, groups->what->entry_bytes, groups->memory))
+        return SB_FAULT_TOO_LARGE;
     range->last = nullptr;
     int32_t status = read_runs(range, add_group, nullptr);
     if (!status) status = write_result(range);
@@ -227,10 +229,10 @@ typedef struct Split {
 static bool write_split(Range *range, Split *split) {
     Spill *spill = range->groups->spill;
     int64_t bytes = split->rows.count * (int64_t)sizeof(SbEntry *);
-    const SbEntry **list = sb_memory_pages(spill->memory, bytes);
+    const SbEntry **list = sb_memory_pages(range->groups->memory, bytes);
     bool good = list && write_ranges(spill, range->thread, range->groups->what, &split->rows, list,
                                      split->ranges, range->level + 1);
-    sb_memory_free(spill->memory, list, bytes);
+    sb_memory_free(range->groups->memory, list, bytes);
     sb_rows_clear(&split->rows);
     return good || spill_fail(spill, TROUBLE_MEMORY, "no memory to share out spilled groups");
 }
@@ -250,9 +252,10 @@ static int32_t split_row(Range *range, void *arg, const SbEntry *entry, int64_t 
 // Rows of the range go to ranges of their own.
 static void split_range(Range *range) {
     Spill *spill = range->groups->spill;
-    Split split = {.ranges = open_ranges(spill)};
+    SbMemory *memory = range->groups->memory;
+    Split split = {.ranges = open_ranges(spill, memory)};
     bool good = split.ranges &&
-                !sb_rows_init(&split.rows, spill->memory, range->groups->what->entry_bytes) &&
+                !sb_rows_init(&split.rows, memory, range->groups->what->entry_bytes) &&
                 !read_runs(range, split_row, &split) &&
                 (split.rows.count == 0 || write_split(range, &split));
     sb_rows_fini(&split.rows);

@@ -22,6 +22,7 @@ typedef struct SpillGroupsPart {
 
 typedef struct SpillGroups {
     Spill           *spill;
+    SbMemory        *memory;    // That merging takes from.
     const SbBreaker *what;
     SpillRuns       *ranges;    // SPILL_RANGES of them.
     SpillRuns       *results;   // Runs of whole groups, in order.

@@ -459,7 +459,7 @@ static void answer(void *arg, uint32_t index, uint32_t thread) {
 SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel) {
     SpillRuns runs;
     SpillJoin *answers = nullptr;
-    if (!spill_runs_open(&runs, join->spill)) return nullptr;
+    if (!spill_runs_open(&runs, join->spill, join->spill->memory)) return nullptr;
     Answer all = {join, asks, &runs, false};
     parallel->each(parallel, 1, answer, &all);
     if (all.good) answers = spill_join_open(&runs, join->what, parallel);

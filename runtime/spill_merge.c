@@ -9,8 +9,8 @@ enum { MERGE_SHARE = 8 };   // A merge takes at most as small a part of the memo
 
 // ---- the runs -----------------------------------------------------------------------------------
 
-bool spill_runs_open(SpillRuns *runs, Spill *spill) {
-    *runs = (SpillRuns){.spill = spill};
+bool spill_runs_open(SpillRuns *runs, Spill *spill, SbMemory *memory) {
+    *runs = (SpillRuns){.spill = spill, .memory = memory};
     return pthread_mutex_init(&runs->lock, nullptr) == 0;
 }
 
@@ -40,7 +40,7 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
     pthread_mutex_lock(&runs->lock);
     bool room = runs->count < runs->cap;
     if (!room) {
-        uint32_t cap = runs->cap ? 2 * runs->cap : 16;
+        uint32_t cap = runs->cap + runs->cap / 4 + 16;
         SpillRun *items = realloc(runs->items, cap * sizeof *items);
         if (items) {
             runs->items = items;
@@ -68,13 +68,14 @@ typedef struct Source {
 
 struct SpillMerge {
     Spill   *spill;
+    SbMemory *memory;
     const SbBreaker *what;
     const SbSortBy  *by;
     Source  *sources;
     uint32_t count;
     uint32_t *losers;     // Node n has the loser of the game there; node 0 the winner of all.
     char    *packed;      // Used by one source after the other.
-    int64_t  charged;
+    int64_t  charged, charged_whole;  // To `memory`, and to that of the job.
     bool     begun, ended;
 };
 
@@ -120,10 +121,17 @@ static void play(SpillMerge *merge, uint32_t source) {
     merge->losers[0] = winner;
 }
 
+// From the account of who reads; what that is denied, from what the job leaves for reading.
+static bool take(SpillMerge *merge, int64_t bytes) {
+    bool own = sb_memory_charge(merge->memory, bytes);
+    if (!own && !sb_memory_charge(merge->spill->memory, bytes)) return false;
+    *(own ? &merge->charged : &merge->charged_whole) += bytes;
+    return true;
+}
+
 static bool buffer(SpillMerge *merge, Source *source) {
     int64_t bytes = source->reader.run.block_max + SB_SLACK;
-    if (!sb_memory_charge(merge->spill->memory, bytes)) return false;
-    merge->charged += bytes;
+    if (!take(merge, bytes)) return false;
     source->reader.block = aligned_alloc(16, (size_t)((bytes + 15) & ~INT64_C(15)));
     source->reader.packed = merge->packed;
     return source->reader.block;
@@ -133,8 +141,7 @@ static bool open_sources(SpillMerge *merge, const SpillRuns *runs) {
     int64_t packed = 0;
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->items[i].packed_max > packed) packed = runs->items[i].packed_max;
-    if (!sb_memory_charge(merge->spill->memory, packed)) return false;
-    merge->charged += packed;
+    if (!take(merge, packed)) return false;
     merge->packed = malloc((size_t)packed + 1);
     merge->sources = calloc(runs->count, sizeof *merge->sources);
     merge->losers = malloc(runs->count * sizeof *merge->losers);
@@ -153,7 +160,7 @@ static bool open_sources(SpillMerge *merge, const SpillRuns *runs) {
 SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const SbSortBy *by) {
     SpillMerge *merge = calloc(1, sizeof *merge);
     if (merge) {
-        *merge = (SpillMerge){.spill = runs->spill, .what = what, .by = by};
+        *merge = (SpillMerge){.spill = runs->spill, .memory = runs->memory, .what = what, .by = by};
         if (open_sources(merge, runs)) return merge;
         spill_merge_close(merge);
     }
@@ -166,7 +173,8 @@ void spill_merge_close(SpillMerge *merge) {
     free(merge->sources);
     free(merge->losers);
     free(merge->packed);
-    sb_memory_release(merge->spill->memory, merge->charged);
+    sb_memory_release(merge->memory, merge->charged);
+    sb_memory_release(merge->spill->memory, merge->charged_whole);
     free(merge);
 }
 
@@ -227,7 +235,8 @@ static void merge_group(void *arg, uint32_t index, uint32_t thread) {
     Pass *pass = arg;
     Spill *spill = pass->from->spill;
     uint32_t begin = index * pass->width, left = pass->from->count - begin;
-    SpillRuns group = {.spill = spill, .items = pass->from->items + begin,
+    SpillRuns group = {.spill = spill, .memory = pass->from->memory,
+                       .items = pass->from->items + begin,
                        .count = left < pass->width ? left : pass->width};
     SpillMerge *merge = spill_merge_open(&group, pass->what, pass->by);
     bool good = merge ? spill_begin(spill, thread) : spill_no_merge(&group);
@@ -254,7 +263,7 @@ bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *b
     for (uint32_t most; !runs->spill->failed && runs->count > (most = fan_in(runs, 1));) {
         Pass pass = {.from = runs, .what = what, .by = by,
                      .width = fan_in(runs, parallel->threads)};
-        if (!spill_runs_open(&pass.to, runs->spill))
+        if (!spill_runs_open(&pass.to, runs->spill, runs->memory))
             return spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for a lock");
         pass.groups = groups_needed(runs, pass.width, most);
         for (uint32_t i = pass.groups * pass.width; i < runs->count; i++)

@@ -9,13 +9,14 @@
 // The runs of a breaker.
 typedef struct SpillRuns {
     Spill    *spill;
+    SbMemory *memory;       // That reading them takes from.
     SpillRun *items;
     uint32_t  count, cap;
     int64_t   rows;
     pthread_mutex_t lock;   // Of adding.
 } SpillRuns;
 
-bool spill_runs_open(SpillRuns *runs, Spill *spill);
+bool spill_runs_open(SpillRuns *runs, Spill *spill, SbMemory *memory);
 // Gives the disk back too.
 void spill_runs_close(SpillRuns *runs);
 // `to` becomes what `from` is; `from` is closed.

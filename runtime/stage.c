@@ -97,7 +97,8 @@ static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
 bool stage_open_breaker(Job *job, uint32_t breaker) {
     const SbBreaker *what = &job->what->breakers[breaker];
     if (job->breakers[breaker] || what->kind == SB_BREAK_EDGE) return true;
-    job->breakers[breaker] = sb_breaker_open(what, job->lanes, &job->memory, &job->spill);
+    SbMemory *memory = job->accounts ? job->accounts[breaker] : &job->memory;
+    job->breakers[breaker] = sb_breaker_open(what, job->lanes, memory, &job->spill);
     SbStr step = job->what->steps[what->step].label;
     return job->breakers[breaker] || trouble_set(&job->trouble, TROUBLE_MEMORY,
                                                  "no memory for '%.*s'", (int)step.len, step.ptr);
@@ -120,6 +121,16 @@ static int64_t batch_bytes(const Job *job) {
     return bytes < job->options.partition ? bytes : job->options.partition;
 }
 
+// What breakers have and do not use.
+static void give_accounts_back(const StageRun *run) {
+    Job *job = run->job;
+    for (uint32_t t = 0; job->accounts && t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        bool breaker = !(terminal & SB_TERMINAL_SINK) && job->accounts[terminal];
+        if (breaker) job->accounts[terminal]->less(job->accounts[terminal]);
+    }
+}
+
 // Memory for a buffer of text, when there is none: what breakers that the stage fills keep goes to
 // disk, of threads that fill none now. Those that do let go of it as they go on, or when their task
 // is done: that is waited for.
@@ -140,6 +151,7 @@ static bool find_memory(void *self) {
         }
         pthread_mutex_unlock(&job->fills[i]);
     }
+    give_accounts_back(run);
     if (!gave && busy) usleep(WAIT_MICROS);
     return (gave || busy) && !job->spill.failed && !atomic_load(&job->cancel);
 }

@@ -51,11 +51,12 @@ static Pending pop(Sim *sim) {
 // ---- a run --------------------------------------------------------------------------------------
 
 static const char *const events[] = {
-    "skip", "start",  "output",  "done",   "next",     "need",    "enough",    "units",   "bound",
-    "cut",  "failed", "spilled", "hold",   "release",  "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
-static const char *const actions[] = {"launch", "piece", "uneven", "add",    "resume", "go on",
-                                      "pause",  "cancel", "drop",  "free",   "spill",  "hold",   "shrink",
-                                      "finish", "flush",  "close", "timer",  "end",    "broken"};
+    "skip",   "start",    "output",  "done",      "next",    "need", "enough",
+    "units",  "bound",    "cut",     "failed",    "spilled", "hold", "release",
+    "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
+static const char *const actions[] = {
+    "launch", "piece", "uneven", "add",    "resume", "go on", "pause", "cancel", "drop",  "free",
+    "spill",  "hold",  "shrink", "finish", "flush",  "close", "timer", "end",    "broken"};
 
 static void trace_event(const Sim *sim, const Event *e) {
     fprintf(stderr, "%10.4f %s task %u part %u breaker %u bytes %" PRId64 " rows %" PRId64 "%s\n",

@@ -418,7 +418,7 @@ static void check_told(int64_t limit, bool cuts) {
     SpillRuns runs;
     int64_t checked = 0;
     job_open(&job, 3000, limit, SB_JOIN_MATCHES);
-    CHECK(spill_runs_open(&runs, &job.spill));
+    CHECK(spill_runs_open(&runs, &job.spill, job.spill.memory));
     write_asks(&job, &runs);
     SpillJoin *answers = spill_join_answer(job.join, &runs, &in_turn);
     CHECK_SAYS(answers, "%s", job.spill.trouble.text);

@@ -332,7 +332,7 @@ static void job_open(Job *job) {
     job->root = root_open();
     sb_memory_open(&job->memory, 64 << 20);
     CHECK(spill_open(&job->spill, job->root, THREADS, &job->memory));
-    CHECK(spill_runs_open(&job->runs, &job->spill));
+    CHECK(spill_runs_open(&job->runs, &job->spill, job->spill.memory));
 }
 
 static void job_close(Job *job) {
