@@ -151,9 +151,12 @@ bool accounts_open(Dispatch *d) {
     d->accounts = calloc(plan->breaker_count + 1, sizeof *d->accounts);
     job->accounts = calloc(job->what->breaker_count + 1, sizeof(SbMemory *));
     if (!d->accounts || !job->accounts) return false;
+    // Writers' buffers, which floors hold too, are the job's.
+    int64_t buffers = spill_buffer_bytes(job->memory.limit, job->lanes) * job->lanes;
     for (uint16_t b = 0; b < plan->breaker_count; b++) {
         Account *account = &d->accounts[b];
-        int64_t floor = plan->breakers[b].floor;
+        int64_t floor = plan->breakers[b].floor - buffers;
+        if (!sb_memory_charge(&job->memory, floor)) return false;
         *account = (Account){.d = d, .id = {b}, .breaker = d->plan->breakers[b], .floor = floor};
         account->memory = (SbMemory){.limit = floor,
                                      .block_max = job->memory.block_max,
@@ -161,7 +164,6 @@ bool accounts_open(Dispatch *d) {
                                      .more = account_more, .less = account_less,
                                      .head_max = HEAD_BLOCKS * job->memory.block_max * job->lanes};
         sb_memory_calm(&account->memory);
-        if (!sb_memory_charge(&job->memory, floor)) return false;
         job->accounts[account->breaker] = &account->memory;
     }
     // Those who read rows back need not fear that breakers take what they need.
@@ -169,14 +171,18 @@ bool accounts_open(Dispatch *d) {
     return true;
 }
 
+// A stage that still runs may open it once more: the floor stays.
 void account_close(Account *account) {
-    sb_memory_release(whole(account), account->memory.limit);
-    account->memory.limit = account->told = account->floor = 0;
+    SbMemory *memory = &account->memory;
+    sb_memory_release(whole(account), memory->limit - account->floor);
+    memory->limit = account->floor;
+    account->told = 0;
+    sb_memory_calm(memory);
 }
 
 void accounts_close(Dispatch *d) {
     for (uint16_t b = 0; d->accounts && b < d->plan->plan.breaker_count; b++)
-        if (d->accounts[b].d) account_close(&d->accounts[b]);
+        if (d->accounts[b].d) sb_memory_release(&d->job->memory, d->accounts[b].memory.limit);
     free(d->accounts);
     free(d->job->accounts);
     d->job->accounts = nullptr;

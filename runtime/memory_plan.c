@@ -90,6 +90,15 @@ static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
                 (long long)((sketch->whole + (1 << 20) - 1) >> 20));
 }
 
+// Of a job that is too wide for a plan.
+static int64_t guess_partition(const Job *job, uint32_t threads) {
+    enum { SHARE = 32 };
+    int64_t rest = sb_memory_rest(job->memory_whole);
+    int64_t bytes = (job->memory_whole - rest) / SHARE / threads;
+    if (bytes < PARTITION_MIN) return PARTITION_MIN;
+    return bytes > PARTITION_MAX ? PARTITION_MAX : bytes;
+}
+
 // Where there are breakers, memory is worth more to them than to larger partitions.
 static int64_t tasks_share(const Job *job, const Sketch *sketch) {
     enum { SHARE = 4 };
@@ -101,7 +110,10 @@ static int64_t tasks_share(const Job *job, const Sketch *sketch) {
 static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t *partition) {
     bool given = job->options.partition > 0;
     for (*partition = partition_of(job, SPEED_FULL);; *partition /= 2) {
-        if (!make(job, threads, job->memory_whole, *partition, sketch)) return true;
+        if (!make(job, threads, job->memory_whole, *partition, sketch)) {
+            if (!given) *partition = guess_partition(job, threads);
+            return true;
+        }
         MemoryNeed full = sketch->need;
         memory_need_tasks(&full, &sketch->flow.plan, INT64_MAX);
         job->tasks_most = full.tasks;
