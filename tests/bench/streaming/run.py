@@ -142,7 +142,7 @@ def table(workload, rows):
 
 def plot(workload, rows):
     """Bars of times the bound, with the bound as a line across all."""
-    bar, left, width = 26, 170, 420
+    bar, left, width = 26, 220, 420
     most = max(row.ratio() for row in rows)
     at = left + width / most
     height = bar * len(rows) + 50
