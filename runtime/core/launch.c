@@ -127,8 +127,12 @@ static bool is_next(const Schedule *s, const Item *item) {
 bool is_open(const Schedule *s, const Item *item) {
     const CoreStage *stage = stage_of(s, item->stage);
     if (s->shape.spools[stage->inputs[item->input].i] != SPOOL_LONG) return true;
-    for (uint8_t i = 0; i < item->input; i++)
-        if (!edge_is_done(s, stage->inputs[i])) return false;
+    // A limit may have ended the inputs before: but what is made of this one waits in front of the
+    // next sink until their roots have begun all units.
+    for (uint8_t i = 0; i < item->input; i++) {
+        EdgeId before = stage->inputs[i];
+        if (!edge_is_done(s, before) || s->shape.roots[before.i] & ~s->exhausted) return false;
+    }
     return true;
 }
 
