@@ -272,13 +272,15 @@ static bool *find_fails(const Graph *graph) {
 }
 
 void plan_fuse(Plan *plan, PlanOptions options) {
+    enum { APART_MAX = 40 };  // Of stages; a job has not many more.
     const Graph *graph = plan->graph;
     Planner planner = stages_begin(plan);
     for (size_t i = 0; i < graph->op_count; i++) {
         const Op *op = &graph->ops[i];
         if (!plan->usage.ops[i]) continue;
         plan_op(&planner, op);
-        bool apart = options.no_fuse && streams(op->kind) && !before_limit(graph, op->id);
+        bool apart = options.no_fuse && streams(op->kind) && !before_limit(graph, op->id) &&
+                     plan->stage_count < APART_MAX;
         if (apart) cut(&planner, op->id, op->id, because_off);
     }
     stages_finish(&planner);

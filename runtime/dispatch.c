@@ -33,7 +33,7 @@ void dispatch_stop(Dispatch *d) {
     if (d->stop) return;
     d->stop = true;
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
-        if (d->runs[s].window > 0) units_break(&d->runs[s].units);
+        if (d->runs[s].opened) units_break(&d->runs[s].units);
     }
     for (uint32_t i = 0; i < d->flow_max; i++) {
         Flow *flow = d->flows[i];
@@ -405,7 +405,7 @@ static void drain(Dispatch *d) {
         const StageRun *run = &d->runs[s];
         bool over = schedule_figures(d->schedule, (StageId){(uint16_t)s}).over;
         if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
-        d->cut_short |= run->window == 0 || !units_over(&run->units);
+        d->cut_short |= !run->opened || !units_over(&run->units);
         dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
                                  .unit = (uint32_t)run->launched});
     }

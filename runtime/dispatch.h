@@ -17,17 +17,14 @@
 #include "runtime/stage.h"
 
 typedef struct Dispatch Dispatch;
-typedef struct FlowPlan FlowPlan;
 
 // Parts of a breaker: one for each thread, and for tasks that keep one while they wait; with a
 // journal as many again.
 uint32_t dispatch_lanes(const Job *job, uint32_t threads);
 // How the job is scheduled.
 PolicyId dispatch_policy(const Job *job);
-// The plan of a job; nullptr: the schedule cannot run it yet, and the engine of engine.h does.
-FlowPlan *dispatch_plan(const Job *job);
-// Takes the plan. nullptr: no memory, or less than the plan needs at least.
-Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan);
+// nullptr: job->trouble says why.
+Dispatch *dispatch_open(Job *job, StageRun *runs);
 void dispatch_close(Dispatch *d);
 // Runs all stages, which are prepared. False: job->trouble, job->failing or job->over_limit says
 // why.

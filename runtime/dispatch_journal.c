@@ -50,7 +50,7 @@ static void fold_group(Dispatch *d, const CommitGroup *group) {
     Resume *resume = d->job->resume;
     for (uint32_t r = 0; r < group->root_count && !d->stop; r++) fold(d, group->roots[r]);
     for (uint32_t s = 0; s < resume->root_count; s++)
-        if (d->plan->plan.stages[s].kind == STAGE_MAP && d->runs[s].window > 0)
+        if (d->plan->plan.stages[s].kind == STAGE_MAP && d->runs[s].opened)
             resume->ordinals[s] = d->runs[s].units.ordinal;
     // Of a job that fails because of its data nothing is kept.
     if (verdict_ends(&d->verdict)) resume->closed = true;

@@ -28,17 +28,20 @@ PolicyId dispatch_policy(const Job *job) {
     return job->what->stage_count > 1 ? job->options.schedule : POLICY_PESSIMISTIC;
 }
 
-static bool make_plan(const Job *job, FlowPlan *plan) {
+// Whether the memory is enough was judged before (memory_plan.h).
+static FlowPlan *make_plan(Job *job) {
     FlowSizes sizes = {.ledger = memory_plan_ledger(job), .partition = job->options.partition,
                        .block_bytes = job->memory.block_max,
                        .spill_bytes = spill_buffer_bytes(job->memory.limit, job->lanes),
                        .threads = job->pool.parallel.threads};
-    return flow_job_make(job, &sizes, plan) == FLOW_OK;
-}
-
-FlowPlan *dispatch_plan(const Job *job) {
     FlowPlan *plan = malloc(sizeof *plan);
-    if (plan && make_plan(job, plan)) return plan;
+    FlowFault fault = plan ? flow_job_make(job, &sizes, plan) : FLOW_OK;
+    if (plan && fault == FLOW_OK) return plan;
+    if (fault == FLOW_TOO_WIDE)
+        trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
+                    "the program has %u stages and %u sinks, or as many ways between them",
+                    job->what->stage_count, job->what->sink_count);
+    else trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the plan");
     free(plan);
     return nullptr;
 }
@@ -84,11 +87,15 @@ static bool open_locks(Dispatch *d) {
     return good;
 }
 
-Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
-    Schedule *schedule = open_schedule(job, plan);
+Dispatch *dispatch_open(Job *job, StageRun *runs) {
+    FlowPlan *plan = make_plan(job);
+    Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
     Dispatch *d = schedule ? calloc(1, sizeof *d) : nullptr;
+    if (plan && !d && job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the schedule");
     if (!d) {
         free(schedule);
+        free(plan);
         return nullptr;
     }
     const SbJob *what = job->what;
@@ -102,6 +109,8 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, FlowPlan *plan) {
     good = good && doubt_open(d) && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
     if (good) return d;
+    if (job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the schedule");
     dispatch_close(d);
     return nullptr;
 }

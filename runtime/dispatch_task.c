@@ -325,10 +325,10 @@ static int64_t count_rows(Dispatch *d, const Partition *partition, int64_t *by_o
     for (uint8_t o = 0; o < stage->output_count; o++)
         by_output[o] = partition->rows[d->plan->terminals[stage->outputs[o].i]];
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
-        const EdgeEnd *end = &run->outputs[t];
+        uint32_t edge = run->edges[t];
         all += partition->rows[t];
-        if (end->edge != SIDE_NONE && !d->doubt.by_taken[end->edge])
-            run->job->edges[end->edge].lanes[end->at].rows += partition->rows[t];
+        if (edge != EDGE_NONE && !d->doubt.by_taken[edge])
+            run->job->edges[edge].rows += partition->rows[t];
     }
     return all;
 }
@@ -423,7 +423,7 @@ static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
 static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
     StageRun *run = flow->run;
     if (flow->empty || (flow->canceled && !flow->cut)) return false;
-    if (run->window == 0) open_reader(d, run);
+    if (!run->opened) open_reader(d, run);
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);

@@ -55,7 +55,7 @@ void flow_take_rows(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     int64_t most = d->job->setup.stage_rows[run->index];
     int64_t count = flow->rows < most ? flow->rows : most;
-    EdgeSlice slices[2] = {{.count = count}};
+    Slice slices[2] = {{.count = count}};
     flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;
     if (flow->other) flow->unit.ordinal = flow->number;
     flow->at[0] += count;

@@ -320,7 +320,7 @@ int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t) {
     const CorePlan *plan = &d->plan->plan;
     const CoreStage *stage = stage_at(d, flow->run->index);
     uint32_t terminal = flow->run->stage->terminals[t];
-    if (!d->doubt.any || flow->run->outputs[t].edge == SIDE_NONE) return INT64_MAX;
+    if (!d->doubt.any || flow->run->edges[t] == EDGE_NONE) return INT64_MAX;
     int64_t most = 0;
     for (uint8_t o = 0; o < stage->output_count; o++) {
         uint32_t to = plan->edges[stage->outputs[o].i].to.i;
@@ -567,7 +567,7 @@ void doubt_conclude(Dispatch *d) {
         const uint32_t inputs[] = {stage->input_index, stage->right_index};
         for (int side = 0; side < 2; side++) {
             if (inputs[side] == UINT32_MAX || !d->doubt.by_taken[inputs[side]]) continue;
-            int64_t *rows = &d->job->edges[inputs[side]].lanes[0].rows;
+            int64_t *rows = &d->job->edges[inputs[side]].rows;
             if (d->doubt.taken[s] > *rows) *rows = d->doubt.taken[s];
         }
     }

@@ -35,7 +35,7 @@ typedef struct Maker {
     FlowPlan *flow;
     const SbJob *job;
     const FlowNumbers *numbers;
-    BreakerId ids[BREAKERS_MAX];  // By breaker of the job, where it is none of edges.
+    BreakerId ids[2 * STAGES_MAX];  // By breaker of the job, where it is none of edges.
     bool full;                    // Something did not fit.
 } Maker;
 
@@ -203,9 +203,10 @@ static int64_t floor_of(const Maker *m, const SbBreaker *what) {
 static bool add_breakers(Maker *m) {
     FlowPlan *flow = m->flow;
     const SbJob *job = m->job;
-    if (job->breaker_count > BREAKERS_MAX) return false;
+    if (job->breaker_count > 2 * STAGES_MAX) return false;
     for (uint32_t b = 0; b < job->breaker_count; b++) {
         if (is_edge(job, b)) continue;
+        if (flow->plan.breaker_count == BREAKERS_MAX) return false;
         BreakerId id = {flow->plan.breaker_count++};
         m->ids[b] = id;
         flow->breakers[id.i] = b;

@@ -35,7 +35,6 @@ static bool allocate(Job *job) {
     job->sources = calloc(what->source_count + 1, sizeof *job->sources);
     job->sinks = calloc(what->sink_count + 1, sizeof *job->sinks);
     job->breakers = calloc(breakers, sizeof *job->breakers);
-    job->producers = calloc(breakers, sizeof *job->producers);
     job->edges = calloc(breakers, sizeof *job->edges);
     job->finished = calloc(breakers, sizeof *job->finished);
     job->tables = calloc(breakers, sizeof *job->tables);
@@ -52,21 +51,12 @@ static bool allocate(Job *job) {
     setup->stage_rows = calloc(what->stage_count + 1, sizeof *setup->stage_rows);
     setup->stage_bytes = calloc(what->stage_count + 1, sizeof *setup->stage_bytes);
     bool good = setup->stage_rows && setup->stage_bytes && job->counts && job->sources &&
-                job->sinks && job->breakers && job->producers && job->edges && job->finished &&
+                job->sinks && job->breakers && job->edges && job->finished &&
                 job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
                 setup->source_counts && setup->source_row_max && setup->sink_paths &&
                 setup->sink_bytes && setup->limit_rows && setup->skip_rows;
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
     return good || no_memory(job);
-}
-
-static void count_producers(Job *job) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        const SbStage *stage = &job->what->stages[s];
-        for (uint32_t t = 0; t < stage->terminal_count; t++) {
-            if (!(stage->terminals[t] & SB_TERMINAL_SINK)) job->producers[stage->terminals[t]]++;
-        }
-    }
 }
 
 static bool set_limits(Job *job) {
@@ -269,7 +259,6 @@ static bool open_job(Job *job) {
     Options *options = &job->options;
     if (!resume_open(job)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
-    count_producers(job);
     uint32_t cpus = options->threads ? options->threads : cpu_count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
@@ -289,10 +278,8 @@ static void close_job(Job *job) {
     for (uint32_t i = 0; job->fills && i < job->lanes; i++) pthread_mutex_destroy(&job->fills[i]);
     free(job->fills);
     if (job->pool.parallel.threads > 0) pool_close(&job->pool);
-    for (uint32_t b = 0; job->edges && b < job->what->breaker_count; b++) {
-        edge_close(&job->edges[b]);
+    for (uint32_t b = 0; job->breakers && b < job->what->breaker_count; b++)
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
-    }
     watch_close(&job->watch);
     samples_close(job->samples);
     spill_close(&job->spill);
@@ -309,7 +296,7 @@ static void close_job(Job *job) {
     SbSetup *setup = &job->setup;
     void *all[] = {
         job->counts,         job->sources,        job->sinks,           job->breakers,
-        job->producers,      job->edges,          job->tables,          job->kept,
+        job->edges,          job->tables,         job->kept,
         job->finished,
         job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
         setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows,

@@ -7,7 +7,7 @@
 #define SBC_RUNTIME_JOB_H
 
 #include "runtime/breaker.h"
-#include "runtime/edge.h"
+#include "runtime/batch.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 #include "runtime/params.h"
@@ -26,6 +26,14 @@ typedef struct Progress {
     _Atomic int64_t bytes, rows;  // Of sources.
 } Progress;
 
+// Rows that go from stages to stages.
+typedef struct Edge {
+    bool    limited;
+    int64_t skip, limit;  // Rows that a limit passes over, and takes, the skipped ones included;
+                          // INT64_MAX: all.
+    int64_t rows;         // That were taken.
+} Edge;
+
 typedef struct Job {
     const SbJob *what;
     Options      options;
@@ -37,7 +45,7 @@ typedef struct Job {
     SbMemory     memory;
     int64_t      memory_whole;   // --memory: of it the account is what rows may take.
     uint32_t     tasks_fit, tasks_most;  // At once: the memory holds; slots allow.
-    Slots        slots;          // The engine's lock guards what is used.
+    Slots        slots;          // What there is of each resource.
     Spill        spill;
     Pool         pool;
     uint32_t     lanes;          // Parts of breakers: one for each thread, and more where tasks
@@ -53,7 +61,6 @@ typedef struct Job {
     RejectList   failing_list;
     SbBreakerState **breakers;
     SbMemory   **accounts;       // By breaker: of its own; nullptr: all take from `memory`.
-    uint32_t    *producers;      // By breaker: stages that still feed it.
     bool        *finished;       // By breaker: its rows are there.
     Edge        *edges;          // By breaker.
     const SbTable **tables;
@@ -67,8 +74,7 @@ typedef struct Job {
     _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
     int          cancel_fd;      // Readable with either.
-    struct Engine *engine;       // One of these while it runs; see engine_wake.
-    struct Dispatch *dispatch;
+    struct Dispatch *dispatch;   // While it runs; see engine_wake.
     pthread_mutex_t engine_lock;
     Trouble      trouble;        // Why it ends early.
     bool         over_limit;     // The limit of rejects is passed.

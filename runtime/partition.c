@@ -14,7 +14,7 @@ static void *take(char **at, size_t count, size_t size) {
 
 // A partition and its arrays are one piece of memory: those of few rows come by the thousand.
 Partition *partition_open(const TaskSetup *setup) {
-    enum { FIGURES = 4 };
+    enum { FIGURES = 3 };
     static_assert(sizeof(SbOut) % 8 == 0 && sizeof(SbOutState) % 8 == 0);
     size_t terminals = setup->stage->terminal_count;
     size_t counts = (size_t)setup->job->step_count * SB_COUNTS;
@@ -32,7 +32,6 @@ Partition *partition_open(const TaskSetup *setup) {
     partition->handed = take(&at, terminals, sizeof *partition->handed);
     partition->spare = take(&at, terminals, sizeof *partition->spare);
     partition->rows = take(&at, terminals, sizeof *partition->rows);
-    partition->first = take(&at, terminals, sizeof *partition->first);
     partition->quota = take(&at, terminals, sizeof *partition->quota);
     partition->left = take(&at, terminals, sizeof *partition->left);
     for (uint32_t t = 0; t < terminals; t++) {

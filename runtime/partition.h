@@ -27,9 +27,7 @@ typedef struct Partition {
     struct StageRun *run;       // Of the stage that makes it.
     Unit        unit;           // All that it takes to make the partition once more.
     SbTaskState *keeps;         // Holds the unit's text, which cannot be read again; else nullptr.
-    bool        frees;          // Nobody else needs `keeps`.
     bool        last;           // Of its unit.
-    bool        releases;       // No partition behind it needs the unit's rows of edges.
     int64_t     begin, end;     // Cursors.
     uint64_t    order;          // Order key of its first row.
     uint64_t    records;        // Rejects of the unit before it.
@@ -50,13 +48,11 @@ typedef struct Partition {
     uint32_t    root_unit;      // the unit of that,
     uint8_t     node;           // and where it was made in that stage's tree (doubt.h).
     int64_t    *rows;           // By terminal: rows in it.
-    int64_t    *first;          // By terminal: the number of its first row there.
     int64_t    *quota;          // By terminal: rows that it could take...
     int64_t    *left;           // ...and what of it is left.
     int64_t     lines;          // Of the unit, once it is done and has rejects; else -1.
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
-    uint32_t    extents;        // To be written yet.
     int64_t     bytes;          // Charged for outs and batches...
     int64_t     used;           // ...and what of it rows fill.
     WatchOrigin from;

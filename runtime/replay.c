@@ -138,7 +138,7 @@ static bool open_aside(StageRun *run, SbTaskState *task) {
     task->aside = calloc(stage->terminal_count + 1, sizeof(SbBreakerState *));
     for (uint32_t t = 0; task->aside && t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
-        if (terminal & SB_TERMINAL_SINK || run->outputs[t].edge != SIDE_NONE) continue;
+        if (terminal & SB_TERMINAL_SINK || run->edges[t] != EDGE_NONE) continue;
         task->aside[t] = sb_breaker_open(&run->job->what->breakers[terminal], 1,
                                          &run->job->memory, nullptr);
         if (!task->aside[t]) return false;
@@ -280,7 +280,7 @@ static bool run_partition(Replay *r, uint8_t node, SbTaskState *task, Partition 
     partition_reset(partition, &run->setup);
     partition->keeps = node == NODE_ROOT ? r->unit->keeps : nullptr;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        bool edge = run->outputs[t].edge != SIDE_NONE;
+        bool edge = run->edges[t] != EDGE_NONE;
         partition->quota[t] = edge ? quota_of(r, node, stage->terminals[t], exact) : INT64_MAX;
     }
     bool good = run_task(r, run, task, partition);

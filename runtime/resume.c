@@ -28,13 +28,6 @@ const SinkPlace *resume_place(const Job *job, uint32_t sink) {
     return has ? &resume->state.sinks[sink].place : nullptr;
 }
 
-bool resume_in_the_middle(const Job *job) {
-    const Resume *resume = job->resume;
-    for (uint32_t s = 0; resume && s < resume->state.stage_count; s++)
-        if (resume->state.stages[s].is) return true;
-    return false;
-}
-
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
 
 // ---- what a run is known by -------------------------------------------------------------------

@@ -35,8 +35,6 @@ const struct SinkPlace *resume_place(const Job *job, uint32_t sink);
 
 // Where the first unit begins that is not committed.
 void resume_units(const StageRun *run, UnitsStart *start);
-// Does the journal say that a root goes on in the middle?
-bool resume_in_the_middle(const Job *job);
 
 // All sinks are finished and the closing figures known.
 bool resume_publish(Job *job);

@@ -154,8 +154,8 @@ static void restore_figures(Job *job, StageRun *runs, uint32_t root, const int64
     const int64_t *passed = figures + what->step_count * SB_COUNTS;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         for (uint32_t t = 0; t < what->stages[s].terminal_count; t++, passed++) {
-            const EdgeEnd *end = &runs[s].outputs[t];
-            if (end->edge != SIDE_NONE) job->edges[end->edge].lanes[end->at].rows += *passed;
+            uint32_t edge = runs[s].edges[t];
+            if (edge != EDGE_NONE) job->edges[edge].rows += *passed;
         }
     }
 }

@@ -133,31 +133,3 @@ uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads) 
     }
     return most;
 }
-
-bool slots_fit(const Slots *slots, const SbStage *stage, uint32_t running) {
-    if (stage->concurrency && running >= stage->concurrency) return false;
-    for (uint32_t i = 0; i < stage->demand_count; i++) {
-        const SbDemand *demand = &stage->demands[i];
-        uint32_t all = slots_supply(slots, demand->resource);
-        uint32_t used = demand->resource == SB_CPUS ? slots->cpus_used
-                                                    : slots->used[demand->resource];
-        if (used + held(slots, demand) > all) return false;
-    }
-    return true;
-}
-
-void slots_take(Slots *slots, const SbStage *stage) {
-    for (uint32_t i = 0; i < stage->demand_count; i++) {
-        const SbDemand *demand = &stage->demands[i];
-        if (demand->resource == SB_CPUS) slots->cpus_used += held(slots, demand);
-        else slots->used[demand->resource] += held(slots, demand);
-    }
-}
-
-void slots_give(Slots *slots, const SbStage *stage) {
-    for (uint32_t i = 0; i < stage->demand_count; i++) {
-        const SbDemand *demand = &stage->demands[i];
-        if (demand->resource == SB_CPUS) slots->cpus_used -= held(slots, demand);
-        else slots->used[demand->resource] -= held(slots, demand);
-    }
-}

@@ -9,8 +9,8 @@
 
 typedef struct Slots {
     const SbJob *job;
-    uint32_t     cpus, cpus_used;
-    uint32_t     supply[SB_RESOURCES_MAX], used[SB_RESOURCES_MAX];  // By resource of the job.
+    uint32_t     cpus;
+    uint32_t     supply[SB_RESOURCES_MAX];  // By resource of the job.
 } Slots;
 
 // False: a resource is not supplied, or not as much as a task needs; or nobody asks for what is.
@@ -26,10 +26,5 @@ uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads);
 // holds.
 uint32_t slots_supply(const Slots *slots, uint32_t resource);
 uint32_t slots_held(const Slots *slots, const SbStage *stage, uint32_t resource);
-
-// Is there a slot for one more task of the stage, `running` of which run?
-bool slots_fit(const Slots *slots, const SbStage *stage, uint32_t running);
-void slots_take(Slots *slots, const SbStage *stage);
-void slots_give(Slots *slots, const SbStage *stage);
 
 #endif

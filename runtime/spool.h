@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_SPOOL_H
 #define SBC_RUNTIME_SPOOL_H
 
-#include "runtime/edge.h"
+#include "runtime/batch.h"
 #include "runtime/unit.h"
 
 // Rows that were read back: they lie side by side, and point to what they hold behind them.

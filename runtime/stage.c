@@ -8,20 +8,6 @@
 
 enum { UNITS_A_THREAD = 4, BUFFER_PARTITIONS = 3, SPARE_A_THREAD = 4 };
 
-void partition_push(PartitionList *list, Partition *partition) {
-    partition->next = nullptr;
-    if (list->last) list->last->next = partition;
-    else list->first = partition;
-    list->last = partition;
-}
-
-Partition *partition_pop(PartitionList *list) {
-    Partition *partition = list->first;
-    if (partition) list->first = partition->next;
-    if (!list->first) list->last = nullptr;
-    return partition;
-}
-
 static bool is_source_input(const SbStage *stage) {
     return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
            stage->input == SB_INPUT_RECORDS;
@@ -32,20 +18,22 @@ static bool no_memory(const StageRun *run, Trouble *trouble) {
                        (int)run->stage->label.len, run->stage->label.ptr);
 }
 
+static bool is_edge(const Job *job, uint32_t terminal) {
+    return !(terminal & SB_TERMINAL_SINK) && job->what->breakers[terminal].kind == SB_BREAK_EDGE;
+}
+
+static bool reads_edge(const StageRun *run) {
+    return run->stage->input == SB_INPUT_ROWS && is_edge(run->job, run->stage->input_index);
+}
+
 bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     const SbStage *stage = &job->what->stages[index];
     *run = (StageRun){.job = job, .stage = stage, .index = index};
-    run->inputs[0] = run->inputs[1] = (EdgeEnd){SIDE_NONE, 0};
-    run->outputs = calloc(stage->terminal_count + 1, sizeof *run->outputs);
-    run->sink_left = calloc(stage->terminal_count + 1, sizeof *run->sink_left);
-    run->batches = calloc(stage->terminal_count + 1, sizeof(Batch *));
+    run->edges = calloc(stage->terminal_count + 1, sizeof *run->edges);
     run->counts = calloc((size_t)job->what->step_count * SB_COUNTS + 1, sizeof *run->counts);
-    run->rejects.memory = run->failing.memory = &job->memory;
-    for (uint32_t t = 0; run->outputs && t < stage->terminal_count; t++)
-        run->outputs[t] = (EdgeEnd){SIDE_NONE, 0};
-    for (uint32_t t = 0; run->sink_left && t < stage->terminal_count; t++) stage_sink_left(run, t);
-    bool good = run->outputs && run->sink_left && run->batches && run->counts;
-    return good || no_memory(run, &job->trouble);
+    for (uint32_t t = 0; run->edges && t < stage->terminal_count; t++)
+        run->edges[t] = is_edge(job, stage->terminals[t]) ? stage->terminals[t] : EDGE_NONE;
+    return (run->edges && run->counts) || no_memory(run, &job->trouble);
 }
 
 // ---- opening --------------------------------------------------------------------------------
@@ -81,7 +69,7 @@ static bool find_rest(StageRun *run, SbBreakerState *breaker, Trouble *trouble) 
 static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
-    if (run->inputs[0].edge != SIDE_NONE) return true;
+    if (reads_edge(run)) return true;
     SbBreakerState *breaker = job->breakers[stage->input_index];
     if (stage->input == SB_INPUT_UNMATCHED && !find_rest(run, breaker, trouble)) return false;
     units->entries = sb_breaker_entries(breaker, &units->entry_count);
@@ -190,27 +178,25 @@ bool stage_open(StageRun *run, Trouble *trouble) {
     resume_units(run, &units.start);
     if (!units_open(&run->units, &units, trouble)) return false;
     run->repeats = units_can_repeat(&run->units);
-    uint32_t window = UNITS_A_THREAD * job->pool.parallel.threads;
-    run->flights = calloc(window, sizeof *run->flights);
-    if (!run->flights) return no_memory(run, trouble);
-    run->window = window;
+    run->opened = true;
     return true;
 }
 
 // Rows behind what a limit needs would ask in vain.
 static bool may_stop_early(const StageRun *run) {
-    bool limited = true;
+    bool limited = true, first_rows = run->job->options.first_rows != INT64_MAX;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
-        uint32_t edge = run->outputs[t].edge;
-        bool by_edge = edge != SIDE_NONE && run->job->edges[edge].limited;
-        limited = limited && (by_edge || run->sink_left[t] != INT64_MAX);
+        uint32_t edge = run->edges[t];
+        bool by_edge = edge != EDGE_NONE && run->job->edges[edge].limited;
+        bool by_sink = run->stage->terminals[t] & SB_TERMINAL_SINK && first_rows;
+        limited = limited && (by_edge || by_sink);
     }
     return limited;
 }
 
 bool stage_asks_ahead(const StageRun *run) {
     bool again = run->repeats || source_reads_again(run->setup.files);
-    return again && run->inputs[0].edge == SIDE_NONE && !may_stop_early(run) &&
+    return again && !reads_edge(run) && !may_stop_early(run) &&
            probe_ahead_wanted(&run->setup);
 }
 
@@ -249,13 +235,40 @@ bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status) {
                        rejects_fault_text(status));
 }
 
-void stage_close(StageRun *run) {
-    if (run->window > 0) {
-        stage_discard(run);
-        stage_abandon(run);
+// Who wants the memory: the one breaker that the stage fills, edges aside, or the stage.
+static SbStr hungry_step(const StageRun *run) {
+    const SbJob *what = run->job->what;
+    SbStr label = run->stage->label;
+    uint32_t found = 0;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (terminal & SB_TERMINAL_SINK || what->breakers[terminal].kind == SB_BREAK_EDGE) continue;
+        if (++found == 1) label = what->steps[what->breakers[terminal].step].label;
     }
-    for (Partition *partition; (partition = partition_pop(&run->writing));)
-        partition_close(partition, &run->setup);
+    return found == 1 ? label : run->stage->label;
+}
+
+bool stage_take_failure(const StageRun *run, Partition *partition) {
+    Job *job = run->job;
+    const RejectList *rejects = &partition->rejects;
+    bool by_record = partition->over || (rejects->count > 0 &&
+                                         rejects->items[rejects->count - 1].fails);
+    if (partition->status != SB_STAGE_FAULT || by_record) return true;
+    if (spill_trouble(&job->spill, &partition->trouble)) return false;
+    SbStr label = hungry_step(run);
+    if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
+        label = job->what->steps[job->what->sites[partition->failure.site].step].label;
+    }
+    if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK) {
+        return trouble_set(&partition->trouble, TROUBLE_MEMORY,
+                           "'%.*s' needs more than the %lld bytes that --memory gives",
+                           (int)label.len, label.ptr, (long long)job->memory.limit);
+    }
+    return trouble_set(&partition->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
+                       rejects_fault_text(partition->failure.fault));
+}
+
+void stage_close(StageRun *run) {
     while (run->spare) {
         Partition *partition = run->spare;
         run->spare = partition->next;
@@ -267,22 +280,16 @@ void stage_close(StageRun *run) {
         task_close(task);
         free(task);
     }
-    if (run->window > 0) units_close(&run->units);
+    if (run->opened) units_close(&run->units);
     probe_ahead_close(&run->ahead);
-    free(run->flights);
     free(run->unmatched);
-    run->flights = nullptr;
     run->unmatched = nullptr;
-    run->window = 0;
+    run->opened = false;
 }
 
 void stage_finish(StageRun *run) {
     stage_close(run);
-    rejects_close(&run->rejects);
-    rejects_close(&run->failing);
-    free(run->outputs);
-    free(run->sink_left);
-    free(run->batches);
+    free(run->edges);
     free(run->counts);
     free(run->unit_rows);
 }

@@ -34,8 +34,8 @@ static bool count_edges(Job *job, uint32_t step, int64_t *counts) {
     for (uint32_t b = 0; b < what->breaker_count; b++) {
         const SbBreaker *breaker = &what->breakers[b];
         if (breaker->step != step || breaker->kind != SB_BREAK_EDGE || breaker->keeps) continue;
-        Edge *edge = &job->edges[b];
-        int64_t rows = edge_rows(edge);
+        const Edge *edge = &job->edges[b];
+        int64_t rows = edge->rows;
         any = true;
         counts[SB_IN] += rows;
         if (edge->limited) counts[SB_FILTERED] += rows < edge->skip ? rows : edge->skip;

@@ -322,7 +322,7 @@ static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
     unit->end = batch->count;
     unit->range_begin = units->next;
     unit->range_end = units->next += batch->count;
-    unit->slices[0] = (EdgeSlice){batch, batch->entries, 0, 0, batch->count};
+    unit->slices[0] = (Slice){batch, batch->entries, 0, 0, batch->count};
     return UNIT_TAKEN;
 }
 
@@ -347,7 +347,7 @@ static UnitTake number(Units *units, Trouble *trouble) {
     return UNIT_TROUBLE;
 }
 
-UnitTake units_take_slices(Units *units, Unit *unit, const EdgeSlice slices[2], Trouble *trouble) {
+UnitTake units_take_slices(Units *units, Unit *unit, const Slice slices[2], Trouble *trouble) {
     *unit = (Unit){.ordinal = units->ordinal, .lines = -1, .end = slices[0].count,
                    .entries = slices[0].entries, .right = slices[1].entries,
                    .slices = {slices[0], slices[1]}};

@@ -14,7 +14,7 @@
 #ifndef SBC_RUNTIME_UNIT_H
 #define SBC_RUNTIME_UNIT_H
 
-#include "runtime/edge.h"
+#include "runtime/batch.h"
 #include "runtime/memory.h"
 #include "runtime/source.h"
 
@@ -62,7 +62,7 @@ struct Unit {
     LongRow  long_row;
     const SbEntry *const *entries;
     const SbEntry *const *right;  // Zip: of the right side, by the same numbers.
-    EdgeSlice slices[2];          // Of edges, left and right, or of rows read back from disk; held
+    Slice slices[2];          // Of edges, left and right, or of rows read back from disk; held
                                   // as long as the unit. Else no batch.
 };
 
@@ -122,7 +122,7 @@ void units_close(Units *units);
 // The next unit, in order. One thread at a time. Streams are read here.
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // The same for rows that were taken from edges; the right one without a batch unless it is a zip.
-UnitTake units_take_slices(Units *units, Unit *unit, const EdgeSlice slices[2], Trouble *trouble);
+UnitTake units_take_slices(Units *units, Unit *unit, const Slice slices[2], Trouble *trouble);
 // Have all units been taken, for certain?
 bool units_over(const Units *units);
 // Reads the unit and fixes its rows. Any number of threads, one call for every unit taken.

@@ -11,12 +11,12 @@
 enum {
     RESOURCES_MAX = 8,
     STAGES_MAX = 64,
-    INPUTS_MAX = 8,   // Edges into a stage.
-    OUTPUTS_MAX = 8,  // Edges out of a stage.
+    INPUTS_MAX = 16,   // Edges into a stage.
+    OUTPUTS_MAX = 16,  // Edges out of a stage.
     EDGES_MAX = 128,
-    BREAKERS_MAX = 32,
-    FILLS_MAX = 4,  // Breakers that a stage fills.
-    NEEDS_MAX = 4,  // Tables that a stage probes.
+    BREAKERS_MAX = 64,
+    FILLS_MAX = 16,  // Breakers that a stage fills.
+    NEEDS_MAX = 16,  // Tables that a stage probes.
     NODE_KINDS_MAX = 4,
     NODES_MAX = 8192,
     LAUNCH_PARTS_MAX = 64,  // Partitions that one launch may take.

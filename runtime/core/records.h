@@ -6,7 +6,7 @@
 #include "runtime/core/pacing.h"
 #include "runtime/core/schedule.h"
 
-enum { DEPTH_MAX = 12 };  // Stage borders between a root and a sink.
+enum { DEPTH_MAX = 32 };  // Stage borders between a root and a sink.
 
 typedef struct ItemId {
     uint32_t i;

@@ -1,0 +1,33 @@
+#include "runtime/batch.h"
+
+#include "runtime/rows.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+Batch *batch_open(SbRows *rows) {
+    Batch *batch = malloc(sizeof *batch);
+    const SbEntry *const *entries = batch ? sb_rows_entries(rows) : nullptr;
+    if (!entries) {
+        free(batch);
+        return nullptr;
+    }
+    *batch = (Batch){.rows = rows, .entries = entries, .count = rows->count,
+                     .bytes = sb_rows_bytes(rows), .holders = 1};
+    return batch;
+}
+
+void batch_release(Batch *batch) {
+    assert(batch->holders > 0);
+    if (--batch->holders > 0) return;
+    sb_rows_close(batch->rows);
+    free(batch);
+}
+
+SbRows *batch_empty(Batch *batch) {
+    SbRows *rows = batch->rows;
+    assert(batch->holders == 1);
+    sb_rows_reset(rows);
+    free(batch);
+    return rows;
+}

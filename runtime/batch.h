@@ -1,0 +1,32 @@
+// Batch: rows of a partition on their way from the stage that made them to those that read them.
+//
+// It belongs to the partition. Who else holds it lets go of it in his turn. Every function here
+// needs the lock of the dispatch, but for a batch that nobody else knows yet.
+#ifndef SBC_RUNTIME_BATCH_H
+#define SBC_RUNTIME_BATCH_H
+
+#include "runtime/breaker.h"
+#include "runtime/watch.h"
+
+typedef struct Batch {
+    SbRows  *rows;       // nullptr: they are on disk.
+    const SbEntry *const *entries;
+    int64_t  count, bytes;
+    uint32_t holders;    // Partitions, and pieces of zips that are in doubt.
+    WatchOrigin from;
+} Batch;
+
+// Rows of a batch, for one unit.
+typedef struct Slice {
+    Batch   *batch;                 // That the unit holds; or nullptr.
+    const SbEntry *const *entries;  // Of its first row.
+    int64_t  count;
+} Slice;
+
+// A batch of `rows`, which it owns from now on; nullptr: no memory.
+Batch *batch_open(SbRows *rows);
+void   batch_release(Batch *batch);
+// The rows of a batch that nobody else holds, empty, for the next one.
+SbRows *batch_empty(Batch *batch);
+
+#endif
