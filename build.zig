@@ -232,7 +232,6 @@ const runtime: []const []const u8 = &.{
     "params.c",
     "partition.c",
     "place.c",
-    "policy.c",
     "pool.c",
     "probe.c",
     "probe_ahead.c",
