@@ -357,6 +357,7 @@ static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
 static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     int32_t status = SB_OK;
     parallel->each(parallel, breaker->threads, relieve_part, breaker);
+    if (breaker->memory->less) breaker->memory->less(breaker->memory);
     if (is_group(breaker)) status = spill_groups_finish(breaker->groups, parallel);
     else breaker->rows_in = breaker->on_disk.rows;
     breaker->count = breaker->on_disk.rows;

@@ -38,6 +38,16 @@ static void give_back(Account *account, int64_t bytes) {
     dispatch_tell(account->d, event);
 }
 
+// What cannot wait until something is on disk, as states of groups that grow within a row, comes from
+// what the job leaves for that. From now on the breaker is short.
+static bool overdraw(Account *account, int64_t bytes) {
+    SbMemory *memory = &account->memory;
+    if (!sb_memory_charge(whole(account), bytes)) return false;
+    memory->limit += bytes;
+    memory->short_at = -1;
+    return true;
+}
+
 // With the lock: makes room for what is charged, and `ahead` more.
 static bool grow(Account *account, int64_t ahead) {
     SbMemory *memory = &account->memory;
@@ -47,7 +57,8 @@ static bool grow(Account *account, int64_t ahead) {
     if (step > STEP_MAX) step = STEP_MAX;
     if (step < memory->block_max) step = memory->block_max;
     int64_t to = (used + step - 1) / step * step;
-    if (!ask_ledger(account, to - account->told)) return false;
+    if (!ask_ledger(account, to - account->told))
+        return ahead == 0 && overdraw(account, used - limit);
     if (!sb_memory_charge(whole(account), to - limit)) {
         give_back(account, to - account->told);
         return false;
@@ -93,15 +104,16 @@ static int64_t trim(Account *account) {
     SbMemory *memory = &account->memory;
     int64_t limit = memory->limit, used = memory->used;
     int64_t to = used > account->floor ? used : account->floor;
-    if (account->told == 0 || to >= limit) return 0;
+    if (to >= limit) return 0;
     memory->limit = to;
     // Somebody may have charged what was there until now.
     used = memory->used;
     if (used > to) memory->limit = to = used < limit ? used : limit;
     sb_memory_release(whole(account), limit - to);
-    account->told = to;
+    int64_t told = account->told;
+    if (told > to) account->told = to;
     sb_memory_calm(memory);
-    return limit - to;
+    return told - account->told;
 }
 
 void account_trim(Account *account) {

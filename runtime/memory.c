@@ -70,9 +70,9 @@ void sb_memory_calm(SbMemory *memory) {
 }
 
 bool sb_memory_has(SbMemory *memory, int64_t bytes) {
-    if (!sb_memory_charge(memory, bytes)) return false;
-    sb_memory_release(memory, bytes);
-    return true;
+    // Nothing is charged meanwhile, for which others would find less.
+    if (memory->used + bytes <= memory->limit) return true;
+    return memory->more && memory->more(memory, bytes);
 }
 
 void *sb_memory_pages(SbMemory *memory, int64_t bytes) {

@@ -229,10 +229,13 @@ typedef struct Split {
 static bool write_split(Range *range, Split *split) {
     Spill *spill = range->groups->spill;
     int64_t bytes = split->rows.count * (int64_t)sizeof(SbEntry *);
-    const SbEntry **list = sb_memory_pages(range->groups->memory, bytes);
+    // Without this the rows stay: what the breaker is denied is taken from what the job leaves.
+    SbMemory *memory = range->groups->memory;
+    const SbEntry **list = sb_memory_pages(memory, bytes);
+    if (!list) list = sb_memory_pages(memory = spill->memory, bytes);
     bool good = list && write_ranges(spill, range->thread, range->groups->what, &split->rows, list,
                                      split->ranges, range->level + 1);
-    sb_memory_free(range->groups->memory, list, bytes);
+    sb_memory_free(memory, list, bytes);
     sb_rows_clear(&split->rows);
     return good || spill_fail(spill, TROUBLE_MEMORY, "no memory to share out spilled groups");
 }

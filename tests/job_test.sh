@@ -469,7 +469,7 @@ fi
 if begin spill_long_rows; then
     awk 'BEGIN { print "a,b,x"; for (i = 0; i < 20; i++) { printf "%d,", i * 7 % 20; for (j = 0; j < 100000; j++) printf "%060d%040d", i, j; print ",1.5" } }' >in.csv
     gives 0 ../sort --out=whole.csv
-    gives 0 ../sort --memory=160MiB --threads=2 --stats
+    gives 0 ../sort --memory=208MiB --threads=2 --stats
     says ", spilled "
     cmp -s whole.csv out.csv || wrong "out.csv differs"
     end

@@ -165,7 +165,7 @@ def check_default(case):
 
 
 def table(results, times):
-    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --all --times={times} --table=FILE`, two threads. The rows of "
+    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --times={times} --table=FILE`, two threads. The rows of "
              f"each case take {times} times the memory; every run has the same bytes as one without a limit.\n",
              "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | seconds |",
              "|---|---|---|---|---|---|---|"]
