@@ -38,8 +38,8 @@ static void give_back(Account *account, int64_t bytes) {
     dispatch_tell(account->d, event);
 }
 
-// What cannot wait until something is on disk, as states of groups that grow within a row, comes from
-// what the job leaves for that. From now on the breaker is short.
+// What cannot wait until something is on disk, as states of groups that grow within a row, comes
+// from what the job leaves for that. From now on the breaker is short.
 static bool overdraw(Account *account, int64_t bytes) {
     SbMemory *memory = &account->memory;
     if (!sb_memory_charge(whole(account), bytes)) return false;
