@@ -2,13 +2,13 @@
 # examples.sh [SBC]: every `example` of stdlib/functions.decl is true, interpreted and compiled.
 #
 # One of a function is an expression and becomes a column of one row; one of an aggregate is a flow
-# of the one column `ok`, and all of these become one union. Constants are not folded
-# (--after=spell), so that the compiled run calls the functions. Run it alone:
-# sh tests/examples.sh zig-out/bin/sbc
+# of the one column `ok`, and a few of these become one union: a job has 64 stages at most.
+# Constants are not folded (--after=spell), so that the compiled run calls the functions. Run it
+# alone: sh tests/examples.sh zig-out/bin/sbc
 sbc=${1:-zig-out/bin/sbc}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-program=$work/examples.sbd
+flows=12 # In one union.
 passed=0 failed=0
 
 # of KIND: the examples of functions (fn) or aggregates (agg).
@@ -27,20 +27,29 @@ count=$(wc -l <"$work/examples")
     printf '| select'
     awk -v count="$(wc -l <"$work/functions")" \
         '{ printf "    e%d = (%s)%s\n", NR, $0, NR < count ? "," : "" }' "$work/functions"
-    echo "| write csv(\"$work/functions.csv\", header = false)"
-    awk 'NR == 1 { print } NR > 1 { printf "| union (%s)\n", $0 }' "$work/aggregates"
-    echo "| write csv(\"$work/aggregates.csv\", header = false)"
-} >"$program"
+    echo "| write csv(\"$work/0.csv\", header = false)"
+} >"$work/0.sbd"
+awk -v flows="$flows" -v work="$work" '
+    { file = work "/" int((NR - 1) / flows) + 1 }
+    NR % flows == 1 { print > (file ".sbd") }
+    NR % flows != 1 { printf "| union (%s)\n", $0 > (file ".sbd") }
+    { last[file] = 1 }
+    END { for (file in last) printf "| write csv(\"%s.csv\", header = false)\n", file > (file ".sbd") }
+' "$work/aggregates"
+programs=$((1 + ($(wc -l <"$work/aggregates") + flows - 1) / flows))
 
 # judge ENGINE: every value that the program leaves is true.
 judge() {
-    rm -f "$work/functions.csv" "$work/aggregates.csv"
-    if ! "$sbc" run --no-cache --after=spell --engine="$1" "$program" 2>"$work/said"; then
-        sed "s/^/examples: $1: /" "$work/said" >&2
-        failed=$((failed + 1))
-        return
-    fi
-    { tr , '\n' <"$work/functions.csv" && cat "$work/aggregates.csv"; } >"$work/values"
+    : >"$work/values"
+    for at in $(seq 0 $((programs - 1))); do
+        rm -f "$work/$at.csv"
+        if ! "$sbc" run --no-cache --after=spell --engine="$1" "$work/$at.sbd" 2>"$work/said"; then
+            sed "s/^/examples: $1: /" "$work/said" >&2
+            failed=$((failed + 1))
+            return
+        fi
+        tr , '\n' <"$work/$at.csv" >>"$work/values"
+    done
     if [ "$(wc -l <"$work/values")" -ne "$count" ]; then
         echo "examples: $1: $count values are expected" >&2
         failed=$((failed + 1))
