@@ -209,6 +209,8 @@ bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *troubl
 // those of the unit, of which so many were judged before.
 void flow_number_records(const StageRun *run, RejectList *list, int64_t before);
 void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before);
+// Progress and the live page show them.
+void flow_watch_rejects(const Dispatch *d, const RejectList *list);
 // Of records that a task placed in its unit the lines are counted from the start of the file, where
 // that is known.
 void flow_place_lines(const Unit *unit, RejectList *list);

@@ -158,6 +158,13 @@ void flow_place_lines(const Unit *unit, RejectList *list) {
     }
 }
 
+void flow_watch_rejects(const Dispatch *d, const RejectList *list) {
+    if (list->count == 0) return;
+    const Reject *last = &list->items[list->count - 1];
+    watch_reject(&d->job->watch, list->weight, (SbStr){last->message, last->message_len},
+                 (SbStr){last->raw, last->raw_len});
+}
+
 // Of a stage in front of limits all that is kept until they have judged the rows.
 static bool keep_in_doubt(Dispatch *d, Flow *flow, Partition *partition) {
     if (!flow->doubt) return true;
@@ -178,6 +185,7 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
         return false;
     }
     if (leads) return true;
+    flow_watch_rejects(d, &partition->rejects);
     VerdictPlace place = {run->index, flow->root, doubt_way(d, flow->root, flow->node)};
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         run->counts[i] += partition->counts[i];

@@ -449,6 +449,7 @@ static bool take_slot(Dispatch *d, DoubtUnit *unit, uint8_t node, DoubtSlot *slo
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         run->counts[i] += slot->counts[i];
     d->doubt.taken[stage] += slot->taken;
+    flow_watch_rejects(d, &slot->rejects);
     VerdictPlace place = {stage, unit->root, doubt_way(d, unit->root, node)};
     Judged judged = {.unit = &unit->unit, .made = slot->made, .end = slot->end,
                      .bytes = slot->bytes, .whole = slot->whole};

@@ -106,7 +106,6 @@ void partition_reset(Partition *partition, const TaskSetup *setup) {
     partition->last = partition->stopped = partition->over = false;
     partition->weight = INT64_MAX;
     partition->made = partition->bytes = 0;
-    partition->lines = -1;
     partition->failure = (SbFailure){0};
     partition->trouble.kind = TROUBLE_NONE;
 }

@@ -50,7 +50,6 @@ typedef struct Partition {
     int64_t    *rows;           // By terminal: rows in it.
     int64_t    *quota;          // By terminal: rows that it could take...
     int64_t    *left;           // ...and what of it is left.
-    int64_t     lines;          // Of the unit, once it is done and has rejects; else -1.
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
     int64_t     bytes;          // Charged for outs and batches...

@@ -115,8 +115,7 @@ static void add_stage(TextTable *table, const SbStage *stage, const WatchFigures
     sb_text_add_short(sb_table_cell(table), stage->label.ptr, stage->label.len, LABEL_BYTES);
     for (int c = 0; c < WATCH_CLASSES; c++) add_seconds(table, seconds(figures->class_ns[c]));
     add_seconds(table, task_seconds(figures));
-    add_seconds(table, seconds(figures->work_ns[WORK_FINISH] + figures->work_ns[WORK_WRITE] +
-                               figures->work_ns[WORK_HAND]));
+    add_seconds(table, seconds(figures->work_ns[WORK_FINISH] + figures->work_ns[WORK_WRITE]));
     sb_table_figure(table, figures->pieces[WORK_TASK]);
     sb_table_figure(table, figures->rows_in);
     sb_table_figure(table, figures->bytes_in);
@@ -171,7 +170,7 @@ void stage_times_print(const Job *job, Text *text) {
 
 static void stage_json(const SbStage *stage, const WatchFigures *figures, Text *text) {
     static const char *const classes[WATCH_CLASSES] = {"busy", "starved", "blocked", "aside"};
-    static const char *const works[WORK_KINDS] = {"task", "read", "hand", "write", "finish"};
+    static const char *const works[WORK_KINDS] = {"task", "read", "write", "finish"};
     sb_text_str(text, "{\"stage\":");
     sb_text_add_json(text, stage->label.ptr, stage->label.len);
     for (int c = 0; c < WATCH_CLASSES; c++)

@@ -458,10 +458,6 @@ static void finish_partition(SbTaskState *state) {
         reject_long_row(state);
     if (setup->source) into->made = into->counts[setup->source->step * SB_COUNTS + SB_MADE];
     into->last = into->status == SB_STAGE_DONE || into->status == SB_STAGE_FAULT;
-    into->lines = -1;
-    bool whole = into->status == SB_STAGE_DONE && !task->stopped && state->unit.lines < 0;
-    if (whole && setup->stage->input == SB_INPUT_TEXT && into->rejects.count > 0)
-        into->lines = lines_before(state, state->unit.end) + state->unit.long_row.lines;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         const SbRows *rows = into->batches[t];
         into->rows[t] = rows ? rows->count : into->outs[t].rows;

@@ -73,7 +73,9 @@ static void number_stage(Turns *t, uint32_t s) {
     t->turns[s] = t->next++;
 }
 
-void verdict_turns(const SbJob *job, uint32_t *turns) {
+// Numbers the stages in the order in which sinks ask for their rows: each stage behind its tables,
+// what it reads on the left, and what it reads on the right.
+static void number_stages(const SbJob *job, uint32_t *turns) {
     Turns t = {.job = job, .turns = turns};
     for (uint32_t s = 0; s < job->stage_count; s++) turns[s] = NOT_YET;
     for (uint32_t sink = 0; sink < job->sink_count; sink++)
@@ -83,7 +85,7 @@ void verdict_turns(const SbJob *job, uint32_t *turns) {
 // The order in which records of rejects stand (docs/rejects.md): those of sources first, by their
 // numbers.
 static void number_roots(const SbJob *job, uint32_t *ranks) {
-    verdict_turns(job, ranks);
+    number_stages(job, ranks);
     for (uint32_t s = 0; s < job->stage_count; s++) {
         bool source = !reads_breaker(&job->stages[s]);
         ranks[s] = source ? job->stages[s].input_index : ranks[s] + job->source_count;

@@ -48,8 +48,4 @@ uint64_t verdict_unit(const Reject *record);
 // At the end: drops what stands behind the record that ends the job. True: there is one.
 bool verdict_settle(Verdict *verdict);
 
-// Numbers the stages in the order in which sinks ask for their rows: each stage behind its tables,
-// what it reads on the left, and what it reads on the right.
-void verdict_turns(const SbJob *job, uint32_t *turns);
-
 #endif

@@ -20,7 +20,7 @@ const char *watch_state_name(WatchState state) { return states[state].name; }
 WatchClass  watch_state_class(WatchState state) { return states[state].class; }
 
 const char *watch_work_name(WatchWork work) {
-    static const char *const names[WORK_KINDS] = {"task", "read", "hand over", "write", "finish"};
+    static const char *const names[WORK_KINDS] = {"task", "read", "write", "finish"};
     return names[work];
 }
 

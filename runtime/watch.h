@@ -49,7 +49,6 @@ typedef enum WatchState {
 typedef enum WatchWork {
     WORK_TASK,    // Rows of a stage.
     WORK_READ,    // Cutting and reading a task's input.
-    WORK_HAND,    // Handing over what tasks made.
     WORK_WRITE,   // Bytes to files.
     WORK_FINISH,  // Finishing a breaker: sorting, merging.
     WORK_KINDS,
@@ -124,7 +123,7 @@ typedef struct WatchMade {
 WatchOrigin watch_made(Watch *watch, uint32_t thread, const WatchMade *made);
 void watch_state(Watch *watch, uint32_t stage, WatchState state, int64_t now_ns);
 void watch_queue(Watch *watch, uint32_t stage, int64_t bytes);
-// `rows` rows were rejected, for which `message` and `raw` of one stand. Without the engine's lock.
+// `rows` rows were rejected, for which `message` and `raw` of one stand.
 void watch_reject(Watch *watch, int64_t rows, SbStr message, SbStr raw);
 // All stages are done, or the job gives up: times stand still from now on.
 void watch_stop(Watch *watch);

@@ -246,7 +246,7 @@ def events(folder):
     spans = [tuple(span) for at in now[1:] for span in at["spans"] if span[3] < span[4]]
     assert spans and len(set(spans)) == len(spans)
     assert all(begin <= end <= now[2]["seconds"] + 0.01 for _, _, _, begin, end in spans)
-    assert {work for _, _, work, _, _ in spans} >= {"task", "hand over"}
+    assert {work for _, _, work, _, _ in spans} >= {"task"}
     # No value of a cell without --show-rows.
     assert all("rejected_rows" not in at and at["rejected"] > 0 for at in now)
     with Job(folder, "--show-rows") as job:

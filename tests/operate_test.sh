@@ -368,7 +368,7 @@ if begin times; then
     gives 0 ../slow --n=400 --threads=2 --resource=slot=1 --stats=json
     figures '[at["stage"] for at in stages] == ["range(n)", "where hold(2ms)", "derive s = str(i)"]'
     figures 'all(list(at) == ["stage", "busy", "starved", "blocked", "aside", "states", "threads", "runs", "rows_in", "rows_out", "bytes_in", "bytes_out"] for at in stages)'
-    figures 'all(list(at["threads"]) == ["task", "read", "hand", "write", "finish"] for at in stages)'
+    figures 'all(list(at["threads"]) == ["task", "read", "write", "finish"] for at in stages)'
     figures '[at["rows_in"] for at in stages] == [400] * 3 and [at["runs"] for at in stages] == [40] * 3'
     figures 'stages[0]["threads"]["task"] > 0.75 and stages[2]["bytes_out"] > 400'
     figures 'job["resources"][0]["resource"] == "cpus" and job["resources"][0]["supply"] == 2 and job["resources"][1]["resource"] == "slot"'
