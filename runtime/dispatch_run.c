@@ -134,11 +134,13 @@ static void drop_flows(Dispatch *d) {
 
 void dispatch_close(Dispatch *d) {
     drop_flows(d);
+    doubt_close(d);
+    // Who reads breakers takes memory from their accounts.
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) stage_close(&d->runs[s]);
     for (uint32_t b = 0; b < d->job->what->breaker_count; b++) {
         if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
         d->job->breakers[b] = nullptr;
     }
-    doubt_close(d);
     accounts_close(d);
     verdict_close(&d->verdict);
     pthread_cond_destroy(&d->changed);

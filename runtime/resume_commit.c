@@ -26,7 +26,7 @@ static bool no_memory(Trouble *trouble) {
 static int64_t group_bytes(const Job *job, const CommitGroup *group) {
     int64_t bytes = 0;
     for (uint32_t s = 0; s < group->sink_count; s++)
-        bytes += job->sinks[group->sinks[s].sink].bytes;
+        bytes += __atomic_load_n(&job->sinks[group->sinks[s].sink].bytes, __ATOMIC_RELAXED);
     return bytes;
 }
 

@@ -175,7 +175,9 @@ bool state_fold(ResumeState *state, const char *payload, int64_t len) {
         uint64_t ordinal = (uint64_t)unpack_number(&from);
         if (ordinal > state->ordinals[s]) state->ordinals[s] = ordinal;
     }
-    state->run_file_count += unpack_count(&from, sizeof(int64_t));
+    // Who writes runs reads it, and only he changes it.
+    uint32_t files = unpack_count(&from, sizeof(int64_t));
+    if (files > 0) state->run_file_count += files;
     sb_text_add(&state->run_files, from.at, from.end - from.at);
     return !from.bad && !state->run_files.failed;
 }

@@ -257,7 +257,7 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
         int64_t some = room >= len ? len : sink_row_end(sink, bytes, len, room);
         if (!put(sink, bytes, some, extents, trouble)) return false;
         sink->part_has_rows = true;
-        sink->bytes += some;
+        __atomic_store_n(&sink->bytes, sink->bytes + some, __ATOMIC_RELAXED);
         bytes += some;
         len -= some;
     }

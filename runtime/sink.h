@@ -59,7 +59,7 @@ struct Sink {
     SinkPart  **parts;
     uint32_t    part_count, part_cap;
     int64_t     offset;      // In the last part.
-    int64_t     rows, bytes; // Before compression.
+    int64_t     rows, bytes; // Before compression. Others may look at bytes meanwhile.
     char       *chunk;       // Bytes that wait for compression.
     int64_t     chunk_len;
     const char *tag;         // Of temporary names; nullptr: random ones.

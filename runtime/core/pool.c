@@ -182,8 +182,11 @@ void purse_give(Schedule *s, Task *task, Room room) {
 
 void task_hold(Schedule *s, Task *task, const Item *item) {
     task->parts[0] = item->part, task->parts[1] = item->side;
-    for (int i = 0; i < 2; i++)
-        if (task->parts[i].i) part_of(s, task->parts[i])->readers++;
+    for (int i = 0; i < 2; i++) {
+        if (!task->parts[i].i) continue;
+        part_of(s, task->parts[i])->readers++;
+        spool_judge(s, task->parts[i]);
+    }
 }
 
 void task_release(Schedule *s, Task *task) {

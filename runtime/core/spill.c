@@ -56,6 +56,8 @@ void spool_judge(Schedule *s, PartId id) {
 
 static void spill_part(Schedule *s, NodeState *node, PartId id) {
     Part *part = part_of(s, id);
+    if (part->idle != part->readers)
+        break_off(s, "a partition is written to disk while a task reads it");
     go(s, &part->state, PART_SPILLING);
     spool_judge(s, id);
     node->spilling++;
