@@ -235,7 +235,7 @@ static bool fill_part(Sink *sink, Trouble *trouble) {
 static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     sink->part_has_rows = false;
     if (sink->bytes == 0 || sink->folder) {
-        sink->bytes += sink->header_len;
+        __atomic_store_n(&sink->bytes, sink->bytes + sink->header_len, __ATOMIC_RELAXED);
         if (!put(sink, sink->header, sink->header_len, extents, trouble)) return false;
     }
     return true;

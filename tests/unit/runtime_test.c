@@ -71,6 +71,7 @@ static bool judge(SbTask *task, uint32_t row, bool edge) {
     int32_t fault = sb_read_i64(number.ptr, number.len, &value);
     if (fault != SB_OK) {
         uint32_t end = input->index->ends[(size_t)(row + 1) * input->field_count - 1];
+        task->origin = task->order;
         return sb_reject_text(task, 0, fault, input->index->starts[row], end, number.ptr,
                               number.len) == 0;
     }
@@ -96,6 +97,7 @@ static int32_t scan(SbTask *task, bool edge) {
         task->cursor = index->next;
         if (index->fault == SB_OK) continue;
         task->counts[STEP_READ * SB_COUNTS + SB_MADE]++;
+        task->origin = task->order;
         if (sb_reject_text(task, 1, index->fault, index->fault_begin, index->fault_end, nullptr,
                            0)) {
             return SB_STAGE_FAULT;
