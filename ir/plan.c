@@ -61,19 +61,6 @@ static bool streams(OpKind kind) {
     return false;
 }
 
-// Does a limit say how many of the operator's rows are judged? A border would judge all of them.
-static bool before_limit(const Graph *graph, OpId id) {
-    for (uint32_t i = id.i + 1; i < graph->op_count; i++) {
-        const Op *op = &graph->ops[i];
-        for (uint32_t k = 0; k < op->input_count; k++) {
-            if (op->inputs[k].i != id.i) continue;
-            if (op->kind == OP_LIMIT || (streams(op->kind) && before_limit(graph, op->id)))
-                return true;
-        }
-    }
-    return false;
-}
-
 // Do rows of the operator come to a limit without waiting in a breaker?
 static bool leads_to_limit(const Graph *graph, OpId id) {
     for (uint32_t i = id.i + 1; i < graph->op_count; i++) {
@@ -279,7 +266,7 @@ void plan_fuse(Plan *plan, PlanOptions options) {
         const Op *op = &graph->ops[i];
         if (!plan->usage.ops[i]) continue;
         plan_op(&planner, op);
-        bool apart = options.no_fuse && streams(op->kind) && !before_limit(graph, op->id) &&
+        bool apart = options.no_fuse && streams(op->kind) && !leads_to_limit(graph, op->id) &&
                      plan->stage_count < APART_MAX;
         if (apart) cut(&planner, op->id, op->id, because_off);
     }

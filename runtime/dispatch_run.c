@@ -106,7 +106,8 @@ Dispatch *dispatch_open(Job *job, StageRun *runs) {
     d->lanes = calloc(lanes + 1, sizeof *d->lanes);
     bool good = open_locks(d) && accounts_open(d) && d->sinks && d->taking && d->lanes &&
                 verdict_open(&d->verdict, what, job->limits.rows, &job->memory);
-    good = good && doubt_open(d) && spool_open(d);
+    doubt_open(d);
+    good = good && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
     if (good) return d;
     if (job->trouble.kind == TROUBLE_NONE)

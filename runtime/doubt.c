@@ -89,7 +89,7 @@ static bool is_watched(const Dispatch *d, uint32_t root) {
     return any;
 }
 
-bool doubt_open(Dispatch *d) {
+void doubt_open(Dispatch *d) {
     Doubt *doubt = &d->doubt;
     open_gates(d);
     open_leads(d);
@@ -100,7 +100,6 @@ bool doubt_open(Dispatch *d) {
         doubt->roots[s].tree = &shape_of(d)->reach[s];
         doubt->roots[s].watched = is_watched(d, s);
     }
-    return true;
 }
 
 void doubt_start(Dispatch *d) {
@@ -247,8 +246,12 @@ uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node) {
     return (uint16_t)(shape_of(d)->input_of[edge.i] << 8 | region);
 }
 
+static GatePlace place_at(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
+    return (GatePlace){doubt_way(d, root, node), unit};
+}
+
 static GatePlace place_of(const Dispatch *d, const Flow *flow) {
-    return (GatePlace){doubt_way(d, flow->root, flow->node), flow->root_unit};
+    return place_at(d, flow->root, flow->node, flow->root_unit);
 }
 
 // The piece is a unit of the zip, and rows of units of both sides.
@@ -262,8 +265,7 @@ static void take_piece(Dispatch *d, Flow *flow) {
     for (uint8_t side = 0; side < 2; side++) {
         piece->first[side] = flow->at[side];
         uint8_t node = node_of(d, inputs[side], stage, side);
-        piece->sides[side] = (GatePlace){doubt_way(d, inputs[side]->root, node),
-                                         inputs[side]->root_unit};
+        piece->sides[side] = place_at(d, inputs[side]->root, node, inputs[side]->root_unit);
         DoubtUnit *unit = find_unit(&d->doubt.roots[inputs[side]->root], inputs[side]->root_unit);
         if (unit && unit->bases[node] < 0) unit->bases[node] = piece->before;
         if (unit) unit->pieces[node] = flow->number + 1;
@@ -388,11 +390,6 @@ void doubt_leave(Flow *flow) {
 static int compare(GatePlace a, GatePlace b) {
     if (a.way != b.way) return a.way < b.way ? -1 : 1;
     return (a.unit > b.unit) - (a.unit < b.unit);
-}
-
-static GatePlace place_at(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit) {
-    Flow flow = {.root = root, .node = node, .root_unit = unit};
-    return place_of(d, &flow);
 }
 
 static Share share_at_gate(const Dispatch *d, const Gate *gate, GatePlace place) {

@@ -100,7 +100,7 @@ typedef struct FlowMore FlowMore;
 
 // ---- the dispatch's lock is held ----------------------------------------------------------------
 
-bool doubt_open(Dispatch *d);
+void doubt_open(Dispatch *d);
 void doubt_close(Dispatch *d);
 // Limits of no rows want none.
 void doubt_start(Dispatch *d);
