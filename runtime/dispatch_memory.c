@@ -42,7 +42,7 @@ static void give_back(Account *account, int64_t bytes) {
 // from what the job leaves for that. From now on the breaker is short.
 static bool overdraw(Account *account, int64_t bytes) {
     SbMemory *memory = &account->memory;
-    if (!sb_memory_charge(whole(account), bytes)) return false;
+    if (!sb_memory_promise(whole(account), bytes)) return false;
     memory->limit += bytes;
     memory->short_at = -1;
     return true;
@@ -59,7 +59,7 @@ static bool grow(Account *account, int64_t ahead) {
     int64_t to = (used + step - 1) / step * step;
     if (!ask_ledger(account, to - account->told))
         return ahead == 0 && overdraw(account, used - limit);
-    if (!sb_memory_charge(whole(account), to - limit)) {
+    if (!sb_memory_promise(whole(account), to - limit)) {
         give_back(account, to - account->told);
         return false;
     }
@@ -109,7 +109,7 @@ static int64_t trim(Account *account) {
     // Somebody may have charged what was there until now.
     used = memory->used;
     if (used > to) memory->limit = to = used < limit ? used : limit;
-    sb_memory_release(whole(account), limit - to);
+    sb_memory_recall(whole(account), limit - to);
     int64_t told = account->told;
     if (told > to) account->told = to;
     sb_memory_calm(memory);
@@ -168,11 +168,12 @@ bool accounts_open(Dispatch *d) {
     for (uint16_t b = 0; b < plan->breaker_count; b++) {
         Account *account = &d->accounts[b];
         int64_t floor = plan->breakers[b].floor - buffers;
-        if (!sb_memory_charge(&job->memory, floor)) return false;
+        if (!sb_memory_promise(&job->memory, floor)) return false;
         *account = (Account){.d = d, .id = {b}, .breaker = d->plan->breakers[b], .floor = floor};
         account->memory = (SbMemory){.limit = floor,
                                      .block_max = job->memory.block_max,
                                      .eager = job->memory.eager,
+                                     .whole = &job->memory,
                                      .more = account_more, .less = account_less,
                                      .head_max = HEAD_BLOCKS * job->memory.block_max * job->lanes};
         sb_memory_calm(&account->memory);
@@ -186,7 +187,7 @@ bool accounts_open(Dispatch *d) {
 // A stage that still runs may open it once more: the floor stays.
 void account_close(Account *account) {
     SbMemory *memory = &account->memory;
-    sb_memory_release(whole(account), memory->limit - account->floor);
+    sb_memory_recall(whole(account), memory->limit - account->floor);
     memory->limit = account->floor;
     account->told = 0;
     sb_memory_calm(memory);
@@ -194,7 +195,7 @@ void account_close(Account *account) {
 
 void accounts_close(Dispatch *d) {
     for (uint16_t b = 0; d->accounts && b < d->plan->plan.breaker_count; b++)
-        if (d->accounts[b].d) sb_memory_release(&d->job->memory, d->accounts[b].memory.limit);
+        if (d->accounts[b].d) sb_memory_recall(&d->job->memory, d->accounts[b].memory.limit);
     free(d->accounts);
     free(d->job->accounts);
     d->job->accounts = nullptr;

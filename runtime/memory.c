@@ -31,6 +31,26 @@ void sb_memory_reserve(SbMemory *memory, int64_t bytes) {
     memory->short_at = at < memory->limit / 2 ? memory->limit / 2 : at;
 }
 
+// Two figures that change one after the other: a peak may miss, or count too much of, what threads
+// charge in that moment.
+int64_t sb_memory_held(const SbMemory *memory) {
+    return atomic_load_explicit(&memory->used, memory_order_relaxed) -
+           atomic_load_explicit(&memory->idle, memory_order_relaxed);
+}
+
+static void note_peak(SbMemory *memory) {
+    int64_t held = sb_memory_held(memory);
+    int64_t peak = atomic_load_explicit(&memory->peak, memory_order_relaxed);
+    while (held > peak &&
+           !atomic_compare_exchange_weak_explicit(&memory->peak, &peak, held, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+static void add_idle(SbMemory *memory, int64_t bytes) {
+    atomic_fetch_add_explicit(&memory->idle, bytes, memory_order_relaxed);
+}
+
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
     assert(bytes >= 0);
     int64_t used = atomic_fetch_add_explicit(&memory->used, bytes, memory_order_relaxed) + bytes;
@@ -38,17 +58,27 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
         atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
         return false;
     }
-    int64_t peak = atomic_load_explicit(&memory->peak, memory_order_relaxed);
-    while (used > peak &&
-           !atomic_compare_exchange_weak_explicit(&memory->peak, &peak, used, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
-    }
+    if (memory->whole) add_idle(memory->whole, -bytes);
+    note_peak(memory->whole ? memory->whole : memory);
     return true;
 }
 
 void sb_memory_release(SbMemory *memory, int64_t bytes) {
     int64_t before = atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
     assert(before >= bytes);
+    if (memory->whole) add_idle(memory->whole, bytes);
+}
+
+bool sb_memory_promise(SbMemory *memory, int64_t bytes) {
+    add_idle(memory, bytes);
+    if (sb_memory_charge(memory, bytes)) return true;
+    add_idle(memory, -bytes);
+    return false;
+}
+
+void sb_memory_recall(SbMemory *memory, int64_t bytes) {
+    sb_memory_release(memory, bytes);
+    add_idle(memory, -bytes);
 }
 
 static int64_t head_of(const SbMemory *memory) {

@@ -10,8 +10,11 @@ typedef struct SbMemory {
                                      // is for rows on their way, and for reading back what spilled.
     int64_t          block_max;      // Of slabs: small where the limit is.
     bool             eager;          // Breakers spill every few rows: for tests.
-    _Atomic int64_t  used, peak;
+    _Atomic int64_t  used;
+    _Atomic int64_t  idle;           // Of that: what accounts within it were given and do not use.
+    _Atomic int64_t  peak;           // The most that was used and not idle.
     // Of an account within another; else nullptr.
+    struct SbMemory *whole;
     // Is the limit so high, or can it be raised, that `ahead` bytes more than are used fit?
     bool           (*more)(struct SbMemory *self, int64_t ahead);
     void           (*less)(struct SbMemory *self);  // Gives back what is not used.
@@ -34,6 +37,12 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes);
 void sb_memory_release(SbMemory *memory, int64_t bytes);
 // Could that many be taken now?
 bool sb_memory_has(SbMemory *memory, int64_t bytes);
+// What is in use: `used` without what is idle.
+int64_t sb_memory_held(const SbMemory *memory);
+
+// Charges and releases what accounts within this one may use: it is idle until they do.
+bool sb_memory_promise(SbMemory *memory, int64_t bytes);
+void sb_memory_recall(SbMemory *memory, int64_t bytes);
 
 // Breakers leave `bytes` more to others: at most half of the memory in all.
 void sb_memory_reserve(SbMemory *memory, int64_t bytes);

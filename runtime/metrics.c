@@ -135,7 +135,7 @@ void metrics_prometheus(const Job *job, Text *text) {
     add_one(text, "sbc_job_rejected_rows_total", "counter", "Rows that were rejected.",
             (double)atomic_load(&job->watch.rejected));
     add_one(text, "sbc_job_memory_bytes", "gauge", "Memory that the job holds.",
-            (double)atomic_load(&job->memory.used));
+            (double)sb_memory_held(&job->memory));
     add_one(text, "sbc_job_memory_limit_bytes", "gauge", "Memory that it may hold.",
             (double)job->memory_whole);
     add_one(text, "sbc_job_memory_peak_bytes", "gauge", "The most that it held.",
@@ -245,7 +245,7 @@ void metrics_now(Job *job, const WatchSpan *spans, uint32_t count, Text *text) {
     log_add_number(text, "rows", atomic_load(&job->progress.rows));
     log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
     log_add_number(text, "rejected", atomic_load(&job->watch.rejected));
-    log_add_number(text, "memory", atomic_load(&job->memory.used));
+    log_add_number(text, "memory", sb_memory_held(&job->memory));
     log_add_number(text, "memory_limit", job->memory_whole);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < job->what->stage_count; s++) stage_now(job, s, text);

@@ -41,8 +41,6 @@ static bool shows(const WatchFigures *figures) {
     return figures->state != WATCH_PENDING && figures->state != WATCH_DONE;
 }
 
-static int64_t memory_used(const Job *job) { return atomic_load(&job->memory.used); }
-
 // ---- text ---------------------------------------------------------------------------------------
 
 static void add_megabytes(Text *text, double bytes, const char *behind) {
@@ -86,7 +84,8 @@ void progress_text(ProgressReport *report, Text *text) {
     add_megabytes(text, (double)bytes, ", ");
     add_megabytes(text, rates.bytes, "/s, ");
     sb_text_add_figure(text, rows);
-    sb_text_format(text, " rows, memory %.1f of %.1f MiB\n", (double)memory_used(job) / (1 << 20),
+    sb_text_format(text, " rows, memory %.1f of %.1f MiB\n",
+                   (double)sb_memory_held(&job->memory) / (1 << 20),
                    (double)job->memory_whole / (1 << 20));
     TextTable table = {.columns = 7, .left = 1};
     for (uint32_t s = 0; s < job->what->stage_count; s++) add_stage(report, s, &table);
@@ -101,7 +100,7 @@ void progress_json(ProgressReport *report, Text *text) {
     int64_t now = watch_elapsed_ns(&job->watch);
     log_add_number(text, "rows", atomic_load(&job->progress.rows));
     log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
-    log_add_number(text, "memory", memory_used(job));
+    log_add_number(text, "memory", sb_memory_held(&job->memory));
     log_add_number(text, "memory_limit", job->memory_whole);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < job->what->stage_count; s++) {

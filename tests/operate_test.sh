@@ -361,7 +361,8 @@ figures() {
 import json, sys
 job = json.load(sys.stdin)
 stages = job["stages"]
-assert eval(sys.argv[1]), "not so"' "$1" >"$work/why" 2>&1 || wrong "figures: $1: $(tail -n 1 "$work/why")"
+assert eval(sys.argv[1]), "not so"' "$1" >"$work/why" 2>&1 ||
+        wrong "figures: $1: $(tail -n 1 "$work/why"); at the end: $(tail -c 1000 "$work/err")"
 }
 
 if begin times; then
@@ -393,6 +394,8 @@ END
         figures 'max(job["cpu"], key=lambda at: at["seconds"])["step"] == "derive h = sha256(s)"'
         figures 'sum(at["seconds"] for at in job["cpu"]) > 3 * job["cpu_of_no_step"]'
         figures '0.01 < sum(at["seconds"] for at in job["cpu"]) <= 2.1 * job["seconds"]'
+        # What was promised to the grouping and not used is not counted.
+        figures '0 < job["memory_peak"] < 4 << 20'
     done
     gives 0 ./fused --threads=2 --stats
     grep -Eq '^derive h = sha256\(s\) +[0-9.]+ +[0-9]+ %$' "$work/err" || wrong "the step has no time"
