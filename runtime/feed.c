@@ -176,11 +176,13 @@ static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
         return FEED_TROUBLE;
     }
     bool good = true;
+    if (feed->sum) checksum_add(feed->sum, feed->buffer->ptr, kept);
     while (block && !skip.done && good) {
         int64_t got = read_some(feed, block, SKIP_BYTES, feed->offset + begin + skip.bytes);
         if (got < 0) good = false;
         if (got <= 0) break;
         int64_t used = skip_some(&skip, block, got);
+        if (feed->sum) checksum_add(feed->sum, block, used);
         if (feed->stream && used < got) good = keep_rest(feed, block + used, got - used);
     }
     free(block);

@@ -2,6 +2,7 @@
 #ifndef SBC_RUNTIME_FEED_H
 #define SBC_RUNTIME_FEED_H
 
+#include "runtime/checksum.h"
 #include "runtime/unit.h"
 
 typedef struct Feed {
@@ -12,6 +13,7 @@ typedef struct Feed {
     int64_t     offset;   // Of buffer->ptr[0] in the file.
     int64_t     len;
     bool        ended;    // buffer->ptr + len is the end of the file.
+    ChecksumState *sum;   // Of what rows over row_max cover, and of the window before; or nullptr.
     Trouble    *trouble;
 } Feed;
 

@@ -6,12 +6,12 @@
 //   resume_publish    all is made: PUBLISH, renames, manifests, DONE
 //
 // A root (a stage that makes units of its own) *goes on* where a journal says so if nothing but the
-// rows behind it is needed: it reads files (not streams), a range, inline rows, or a finished sort
-// or group, and all that is made of them ends in files or breakers that are fed by such roots
-// alone. What is committed of it are its first units: the places of the sinks behind them, what
-// they put into breakers, with counts and rejects of these units. All else runs again from the
-// start: what a sink is given that has rows already is compared with their checksum and dropped.
-// So what a job loses is time, never a row.
+// rows behind it is needed: it reads files, a range, inline rows, or a finished sort or group, and
+// all that is made of them ends in files or breakers that are fed by such roots alone. What is
+// committed of it are its first units: the places of the sinks behind them, what they put into
+// breakers, with counts and rejects of these units. All else runs again from the start: what a sink
+// is given that has rows already is compared with their checksum and dropped. So what a job loses
+// is time, never a row.
 #ifndef SBC_RUNTIME_RESUME_H
 #define SBC_RUNTIME_RESUME_H
 

@@ -76,8 +76,10 @@ bool tally_reject(UnitTally *tally, const Reject *reject) {
 static void cut_units(const StageRun *run, const Unit *unit, StageCut *cut) {
     bool text = run->stage->input == SB_INPUT_TEXT;
     bool files = run->setup.files && run->setup.files->what->format == SB_FILES;
+    bool stream = text && run->setup.files->files[unit->file].stream;
     cut->units = unit->ordinal + 1;
-    cut->next = unit->range_end;
+    cut->next = stream ? unit->next : unit->range_end;
+    cut->sum = unit->sum;
     if (files) cut->file = (uint32_t)unit->range_end;
     else if (text) cut->file = unit->file;
     if (!text) return;
@@ -143,6 +145,7 @@ void resume_units(const StageRun *run, UnitsStart *start) {
     if (run->job->resume) start->ordinal = run->job->resume->state.ordinals[run->index];
     if (!cut) return;
     *start = (UnitsStart){.ordinal = cut->units, .file = cut->file, .next = cut->next,
+                          .sum = cut->sum,
                           .chain_begin = cut->chain_begin, .chain_lines = cut->chain_lines};
 }
 
@@ -180,6 +183,7 @@ static bool copy_cut(RootLog *log, const StageCut *from, uint32_t figure_count) 
     if (!files || !cut->figures) return false;
     if (!from->is) return true;
     *cut = (StageCut){.units = from->units, .file = from->file, .next = from->next,
+                      .sum = from->sum,
                       .chain_begin = from->chain_begin, .chain_lines = from->chain_lines,
                       .rows = from->rows, .figures = cut->figures, .files = files,
                       .file_count = from->file_count};

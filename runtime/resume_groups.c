@@ -43,24 +43,21 @@ static bool leaves_marks(const SbJob *what, const SbStage *stage) {
 
 // Can its rows be had again from any place on? Those of a breaker come in the same order, however
 // it was filled; which ones of a join are left over is known at the end only.
-static bool is_replayable(const Job *job, const SbStage *stage) {
+static bool is_replayable(const SbStage *stage) {
     switch ((SbInputKind)stage->input) {
+    case SB_INPUT_TEXT:
     case SB_INPUT_RANGE:
     case SB_INPUT_RECORDS: return true;
     case SB_INPUT_ROWS: return !is_zip(stage);
     case SB_INPUT_UNMATCHED: return false;
-    case SB_INPUT_TEXT: break;
     }
-    const Source *source = &job->sources[stage->input_index];
-    for (uint32_t f = 0; f < source->file_count; f++)
-        if (source->files[f].stream) return false;
-    return true;
+    return false;
 }
 
 // By itself: what its rows come from, and what they leave behind.
 static bool is_bad(const Job *job, const SbStage *stage) {
     const SbJob *what = job->what;
-    if (!is_replayable(job, stage) || leaves_marks(what, stage)) return true;
+    if (!is_replayable(stage) || leaves_marks(what, stage)) return true;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;

@@ -51,7 +51,8 @@ void input_pairs(const Job *job, Text *text) {
 
 void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally) {
     int64_t len = unit->end - unit->begin;
-    if (run->stage->input != SB_INPUT_TEXT || len <= 0) return;
+    bool text = run->stage->input == SB_INPUT_TEXT && !run->setup.files->files[unit->file].stream;
+    if (!text || len <= 0) return;
     if (len > BLOCK_BYTES) len = BLOCK_BYTES;
     tally->block = (InputBlock){.file = unit->file, .offset = unit->offset + unit->begin,
                                 .len = len, .sum = checksum_of(unit->text + unit->begin, len)};

@@ -23,7 +23,9 @@ static void add_position(const Job *job, const SbStage *stage, const StageCut *c
     } else if (files && stage->input == SB_INPUT_TEXT) {
         sb_text_str(text, "at byte ");
         sb_text_add_figure(text, cut->next);
-        sb_text_format(text, " of '%s'", source->files[cut->file].path);
+        const SourceFile *file = &source->files[cut->file];
+        sb_text_format(text, " of %s'%s'", file->stream ? "the text of " : "", file->path);
+        if (file->stream && cut->next > 0) sb_text_str(text, ", which is read again up to there");
     } else if (files) {
         sb_text_format(text, "at '%s'", source->files[cut->file].path);
     } else {

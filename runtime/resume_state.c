@@ -41,6 +41,7 @@ static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text)
     pack_number(text, (int64_t)cut->units);
     pack_number(text, cut->file);
     pack_number(text, cut->next);
+    pack_checksum(text, cut->sum);
     pack_number(text, cut->chain_begin);
     pack_number(text, cut->chain_lines);
     pack_number(text, cut->rows);
@@ -94,6 +95,7 @@ static bool fold_cut(ResumeState *state, Unpack *from) {
     cut->units = (uint64_t)unpack_number(from);
     cut->file = (uint32_t)unpack_number(from);
     cut->next = unpack_number(from);
+    cut->sum = unpack_checksum(from);
     cut->chain_begin = unpack_number(from);
     cut->chain_lines = unpack_number(from);
     cut->rows = unpack_number(from);

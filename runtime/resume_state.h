@@ -32,6 +32,7 @@ typedef struct StageCut {
     uint64_t units;        // Committed.
     uint32_t file;         // The next unit's; what `next` and `chain_begin` count from.
     int64_t  next;
+    Checksum sum;          // Of a stream's text before `next`.
     int64_t  chain_begin, chain_lines;
     int64_t  rows;         // Of its source.
     int64_t *figures;      // [step][SbCount], then rows that passed each terminal of each stage.

@@ -165,7 +165,7 @@ bool stage_open(StageRun *run, Trouble *trouble) {
                         .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
                         .rows_max = job->setup.stage_rows[run->index],
                         .batch = stage->batch, .tasks = job->pool.parallel.threads,
-                        .batch_bytes = batch_bytes(job)};
+                        .batch_bytes = batch_bytes(job), .sums = job->resume != nullptr};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
         run->source_row = (SbType){.kind = SB_STRUCT, .fields = run->setup.source->columns,

@@ -20,7 +20,10 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
                      .ordinal = start->ordinal, .file = start->file, .next = start->next,
                      .chain_ordinal = start->ordinal, .chain_begin = start->chain_begin,
                      .chain_lines = start->chain_lines};
+    if (what->sums && !(units->sum = checksum_open()))
+        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a checksum");
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
+        checksum_close(units->sum);
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a lock");
     }
     pthread_cond_init(&units->resolved, nullptr);
@@ -35,6 +38,7 @@ void units_close(Units *units) {
     spill_merge_close(units->spilled);
     sb_rows_close(units->read);
     unit_buffer_close(&units->carry);
+    checksum_close(units->sum);
     pthread_cond_destroy(&units->resolved);
     pthread_mutex_destroy(&units->lock);
 }
@@ -198,6 +202,34 @@ static bool prepare_range(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
 
 // ---- streams --------------------------------------------------------------------------------
 
+static void carry_pass(Units *units, int64_t bytes) {
+    units->carry_len -= bytes;
+    units->carry_offset += bytes;
+    if (units->sum) checksum_add(units->sum, units->carry.ptr, bytes);
+    memmove(units->carry.ptr, units->carry.ptr + bytes, (size_t)units->carry_len);
+}
+
+// Passes over the text in front of the first unit, which an earlier run has read.
+static bool pass_to_start(Units *units, const SourceFile *file, Trouble *trouble) {
+    enum { READ_BYTES = 64 * 1024 };
+    const UnitsStart *start = &units->what.start;
+    if (units->file != start->file || start->next == 0) return true;
+    for (int64_t left; (left = start->next - units->carry_offset) > 0;) {
+        carry_pass(units, left < units->carry_len ? left : units->carry_len);
+        if (units->carry_len > 0 || units->stream_ended) break;
+        if (!unit_buffer_reserve(&units->carry, READ_BYTES, trouble)) return false;
+        units->carry_len = stream_read(units->stream, units->carry.ptr, READ_BYTES, trouble);
+        if (units->carry_len < 0) return false;
+        units->stream_ended = units->carry_len == 0;
+    }
+    units->carry_lines = start->chain_lines;
+    bool same = units->carry_offset == start->next &&
+                checksum_same(checksum_value(units->sum), start->sum);
+    return same || trouble_set(trouble, TROUBLE_JOURNAL_INPUT,
+                               "the first %lld bytes of the text of '%s' are not those that an "
+                               "earlier run read", (long long)start->next, file->path);
+}
+
 // Opens the next stream and reads its header; what was read behind it waits in `carry`.
 static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     Source *source = units->what.source;
@@ -212,12 +244,13 @@ static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     } while (!feed.ended && want <= 2 * source->row_max &&
              !source_header_whole(source, feed.buffer->ptr, feed.len));
     if (!source_header(source, file, units->carry.ptr, feed.len, trouble)) return false;
-    units->carry_len = feed.len - file->begin;
-    memmove(units->carry.ptr, units->carry.ptr + file->begin, (size_t)units->carry_len);
-    units->carry_offset = file->begin;
+    units->carry_len = feed.len;
+    units->carry_offset = 0;
     units->carry_lines = file->begin_lines;
     units->stream_ended = feed.ended;
-    return true;
+    if (units->sum) checksum_begin(units->sum);
+    carry_pass(units, file->begin);
+    return pass_to_start(units, file, trouble);
 }
 
 static UnitTake end_stream(Units *units, SourceFile *file) {
@@ -239,7 +272,7 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     memset(buffer->ptr + units->carry_len, 0, SB_SLACK);
     Feed feed = {.source = source, .file = file, .stream = units->stream, .buffer = buffer,
                  .offset = units->carry_offset, .len = units->carry_len,
-                 .ended = units->stream_ended, .trouble = trouble};
+                 .ended = units->stream_ended, .sum = units->sum, .trouble = trouble};
     unit->range_begin = units->carry_offset;
     unit->range_end = -1;
     int64_t bytes = source->unit_bytes;
@@ -250,7 +283,10 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     unit->lines = units->carry_lines;
     unit->text = buffer->ptr;
     unit->offset = feed.offset;
+    if (feed.sum && unit->range_end < 0) checksum_add(feed.sum, buffer->ptr, rest);
+    if (feed.sum) unit->sum = checksum_value(feed.sum);
     units->carry_lines += sb_lines_count(buffer->ptr, unit->end) + unit->long_row.lines;
+    unit->next_lines = units->carry_lines;
     units->carry_len = feed.len - rest;
     units->carry_offset = unit->next;
     units->stream_ended = feed.ended;

@@ -15,6 +15,7 @@
 #define SBC_RUNTIME_UNIT_H
 
 #include "runtime/batch.h"
+#include "runtime/checksum.h"
 #include "runtime/memory.h"
 #include "runtime/source.h"
 
@@ -59,6 +60,7 @@ struct Unit {
     int64_t  lines;         // Before `begin` in the file; -1: not known.
     int64_t  next;          // Where the next unit's rows begin, in the file...
     int64_t  next_lines;    // ...and lines before it; where `lines` are known.
+    Checksum sum;           // Of a stream's text before `next`, where that is wanted.
     LongRow  long_row;
     const SbEntry *const *entries;
     const SbEntry *const *right;  // Zip: of the right side, by the same numbers.
@@ -70,7 +72,8 @@ struct Unit {
 typedef struct UnitsStart {
     uint64_t ordinal;
     uint32_t file;
-    int64_t  next;          // Byte or row.
+    int64_t  next;          // Byte or row; in the text of a stream, of which those before it have
+    Checksum sum;           // this checksum.
     int64_t  chain_begin, chain_lines;
 } UnitsStart;
 
@@ -87,6 +90,7 @@ typedef struct UnitsSetup {
     SbMemory *memory;
     const BufferRelief *relief;
     _Atomic int *cancel;    // The job's.
+    bool     sums;          // Units of streams have checksums.
     UnitsStart start;
 } UnitsSetup;
 
@@ -102,6 +106,7 @@ typedef struct Units {
     Stream     *stream;
     UnitBuffer  carry;            // Bytes read from the stream behind the last unit.
     int64_t     carry_len, carry_offset, carry_lines;
+    ChecksumState *sum;           // Of the stream's text before them; or nullptr.
     bool        stream_ended;
     pthread_mutex_t lock;         // Of the chain.
     pthread_cond_t  resolved;

@@ -70,9 +70,21 @@ rows | write csv("-")
 rows | where a % 2 == 0 | write csv("even.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Behind each other: compressed files and a plain one. A row is longer than row_max.
 compile packed <<'END'
-read csv("../packed.csv.gz") as { a: i64, b: str, x: f64? } | write csv("out.csv")
+let rows = read csv(["../packed.csv.gz", "../in/2.csv", "../packed.csv.lz4", "../packed.csv.zst"], row_max = 100KiB) as { a: i64, b: str, x: f64? }
+rows | derive l = line() | write csv("out.csv")
+rows | group by b { n = count() } | write csv("groups.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile piped <<'END'
+read csv("-") as { a: i64, b: str, x: f64? } | derive l = line() | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+compile pack <<'END'
+let rows = read csv("packed.csv") as { a: str, b: str, x: str }
+rows | write csv("packed.csv.zst")
+rows | write csv("packed.csv.lz4")
 END
 compile wide <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | write csv("out.csv")
@@ -98,8 +110,9 @@ for i in 1 2 3; do
             else if (i % 31 == 7) printf "%d,\"two\nlines, %d\",%.1f\n", k * i, i % 9, i / 2
             else printf "%d,name%d,%.1f\n", k * i, i % 100, i / 2 }' >in/$i.csv
 done
-cat in/1.csv >packed.csv
+{ cat in/1.csv; awk 'BEGIN { printf "1,"; for (i = 0; i < 50000; i++) printf "long "; print ",1" }'; tail -n +2 in/3.csv; } >packed.csv
 gzip -k packed.csv
+./pack >out 2>err || { cat err; exit 1; }
 
 # ---- killed and gone on with ------------------------------------------------------------------------
 
@@ -111,7 +124,7 @@ contents() {
 run() {
     want=$1
     shift
-    timeout 60 "$@" --partition=64KiB --threads=2 >stdout.new 2>"$work/err"
+    timeout 60 "$@" --partition=64KiB --threads=2 <../packed.csv >stdout.new 2>"$work/err"
     code=$?
     take_stdout
     [ $code = "$want" ] || wrong "exit $code instead of $want: $*"
@@ -120,7 +133,7 @@ run() {
 take_stdout() { if [ -s stdout.new ] || [ ! -e stdout ]; then mv stdout.new stdout; else rm stdout.new; fi; }
 # killed FAILPOINT: an earlier life of the job that `job` names. It may be done before it comes there.
 killed() {
-    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" --resume=journal --partition=64KiB --threads=2 >stdout.new 2>"$work/err"
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" --resume=journal --partition=64KiB --threads=2 <../packed.csv >stdout.new 2>"$work/err"
     code=$?
     take_stdout
     case $code in
@@ -154,10 +167,10 @@ assert own == {f["path"] for f in told} | {"stdout"}, own
 END
 }
 
-for job in file compressed parts several breakers grouped joined edges unfused made standard packed empty; do
+for job in file compressed parts several breakers grouped joined edges unfused made standard packed piped empty; do
     begin "killed_$job" || continue
     ln -s ../in in
-    ln -s ../packed.csv.gz packed.csv.gz
+    for packed in ../packed.csv*; do ln -s "$packed" .; done
     mkdir alone && cd alone || exit 1
     run 0 "../../$job"
     cd ..
@@ -266,11 +279,11 @@ if begin damaged; then
     printf 'no journal' | dd of=journal/journal conv=notrunc 2>"$work/err"
     gives 3 ../file --resume=journal
     says "error[SB8046]: 'journal/journal' is no journal"
-    # The head of version 3, with its checksum.
+    # The head of version 999, with its checksum.
     restored
-    printf '\163\142\143\055\152\162\156\154\003\000\000\000\000\000\000\000\223\353\130\376\224\137\246\321\332\112\154\017\005\353\063\356' >journal/journal
+    printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 3, this job knows 2"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 3"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal
@@ -296,6 +309,30 @@ if begin output_damaged; then
     rm .out.csv.*
     gives 3 ../file --resume=journal
     says "error[SB8046]: "
+    end
+fi
+
+# The text of a stream is read again, and has to be the same.
+if begin streams; then
+    numbers 20000 >all.csv
+    sed 's/name7,/eman7,/' all.csv >other.csv
+    gives 0 ../piped <all.csv
+    mv out.csv alone.csv
+    rm rejects.jsonl
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ../piped --resume=journal --partition=64KiB --threads=1 <all.csv 2>"$work/err"
+    [ $? = 137 ] || wrong "it was not killed"
+    gives 0 ../piped --journal=journal
+    prints "goes on at byte "
+    prints " of the text of '-', which is read again up to there: "
+    gives 1 ../piped --resume=journal <other.csv
+    says "error[SB8044]: the first "
+    says " bytes of the text of '-' are not those that an earlier run read"
+    head -c 1000 all.csv >short.csv
+    gives 1 ../piped --resume=journal <short.csv
+    says "error[SB8044]: the first "
+    gives 0 ../piped --resume=journal <all.csv
+    says " goes on at byte "
+    cmp out.csv alone.csv >"$work/why" 2>&1 || wrong "other bytes: $(cat "$work/why")"
     end
 fi
 

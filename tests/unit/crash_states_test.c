@@ -7,6 +7,7 @@
 //
 // The jobs are written by hand; one thread runs them, so that a seed replays.
 #define _GNU_SOURCE
+#include "runtime/compress.h"
 #include "stdlib/number.h"
 #include "tests/unit/model_disk.h"
 #include "tests/unit/unit.h"
@@ -79,6 +80,27 @@ static int32_t scan_to_sinks(SbTask *task) { return scan(task, false, 3); }
 static int32_t scan_to_rows(SbTask *task) { return scan(task, true, 0); }
 static int32_t scan_to_rows_and_sink(SbTask *task) { return scan(task, true, 1); }
 
+// The same numbers from the lines of a file.
+static int32_t scan_lines(SbTask *task) {
+    const char *text = task->input.text;
+    while (task->cursor < task->input.end) {
+        int64_t begin = task->cursor, number = 0;
+        const char *end = memchr(text + begin, '\n', (size_t)(task->input.end - begin));
+        task->cursor = end + 1 - text;
+        task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
+        int32_t fault = sb_read_i64(text + begin, end - text - begin, &number);
+        if (fault == SB_OK && number % 23 == 11) fault = SB_FAULT_DIVIDE_BY_ZERO;
+        task->origin = task->order;
+        if (fault != SB_OK &&
+            sb_reject_text(task, 0, fault, begin, task->cursor - 1, nullptr, 0) != 0)
+            return SB_STAGE_FAULT;
+        if (fault == SB_OK && !put_row(task, task->terminals[0], number)) return SB_STAGE_FAULT;
+        task->order++;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
 static int32_t rows_to_sink(SbTask *task) {
     while (task->cursor < task->input.end) {
         const Row *row = (const Row *)(const void *)task->input.entries[task->cursor++];
@@ -131,8 +153,19 @@ static int32_t setup_union(SbSetup *sinks) {
     return setup(sinks);
 }
 
+static char packed_path[] = "/tmp/crash_states.XXXXXX.gz";
+
+static int32_t setup_packed(SbSetup *s) {
+    static SbStr path;
+    path = (SbStr){packed_path, sizeof packed_path - 1};
+    s->source_paths[0] = (SbList){&path, 1};
+    return setup(s);
+}
+
 #define RANGE {.label = STR("range(n)"), .format = SB_RANGE, .step = STEP_RANGE}
 static const SbSource sources[] = {RANGE, RANGE};
+static const SbSource packed_sources[] = {
+    {.label = STR("read jsonl(packed)"), .format = SB_JSONL, .step = STEP_RANGE}};
 #define SINK {.label = STR("write csv(out)"), .step = STEP_WRITE, .header = STR("rows\n")}
 static const SbSink sinks[] = {SINK, SINK, SINK};
 static const SbStepInfo steps[] = {
@@ -157,6 +190,9 @@ static const uint32_t to_rows_and_second[] = {0, SB_TERMINAL_SINK | 2};
     {.run = rows_to_sink, .label = STR("rows"), .input = SB_INPUT_ROWS, .right_index = UINT32_MAX, \
      .terminals = to_sinks, .terminal_count = 1}
 static SbStage direct_stages[] = {SCAN(scan_to_sink, to_sinks, 1)};
+static SbStage packed_stages[] = {
+    {.run = scan_lines, .label = STR("scan"), .input = SB_INPUT_TEXT, .right_index = UINT32_MAX,
+     .terminals = to_sinks, .terminal_count = 1}};
 static SbStage several_stages[] = {SCAN(scan_to_sinks, to_sinks, 3)};
 // Both sources go to the edge, one behind the other, and each to a sink of its own.
 static SbStage union_stages[] = {SCAN_OF(0, scan_to_rows_and_sink, to_rows_and_first, 2),
@@ -182,13 +218,15 @@ static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
     {                                                                                             \
         .abi_version = SB_ABI_VERSION, .name = STR("crash.sbd"), .plan = STR("plan\n"),           \
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
-        .sources = sources, .source_count = setup_ == setup_union ? 2 : 1, .sinks = sinks,        \
+        .sources = setup_ == setup_packed ? packed_sources : sources,                             \
+        .source_count = setup_ == setup_union ? 2 : 1, .sinks = sinks,                            \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
         .rejects_format = SB_JSONL,                                                               \
     }
 static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
+                   packed_job = JOB(setup_packed, packed_stages, 1, nullptr, 0),
                    several_job = JOB(setup_sinks, several_stages, 3, nullptr, 0),
                    edge_job = JOB(setup, rows_stages, 1, edge, 1),
                    union_job = JOB(setup_union, union_stages, 3, edge, 1),
@@ -322,6 +360,7 @@ static const Shape shapes[] = {
     {"sorted_behind_a_union", &sorted_job, "out.csv", true},
     {"behind_a_sort", &sort_job, "out.csv", true},
     {"compressed_behind_a_sort", &sort_job, "out.csv.lz4", true},
+    {"a_stream", &packed_job, "parts/", true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -354,6 +393,19 @@ static bool survives(const Shape *shape, int64_t calls, bool *in_the_middle) {
     read_said(text);
     *in_the_middle |= strstr(text, "goes on at") != nullptr;
     return printed_right(&printed) && code == 0 && printed && is_right(true);
+}
+
+// The model is no disk that jobs read from.
+static bool write_packed(void) {
+    char text[16 * ROWS], *packed = nullptr;
+    int len = 0;
+    for (int64_t i = 0; i < ROWS; i++) len += sprintf(text + len, "%lld\n", (long long)i);
+    int64_t bytes = compress_member(COMPRESSION_GZ, text, len, &packed);
+    int fd = mkstemps(packed_path, 3);
+    bool good = fd >= 0 && bytes > 0 && write(fd, packed, (size_t)bytes) == bytes;
+    if (fd >= 0) close(fd);
+    free(packed);
+    return good;
 }
 
 static void run_shape(const Shape *shape) {
@@ -400,6 +452,12 @@ static void sorted_behind_a_union(void) { run_shape(&shapes[11]); }
 static void behind_a_sort(void) { run_shape(&shapes[12]); }
 static void compressed_behind_a_sort(void) { run_shape(&shapes[13]); }
 
+static void a_stream(void) {
+    CHECK(write_packed());
+    run_shape(&shapes[14]);
+    unlink(packed_path);
+}
+
 static const UnitTest tests[] = {
     {"a_file", a_file},
     {"a_compressed_file", a_compressed_file},
@@ -415,6 +473,7 @@ static const UnitTest tests[] = {
     {"sorted_behind_a_union", sorted_behind_a_union},
     {"behind_a_sort", behind_a_sort},
     {"compressed_behind_a_sort", compressed_behind_a_sort},
+    {"a_stream", a_stream},
 };
 
 UNIT_MAIN("crash_states_test", tests)
