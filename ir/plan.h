@@ -109,7 +109,7 @@ typedef struct Stage {
     int64_t   memory;      // Bytes that a task needs beside its rows, and rows that it takes
     int64_t   batch;       // together: the most that a member says; 0: nothing.
     ColumnPart columns;
-    Text      label;
+    Text      label;   // Of the first step that it does.
 } Stage;
 
 typedef struct Plan {

@@ -212,7 +212,10 @@ static void explain_stage(TextBuf *buf, const Plan *plan, size_t index) {
         break;
     }
     for (uint32_t i = 0; i < stage->op_count; i++) {
-        text_buf_add(buf, i ? TEXT("    fused with ") : TEXT("    begins with "));
+        bool begins = i == !stage->counts_root;
+        text_buf_add(buf, begins ? TEXT("    begins with ")
+                          : i ? TEXT("    fused with ")
+                              : TEXT("    takes rows of "));
         say_op(buf, plan, stage->ops[i]);
         text_buf_char(buf, '\n');
         if (i == 0) explain_filters(buf, plan, stage);

@@ -33,7 +33,6 @@ uint32_t stages_make(Planner *planner, OpId root, Stage stage) {
     stage.resources = graph_op_at(plan->graph, root)->resources;
     stage.unit_rows = stage.cut_bytes = EXPR_NONE;
     if (stage.kind == STAGE_SCAN) stage.breaker = BREAKER_NONE;
-    stage.label = op_label(plan->graph, root);
     arena_push(planner->arena, plan->stages, plan->stage_count, plan->stage_cap, stage);
     add_member(planner, index, root);
     Maker *maker = &planner->makers[root.i];
@@ -303,14 +302,24 @@ static void drop_idle(Plan *plan) {
     plan->stage_count = kept;
 }
 
+// What the stage is called: the first that it does itself. The rows of an edge were made elsewhere.
+static OpId named_for(const Graph *graph, const Stage *stage) {
+    if (stage->counts_root) return stage->root;
+    for (uint32_t i = 1; i < stage->op_count; i++)
+        if (graph_op_at(graph, stage->ops[i])->kind != OP_HINT) return stage->ops[i];
+    return stage->terminal_count ? stage->terminals[0].consumer : stage->root;
+}
+
 void stages_finish(Planner *planner) {
+    Plan *plan = planner->plan;
     number_ranks(planner);
-    drop_idle(planner->plan);
-    for (size_t i = 0; i < planner->plan->stage_count; i++)
-        sort_members(planner, &planner->plan->stages[i]);
-    for (size_t i = 0; i < planner->plan->stage_count; i++) {
-        find_most(planner->plan->graph, &planner->plan->stages[i]);
-        list_resources(planner->plan, &planner->plan->stages[i]);
+    drop_idle(plan);
+    for (size_t i = 0; i < plan->stage_count; i++) sort_members(planner, &plan->stages[i]);
+    for (size_t i = 0; i < plan->stage_count; i++) {
+        Stage *stage = &plan->stages[i];
+        stage->label = op_label(plan->graph, named_for(plan->graph, stage));
+        find_most(plan->graph, stage);
+        list_resources(plan, stage);
     }
     sort_stages(planner);
     number_fused(planner->plan);

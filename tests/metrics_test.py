@@ -35,7 +35,7 @@ let decoded = range(rows)
 | where hold(1ms)
 | derive x = repeat("secret", 200)
 let labelled = decoded
-| with (accel = 1) { where hold(2ms, 10) | derive h = hash(x) % 97 + 1 }
+| with (accel = 1) { where x != "secret" | where hold(2ms, 10) | derive h = hash(x) % 97 + 1 }
 labelled | derive p = 1000 // (h - h) else reject | write csv("bad.csv")
 labelled | group by h { count = count() } | sort count desc | write csv("counts.csv")
 rejects write jsonl("rejects.jsonl") limit 100%

@@ -367,7 +367,7 @@ assert eval(sys.argv[1]), "not so"' "$1" >"$work/why" 2>&1 ||
 
 if begin times; then
     gives 0 ../slow --n=400 --threads=2 --resource=slot=1 --stats=json
-    figures '[at["stage"] for at in stages] == ["range(n)", "where hold(2ms)", "derive s = str(i)"]'
+    figures '[at["stage"] for at in stages] == ["range(n)", "derive s = str(i)", "write csv(out)"]'
     figures 'all(list(at) == ["stage", "busy", "starved", "blocked", "aside", "states", "threads", "runs", "rows_in", "rows_out", "bytes_in", "bytes_out"] for at in stages)'
     figures 'all(list(at["threads"]) == ["task", "read", "write", "finish"] for at in stages)'
     figures '[at["rows_in"] for at in stages] == [400] * 3 and [at["runs"] for at in stages] == [40] * 3'
@@ -438,7 +438,7 @@ for spans in tracks.values():
 tasks = [at for at in of("X") if at["args"]["work"] == "task"]
 rows = collections.Counter()
 for at in tasks: rows[at["name"]] += at["args"]["rows"]
-assert rows == {"range(n)": 400, "where hold(2ms)": 400, "derive s = str(i)": 400}, rows
+assert rows == {"range(n)": 400, "derive s = str(i)": 400, "write csv(out)": 400}, rows
 # Each arrow begins in a task and ends where work of a later stage, or of a sink, begins.
 starts, ends = {at["id"]: at for at in of("s")}, {at["id"]: at for at in of("f")}
 assert starts.keys() == ends.keys() and len(starts) >= 80, len(starts)

@@ -2,6 +2,7 @@
 
 #include "codegen/build/link.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -78,6 +79,17 @@ static bool write_objects(Arena *arena, Objects *objects, const TextBuf *code,
     return true;
 }
 
+// Linkers write beside their output, by names that begin with its own, and may be ended at it.
+static void remove_begun(Arena *arena, const char *temporary) {
+    const char *slash = strrchr(temporary, '/'), *name = slash ? slash + 1 : temporary;
+    Text folder = slash ? (Text){temporary, (size_t)(name - temporary)} : TEXT("./");
+    DIR *open = opendir(text_c(arena, folder));
+    for (const struct dirent *found; open && (found = readdir(open));)
+        if (strncmp(found->d_name, name, strlen(name)) == 0)
+            unlinkat(dirfd(open), found->d_name, 0);
+    if (open) closedir(open);
+}
+
 static bool link_to(Arena *arena, const Objects *objects, const Installation *installation,
                     const char *output, TextBuf *error) {
     const char *temporary = text_c(arena, text_format(arena, "%s.%ld.tmp", output, (long)getpid()));
@@ -85,7 +97,7 @@ static bool link_to(Arena *arena, const Objects *objects, const Installation *in
     bool linked = link_run(arena, &input, error);
     if (linked && rename(temporary, output) == 0) return true;
     if (linked) text_buf_format(error, "%s cannot be written: %s", output, strerror(errno));
-    unlink(temporary);
+    remove_begun(arena, temporary);
     return false;
 }
 

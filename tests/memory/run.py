@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SBC = os.environ.get("SBC", ROOT / "zig-out/bin/sbc")
 MIB = 1 << 20
 SECONDS = 300
+RATE_MIB = 1024
 
 # name: the program, bytes that a row takes about, and what it is about. ROWS stands for as many rows as are wanted.
 CASES = {
@@ -131,24 +132,27 @@ class Case:
         return []
 
     def wanted(self, options):
-        subprocess.run([self.job, *options, "--overwrite"], cwd=self.folder, check=True, capture_output=True)
-        return digest(self.folder / "out.csv")
+        """The bytes of a run without a limit, and its seconds."""
+        began = time.monotonic()
+        subprocess.run([self.job, *options, "--threads=2", "--overwrite"], cwd=self.folder, check=True, capture_output=True)
+        return digest(self.folder / "out.csv"), time.monotonic() - began
 
     def measure(self, name, memory):
         """What a run in the cgroup leaves; `wrong` says what is not as it should be."""
         options = self.options(memory)
-        wanted = self.wanted(options)
+        wanted, unlimited = self.wanted(options)
         (self.folder / "out.csv").unlink()
         began = time.monotonic()
         with cgroup.Cgroup(memory) as group:
             done = group.run([self.job, *options, f"--memory={memory}", "--threads=2", "--stats=json"],
                              cwd=self.folder, capture_output=True, text=True, timeout=SECONDS)
-        result = {"case": self.name, "memory": memory, "name": name, "seconds": time.monotonic() - began, "wrong": None}
+        result = {"case": self.name, "memory": memory, "name": name, "seconds": time.monotonic() - began,
+                  "unlimited": unlimited, "wrong": None}
         if done.returncode != 0:
             result["wrong"] = f"exit {done.returncode}: {done.stderr.splitlines()[:1]}"
             return result
         figures = json.loads(done.stderr.splitlines()[-1])
-        result |= {key: figures[key] for key in ("spilled", "memory_peak", "tasks_fit", "tasks_most")}
+        result |= {key: figures[key] for key in ("spilled", "spilled_on_disk", "memory_peak", "tasks_fit", "tasks_most")}
         if digest(self.folder / "out.csv") != wanted:
             result["wrong"] = "other bytes"
         return result
@@ -164,14 +168,40 @@ def check_default(case):
     return None if start["memory"] == limit // 5 * 4 else f"the default is {start['memory']} of {limit} bytes"
 
 
-def table(results, times):
-    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --times={times} --table=FILE`, two threads. The rows of "
-             f"each case take {times} times the memory; every run has the same bytes as one without a limit.\n",
-             "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | seconds |",
-             "|---|---|---|---|---|---|---|"]
+def disk_rate(work):
+    """MiB a second that the disk takes, flushed."""
+    path, block = work / "rate", os.urandom(MIB)
+    began = time.monotonic()
+    with open(path, "wb") as file:
+        for _ in range(RATE_MIB):
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    path.unlink()
+    return RATE_MIB / (time.monotonic() - began)
+
+
+def allowed(one, rate):
+    """Seconds that the target gives a run: 5 % more than without a limit; what spills is written and read, and 10 % more."""
+    if not one["spilled"]:
+        return 1.05 * one["unlimited"]
+    return 1.1 * (one["unlimited"] + 2 * one["spilled_on_disk"] / MIB / rate)
+
+
+def table(results, times, rate):
+    lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --all --times={times} --table=FILE`, two threads. The rows "
+             f"of each case take {times} times the memory; every run has the same bytes as one without a limit, whose seconds stand "
+             f"beside its own. The target: done at any size; from full speed on 5 % slower than without a limit, and what spills "
+             f"twice its bytes at the rate of the disk, {rate:.0f} MiB/s, and 10 % more.\n",
+             "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | on disk, MiB | seconds | without a limit | target |",
+             "|---|---|---:|---|---:|---:|---:|---:|---:|---:|"]
     for one in results:
+        judged = one["spilled"] or one["name"] == "full speed"
+        met = "met" if one["seconds"] <= allowed(one, rate) else "missed"
+        target = f"{allowed(one, rate):.1f} {met}" if judged else ""
         lines.append(f"| {one['case']} | {one['name']} | {one['memory'] / MIB:.1f} | {one['tasks_fit']} of {one['tasks_most']} | "
-                     f"{one['memory_peak'] / MIB:.1f} | {one['spilled'] / MIB:.0f} | {one['seconds']:.1f} |")
+                     f"{one['memory_peak'] / MIB:.1f} | {one['spilled'] / MIB:.0f} | {one['spilled_on_disk'] / MIB:.0f} | "
+                     f"{one['seconds']:.1f} | {one['unlimited']:.1f} | {target} |")
     return "\n".join(lines) + "\n"
 
 
@@ -188,6 +218,7 @@ def main():
         return 0
     failed, results = 0, []
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
+        rate = disk_rate(pathlib.Path(work)) if arguments.table else 0
         for name in arguments.cases or CASES:
             case = Case(name, pathlib.Path(work), arguments.times)
             for size, memory in list(case.memories().items())[: None if arguments.all else 1]:
@@ -204,7 +235,7 @@ def main():
                 failed += 1
                 print(f"FAIL memory {name}: {wrong}")
     if arguments.table and not failed:
-        pathlib.Path(arguments.table).write_text(table(results, arguments.times))
+        pathlib.Path(arguments.table).write_text(table(results, arguments.times, rate))
     print(f"{len(results) + ('sort' in (arguments.cases or CASES)) - failed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
 
