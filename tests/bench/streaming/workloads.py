@@ -65,7 +65,10 @@ def two_resources(chain):
 
 
 def m1_arguments(chain):
-    return [*two_resources(chain), f"--tasks={chain.units}"]
+    transform = chain.links[-1].seconds
+    load = chain.links[0].seconds - (transform if len(chain.links) == 2 else 0)
+    return [*two_resources(chain), f"--tasks={chain.units}", f"--bytes={chain.links[0].bytes}", f"--load={micros(load)}",
+            f"--transform={micros(transform)}", f"--infer={micros(transform)}"]
 
 
 def sized(chain):
@@ -93,10 +96,12 @@ def m2_arguments(chain):
             f"--count={chain.units * chain.rows}", f"--rows={chain.rows}", f"--bytes={size}", f"--step={micros(step)}"]
 
 
-def m1(fused):
-    load = (("load", 0.0015),) if fused else (("load", 0.001), ("transform", 0.0005))
-    links = [Link(name, 0, seconds, seconds, 100000) for name, seconds in load]
-    return Chain((8, 4), 160, 500, 40, (*links, Link("infer", 1, 0.0005, 0.0005, 8)))
+def m1(fused, long=1):
+    """With rows of 100 kB, in a tenth of the time and of the memory; or `long` times all three."""
+    step = 0.0005 * long
+    load = (("load", 3 * step),) if fused else (("load", 2 * step), ("transform", step))
+    links = [Link(name, 0, seconds, seconds, 100000 * long) for name, seconds in load]
+    return Chain((8, 4), 160, 500, 40 // long if fused else 100, (*links, Link("infer", 1, step, step, 8)))
 
 
 def m2(rows, count=8192, size=1000000, step=0.01):
@@ -131,7 +136,9 @@ def workloads(schedules):
         "m1": Workload("M1, rows of 100 kB, a tenth of the memory and of the time", "m1", m1_arguments, (
             *(Run(f"full, {memory} MiB", m1(True), memory) for memory in (600, 1000, 1600)),
             *each(m1(True).scaled(4), 600, schedules, part, False)), 153 / 150.5, WAKING),
-        "m1_unfused": Workload("M1, a stage for every step", "m1", m1_arguments, (
+        "m1_long": Workload("M1 in full, rows of 1 MB", "m1", m1_arguments,
+                            tuple(Run(f"full, {memory} GB", m1(True, 10), memory * 1000) for memory in (6, 16)), 153 / 150.5, WAKING),
+        "m1_unfused": Workload("M1, a stage for every step, batches of 100 rows", "m1_batch", m1_arguments, (
             *(Run(f"full, {memory} MiB", m1(False), memory) for memory in (600, 1600)),
             *each(m1(False).scaled(4), 600, schedules, part, False)), 156 / 150.5,
             "Without fusion every step is a stage and copies the rows that it hands on: 8 GB at each of five borders, which two "
