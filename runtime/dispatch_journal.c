@@ -99,19 +99,28 @@ void commit_unit(Dispatch *d, const Flow *flow) {
     memset(tally->figures, 0, figures * sizeof *tally->figures);
     Text rejects = tally->rejects;
     rejects.len = 0;
-    *tally = (UnitTally){.alive = 1, .figures = tally->figures, .rejects = rejects};
+    *tally = (UnitTally){.alive = 1 + (flow->doubt != nullptr), .figures = tally->figures,
+                         .rejects = rejects};
     log->begun = (uint64_t)flow->number + 1;
 }
 
 void commit_unit_ends(Dispatch *d, const Flow *flow) {
     RootLog *log = log_of(d, flow->root);
-    if (log && flow->canceled) d->job->resume->closed = true;
-    if (!log || flow->input || flow->canceled) return;
+    bool limited = doubt_may_cancel(d, flow->run->index);
+    if (log && flow->canceled && !limited) d->job->resume->closed = true;
+    if (!log || flow->input || (flow->canceled && !limited)) return;
     UnitTally *tally = tally_of(log, flow->number);
-    tally->cut = flow->cut;
+    tally->cut = flow->prepared;
     tally->unit = flow->unit;
-    if (flow->cut) input_add_block(flow->run, &flow->unit, tally);
+    if (flow->prepared) input_add_block(flow->run, &flow->unit, tally);
     let_go(d, flow->root, flow->number);
+}
+
+void commit_settled(Dispatch *d, uint32_t root, uint64_t unit, bool wanted) {
+    const RootLog *log = log_of(d, root);
+    if (!log) return;
+    if (!wanted) tally_of(log, unit)->cut = false;
+    let_go(d, root, unit);
 }
 
 void commit_made(Dispatch *d, const Partition *partition) {
@@ -125,26 +134,55 @@ void commit_freed(Dispatch *d, const Partition *partition) {
 
 // ---- what is made of them -----------------------------------------------------------------------
 
-bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
-    const RootLog *log = log_of(d, flow->root);
-    if (!log) return true;
-    const SbJob *what = d->job->what;
-    UnitTally *tally = tally_of(log, flow->root_unit);
-    if (!flow->input) tally->rows += partition->made;
-    uint32_t counts = what->step_count * SB_COUNTS, at = counts;
-    for (uint32_t i = 0; i < counts; i++) tally->figures[i] += partition->counts[i];
-    for (uint32_t s = 0; s < flow->run->index; s++) at += what->stages[s].terminal_count;
-    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
-        tally->figures[at + t] += partition->rows[t];
+// What a stage judged of rows of the unit. False: no memory.
+static bool add_judged(const Dispatch *d, UnitTally *tally, const int64_t *counts,
+                       const RejectList *rejects, VerdictPlace place) {
     bool good = true;
-    for (uint32_t i = 0; good && i < partition->rejects.count; i++) {
-        Reject reject = partition->rejects.items[i];
-        reject.stage = flow->run->index;
-        reject.way = doubt_way(d, flow->root, flow->node);
-        reject.way = doubt_way(d, flow->root, flow->node);
+    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+        tally->figures[i] += counts[i];
+    for (uint32_t i = 0; good && i < rejects->count; i++) {
+        Reject reject = rejects->items[i];
+        reject.stage = place.stage;
+        reject.way = place.way;
         good = tally_reject(tally, &reject);
     }
     return good;
+}
+
+bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
+    const RootLog *log = log_of(d, flow->root);
+    if (!log) return true;
+    UnitTally *tally = tally_of(log, flow->root_unit);
+    uint32_t stage = flow->run->index, at = d->job->resume->state.passed_at;
+    if (!flow->input) tally->rows += partition->made;
+    for (uint32_t s = 0; s < stage; s++) at += d->job->what->stages[s].terminal_count;
+    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
+        tally->figures[at + t] += partition->rows[t];
+    VerdictPlace place = {stage, flow->root, doubt_way(d, flow->root, flow->node)};
+    return add_judged(d, tally, partition->counts, &partition->rejects, place);
+}
+
+bool commit_slot(Dispatch *d, const DoubtUnit *unit, const DoubtSlot *slot, VerdictPlace place,
+                 bool of_root) {
+    const RootLog *log = log_of(d, unit->root);
+    if (!log) return true;
+    UnitTally *tally = tally_of(log, unit->number);
+    if (of_root) {
+        tally->rows += slot->made;
+        tally->part = !slot->whole;
+        tally->end = unit->unit.offset + slot->end;
+    }
+    tally->figures[d->job->resume->state.taken_at + place.stage] += slot->taken;
+    return add_judged(d, tally, slot->counts, &slot->rejects, place);
+}
+
+void commit_rows(Dispatch *d, const Flow *flow, int64_t taken, int64_t came) {
+    const RootLog *log = log_of(d, flow->root);
+    if (!log) return;
+    int64_t *figures = tally_of(log, flow->root_unit)->figures;
+    const ResumeState *state = &d->job->resume->state;
+    figures[state->taken_at + flow->run->index] += taken;
+    figures[state->came_at + flow->run->index] += came;
 }
 
 void commit_taking(Dispatch *d, const Flow *flow) {
@@ -216,6 +254,13 @@ static void skip(Dispatch *d, uint32_t root, const RootLog *log) {
                              .count = (uint32_t)units});
 }
 
+// What limits have taken, and what was counted where it was taken.
+static void restore_taken(Dispatch *d, const int64_t *figures) {
+    const ResumeState *state = &d->job->resume->state;
+    for (uint32_t s = 0; s < state->stage_count; s++)
+        doubt_restore(d, s, figures[state->taken_at + s], figures[state->came_at + s]);
+}
+
 void commit_start(Dispatch *d) {
     Resume *resume = d->job->resume;
     if (resume && !breakers_restore(d->job)) dispatch_stop(d);
@@ -223,9 +268,10 @@ void commit_start(Dispatch *d) {
         RootLog *log = &resume->roots[r];
         if (!log->goes_on) continue;
         RejectList records = {.memory = &d->job->memory};
-        if (!cut_restore(d->job, d->runs, r, &records) ||
+        if (!cut_restore(d->job, d->runs, r, d->doubt.by_taken, &records) ||
             !verdict_restore(&d->verdict, &records, r))
             no_memory(d);
+        else restore_taken(d, log->cut.figures);
         rejects_close(&records);
         if (log->cut.units > 0) skip(d, r, log);
     }

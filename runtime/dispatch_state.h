@@ -250,6 +250,14 @@ void commit_made(Dispatch *d, const Partition *partition);
 void commit_freed(Dispatch *d, const Partition *partition);
 // What the partition says is final; its records have not gone yet. False: no memory.
 bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition);
+// A stage in doubt judged these rows of the unit, `of_root` those of the unit itself. False: no
+// memory.
+bool commit_slot(Dispatch *d, const DoubtUnit *unit, const DoubtSlot *slot, VerdictPlace place,
+                 bool of_root);
+// The flow took rows from its edge, and so many came to the limit there.
+void commit_rows(Dispatch *d, const Flow *flow, int64_t taken, int64_t came);
+// The unit is in doubt no more: is something of it wanted?
+void commit_settled(Dispatch *d, uint32_t root, uint64_t unit, bool wanted);
 // The sink of the flow is about to be given its partition.
 void commit_taking(Dispatch *d, const Flow *flow);
 // What is added to the number of the flow's lane: rows that are committed together fill lanes of

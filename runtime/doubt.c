@@ -43,7 +43,10 @@ static void open_gates(Dispatch *d) {
     }
     for (uint32_t s = 0; s < what->sink_count; s++)
         d->doubt.gates[what->stage_count + s][0] =
-            (Gate){.is = job->options.first_rows != INT64_MAX, .limit = job->options.first_rows};
+            (Gate){.is = job->options.first_rows != INT64_MAX,
+                   .limit = job->options.first_rows == INT64_MAX
+                                ? INT64_MAX
+                                : job->options.first_rows - job->sinks[s].rows};
 }
 
 // Does all that the stage makes go to limits?
@@ -100,6 +103,13 @@ void doubt_open(Dispatch *d) {
         doubt->roots[s].tree = &shape_of(d)->reach[s];
         doubt->roots[s].watched = is_watched(d, s);
     }
+}
+
+void doubt_restore(Dispatch *d, uint32_t stage, int64_t taken, int64_t came) {
+    Gate *gate = &d->doubt.gates[stage][0];
+    d->doubt.taken[stage] += taken;
+    gate->skip = gate->skip > came ? gate->skip - came : 0;
+    if (gate->limit != INT64_MAX) gate->limit -= came;
 }
 
 void doubt_start(Dispatch *d) {
@@ -308,6 +318,11 @@ void doubt_take(Dispatch *d, Flow *flow) {
     DoubtSlot *slot = leads && unit ? doubt_slot(d, unit, flow->node) : nullptr;
     if (slot) slot->taken += rows;
     else if (!leads) d->doubt.taken[stage] += rows;
+    commit_rows(d, flow, leads ? 0 : rows, gate->is ? rows : 0);
+}
+
+bool doubt_may_cancel(const Dispatch *d, uint32_t stage) {
+    return doubt_leads(&d->doubt, stage) || d->doubt.gates[stage][0].is;
 }
 
 void doubt_sink(Dispatch *d, const Flow *flow, bool done) {
@@ -452,7 +467,9 @@ static bool take_slot(Dispatch *d, DoubtUnit *unit, uint8_t node, DoubtSlot *slo
                      .bytes = slot->bytes, .whole = slot->whole};
     if (node == NODE_ROOT && unit->cut && !flow_count_source(run, &judged, &d->job->trouble))
         return false;
-    if (verdict_take(&d->verdict, &slot->rejects, place)) return true;
+    if (commit_slot(d, unit, slot, place, node == NODE_ROOT) &&
+        verdict_take(&d->verdict, &slot->rejects, place))
+        return true;
     return trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 
@@ -507,7 +524,10 @@ static bool settle_first(Dispatch *d, uint32_t s) {
         }
         if (!take_unit(d, unit)) dispatch_trouble(d, &d->job->trouble);
     }
+    uint32_t number = unit->number;
+    bool wanted = doubt_share_of_stage(d, s, NODE_ROOT, number) != SHARE_NONE;
     free_first(d, root);
+    commit_settled(d, s, number, wanted);
     return true;
 }
 

@@ -102,7 +102,9 @@ typedef struct FlowMore FlowMore;
 
 void doubt_open(Dispatch *d);
 void doubt_close(Dispatch *d);
-// Limits of no rows want none.
+// The stage has taken rows in an earlier run, and so many came to the limit that it reads.
+void doubt_restore(Dispatch *d, uint32_t stage, int64_t taken, int64_t came);
+// Limits that want no rows, or no more, say so.
 void doubt_start(Dispatch *d);
 
 // The flow of a stage is launched. False: no memory.
@@ -118,6 +120,8 @@ static inline bool doubt_leads(const Doubt *doubt, uint32_t stage) {
     return doubt->leads >> stage & 1;
 }
 bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition);
+// Is the stage canceled when limits end, without a row that is wanted?
+bool doubt_may_cancel(const Dispatch *d, uint32_t stage);
 // How many rows of a partition that the flow's stage makes could still be taken from terminal `t`.
 int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t);
 // The flow ends with a part of its launch that it has not begun.

@@ -1,6 +1,7 @@
 #include "runtime/flow_job.h"
 
 #include "runtime/dispatch.h"
+#include "runtime/resume.h"
 
 #include <stdlib.h>
 
@@ -43,7 +44,7 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
         FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
                                .memory = sizes->ledger, .cuts = parts->cuts,
                                .streams = parts->streams, .limited = parts->limited,
-                               .leaves = parts->leaves,
+                               .leaves = parts->leaves, .completes = resume_resumed(job),
                                .block_bytes = sizes->block_bytes,
                                .lanes = sizes->threads,
                                .parts = dispatch_lanes(job, sizes->threads),

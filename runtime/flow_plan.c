@@ -235,6 +235,7 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     plan->stage_count = (uint16_t)stages;
     plan->resource_count = (uint8_t)(1 + job->resource_count);
     plan->node_kinds = 1;
+    plan->completes = numbers->completes;
     NodeKind *node = &plan->nodes[0];
     *node = (NodeKind){.count = 1, .capacity = {numbers->cpus}, .memory = numbers->memory};
     for (uint32_t r = 0; r < job->resource_count; r++) node->capacity[1 + r] = numbers->supply[r];

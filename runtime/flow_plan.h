@@ -25,6 +25,7 @@ typedef struct FlowNumbers {
     const bool *streams;  // By source: its units are cut one after the other.
     const bool *limited;  // By breaker: an edge of a limit.
     const bool *leaves;   // By sink: its reader may leave.
+    bool completes;       // As CorePlan's.
     int64_t  block_bytes; // Of memory for rows, at most.
     uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.
     uint32_t parts;       // Of a breaker,

@@ -19,7 +19,7 @@
 #include "runtime/checksum.h"
 #include "runtime/trouble.h"
 
-enum { JOURNAL_VERSION = 3 };
+enum { JOURNAL_VERSION = 4 };
 
 typedef struct JournalRecord {
     uint32_t    type;     // Not 0.

@@ -30,6 +30,8 @@ const SinkPlace *resume_place(const Job *job, uint32_t sink) {
 
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
 
+bool resume_resumed(const Job *job) { return job->resume && job->resume->resumed; }
+
 // ---- what a run is known by -------------------------------------------------------------------
 
 char *resume_program(const Job *job) {

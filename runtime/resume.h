@@ -21,6 +21,8 @@
 // False: trouble. A finished job: job->resume says so, and nothing is left to do.
 bool resume_open(Job *job);
 bool resume_finished(const Job *job);
+// Does the job go on with what an earlier run did?
+bool resume_resumed(const Job *job);
 // Sources are open.
 bool resume_begin(Job *job);
 // Sinks are.

@@ -104,13 +104,16 @@ static bool cut_files(const StageRun *run, const UnitTally *tally, StageCut *cut
         cut->files = files;
         cut->file_count = end;
     }
-    for (uint32_t f = (uint32_t)unit->range_begin; !text && f < end; f++)
+    uint32_t first = (uint32_t)unit->range_begin;
+    if (tally->part && !text) end = first + (uint32_t)tally->rows;
+    for (uint32_t f = first; !text && f < end; f++)
         cut->files[f] = (FileCut){1, source->files[f].size};
     if (!text) return true;
     FileCut *file = &cut->files[unit->file];
+    int64_t bytes = tally->part ? tally->end : unit->next;
     file->rows += tally->rows;
-    if (unit->next > file->bytes) file->bytes = unit->next;
-    if (unit->last) file->bytes = source->files[unit->file].size;
+    if (bytes > file->bytes) file->bytes = bytes;
+    if (unit->last && !tally->part) file->bytes = source->files[unit->file].size;
     return true;
 }
 
@@ -150,15 +153,16 @@ void resume_units(const StageRun *run, UnitsStart *start) {
 }
 
 // The figures of steps and of edges are those of the stages that count them.
-static void restore_figures(Job *job, StageRun *runs, uint32_t root, const int64_t *figures) {
+static void restore_figures(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
+                            const int64_t *figures) {
     const SbJob *what = job->what;
     for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++)
         runs[root].counts[i] += figures[i];
-    const int64_t *passed = figures + what->step_count * SB_COUNTS;
+    const int64_t *passed = figures + job->resume->state.passed_at;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         for (uint32_t t = 0; t < what->stages[s].terminal_count; t++, passed++) {
             uint32_t edge = runs[s].edges[t];
-            if (edge != EDGE_NONE) job->edges[edge].rows += *passed;
+            if (edge != EDGE_NONE && !by_taken[edge]) job->edges[edge].rows += *passed;
         }
     }
 }
@@ -194,12 +198,13 @@ static bool copy_cut(RootLog *log, const StageCut *from, uint32_t figure_count) 
     return true;
 }
 
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, RejectList *records) {
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
+                 RejectList *records) {
     Resume *resume = job->resume;
     const StageCut *cut = &resume->state.stages[root];
     if (!copy_cut(&resume->roots[root], cut, resume->state.figure_count)) return false;
     if (!cut->is) return true;
-    restore_figures(job, runs, root, cut->figures);
+    restore_figures(job, runs, root, by_taken, cut->figures);
     restore_source(job, &runs[root], cut);
     runs[root].launched = cut->units;
     Unpack from = {cut->rejects.ptr, cut->rejects.ptr + cut->rejects.len, false};

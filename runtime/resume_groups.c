@@ -62,7 +62,6 @@ static bool is_bad(const Job *job, const SbStage *stage) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
         if (sink && job->sinks[terminal & ~SB_TERMINAL_SINK].to_stream) return true;
-        if (!sink && job->edges[terminal].limited) return true;
     }
     return stage->terminal_count == 0;
 }
@@ -251,13 +250,12 @@ static bool open_roots(Job *job, const bool *bad) {
     Resume *resume = job->resume;
     const SbJob *what = job->what;
     resume->lanes = job->lanes / 2;
-    bool limited = job->options.first_rows != INT64_MAX;
     resume->roots = calloc(what->stage_count + 1, sizeof *resume->roots);
     resume->ordinals = calloc(what->stage_count + 1, sizeof *resume->ordinals);
     if (!resume->roots || !resume->ordinals) return false;
     resume->root_count = what->stage_count;
     for (uint32_t s = 0; s < what->stage_count; s++) {
-        resume->roots[s] = (RootLog){.goes_on = !limited && !bad[s] &&
+        resume->roots[s] = (RootLog){.goes_on = !bad[s] &&
                                                 !reads_edge(what, &what->stages[s]),
                                      .group = UINT32_MAX, .target = UINT64_MAX};
         resume->ordinals[s] = resume->state.ordinals[s];

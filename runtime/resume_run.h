@@ -14,10 +14,13 @@
 
 // What was made of a unit so far.
 typedef struct UnitTally {
-    uint32_t alive;         // Tasks and partitions that are made of it.
-    bool     cut;           // The unit is there; else it is one behind the last.
+    uint32_t alive;         // Tasks and partitions that are made of it; one more while it is in
+                            // doubt (doubt.h).
+    bool     cut;           // The unit is there and wanted; else it is one behind the last.
     Unit     unit;          // As it was when its task ended.
-    int64_t  rows;          // Of the source.
+    int64_t  rows;          // Of the source, of which a limit may have wanted
+    bool     part;          // some only,
+    int64_t  end;           // up to this place in the file.
     int64_t *figures;       // As in StageCut.
     Text     rejects;       // Packed.
     uint32_t reject_count;
@@ -138,8 +141,10 @@ bool tally_reject(UnitTally *tally, const Reject *reject);
 // Takes the tally of the next unit into the cut. False: no memory.
 bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_t figure_count);
 // Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
-// figures, source rows, and the records, which go to `records`. False: no memory.
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, RejectList *records);
+// figures of steps and of edges, but those that are counted `by_taken` (doubt.h), source rows, and
+// the records, which go to `records`. False: no memory.
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
+                 RejectList *records);
 
 // ---- resume_breakers.c --------------------------------------------------------------------------
 

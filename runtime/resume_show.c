@@ -34,14 +34,28 @@ static void add_position(const Job *job, const SbStage *stage, const StageCut *c
     }
 }
 
+// Does it read rows as others make them? Then it does what they do.
+static bool follows(const Job *job, const SbStage *stage) {
+    return stage->input == SB_INPUT_ROWS &&
+           job->what->breakers[stage->input_index].kind == SB_BREAK_EDGE;
+}
+
+static bool reads(const Job *job, const SbStage *stage, uint32_t edge) {
+    return follows(job, stage) && (stage->input_index == edge || stage->right_index == edge);
+}
+
 // Is something of what the stage feeds safe in a file?
-static bool has_rows(const Job *job, const SbStage *stage) {
-    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+static bool has_rows(const Job *job, uint32_t number) {
+    const SbStage *stage = &job->what->stages[number];
+    bool any = false;
+    for (uint32_t t = 0; t < stage->terminal_count && !any; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
-        if (sink && job->resume->state.sinks[terminal & ~SB_TERMINAL_SINK].is) return true;
+        any = sink && job->resume->state.sinks[terminal & ~SB_TERMINAL_SINK].is;
+        for (uint32_t s = number + 1; s < job->what->stage_count && !sink; s++)
+            any |= reads(job, &job->what->stages[s], terminal) && has_rows(job, s);
     }
-    return false;
+    return any;
 }
 
 static void describe_stage(const Job *job, uint32_t number, Text *text) {
@@ -51,7 +65,7 @@ static void describe_stage(const Job *job, uint32_t number, Text *text) {
     sb_text_format(text, "'%.*s' ", (int)stage->label.len, stage->label.ptr);
     if (!cut->is) {
         sb_text_str(text, "runs from the start");
-        if (has_rows(job, stage)) sb_text_str(text, ": what is written already is compared");
+        if (has_rows(job, number)) sb_text_str(text, ": what is written already is compared");
         return;
     }
     sb_text_str(text, "goes on ");
@@ -69,6 +83,7 @@ static void describe_stage(const Job *job, uint32_t number, Text *text) {
 void resume_say_stages(Job *job) {
     Text text = {0};
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        if (follows(job, &job->what->stages[s])) continue;
         describe_stage(job, s, &text);
         resume_say(job, "%.*s", (int)text.len, text.ptr);
     }
@@ -79,6 +94,7 @@ static void print_state(const Job *job) {
     const ResumeState *state = &job->resume->state;
     Text text = {0};
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        if (follows(job, &job->what->stages[s])) continue;
         describe_stage(job, s, &text);
         printf("stage %.*s\n", (int)text.len, text.ptr);
     }

@@ -5,9 +5,12 @@
 
 bool state_open(ResumeState *state, const SbJob *job) {
     *state = (ResumeState){.stage_count = job->stage_count, .sink_count = job->sink_count,
-                           .figure_count = job->step_count * SB_COUNTS};
+                           .passed_at = job->step_count * SB_COUNTS};
+    state->taken_at = state->passed_at;
     for (uint32_t s = 0; s < job->stage_count; s++)
-        state->figure_count += job->stages[s].terminal_count;
+        state->taken_at += job->stages[s].terminal_count;
+    state->came_at = state->taken_at + job->stage_count;
+    state->figure_count = state->came_at + job->stage_count;
     state->stages = calloc(job->stage_count + 1, sizeof *state->stages);
     state->sinks = calloc(job->sink_count + 1, sizeof *state->sinks);
     state->ordinals = calloc(job->stage_count + 1, sizeof *state->ordinals);

@@ -35,7 +35,7 @@ typedef struct StageCut {
     Checksum sum;          // Of a stream's text before `next`.
     int64_t  chain_begin, chain_lines;
     int64_t  rows;         // Of its source.
-    int64_t *figures;      // [step][SbCount], then rows that passed each terminal of each stage.
+    int64_t *figures;      // As below.
     FileCut *files;        // Those up to the next unit's.
     uint32_t file_count;
     Text     rejects;      // Packed.
@@ -50,8 +50,11 @@ typedef struct SinkState {
     SinkPartPlace *parts;
 } SinkState;
 
+// Figures are [step][SbCount]; rows that passed each terminal of each stage; by stage, rows that it
+// took from edges; by stage, rows that came to the limit that it reads.
 typedef struct ResumeState {
     uint32_t   stage_count, sink_count, figure_count;
+    uint32_t   passed_at, taken_at, came_at;  // In the figures.
     SbStr      begin;     // The payload of BEGIN, in the journal's text.
     StageCut  *stages;
     SinkState *sinks;

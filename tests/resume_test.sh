@@ -55,6 +55,23 @@ rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv("union.csv
 rows | skip 20 | limit 20000 | derive n = 1 // (a % 7) else 0 | write csv("limit.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Steps that judge rows in front of a limit and behind it; one limit behind another.
+compile limited <<'END'
+read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | derive l = line(), m = 1 // (a % 9 - 4) | skip 100 | limit 15000
+  | derive n = 1 // (a % 7 - 3) | limit 9000 | write csv("limit.csv")
+rejects write jsonl("rejects.jsonl") limit 90%
+END
+# A limit behind two sources, and beside it all rows of both; one behind a sort, one in front of a group.
+compile limits <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let more = range(30000) | select a = i, b = f"name{i % 37}", x = if i % 3 == 0 then null else f64(i)
+let both = rows | union more
+both | write csv("all.csv")
+both | derive n = 1 // (a % 7 - 3) | skip 5 | limit 30000 | write csv("limit.csv")
+rows | sort b, a | derive n = 1 // (a % 7 - 3) | limit 2000 | write csv("sorted.csv")
+more | where a % 5 == 0 | limit 3000 | group by b { n = count() } | sort b | write csv("groups.csv")
+rejects write jsonl("rejects.jsonl") limit 90%
+END
 compile unfused --no-fuse <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | where a % 5 != 0 | derive y = a * 2 | write csv("out.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
@@ -118,7 +135,7 @@ gzip -k packed.csv
 
 # contents FOLDER: what a run left, without what only a journal adds.
 contents() {
-    (cd "$1" && find . -type f ! -name '*.manifest.json' ! -path './journal/*' -exec md5sum {} + | LC_ALL=C sort -k 2)
+    (cd "$1" && find . -type f ! -name '*.manifest.json' ! -path './journal/*' ! -name "${more:+rejects*}" -exec md5sum {} + | LC_ALL=C sort -k 2)
 }
 # run CODE JOB OPTION...: in the folder that is the working one.
 run() {
@@ -131,9 +148,11 @@ run() {
 }
 # Standard output is written from its start by each life, and not at all once the outputs are being published.
 take_stdout() { if [ -s stdout.new ] || [ ! -e stdout ]; then mv stdout.new stdout; else rm stdout.new; fi; }
-# killed FAILPOINT: an earlier life of the job that `job` names. It may be done before it comes there.
+# killed FAILPOINT: an earlier life of the job that `job` names, with one thread or two in turns. It may be done before it
+# comes there.
 killed() {
-    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" --resume=journal --partition=64KiB --threads=2 <../packed.csv >stdout.new 2>"$work/err"
+    threads=$((3 - ${threads:-1}))
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" $more --resume=journal --partition=64KiB --threads=$threads <../packed.csv >stdout.new 2>"$work/err"
     code=$?
     take_stdout
     case $code in
@@ -146,9 +165,9 @@ lives() {
     mkdir "$1" && cd "$1" || return
     shift
     for at; do killed "$at"; done
-    run 0 "../../$job" --resume=journal
+    run 0 "../../$job" $more --resume=journal
     grep -v '^resume: ' "$work/err" >../summary
-    cmp -s ../summary ../expected.summary || wrong "$*: other figures: $(diff ../summary ../expected.summary | head -5)"
+    [ -n "$more" ] || cmp -s ../summary ../expected.summary || wrong "$*: other figures: $(diff ../summary ../expected.summary | head -5)"
     contents . >../left
     cmp -s ../left ../expected.left || wrong "$*: other files: $(diff ../left ../expected.left | head -5)"
     cd ..
@@ -167,16 +186,20 @@ assert own == {f["path"] for f in told} | {"stdout"}, own
 END
 }
 
-for job in file compressed parts several breakers grouped joined edges unfused made standard packed piped empty; do
+# NAME, or NAME--first-rows=N: how many rows are judged then, and rejected, depends on the time.
+for job in file compressed parts several breakers grouped joined edges limited limits unfused made standard packed piped empty file--first-rows=12000 \
+    several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
+    case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
+    job=${job%%--*}
     ln -s ../in in
     for packed in ../packed.csv*; do ln -s "$packed" .; done
     mkdir alone && cd alone || exit 1
-    run 0 "../../$job"
+    run 0 "../../$job" $more
     cd ..
     cp "$work/err" expected.summary
     contents alone >expected.left
-    for at in committed:1 committed:4 journal-written:3 publish-recorded renamed:1 manifest:1; do
+    for at in committed:1 committed:2 committed:4 committed:5 journal-written:3 publish-recorded renamed:1 manifest:1; do
         lives one $at
     done
     [ $job != several ] || for at in checkpoint-synced commit-synced:2 publish-begins renamed:3 published; do
@@ -184,7 +207,7 @@ for job in file compressed parts several breakers grouped joined edges unfused m
     done
     lives more committed:2 commit-synced:3 journal-written:2 checkpoint-synced committed:9 renamed:1 manifest:1
     mkdir whole && cd whole || exit 1
-    run 0 "../../$job" --resume=journal
+    run 0 "../../$job" $more --resume=journal
     manifests
     cd ..
     end
@@ -283,7 +306,7 @@ if begin damaged; then
     restored
     printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 3"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 4"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal

@@ -415,13 +415,14 @@ void on_finished(Schedule *s, const Event *event) {
     go(s, &breaker->state, BREAKER_COMPLETE);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId user = {i};
-        if (s->shape.readers[event->breaker.i] >> i & 1) {
+        if (s->shape.readers[event->breaker.i] >> i & 1 && !(s->over >> i & 1)) {
             state_of(s, user)->unit_bytes = event->bytes;
             state_of(s, user)->units = event->count;
             root_judge(s, user);
         }
         judge_over(s, user);
     }
+    breaker_judge(s, event->breaker);
 }
 
 void on_units(Schedule *s, const Event *event) {

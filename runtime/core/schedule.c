@@ -230,7 +230,10 @@ static bool is_stuck(const Schedule *s) { return !s->running && !s->answers_due 
 
 static bool all_over(const Schedule *s) {
     uint64_t all = s->plan.stage_count == 64 ? ~0ull : (1ull << s->plan.stage_count) - 1;
-    return s->started && s->over == all && !s->items_live && !s->running;
+    bool over = s->started && s->over == all && !s->items_live && !s->running;
+    for (uint16_t b = 0; over && b < s->plan.breaker_count; b++)
+        over = s->breakers[b].state == BREAKER_FREED;
+    return over;
 }
 
 // Time passes, with the slots taken as they were.

@@ -210,7 +210,8 @@ void on_bound(Schedule *s, const Event *event) {
 void breaker_judge(Schedule *s, BreakerId id) {
     BreakerState *breaker = &s->breakers[id.i];
     if (breaker->state == BREAKER_FREED) return;
-    if (!(s->shape.pins[id.i] & ~s->over)) {
+    bool early = s->plan.completes && breaker->state != BREAKER_COMPLETE;
+    if (!early && !(s->shape.pins[id.i] & ~s->over)) {
         go(s, &breaker->state, BREAKER_FREED);
         share_out(s);
         for (uint32_t n = 0; n < s->node_count; n++) {

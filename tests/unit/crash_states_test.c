@@ -70,6 +70,10 @@ static int32_t scan(SbTask *task, bool keeps, uint32_t sinks) {
             good = put_row(task, task->terminals[keeps + s], number);
         task->order++;
         if (!good) return SB_STAGE_FAULT;
+        if (keeps && --task->limits[0] == 0) {
+            task->stopped = 1;
+            return SB_STAGE_DONE;
+        }
         if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
     }
     return SB_STAGE_DONE;
@@ -144,6 +148,12 @@ static int32_t setup_sinks(SbSetup *sinks) {
     return setup(sinks);
 }
 
+static int32_t setup_limit(SbSetup *s) {
+    s->skip_rows[0] = 15;
+    s->limit_rows[0] = 170;
+    return setup(s);
+}
+
 static int32_t setup_union(SbSetup *sinks) {
     sinks->source_counts[1] = MORE_ROWS;
     sinks->stage_rows[1] = UNIT_ROWS;
@@ -160,6 +170,11 @@ static int32_t setup_packed(SbSetup *s) {
     path = (SbStr){packed_path, sizeof packed_path - 1};
     s->source_paths[0] = (SbList){&path, 1};
     return setup(s);
+}
+
+static int32_t setup_union_limit(SbSetup *s) {
+    s->limit_rows[0] = 350;  // Of the second source some.
+    return setup_union(s);
 }
 
 #define RANGE {.label = STR("range(n)"), .format = SB_RANGE, .step = STEP_RANGE}
@@ -219,7 +234,8 @@ static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
         .abi_version = SB_ABI_VERSION, .name = STR("crash.sbd"), .plan = STR("plan\n"),           \
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
         .sources = setup_ == setup_packed ? packed_sources : sources,                             \
-        .source_count = setup_ == setup_union ? 2 : 1, .sinks = sinks,                            \
+        .source_count = setup_ == setup_union || setup_ == setup_union_limit ? 2 : 1,             \
+        .sinks = sinks,                                                                           \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
@@ -228,6 +244,8 @@ static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
 static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
                    packed_job = JOB(setup_packed, packed_stages, 1, nullptr, 0),
                    several_job = JOB(setup_sinks, several_stages, 3, nullptr, 0),
+                   limit_job = JOB(setup_limit, rows_stages, 1, edge, 1),
+                   union_limit_job = JOB(setup_union_limit, union_stages, 3, edge, 1),
                    edge_job = JOB(setup, rows_stages, 1, edge, 1),
                    union_job = JOB(setup_union, union_stages, 3, edge, 1),
                    sorted_job = JOB(setup_union, sorted_stages, 3, edge_and_sort, 2),
@@ -235,23 +253,31 @@ static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
 
 // ---- a life -------------------------------------------------------------------------------------
 
+typedef struct Shape {
+    const char  *name;
+    const SbJob *job;
+    const char  *out;
+    bool         goes_on;  // In the middle of its input.
+    const char  *option;   // One more; or nullptr.
+} Shape;
+
 static int output, errors, said;  // Descriptors.
 
 // Runs the job; standard output and error go to files in memory.
-static int life(const SbJob *job, const char *out) {
+static int life(const Shape *shape) {
     char argument[96];
-    snprintf(argument, sizeof argument, "--out=%s", out);
+    snprintf(argument, sizeof argument, "--out=%s", shape->out);
     char *argv[] = {"job",           "--resume=journal",    "--threads=1",
                     "--retries=0",   "--memory=64MiB",      "--partition=150",
                     "--progress=none", "--rejects=bad.jsonl", "--reject-limit=50%",
-                    argument};
+                    argument,        shape->option ? shape->option : "--grace=1s"};
     fflush(nullptr);
     if (ftruncate(output, 0) != 0 || ftruncate(said, 0) != 0) abort();
     lseek(output, 0, SEEK_SET);
     lseek(said, 0, SEEK_SET);
     dup2(output, STDOUT_FILENO);
     dup2(said, STDERR_FILENO);
-    int code = sb_main(sizeof argv / sizeof *argv, argv, job);
+    int code = sb_main(sizeof argv / sizeof *argv, argv, shape->job);
     fflush(nullptr);
     dup2(errors, STDOUT_FILENO);
     dup2(errors, STDERR_FILENO);
@@ -338,13 +364,6 @@ static bool is_right(bool all) {
 
 // ---- states -------------------------------------------------------------------------------------
 
-typedef struct Shape {
-    const char  *name;
-    const SbJob *job;
-    const char  *out;
-    bool         goes_on;  // In the middle of its input.
-} Shape;
-
 static const Shape shapes[] = {
     {"a_file", &direct_job, "out.csv", true},
     {"a_compressed_file", &direct_job, "out.csv.gz", true},
@@ -361,6 +380,9 @@ static const Shape shapes[] = {
     {"behind_a_sort", &sort_job, "out.csv", true},
     {"compressed_behind_a_sort", &sort_job, "out.csv.lz4", true},
     {"a_stream", &packed_job, "parts/", true},
+    {"behind_a_limit", &limit_job, "parts/", true},
+    {"behind_a_union_and_a_limit", &union_limit_job, "out.csv", true},
+    {"first_rows", &several_job, "out.csv", true, "--first-rows=130"},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -383,12 +405,12 @@ static bool survives(const Shape *shape, int64_t calls, bool *in_the_middle) {
     for (uint32_t i = 0; i < lives; i++) {
         if (random_below(8) == 0) model_fail_sync(1 + random_below(12));
         else model_arm(random_below((uint32_t)calls + 20));
-        int code = life(shape->job, shape->out);
+        int code = life(shape);
         if (!printed_right(&printed) || (code == 0 && !printed)) return false;
         model_crash();
         if (!is_right(false)) return false;
     }
-    int code = life(shape->job, shape->out);
+    int code = life(shape);
     if (code != 0) show_said();
     read_said(text);
     *in_the_middle |= strstr(text, "goes on at") != nullptr;
@@ -416,7 +438,7 @@ static void run_shape(const Shape *shape) {
     said = memfd_create("said", 0);
     setenv("SBC_TEST_COMMIT", "1", 1);
     model_begin();
-    CHECK(life(shape->job, shape->out) == 0);
+    CHECK(life(shape) == 0);
     take_wanted();
     int64_t calls = model.calls;
     CHECK(wanted_count > 1 && calls > 20);
@@ -458,6 +480,10 @@ static void a_stream(void) {
     unlink(packed_path);
 }
 
+static void behind_a_limit(void) { run_shape(&shapes[15]); }
+static void behind_a_union_and_a_limit(void) { run_shape(&shapes[16]); }
+static void first_rows(void) { run_shape(&shapes[17]); }
+
 static const UnitTest tests[] = {
     {"a_file", a_file},
     {"a_compressed_file", a_compressed_file},
@@ -474,6 +500,9 @@ static const UnitTest tests[] = {
     {"behind_a_sort", behind_a_sort},
     {"compressed_behind_a_sort", compressed_behind_a_sort},
     {"a_stream", a_stream},
+    {"behind_a_limit", behind_a_limit},
+    {"behind_a_union_and_a_limit", behind_a_union_and_a_limit},
+    {"first_rows", first_rows},
 };
 
 UNIT_MAIN("crash_states_test", tests)
