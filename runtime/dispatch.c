@@ -238,10 +238,11 @@ static bool add_bound(Dispatch *d) {
 // The events that are there, and what follows from them.
 static void tell_all(Dispatch *d) {
     d->telling = true;
+    d->now = log_clock_ns();
     do {
         for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
             Event *next = &d->events[i];
-            next->now = log_clock_ns();
+            next->now = d->now;
             Actions actions = schedule_step(d->schedule, next);
             for (uint32_t a = 0; a < actions.count; a++) do_action(d, &actions.items[a]);
         }
@@ -348,7 +349,8 @@ static bool work(Dispatch *d, uint32_t thread) {
     Flow *flow = flow_queue_pop(&d->queue);
     if (!flow) return false;
     flow->waits = false;
-    watch_begin(&d->job->watch, thread, flow->begins ? WORK_READ : WORK_TASK, flow->run->index);
+    WatchWork work = flow->begins && flow_reads(flow) ? WORK_READ : WORK_TASK;
+    watch_begin(&d->job->watch, thread, work, flow->run->index);
     flow_work(d, flow, thread);
     watch_end(&d->job->watch, thread);
     return true;

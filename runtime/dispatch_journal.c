@@ -57,7 +57,8 @@ static void fold_group(Dispatch *d, const CommitGroup *group) {
 }
 
 static void look(Dispatch *d, CommitGroup *group, bool last) {
-    Trouble trouble = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
     fold_group(d, group);
     bool open = !d->job->resume->closed && !d->stop;
     if (open && !group_look(d->job, group, last, &trouble)) dispatch_trouble(d, &trouble);
@@ -188,8 +189,9 @@ void commit_rows(Dispatch *d, const Flow *flow, int64_t taken, int64_t came) {
 void commit_taking(Dispatch *d, const Flow *flow) {
     const Resume *resume = d->job->resume;
     const Partition *input = flow->input;
-    Trouble trouble = {0};
     if (!resume || resume->closed || flow->canceled) return;
+    Trouble trouble;
+    trouble_clear(&trouble);
     if (!group_taking(d->job, flow->sink, input->root, input->root_unit, &trouble))
         dispatch_trouble(d, &trouble);
 }

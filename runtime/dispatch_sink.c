@@ -53,13 +53,25 @@ static Flow *next_partition(Dispatch *d) {
     return nullptr;
 }
 
+// Others may take the next partition meanwhile.
+static bool write(Dispatch *d, uint32_t sink, ExtentList *extents, Trouble *trouble) {
+    bool good = trouble->kind == TROUBLE_NONE;
+    if (d->sinks[sink].first) pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    for (size_t i = 0; good && i < extents->count; i++)
+        good = sink_write(&extents->items[i], trouble);
+    pthread_mutex_lock(&d->lock);
+    return good;
+}
+
 bool sink_work(Dispatch *d, uint32_t thread) {
     Flow *flow = d->stop ? nullptr : next_partition(d);
     if (!flow) return false;
     uint32_t s = flow->sink;
     Sink *sink = &d->job->sinks[s];
     ExtentList extents = {0};
-    Trouble trouble = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
     bool canceled = flow->canceled;
     d->taking[s] = true;
     watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index);
@@ -69,12 +81,8 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     bool good = canceled || take(d->job, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     d->taking[s] = false;
-    if (d->sinks[s].first) pthread_cond_signal(&d->changed);
-    pthread_mutex_unlock(&d->lock);
-    for (size_t i = 0; good && i < extents.count; i++)
-        good = sink_write(&extents.items[i], &trouble);
+    if (extents.count > 0) good = write(d, s, &extents, &trouble);
     free(extents.items);
-    pthread_mutex_lock(&d->lock);
     watch_end(&d->job->watch, thread);
     if (!good) dispatch_trouble(d, &trouble);
     if (!canceled) doubt_sink(d, flow, sink->done);

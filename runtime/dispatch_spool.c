@@ -88,7 +88,8 @@ static bool load_side(Flow *flow, int side, Trouble *trouble) {
 }
 
 bool flow_load(Dispatch *d, Flow *flow) {
-    Trouble trouble = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
     if (!flow->loads) return true;
     pthread_mutex_unlock(&d->lock);
     bool good = load_side(flow, 0, &trouble) && load_side(flow, 1, &trouble);

@@ -115,6 +115,7 @@ struct Dispatch {
     bool       telling, draining;
     bool       cut_short;      // Because of that not all rows are judged.
     uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
+    int64_t    now;            // When it was told something last.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.
     Crew       crew;
     uint32_t   busy;           // Threads that do something,
@@ -187,6 +188,8 @@ void spool_make_room(Dispatch *d);
 
 // ---- dispatch_task.c: the lock is held before and after -----------------------------------------
 
+// Does it read something before its rows are there?
+bool flow_reads(const Flow *flow);
 // Makes ready what needs no thread of its own: the unit of a root that is no stream.
 void flow_launch(Dispatch *d, Flow *flow);
 // Works on the flow until it ends or gives its slot back.

@@ -46,7 +46,8 @@ void flow_launch(Dispatch *d, Flow *flow) {
         flow->empty = flow->rows == 0;
         if (!flow->empty) flow_take_rows(d, flow);
     } else if (!d->plan->plan.stages[run->index].serial) {
-        Trouble trouble = {0};
+        Trouble trouble;
+        trouble_clear(&trouble);
         judge_take(d, flow, units_take(&run->units, &flow->unit, nullptr, &trouble), &trouble);
     }
 }
@@ -55,7 +56,8 @@ void flow_launch(Dispatch *d, Flow *flow) {
 static void take_in_turn(Dispatch *d, Flow *flow) {
     enum { WAIT_MICROS = 1000 };
     StageRun *run = flow->run;
-    Trouble trouble = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
     UnitTake taken = UNIT_LATER;
     while (taken == UNIT_LATER && !d->stop) {
         run->units.must = d->busy == 1;
@@ -68,15 +70,24 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     if (flow->cut) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
 }
 
+bool flow_reads(const Flow *flow) {
+    const StageRun *run = flow->run;
+    const Source *source = run->setup.files;
+    bool files = source && source->what->format == SB_FILES;
+    return flow->loads || files || run->stage->input == SB_INPUT_TEXT;
+}
+
 // Fixes the unit's rows. Who comes next in a chain waits for that, so it is done for units that
-// nobody wants, too.
+// nobody wants, too. Of rows that are there it takes less than to let go of the lock.
 static void prepare(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
-    Trouble trouble = {0};
-    pthread_mutex_unlock(&d->lock);
+    bool reads = flow_reads(flow);
+    Trouble trouble;
+    trouble_clear(&trouble);
+    if (reads) pthread_mutex_unlock(&d->lock);
     bool good = units_prepare(&run->units, &flow->unit, &flow->task->buffer, &trouble) &&
                 task_begin(flow->task, &flow->unit, &trouble);
-    pthread_mutex_lock(&d->lock);
+    if (reads) pthread_mutex_lock(&d->lock);
     stage_note_buffer(run, flow->task->buffer.cap);
     flow->prepared = good;
     if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, &trouble);
@@ -169,17 +180,17 @@ void flow_watch_rejects(const Dispatch *d, const RejectList *list) {
 static bool keep_in_doubt(Dispatch *d, Flow *flow, Partition *partition) {
     if (!flow->doubt) return true;
     if (doubt_keep(d, flow, partition)) return true;
-    return trouble_set(&partition->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    return trouble_set(&flow->task->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 
 // What the partition says of the rows that it judged is final. False: the job ends.
 static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     StageRun *run = flow->run;
-    Trouble *trouble = &partition->trouble;
+    Trouble *trouble = &flow->task->trouble;
     bool leads = doubt_leads(&d->doubt, run->index);
     flow->weight += partition->rejects.weight;
     flow_place_lines(&flow->unit, &partition->rejects);
-    if (trouble->kind != TROUBLE_NONE || !stage_take_failure(run, partition) ||
+    if (trouble->kind != TROUBLE_NONE || !stage_take_failure(run, partition, trouble) ||
         !(leads ? keep_in_doubt(d, flow, partition) : count_source(flow, partition, trouble))) {
         dispatch_trouble(d, trouble);
         return false;
@@ -246,17 +257,18 @@ void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int6
 }
 
 // Readies rows for those who read the edges; without the lock.
-static void make_batches(StageRun *run, Partition *partition, int64_t before) {
+static void make_batches(const Flow *flow, Partition *partition) {
+    const StageRun *run = flow->run;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         if (partition->rows[t] == 0 || !partition->batches[t]) continue;
         partition->handed[t] = batch_open(partition->batches[t]);
         if (!partition->handed[t]) {
-            trouble_set(&partition->trouble, TROUBLE_MEMORY,
+            trouble_set(&flow->task->trouble, TROUBLE_MEMORY,
                         "'%.*s' needs more than --memory gives", (int)run->stage->label.len,
                         run->stage->label.ptr);
             return;
         }
-        flow_number_batch(run, t, partition->handed[t], before);
+        flow_number_batch(run, t, partition->handed[t], flow->made);
         partition->bytes += partition->handed[t]->bytes - sb_rows_bytes(partition->batches[t]);
         partition->batches[t] = nullptr;
     }
@@ -290,7 +302,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
         partition->last = true;
     }
     flow_number_records(flow->run, &partition->rejects, flow->made);
-    make_batches(flow->run, partition, flow->made);
+    make_batches(flow, partition);
     flow->made += partition->made;
     *busy = log_clock_ns() - begin;
     pthread_mutex_lock(&d->lock);
@@ -402,7 +414,8 @@ static bool pass_over(Dispatch *d, Flow *flow) {
 
 // Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
 static void open_reader(Dispatch *d, StageRun *run) {
-    Trouble trouble = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
     pthread_mutex_unlock(&d->lock);
     bool good = stage_open(run, &trouble);
     pthread_mutex_lock(&d->lock);

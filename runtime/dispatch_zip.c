@@ -51,7 +51,8 @@ void flow_point(Flow *flow) {
 
 // Pieces are numbered as the schedule does.
 void flow_take_rows(Dispatch *d, Flow *flow) {
-    Trouble trouble = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
     StageRun *run = flow->run;
     int64_t most = d->job->setup.stage_rows[run->index];
     int64_t count = flow->rows < most ? flow->rows : most;

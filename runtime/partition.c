@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUT_BYTES_MIN = 64 * 1024 };
+enum { OUT_BYTES_FIRST = 4 * 1024, OUT_BYTES_MIN = 64 * 1024 };
 
 // The next `count` records of `size` bytes behind a partition.
 static void *take(char **at, size_t count, size_t size) {
@@ -107,13 +107,18 @@ void partition_reset(Partition *partition, const TaskSetup *setup) {
     partition->weight = INT64_MAX;
     partition->made = partition->bytes = 0;
     partition->failure = (SbFailure){0};
-    partition->trouble.kind = TROUBLE_NONE;
+}
+
+// Small at first: partitions of few rows may wait for their turn by the thousand.
+static int64_t next_cap(int64_t cap) {
+    if (cap == 0) return OUT_BYTES_FIRST;
+    return cap < OUT_BYTES_MIN ? 4 * cap : 2 * cap;
 }
 
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes) {
     SbOutState *state = out->state;
     int64_t used = state->begin ? out->at - state->begin : 0;
-    int64_t cap = state->cap ? 2 * state->cap : OUT_BYTES_MIN, least = used + bytes + SB_SLACK;
+    int64_t cap = next_cap(state->cap), least = used + bytes + SB_SLACK;
     if (cap > state->wanted) cap = state->wanted > least ? state->wanted : least + OUT_BYTES_MIN;
     while (cap < least) cap *= 2;
     char *begin = nullptr;

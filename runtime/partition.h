@@ -36,7 +36,6 @@ typedef struct Partition {
     bool        stopped;        // No terminal wants more.
     bool        over;           // A record of it passes the limit of rejects.
     SbFailure   failure;
-    Trouble     trouble;
     int64_t    *counts;         // [step][SbCount]
     SbOut      *outs;           // By terminal; sinks only.
     SbOutState *out_states;

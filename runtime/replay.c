@@ -165,8 +165,9 @@ static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *par
     }
     close_aside(run, task);
     if (!good) return false;
-    if (partition->trouble.kind == TROUBLE_NONE && stage_take_failure(run, partition)) return true;
-    *r->trouble = partition->trouble;
+    bool whole = task->trouble.kind == TROUBLE_NONE;
+    if (whole && stage_take_failure(run, partition, &task->trouble)) return true;
+    *r->trouble = task->trouble;
     return false;
 }
 

@@ -6,42 +6,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void rows_begin(SbRows *rows, struct SbRowsState *state, SbMemory *memory,
+                       int64_t entry_bytes) {
+    *rows = (SbRows){.state = state};
+    *state = (struct SbRowsState){.entry_bytes = entry_bytes, .row = -1, .blocks = state->few,
+                                  .blocks_max = FEW_BLOCKS};
+    sb_slab_open(&state->entries, memory);
+    sb_slab_open(&state->texts, memory);
+}
+
 int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes) {
-    *rows = (SbRows){.state = calloc(1, sizeof *rows->state)};
-    if (!rows->state) return SB_FAULT_TOO_LARGE;
-    sb_slab_open(&rows->state->entries, memory);
-    sb_slab_open(&rows->state->texts, memory);
-    rows->state->entry_bytes = entry_bytes;
-    rows->state->row = -1;
+    struct SbRowsState *state = malloc(sizeof *state);
+    *rows = (SbRows){0};
+    if (!state) return SB_FAULT_TOO_LARGE;
+    rows_begin(rows, state, memory, entry_bytes);
     return SB_OK;
 }
 
-void sb_rows_fini(SbRows *rows) {
-    struct SbRowsState *state = rows->state;
-    if (!state) return;
+static void forget_order(struct SbRowsState *state) {
     sb_memory_release(state->entries.memory, state->order_bytes);
+    if (state->order_bytes > 0) free(state->order);
+    state->order = nullptr;
+    state->order_bytes = 0;
+}
+
+static void rows_end(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    forget_order(state);
     sb_rows_uncover(rows);
     sb_slab_close(&state->entries);
     sb_slab_close(&state->texts);
-    free(state->blocks);
-    free(state->order);
-    free(state);
+    if (state->blocks != state->few) free(state->blocks);
+}
+
+void sb_rows_fini(SbRows *rows) {
+    if (!rows->state) return;
+    rows_end(rows);
+    free(rows->state);
     *rows = (SbRows){0};
 }
 
+// Rows and their state in one piece of memory.
+typedef struct OpenRows {
+    SbRows rows;
+    struct SbRowsState state;
+} OpenRows;
+
 SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes, int64_t wanted) {
-    SbRows *rows = malloc(sizeof *rows);
-    if (!rows || sb_rows_init(rows, memory, entry_bytes) != SB_OK) {
-        free(rows);
-        return nullptr;
-    }
-    rows->state->entries.wanted = rows->state->texts.wanted = wanted;
-    return rows;
+    OpenRows *open = malloc(sizeof *open);
+    if (!open) return nullptr;
+    rows_begin(&open->rows, &open->state, memory, entry_bytes);
+    open->state.entries.wanted = open->state.texts.wanted = wanted;
+    return &open->rows;
 }
 
 void sb_rows_close(SbRows *rows) {
     if (!rows) return;
-    sb_rows_fini(rows);
+    rows_end(rows);
     free(rows);
 }
 
@@ -85,10 +106,7 @@ static void let_go(SbRows *rows, bool in_row) {
 
 void sb_rows_reset(SbRows *rows) {
     struct SbRowsState *state = rows->state;
-    sb_memory_release(memory_of(rows), state->order_bytes);
-    free(state->order);
-    state->order = nullptr;
-    state->order_bytes = 0;
+    forget_order(state);
     sb_slab_reset(&state->entries);
     sb_slab_reset(&state->texts);
     state->block_count = 0;
@@ -134,6 +152,17 @@ static void note_row(SbRows *rows) {
 
 // ---- taking memory ------------------------------------------------------------------------------
 
+static bool more_blocks(struct SbRowsState *state) {
+    bool few = state->blocks == state->few;
+    int64_t max = state->blocks_max * 2;
+    RowBlock *moved = realloc(few ? nullptr : state->blocks, (size_t)max * sizeof *moved);
+    if (!moved) return false;
+    if (few) memcpy(moved, state->few, sizeof state->few);
+    state->blocks = moved;
+    state->blocks_max = max;
+    return true;
+}
+
 // A block of entries, with what it takes to write them.
 static bool grow(SbRows *rows, int64_t entry_bytes) {
     enum { EAGER_ROWS = 3 };
@@ -161,13 +190,7 @@ int64_t sb_rows_used(const SbRows *rows) {
 // A new block of entries. False: over the limit.
 static bool begin_block(SbTask *task, SbRows *rows, int64_t entry_bytes) {
     struct SbRowsState *state = rows->state;
-    if (state->block_count == state->blocks_max) {
-        int64_t max = state->blocks_max ? state->blocks_max * 2 : 8;
-        RowBlock *moved = realloc(state->blocks, (size_t)max * sizeof *moved);
-        if (!moved) return false;
-        state->blocks = moved;
-        state->blocks_max = max;
-    }
+    if (state->block_count == state->blocks_max && !more_blocks(state)) return false;
     if (!relieve_if_short(rows, false)) return false;
     if (!grow(rows, entry_bytes) && !(relieve_if_any(rows, false) && grow(rows, entry_bytes)))
         return false;
@@ -242,6 +265,12 @@ const SbEntry *const *sb_rows_entries(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     if (state->order || !rows->count) return state->order;
     int64_t bytes = rows->count * (int64_t)sizeof *state->order;
+    if (bytes <= state->block_end - rows->at) {
+        state->order = (const SbEntry **)(void *)rows->at;
+        rows->end = state->block_end = rows->at;
+        sb_rows_list(rows, state->order);
+        return state->order;
+    }
     if (!sb_memory_charge(state->entries.memory, bytes)) return nullptr;
     state->order = malloc((size_t)bytes);
     if (!state->order) {

@@ -18,13 +18,16 @@ typedef struct RowsRelief {
     int64_t cover;           // Charged with each entry: what `write` takes for it.
 } RowsRelief;
 
+enum { FEW_BLOCKS = 4 };
+
 struct SbRowsState {
     SbSlab    entries, texts;
     int64_t   entry_bytes;   // A multiple of 16.
     RowBlock *blocks;
+    RowBlock  few[FEW_BLOCKS];  // The first ones: rows of partitions come by the thousand.
     int64_t   block_count, blocks_max;
     const SbEntry **order;   // Made by sb_rows_entries.
-    int64_t   order_bytes;   // Charged for it.
+    int64_t   order_bytes;   // Charged for it; 0: it lies behind the last entry.
     RowsRelief *relief;      // nullptr: all rows stay.
     int64_t   covered;       // Charged for relief->cover.
     char     *block_end;     // Of the last block. rows->end may stand before it:

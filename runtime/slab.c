@@ -14,7 +14,11 @@ typedef struct SbSlabBlock {
 } SbSlabBlock;
 
 // Small at first: a batch of a few rows may wait in an edge for long.
-enum : int64_t { BLOCK_BYTES_MIN = 4 * 1024, BLOCK_BYTES_HUGE = 2 * 1024 * 1024 };
+enum : int64_t {
+    BLOCK_BYTES_FIRST = 1024,
+    BLOCK_BYTES_MIN = 4 * 1024,
+    BLOCK_BYTES_HUGE = 2 * 1024 * 1024,
+};
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory) {
     *slab = (SbSlab){.memory = memory, .wanted = INT64_MAX};
@@ -40,10 +44,11 @@ static void use_block(SbSlab *slab, SbSlabBlock *block) {
 }
 
 bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
-    int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_MIN;
+    int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_FIRST;
     if (size > slab->memory->block_max) size = slab->memory->block_max;
     if (size > slab->wanted - slab->bytes) size = slab->wanted - slab->bytes;
-    if (size < BLOCK_BYTES_MIN) size = BLOCK_BYTES_MIN;
+    int64_t smallest = slab->blocks ? BLOCK_BYTES_MIN : BLOCK_BYTES_FIRST;
+    if (size < smallest) size = smallest;
     int64_t least = bytes + (int64_t)sizeof(SbSlabBlock) + SB_SLACK;
     if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
     SbSlabBlock *spare = take_spare(slab, least, size);

@@ -21,7 +21,7 @@ void sb_slab_close(SbSlab *slab);
 // Empties the slab and keeps its blocks for what comes next.
 void sb_slab_reset(SbSlab *slab);
 
-// Begins a new block with room for at least `bytes`; blocks grow from 4 KiB to 2 MiB (huge pages),
+// Begins a new block with room for at least `bytes`; blocks grow from 1 KiB to 2 MiB (huge pages),
 // or less where the limit is low. False: the account does not hold it.
 bool sb_slab_grow(SbSlab *slab, int64_t bytes);
 

@@ -248,23 +248,23 @@ static SbStr hungry_step(const StageRun *run) {
     return found == 1 ? label : run->stage->label;
 }
 
-bool stage_take_failure(const StageRun *run, Partition *partition) {
+bool stage_take_failure(const StageRun *run, const Partition *partition, Trouble *trouble) {
     Job *job = run->job;
     const RejectList *rejects = &partition->rejects;
     bool by_record = partition->over || (rejects->count > 0 &&
                                          rejects->items[rejects->count - 1].fails);
     if (partition->status != SB_STAGE_FAULT || by_record) return true;
-    if (spill_trouble(&job->spill, &partition->trouble)) return false;
+    if (spill_trouble(&job->spill, trouble)) return false;
     SbStr label = hungry_step(run);
     if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
         label = job->what->steps[job->what->sites[partition->failure.site].step].label;
     }
     if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK) {
-        return trouble_set(&partition->trouble, TROUBLE_MEMORY,
+        return trouble_set(trouble, TROUBLE_MEMORY,
                            "'%.*s' needs more than the %lld bytes that --memory gives",
                            (int)label.len, label.ptr, (long long)job->memory.limit);
     }
-    return trouble_set(&partition->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
+    return trouble_set(trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
                        rejects_fault_text(partition->failure.fault));
 }
 

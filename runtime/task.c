@@ -476,6 +476,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
     state->into = into;
+    trouble_clear(&state->trouble);
     into->unit = state->unit;
     into->begin = task->cursor;
     into->order = task->order;
@@ -489,7 +490,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     task->stopped = task->full = 0;
     task->failure = (SbFailure){0};
     if (!set_terminals(state, thread)) {
-        trouble_set(&into->trouble, TROUBLE_MEMORY,
+        trouble_set(&state->trouble, TROUBLE_MEMORY,
                     "stage '%.*s' needs more memory than --memory gives",
                     (int)setup->stage->label.len, setup->stage->label.ptr);
         into->last = true;

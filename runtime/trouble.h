@@ -23,6 +23,9 @@ typedef struct Trouble {
     char fix[256];                // Replaces the table's fix when it is not empty.
 } Trouble;
 
+// None yet. Zeroes would do too, but all of the text takes long where partitions go by.
+static inline void trouble_clear(Trouble *trouble) { trouble->kind = TROUBLE_NONE; }
+
 // Records a trouble unless there is one; returns false, so that callers can return it.
 bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
