@@ -265,6 +265,7 @@ static bool open_job(Job *job) {
     job->lanes = dispatch_lanes(job, threads);
     if (!batches_check(job->what, job->memory_whole, &job->trouble)) return false;
     if (!memory_plan_set(job, threads)) return false;
+    sb_memory_keep(&job->memory);
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;
     if (!open_sources(job) || !resume_begin(job)) return false;
@@ -293,6 +294,7 @@ static void close_job(Job *job) {
     params_close(&job->params);
     options_close(&job->options);
     sb_scratch_close(&job->call);
+    sb_memory_keep_none(&job->memory);
     SbSetup *setup = &job->setup;
     void *all[] = {
         job->counts,         job->sources,        job->sinks,           job->breakers,

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -51,6 +52,134 @@ static void add_idle(SbMemory *memory, int64_t bytes) {
     atomic_fetch_add_explicit(&memory->idle, bytes, memory_order_relaxed);
 }
 
+// ---- blocks that are kept -------------------------------------------------------------------
+
+enum : int64_t { HUGE_PAGE = 2 << 20, KEEP_MIN = 64 << 10, KEEP_MAX = 256 << 20, KEEP_SHARE = 8 };
+enum { SIZES = 64, LOOKS_MAX = 8 };
+
+typedef struct Kept {
+    struct Kept *next;
+    int64_t      bytes;
+} Kept;
+
+typedef struct SbBlocks {
+    pthread_mutex_t lock;
+    int64_t         most;        // Bytes.
+    Kept           *of[SIZES];   // By the power of two below their bytes; last one first.
+} SbBlocks;
+
+static int size_of(int64_t bytes) { return 63 - __builtin_clzll((uint64_t)bytes); }
+
+void sb_memory_keep(SbMemory *memory) {
+    SbBlocks *blocks = calloc(1, sizeof *blocks);
+    if (!blocks) return;
+    pthread_mutex_init(&blocks->lock, nullptr);
+    int64_t share = memory->limit / KEEP_SHARE;
+    blocks->most = share < KEEP_MAX ? share : KEEP_MAX;
+    memory->blocks = blocks;
+}
+
+// Lets go of blocks until no more are kept than so many bytes.
+static void keep_at_most(SbMemory *memory, int64_t bytes) {
+    SbBlocks *blocks = memory->blocks;
+    pthread_mutex_lock(&blocks->lock);
+    for (int size = SIZES - 1; size >= 0; size--) {
+        while (blocks->of[size] && memory->kept > bytes) {
+            Kept *block = blocks->of[size];
+            blocks->of[size] = block->next;
+            int64_t less = block->bytes;
+            free(block);
+            memory->kept -= less;
+        }
+    }
+    pthread_mutex_unlock(&blocks->lock);
+}
+
+static void make_way(SbMemory *memory) {
+    int64_t left = memory->limit - memory->used;
+    if (memory->blocks) keep_at_most(memory, left > 0 ? left : 0);
+}
+
+void sb_memory_keep_none(SbMemory *memory) {
+    if (!memory->blocks) return;
+    keep_at_most(memory, 0);
+    pthread_mutex_destroy(&memory->blocks->lock);
+    free(memory->blocks);
+    memory->blocks = nullptr;
+}
+
+// One of at least so many bytes, and at most of twice as many; nullptr: there is none.
+static Kept *find_kept(SbMemory *memory, int64_t bytes) {
+    SbBlocks *blocks = memory->blocks;
+    if (!blocks || bytes < KEEP_MIN || memory->kept < bytes) return nullptr;
+    Kept *found = nullptr;
+    pthread_mutex_lock(&blocks->lock);
+    for (int size = size_of(bytes); !found && size < SIZES && size <= size_of(bytes) + 1; size++) {
+        Kept **at = &blocks->of[size];
+        for (int i = 0; *at && i < LOOKS_MAX && !found; i++) {
+            if ((*at)->bytes >= bytes && (*at)->bytes <= 2 * bytes) {
+                found = *at;
+                *at = found->next;
+            } else {
+                at = &(*at)->next;
+            }
+        }
+    }
+    if (found) memory->kept -= found->bytes;
+    pthread_mutex_unlock(&blocks->lock);
+    return found;
+}
+
+// Who charges adds to `used` before he looks at `kept`, and this adds to `kept` before it looks at
+// `used`: one of both sees that there is too much.
+static void keep(SbMemory *memory, Kept *block) {
+    SbBlocks *blocks = memory->blocks;
+    int64_t bytes = block->bytes;
+    if (memory->used + memory->kept > memory->limit) {
+        free(block);
+        memory->kept -= bytes;
+        return;
+    }
+    pthread_mutex_lock(&blocks->lock);
+    block->next = blocks->of[size_of(bytes)];
+    blocks->of[size_of(bytes)] = block;
+    pthread_mutex_unlock(&blocks->lock);
+}
+
+static SbMemory *whole_of(SbMemory *memory) { return memory->whole ? memory->whole : memory; }
+
+void *sb_memory_take_block(SbMemory *memory, int64_t *bytes) {
+    Kept *kept = find_kept(whole_of(memory), *bytes);
+    if (kept && sb_memory_charge(memory, kept->bytes)) {
+        *bytes = kept->bytes;
+        return kept;
+    }
+    free(kept);
+    if (!sb_memory_charge(memory, *bytes)) return nullptr;
+    size_t pages = ((size_t)*bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    bool huge = *bytes >= HUGE_PAGE;
+    void *block = huge ? aligned_alloc(HUGE_PAGE, pages) : malloc((size_t)*bytes);
+    if (!block) sb_memory_release(memory, *bytes);
+    else if (huge) madvise(block, (size_t)*bytes, MADV_HUGEPAGE);
+    return block;
+}
+
+void sb_memory_give_block(SbMemory *memory, void *block, int64_t bytes) {
+    SbMemory *whole = whole_of(memory);
+    bool keeps = whole->blocks && bytes >= KEEP_MIN && whole->kept + bytes <= whole->blocks->most;
+    if (!keeps) {
+        free(block);
+        sb_memory_release(memory, bytes);
+        return;
+    }
+    ((Kept *)block)->bytes = bytes;
+    whole->kept += bytes;
+    sb_memory_release(memory, bytes);
+    keep(whole, block);
+}
+
+// ---- the account ----------------------------------------------------------------------------
+
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
     assert(bytes >= 0);
     int64_t used = atomic_fetch_add_explicit(&memory->used, bytes, memory_order_relaxed) + bytes;
@@ -58,12 +187,14 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
         atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
         return false;
     }
+    if (used + memory->kept > memory->limit) make_way(memory);
     if (memory->whole) add_idle(memory->whole, -bytes);
     note_peak(memory->whole ? memory->whole : memory);
     return true;
 }
 
 void sb_memory_release(SbMemory *memory, int64_t bytes) {
+    if (bytes == 0) return;
     int64_t before = atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
     assert(before >= bytes);
     if (memory->whole) add_idle(memory->whole, bytes);
@@ -106,7 +237,6 @@ bool sb_memory_has(SbMemory *memory, int64_t bytes) {
 }
 
 void *sb_memory_pages(SbMemory *memory, int64_t bytes) {
-    enum : int64_t { HUGE_PAGE = 2 * 1024 * 1024 };
     if (!sb_memory_charge(memory, bytes)) return nullptr;
     char *pages = calloc(1, (size_t)(bytes ? bytes : 1));
     if (!pages) {

@@ -13,6 +13,9 @@ typedef struct SbMemory {
     _Atomic int64_t  used;
     _Atomic int64_t  idle;           // Of that: what accounts within it were given and do not use.
     _Atomic int64_t  peak;           // The most that was used and not idle.
+    // Blocks that nobody uses now, and their bytes, which nobody is charged for; or nullptr.
+    struct SbBlocks *blocks;
+    _Atomic int64_t  kept;
     // Of an account within another; else nullptr.
     struct SbMemory *whole;
     // Is the limit so high, or can it be raised, that `ahead` bytes more than are used fit?
@@ -63,5 +66,19 @@ static inline bool sb_memory_is_short(SbMemory *memory) {
 void *sb_memory_pages(SbMemory *memory, int64_t bytes);
 // Gives them back: free() and release. Null is nothing.
 void sb_memory_free(SbMemory *memory, void *pages, int64_t bytes);
+
+// ---- blocks ---------------------------------------------------------------------------------
+
+// From now on the account keeps some blocks that are given back, so that who takes them next gets
+// pages that the system need not clear once more. They make way for what is charged: what is used
+// and what is kept are within the limit.
+void sb_memory_keep(SbMemory *memory);
+// Lets go of them.
+void sb_memory_keep_none(SbMemory *memory);
+
+// A block of *bytes or some more, which *bytes says then; charged, not zeroed. nullptr: the account
+// does not hold it.
+void *sb_memory_take_block(SbMemory *memory, int64_t *bytes);
+void sb_memory_give_block(SbMemory *memory, void *block, int64_t bytes);
 
 #endif

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 typedef struct SbSlabBlock {
     struct SbSlabBlock *next;
@@ -14,11 +13,7 @@ typedef struct SbSlabBlock {
 } SbSlabBlock;
 
 // Small at first: a batch of a few rows may wait in an edge for long.
-enum : int64_t {
-    BLOCK_BYTES_FIRST = 1024,
-    BLOCK_BYTES_MIN = 4 * 1024,
-    BLOCK_BYTES_HUGE = 2 * 1024 * 1024,
-};
+enum : int64_t { BLOCK_BYTES_FIRST = 1024, BLOCK_BYTES_MIN = 4 * 1024 };
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory) {
     *slab = (SbSlab){.memory = memory, .wanted = INT64_MAX};
@@ -53,15 +48,8 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     if (size < least) size = (least + BLOCK_BYTES_MIN - 1) & -BLOCK_BYTES_MIN;
     SbSlabBlock *spare = take_spare(slab, least, size);
     if (spare) return use_block(slab, spare), true;
-    if (!sb_memory_charge(slab->memory, size)) return false;
-    bool huge = size >= BLOCK_BYTES_HUGE;
-    size_t pages = ((size_t)size + BLOCK_BYTES_HUGE - 1) & ~(size_t)(BLOCK_BYTES_HUGE - 1);
-    SbSlabBlock *block = huge ? aligned_alloc(BLOCK_BYTES_HUGE, pages) : malloc((size_t)size);
-    if (!block) {
-        sb_memory_release(slab->memory, size);
-        return false;
-    }
-    if (huge) madvise(block, (size_t)size, MADV_HUGEPAGE);
+    SbSlabBlock *block = sb_memory_take_block(slab->memory, &size);
+    if (!block) return false;
     block->bytes = size;
     use_block(slab, block);
     return true;
@@ -73,9 +61,8 @@ static int64_t free_list(const SbSlab *slab, SbSlabBlock *block) {
     for (SbSlabBlock *next; block; block = next) {
         next = block->next;
         bytes += block->bytes;
-        free(block);
+        sb_memory_give_block(slab->memory, block, block->bytes);
     }
-    sb_memory_release(slab->memory, bytes);
     return bytes;
 }
 

@@ -240,6 +240,45 @@ static void nothing_has_an_address_too(void) {
     CHECK(memory.used == 0);
 }
 
+static void blocks_are_taken_again_and_make_way(void) {
+    enum : int64_t { BLOCK = 1 << 20, LIMIT = 32 << 20 };
+    SbMemory memory;
+    sb_memory_open(&memory, LIMIT);
+    sb_memory_keep(&memory);
+    int64_t bytes = BLOCK, less = BLOCK - 4096, small = 4096;
+    void *block = sb_memory_take_block(&memory, &bytes);
+    CHECK(block && bytes == BLOCK && memory.used == BLOCK && memory.kept == 0);
+    sb_memory_give_block(&memory, block, bytes);
+    CHECK(memory.used == 0 && memory.kept == BLOCK);
+    // One that is a little smaller is served by it; a small one is not.
+    void *other = sb_memory_take_block(&memory, &small);
+    CHECK(other && other != block && small == 4096 && memory.kept == BLOCK);
+    CHECK(sb_memory_take_block(&memory, &less) == block && less == BLOCK && memory.kept == 0);
+    CHECK(memory.used == BLOCK + small);
+    sb_memory_give_block(&memory, block, less);
+    sb_memory_give_block(&memory, other, small);
+    CHECK(memory.used == 0 && memory.kept == BLOCK);
+    // What is charged goes before what is kept, to the last byte.
+    CHECK(sb_memory_charge(&memory, LIMIT - BLOCK) && memory.kept == BLOCK);
+    CHECK(sb_memory_charge(&memory, 1) && memory.kept == 0);
+    // A block that is given back stays where there is room, up to a share of the limit.
+    sb_memory_release(&memory, BLOCK + 1);
+    bytes = BLOCK;
+    block = sb_memory_take_block(&memory, &bytes);
+    CHECK(block && sb_memory_charge(&memory, LIMIT - memory.used));
+    CHECK(memory.used == LIMIT);
+    sb_memory_release(&memory, BLOCK / 2);
+    sb_memory_give_block(&memory, block, bytes);
+    CHECK(memory.used == LIMIT - BLOCK / 2 - BLOCK && memory.kept == BLOCK);
+    sb_memory_release(&memory, memory.used);
+    void *blocks[8];
+    for (int i = 0; i < 8; i++) blocks[i] = sb_memory_take_block(&memory, &bytes);
+    for (int i = 0; i < 8; i++) sb_memory_give_block(&memory, blocks[i], bytes);
+    CHECK(memory.used == 0 && memory.kept == LIMIT / 8);
+    sb_memory_keep_none(&memory);
+    CHECK(memory.kept == 0);
+}
+
 static const UnitTest tests[] = {
     {"nothing_has_an_address_too", nothing_has_an_address_too},
     {"groups_merge_in_order", groups_merge_in_order},
@@ -249,6 +288,7 @@ static const UnitTest tests[] = {
     {"joins_by_hash_chain", joins_by_hash_chain},
     {"joins_by_numbers_far_apart_chain", joins_by_numbers_far_apart_chain},
     {"joins_by_close_numbers_chain", joins_by_close_numbers_chain},
+    {"blocks_are_taken_again_and_make_way", blocks_are_taken_again_and_make_way},
 };
 
 UNIT_MAIN("breaker", tests)
