@@ -210,7 +210,7 @@ bool resume_begin(Job *job) {
 bool resume_log(Job *job) {
     if (!job->resume) return true;
     if (!resume_groups_open(job)) return no_memory(job);
-    if (job->resume->resumed) resume_say_stages(job);
+    resume_say_stages(job);
     return true;
 }
 

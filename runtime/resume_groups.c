@@ -6,7 +6,8 @@
 typedef struct Finder {
     const Job   *job;
     const SbJob *what;
-    bool        *bad;      // By stage: rows that come to it cannot be committed.
+    const char **bad;      // By stage: why rows that come to it cannot be committed; nullptr: they
+                           // can.
     uint32_t    *list;     // Of roots, `count` of them;
     uint32_t     count, cap;
     bool         failed;   // there is no memory for more.
@@ -41,29 +42,30 @@ static bool leaves_marks(const SbJob *what, const SbStage *stage) {
     return false;
 }
 
-// Can its rows be had again from any place on? Those of a breaker come in the same order, however
-// it was filled; which ones of a join are left over is known at the end only.
-static bool is_replayable(const SbStage *stage) {
-    switch ((SbInputKind)stage->input) {
-    case SB_INPUT_TEXT:
-    case SB_INPUT_RANGE:
-    case SB_INPUT_RECORDS: return true;
-    case SB_INPUT_ROWS: return !is_zip(stage);
-    case SB_INPUT_UNMATCHED: return false;
-    }
-    return false;
+static bool to_stream(const Job *job, uint32_t sink) {
+    const SbStr path = job->setup.sink_paths[sink];
+    return job->sinks[sink].to_stream || (path.len == 1 && path.ptr[0] == '-');
 }
 
-// By itself: what its rows come from, and what they leave behind.
-static bool is_bad(const Job *job, const SbStage *stage) {
-    const SbJob *what = job->what;
-    if (!is_replayable(stage) || leaves_marks(what, stage)) return true;
+// Which rows of a join are left over is known at the end only, and not noted in the journal.
+static const char unmatched[] = "a join keeps rows that match nothing";
+static const char unused[] = "nothing is made of its rows";
+static const char zipped[] = "its rows are zipped";
+static const char streamed[] = "what it makes goes to a stream, which is written again";
+static const char twice[] = "its rows come to one place by two ways";
+static const char shared[] = "what it makes goes where rows that run from the start go, too";
+
+// By itself: what its rows come from, and what they leave behind. nullptr: it can be committed.
+static const char *is_bad(const Job *job, const SbStage *stage) {
+    if (stage->input == SB_INPUT_UNMATCHED || leaves_marks(job->what, stage)) return unmatched;
+    if (is_zip(stage)) return zipped;
+    if (stage->terminal_count == 0) return unused;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
-        if (sink && job->sinks[terminal & ~SB_TERMINAL_SINK].to_stream) return true;
+        if (sink && to_stream(job, terminal & ~SB_TERMINAL_SINK)) return streamed;
     }
-    return stage->terminal_count == 0;
+    return nullptr;
 }
 
 // A stage whose rows come to a bad one is bad too. Stages stand in order.
@@ -77,7 +79,7 @@ static void find_bad(Finder *finder) {
             bool behind = reads_edge(what, reader) &&
                           (feeds(stage, reader->input_index) ||
                            (is_zip(reader) && feeds(stage, reader->right_index)));
-            finder->bad[s] |= behind && finder->bad[r];
+            if (behind && !finder->bad[s]) finder->bad[s] = finder->bad[r];
         }
     }
 }
@@ -156,12 +158,14 @@ static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
     bool changed = false;
     for (uint32_t e = 0; e < count; e++) {
         const End *end = &ends[e];
-        bool good = !is_twice(end->roots, end->root_count);
-        for (uint32_t r = 0; r < end->root_count; r++)
-            good &= resume->roots[end->roots[r]].goes_on;
-        for (uint32_t r = 0; r < end->root_count && !good; r++) {
-            changed |= resume->roots[end->roots[r]].goes_on;
-            resume->roots[end->roots[r]].goes_on = false;
+        const char *why = is_twice(end->roots, end->root_count) ? twice : nullptr;
+        for (uint32_t r = 0; r < end->root_count && !why; r++)
+            if (!resume->roots[end->roots[r]].goes_on) why = shared;
+        for (uint32_t r = 0; r < end->root_count && why; r++) {
+            RootLog *root = &resume->roots[end->roots[r]];
+            changed |= root->goes_on;
+            if (root->goes_on) root->why = why;
+            root->goes_on = false;
         }
     }
     return changed;
@@ -246,7 +250,7 @@ static bool make_groups(Job *job, End *ends) {
     return good;
 }
 
-static bool open_roots(Job *job, const bool *bad) {
+static bool open_roots(Job *job, const char *const *bad) {
     Resume *resume = job->resume;
     const SbJob *what = job->what;
     resume->lanes = job->lanes / 2;
@@ -257,7 +261,8 @@ static bool open_roots(Job *job, const bool *bad) {
     for (uint32_t s = 0; s < what->stage_count; s++) {
         resume->roots[s] = (RootLog){.goes_on = !bad[s] &&
                                                 !reads_edge(what, &what->stages[s]),
-                                     .group = UINT32_MAX, .target = UINT64_MAX};
+                                     .why = bad[s], .group = UINT32_MAX,
+                                     .target = UINT64_MAX};
         resume->ordinals[s] = resume->state.ordinals[s];
     }
     return true;
@@ -267,7 +272,8 @@ bool resume_groups_open(Job *job) {
     Resume *resume = job->resume;
     const SbJob *what = job->what;
     uint32_t count = end_count(what);
-    Finder finder = {.job = job, .what = what, .bad = calloc(what->stage_count + 1, 1)};
+    Finder finder = {.job = job, .what = what,
+                     .bad = calloc(what->stage_count + 1, sizeof(char *))};
     End *ends = calloc(count + 1, sizeof *ends);
     resume->group_of = calloc(count + 1, sizeof *resume->group_of);
     bool good = finder.bad && ends && resume->group_of;

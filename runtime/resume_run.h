@@ -30,6 +30,7 @@ typedef struct UnitTally {
 // A root, by number of its stage.
 typedef struct RootLog {
     bool       goes_on;
+    const char *why;        // It does not; of what is no root, of what it leads to.
     uint32_t   group;
     bool       over;        // All its units are folded, and there are no more.
     StageCut   cut;         // Of the units that are folded; rejects and blocks are those since
@@ -181,7 +182,7 @@ bool group_done(CommitGroup *group, Trouble *trouble);
 
 // Are the outputs of a finished job what it left?
 bool resume_check_outputs(Job *job);
-// What each stage does that goes on.
+// What each stage does that goes on, or could not.
 void resume_say_stages(Job *job);
 // Publishes what a PUBLISH record says, as far as it is not; ends with DONE.
 bool resume_finish(Job *job);

@@ -64,7 +64,9 @@ static void describe_stage(const Job *job, uint32_t number, Text *text) {
     text->len = 0;
     sb_text_format(text, "'%.*s' ", (int)stage->label.len, stage->label.ptr);
     if (!cut->is) {
+        const char *why = job->resume->roots[number].why;
         sb_text_str(text, "runs from the start");
+        if (why) sb_text_format(text, ", as %s", why);
         if (has_rows(job, number)) sb_text_str(text, ": what is written already is compared");
         return;
     }
@@ -80,8 +82,23 @@ static void describe_stage(const Job *job, uint32_t number, Text *text) {
     add_rows(text, cut->reject_count, "reject");
 }
 
+// What the journal of a job that begins will be of no use for.
+static void say_plan(Job *job) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        const SbStage *stage = &job->what->stages[s];
+        const char *why = job->resume->roots[s].why;
+        if (!why || follows(job, stage)) continue;
+        resume_say(job, "'%.*s' will run from the start if the job is resumed, as %s",
+                   (int)stage->label.len, stage->label.ptr, why);
+    }
+}
+
 void resume_say_stages(Job *job) {
     Text text = {0};
+    if (!job->resume->resumed) {
+        say_plan(job);
+        return;
+    }
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         if (follows(job, &job->what->stages[s])) continue;
         describe_stage(job, s, &text);
@@ -129,6 +146,8 @@ int resume_show(Job *job, bool (*open)(Job *job)) {
     const ResumeState *state = job->resume ? &job->resume->state : nullptr;
     bool publishing = good && state->publish.ptr && !state->done;
     good = good && (publishing || (open(job) && resume_same(job, true)));
+    if (good && !publishing && !resume_groups_open(job))
+        good = trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
     if (good && state->done && resume_check_outputs(job)) {
         printf("the job is finished\n");
     } else if (publishing) {

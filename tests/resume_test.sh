@@ -244,6 +244,29 @@ if begin shows; then
     end
 fi
 
+# What runs from the start says so, when the job begins and afterwards.
+if begin from_the_start; then
+    ln -s ../in in
+    mkdir one && cd one || exit 1
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:6 ../../joined --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+    [ $? = 137 ] || wrong "it was not killed"
+    says "resume: 'read csv("
+    says "' will run from the start if the job is resumed, as a join keeps rows that match nothing"
+    gives 0 ../../joined --journal=journal
+    prints " runs from the start, as a join keeps rows that match nothing: what is written already is compared"
+    rm -rf journal .f* .i* .r*
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ../../standard --resume=journal --partition=16KiB --threads=1 >stdout 2>"$work/err"
+    [ $? = 137 ] || wrong "it was not killed"
+    says " will run from the start if the job is resumed, as what it makes goes to a stream, which is written again"
+    gives 0 ../../standard --resume=journal
+    says " runs from the start, as what it makes goes to a stream, which is written again: what is written already is compared"
+    rm -rf journal even.csv* rej*
+    gives 0 ../../file --resume=journal
+    silent_on "from the start"
+    cd ..
+    end
+fi
+
 if begin other_run; then
     begun committed:2
     gives 2 ../file --resume=journal --low=1

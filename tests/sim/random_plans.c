@@ -184,6 +184,7 @@ static void make(Maker *m) {
 void workload_random(Workload *load, uint64_t *random) {
     make(&(Maker){.load = load, .plan = &load->plan, .random = random});
     if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
+    load->plan.completes = draw(random) % 4 == 0;
 }
 
 static void drop_limit(Workload *load, uint16_t s) {
