@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum : int64_t { BLOCK_BYTES_MIN = 16 * 1024, BLOCK_BYTES_MAX = 256 * 1024 };
@@ -114,6 +115,27 @@ bool spill_make(Spill *spill) {
                 spill_folder_make(spill->root, &spill->path, &spill->folder, &trouble);
     pthread_mutex_unlock(&spill->lock);
     return good || spill_fail(spill, trouble.kind, "%s", trouble.text);
+}
+
+// The file has all its blocks from the start: a full disk would end the job when they are touched.
+void *spill_map(Spill *spill, int64_t bytes) {
+    static const char name[] = "map";
+    void *pages = MAP_FAILED;
+    if (!spill_make(spill)) return nullptr;
+    pthread_mutex_lock(&spill->lock);
+    int fd = openat(spill->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : posix_fallocate(fd, 0, bytes);
+    if (fd >= 0) unlinkat(spill->folder, name, 0);
+    pthread_mutex_unlock(&spill->lock);
+    if (error == 0) {
+        pages = mmap(nullptr, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        error = errno;
+    }
+    if (fd >= 0) close(fd);
+    if (pages != MAP_FAILED) return pages;
+    spill_fail(spill, retry_trouble(error, TROUBLE_SPILL_WRITE), "cannot write '%s/%s': %s",
+               spill->path, name, strerror(error));
+    return nullptr;
 }
 
 // ---- writing ------------------------------------------------------------------------------------

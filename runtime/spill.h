@@ -61,6 +61,10 @@ void spill_close(Spill *spill);
 // Makes the folder and its lock, unless that is done, and removes those that nobody holds.
 bool spill_make(Spill *spill);
 
+// Zeroes that lie in a file of the folder, which the system writes back where memory is short; so
+// nothing is charged. munmap() gives them back. nullptr: spill->failed.
+void *spill_map(Spill *spill, int64_t bytes);
+
 // ---- writing: one thread at a time for each writer ----------------------------------------------
 
 // Gets the writer's buffers, charged once and kept. False: over the limit.

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { MATCHED = 1, NULL_KEY = 2, CUT = 3 };   // SbBreaker.matched_offset; CUT: of answers.
 
@@ -14,17 +15,35 @@ static const SbSortBy by_hash = {.prefix = spill_join_hash};
 
 // ---- one run ------------------------------------------------------------------------------------
 
+static bool more_blocks(SpillJoin *join) {
+    enum : int64_t { BLOCKS_MIN = 64, SHARE = 32 };
+    SbMemory *memory = join->spill->memory;
+    int64_t cap = join->block_cap ? 2 * join->block_cap : BLOCKS_MIN;
+    int64_t bytes = cap * (int64_t)sizeof *join->blocks;
+    int64_t more = bytes - join->block_cap * (int64_t)sizeof *join->blocks;
+    if (cap > BLOCKS_MIN && bytes > memory->limit / SHARE) return false;
+    if (!sb_memory_charge(memory, more)) return false;
+    join->charged += more;
+    SpillJoinBlock *moved = realloc(join->blocks, (size_t)bytes);
+    if (!moved) return false;
+    join->blocks = moved;
+    join->block_cap = cap;
+    return true;
+}
+
+// Keeps every second: who looks for a row reads twice as many blocks.
+static void thin_blocks(SpillJoin *join) {
+    join->block_count /= 2;
+    join->every *= 2;
+    for (int64_t i = 0; i < join->block_count; i++) join->blocks[i] = join->blocks[2 * i];
+}
+
 // A block begins with the row that was put last.
 static bool note_block(SpillJoin *join, int64_t at, int64_t row, uint64_t hash) {
-    if (join->block_count == join->block_cap) {
-        int64_t cap = join->block_cap ? 2 * join->block_cap : 64;
-        int64_t more = (cap - join->block_cap) * (int64_t)sizeof *join->blocks;
-        if (!sb_memory_charge(join->spill->memory, more)) return false;
-        join->charged += more;
-        SpillJoinBlock *moved = realloc(join->blocks, (size_t)cap * sizeof *moved);
-        if (!moved) return false;
-        join->blocks = moved;
-        join->block_cap = cap;
+    if (join->passed++ % join->every != 0) return true;
+    if (join->block_count == join->block_cap && !more_blocks(join)) {
+        if (join->block_cap == 0) return false;
+        thin_blocks(join);
     }
     join->blocks[join->block_count++] = (SpillJoinBlock){at, row, hash};
     return true;
@@ -54,13 +73,14 @@ static void join_runs(void *arg, uint32_t index, uint32_t thread) {
     if (!noted) spill_fail(spill, TROUBLE_MEMORY, "no memory to find spilled rows of a join again");
 }
 
+static int64_t mark_bytes(const SpillJoin *join) {
+    return (join->run.rows + 63) / 64 * (int64_t)sizeof *join->matched;
+}
+
 bool spill_join_marks(SpillJoin *join) {
-    int64_t bytes = (join->run.rows + 63) / 64 * (int64_t)sizeof *join->matched;
-    join->matched = sb_memory_pages(join->spill->memory, bytes);
-    if (join->matched) join->charged += bytes;
-    return join->matched || spill_fail(join->spill, TROUBLE_MEMORY,
-                                       "no memory to mark %lld spilled rows of a join",
-                                       (long long)join->run.rows);
+    int64_t bytes = mark_bytes(join);
+    if (bytes > 0) join->matched = spill_map(join->spill, bytes);
+    return join->matched || bytes == 0;
 }
 
 SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel) {
@@ -70,7 +90,7 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
         spill_fail(spill, TROUBLE_MEMORY, "no memory for spilled rows of a join");
         return nullptr;
     }
-    *join = (SpillJoin){.spill = spill, .what = what};
+    *join = (SpillJoin){.spill = spill, .what = what, .every = 1};
     if (spill_runs_reduce(runs, what, &by_hash, parallel))
         parallel->each(parallel, 1, join_runs, &(Join){join, runs});
     spill_runs_drop(runs);
@@ -84,7 +104,7 @@ void spill_join_close(SpillJoin *join) {
     spill_forget(join->spill, &join->run);
     sb_memory_release(join->spill->memory, join->charged);
     free(join->blocks);
-    free(join->matched);
+    if (join->matched) munmap(join->matched, (size_t)mark_bytes(join));
     free(join);
 }
 
@@ -119,9 +139,10 @@ static bool advance(SpillJoinCursor *cursor) {
     SpillReader *reader = &cursor->reader;
     cursor->entry = nullptr;
     if (cursor->at == reader->len) {
+        int64_t next = cursor->block + 1, from = reader->at;
         cursor->at = 0;
         if (!spill_read(reader)) return false;
-        cursor->block++;
+        if (next < join->block_count && join->blocks[next].at == from) cursor->block = next;
     }
     int64_t fixed = spill_entry_bytes(join->what), left = reader->len - cursor->at - fixed;
     char *row = reader->block + cursor->at;

@@ -1,7 +1,7 @@
 // Spill join: the right side of a join that the memory does not hold.
 //
 // Its rows go to disk in the order of (hash, right order), first as runs and at the end as one, of
-// which the memory keeps where each block begins: row numbers and hashes. Who has a list of hashes
+// which the memory keeps where blocks begin: row numbers and hashes. Who has a list of hashes
 // in their order walks through the blocks where they are and takes the rows that he asks for; so
 // what he takes is in right order within each key. A row is known by its number there.
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
@@ -20,9 +20,10 @@ struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
     SpillRun         run;
-    SpillJoinBlock  *blocks;
+    SpillJoinBlock  *blocks;    // Every block, or every second, fourth... where they are many.
     int64_t          block_count, block_cap;
-    uint64_t        *matched;   // A bit for each row; nullptr: nobody asks.
+    int64_t          passed, every;  // While it is written: blocks so far, and which are kept.
+    uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
     int64_t          charged;
 };
 
@@ -39,7 +40,7 @@ typedef struct SpillJoinCursor {
     const SpillJoin *join;      // nullptr: not open.
     SpillReader reader;
     int64_t     charged;
-    int64_t     block;          // The one that is there.
+    int64_t     block;          // The last of join->blocks that is not behind it.
     int64_t     at;             // In it: the row behind the one that is shown.
     SbEntry    *entry;          // Shown; nullptr: none.
     int64_t     held;           // Bytes behind it.

@@ -51,6 +51,11 @@ param rows: i64 = 1000
 let right = range(rows) | derive k = hash(i) % 1000003, text = f"right row {i}" | select k, text
 range(50000) | derive k = hash(i + 7) % 1000003 | join left right on k | write csv("out.csv")
 """),
+    "full_join": (60, """
+param rows: i64 = 1000
+let right = range(rows) | derive k = hash(i) % 1000003, text = f"right row {i}" | select k, text
+range(50000) | derive k = hash(i + 7) % 1000003 | join full right on k | write csv("out.csv")
+"""),
     "hot_key": (60, """
 param rows: i64 = 1000
 let right = range(rows) | derive k = if i % 10 == 0 then i else 1, text = f"right row {i}" | select k, text
@@ -149,7 +154,8 @@ class Case:
         result = {"case": self.name, "memory": memory, "name": name, "seconds": time.monotonic() - began,
                   "unlimited": unlimited, "wrong": None}
         if done.returncode != 0:
-            result["wrong"] = f"exit {done.returncode}: {done.stderr.splitlines()[:1]}"
+            said = [line for line in done.stderr.splitlines() if "SB" in line]
+            result["wrong"] = f"exit {done.returncode}: {said[:1]}"
             return result
         figures = json.loads(done.stderr.splitlines()[-1])
         result |= {key: figures[key] for key in ("spilled", "spilled_on_disk", "memory_peak", "tasks_fit", "tasks_most")}

@@ -13,6 +13,7 @@
 // Right rows number 0, 1, ...: some keys have many, some hashes two keys, some texts many blocks.
 enum { KEYS = 300, HOT_KEY = 7, HOT_EVERY = 5, TWINS = 2, NULL_EVERY = 11, LONG_EVERY = 997 };
 enum { NULL_KEY = 2, LONG_BYTES = 50000 };
+enum { THIN_ROWS = 100000, THIN_LIMIT = 500 << 10 };  // More blocks than are kept.
 
 typedef struct Right {
     SbEntry        entry;
@@ -204,6 +205,17 @@ static void hashes_find_their_rows(void) {
     check_hashes(6000, 16 << 20, KEYS - 1);
     check_hashes(30, 16 << 20, 1);
     check_hashes(4, 16 << 20, 1);
+}
+
+// Of many blocks with little memory only some are known: from the one before, rows are still found.
+static void blocks_between_are_read(void) {
+    Job job;
+    check_hashes(THIN_ROWS, THIN_LIMIT, KEYS - 1);
+    job_open(&job, THIN_ROWS, THIN_LIMIT, SB_JOIN_MATCHES);
+    CHECK_SAYS(job.join->every > 1, "%ld blocks", (long)job.join->passed);
+    for (int64_t i = 1; i < job.join->block_count; i++)
+        CHECK(job.join->blocks[i - 1].row < job.join->blocks[i].row);
+    job_close(&job);
 }
 
 static void more_than_there_is_room_for(void) {
@@ -470,6 +482,7 @@ static void damage_is_found(void) {
 
 static const UnitTest tests[] = {
     {"hashes_find_their_rows", hashes_find_their_rows},
+    {"blocks_between_are_read", blocks_between_are_read},
     {"more_than_there_is_room_for", more_than_there_is_room_for},
     {"one_row_of_a_key_is_enough", one_row_of_a_key_is_enough},
     {"cut_chains_are_read_on", cut_chains_are_read_on},
