@@ -55,7 +55,7 @@ static void add_idle(SbMemory *memory, int64_t bytes) {
 // ---- blocks that are kept -------------------------------------------------------------------
 
 enum : int64_t { HUGE_PAGE = 2 << 20, KEEP_MIN = 64 << 10, KEEP_MAX = 256 << 20, KEEP_SHARE = 8 };
-enum { SIZES = 64, LOOKS_MAX = 8 };
+enum { SIZES = 64, LOOKS_MAX = 16, SLACK_SHARE = 8 };
 
 typedef struct Kept {
     struct Kept *next;
@@ -79,18 +79,20 @@ void sb_memory_keep(SbMemory *memory) {
     memory->blocks = blocks;
 }
 
+static void drop_first(SbMemory *memory, int size) {
+    Kept *block = memory->blocks->of[size];
+    int64_t bytes = block->bytes;
+    memory->blocks->of[size] = block->next;
+    free(block);
+    memory->kept -= bytes;
+}
+
 // Lets go of blocks until no more are kept than so many bytes.
 static void keep_at_most(SbMemory *memory, int64_t bytes) {
     SbBlocks *blocks = memory->blocks;
     pthread_mutex_lock(&blocks->lock);
     for (int size = SIZES - 1; size >= 0; size--) {
-        while (blocks->of[size] && memory->kept > bytes) {
-            Kept *block = blocks->of[size];
-            blocks->of[size] = block->next;
-            int64_t less = block->bytes;
-            free(block);
-            memory->kept -= less;
-        }
+        while (blocks->of[size] && memory->kept > bytes) drop_first(memory, size);
     }
     pthread_mutex_unlock(&blocks->lock);
 }
@@ -108,16 +110,18 @@ void sb_memory_keep_none(SbMemory *memory) {
     memory->blocks = nullptr;
 }
 
-// One of at least so many bytes, and at most of twice as many; nullptr: there is none.
+// One of at least so many bytes, and of a little more at most, since all of it is charged; nullptr:
+// there is none.
 static Kept *find_kept(SbMemory *memory, int64_t bytes) {
     SbBlocks *blocks = memory->blocks;
     if (!blocks || bytes < KEEP_MIN || memory->kept < bytes) return nullptr;
     Kept *found = nullptr;
+    int64_t most = bytes + bytes / SLACK_SHARE;
     pthread_mutex_lock(&blocks->lock);
-    for (int size = size_of(bytes); !found && size < SIZES && size <= size_of(bytes) + 1; size++) {
+    for (int size = size_of(bytes); !found && size <= size_of(most); size++) {
         Kept **at = &blocks->of[size];
         for (int i = 0; *at && i < LOOKS_MAX && !found; i++) {
-            if ((*at)->bytes >= bytes && (*at)->bytes <= 2 * bytes) {
+            if ((*at)->bytes >= bytes && (*at)->bytes <= most) {
                 found = *at;
                 *at = found->next;
             } else {
@@ -146,6 +150,19 @@ static void keep(SbMemory *memory, Kept *block) {
     pthread_mutex_unlock(&blocks->lock);
 }
 
+// Lets go of blocks of other sizes, so that those that are wanted now find room. False: all that
+// are kept are of this size.
+static bool replace_others(SbMemory *memory, int64_t bytes) {
+    SbBlocks *blocks = memory->blocks;
+    pthread_mutex_lock(&blocks->lock);
+    for (int size = SIZES - 1; size >= 0; size--) {
+        while (size != size_of(bytes) && blocks->of[size] && memory->kept + bytes > blocks->most)
+            drop_first(memory, size);
+    }
+    pthread_mutex_unlock(&blocks->lock);
+    return memory->kept + bytes <= blocks->most;
+}
+
 static SbMemory *whole_of(SbMemory *memory) { return memory->whole ? memory->whole : memory; }
 
 void *sb_memory_take_block(SbMemory *memory, int64_t *bytes) {
@@ -166,8 +183,8 @@ void *sb_memory_take_block(SbMemory *memory, int64_t *bytes) {
 
 void sb_memory_give_block(SbMemory *memory, void *block, int64_t bytes) {
     SbMemory *whole = whole_of(memory);
-    bool keeps = whole->blocks && bytes >= KEEP_MIN && whole->kept + bytes <= whole->blocks->most;
-    if (!keeps) {
+    bool keeps = whole->blocks && bytes >= KEEP_MIN && bytes <= whole->blocks->most;
+    if (!keeps || (whole->kept + bytes > whole->blocks->most && !replace_others(whole, bytes))) {
         free(block);
         sb_memory_release(memory, bytes);
         return;
@@ -182,7 +199,7 @@ void sb_memory_give_block(SbMemory *memory, void *block, int64_t bytes) {
 
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
     assert(bytes >= 0);
-    int64_t used = atomic_fetch_add_explicit(&memory->used, bytes, memory_order_relaxed) + bytes;
+    int64_t used = atomic_fetch_add(&memory->used, bytes) + bytes;
     if (used > memory->limit && !(memory->more && memory->more(memory, 0))) {
         atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
         return false;

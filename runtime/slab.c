@@ -13,7 +13,11 @@ typedef struct SbSlabBlock {
 } SbSlabBlock;
 
 // Small at first: a batch of a few rows may wait in an edge for long.
-enum : int64_t { BLOCK_BYTES_FIRST = 1024, BLOCK_BYTES_MIN = 4 * 1024 };
+enum : int64_t {
+    BLOCK_BYTES_FIRST = 1 << 10,
+    BLOCK_BYTES_MIN = 4 << 10,
+    BLOCK_BYTES_MANY = 256 << 10,
+};
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory) {
     *slab = (SbSlab){.memory = memory, .wanted = INT64_MAX};
@@ -38,8 +42,14 @@ static void use_block(SbSlab *slab, SbSlabBlock *block) {
     slab->bytes += block->bytes;
 }
 
+// Large blocks grow less: the last one is all charged, however much of it is used.
+static int64_t next_size(const SbSlabBlock *last) {
+    if (!last) return BLOCK_BYTES_FIRST;
+    return last->bytes < BLOCK_BYTES_MANY ? 4 * last->bytes : 2 * last->bytes;
+}
+
 bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
-    int64_t size = slab->blocks ? slab->blocks->bytes * 4 : BLOCK_BYTES_FIRST;
+    int64_t size = next_size(slab->blocks);
     if (size > slab->memory->block_max) size = slab->memory->block_max;
     if (size > slab->wanted - slab->bytes) size = slab->wanted - slab->bytes;
     int64_t smallest = slab->blocks ? BLOCK_BYTES_MIN : BLOCK_BYTES_FIRST;
