@@ -6,7 +6,8 @@ usage: tests/docs.py [--update] [PAGE...]
 A fenced block `csv NAME`, `sbd NAME` or `jsonl NAME` becomes a file of that name. In a block `console`
 each line behind `$ ` is run by a shell, in a folder of the page's own with `sbc` on the path; the lines
 below it are what it must print; a block `stdout` is the same without standard error. `...` alone on a
-line stands for any lines, inside of one for anything. Other blocks are shown only.
+line stands for any lines, inside of one for anything. A block `figures` is what was measured: its numbers,
+with units of bytes, stand for any numbers, and --update writes new ones. Other blocks are shown only.
 """
 import os
 import re
@@ -16,11 +17,15 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ("README.md", "docs/tutorial.md", "docs/reference.md", "docs/internals.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/reference.md", "docs/operating.md", "docs/summary.md", "docs/internals.md")
 GENERATED = {"docs/functions.md": "sbc doc --markdown", "docs/diagnostics.md": "sbc explain --markdown"}
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 SECONDS_MAX = 60
-ERRORS = {"console": subprocess.STDOUT, "stdout": subprocess.DEVNULL}  # By kind of block.
+ERRORS = {"console": subprocess.STDOUT, "figures": subprocess.STDOUT, "stdout": subprocess.DEVNULL}  # By kind of block.
+NUMBER = r"\d+(?:[.,]\d+)*(?: [KMGT]?i?B)?"
+STANDS_FOR = {"dots": ".*", "number": NUMBER, "space": " +"}
+DOTS = re.compile(r"(?P<dots>\.\.\.)")
+MEASURED = re.compile(r"(?P<dots>\.\.\.)|(?P<number>" + NUMBER + r")|(?P<space> +)")
 
 
 def run(command, folder, errors):
@@ -40,10 +45,20 @@ def console(body, folder, errors):
     return out
 
 
-def agrees(shown, found):
-    """Whether what is shown is what was found, but for what `...` stands for."""
-    parts = [r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r"\n"
-             for line in shown.splitlines()]
+def pattern(line, measured):
+    """What a line that is shown stands for."""
+    if line.strip() == "...":
+        return r"(?:.*\n)*?"
+    parts, at = [], 0
+    for word in (MEASURED if measured else DOTS).finditer(line):
+        parts += [re.escape(line[at:word.start()]), STANDS_FOR[word.lastgroup]]
+        at = word.end()
+    return "".join([*parts, re.escape(line[at:]), r"\n"])
+
+
+def agrees(shown, found, measured):
+    """Whether what is shown is what was found, but for what `...`, or a measured number, stands for."""
+    parts = [pattern(line, measured) for line in shown.splitlines()]
     return shown == found or re.fullmatch("".join(parts), found) is not None
 
 
@@ -64,7 +79,8 @@ def judge(page, folder, update):
         if kind not in ERRORS:
             return match[0]
         found = console(body, folder, ERRORS[kind])
-        if agrees(body, found):
+        measured = kind == "figures"
+        if agrees(body, found, measured) and not (update and measured):
             passed += 1
             return match[0]
         if update:
