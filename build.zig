@@ -222,6 +222,7 @@ const runtime: []const []const u8 = &.{
     "job.c",
     "join_table.c",
     "journal.c",
+    "leave.c",
     "licenses.c",
     "log.c",
     "memory.c",

@@ -3,7 +3,9 @@
 
 #include "runtime/batches.h"
 #include "runtime/cpu.h"
+#include "runtime/journal.h"
 #include "runtime/memory_plan.h"
+#include "runtime/resume.h"
 #include "runtime/table.h"
 
 #include <errno.h>
@@ -173,6 +175,43 @@ static void check_sink(Check *check, uint32_t number) {
     free(folder);
 }
 
+static bool is_good(const Check *check) {
+    for (uint32_t i = 0; i < check->count; i++)
+        if (check->items[i].trouble.kind != TROUBLE_NONE) return false;
+    return true;
+}
+
+// What a run compares with its journal is looked at when all else is as it should be.
+static void check_journal(Check *check) {
+    Job *job = check->job;
+    bool good = is_good(check);
+    char *folder = folder_on_the_way(job->options.resume);
+    struct statvfs disk;
+    check_folder(check, "journal", folder, TROUBLE_JOURNAL_FOLDER, TROUBLE_JOURNAL_WRITE);
+    CheckItem *item = &check->items[check->count - 1];
+    if (statvfs(folder, &disk) == 0 && disk.f_bavail * disk.f_frsize < JOURNAL_ROOM)
+        trouble_set(&item->trouble, TROUBLE_JOURNAL_WRITE,
+                    "the journal takes %d bytes in advance, '%s' has %llu", JOURNAL_ROOM, folder,
+                    (unsigned long long)(disk.f_bavail * disk.f_frsize));
+    free(folder);
+    if (!good || item->trouble.kind != TROUBLE_NONE) return;
+    if (!resume_look(job, job->options.resume, nullptr)) {
+        item->trouble = job->trouble;
+        trouble_clear(&job->trouble);
+    } else if (resume_resumed(job)) {
+        sb_text_str(&item->found, "; the job goes on");
+    }
+}
+
+static void check_trace(Check *check) {
+    const char *path = check->job->options.trace;
+    CheckItem *item = add_item(check, "trace", path, (int64_t)strlen(path));
+    if (!job_check_trace(check->job, &item->trouble)) return;
+    char *folder = folder_of(path);
+    look_at_folder(item, folder, TROUBLE_TRACE, TROUBLE_TRACE);
+    free(folder);
+}
+
 // ---- the machine --------------------------------------------------------------------------------
 
 static void check_memory(Check *check) {
@@ -283,16 +322,8 @@ int check_run(Job *job) {
     if (job_may_spill(job))
         check_folder(&check, "spill", options->spill ? options->spill : spill_default_root(),
                      TROUBLE_SPILL_FOLDER, TROUBLE_SPILL_WRITE);
-    if (options->resume) {
-        char *folder = folder_on_the_way(options->resume);
-        check_folder(&check, "journal", folder, TROUBLE_JOURNAL_FOLDER, TROUBLE_JOURNAL_WRITE);
-        free(folder);
-    }
-    if (options->trace) {
-        char *folder = folder_of(options->trace);
-        check_folder(&check, "trace", folder, TROUBLE_TRACE, TROUBLE_TRACE);
-        free(folder);
-    }
+    if (options->resume) check_journal(&check);
+    if (options->trace) check_trace(&check);
     check_memory(&check);
     check_files(&check);
     if (job->log.json) log_items(&check);

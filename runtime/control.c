@@ -4,6 +4,7 @@
 #include "runtime/control_http.h"
 #include "runtime/crash.h"
 #include "runtime/job.h"
+#include "runtime/leave.h"
 #include "runtime/metrics.h"
 #include "runtime/progress.h"
 #include "runtime/trace.h"
@@ -21,6 +22,7 @@ static const char page[] = {
 
 enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 200 };
 enum { WATCHDOG_MS = 1000, WATCHDOG_PART = 4 };
+enum { LEAVE_MS = 2000 };  // Behind --grace, for tasks to stop.
 
 struct Control {
     Job           *job;
@@ -51,9 +53,20 @@ static void interrupt(Job *job) {
     wake(job);
 }
 
+// Tasks that were to stop have not.
+static void on_leave(uv_timer_t *handle) {
+    Control *control = handle->data;
+    Trouble trouble = {0};
+    trouble_set(&trouble, TROUBLE_INTERRUPTED, "interrupted: what runs has not come to an end %g s "
+                "behind --grace", (double)LEAVE_MS / 1000);
+    trace_close(&control->trace, control->spans_lost);
+    leave(control->job, &trouble);
+}
+
 static void on_grace(uv_timer_t *handle) {
     Control *control = handle->data;
     interrupt(control->job);
+    uv_timer_start(&control->grace, on_leave, LEAVE_MS, 0);
 }
 
 // No more input is taken; what was taken goes on to the outputs while there is time.
@@ -74,7 +87,7 @@ static void on_signal(uv_signal_t *handle, int number) {
     if (control->signalled) {
         Trouble trouble = {0};
         trouble_set(&trouble, TROUBLE_INTERRUPTED, "interrupted twice: the job leaves at once");
-        log_trouble(&job->log, &trouble);
+        job_log_trouble(job, &trouble);
         _exit(trouble_exit_code(&trouble));
     }
     control->signalled = true;

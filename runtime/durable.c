@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -67,15 +68,15 @@ void durable_use(const DurableCalls *calls) { disk = calls; }
 // ---- messages -------------------------------------------------------------------------------
 
 // What the path or the program is to blame for, and what the machine.
-static TroubleKind kind_of(int error) {
-    bool path = error == EACCES || error == ENOENT || error == ENOTDIR || error == EISDIR ||
-                error == EROFS || error == EPERM || error == ENAMETOOLONG || error == ELOOP;
-    return path ? TROUBLE_OUTPUT_PATH : retry_trouble(error, TROUBLE_WRITE);
+bool durable_blames_path(int error) {
+    return error == EACCES || error == ENOENT || error == ENOTDIR || error == EISDIR ||
+           error == EROFS || error == EPERM || error == ENAMETOOLONG || error == ELOOP;
 }
 
 static bool failed(const char *what, const char *path, Trouble *trouble) {
     int error = errno;
-    return trouble_set(trouble, kind_of(error), "cannot %s '%s': %s", what, path, strerror(error));
+    TroubleKind kind = durable_blames_path(error) ? TROUBLE_OUTPUT_PATH : TROUBLE_WRITE;
+    return retry_fail(trouble, error, kind, what, path);
 }
 
 static bool no_memory(Trouble *trouble) {
@@ -124,9 +125,32 @@ bool durable_sync_folder_of(const char *path, Trouble *trouble) {
     return good;
 }
 
-void durable_remove(const char *path) { disk->unlink(path); }
+bool durable_remove(const char *path) { return disk->unlink(path) == 0; }
 
 // ---- files ----------------------------------------------------------------------------------
+
+// Temporary files that go when the process ends at once.
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
+static DurableFile *listed;
+
+static void list(DurableFile *file) {
+    file->next = listed;
+    file->link = &listed;
+    if (listed) listed->link = &file->next;
+    listed = file;
+}
+
+static void unlist(DurableFile *file) {
+    if (!file->link) return;
+    *file->link = file->next;
+    if (file->next) file->next->link = file->link;
+    file->link = nullptr;
+}
+
+void durable_abandon(void) {
+    pthread_mutex_lock(&listing);
+    for (const DurableFile *file = listed; file; file = file->next) disk->unlink(file->temporary);
+}
 
 // The temporary name: hidden, beside the final one.
 static char *temporary_name(const char *path, const char *tag) {
@@ -168,10 +192,27 @@ static bool open_random(DurableFile *file) {
     return file->fd >= 0;
 }
 
-// Bytes behind those that stay were not committed.
-static bool open_again(DurableFile *file, const DurableSetup *setup) {
+// What an earlier run left under the name was not committed.
+static bool open_empty(DurableFile *file) {
     file->fd = open_retried(file->temporary, file->path, O_RDWR | O_CREAT);
-    return file->fd >= 0 && disk->truncate(file->fd, setup->keep) == 0;
+    return file->fd >= 0 && disk->truncate(file->fd, 0) == 0;
+}
+
+static bool open_listed(DurableFile *file) {
+    pthread_mutex_lock(&listing);
+    bool good = open_random(file);
+    if (good) list(file);
+    pthread_mutex_unlock(&listing);
+    return good;
+}
+
+bool durable_find(DurableFile *file) {
+    file->fd = open_retried(file->temporary, file->path, O_RDWR);
+    return file->fd >= 0;
+}
+
+bool durable_cut(const DurableFile *file, int64_t len, Trouble *trouble) {
+    return disk->truncate(file->fd, len) == 0 || failed("cut", file->temporary, trouble);
 }
 
 bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble) {
@@ -190,7 +231,7 @@ bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *troub
         free(parent);
         if (!made) return false;
     }
-    if (setup->tag ? open_again(file, setup) : open_random(file)) return true;
+    if (setup->tag ? open_empty(file) : open_listed(file)) return true;
     failed("create a file beside", setup->path, trouble);
     if (file->fd < 0 && !setup->tag) {
         free(file->temporary);
@@ -259,7 +300,11 @@ bool durable_sync(DurableFile *file, Trouble *trouble) {
 }
 
 bool durable_publish(DurableFile *file, Trouble *trouble) {
-    if (!durable_rename(file->temporary, file->path, file->replace, -1, trouble)) return false;
+    pthread_mutex_lock(&listing);
+    bool good = durable_rename(file->temporary, file->path, file->replace, -1, trouble);
+    if (good) unlist(file);
+    pthread_mutex_unlock(&listing);
+    if (!good) return false;
     free(file->temporary);
     file->temporary = nullptr;
     return true;
@@ -267,7 +312,10 @@ bool durable_publish(DurableFile *file, Trouble *trouble) {
 
 void durable_close(DurableFile *file) {
     if (file->fd >= 0) disk->close(file->fd);
+    pthread_mutex_lock(&listing);
     if (file->temporary && !file->keep) disk->unlink(file->temporary);
+    unlist(file);
+    pthread_mutex_unlock(&listing);
     free(file->temporary);
     free(file->path);
     *file = (DurableFile){.fd = -1};
@@ -322,11 +370,16 @@ char *durable_load(const char *path, int64_t *len) {
 }
 
 bool durable_reserve(int fd, int64_t len) {
-    int error = disk->reserve(fd, len);
+    Retry retry = {.path = "the journal"};
+    int error;
     // Some file systems cannot: the room is then found, or not, when it is needed.
-    if (error == 0 || error == EOPNOTSUPP || error == EINVAL) return true;
-    errno = error;
-    return false;
+    do {
+        error = failpoint_fails("journal-reserve") ? errno : disk->reserve(fd, len);
+        if (error == EOPNOTSUPP || error == EINVAL) error = 0;
+        errno = error;
+    } while (error != 0 && retry_again(&retry));
+    retry_done(&retry);
+    return error == 0;
 }
 
 bool durable_get(int fd, char *bytes, int64_t len, int64_t offset) {

@@ -49,6 +49,7 @@ typedef struct DurableFile {
     bool  replace;     // An existing file may be replaced.
     bool  keep;        // A temporary file that is closed stays: the next run goes on with it.
     _Atomic bool failed;  // A sync failed.
+    struct DurableFile *next, **link;  // Of those that durable_abandon removes; nullptr: none.
 } DurableFile;
 
 typedef struct DurableSetup {
@@ -56,13 +57,16 @@ typedef struct DurableSetup {
     bool        replace;
     const char *tag;    // Of a job that can be resumed: the temporary name ends in it, and the file
                         // may be there already. nullptr: a random one.
-    int64_t     keep;   // Bytes that stay of a file that is there.
 } DurableSetup;
 
 // Makes the parent folders and the temporary file.
 bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *trouble);
-// Sets the names of a file that an earlier run completed, without opening it.
+// Sets the names of a file that an earlier run made, without opening it.
 bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble);
+// Opens what an earlier run left under the temporary name; false: errno says why.
+bool durable_find(DurableFile *file);
+// Bytes behind the first `len` go: they were not committed.
+bool durable_cut(const DurableFile *file, int64_t len, Trouble *trouble);
 // May be called from several threads for different ranges.
 bool durable_write(const DurableFile *file, const char *bytes, int64_t len, int64_t offset,
                    Trouble *trouble);
@@ -76,10 +80,17 @@ bool durable_sync(DurableFile *file, Trouble *trouble);
 bool durable_publish(DurableFile *file, Trouble *trouble);
 // Removes what is still temporary, unless it is kept, and frees the names.
 void durable_close(DurableFile *file);
+// The process ends at once: removes all temporary files that are not kept. Whoever makes or
+// publishes one from now on waits for the end.
+void durable_abandon(void);
 
 bool durable_make_folder(const char *path, Trouble *trouble);
 bool durable_sync_folder_of(const char *path, Trouble *trouble);
-void durable_remove(const char *path);
+// True: it was there.
+bool durable_remove(const char *path);
+
+// Is the path to blame for the error of a call, and not the machine?
+bool durable_blames_path(int error);
 
 // ---- by name, for the journal ---------------------------------------------------------------
 

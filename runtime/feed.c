@@ -47,8 +47,7 @@ static int64_t read_some(Feed *feed, char *to, int64_t size, int64_t at) {
     do got = failpoint_fails("source-read") ? -1 : pread(feed->file->fd, to, (size_t)size, at);
     while (got < 0 && retry_again(&retry));
     if (got < 0) {
-        trouble_set(feed->trouble, retry_trouble(errno, TROUBLE_READ_SOURCE),
-                    "cannot read '%s': %s", feed->file->path, strerror(errno));
+        retry_fail(feed->trouble, errno, TROUBLE_READ_SOURCE, "read", feed->file->path);
         return -1;
     }
     if (got == 0) {

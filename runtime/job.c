@@ -7,11 +7,13 @@
 #include "runtime/crash.h"
 #include "runtime/dispatch.h"
 #include "runtime/failpoint.h"
+#include "runtime/leave.h"
 #include "runtime/licenses.h"
 #include "runtime/memory_plan.h"
 #include "runtime/resume.h"
 #include "runtime/sample.h"
 #include "runtime/scratch.h"
+#include "runtime/trace.h"
 #include "stdlib/cpu_level.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool no_memory(Job *job) {
@@ -147,9 +150,9 @@ static bool same_place(const char *a, const char *b) {
     return same;
 }
 
-bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble) {
-    const char *path = job->sinks[sink].path;
-    for (uint32_t s = 0; s < sink; s++) {
+// Is the path that of one of the first `sinks` sinks, or of a source?
+static bool check_path(const Job *job, const char *path, uint32_t sinks, Trouble *trouble) {
+    for (uint32_t s = 0; s < sinks; s++) {
         if (same_place(job->sinks[s].path, path)) {
             return trouble_set(trouble, TROUBLE_SAME_PATH, "two outputs go to '%s'", path);
         }
@@ -162,6 +165,25 @@ bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble) {
         }
     }
     return true;
+}
+
+bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble) {
+    return check_path(job, job->sinks[sink].path, sink, trouble);
+}
+
+// The same command goes on where a job with a journal ended: its trace may take the place of one.
+bool job_check_trace(const Job *job, Trouble *trouble) {
+    const char *path = job->options.trace;
+    struct stat is;
+    if (!path) return true;
+    uint32_t sinks = job->what->sink_count + job->has_rejects_sink;
+    if (!check_path(job, path, sinks, trouble)) return false;
+    bool replaces = stat(path, &is) == 0 && S_ISREG(is.st_mode);
+    if (!replaces || job->options.overwrite || (job->options.resume && trace_is_one(path)))
+        return true;
+    trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists", path);
+    trouble_fix(trouble, "give another path, or --overwrite to replace it: --trace=FILE");
+    return false;
 }
 
 static SbFormat rejects_format(const Job *job) {
@@ -268,9 +290,10 @@ static bool open_job(Job *job) {
     sb_memory_keep(&job->memory);
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;
-    if (!open_sources(job) || !resume_begin(job)) return false;
+    if (!resume_begin(job, open_sources(job))) return false;
     if (resume_finished(job)) return open_watch(job, 1);
-    return open_sinks(job) && resume_log(job) && open_spill(job, job->lanes) && open_fills(job) &&
+    if (!open_sinks(job) || !job_check_trace(job, &job->trouble) || !resume_log(job)) return false;
+    return open_spill(job, job->lanes) && open_fills(job) &&
            pool_open(&job->pool, threads, &job->trouble) && open_watch(job, threads);
 }
 
@@ -349,13 +372,22 @@ static bool publish(Job *job) {
     for (uint32_t s = 0; s < job->what->sink_count; s++) {
         if (!sink_finish(&job->sinks[s], &job->trouble)) return false;
     }
-    if (atomic_load(&job->cancel))
+    if (atomic_load(&job->cancel) || !leave_settles(job, ENDING_PUBLISHES))
         return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (job->resume) return resume_publish(job);
+    for (uint32_t s = 0; s < count; s++) {
+        if (!sink_remove_manifest(&job->sinks[s], false, &job->trouble)) return false;
+    }
     for (uint32_t s = 0; s < count; s++) {
         if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
     }
     return true;
+}
+
+// Of a job whose data made it fail they are all that it leaves.
+static void publish_rejects(Job *job) {
+    Sink *sink = &job->sinks[job->what->sink_count];
+    if (sink_remove_manifest(sink, false, &job->trouble)) sink_publish(sink, &job->trouble);
 }
 
 typedef struct Outcome {
@@ -375,8 +407,7 @@ static Outcome conclude(Job *job, bool ran) {
     }
     job_summary_count(job);
     if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, outcome.over)) {
-        if (outcome.data_failed && job->has_rejects_sink)
-            sink_publish(&job->sinks[job->what->sink_count], &job->trouble);
+        if (outcome.data_failed && job->has_rejects_sink) publish_rejects(job);
         if (!outcome.data_failed && ran) publish(job);
     }
     if (outcome.data_failed) resume_forget(job);
@@ -402,13 +433,20 @@ static void report_reject(Job *job, Outcome outcome) {
     }
 }
 
+void job_log_trouble(Job *job, Trouble *trouble) {
+    if (trouble->kind == TROUBLE_INTERRUPTED && job->options.resume)
+        trouble_fix(trouble, "run it again with the same --resume=%s: it goes on where it was",
+                    job->options.resume);
+    log_trouble(&job->log, trouble);
+}
+
 // Says how it ended. Returns the exit code.
 static int report(Job *job, Outcome outcome) {
     bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
     int code = job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
                : outcome.data_failed             ? 1
                                                  : 0;
-    if (job->trouble.kind != TROUBLE_NONE) log_trouble(&job->log, &job->trouble);
+    if (job->trouble.kind != TROUBLE_NONE) job_log_trouble(job, &job->trouble);
     else if (outcome.data_failed) report_reject(job, outcome);
     job_summary_print(job, done, code);
     return code;
@@ -474,18 +512,20 @@ static int run_job(Job *job) {
     if (planned && job->options.check) return check_run(job);
     if (planned && job->options.journal) return resume_show(job, open_sources);
     if (!planned || !open_job(job)) {
-        log_trouble(&job->log, &job->trouble);
+        job_log_trouble(job, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
     if (resume_finished(job)) return report(job, (Outcome){0});
     Control *control = control_open(job);
     if (job->trouble.kind != TROUBLE_NONE) {
-        log_trouble(&job->log, &job->trouble);
+        job_log_trouble(job, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
     report_start(job);
+    leave_open(job);
     bool ran = engine_run(job);
     Outcome outcome = conclude(job, ran);
+    leave_close();
     control_close(control);
     return report(job, outcome);
 }

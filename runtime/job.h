@@ -34,6 +34,9 @@ typedef struct Edge {
     int64_t rows;         // That were taken.
 } Edge;
 
+// Outputs are published, or the process ends at once (leave.h): whichever is first.
+typedef enum Ending { ENDING_NOT_YET, ENDING_PUBLISHES, ENDING_LEAVES } Ending;
+
 typedef struct Job {
     const SbJob *what;
     Options      options;
@@ -73,6 +76,7 @@ typedef struct Job {
     struct Samples *samples;     // With --stats; else nullptr.
     _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
+    _Atomic int  ending;         // What ends it, once: see Ending.
     int          cancel_fd;      // Readable with either.
     struct Dispatch *dispatch;   // While it runs; see engine_wake.
     pthread_mutex_t engine_lock;
@@ -92,11 +96,16 @@ typedef struct Control Control;
 Control *control_open(Job *job);
 void     control_close(Control *control);
 
+// Says why it ends early; one that was interrupted goes on with its journal.
+void job_log_trouble(Job *job, Trouble *trouble);
+
 // What sink number `sink` writes, and the rejects (the number behind the last): an empty path means
 // none.
 SinkSetup job_sink_setup(const Job *job, uint32_t sink);
 // Is the path of a sink also that of another one before it, or of a source?
 bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
+// The same for --trace; and would it replace a file that is to stay? Paths of sinks are known.
+bool job_check_trace(const Job *job, Trouble *trouble);
 // Has it rows that may go to disk? Its slots are known.
 bool job_may_spill(Job *job);
 

@@ -3,6 +3,7 @@
 
 #include "runtime/durable.h"
 #include "runtime/failpoint.h"
+#include "runtime/retry.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -24,7 +25,7 @@ typedef struct RecordHead {
     uint64_t own;
 } RecordHead;
 
-enum : int64_t { ROOM_STEP = 1 << 20, RECORD_MAX = INT64_C(1) << 31 };
+enum : int64_t { RECORD_MAX = INT64_C(1) << 31 };
 
 static_assert(sizeof(FileHead) == 32 && sizeof(RecordHead) == 24);
 
@@ -166,15 +167,15 @@ void journal_remove(Journal *journal) {
 static bool failed(Journal *journal, Trouble *trouble) {
     int error = errno;
     journal->failed = true;
-    return trouble_set(trouble, TROUBLE_JOURNAL_WRITE, "cannot write the journal in '%s': %s",
-                       journal->folder, strerror(error));
+    TroubleKind kind = durable_blames_path(error) ? TROUBLE_JOURNAL_FOLDER : TROUBLE_JOURNAL_WRITE;
+    return retry_fail(trouble, error, kind, "write the journal in", journal->folder);
 }
 
 // Puts bytes at the end of the checkpoint, or else of the journal.
 static bool put(Journal *journal, const char *bytes, int64_t len, Trouble *trouble) {
     int fd = journal->new_fd >= 0 ? journal->new_fd : journal->fd;
     if (journal->at + len > journal->room) {
-        int64_t room = (journal->at + len + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+        int64_t room = (journal->at + len + JOURNAL_ROOM - 1) / JOURNAL_ROOM * JOURNAL_ROOM;
         if (!durable_reserve(fd, room)) return failed(journal, trouble);
         journal->room = room;
     }

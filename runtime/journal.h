@@ -20,6 +20,7 @@
 #include "runtime/trouble.h"
 
 enum { JOURNAL_VERSION = 4 };
+enum { JOURNAL_ROOM = 1 << 20 };  // On the disk it grows in steps of so many bytes.
 
 typedef struct JournalRecord {
     uint32_t    type;     // Not 0.

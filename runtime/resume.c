@@ -196,10 +196,12 @@ static bool write_begin(Job *job) {
     return !failed || no_memory(job);
 }
 
-bool resume_begin(Job *job) {
+bool resume_begin(Job *job, bool opened) {
     Resume *resume = job->resume;
+    if (!opened && !(resume && resume->state.done)) return false;
     if (!resume) return true;
-    if (resume->resumed ? !resume_same(job, true) : !write_begin(job)) return false;
+    if (!opened) trouble_clear(&job->trouble);
+    if (opened && (resume->resumed ? !resume_same(job, true) : !write_begin(job))) return false;
     if (!resume->state.done)
         return state_write(&resume->state, &resume->journal, &job->trouble);
     if (!resume_check_outputs(job)) return false;

@@ -23,10 +23,13 @@ bool resume_open(Job *job);
 bool resume_finished(const Job *job);
 // Does the job go on with what an earlier run did?
 bool resume_resumed(const Job *job);
-// Sources are open.
-bool resume_begin(Job *job);
+// `opened`: sources are open. A job that is done needs none.
+bool resume_begin(Job *job, bool opened);
 // Sinks are.
 bool resume_log(Job *job);
+// Could a run with --resume=FOLDER begin, or go on? Changes nothing. `open` opens the sources;
+// nullptr: they are. No journal there: resume_resumed says so.
+bool resume_look(Job *job, const char *folder, bool (*open)(Job *job));
 // For --journal: says what is done, what is left, and why it cannot go on. Parameters are read;
 // `open` opens the sources.
 int  resume_show(Job *job, bool (*open)(Job *job));

@@ -9,29 +9,42 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 enum : int64_t { BLOCK_BYTES = 4096, BLOCKS_MAX = 4096 };
 
 // ---- what is known ------------------------------------------------------------------------------
+
+static void add_text(Text *text, Text *part) {
+    sb_text_add(part, "", 1);
+    pack_bytes(text, part->ptr, part->len);
+    text->failed |= part->failed;
+    sb_text_close(part);
+}
 
 static void add_about(const Source *source, const SourceFile *file, Text *text) {
     Text about = {0};
     if (!S_ISREG(file->about.st_mode)) {
         sb_text_str(&about, "a stream");
     } else {
-        sb_text_format(&about, "%lld bytes of time %lld.%09ld", (long long)file->about.st_size,
-                       (long long)file->about.st_mtim.tv_sec, file->about.st_mtim.tv_nsec);
+        struct tm utc;
+        char stamp[40];
+        gmtime_r(&file->about.st_mtim.tv_sec, &utc);
+        strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &utc);
+        sb_text_format(&about, "%lld bytes of %s.%09ldZ", (long long)file->about.st_size, stamp,
+                       file->about.st_mtim.tv_nsec);
     }
-    uint32_t columns = file->fields ? source->what->column_count : 0;
-    for (uint32_t c = 0; c < columns; c++) {
-        const SbStr name = source->what->columns[c].name;
-        sb_text_format(&about, "%s%.*s %u", c ? ", " : " with the columns ", (int)name.len,
-                       name.ptr, file->fields[c] + 1);
+    add_text(text, &about);
+    if (!file->fields) return;
+    Text name = {0}, columns = {0};
+    sb_text_format(&name, "the header of '%s'", file->path);
+    add_text(text, &name);
+    for (uint32_t c = 0; c < source->what->column_count; c++) {
+        const SbStr column = source->what->columns[c].name;
+        sb_text_format(&columns, "%s%.*s %u", c ? ", " : "", (int)column.len, column.ptr,
+                       file->fields[c] + 1);
     }
-    sb_text_add(&about, "", 1);
-    pack_bytes(text, about.ptr, about.len);
-    text->failed |= about.failed;
-    sb_text_close(&about);
+    add_text(text, &columns);
 }
 
 void input_pairs(const Job *job, Text *text) {
@@ -40,10 +53,7 @@ void input_pairs(const Job *job, Text *text) {
         for (uint32_t f = 0; f < source->file_count; f++) {
             Text name = {0};
             sb_text_format(&name, "'%s'", source->files[f].path);
-            sb_text_add(&name, "", 1);
-            pack_bytes(text, name.ptr, name.len);
-            text->failed |= name.failed;
-            sb_text_close(&name);
+            add_text(text, &name);
             add_about(source, &source->files[f], text);
         }
     }
@@ -74,8 +84,7 @@ static bool check_block(Job *job, SourceFile *file, const InputBlock *block) {
     if (!source_file_open(file, &job->trouble)) return false;
     ssize_t got = source_read(file, bytes, block->len, block->offset);
     if (got < 0)
-        return trouble_set(&job->trouble, retry_trouble(errno, TROUBLE_READ_SOURCE),
-                           "cannot read '%s': %s", file->path, strerror(errno));
+        return retry_fail(&job->trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
     return checksum_same(checksum_of(bytes, block->len), block->sum) || changed(job, file, block);
 }
 

@@ -101,24 +101,31 @@ static void pack_manifests(const Job *job, Text *text) {
     pack_number(text, count);
     at = 0;
     for (Sink *sink; (sink = next_sink(job, &at));) {
-        Text path = {0}, manifest = {0};
-        int len = (int)strlen(sink->path) - sink->folder;
-        sb_text_format(&path, "%.*s" MANIFEST_ENDING, len, sink->path);
-        sb_text_add(&path, "", 1);
+        Text manifest = {0};
+        char *path = sink_manifest_path(sink);
         add_manifest(job, sink, &manifest);
-        pack_bytes(text, path.ptr, path.len);
+        pack_string(text, path ? path : "");
         pack_bytes(text, manifest.ptr, manifest.len);
-        text->failed |= path.failed | manifest.failed;
-        sb_text_close(&path);
+        text->failed |= !path | manifest.failed;
+        free(path);
         sb_text_close(&manifest);
     }
 }
 
-// The names of the temporary files have to be safe before the record speaks of them.
+// The names of the temporary files have to be safe before the record speaks of them. Manifests that
+// an earlier job left go with the same sync: none of them outlives what it speaks of.
 static bool sync_names(Job *job) {
     uint32_t at = 0;
     for (Sink *sink; (sink = next_sink(job, &at));)
-        if (!durable_sync_folder_of(sink->path, &job->trouble)) return false;
+        if (!sink_remove_manifest(sink, true, &job->trouble)) return false;
+    at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) {
+        char *manifest = sink_manifest_path(sink);
+        bool good = manifest && durable_sync_folder_of(sink->path, &job->trouble) &&
+                    (!sink->folder || durable_sync_folder_of(manifest, &job->trouble));
+        free(manifest);
+        if (!good) return false;
+    }
     return true;
 }
 

@@ -1,8 +1,10 @@
 // Resume show: what a journal says is done, for a job that goes on and for --journal=DIR.
 #include "runtime/resume_run.h"
+#include "runtime/sink_mark.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void add_rows(Text *text, int64_t rows, const char *what) {
     sb_text_add_figure(text, rows);
@@ -32,6 +34,20 @@ static void add_position(const Job *job, const SbStage *stage, const StageCut *c
         sb_text_str(text, "at row ");
         sb_text_add_figure(text, cut->next);
     }
+}
+
+// What is not read yet, as far as it is known: ", 1,234 bytes are left"
+static void add_left(const Job *job, const SbStage *stage, const StageCut *cut, Text *text) {
+    const Source *source = &job->sources[stage->input_index];
+    int64_t bytes = 0;
+    for (uint32_t f = cut->file; f < source->file_count; f++) {
+        if (source->files[f].stream) return;
+        bytes += source->files[f].size;
+    }
+    if (stage->input == SB_INPUT_TEXT && cut->file < source->file_count) bytes -= cut->next;
+    sb_text_str(text, ", ");
+    add_rows(text, bytes, "byte");
+    sb_text_str(text, bytes == 1 ? " is left" : " are left");
 }
 
 // Does it read rows as others make them? Then it does what they do.
@@ -76,6 +92,7 @@ static void describe_stage(const Job *job, uint32_t number, Text *text) {
         sb_text_str(text, ": ");
         add_rows(text, cut->rows, "row");
         sb_text_str(text, cut->rows == 1 ? " is done" : " are done");
+        add_left(job, stage, cut, text);
     }
     if (cut->reject_count == 0) return;
     sb_text_str(text, ", ");
@@ -128,39 +145,84 @@ static void print_state(const Job *job) {
 }
 
 // The journal is read where it lies; the job that it is of may be at work.
-static bool read_unlocked(Job *job) {
+static bool read_unlocked(Job *job, const char *folder) {
     Resume *resume = job->resume;
-    size_t len = strlen(job->options.journal);
-    resume->journal.folder = strdup(job->options.journal);
+    size_t len = strlen(folder);
+    resume->journal.folder = strdup(folder);
     resume->journal.path = malloc(len + sizeof "/journal");
     if (!resume->journal.folder || !resume->journal.path)
         return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
-    snprintf(resume->journal.path, len + sizeof "/journal", "%s/journal", job->options.journal);
-    if (!resume_read(job)) return false;
-    return resume->resumed || trouble_set(&job->trouble, TROUBLE_JOURNAL_FOLDER,
-                                          "there is no journal in '%s'", job->options.journal);
+    snprintf(resume->journal.path, len + sizeof "/journal", "%s/journal", folder);
+    return resume_read(job);
+}
+
+// Is it a device or a pipe? Then nothing of it is in a journal, and opening it may wait.
+static bool is_stream(SbStr path) {
+    struct stat is;
+    char *name = strndup(path.ptr ? path.ptr : "", (size_t)path.len);
+    if (!name) return true;
+    bool stream = strcmp(name, "-") == 0 ||
+                  (stat(name, &is) == 0 && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode));
+    free(name);
+    return stream;
+}
+
+// Can outputs be gone on with, or begun?
+static bool look_at_sinks(Job *job) {
+    bool good = true;
+    for (uint32_t s = 0; good && s <= job->what->sink_count; s++) {
+        SinkSetup setup = job_sink_setup(job, s);
+        bool none = s == job->what->sink_count && setup.path.len == 0;
+        if (none || is_stream(setup.path)) continue;
+        setup.tag = resume_tag(job);
+        setup.from = resume_place(job, s);
+        Sink sink;
+        good = sink_check(&sink, &setup, &job->trouble) &&
+               sink_log_look(&sink, &setup, &job->trouble);
+        sink_close(&sink);
+    }
+    return good;
+}
+
+static bool is_publishing(const Job *job) {
+    const ResumeState *state = &job->resume->state;
+    return state->publish.ptr && !state->done;
+}
+
+bool resume_look(Job *job, const char *folder, bool (*open)(Job *job)) {
+    if (!resume_make(job) || !read_unlocked(job, folder)) return false;
+    bool done = job->resume->state.done;
+    if (!job->resume->resumed || is_publishing(job)) return true;
+    bool opened = !open || open(job);
+    if (!opened && !done) return false;
+    if (!opened) trouble_clear(&job->trouble);
+    if (opened && !resume_same(job, true)) return false;
+    return done ? resume_check_outputs(job) : look_at_sinks(job);
+}
+
+static bool look(Job *job, bool (*open)(Job *job)) {
+    const char *folder = job->options.journal;
+    if (!resume_look(job, folder, open)) return false;
+    bool goes_on = job->resume->resumed && !job->resume->state.done && !is_publishing(job);
+    if (goes_on && !resume_groups_open(job))
+        return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
+    if (job->resume->resumed) return true;
+    trouble_set(&job->trouble, TROUBLE_JOURNAL_FOLDER, "there is no journal in '%s'", folder);
+    trouble_fix(&job->trouble, "give the folder of a run with --resume=DIR: --journal=DIR");
+    return false;
 }
 
 int resume_show(Job *job, bool (*open)(Job *job)) {
-    bool good = resume_make(job) && read_unlocked(job);
-    const ResumeState *state = job->resume ? &job->resume->state : nullptr;
-    bool publishing = good && state->publish.ptr && !state->done;
-    good = good && (publishing || (open(job) && resume_same(job, true)));
-    if (good && !publishing && !resume_groups_open(job))
-        good = trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
-    if (good && state->done && resume_check_outputs(job)) {
-        printf("the job is finished\n");
-    } else if (publishing) {
-        printf("all rows are made; the outputs are being published\n");
-    } else if (good && !state->done) {
-        print_state(job);
+    if (!look(job, open)) {
+        printf("it cannot be resumed:\n");
+        fflush(stdout);
+        log_trouble(&job->log, &job->trouble);
+        return trouble_exit_code(&job->trouble);
     }
-    if (job->trouble.kind == TROUBLE_NONE) {
-        printf(state->done ? "nothing is left to do\n" : "it can be resumed\n");
-        return 0;
-    }
-    printf("it cannot be resumed:\n");
-    fflush(stdout);
-    log_trouble(&job->log, &job->trouble);
-    return trouble_exit_code(&job->trouble);
+    bool done = job->resume->state.done;
+    if (done) printf("the job is finished\n");
+    else if (is_publishing(job)) printf("all rows are made; the outputs are being published\n");
+    else print_state(job);
+    printf(done ? "nothing is left to do\n" : "it can be resumed\n");
+    return 0;
 }

@@ -214,13 +214,39 @@ static bool unusable(JournalState how, const JournalReader *reader, const char *
                        (long long)reader->at);
 }
 
-static bool is_of(SbStr begin, const char *program) {
+// The program that the journal was begun by, as resume_program has it.
+static const char *program_of(SbStr begin) {
     Unpack from = {begin.ptr, begin.ptr + begin.len, false};
     unpack_string(&from);  // The ending of names.
     SbStr pairs = unpack_bytes(&from);
     from = (Unpack){pairs.ptr, pairs.ptr + pairs.len, from.bad};
     unpack_string(&from);
-    return strcmp(unpack_string(&from), program) == 0;
+    return unpack_string(&from);
+}
+
+// The length of a program without its last `words`, which hold no blanks.
+static int without_last(const char *program, int words) {
+    int len = (int)strlen(program);
+    for (; words > 0; words--)
+        while (len > 0 && program[--len] != ' ') continue;
+    return len;
+}
+
+static bool same_without(const char *was, const char *is, int words) {
+    int len = without_last(was, words);
+    return len == without_last(is, words) && memcmp(was, is, (size_t)len) == 0;
+}
+
+// Name, text and plan: the first that differs.
+static bool other_program(const char *was, const char *is, const char *folder, Trouble *trouble) {
+    int name = without_last(is, 2);
+    if (!same_without(was, is, 2))
+        return trouble_set(trouble, TROUBLE_JOURNAL_OTHER, "the journal in '%s' is of another "
+                           "program: of '%.*s', and this is '%.*s'", folder, without_last(was, 2),
+                           was, name, is);
+    return trouble_set(trouble, TROUBLE_JOURNAL_OTHER, "the journal in '%s' is of another program: "
+                       "the %s of '%.*s' was another one", folder,
+                       same_without(was, is, 1) ? "plan" : "text", name, is);
 }
 
 bool state_read(ResumeState *state, SbStr journal, const char *program, const char *folder,
@@ -230,9 +256,10 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
     JournalRecord record;
     JournalState how;
     while ((how = journal_next(&reader, &record)) == JOURNAL_RECORD) {
-        if (record.type == RECORD_BEGIN && !is_of((SbStr){record.payload, record.len}, program))
-            return trouble_set(trouble, TROUBLE_JOURNAL_OTHER,
-                               "the journal in '%s' is of another program", folder);
+        if (record.type == RECORD_BEGIN) {
+            const char *was = program_of((SbStr){record.payload, record.len});
+            if (strcmp(was, program) != 0) return other_program(was, program, folder, trouble);
+        }
         if (!take_record(state, &record))
             return unusable(JOURNAL_DAMAGED, &reader, folder, trouble);
     }

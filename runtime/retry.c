@@ -23,8 +23,21 @@ ErrorClass retry_class(int error) {
 
 void retry_use(const RetryPolicy *use) { policy = use; }
 
-TroubleKind retry_trouble(int error, TroubleKind kind) {
-    return error == ECANCELED ? TROUBLE_INTERRUPTED : kind;
+// More room helps only where there was none.
+static bool wants_room(TroubleKind kind) {
+    return kind == TROUBLE_WRITE || kind == TROUBLE_SPILL_WRITE || kind == TROUBLE_JOURNAL_WRITE;
+}
+
+bool retry_fail(Trouble *trouble, int error, TroubleKind kind, const char *what,
+                const char *path) {
+    if (trouble->kind != TROUBLE_NONE) return false;
+    if (error == ECANCELED)
+        return trouble_set(trouble, TROUBLE_INTERRUPTED, "interrupted while it waited to %s '%s'",
+                           what, path);
+    trouble_set(trouble, kind, "cannot %s '%s': %s", what, path, strerror(error));
+    if (wants_room(kind) && retry_class(error) != ERROR_FULL)
+        trouble_fix(trouble, "check the disk or the device, and run the job again");
+    return false;
 }
 
 // False: the job is to end.
@@ -85,7 +98,7 @@ void retry_done(Retry *retry) {
     int error = errno;
     double seconds = (double)(log_clock_ns() - retry->full_ns) / 1e9;
     retry->full_ns = 0;
-    if (atomic_fetch_sub(&waiting, 1) == 1)
+    if (atomic_fetch_sub(&waiting, 1) == 1 && error != ECANCELED)
         log_warn(policy->log, TROUBLE_FULL, "'%s': the job goes on after %.1f s", retry->path,
                  seconds);
     errno = error;

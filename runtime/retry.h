@@ -38,7 +38,8 @@ bool retry_again(Retry *retry);
 // The call was made, well or not.
 void retry_done(Retry *retry);
 
-// The trouble that an error is: `kind`, but for what ended a wait.
-TroubleKind retry_trouble(int error, TroubleKind kind);
+// Sets the trouble that an error is: "cannot WHAT 'PATH'", of this kind, unless it ended a wait.
+// False.
+bool retry_fail(Trouble *trouble, int error, TroubleKind kind, const char *what, const char *path);
 
 #endif

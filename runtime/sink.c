@@ -32,7 +32,7 @@ static char *part_path(const Sink *sink, uint32_t number) {
     return len < 0 ? nullptr : path;
 }
 
-bool sink_add_part(Sink *sink, int64_t keep, Trouble *trouble) {
+bool sink_add_part(Sink *sink, bool makes, Trouble *trouble) {
     if (sink->part_count == sink->part_cap) {
         uint32_t cap = sink->part_cap ? 2 * sink->part_cap : 4;
         SinkPart **parts = realloc(sink->parts, cap * sizeof(SinkPart *));
@@ -51,9 +51,9 @@ bool sink_add_part(Sink *sink, int64_t keep, Trouble *trouble) {
     atomic_init(&part->pending, 1);
     sink->parts[sink->part_count++] = part;
     sink->offset = 0;
-    DurableSetup setup = {.path = path, .replace = sink->replace, .tag = sink->tag, .keep = keep};
-    bool good = keep < 0 ? durable_name(&part->file, &setup, trouble)
-                         : durable_create(&part->file, &setup, trouble);
+    DurableSetup setup = {.path = path, .replace = sink->replace, .tag = sink->tag};
+    bool good = makes ? durable_create(&part->file, &setup, trouble)
+                      : durable_name(&part->file, &setup, trouble);
     free(path);
     return good;
 }
@@ -132,7 +132,7 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
         !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES)))
         return no_memory(sink, trouble);
     if (sink->to_stream) return true;
-    return setup->tag ? sink_log_open(sink, setup, trouble) : sink_add_part(sink, 0, trouble);
+    return setup->tag ? sink_log_open(sink, setup, trouble) : sink_add_part(sink, true, trouble);
 }
 
 // ---- writing --------------------------------------------------------------------------------
@@ -148,8 +148,7 @@ static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *tr
             return true;
         }
         if (put < 0) {
-            return trouble_set(trouble, retry_trouble(errno, TROUBLE_WRITE),
-                               "cannot write '%s': %s", sink->path, strerror(errno));
+            return retry_fail(trouble, errno, TROUBLE_WRITE, "write", sink->path);
         }
         bytes += put;
         len -= put;
@@ -248,7 +247,7 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
     if (sink->log && !sink_log_rows(sink, &bytes, &len, trouble)) return false;
     while (len > 0) {
         if (sink->offset >= sink->part_bytes && sink->part_has_rows) {
-            if (!fill_part(sink, trouble) || !sink_add_part(sink, 0, trouble) ||
+            if (!fill_part(sink, trouble) || !sink_add_part(sink, true, trouble) ||
                 !begin_part(sink, extents, trouble)) {
                 return false;
             }
@@ -305,6 +304,22 @@ void sink_remove_parts(const char *path, const char *extension, uint32_t count) 
         }
     }
     if (dir) closedir(dir);
+}
+
+char *sink_manifest_path(const Sink *sink) {
+    char *path = nullptr;
+    int len = (int)strlen(sink->path) - sink->folder;
+    return asprintf(&path, "%.*s" MANIFEST_ENDING, len, sink->path) < 0 ? nullptr : path;
+}
+
+bool sink_remove_manifest(const Sink *sink, bool synced, Trouble *trouble) {
+    if (sink->to_stream) return true;
+    char *path = sink_manifest_path(sink);
+    if (!path) return no_memory(sink, trouble);
+    bool removed = durable_remove(path);
+    bool good = !removed || synced || durable_sync_folder_of(path, trouble);
+    free(path);
+    return good;
 }
 
 bool sink_publish(Sink *sink, Trouble *trouble) {

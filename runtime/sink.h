@@ -90,6 +90,11 @@ bool sink_write(const Extent *extent, Trouble *trouble);
 // Everything is given and written: brings it to the disk.
 bool sink_finish(Sink *sink, Trouble *trouble);
 bool sink_publish(Sink *sink, Trouble *trouble);
+// Where its manifest stands, beside the output, a folder too; from malloc. nullptr: no memory.
+char *sink_manifest_path(const Sink *sink);
+// The manifest of what stands there now goes before that is replaced: none speaks of other files
+// than those beside it. Before anything is published. `synced`: the caller syncs the folder.
+bool sink_remove_manifest(const Sink *sink, bool synced, Trouble *trouble);
 // Of a folder that replaces one: removes the parts of an earlier run from number `count` on.
 void sink_remove_parts(const char *path, const char *extension, uint32_t count);
 // Removes what was not published; with a journal it stays for the next run.
@@ -97,9 +102,8 @@ void sink_close(Sink *sink);
 // ...unless the job cannot be resumed.
 void sink_forget(Sink *sink);
 
-// The next part: `keep` bytes of a file that is there already stay; -1: it is whole, and only gets
-// its names.
-bool sink_add_part(Sink *sink, int64_t keep, Trouble *trouble);
+// The next part, and its file; or its names only: an earlier run made it.
+bool sink_add_part(Sink *sink, bool makes, Trouble *trouble);
 // One of those that the part waits for is done; the last one syncs and closes it.
 bool sink_part_release(SinkPart *part, Trouble *trouble);
 

@@ -61,14 +61,27 @@ static bool name_part(Sink *sink, uint32_t number, const SinkSetup *setup, Troub
     return durable_size(part->file.temporary) == part->size || is_damaged(part, trouble);
 }
 
+// Names the parts of the earlier run, opens the last and compares what is committed of them.
+// Changes nothing.
+static bool find_parts(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    const SinkPlace *from = setup->from;
+    for (uint32_t i = 0; i <= from->part; i++) {
+        bool last = i == from->part;
+        if (!sink_add_part(sink, false, trouble)) return false;
+        if (!last && !name_part(sink, i, setup, trouble)) return false;
+    }
+    SinkPart *part = sink->parts[from->part];
+    if (!durable_find(&part->file)) return is_damaged(part, trouble);
+    return read_back(sink, part, from, trouble);
+}
+
 static bool go_on(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     const SinkPlace *from = setup->from;
     SinkLog *log = sink->log;
-    for (uint32_t i = 0; i < from->part; i++) {
-        if (!sink_add_part(sink, -1, trouble) || !name_part(sink, i, setup, trouble)) return false;
+    if (!find_parts(sink, setup, trouble) ||
+        !durable_cut(&sink->parts[from->part]->file, from->offset, trouble)) {
+        return false;
     }
-    if (!sink_add_part(sink, from->offset, trouble)) return false;
-    if (!read_back(sink, sink->parts[from->part], from, trouble)) return false;
     sink->offset = from->offset;
     sink->part_has_rows = from->part_has_rows;
     sink->bytes = from->bytes;
@@ -85,7 +98,7 @@ static bool go_on(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     return true;
 }
 
-bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+static bool open_log(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     SinkLog *log = calloc(1, sizeof *log);
     if (!log || pthread_mutex_init(&log->lock, nullptr) != 0) {
         free(log);
@@ -95,8 +108,17 @@ bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     log->step = setup->step;
     log->file_sum = checksum_open();
     log->text_sum = checksum_open();
-    if (!log->file_sum || !log->text_sum) return no_memory(sink, trouble);
-    return setup->from ? go_on(sink, setup, trouble) : sink_add_part(sink, 0, trouble);
+    return (log->file_sum && log->text_sum) || no_memory(sink, trouble);
+}
+
+bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    if (!open_log(sink, setup, trouble)) return false;
+    return setup->from ? go_on(sink, setup, trouble) : sink_add_part(sink, true, trouble);
+}
+
+bool sink_log_look(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    return !setup->from ||
+           (open_log(sink, setup, trouble) && find_parts(sink, setup, trouble));
 }
 
 void sink_log_close(Sink *sink) {

@@ -40,6 +40,8 @@ typedef struct SinkMark {
 
 // For sink_open: goes on where an earlier run came to.
 bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+// Could it? Changes nothing. The sink was checked; sink_close gives back what this set.
+bool sink_log_look(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 void sink_log_close(Sink *sink);
 
 // What sink.c tells: rows that are given, of which those that are there already are taken off;

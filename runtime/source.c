@@ -222,8 +222,7 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
         if (!text) {
             trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
         } else if (got < 0) {
-            trouble_set(trouble, retry_trouble(errno, TROUBLE_READ_SOURCE), "cannot read '%s': %s",
-                        file->path, strerror(errno));
+            retry_fail(trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
         } else {
             bool whole = got < want || source_header_whole(source, text, got);
             again = !whole && want < source->row_max;

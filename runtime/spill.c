@@ -55,9 +55,29 @@ bool spill_fail(Spill *spill, TroubleKind kind, const char *format, ...) {
     return false;
 }
 
+// A call for a file of the folder failed; errno says why.
+static bool io_failed(Spill *spill, TroubleKind kind, const char *what, const char *name) {
+    int error = errno;
+    char *path = nullptr;
+    if (asprintf(&path, "%s/%s", spill->path, name) < 0) path = nullptr;
+    pthread_mutex_lock(&spill->lock);
+    retry_fail(&spill->trouble, error, kind, what, path ? path : spill->path);
+    pthread_mutex_unlock(&spill->lock);
+    free(path);
+    spill->failed = true;
+    return false;
+}
+
+// The same for the file of that writer.
+static bool file_failed(Spill *spill, TroubleKind kind, const char *what, uint32_t file) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", file);
+    return io_failed(spill, kind, what, name);
+}
+
 bool spill_trouble(Spill *spill, Trouble *trouble) {
     pthread_mutex_lock(&spill->lock);
-    if (spill->failed) trouble_set(trouble, spill->trouble.kind, "%s", spill->trouble.text);
+    if (spill->failed && trouble->kind == TROUBLE_NONE) *trouble = spill->trouble;
     pthread_mutex_unlock(&spill->lock);
     return spill->failed;
 }
@@ -108,6 +128,12 @@ void spill_close(Spill *spill) {
     pthread_mutex_destroy(&spill->lock);
 }
 
+void spill_abandon(Spill *spill) {
+    if (!spill->writers) return;
+    pthread_mutex_lock(&spill->lock);
+    if (spill->folder >= 0) spill_folder_remove(spill->path, spill->folder);
+}
+
 bool spill_make(Spill *spill) {
     Trouble trouble = {0};
     pthread_mutex_lock(&spill->lock);
@@ -133,8 +159,8 @@ void *spill_map(Spill *spill, int64_t bytes) {
     }
     if (fd >= 0) close(fd);
     if (pages != MAP_FAILED) return pages;
-    spill_fail(spill, retry_trouble(error, TROUBLE_SPILL_WRITE), "cannot write '%s/%s': %s",
-               spill->path, name, strerror(error));
+    errno = error;
+    io_failed(spill, TROUBLE_SPILL_WRITE, "write", name);
     return nullptr;
 }
 
@@ -182,8 +208,7 @@ static bool write_all(Spill *spill, uint32_t thread, const char *bytes, int64_t 
         if (put < 0 && retry_again(&retry)) continue;
         retry_done(&retry);
         if (put < 0)
-            return spill_fail(spill, retry_trouble(errno, TROUBLE_SPILL_WRITE),
-                              "cannot write '%s/%u': %s", spill->path, thread, strerror(errno));
+            return file_failed(spill, TROUBLE_SPILL_WRITE, "write", thread);
         writer->at += put;
         bytes += put;
         len -= put;
@@ -292,9 +317,7 @@ static bool read_all(const SpillReader *reader, void *to, int64_t len, int64_t a
         if (got < 0 && retry_again(&retry)) continue;
         if (got == 0) return damaged(reader);
         if (got < 0)
-            return spill_fail(spill, retry_trouble(errno, TROUBLE_SPILL_READ),
-                              "cannot read '%s/%u': %s", spill->path, reader->run.file,
-                              strerror(errno));
+            return file_failed(spill, TROUBLE_SPILL_READ, "read", reader->run.file);
         bytes += got;
         len -= got;
         at += got;

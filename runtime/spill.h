@@ -57,6 +57,8 @@ int64_t spill_buffer_bytes(int64_t limit, uint32_t threads);
 bool spill_open(Spill *spill, const char *root, uint32_t threads, SbMemory *memory);
 // Removes the folder and all in it.
 void spill_close(Spill *spill);
+// The same for a process that ends at once: threads may still be at work with it.
+void spill_abandon(Spill *spill);
 
 // Makes the folder and its lock, unless that is done, and removes those that nobody holds.
 bool spill_make(Spill *spill);

@@ -103,8 +103,7 @@ static int64_t read_raw(Stream *stream, char *buffer, size_t size, Trouble *trou
         if (got >= 0) return got;
         // Nothing is there yet: poll was wrong, or another reader was faster.
         if (errno == EAGAIN || retry_again(&retry)) continue;
-        trouble_set(trouble, retry_trouble(errno, TROUBLE_READ_SOURCE), "cannot read '%s': %s",
-                    stream->path, strerror(errno));
+        retry_fail(trouble, errno, TROUBLE_READ_SOURCE, "read", stream->path);
         return -1;
     }
 }

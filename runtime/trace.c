@@ -3,6 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char beginning[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 
 // Microseconds since the job began.
 static double micros(const Trace *trace, int64_t at_ns) {
@@ -19,12 +23,25 @@ static void name_track(Trace *trace, const char *what, uint32_t thread, const ch
     fprintf(trace->file, ",\"name\":\"%s\",\"args\":{\"name\":\"%s\"}}", what, name);
 }
 
+bool trace_is_one(const char *path) {
+    char bytes[sizeof beginning - 1];
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    bool is = fread(bytes, 1, sizeof bytes, file) == sizeof bytes &&
+              memcmp(bytes, beginning, sizeof bytes) == 0;
+    fclose(file);
+    return is;
+}
+
+// What stands under the name goes first: under other names it keeps its bytes.
 bool trace_open(Trace *trace, const Job *job, const char *path, Trouble *trouble) {
+    struct stat is;
     *trace = (Trace){.job = job};
+    if (stat(path, &is) == 0 && S_ISREG(is.st_mode)) unlink(path);
     trace->file = fopen(path, "we");
     if (!trace->file)
         return trouble_set(trouble, TROUBLE_TRACE, "cannot create '%s': %s", path, strerror(errno));
-    fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", trace->file);
+    fputs(beginning, trace->file);
     name_track(trace, "process_name", 0, "job");
     for (uint32_t t = 0; t < job->pool.parallel.threads; t++) {
         char name[32];

@@ -13,7 +13,9 @@ typedef struct Trace {
     uint64_t   arrows;
 } Trace;
 
-// Makes the file, which may exist.
+// Is that a regular file that begins as a trace does?
+bool trace_is_one(const char *path);
+// Makes the file; one that exists is replaced.
 bool trace_open(Trace *trace, const Job *job, const char *path, Trouble *trouble);
 // What has ended since the last call, and what memory is used now.
 void trace_add(Trace *trace, const WatchSpan *spans, uint32_t count);

@@ -467,7 +467,7 @@ if begin spill_full_disk; then
             gives 3 ../$run --spill=small $(least ../$run)
             says "error[SB8029]: cannot write 'small/sbc-spill-"
             says "No space left on device"
-            says "fix: free disk space, or give another folder: --spill=DIR"
+            says "fix: free disk space, or give another folder: --spill=DIR; --on-full=wait waits for room"
             [ -z "$(ls small)" ] || wrong "small/ holds $(ls small)"
         done
         umount "$mounted"

@@ -136,6 +136,48 @@ if begin second_signal; then
     silent_on "warning"
     end
 fi
+# Two extern functions that do not give the thread back.
+if begin no_return; then
+    cat >never.c <<'END'
+#include "pipeline.h"
+#include <stdlib.h>
+#include <unistd.h>
+int64_t sleeps(int64_t x) {
+    while (x == 7) sleep(60);
+    return x;
+}
+int64_t leaves(int64_t x) {
+    if (x == 7) exit(0);
+    return x;
+}
+END
+    for name in sleeps leaves; do
+        cat >$name.sbd <<END
+extern fn $name(x: i64) -> i64 from "never.c" pure
+range(10) | sort i desc | derive y = $name(i) | write csv("out.csv")
+END
+        "$sbc" $name.sbd -o $name 2>"$work/err" || wrong "$name.sbd does not compile"
+    done
+    mkdir spilled
+    started ./sleeps --grace=300ms --spill=spilled
+    signal TERM 0.3
+    ended 130 5
+    says "error[SB8021]: interrupted: what runs has not come to an end 2 s behind --grace"
+    says "fix: run the job again"
+    [ -z "$(ls -A | grep out)" ] || wrong "it leaves: $(ls -A)"
+    # What the next run goes on with stays.
+    started ./sleeps --grace=300ms --resume=journal
+    signal TERM 0.3
+    ended 130 5
+    says "fix: run it again with the same --resume=journal"
+    [ "$(ls -A | grep -c '^\.out\.csv\.')" = 1 ] || wrong "it leaves: $(ls -A)"
+    gives 1 ./leaves --threads=2
+    says "error[SB8070]: an extern function called exit()"
+    says "fix: return a value from the extern function"
+    [ ! -e out.csv ] || wrong "out.csv is there"
+    [ "$(ls -A | grep -c '^\.out\.csv\.')" = 1 ] || wrong "it leaves: $(ls -A)"
+    end
+fi
 
 # ---- looking before running -----------------------------------------------------------------------
 
@@ -165,6 +207,10 @@ if begin check; then
     gives 2 ../rows --check --trace=none/trace.json --resume=journal
     says "error[SB8061]"
     grep -Eq "^journal .* ok$" "$work/out" || wrong "no line of the journal"
+    gives 2 ../rows --check --trace=in.csv --overwrite
+    says "error[SB8008]: 'in.csv' is read and written"
+    gives 2 ../rows --check --trace=other.csv
+    says "error[SB8007]: 'other.csv' exists"
     gives 3 sh -c 'ulimit -n 20; ../rows --check'
     says "error[SB8066]: a process may open 20 files; the job needs"
     says "fix: ulimit -n "
@@ -186,6 +232,26 @@ if begin check; then
         mount -o remount,ro "$mounted"
         gives 1 ../rows --check --out=disk/out.csv
         says "error[SB8024]: cannot make a file in 'disk/': Read-only file system"
+        # The run says what the check says.
+        for check in --check ""; do
+            gives 2 ../rows --resume=disk $check
+            says "error[SB8041]: cannot "
+            says "Read-only file system"
+        done
+        mount -o remount,rw,size=512k "$mounted"
+        for check in --check ""; do
+            gives 3 ../rows --resume=disk $check
+            says "error[SB8047]: "
+            says "--on-full=wait"
+        done
+        says "error[SB8047]: cannot write the journal in 'disk': No space left on device"
+        rm disk/*
+        started ../rows --resume=disk --on-full=wait
+        sleep 1
+        says "warning[SB8064]: cannot write 'the journal': No space left on device; the job waits for room"
+        mount -o remount,size=8m "$mounted"
+        ended 0 5
+        rm out.csv out.csv.manifest.json
         umount "$mounted"
         mounted=
     fi
@@ -231,6 +297,15 @@ if begin retries; then
     SBC_FAILPOINT=output-write=EACCES gives 1 ../rows --overwrite
     warned 0 SB8063
     says "error[SB8024]: cannot write 'out.csv': Permission denied"
+    # More room would not help.
+    SBC_FAILPOINT=output-write=EIO:9 gives 3 ../rows --overwrite
+    says "error[SB8018]: cannot write 'out.csv': Input/output error"
+    says "fix: check the disk or the device"
+    SBC_FAILPOINT=output-write=ENOSPC gives 3 ../rows --overwrite
+    says "--on-full=wait waits for room"
+    SBC_FAILPOINT=spill-read=EIO:99 SBC_TEST_SPILL=1 gives 3 ../sort --overwrite --retries=0
+    says "error[SB8030]: cannot read '"
+    says "fix: check the disk, or give another folder: --spill=DIR"
     # A signal ends the wait.
     SBC_FAILPOINT=source-read=EIO:100 started ../rows --overwrite --retries=100
     signal INT 0.5
@@ -263,6 +338,9 @@ if begin full_disk; then
             started ../rows --out=small/out.csv --on-full=wait --overwrite
             signal $signal 0.5
             ended 130 2
+            says "error[SB8021]: interrupted"
+            silent_on "the job goes on"
+            silent_on "canceled"
         done
         # Spilled rows wait as well.
         numbers 20000 >in.csv
@@ -453,6 +531,27 @@ END
     python3 check.py 2>"$work/why" || wrong "trace.json: $(tail -n 1 "$work/why" | cut -c 1-200)"
     gives 2 ../slow --n=4 --resource=slot=1 --trace=none/trace.json
     says "error[SB8061]: cannot create 'none/trace.json': No such file or directory"
+    # It replaces nothing that is to stay.
+    numbers 10 >in.csv
+    cp in.csv kept.csv
+    for over in "" --overwrite; do
+        for to in in.csv ./in.csv $PWD/in.csv out.csv r.jsonl; do
+            gives 2 ../rows --trace=$to --rejects=r.jsonl $over
+            says "error[SB8008]: "
+        done
+    done
+    gives 2 ../rows --trace=kept.csv
+    says "error[SB8007]: 'kept.csv' exists"
+    cmp -s in.csv kept.csv || wrong "in.csv is another one"
+    # A second name of a file is not the file.
+    ln in.csv second.csv
+    gives 0 ../rows --trace=second.csv --overwrite
+    cmp -s in.csv kept.csv || wrong "in.csv is another one"
+    grep -q traceEvents second.csv || wrong "there is no trace"
+    # The same command goes on.
+    for i in 1 2; do gives 0 ../rows --trace=second.csv --resume=journal --out=new.csv; done
+    gives 2 ../rows --trace=kept.csv --resume=other --out=other.csv
+    says "error[SB8007]: 'kept.csv' exists"
     if [ -w /dev/full ]; then
         gives 0 ../slow --n=400 --resource=slot=1 --trace=/dev/full
         says "warning[SB8062]: '/dev/full' could not be written to its end"

@@ -226,11 +226,36 @@ begun() {
 if begin shows; then
     gives 2 ../file --journal=journal
     says "error[SB8041]: there is no journal in 'journal'"
+    says "fix: give the folder of a run with --resume=DIR"
     prints "it cannot be resumed"
     begun committed:2
     gives 0 ../file --journal=journal
     prints "goes on at byte "
+    prints " bytes are left, "
     prints "it can be resumed"
+    says_so() { # CODE SB.... : both say why it cannot, and make nothing.
+        before=$(ls -A)
+        for how in --journal --check\ --resume --resume; do
+            gives "$1" ../file $how=journal
+            says "error[$2]: "
+        done
+        [ "$(ls -A)" = "$before" ] || wrong "there is now: $(ls -A), there was: $before"
+    }
+    own=$(ls -A | grep '^\.out\.csv\.')
+    mv "$own" kept
+    says_so 3 SB8046
+    head -c 100 kept >"$own"
+    says_so 3 SB8046
+    tr 1 2 <kept >"$own"
+    says_so 3 SB8046
+    mv kept "$own"
+    : >out.csv
+    says_so 2 SB8007
+    rm out.csv
+    gives 2 ../file --check --resume=journal --low=5
+    says "error[SB8043]: --low was 0"
+    gives 0 ../file --check --resume=journal
+    prints "; the job goes on"
     gives 2 ../file --journal=journal --low=5
     prints "it cannot be resumed"
     says "error[SB8043]: --low was 0 when the journal in 'journal' was begun, and is 5 now"
@@ -276,7 +301,13 @@ if begin other_run; then
     gives 2 ../file --resume=journal --reject-limit=7
     says "error[SB8043]: --reject-limit was 10%"
     gives 2 ../parts --resume=journal
-    says "error[SB8043]: the journal in 'journal' is of another program"
+    says "error[SB8043]: the journal in 'journal' is of another program: of '"
+    says "file.sbd', and this is '"
+    cp ../file.sbd ../own.sbd && sed "s/10%/11%/" ../own.sbd >../file.sbd
+    "$sbc" "$work/file.sbd" -o changed 2>"$work/err" || wrong "it does not compile"
+    mv ../own.sbd ../file.sbd
+    gives 2 ./changed --resume=journal
+    says "is of another program: the text of '"
     mkdir elsewhere && cd elsewhere && ln -s ../../in ../in
     gives 2 ../../file --resume=../journal
     says "error[SB8043]: the working folder was "
@@ -293,6 +324,8 @@ if begin other_input; then
     gives 1 ../wide --resume=journal
     says "error[SB8044]: 'in.csv' was "
     says " when the journal in 'journal' was begun, and is "
+    says " bytes of 2020-01-01T00:00:00.000000000Z now"
+    silent_on column
     end
 fi
 
@@ -310,8 +343,7 @@ if begin other_rows; then
     cp -p good.csv in.csv
     printf 'x,b,a' | put 0
     gives 1 ../wide --resume=journal
-    says "error[SB8044]: 'in.csv' was "
-    says " with the columns a 1, b 2, x 3 when "
+    says "error[SB8044]: the header of 'in.csv' was a 1, b 2, x 3 when the journal in 'journal' was begun, and is a 3, b 2, x 1 now"
     cp -p good.csv in.csv
     gives 0 ../wide --resume=journal
     says "resume: 'read csv"
@@ -401,6 +433,51 @@ if begin breaker_damaged; then
     says "goes on at byte "
     [ "$(ls journal)" = journal ] || wrong "runs are left: $(ls journal)"
     cd ..
+    end
+fi
+
+# An output of an earlier run goes with its manifest, whoever replaces it, and wherever that one dies.
+if begin stale_manifest; then
+    all="--overwrite --reject-limit=99%"
+    gives 0 ../file --resume=one $all
+    gives 0 ../file $all --first-rows=10
+    [ "$(wc -l <out.csv)" -lt 99 ] && [ ! -e out.csv.manifest.json ] && [ ! -e rejects.jsonl.manifest.json ] || wrong "there is: $(ls -A), $(wc -l <out.csv)"
+    gives 0 ../file --resume=two $all
+    [ -e out.csv.manifest.json ] || wrong "there is: $(ls -A), $(wc -l <out.csv)"
+    SBC_FAILPOINT=renamed ../file --resume=three $all --first-rows=10 2>"$work/err"
+    [ $? = 137 ] && [ "$(wc -l <out.csv)" -lt 99 ] && [ ! -e out.csv.manifest.json ] || wrong "there is: $(ls -A), $(wc -l <out.csv)"
+    gives 0 ../file --resume=three $all --first-rows=10
+    grep -q '"rows":10,' out.csv.manifest.json || wrong "the manifest is that of another run"
+    end
+fi
+
+# A job that is done wants nothing, not even its input.
+if begin input_gone; then
+    numbers 20 >in.csv
+    gives 0 ../wide --resume=journal
+    rm in.csv
+    gives 0 ../wide --resume=journal
+    says "resume: the job is finished: nothing to do"
+    gives 0 ../wide --journal=journal
+    prints "nothing is left to do"
+    end
+fi
+
+# Rows that come again have to be the same.
+if begin rows_differ; then
+    cat >again.sbd <<'END'
+let rows = read csv("-") as { a: i64, b: str, x: f64? }
+rows | union rows | write csv("out.csv")
+END
+    "$sbc" again.sbd -o again 2>"$work/err" || wrong "it does not compile"
+    numbers 20000 >all.csv
+    sed 's/name7,/eman7,/' all.csv >other.csv
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ./again --resume=journal --partition=64KiB --threads=1 <all.csv 2>"$work/err"
+    [ $? = 137 ] || wrong "it was not killed"
+    gives 1 ./again --resume=journal <other.csv
+    says "error[SB8048]: "
+    says "fix: give it the input that it had, make the extern functions of the step pure, or "
+    gives 0 ./again --resume=journal <all.csv
     end
 fi
 

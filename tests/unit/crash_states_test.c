@@ -259,6 +259,7 @@ typedef struct Shape {
     const char  *out;
     bool         goes_on;  // In the middle of its input.
     const char  *option;   // One more; or nullptr.
+    bool         replaces; // An output of an earlier job and its manifest.
 } Shape;
 
 static int output, errors, said;  // Descriptors.
@@ -339,9 +340,36 @@ static int find_wanted(const char *path) {
     return -1;
 }
 
-// Everything that stands under its own name is whole; with `all` it is all that there is.
+static const char old_bytes[] = "old\n", old_out[] = "out.csv",
+                  old_manifest[] = "out.csv.manifest.json";
+
+// An output of an earlier job, and its manifest.
+static bool plant_old(void) {
+    const char *const paths[] = {old_out, old_manifest};
+    Trouble trouble = {0};
+    for (int i = 0; i < 2; i++) {
+        int fd = durable_open(paths[i], true);
+        if (fd < 0 || !durable_put(fd, old_bytes, sizeof old_bytes, 0) || !durable_put_sync(fd))
+            return false;
+        durable_shut(fd);
+    }
+    return durable_sync_folder_of(old_out, &trouble);
+}
+
+static bool is_old(const char *path) {
+    int64_t len = 0;
+    const char *bytes = durable_size(path) >= 0 ? model_holds(path, &len) : nullptr;
+    return bytes && len == sizeof old_bytes && memcmp(bytes, old_bytes, sizeof old_bytes) == 0;
+}
+
+// Everything that stands under its own name is whole; with `all` it is all that there is. The old
+// manifest stands beside the old output, and beside no other.
 static bool is_right(bool all) {
     int found = 0;
+    if (is_old(old_manifest) && !is_old(old_out)) {
+        fprintf(stderr, "'%s' is that of an earlier job\n", old_manifest);
+        return false;
+    }
     for (int i = 0; i < model.now.count; i++) {
         const ModelName *name = &model.now.items[i];
         if (name->node < 0 || model.nodes[name->node]->folder || !is_output(name->path)) continue;
@@ -351,6 +379,7 @@ static bool is_right(bool all) {
         bool hidden = (last ? last[1] : name->path[0]) == '.';
         bool same = want >= 0 && wanted[want].len == len &&
                     memcmp(wanted[want].bytes, bytes, (size_t)len) == 0;
+        if (!all && is_old(name->path)) continue;
         if (!same && (all || !hidden)) {
             fprintf(stderr, "'%s' holds %lld bytes, %s\n", name->path, (long long)len,
                     want < 0 ? "and is not wanted" : "other ones");
@@ -383,6 +412,8 @@ static const Shape shapes[] = {
     {"behind_a_limit", &limit_job, "parts/", true},
     {"behind_a_union_and_a_limit", &union_limit_job, "out.csv", true},
     {"first_rows", &several_job, "out.csv", true, "--first-rows=130"},
+    {"replaced", &direct_job, "out.csv", true, "--overwrite", true},
+    {"several_replaced", &several_job, "out.csv", true, "--overwrite", true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -402,6 +433,7 @@ static bool survives(const Shape *shape, int64_t calls, bool *in_the_middle) {
     bool printed = false;
     uint32_t lives = 1 + random_below(LIVES_MAX);
     model_begin();
+    if (shape->replaces && !plant_old()) return false;
     for (uint32_t i = 0; i < lives; i++) {
         if (random_below(8) == 0) model_fail_sync(1 + random_below(12));
         else model_arm(random_below((uint32_t)calls + 20));
@@ -483,6 +515,8 @@ static void a_stream(void) {
 static void behind_a_limit(void) { run_shape(&shapes[15]); }
 static void behind_a_union_and_a_limit(void) { run_shape(&shapes[16]); }
 static void first_rows(void) { run_shape(&shapes[17]); }
+static void replaced(void) { run_shape(&shapes[18]); }
+static void several_replaced(void) { run_shape(&shapes[19]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -503,6 +537,8 @@ static const UnitTest tests[] = {
     {"behind_a_limit", behind_a_limit},
     {"behind_a_union_and_a_limit", behind_a_union_and_a_limit},
     {"first_rows", first_rows},
+    {"replaced", replaced},
+    {"several_replaced", several_replaced},
 };
 
 UNIT_MAIN("crash_states_test", tests)

@@ -103,8 +103,8 @@ static void a_tagged_file_is_found_again(void) {
     CHECK(durable_create(&file, &setup, &trouble));
     CHECK(durable_write(&file, "0123456789", 10, 0, &trouble));
     durable_close(&file);
-    setup.keep = 4;
-    CHECK(durable_create(&file, &setup, &trouble));
+    CHECK(durable_name(&file, &setup, &trouble) && durable_find(&file));
+    CHECK(durable_cut(&file, 4, &trouble));
     char bytes[16];
     CHECK(durable_read(&file, bytes, sizeof bytes, 0, &trouble) == 4);
     CHECK(memcmp(bytes, "0123", 4) == 0 && durable_size(".f.abcdef") == 4);
@@ -115,12 +115,28 @@ static void a_tagged_file_is_found_again(void) {
     durable_use(&durable_system);
 }
 
+static void what_is_abandoned_goes_unless_it_is_kept(void) {
+    model_begin();
+    DurableFile plain, kept;
+    Trouble trouble = {0};
+    CHECK(make(&plain, "f", "text"));
+    CHECK(durable_create(&kept, &(DurableSetup){.path = "g", .tag = "abcdef"}, &trouble));
+    DurableFile gone;
+    CHECK(make(&gone, "h", "text"));
+    durable_close(&gone);
+    CHECK(durable_size(plain.temporary) == 4);
+    durable_abandon();
+    CHECK(durable_size(plain.temporary) == -1 && durable_size(kept.temporary) == 0);
+    durable_use(&durable_system);
+}
+
 static const UnitTest tests[] = {
     {"a_file_appears_when_it_is_published", a_file_appears_when_it_is_published},
     {"a_folder_is_locked_once", a_folder_is_locked_once},
     {"what_was_synced_is_there_after_a_crash", what_was_synced_is_there_after_a_crash},
     {"a_sync_that_failed_is_not_tried_again", a_sync_that_failed_is_not_tried_again},
     {"a_tagged_file_is_found_again", a_tagged_file_is_found_again},
+    {"what_is_abandoned_goes_unless_it_is_kept", what_is_abandoned_goes_unless_it_is_kept},
 };
 
 UNIT_MAIN("durable_test", tests)
