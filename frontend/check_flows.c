@@ -25,7 +25,7 @@ static size_t literal_length(Text text, size_t at) {
 
 // The source text on one line, cut to LABEL_BYTES_MAX at a character; comments are left out.
 // Literals stay as they are written.
-static Text step_label(Checker *checker, Span span) {
+Text step_label(Checker *checker, Span span) {
     Text text = source_text(checker, span);
     TextBuf buf = {0};
     bool space = false;

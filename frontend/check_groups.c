@@ -83,7 +83,17 @@ static bool results_plain(Checker *checker, const GroupBuild *group, const Scope
     return true;
 }
 
-static void fill_group(Checker *checker, Op *op, GroupBuild *group, const Scope *names) {
+// An aggregate that is all of an item goes by the item's name, others by their text: that is what
+// a reject of the finished row shows.
+static Text aggregate_name(Checker *checker, const Agg *agg, uint32_t column, const Scope *out) {
+    for (uint32_t i = 0; i < out->count; i++) {
+        const Expr *expr = graph_at(checker->graph, out->names[i].value.id);
+        if (expr->op == EXPR_COLUMN && expr->index == column) return out->names[i].name;
+    }
+    return step_label(checker, agg->span);
+}
+
+static void fill_group(Checker *checker, Op *op, GroupBuild *group, const Scope *out) {
     uint32_t count = group->key_count + group->agg_count;
     op->columns = arena_new_array(checker->arena, Column, count + 1);
     op->column_count = count;
@@ -91,7 +101,7 @@ static void fill_group(Checker *checker, Op *op, GroupBuild *group, const Scope 
         op->columns[i] = (Column){.name = group->keys[i].name, .type = group->key_types[i]};
     for (uint32_t i = 0; i < group->agg_count; i++) {
         uint32_t at = group->key_count + i;
-        Text name = names ? names->names[at].name : text_format(checker->arena, "agg%u", i);
+        Text name = aggregate_name(checker, &group->aggs[i], at, out);
         group->aggs[i].name = name;
         op->columns[at] = (Column){.name = name, .type = group->aggs[i].type};
     }
@@ -114,10 +124,9 @@ Flow step_group(Checker *checker, Flow flow, const AstStep *step) {
     }
     if (!good || flow.broken) return broken_flow();
     StepId id = make_step(checker, step->span);
-    bool plain = results_plain(checker, &group, &out);
     Op *op = add_op(checker, OP_GROUP, &flow, id, step->span);
-    fill_group(checker, op, &group, plain ? &out : nullptr);
-    if (!plain) flow = project(checker, flow, &out, id, step->span);
+    fill_group(checker, op, &group, &out);
+    if (!results_plain(checker, &group, &out)) flow = project(checker, flow, &out, id, step->span);
     return lose_place(flow, step->kind == AST_GROUP ? "`group`" : "`aggregate`");
 }
 

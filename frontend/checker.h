@@ -277,6 +277,8 @@ Flow check_flow(Checker *checker, const AstFlow *flow);
 Flow check_let(Checker *checker, LetDecl *let);
 Flow check_step(Checker *checker, Flow flow, const AstStep *step);
 Flow check_steps(Checker *checker, Flow flow, const AstStep *steps, uint32_t count);
+// The text of a step, as the summary and messages show it.
+Text step_label(Checker *checker, Span span);
 StepId make_step(Checker *checker, Span span);
 Op  *add_op(Checker *checker, OpKind kind, Flow *flow, StepId step, Span span);
 Flow broken_flow(void);
