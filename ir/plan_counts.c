@@ -60,6 +60,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
     for (uint32_t i = 1; i < stage->op_count; i++) {
         if (!takes_from(plan, stage->ops[i], from)) continue;
         StepId step = graph_op_at(plan->graph, stage->ops[i])->step;
+        if (step.i == graph_op_at(plan->graph, from)->step.i) continue;  // Nothing comes in there.
         bool leaves = finished || count > 1 ||
                       op_multiplies(graph_op_at(plan->graph, from)->kind);
         bool partial = shared || (leaves && plan_only_edges(plan, stage, stage->ops[i]));

@@ -27,8 +27,9 @@ static const SbBreaker *breaker_of(const Job *job, uint32_t step, uint32_t *numb
     return nullptr;
 }
 
-// The rows of a step that waits for rows at edges are those that were taken from them.
-static bool count_edges(Job *job, uint32_t step, int64_t *counts) {
+// The rows of a step that waits for rows at edges are those that were taken from them; `least` is
+// of the edge with the fewest.
+static bool count_edges(Job *job, uint32_t step, int64_t *counts, int64_t *least) {
     const SbJob *what = job->what;
     bool any = false;
     for (uint32_t b = 0; b < what->breaker_count; b++) {
@@ -36,6 +37,7 @@ static bool count_edges(Job *job, uint32_t step, int64_t *counts) {
         if (breaker->step != step || breaker->kind != SB_BREAK_EDGE || breaker->keeps) continue;
         const Edge *edge = &job->edges[b];
         int64_t rows = edge->rows;
+        if (!any || rows < *least) *least = rows;
         any = true;
         counts[SB_IN] += rows;
         if (edge->limited) counts[SB_FILTERED] += rows < edge->skip ? rows : edge->skip;
@@ -48,17 +50,19 @@ static void count_step(Job *job, uint32_t step) {
     int64_t *counts = &job->counts[step * SB_COUNTS];
     uint32_t number = 0;
     const SbBreaker *breaker = breaker_of(job, step, &number);
-    bool edges = count_edges(job, step, counts);
+    int64_t pairs = 0;
+    bool edges = count_edges(job, step, counts, &pairs);
     if (!edges && !info->counts_in)
         counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
     if (breaker && breaker->kind == SB_BREAK_GROUP) {
-        int64_t judged = counts[SB_IN] - counts[SB_REJECTED], kept = job->kept[number];
+        int64_t spoiled = job->spoiled[number], kept = job->kept[number];
+        int64_t judged = counts[SB_IN] - (counts[SB_REJECTED] - spoiled);
         if (judged < kept) counts[SB_MADE] = kept - judged;
         counts[SB_MERGED] = judged + counts[SB_MADE] - kept;
     } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
         counts[SB_MERGED] = on_of(job, info->from[1]) - job->unmatched_rows[number];
     } else if (info->kind == STEP_ZIP) {
-        counts[SB_MERGED] = counts[SB_IN] / 2;
+        counts[SB_MERGED] = counts[SB_IN] - pairs;  // Sides that differ in length end the job.
     }
     counts[SB_ON] = counts[SB_IN] + counts[SB_MADE] - counts[SB_FILTERED] - counts[SB_REJECTED] -
                     counts[SB_MERGED];

@@ -319,12 +319,29 @@ class Maker:
             made = self.one_aggregate(flow)
             if made:
                 name = self.name("g")
-                items.append(f"{name} = {made[0]}")
-                columns.append((name, *made[1]))
+                text, result = self.over_aggregate(*made)
+                items.append(f"{name} = {text}")
+                columns.append((name, *result))
         if not items:
             name = self.name("g")
             items, columns = [f"{name} = count()"], [(name, "i64", False)]
         return items, columns
+
+    def over_aggregate(self, text, result):
+        """Now and then an expression over the aggregate, which may fault for a finished group."""
+        kind, nullable = result
+        if " where " in text or not self.chance(0.15):
+            return text, result
+        if nullable:
+            nothing = {"str": '""', "bool": "false"}.get(kind, "0" if kind in kinds.INTEGERS else None)
+            text = f"({text} ?? {nothing})" if nothing else text
+        if kind in kinds.INTEGERS:
+            text = f"7 // {text}"
+        elif kind == "str":
+            text, kind = f"i64({text})", "i64"
+        else:
+            return text, result
+        return text + self.pick(("", "", " else 1", " else reject")), (kind, False)
 
     def one_aggregate(self, flow):
         maker = self.expressions(flow)

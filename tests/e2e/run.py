@@ -18,6 +18,7 @@ import sys
 import tempfile
 import zlib
 
+import accounting
 import case as cases
 import examples
 
@@ -166,6 +167,9 @@ def compare(way, expected, code, result):
             report.append(difference(b"", result.found[name], name))
         elif expected[name] != result.found[name]:
             report.append(difference(expected[name], result.found[name], name))
+    if result.code == 0:
+        wrong = accounting.wrong(result.found.get("stderr", b"").decode(errors="replace"))
+        report += [f"    accounting: {line}" for line in wrong]
     return "\n".join([f"  {way}:", *report]) if report else ""
 
 
