@@ -70,7 +70,7 @@ static void print_change(TextBuf *buf, const Op *op, const Const *want, const Co
 
 enum { LINES_SHOWN_MAX = 20, ROWS_ALIGNED_MAX = 2000 };
 
-typedef enum Edit : uint8_t { EDIT_KEEP, EDIT_CHANGE, EDIT_MISS, EDIT_EXTRA } Edit;
+typedef enum Edit : uint8_t { EDIT_KEEP, EDIT_CHANGE, EDIT_MISS, EDIT_EXTRA, EDIT_MOVE } Edit;
 
 // What it costs to turn `want` into `got` from each pair of places on, and by which edit first: a
 // missing or unexpected row costs 4, a changed one 4 at least, more the more cells differ.
@@ -112,42 +112,108 @@ static Grid align(Arena *arena, const Rows *want, const Rows *got) {
     return grid;
 }
 
-// Lines of the difference go to `buf`; returns how many rows differ.
-static uint32_t print_difference(Arena *arena, TextBuf *buf, const Rows *want, const Rows *got) {
-    if (want->count > ROWS_ALIGNED_MAX || got->count > ROWS_ALIGNED_MAX) {
-        uint32_t differ = want->count != got->count;
-        for (uint32_t i = 0; i < want->count && i < got->count; i++)
-            differ += cells_differ(want->op, &want->items[i], &got->items[i]) > 0;
-        if (differ) text_buf_format(buf, "      %u rows differ of %u\n", differ, want->count);
-        return differ;
-    }
-    Grid grid = align(arena, want, got);
-    uint32_t differ = 0;
+// One row of the difference: `want` and `got` are its places from 0.
+typedef struct Change {
+    Edit   edit;
+    size_t want, got;
+} Change;
+
+typedef struct Changes {
+    Change *items;
+    size_t count, cap;
+} Changes;
+
+static Changes changes_along(Arena *arena, const Grid *grid, const Rows *want, const Rows *got) {
+    Changes changes = {0};
     for (size_t i = 0, j = 0; i < want->count || j < got->count;) {
-        Edit edit = grid.edit[i * grid.width + j];
-        bool show = edit != EDIT_KEEP && ++differ <= LINES_SHOWN_MAX;
-        const Const *wanted = edit == EDIT_EXTRA ? nullptr : &want->items[i];
-        const Const *found = edit == EDIT_MISS ? nullptr : &got->items[j];
-        if (show && edit == EDIT_CHANGE) {
-            text_buf_format(buf, "      ~ row %zu ", i + 1);
-            print_row(buf, want->op, wanted);
-            text_buf_char(buf, '\n');
-            print_change(buf, want->op, wanted, found);
-        } else if (show) {
-            text_buf_add(buf, edit == EDIT_MISS ? TEXT("      - missing ")
-                                                : TEXT("      + unexpected "));
-            print_row(buf, want->op, edit == EDIT_MISS ? wanted : found);
-            text_buf_char(buf, '\n');
-        }
+        Edit edit = grid->edit[i * grid->width + j];
+        Change change = {edit, i, j};
+        if (edit != EDIT_KEEP) arena_push(arena, changes.items, changes.count, changes.cap, change);
         i += edit != EDIT_EXTRA;
         j += edit != EDIT_MISS;
     }
-    if (differ > LINES_SHOWN_MAX)
-        text_buf_format(buf, "      and %u more\n", differ - LINES_SHOWN_MAX);
-    return differ;
+    return changes;
+}
+
+// A row that is missing here and unexpected there stands in another place: one change of the two.
+static void join_moved(Changes *changes, const Rows *want, const Rows *got) {
+    size_t kept = 0;
+    for (size_t i = 0; i < changes->count; i++) {
+        Change *miss = &changes->items[i];
+        for (size_t j = 0; miss->edit == EDIT_MISS && j < changes->count; j++) {
+            Change *extra = &changes->items[j];
+            if (extra->edit != EDIT_EXTRA ||
+                cells_differ(want->op, &want->items[miss->want], &got->items[extra->got]))
+                continue;
+            *miss = (Change){EDIT_MOVE, miss->want, extra->got};
+            extra->edit = EDIT_KEEP;
+        }
+    }
+    for (size_t i = 0; i < changes->count; i++)
+        if (changes->items[i].edit != EDIT_KEEP) changes->items[kept++] = changes->items[i];
+    changes->count = kept;
+}
+
+static void print_one(TextBuf *buf, const Change *change, const Rows *want, const Rows *got) {
+    const Const *wanted = &want->items[change->want], *found = &got->items[change->got];
+    switch (change->edit) {
+    case EDIT_KEEP: return;
+    case EDIT_CHANGE: text_buf_format(buf, "      ~ row %zu ", change->want + 1); break;
+    case EDIT_MISS: text_buf_add(buf, TEXT("      - missing ")); break;
+    case EDIT_EXTRA: text_buf_add(buf, TEXT("      + unexpected ")); break;
+    case EDIT_MOVE: text_buf_format(buf, "      > row %zu ", change->want + 1); break;
+    }
+    print_row(buf, want->op, change->edit == EDIT_EXTRA ? found : wanted);
+    if (change->edit == EDIT_MOVE) text_buf_format(buf, " came as row %zu", change->got + 1);
+    text_buf_char(buf, '\n');
+    if (change->edit == EDIT_CHANGE) print_change(buf, want->op, wanted, found);
+}
+
+typedef struct Difference {
+    uint32_t differ;        // Rows that are not as expected.
+    bool     only_order;    // They are all there, in another order.
+    TextBuf  lines;
+} Difference;
+
+static Difference difference_of(Arena *arena, const Rows *want, const Rows *got) {
+    Difference out = {0};
+    if (want->count > ROWS_ALIGNED_MAX || got->count > ROWS_ALIGNED_MAX) {
+        out.differ = want->count != got->count;
+        for (uint32_t i = 0; i < want->count && i < got->count; i++)
+            out.differ += cells_differ(want->op, &want->items[i], &got->items[i]) > 0;
+        if (out.differ)
+            text_buf_format(&out.lines, "      %u rows differ of %u\n", out.differ, want->count);
+        return out;
+    }
+    Grid grid = align(arena, want, got);
+    Changes changes = changes_along(arena, &grid, want, got);
+    join_moved(&changes, want, got);
+    out.differ = (uint32_t)changes.count;
+    out.only_order = changes.count > 0;
+    for (size_t i = 0; i < changes.count; i++) {
+        out.only_order &= changes.items[i].edit == EDIT_MOVE;
+        if (i < LINES_SHOWN_MAX) print_one(&out.lines, &changes.items[i], want, got);
+    }
+    if (changes.count > LINES_SHOWN_MAX)
+        text_buf_format(&out.lines, "      and %zu more\n", changes.count - LINES_SHOWN_MAX);
+    return out;
 }
 
 // ---- tests --------------------------------------------------------------------------------------
+
+static void compare(Arena *arena, const TestRows *rows, const Rows *want, const Rows *got,
+                    TextBuf *buf) {
+    Difference found = difference_of(arena, want, got);
+    if (found.only_order)
+        text_buf_format(buf, "    %.*s: the %u rows are as expected, but in another order\n",
+                        TEXT_ARG(rows->name), want->count);
+    else if (found.differ)
+        text_buf_format(buf, "    %.*s: %u row%s not as expected (%u expected, %u found)\n",
+                        TEXT_ARG(rows->name), found.differ, found.differ == 1 ? " is" : "s are",
+                        want->count, got->count);
+    text_buf_add(buf, text_buf_view(&found.lines));
+    text_buf_free(&found.lines);
+}
 
 // What is wrong with the test goes to `buf`; nothing if it passes.
 static void run_expects(const Session *s, const TestBlock *test, TextBuf *buf) {
@@ -157,7 +223,9 @@ static void run_expects(const Session *s, const TestBlock *test, TextBuf *buf) {
     for (uint32_t i = 0; i < test->row_count; i++) {
         const TestRows *rows = &test->rows[i];
         if (!rows->expect)
-            given[given_count++] = (ReferenceTable){rows->flow, rows->rows, rows->row_count};
+            given[given_count++] = (ReferenceTable){
+                .op = rows->flow, .name = rows->name, .rows = rows->rows,
+                .row_count = rows->row_count};
     }
     for (uint32_t i = 0; i < test->row_count; i++) {
         const TestRows *rows = &test->rows[i];
@@ -167,14 +235,7 @@ static void run_expects(const Session *s, const TestBlock *test, TextBuf *buf) {
         if (reference_table(graph, s->arena, given, given_count, &got, &error)) {
             const Op *op = graph_op_at(graph, rows->flow);
             Rows want = {op, rows->rows, rows->row_count}, found = {op, got.rows, got.row_count};
-            TextBuf lines = {0};
-            uint32_t differ = print_difference(s->arena, &lines, &want, &found);
-            if (differ)
-                text_buf_format(buf, "    %.*s: %u row%s not as expected (%u expected, %u found)\n",
-                                TEXT_ARG(rows->name), differ, differ == 1 ? " is" : "s are",
-                                want.count, found.count);
-            text_buf_add(buf, text_buf_view(&lines));
-            text_buf_free(&lines);
+            compare(s->arena, rows, &want, &found, buf);
         } else {
             text_buf_format(buf, "    %.*s: %.*s\n", TEXT_ARG(rows->name), (int)error.len,
                             error.len ? error.at : "it could not be computed");

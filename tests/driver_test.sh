@@ -259,6 +259,57 @@ FAILED  t.sbd:8  bad
       - missing {a: 9, b: "u", c: 18}
       + unexpected {a: 5, b: "z", c: 10}
 1 passed, 1 failed'
+cat >order.sbd <<'END'
+let rows = [{a: 1}, {a: 2}, {a: 3}] | where a > 0
+rows | write csv("-")
+test "swapped" {
+  expect rows == [{a: 2}, {a: 1}, {a: 3}]
+}
+test "moved and changed" {
+  expect rows == [{a: 3}, {a: 1}, {a: 5}]
+}
+END
+expect test_order 1 '0 passed, 2 failed' test order.sbd
+same test_order_text 'FAILED  order.sbd:3  swapped
+    rows: the 3 rows are as expected, but in another order
+      > row 1 {a: 2} came as row 2
+FAILED  order.sbd:6  moved and changed
+    rows: 2 rows are not as expected (3 expected, 3 found)
+      > row 1 {a: 3} came as row 3
+      ~ row 3 {a: 5}
+        a: expected 5, got 2
+0 passed, 2 failed'
+cat >places.sbd <<'END'
+let raw = read csv("t.csv") as { a: i64 }
+let placed = raw | derive l = line(), s = source(), o = offset()
+let share = raw | derive c = 6 // a
+placed | write csv("placed.csv")
+share | write csv("share.csv")
+test "given rows have places" {
+  given raw = [{a: 7}, {a: 8}]
+  expect placed == [{a: 7, l: 1, s: "raw", o: 0}, {a: 8, l: 2, s: "raw", o: 0}]
+}
+test "a reject names the row" {
+  given raw = [{a: 6}, {a: 0}]
+  expect share == [{a: 6, c: 1}]
+}
+END
+expect test_places 1 'ok      places.sbd:6  given rows have places' test places.sbd
+holds test_places_of_reject grep -qF '  --> raw:2, byte 0' out
+holds test_places_raw grep -qF '   | {"a":0}' out
+cat >lacks.sbd <<'END'
+param least: i64
+param input: str
+let big = [{a: 1}] | where a > least
+let read_it = read csv(input) as { a: i64 } | where a > 1
+big | write csv("-")
+read_it | write csv("read.csv")
+test "a param without a default" { expect big == [] }
+test "a param that nothing asks for" { given read_it = [{a: 1}] expect read_it == [{a: 1}] }
+END
+expect test_lacks 1 '1 passed, 1 failed' test lacks.sbd
+holds test_lacks_code grep -qF "big: error[SB8004]: the param 'least' has no default, and a test gives it no value" out
+holds test_lacks_fix grep -qF '  = fix: give it one: param least: i64 = ...' out
 expect test_none 0 'has no tests' test small.sbd
 
 # ---- doc, explain

@@ -204,12 +204,17 @@ static int32_t eval_raw(Eval *eval, const Expr *expr, Value *out) {
     return SB_OK;
 }
 
+static void note_lacking(Eval *eval, const Param *param) {
+    if (eval->wants_defaults && expr_is_none(param->value)) eval->lacked = param;
+}
+
 static int32_t eval_node(Eval *eval, const Expr *expr, Value *out) {
     switch (expr->op) {
     case EXPR_CONST: case EXPR_REGEX: case EXPR_ZONE:
         *out = expr->value;
         return SB_OK;
     case EXPR_PARAM:
+        note_lacking(eval, &eval->graph->params[expr->index]);
         *out = eval->params[expr->index];
         return SB_OK;
     case EXPR_COLUMN:

@@ -15,6 +15,8 @@ typedef struct Eval {
     const Graph *graph;
     Arena       *arena;
     const Value *params;   // By parameter; null: there are none.
+    bool  wants_defaults;  // Nobody gives parameters:
+    const Param *lacked;   // this one was asked for, and has no default; null: none.
     const Row   *rows[2];  // The rows of the inputs; null outside of rows.
     Memo        *memo;     // By expression.
     size_t       memo_count;

@@ -22,6 +22,7 @@ int reference_run(const ReferenceRun *run);
 // A table of constants: what a test block gives and gets.
 typedef struct ReferenceTable {
     OpId     op;
+    Text     name;       // Of a given one: its rows were read there, row N on line N.
     Const   *rows;       // Structs of the op's visible columns.
     uint32_t row_count;
 } ReferenceTable;

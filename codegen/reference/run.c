@@ -166,6 +166,30 @@ int reference_run(const ReferenceRun *run) {
 
 // ---- tables of tests --------------------------------------------------------------------------
 
+static Text given_as_json(const Job *job, const ReferenceTable *given, uint32_t r) {
+    const Op *op = graph_op_at(job->graph, given->op);
+    TextBuf buf = {0};
+    uint32_t visible = 0;
+    for (uint32_t c = 0; c < op->column_count; c++) {
+        if (op->columns[c].hidden) continue;
+        text_buf_char(&buf, visible ? ',' : '{');
+        json_print_string(&buf, op->columns[c].name);
+        text_buf_char(&buf, ':');
+        value_print_json(&buf, op->columns[c].type, &given->rows[r].items[visible++]);
+    }
+    text_buf_add(&buf, visible ? TEXT("}") : TEXT("{}"));
+    return text_buf_take(&buf, job->arena);
+}
+
+// Each row is a line of a source that is called like the flow.
+static const Origin *given_origin(Job *job, const ReferenceTable *given, uint32_t r) {
+    Origin *origin = arena_new_of(job->arena, Origin);
+    *origin = (Origin){.source = given->op.i, .has_file = true, .has_line = true,
+                       .path = given->name, .line = (int64_t)r + 1,
+                       .raw = given_as_json(job, given, r)};
+    return origin;
+}
+
 static void give_rows(Job *job, const ReferenceTable *given) {
     Node *node = job_node(job, given->op);
     node->done = true;
@@ -176,7 +200,7 @@ static void give_rows(Job *job, const ReferenceTable *given) {
             if (node->op->columns[c].hidden) row->values[c] = value_null();
             else row->values[c] = given->rows[r].items[visible++];
         }
-        row_meet(row, node->op);
+        row->origin = given_origin(job, given, r);
         row->identity = r;
         node_add(job, node, row);
     }
@@ -190,12 +214,28 @@ static Value row_as_struct(Arena *arena, const Op *op, const Row *row) {
     return value;
 }
 
+// A param without a default that a test's rows depend on: it has no value to go by.
+static void fail_lacking(Job *job) {
+    const Param *param = job->eval.lacked;
+    TextBuf type = {0};
+    type_print(&type, param->type);
+    job->exit_code = 0;
+    job->error.len = 0;
+    job_fail(job, JOB_PARAM_MISSING,
+             "the param '%.*s' has no default, and a test gives it no value",
+             TEXT_ARG(param->name));
+    job_fix(job, "give it one: param %.*s: %.*s = ...", TEXT_ARG(param->name), (int)type.len,
+            type.at);
+    text_buf_free(&type);
+}
+
 bool reference_table(const Graph *graph, Arena *arena, const ReferenceTable *given,
                      size_t given_count, ReferenceTable *want, TextBuf *error) {
     Job job;
     size_t cap = 0;
     if (!job_open(&job, graph, arena)) return false;
     set_defaults(&job);
+    job.eval.wants_defaults = true;
     job_want(&job, want->op);
     for (size_t i = 0; i < given_count; i++) give_rows(&job, &given[i]);
     want->rows = nullptr;
@@ -207,6 +247,7 @@ bool reference_table(const Graph *graph, Arena *arena, const ReferenceTable *giv
     // In a test a rejected row fails it, whatever the limit of the job.
     job.options.has_rows = true;
     rejects_judge(&job);
+    if (job.eval.lacked) fail_lacking(&job);
     text_buf_add(error, text_buf_view(&job.error));
     bool good = !job.exit_code;
     job_close(&job);
