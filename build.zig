@@ -205,6 +205,7 @@ const runtime: []const []const u8 = &.{
     "dispatch_spool.c",
     "dispatch_task.c",
     "dispatch_watch.c",
+    "dispatch_need.c",
     "dispatch_zip.c",
     "doubt.c",
     "durable.c",

@@ -390,6 +390,13 @@ int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
     return finish_on_disk(breaker, parallel);
 }
 
+int64_t sb_breaker_row_max(const SbBreakerState *breaker) {
+    int64_t most = 0;
+    for (uint32_t i = 0; i < breaker->on_disk.count; i++)
+        if (breaker->on_disk.items[i].block_max > most) most = breaker->on_disk.items[i].block_max;
+    return most;
+}
+
 SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
     return spill_merge_open(&breaker->on_disk, breaker->what, &breaker->by);
 }

@@ -69,6 +69,8 @@ const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t 
 // Reads rows that are on disk, in output order. Several readers may, each from the beginning.
 // nullptr: there is no memory now.
 SpillMerge *sb_breaker_read(const SbBreakerState *breaker);
+// Of the rows on disk, bytes of the longest at most; 0: there are none.
+int64_t sb_breaker_row_max(const SbBreakerState *breaker);
 // The next rows: about `bytes` of them, at most `rows`. nullptr: there are none, or trouble
 // (spill->failed), or `refused`: there is no memory now.
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,

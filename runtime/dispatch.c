@@ -254,7 +254,7 @@ static void tell_all(Dispatch *d) {
 // Has the thread that tells this left its slot, so that it looks for work next?
 static bool looks_next(const Dispatch *d, const Event *event) {
     bool ends = event->kind == EVENT_DONE || event->kind == EVENT_FINISHED;
-    if (event->kind != EVENT_OUTPUT) return ends;
+    if (event->kind != EVENT_OUTPUT && event->kind != EVENT_NEED) return ends;
     const Flow *flow = d->flows[event->task.i];  // None, once it is dropped.
     return event->last || !flow || !flow->goes_on;
 }

@@ -44,6 +44,7 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->unit = more->unit;
     flow->empty = more->empty;
     flow->weight = 0;
+    flow->asked = flow->alone = false;
     free(more);
     spool_close(&flow->loaded[0], &d->job->memory);  // Those that are added are in memory.
     flow->cut = !flow->empty;

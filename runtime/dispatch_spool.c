@@ -101,18 +101,24 @@ bool flow_load(Dispatch *d, Flow *flow) {
 
 // ---- room -----------------------------------------------------------------------------------
 
-// What stages keep to use it again is not the ledger's: it goes when partitions fill the memory.
-void spool_make_room(Dispatch *d) {
-    enum { SHARES = 4 };
-    const SbMemory *memory = &d->job->memory;
-    bool full = memory->used > memory->limit - memory->limit / SHARES;
-    for (uint32_t s = 0; full && !d->roomy && s < d->job->what->stage_count; s++) {
+void spool_drop_spares(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         for (Partition *spare = run->spare; spare; spare = spare->next) {
             partition_close_spares(spare, &run->setup);
             partition_close_outs(spare, &run->setup);
         }
+        for (SbTaskState *task = run->spare_tasks; task; task = task->next)
+            unit_buffer_close(&task->buffer);
     }
+}
+
+// What stages keep to use it again is not the ledger's: it goes when partitions fill the memory.
+void spool_make_room(Dispatch *d) {
+    enum { SHARES = 4 };
+    const SbMemory *memory = &d->job->memory;
+    bool full = memory->used > memory->limit - memory->limit / SHARES;
+    if (full && !d->roomy) spool_drop_spares(d);
     d->roomy = full;
 }
 

@@ -5,6 +5,7 @@
 //   dispatch_journal.c  which units are done
 //   dispatch_zip.c   rows of tasks, from one partition or two
 //   dispatch_batch.c launches that take several partitions
+//   dispatch_need.c  rows that take more memory than there is
 //   doubt.c          what limits may turn down          replay.c         units made once more
 //   dispatch_spool.c partitions that wait on disk
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
@@ -62,6 +63,9 @@ typedef struct Flow {
     bool         prepared; // Its rows are fixed.
     bool         canceled;
     bool         goes_on;  // The schedule's answer.
+    int64_t      need;     // Bytes that it has to ask for before it can go on; 0: none.
+    bool         asked;    // It has, for the rows that it is at;
+    bool         alone;    // and for all that others do without.
     bool         waits;    // In a queue, or paused: no thread is at it.
 } Flow;
 
@@ -162,6 +166,21 @@ void flow_take_rows(Dispatch *d, Flow *flow);
 // The sides of a zip differ in length: that ends the job, if nothing else does.
 void zip_uneven(Dispatch *d, const Action *action);
 
+// ---- dispatch_need.c: the lock is held ----------------------------------------------------------
+
+// What the task may read of its unit before it has to ask.
+void flow_limit_buffer(Dispatch *d, Flow *flow);
+// Does it have to ask: for the text of its unit, the rows that it is to read, those of a breaker
+// that come back from disk? Once for a unit or partition.
+bool flow_wants_text(Flow *flow);
+bool flow_wants_rows(Flow *flow);
+bool flow_wants_back(Flow *flow);
+// It found no memory for what it makes of its rows. True: it is back where the partition began, and
+// has to ask for all that others can do without. Without the lock.
+bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition);
+// Asks. False: it has given its slot back, and is resumed when the bytes are there.
+bool flow_ask(Dispatch *d, Flow *flow);
+
 // ---- dispatch_batch.c: the lock is held ---------------------------------------------------------
 
 // One more partition for the launch that was said last.
@@ -185,6 +204,8 @@ bool flow_load(Dispatch *d, Flow *flow);
 void spool_forget(Dispatch *d, Partition *partition);
 // Lets go of what is kept to be used again, once the memory is nearly full.
 void spool_make_room(Dispatch *d);
+// The same, at once.
+void spool_drop_spares(Dispatch *d);
 
 // ---- dispatch_task.c: the lock is held before and after -----------------------------------------
 

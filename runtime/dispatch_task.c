@@ -52,7 +52,8 @@ void flow_launch(Dispatch *d, Flow *flow) {
     }
 }
 
-// A unit that is read from where the one before ended. There may be no memory for it now.
+// A unit that is read from where the one before ended. There may be no memory for it now: then it
+// asks for some first.
 static void take_in_turn(Dispatch *d, Flow *flow) {
     enum { WAIT_MICROS = 1000 };
     StageRun *run = flow->run;
@@ -60,11 +61,12 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     trouble_clear(&trouble);
     UnitTake taken = UNIT_LATER;
     while (taken == UNIT_LATER && !d->stop) {
-        run->units.must = d->busy == 1;
+        run->units.must = flow->asked && d->busy == 1;
         pthread_mutex_unlock(&d->lock);
         taken = units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
-        if (taken == UNIT_LATER) usleep(WAIT_MICROS);
+        if (taken == UNIT_LATER && flow->asked) usleep(WAIT_MICROS);
         pthread_mutex_lock(&d->lock);
+        if (taken == UNIT_LATER && flow_wants_back(flow)) return;
     }
     judge_take(d, flow, taken, &trouble);
     if (flow->cut) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
@@ -84,12 +86,14 @@ static void prepare(Dispatch *d, Flow *flow) {
     bool reads = flow_reads(flow);
     Trouble trouble;
     trouble_clear(&trouble);
+    flow_limit_buffer(d, flow);
     if (reads) pthread_mutex_unlock(&d->lock);
     bool good = units_prepare(&run->units, &flow->unit, &flow->task->buffer, &trouble) &&
                 task_begin(flow->task, &flow->unit, &trouble);
     if (reads) pthread_mutex_lock(&d->lock);
     stage_note_buffer(run, flow->task->buffer.cap);
     flow->prepared = good;
+    if (!good && flow_wants_text(flow)) return;
     if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, &trouble);
 }
 
@@ -301,9 +305,11 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
             (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, flow->task->task.order};
         partition->last = true;
     }
-    flow_number_records(flow->run, &partition->rejects, flow->made);
-    make_batches(flow, partition);
-    flow->made += partition->made;
+    if (!flow_goes_back(d, flow, partition)) {
+        flow_number_records(flow->run, &partition->rejects, flow->made);
+        make_batches(flow, partition);
+        flow->made += partition->made;
+    }
     *busy = log_clock_ns() - begin;
     pthread_mutex_lock(&d->lock);
     flow_watch(flow, partition, thread);
@@ -324,6 +330,8 @@ static void go_on_with_rows(Dispatch *d, Flow *flow) {
 void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
+    // It was dropped before it knew where its unit ends. What stands behind is not wanted either.
+    if (flow->task && flow->cut && !flow->prepared) units_drop(&run->units, &flow->unit);
     commit_unit_ends(d, flow);
     doubt_leave(flow);
     stage_spare_task(run, flow->task);
@@ -440,18 +448,21 @@ static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
     pthread_cond_broadcast(&d->asked);
 }
 
-// The first part of a task: its rows are found. False: it has none, or nobody wants them.
-static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
+static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     StageRun *run = flow->run;
-    if (flow->empty || (flow->canceled && !flow->cut)) return false;
     if (!run->opened) open_reader(d, run);
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);
-    if (!flow->task) {
-        dispatch_trouble(d, &d->job->trouble);
-        return false;
-    }
+    if (!flow->task) dispatch_trouble(d, &d->job->trouble);
+    return flow->task;
+}
+
+// The first part of a task: its rows are found. False: it has to ask for memory first (flow->need),
+// it has none, or nobody wants them.
+static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
+    if (flow->empty || (flow->canceled && !flow->cut)) return false;
+    if (!flow->task && !open_task(d, flow, thread)) return false;
     if (!flow->cut) take_in_turn(d, flow);
     if (flow->cut && !d->stop && !flow->canceled && !flow_load(d, flow)) return false;
     if (flow->cut && !d->stop) prepare(d, flow);
@@ -462,7 +473,11 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
     // Its launch stays one: other work may count on it that is in order.
     while (flow->begins && flow->empty && flow->more)
         if (!pass_over(d, flow)) return;
-    if (flow->begins && !begin(d, flow, thread)) {
+    while (flow->begins && !begin(d, flow, thread)) {
+        if (flow->need > 0 && !d->stop) {
+            if (flow_ask(d, flow)) continue;
+            return;
+        }
         Event event = {.kind = EVENT_DONE, .task = flow->id};
         flow_end(d, flow);
         if (!d->stop) dispatch_tell(d, event);
@@ -484,7 +499,16 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             on = pass_over(d, flow);
             continue;
         }
+        if (flow_wants_rows(flow)) {
+            on = flow_ask(d, flow);
+            continue;
+        }
         Partition *partition = run_task(d, flow, thread, &busy);
+        if (partition && flow->need > 0 && !d->stop) {
+            stage_spare(flow->run, partition);
+            on = flow_ask(d, flow);
+            continue;
+        }
         if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
             if (partition) stage_spare(flow->run, partition);
             flow_end(d, flow);

@@ -13,6 +13,10 @@ enum { LOOKAHEAD_BYTES = 64 * 1024, SKIP_BYTES = 256 * 1024 };
 bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     int64_t cap = bytes + SB_SLACK;
     if (cap <= buffer->cap) return true;
+    if (buffer->asks_from && bytes > buffer->asks_from) {
+        buffer->asks = bytes;
+        return false;
+    }
     const BufferRelief *relief = buffer->relief;
     while (!sb_memory_charge(buffer->memory, cap - buffer->cap)) {
         if (relief && relief->find(relief->self)) continue;
@@ -160,32 +164,39 @@ static bool keep_rest(Feed *feed, const char *rest, int64_t len) {
     return true;
 }
 
-// The row at `begin` is too long: the unit ends before it, and its own end is looked for.
-static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
-    if (!feed_to(feed, begin + RAW_BYTES_MAX + 16)) return FEED_TROUBLE;
+// Walks over the row at `begin`, which may go on behind the window. *kept: how much of the window
+// it takes. Of a stream, what comes behind it in the meantime goes behind the window.
+static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
     bool csv = feed->source->what->format == SB_CSV, comment = is_comment(feed, begin);
-    Skip skip = {.state = csv && !comment ? SKIP_FIELD : SKIP_CR,
-                 .quote = csv ? feed->source->what->quote : 0,
-                 .delimiter = csv ? feed->source->what->delimiter : 0};
-    int64_t at = begin + skip_some(&skip, feed->buffer->ptr + begin, feed->len - begin);
-    int64_t kept = at;  // Of the window; behind it stands what the next unit reads.
-    char *block = skip.done || feed->ended ? nullptr : malloc(SKIP_BYTES);
-    if (!skip.done && !feed->ended && !block) {
-        trouble_set(feed->trouble, TROUBLE_MEMORY, "no memory to read '%s'", feed->file->path);
-        return FEED_TROUBLE;
-    }
+    *skip = (Skip){.state = csv && !comment ? SKIP_FIELD : SKIP_CR,
+                   .quote = csv ? feed->source->what->quote : 0,
+                   .delimiter = csv ? feed->source->what->delimiter : 0};
+    *kept = begin + skip_some(skip, feed->buffer->ptr + begin, feed->len - begin);
+    char *block = skip->done || feed->ended ? nullptr : malloc(SKIP_BYTES);
+    if (!skip->done && !feed->ended && !block)
+        return trouble_set(feed->trouble, TROUBLE_MEMORY, "no memory to read '%s'",
+                           feed->file->path);
     bool good = true;
-    if (feed->sum) checksum_add(feed->sum, feed->buffer->ptr, kept);
-    while (block && !skip.done && good) {
-        int64_t got = read_some(feed, block, SKIP_BYTES, feed->offset + begin + skip.bytes);
+    if (feed->sum) checksum_add(feed->sum, feed->buffer->ptr, *kept);
+    while (block && !skip->done && good) {
+        int64_t got = read_some(feed, block, SKIP_BYTES, feed->offset + begin + skip->bytes);
         if (got < 0) good = false;
         if (got <= 0) break;
-        int64_t used = skip_some(&skip, block, got);
+        int64_t used = skip_some(skip, block, got);
         if (feed->sum) checksum_add(feed->sum, block, used);
         if (feed->stream && used < got) good = keep_rest(feed, block + used, got - used);
     }
     free(block);
-    if (!good) return FEED_TROUBLE;
+    return good;
+}
+
+// The row at `begin` is too long: the unit ends before it, and its own end is looked for.
+static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
+    Skip skip;
+    int64_t kept;  // Of the window; behind it stands what the next unit reads.
+    if (!feed_to(feed, begin + RAW_BYTES_MAX + 16)) return FEED_TROUBLE;
+    bool comment = is_comment(feed, begin);
+    if (!skip_row(feed, begin, &skip, &kept)) return FEED_TROUBLE;
     int64_t line_end = skip.done ? 1 + skip.cr : 0;
     unit->end = begin;
     unit->next = feed->offset + begin + skip.bytes;
@@ -201,6 +212,21 @@ static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
         unit->range_end = kept;
     }
     return FEED_FOUND;
+}
+
+// How far to read for the end of the last row, which is not in the window. A stream is read on in
+// growing steps. Of a file it is looked for first, so that the window is no larger than it has to
+// be; -1: the row is over row_max.
+static int64_t look_for_end(Feed *feed, int64_t begin, int64_t target) {
+    int64_t most = target + feed->source->row_max + 4;
+    int64_t want = 2 * feed->len < most ? 2 * feed->len : most, kept;
+    Skip skip;
+    if (feed->stream) return want;
+    int64_t row = last_row(feed, begin, target);
+    if (!skip_row(feed, row, &skip, &kept)) return want;
+    int64_t end = row + skip.bytes, line_end = skip.done ? 1 + skip.cr : 0;
+    if (skip.bytes - line_end > feed->source->row_max) return -1;
+    return end > feed->len ? end : want;
 }
 
 FeedEnd feed_rows(Feed *feed, Unit *unit, int64_t begin, int64_t target, bool exact) {
@@ -219,7 +245,8 @@ FeedEnd feed_rows(Feed *feed, Unit *unit, int64_t begin, int64_t target, bool ex
         if (!exact) return FEED_UNSURE;
         if (feed->len - target > row_max + 2)
             return leave_out(feed, unit, last_row(feed, begin, target));
-        want = 2 * feed->len < target + row_max + 4 ? 2 * feed->len : target + row_max + 4;
+        want = look_for_end(feed, begin, target);
+        if (want < 0) return leave_out(feed, unit, last_row(feed, begin, target));
     }
     if (end - begin > row_max) {
         int64_t row = last_row(feed, begin, end < target ? end : target), stop = end;

@@ -29,6 +29,21 @@ bool flow_needs_lanes(const SbJob *job, const SbStage *stage) {
     return groups && hands_over;
 }
 
+int64_t flow_row_copies(const SbJob *job, const SbStage *stage) {
+    enum { QUOTED = 2, ESCAPED = 6 };  // A byte takes as many at most.
+    enum { KEPT = 3 };  // In a breaker, beside the row before, and while it is written to disk.
+    bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
+    // Of rows that come back from disk two are compared, and a third is unpacked.
+    int64_t copies = rows && !is_edge(job, stage->input_index) ? 5 : 2;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        bool sink = terminal & SB_TERMINAL_SINK;
+        bool json = sink && job->sinks[terminal & ~SB_TERMINAL_SINK].format == SB_JSONL;
+        copies += json ? ESCAPED : sink ? QUOTED : is_edge(job, terminal) ? 1 : KEPT;
+    }
+    return copies;
+}
+
 // ---- stages ---------------------------------------------------------------------------------
 
 typedef struct Maker {

@@ -45,4 +45,8 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
 // until it ends.
 bool flow_needs_lanes(const SbJob *job, const SbStage *stage);
 
+// How often a task of the stage may have a row in memory: as it came, as what is made of it, and at
+// each end of the stage, where a sink has room for the longest spelling.
+int64_t flow_row_copies(const SbJob *job, const SbStage *stage);
+
 #endif

@@ -24,10 +24,11 @@ static void open_account(SbMemory *memory, int64_t whole, int64_t partition, uin
     sb_memory_reserve(memory, 2 * partition * threads);
 }
 
+enum { REST_SHARE = 16, BACK_SHARE = 6 };
+
 // All but what nobody foresees, as a row that is longer than a partition, and with breakers what it
 // takes to read back what they have put on disk.
 static int64_t ledger_of(const SbJob *job, const SbMemory *memory) {
-    enum { REST_SHARE = 16, BACK_SHARE = 6 };
     int64_t rest = memory->limit / REST_SHARE;
     for (uint32_t b = 0; b < job->breaker_count; b++)
         if (job->breakers[b].kind != SB_BREAK_EDGE) rest = memory->limit / BACK_SHARE;
@@ -185,6 +186,18 @@ static void add_rows(const Job *job, TextTable *table, const Sketch *least, cons
     add_row(table, "--memory", least->whole, full->whole);
 }
 
+// What no one can know before: how long the longest row is.
+static void say_long_rows(const SbJob *job, Text *text) {
+    int64_t most = 0;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        int64_t copies = flow_row_copies(job, &job->stages[s]);
+        if (copies > most) most = copies;
+    }
+    most += 1 + most / BACK_SHARE;  // Not all of the memory is the ledger's.
+    sb_text_format(text, "a row longer than a partition waits until there is room for it: up to "
+                   "%lld times its bytes beside the minimum\n", (long long)most);
+}
+
 void memory_plan_print(Job *job, uint32_t threads, Text *text) {
     Sketch *least = new_sketch(job), *full = new_sketch(job);
     bool known = least && full && find_least(job, threads, SPEED_LEAST, least) &&
@@ -200,6 +213,7 @@ void memory_plan_print(Job *job, uint32_t threads, Text *text) {
                        "at once, of %lld KiB\n",
                        (long long)least->sizes.partition >> 10, full->need.tasks,
                        (long long)full->sizes.partition >> 10);
+        say_long_rows(job->what, text);
         sb_table_close(&table);
     }
     free(least);

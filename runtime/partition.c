@@ -85,6 +85,22 @@ void partition_close_outs(Partition *partition, const TaskSetup *setup) {
     }
 }
 
+void partition_trim_outs(Partition *partition, const TaskSetup *setup) {
+    for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
+        SbOutState *state = &partition->out_states[t];
+        int64_t used = state->begin ? partition->outs[t].at - state->begin : 0;
+        int64_t cap = used + SB_SLACK > state->wanted ? used + SB_SLACK : state->wanted;
+        if (state->cap <= 2 * cap) continue;
+        char *begin = realloc(state->begin, (size_t)cap);
+        if (!begin) continue;
+        sb_memory_release(state->memory, state->cap - cap);
+        state->begin = begin;
+        state->cap = cap;
+        partition->outs[t].at = begin + used;
+        partition->outs[t].end = begin + cap - SB_SLACK;
+    }
+}
+
 void partition_close(Partition *partition, const TaskSetup *setup) {
     partition_close_batches(partition, setup);
     partition_close_outs(partition, setup);

@@ -85,6 +85,8 @@ void partition_close_batches(Partition *partition, const TaskSetup *setup);
 void partition_empty_batches(Partition *partition, const TaskSetup *setup);
 // Lets go of bytes for sinks.
 void partition_close_outs(Partition *partition, const TaskSetup *setup);
+// Gives back what sinks had room for, but have no bytes in, where that is much.
+void partition_trim_outs(Partition *partition, const TaskSetup *setup);
 // Makes it ready to be filled.
 void partition_reset(Partition *partition, const TaskSetup *setup);
 

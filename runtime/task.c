@@ -329,6 +329,16 @@ bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble) {
     return good;
 }
 
+void task_back(SbTaskState *state, const Partition *partition) {
+    set_place(state, partition->begin, partition->order, partition->records);
+    state->task.call.hold = state->held;
+    for (uint32_t t = 0; t < state->setup->stage->terminal_count; t++) {
+        const SbRows *rows = partition->batches[t];
+        int64_t batch = rows ? rows->state->batch : 0;
+        if (batch) state->handed[t] = (state->handed[t] + batch - rows->count % batch) % batch;
+    }
+}
+
 bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble) {
     state->unit = partition->unit;
     if (!partition->keeps &&
@@ -465,6 +475,7 @@ static void finish_partition(SbTaskState *state) {
             state->handed[t] = (state->handed[t] + rows->count) % rows->state->batch;
     }
     into->used = bytes_made(into, setup);
+    partition_trim_outs(into, setup);
     into->bytes = 0;
     for (uint32_t t = 0; t < setup->stage->terminal_count; t++) {
         into->bytes += into->out_states[t].cap;
@@ -481,6 +492,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     into->begin = task->cursor;
     into->order = task->order;
     into->records = state->records;
+    state->held = task->call.hold;
     state->index.rows = 0;
     state->index.fault = SB_OK;
     state->index.rows_before = 0;

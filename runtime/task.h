@@ -24,6 +24,7 @@ struct SbTaskState {
     Probe       probe;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.
+    SbHold      held;           // What was counted for hold() when the partition began.
     int64_t     lined_at, lined_lines;       // Line ends of the unit before a place.
     int64_t     stopped_at;                  // Where the row begins that ended it; -1: none.
     SbCall      files;          // Memory of whole files and their entries.
@@ -43,6 +44,9 @@ bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble
 // quotas are set. SB_STAGE_FULL: more is to come. SB_STAGE_NEED: the account does not hold what the
 // stage asks for; what was judged before stands in the partition.
 int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread);
+// Puts it back to where the partition began, of which nobody has anything: breakers do not get rows
+// of the stage.
+void task_back(SbTaskState *state, const Partition *partition);
 // Fills what the place's site says and stores the record. Nonzero: the unit must stop.
 int32_t task_reject(SbTaskState *state, RejectFacts *facts);
 

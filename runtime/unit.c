@@ -18,8 +18,8 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
     const UnitsStart *start = &what->start;
     *units = (Units){.what = *what, .carry = {.memory = what->memory, .relief = what->relief},
                      .ordinal = start->ordinal, .file = start->file, .next = start->next,
-                     .chain_ordinal = start->ordinal, .chain_begin = start->chain_begin,
-                     .chain_lines = start->chain_lines};
+                     .chain_end = UINT64_MAX, .chain_ordinal = start->ordinal,
+                     .chain_begin = start->chain_begin, .chain_lines = start->chain_lines};
     if (what->sums && !(units->sum = checksum_open()))
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a checksum");
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
@@ -50,6 +50,13 @@ void units_break(Units *units) {
     pthread_mutex_unlock(&units->lock);
 }
 
+void units_drop(Units *units, const Unit *unit) {
+    pthread_mutex_lock(&units->lock);
+    if (unit->ordinal < units->chain_end) units->chain_end = unit->ordinal;
+    pthread_cond_broadcast(&units->resolved);
+    pthread_mutex_unlock(&units->lock);
+}
+
 bool units_can_repeat(const Units *units) {
     if (units->what.input != SB_INPUT_TEXT) return true;
     const Source *source = units->what.source;
@@ -70,16 +77,36 @@ static bool chain_peek(Units *units, const Unit *unit, int64_t *begin) {
     return known;
 }
 
-static bool chain_wait(Units *units, const Unit *unit, int64_t *begin, int64_t *lines) {
+// Where no unit will hand on to this one there is nothing to wait for.
+static bool chain_ends(const Units *units, const Unit *unit) {
+    return units->chain_broken || unit->ordinal > units->chain_end;
+}
+
+// False: the chain ends before, or the unit that stands first waits for memory (buffer->gives_way):
+// nobody keeps a slot in the meantime.
+static bool chain_wait(Units *units, const Unit *unit, UnitBuffer *buffer, int64_t *begin,
+                       int64_t *lines) {
     pthread_mutex_lock(&units->lock);
-    while (units->chain_ordinal != unit->ordinal && !units->chain_broken) {
+    while (units->chain_ordinal != unit->ordinal && !chain_ends(units, unit) &&
+           !units->chain_asks) {
         pthread_cond_wait(&units->resolved, &units->lock);
     }
-    bool good = !units->chain_broken;
+    bool first = units->chain_ordinal == unit->ordinal;
+    bool good = first && !units->chain_broken;
+    if (first) units->chain_asks = false;
+    buffer->gives_way = !first && !chain_ends(units, unit);
     *begin = units->chain_begin;
     *lines = units->chain_lines;
     pthread_mutex_unlock(&units->lock);
     return good;
+}
+
+// The unit that stands first cannot go on before there is memory for it.
+static void chain_ask(Units *units) {
+    pthread_mutex_lock(&units->lock);
+    units->chain_asks = true;
+    pthread_cond_broadcast(&units->resolved);
+    pthread_mutex_unlock(&units->lock);
 }
 
 static void chain_hand_on(Units *units, const Unit *unit, int64_t lines) {
@@ -164,7 +191,7 @@ static bool prepare_chained(Units *units, Unit *unit, Feed *feed) {
             found = end == FEED_FOUND;
         }
     }
-    if (!chain_wait(units, unit, &begin, &lines)) return false;
+    if (!chain_wait(units, unit, feed->buffer, &begin, &lines)) return false;
     if (unit->first) {
         begin = file->begin;
         lines = file->begin_lines;
@@ -187,7 +214,8 @@ static bool prepare_range(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
     bool good;
     if (units->chained) {
         good = prepare_chained(units, unit, &feed);
-        if (!good) units_break(units);
+        if (!good && buffer->asks) chain_ask(units);
+        else if (!good && trouble->kind != TROUBLE_NONE) units_break(units);
     } else {
         int64_t target = unit->range_end - feed.offset;
         good = feed_to(&feed, target);
@@ -412,6 +440,10 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
     return taken == UNIT_TAKEN ? number(units, trouble) : taken;
 }
 
+int64_t units_row_max(const Units *units) {
+    return units->what.breaker ? sb_breaker_row_max(units->what.breaker) : 0;
+}
+
 bool units_over(const Units *units) {
     const Source *source = units->what.source;
     switch ((SbInputKind)units->what.input) {
@@ -434,7 +466,7 @@ bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troubl
     if (!units->chained) return true;
     // A source may have plain files behind a stream: the chain goes on through it.
     int64_t begin, lines;
-    if (!chain_wait(units, unit, &begin, &lines)) return false;
+    if (!chain_wait(units, unit, buffer, &begin, &lines)) return false;
     chain_hand_on(units, unit, unit->lines);
     return true;
 }

@@ -35,6 +35,9 @@ typedef struct UnitBuffer {
     const BufferRelief *relief;  // Or nullptr.
     char     *ptr;
     int64_t   cap;      // Charged, SB_SLACK included.
+    int64_t   asks_from;  // For more than so many bytes it has to ask; 0: for none.
+    int64_t   asks;       // It could not go on for that reason: what it needs.
+    bool      gives_way;  // The same, because a unit that stands before its own has to ask.
     SbMemory *memory;
     SbEntry **entries;  // For whole files.
     int64_t   entry_cap;
@@ -112,7 +115,9 @@ typedef struct Units {
     pthread_cond_t  resolved;
     uint64_t    chain_ordinal;    // The unit whose exact start is known...
     int64_t     chain_begin, chain_lines;  // ...and where it is.
+    uint64_t    chain_end;        // Units behind this one come to no start: it was dropped.
     bool        chain_broken;
+    bool        chain_asks;       // That unit waits for memory.
 } Units;
 
 typedef enum UnitTake {
@@ -128,14 +133,19 @@ void units_close(Units *units);
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // The same for rows that were taken from edges; the right one without a batch unless it is a zip.
 UnitTake units_take_slices(Units *units, Unit *unit, const Slice slices[2], Trouble *trouble);
+// Of rows that come back from disk, the longest; 0: they do not.
+int64_t units_row_max(const Units *units);
 // Have all units been taken, for certain?
 bool units_over(const Units *units);
-// Reads the unit and fixes its rows. Any number of threads, one call for every unit taken.
+// Reads the unit and fixes its rows. Any number of threads, one call for every unit taken, and one
+// more where the buffer has to ask: false, and buffer->asks or gives_way.
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // Reads a prepared unit once more, for a task that is run again. Not for streams.
 bool units_again(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // Wakes whoever waits in the chain: the job has failed or was interrupted.
 void units_break(Units *units);
+// The unit is not prepared, because nobody wants its rows, nor those of units behind it.
+void units_drop(Units *units, const Unit *unit);
 bool units_can_repeat(const Units *units);
 
 void unit_buffer_close(UnitBuffer *buffer);

@@ -486,6 +486,45 @@ if begin spill_long_rows; then
     cmp -s whole.csv out.csv || wrong "out.csv differs"
     end
 fi
+# roomy JOB THREADS: the least memory, and what rows of 10 MB take beside it.
+roomy() {
+    "$1" --plan --threads="$2" | awk '
+        $1 == "--memory" { least = $2 }
+        /^a row longer than a partition waits/ { match($0, /[0-9]+ times/); times = substr($0, RSTART) + 0 }
+        END { printf "--memory=%dMiB --threads='"$2"'", least + 10 * times + 1 }'
+}
+if begin long_rows_wait; then
+    awk 'BEGIN {
+        print "a,b,x"
+        for (i = 0; i < 5; i++) {
+            for (j = 0; j < 50; j++) printf "%d,short,2.5\n", 100 * i + j
+            for (text = sprintf("%060d%040d", i, i); length(text) < 10000000; text = text text);
+            printf "%d,%s,1.5\n", i, substr(text, 1, 10000000)
+        }
+    }' >in.csv
+    awk -F, 'NR > 1 { print "{\"a\":" $1 ",\"b\":\"" $2 "\"}" }' in.csv >in.jsonl
+    cp in.csv in.txt
+    gives 0 ../sort --out=whole.csv
+    ../objects --input=in.jsonl >whole.jsonl 2>"$work/err" || wrong "objects: exit $?"
+    ../lines >whole.txt 2>"$work/err" || wrong "lines: exit $?"
+    for threads in 1 4; do
+        gives 0 ../rows $(roomy ../rows $threads)
+        cmp -s in.csv out.csv || wrong "rows: other bytes"
+        rm out.csv
+        gives 0 ../sort $(roomy ../sort $threads)
+        cmp -s whole.csv out.csv || wrong "sort: other bytes"
+        rm out.csv
+        gives 0 ../objects --input=in.jsonl $(roomy ../objects $threads)
+        cmp -s whole.jsonl "$work/out" || wrong "objects: other bytes"
+        gives 0 ../lines $(roomy ../lines $threads)
+        cmp -s whole.txt "$work/out" || wrong "lines: other bytes"
+    done
+    # A row that does not fit alone.
+    gives 3 ../rows --memory=36MiB --threads=4
+    says "error[SB8019]: "
+    says "fix: raise --memory"
+    end
+fi
 if begin long_names; then
     numbers 3 >in.csv
     long=$(printf 'n%.0s' $(seq 243)).csv

@@ -180,6 +180,8 @@ void task_end(Schedule *s, TaskId id) {
     if (task->state != TASK_PAUSED) slot_give(s, task->stage, task->node);
     for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) purse_give(s, task, r);
     ledger_give_bytes(&node_of(s, task->node)->ledger, task->granted);
+    node_of(s, task->node)->ledger.over -= task->over;
+    need_over(s, task);
     task_release(s, task);
     task_free(s, id);
 }

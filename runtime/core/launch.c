@@ -154,7 +154,7 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
     if (s->exhausted >> stage.i & 1 || s->shape.before[stage.i] & ~s->exhausted) return false;
-    if (state->uncut.i) return false;
+    if (state->uncut.i || state->waiting) return false;
     if (described->kind == STAGE_READER &&
         s->breakers[described->reads.i].state != BREAKER_COMPLETE)
         return false;

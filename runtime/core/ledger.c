@@ -58,7 +58,17 @@ bool ledger_take_bytes(Ledger *ledger, int64_t bytes) {
     return true;
 }
 
+int64_t ledger_force_bytes(Ledger *ledger, int64_t bytes) {
+    int64_t left = ledger->common - (ledger->common_used - ledger->over);
+    int64_t missing = bytes > left ? bytes - left : 0;
+    ledger->common_used += bytes;
+    ledger->over += missing;
+    note(ledger);
+    return missing;
+}
+
 int64_t ledger_left_for_tasks(const Ledger *ledger) {
+    if (ledger->waiting) return 0;
     int64_t left = ledger->common - ledger->common_used;
     int64_t part = ledger->tasks_max - (ledger->common_used - ledger->breakers);
     return left < part ? left : part;
@@ -113,6 +123,7 @@ int64_t ledger_held_common(const Ledger *ledger, const Reserves *reserves, Break
 bool ledger_hold(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes) {
     int64_t held = ledger->held[breaker.i], floor = reserves->floors[breaker.i];
     int64_t more = beyond(held + bytes, floor) - beyond(held, floor);
+    if (more && ledger->waiting) return false;
     if (more && ledger->breakers + more > ledger->common - ledger->tasks_part) return false;
     if (!ledger_take_bytes(ledger, more)) return false;
     ledger->held[breaker.i] += bytes;

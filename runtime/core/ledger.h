@@ -9,6 +9,10 @@
 // A row may be longer than anybody thought. What a partition has beyond its stage's room is taken
 // from the common pool even where it is not there. Nothing more is given of the pool then until
 // enough came back; reserves and floors stay what they are, so that work goes on.
+//
+// A task that has come to such a row may say before how much it takes. If that is not there, it
+// waits, and as long as one does, others get nothing of the pool: what they have comes back. When
+// nothing else moves, it gets its bytes even where they are not there.
 #ifndef SBC_RUNTIME_CORE_LEDGER_H
 #define SBC_RUNTIME_CORE_LEDGER_H
 
@@ -42,7 +46,9 @@ typedef struct Ledger {
     int64_t breakers;   // Of what is used: what breakers hold beyond their floors,
     int64_t tasks_max;  // and how much all else may take.
     int64_t tasks_part; // That breakers leave to tasks.
-    int64_t over;  // Of what is used: what partitions have beyond their stage's room.
+    int64_t over;  // Of what is used: what partitions have beyond their stage's room, and what was
+                   // given where it was not there.
+    uint32_t waiting;  // Tasks that wait for bytes which they must have.
     int64_t reserved_used, peak;  // peak: most bytes ever given, reserves in use included.
     uint64_t used[ROOMS];         // Reserves in use, as bits by stage.
     int64_t held[BREAKERS_MAX];   // What breakers keep on the node.
@@ -71,6 +77,8 @@ int64_t ledger_left_for_tasks(const Ledger *ledger);
 // Any number of bytes of the common pool.
 bool ledger_take_bytes(Ledger *ledger, int64_t bytes);
 void ledger_give_bytes(Ledger *ledger, int64_t bytes);
+// The same, whether they are there or not. Returns how many were not: these go back to `over`.
+int64_t ledger_force_bytes(Ledger *ledger, int64_t bytes);
 
 // Bytes that a breaker keeps: up to its floor they are always there.
 bool ledger_hold(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes);

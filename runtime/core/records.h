@@ -73,6 +73,7 @@ typedef struct Task {
     Purse scratch, output, input;
     bool rerun;          // Of its item.
     bool fills;          // What it needs is for a breaker.
+    bool must;           // It cannot go on without.
     ItemId item, chain;  // item: none if it is canceled; chain: more of the launch, by `sibling`.
     PartId parts[2];     // That it reads.
     uint32_t outputs;    // That it handed over, of this item,
@@ -82,6 +83,7 @@ typedef struct Task {
     int64_t rows;        // with so many rows.
     int64_t loaded;      // Bytes of its input that came from elsewhere.
     int64_t granted;     // Bytes that it asked for and has,
+    int64_t over;        // of these, those that were not there,
     int64_t need;        // and those that it waits for.
     BreakerId breaker;
     int64_t started;

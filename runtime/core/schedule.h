@@ -34,6 +34,8 @@ typedef enum EventKind : uint8_t {
     EVENT_DONE,       // A running task has ended without a last partition. rows: of a fill.
     EVENT_NEXT,       // The same, of a task that has more partitions of its launch.
     EVENT_NEED,       // A running task asks for `bytes`: for itself, or if `fills`, for `breaker`.
+                      // `must`: for itself, and it is not denied. While it waits others get nothing
+                      // of the common pool, and units of its root behind it do not begin.
     EVENT_ENOUGH,     // The stage of a running task, or `stage` where no task is named, wants no
                       // rows but those of tasks that have begun. Also before the start.
     EVENT_UNITS,      // The root `stage` has `count` units in all. Those behind that have begun end
@@ -74,7 +76,7 @@ typedef struct Event {
     uint32_t unit, count;
     bool last;  // The task ends with this output.
     bool next;  // Its partition does: it goes on to the next one of its launch (EVENT_NEXT).
-    bool fills;
+    bool fills, must;
     int64_t busy;  // Nanoseconds that the task computed since the last event of it.
 } Event;
 

@@ -194,6 +194,22 @@ void on_release(Schedule *s, const Event *event) {
 
 // ---- needs --------------------------------------------------------------------------------------
 
+// What a task must have stands before what others would like to have.
+static void need_waits(Schedule *s, Task *task) {
+    if (!task->must) return;
+    state_of(s, task->stage)->waiting++;
+    node_of(s, task->node)->ledger.waiting++;
+    touch(s, task->node);
+}
+
+void need_over(Schedule *s, Task *task) {
+    bool waits = task->must && task->need && task->state == TASK_PAUSED;
+    if (!waits) return;
+    state_of(s, task->stage)->waiting--;
+    node_of(s, task->node)->ledger.waiting--;
+    touch(s, task->node);
+}
+
 bool need_take(Schedule *s, Task *task) {
     Ledger *ledger = &node_of(s, task->node)->ledger;
     bool closed = task->fills && s->breakers[task->breaker.i].state == BREAKER_FREED;
@@ -206,9 +222,17 @@ bool need_take(Schedule *s, Task *task) {
         if (!ledger_take_bytes(ledger, task->need)) return false;
         task->granted += task->need;
     }
+    need_over(s, task);
     task->need = 0;
     touch(s, task->node);
     return true;
+}
+
+// Does work of its stage in front of it wait for what it must have?
+static bool stands_behind(const Schedule *s, const Task *task) {
+    const StageState *state = &s->stages[task->stage.i];
+    return task->must && state->waiting &&
+           item_before(&s->items[state->paused.root.i], &s->items[task->item.i]);
 }
 
 // Could the bytes be granted if the node had nothing else?
@@ -228,8 +252,9 @@ void on_need(Schedule *s, const Event *event) {
     }
     task->busy += event->busy;
     task->need = event->bytes, task->fills = event->fills, task->breaker = event->breaker;
-    bool denied = !could_ever(s, task);
-    if (denied || need_take(s, task)) {
+    task->must = event->must;
+    bool denied = !task->must && !could_ever(s, task);
+    if (denied || (!stands_behind(s, task) && need_take(s, task))) {
         task->need = 0;
         act(s, (Action){.kind = ACTION_GO_ON,
                         .stage = task->stage,
@@ -241,7 +266,20 @@ void on_need(Schedule *s, const Event *event) {
     BreakerId most = task->breaker;
     bool others = largest(s, node_of(s, task->node), &most) > 0;
     if (others || task->fills) shrink(s, task->node, most);
+    TaskId twin = item_of(s, task->item)->twin;
     pause_task(s, event->task);
+    if (twin.i != event->task.i) need_waits(s, task);
+}
+
+// Nothing else moves: the task goes on without the bytes; if it must have them, with them.
+static void need_settle(Schedule *s, Task *task) {
+    need_over(s, task);
+    if (task->must) {
+        Ledger *ledger = &node_of(s, task->node)->ledger;
+        task->granted += task->need;
+        task->over += ledger_force_bytes(ledger, task->need);
+    }
+    task->need = 0;
 }
 
 // The task that asks for bytes and stands furthest down.
@@ -253,14 +291,14 @@ bool deny_one(Schedule *s) {
         if (!task->need) continue;
         TaskId id = item_of(s, heap_pop(s->items, &state->paused))->task;
         state->paused_count--;
-        task->need = 0;
+        need_settle(s, task);
         go(s, &task->state, TASK_RUNNING);
         slot_take(s, task->stage, task->node);
         act(s, (Action){.kind = ACTION_RESUME,
                         .stage = task->stage,
                         .node = task->node,
                         .task = id,
-                        .denied = true});
+                        .denied = !task->must});
         return true;
     }
     return false;

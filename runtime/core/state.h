@@ -29,6 +29,7 @@ typedef struct StageState {
     uint64_t launched, ended;
     uint32_t live;   // Items.
     uint32_t width;  // Tasks that may run at once.
+    uint32_t waiting;  // Tasks that wait for bytes which they must have.
     bool blocked;    // For this step: memory is missing.
     bool stopped;    // Nobody wants its rows.
 } StageState;
@@ -252,6 +253,8 @@ void on_release(Schedule *s, const Event *event);
 void share_out(Schedule *s);
 // What an item that waits in front of a stage adds to the figures of its partition: +1, -1.
 void part_waits(Schedule *s, const Item *item, int more);
+// The task does not wait any more for what it must have.
+void need_over(Schedule *s, Task *task);
 // The paused task's need, now that it may go on. False: not yet.
 bool need_take(Schedule *s, Task *task);
 // Puts the partition into the list of what may be spilled, or takes it out.

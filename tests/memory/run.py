@@ -97,6 +97,12 @@ def sizes(job):
     return [int(float(least) * MIB), int(float(full) * MIB)]
 
 
+def row_times(job):
+    """How many times its bytes a row takes that is longer than a partition."""
+    shown = subprocess.run([job, "--plan", "--threads=2"], capture_output=True, text=True, check=True).stdout
+    return int(re.search(r"^a row longer than a partition waits .* up to (\d+) times", shown, re.M)[1])
+
+
 def digest(path):
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -126,8 +132,7 @@ class Case:
     def memories(self):
         least, full = sizes(self.job)
         if self.name == "long_rows":
-            # Text, the row that is kept, those that are merged, what is written.
-            least, full = least + 14 * LONG_ROW, full + 14 * LONG_ROW
+            least, full = least + row_times(self.job) * LONG_ROW, full + row_times(self.job) * LONG_ROW
         return {"minimum": least, "twice": 2 * least, "full speed": max(full, least)}
 
     def options(self, memory):

@@ -543,7 +543,8 @@ static bool ask(Sim *sim, TaskId id) {
         task->asked = true;
         if (work->atom_bytes && draw(&sim->random) % 8 == 0) {
             task->waits = true;
-            Event event = {.kind = EVENT_NEED, .task = id, .bytes = work->atom_bytes};
+            Event event = {.kind = EVENT_NEED, .task = id, .bytes = work->atom_bytes,
+                           .must = draw(&sim->random) % 2};
             tell(sim, task->node, (Report){.event = event});
             return true;
         }

@@ -1,0 +1,81 @@
+// Rows that are longer than the room of their stage: a task asks the ledger before it takes memory
+// for one, and others give way.
+//
+// What a stage makes of a row is not known before: flow_row_copies says what is taken for it.
+#include "runtime/dispatch_state.h"
+
+enum : int64_t { READ_AHEAD = 128 << 10 };  // Text that a unit may need behind its rows.
+
+// What the scratch of a stage's task is for.
+static int64_t room_of(const StageRun *run) {
+    int64_t bytes = run->setup.partition_bytes;
+    const Source *files = run->setup.files;
+    if (files && files->unit_bytes > bytes) bytes = files->unit_bytes;
+    return 2 * bytes + READ_AHEAD;
+}
+
+static int64_t copies_of(const StageRun *run) {
+    return flow_row_copies(run->job->what, run->stage);
+}
+
+void flow_limit_buffer(Dispatch *d, Flow *flow) {
+    UnitBuffer *buffer = &flow->task->buffer;
+    buffer->asks = 0;
+    buffer->gives_way = false;
+    buffer->asks_from = flow->asked ? 0 : room_of(flow->run);
+    if (flow->asked) spool_drop_spares(d);
+}
+
+bool flow_wants_text(Flow *flow) {
+    int64_t bytes = flow->task->buffer.asks;
+    flow->need = bytes ? copies_of(flow->run) * bytes - room_of(flow->run) : 0;
+    flow->asked |= bytes > 0;
+    // Whoever only gives way is resumed behind the one that asks; if it is wanted at all.
+    if (flow->task->buffer.gives_way && !flow->canceled) flow->need = 1;
+    if (flow->need == 0) return false;
+    // It is read once more when its turn comes; what came from a stream cannot be.
+    if (!flow->run->setup.files->files[flow->unit.file].stream)
+        unit_buffer_close(&flow->task->buffer);
+    return true;
+}
+
+bool flow_wants_rows(Flow *flow) {
+    int64_t bytes = 0;
+    for (int side = 0; side < 2 && !flow->asked; side++)
+        if (flow->batches[side]) bytes += flow->batches[side]->bytes;
+    bool longer = bytes > room_of(flow->run);
+    // The rows themselves are there, and charged to the stage that made them.
+    flow->need = longer ? (copies_of(flow->run) - 1) * bytes - room_of(flow->run) : 0;
+    flow->asked |= longer;
+    return longer;
+}
+
+bool flow_wants_back(Flow *flow) {
+    int64_t bytes = flow->asked ? 0 : units_row_max(&flow->run->units);
+    flow->need = copies_of(flow->run) * bytes;
+    flow->asked = true;
+    return flow->need > 0;
+}
+
+bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition) {
+    const CoreStage *stage = &d->plan->plan.stages[flow->run->index];
+    bool lacks = partition->status == SB_STAGE_FAULT &&
+                 partition->failure.fault == SB_FAULT_TOO_LARGE &&
+                 partition->failure.site >= d->job->what->site_count;
+    // What breakers were given cannot be taken back, and a stage that looks up rows goes on in the
+    // middle of one.
+    if (!lacks || flow->alone || stage->fill_count + stage->need_count > 0) return false;
+    task_back(flow->task, partition);
+    flow->asked = flow->alone = true;
+    flow->need = schedule_ledger(d->schedule, (NodeId){0})->common + 1;
+    return true;
+}
+
+bool flow_ask(Dispatch *d, Flow *flow) {
+    Event event = {.kind = EVENT_NEED, .task = flow->id, .must = true, .bytes = flow->need};
+    flow->goes_on = false;
+    flow->need = 0;
+    spool_drop_spares(d);
+    dispatch_tell(d, event);
+    return flow->goes_on || (flow->canceled && !flow->waits);
+}
