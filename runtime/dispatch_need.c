@@ -71,8 +71,16 @@ bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition) {
     return true;
 }
 
+// Where few such rows fit side by side the guess is not worth much: then each goes alone.
+static int64_t round_up(const Dispatch *d, int64_t need) {
+    enum { SIDE_BY_SIDE = 4 };
+    int64_t common = schedule_ledger(d->schedule, (NodeId){0})->common;
+    return need > 1 && need > common / SIDE_BY_SIDE ? common + 1 : need;
+}
+
 bool flow_ask(Dispatch *d, Flow *flow) {
-    Event event = {.kind = EVENT_NEED, .task = flow->id, .must = true, .bytes = flow->need};
+    Event event = {.kind = EVENT_NEED, .task = flow->id, .must = true,
+                   .bytes = round_up(d, flow->need)};
     flow->goes_on = false;
     flow->need = 0;
     spool_drop_spares(d);
