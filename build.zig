@@ -215,6 +215,7 @@ const runtime: []const []const u8 = &.{
     "files.c",
     "flow_job.c",
     "flow_plan.c",
+    "foreign.c",
     "glob.c",
     "groups.c",
     "hold.c",

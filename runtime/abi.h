@@ -16,6 +16,22 @@ enum { SB_ABI_VERSION = 5, SB_SLACK = 64 };
 // Before the name of an extern function, and of all else that a user's C files define, in a job.
 #define SB_USER_PREFIX "sb_user_"
 
+// Calls of a user's C files that a job answers itself, by functions of this prefix, so that it
+// counts what they take (runtime/foreign.h).
+#define SB_FOREIGN_PREFIX "sb_foreign_"
+#define SB_FOREIGN_CALLS(X)                                                                    \
+    X(malloc) X(calloc) X(realloc) X(reallocarray) X(aligned_alloc) X(memalign)                \
+    X(posix_memalign) X(free)
+
+void *sb_foreign_malloc(size_t bytes);
+void *sb_foreign_calloc(size_t count, size_t bytes);
+void *sb_foreign_realloc(void *block, size_t bytes);
+void *sb_foreign_reallocarray(void *block, size_t count, size_t bytes);
+void *sb_foreign_aligned_alloc(size_t align, size_t bytes);
+void *sb_foreign_memalign(size_t align, size_t bytes);
+int   sb_foreign_posix_memalign(void **block, size_t align, size_t bytes);
+void  sb_foreign_free(void *block);
+
 // ---- values -------------------------------------------------------------------------------
 
 typedef struct SbStr {   // str, bytes, json: a view

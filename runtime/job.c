@@ -7,6 +7,7 @@
 #include "runtime/crash.h"
 #include "runtime/dispatch.h"
 #include "runtime/failpoint.h"
+#include "runtime/foreign.h"
 #include "runtime/leave.h"
 #include "runtime/licenses.h"
 #include "runtime/memory_plan.h"
@@ -262,6 +263,7 @@ static void open_memory(Job *job) {
 static bool open_plan(Job *job) {
     Options *options = &job->options;
     open_memory(job);
+    foreign_open(&job->memory);
     int level = sb_cpu_level();
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         SbStage *stage = &job->what->stages[s];
@@ -307,6 +309,7 @@ static void close_job(Job *job) {
         if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
     watch_close(&job->watch);
     samples_close(job->samples);
+    foreign_close();
     spill_close(&job->spill);
     for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
         source_close(&job->sources[s]);

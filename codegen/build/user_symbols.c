@@ -91,6 +91,15 @@ static bool is_known(const Names *names, const char *name) {
     return false;
 }
 
+static bool is_answered(const char *name) {
+#define NAME(name) #name,
+    static const char *const answered[] = {SB_FOREIGN_CALLS(NAME)};
+#undef NAME
+    for (size_t i = 0; i < countof(answered); i++)
+        if (strcmp(answered[i], name) == 0) return true;
+    return false;
+}
+
 static void add_defined(Arena *arena, const Object *object, Names *names) {
     for (size_t i = 0; i < symbol_count(object); i++) {
         const Elf64_Sym *symbol = symbol_at(object, i);
@@ -108,9 +117,10 @@ static bool rename_all(const Object *object, const Names *defined, TextBuf *erro
     for (size_t i = 0; i < symbol_count(object); i++) {
         Elf64_Sym *symbol = symbol_at(object, i);
         const char *name = global_name(object, symbol);
-        if (!name || !is_known(defined, name)) continue;
+        bool own = name && is_known(defined, name);
+        if (!own && !(name && is_answered(name))) continue;
         symbol->st_name = (Elf64_Word)names.len;
-        text_buf_format(&names, "%s%s", SB_USER_PREFIX, name);
+        text_buf_format(&names, "%s%s", own ? SB_USER_PREFIX : SB_FOREIGN_PREFIX, name);
         text_buf_char(&names, '\0');
     }
     object->names->sh_offset = object->bytes.len;

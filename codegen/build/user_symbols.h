@@ -6,8 +6,9 @@
 #include "ir/text.h"
 
 // Puts SB_USER_PREFIX before every global name that one of the objects defines, wherever they
-// define or use it. Functions of the runtime, of its libraries and of libc keep their names, so
-// that an extern function may be called `read` or `go`. False: `error` says why.
+// define or use it, and SB_FOREIGN_PREFIX before the calls that a job answers. Other functions of
+// the runtime, of its libraries and of libc keep their names, so that an extern function may be
+// called `read` or `go`. False: `error` says why.
 bool user_symbols_rename(Arena *arena, const char *const *objects, size_t count, TextBuf *error);
 
 #endif
