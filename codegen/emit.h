@@ -36,6 +36,7 @@ typedef struct Site {
     Span     span;
     Text     what;
     bool     fails;
+    int8_t   merges;   // SbSite.merges
 } Site;
 
 // A column loop under construction: code without a branch, in which conditions are masks.

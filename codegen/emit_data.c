@@ -115,6 +115,7 @@ static Val site_constant(Emit *e, const Site *site) {
                   at.line ? e->graph->files[site->span.file] : TEXT(""));
     part_add_text(e, &parts, offsetof(SbSite, what), site->what);
     PART(&parts, SbSite, fails, byte(e, site->fails));
+    PART(&parts, SbSite, merges, byte(e, (uint8_t)site->merges));
     return parts_struct(e, &parts, sizeof(SbSite));
 }
 

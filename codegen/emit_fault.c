@@ -6,7 +6,7 @@ uint32_t emit_site(Emit *e, Site site) {
         const Site *old = &e->sites[i];
         if (old->step == site.step && old->span.start == site.span.start &&
             old->span.end == site.span.end && old->span.file == site.span.file &&
-            old->fails == site.fails && text_eq(old->what, site.what))
+            old->fails == site.fails && old->merges == site.merges && text_eq(old->what, site.what))
             return (uint32_t)i;
     }
     arena_push(e->arena, e->sites, e->site_count, e->site_cap, site);
@@ -65,8 +65,26 @@ static void fault_at(Emit *e, FaultTarget *target, Site site, Val bad, Val statu
     emit_at(e, go_on);
 }
 
+static bool is_of_step(const Emit *e, uint32_t breaker, BreakerKind kind, StepId step) {
+    const Breaker *found = &e->plan->breakers[breaker];
+    return found->kind == kind && graph_op_at(e->graph, found->op)->step.i == step.i;
+}
+
+// Is the row a group that its own step has finished, or comes it to the right side of a join?
+static int8_t merges(const Emit *e, StepId step) {
+    const Stage *stage = e->stage ? e->stage->stage : nullptr;
+    if (!stage || step.i == STEP_NONE.i) return 0;
+    if (stage->kind == STAGE_ROWS && is_of_step(e, stage->breaker, BREAK_GROUP, step)) return 1;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        const Terminal *terminal = &stage->terminals[t];
+        if (!terminal->is_sink && is_of_step(e, terminal->index, BREAK_JOIN, step)) return -1;
+    }
+    return 0;
+}
+
 void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail detail) {
-    Site site = {.step = frame->step.i, .span = span, .fails = e->faults_fail};
+    Site site = {.step = frame->step.i, .span = span, .fails = e->faults_fail,
+                 .merges = merges(e, frame->step)};
     fault_at(e, e->faults, site, bad, status, detail);
 }
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SB_ABI_VERSION = 5, SB_SLACK = 64 };
+enum { SB_ABI_VERSION = 6, SB_SLACK = 64 };
 
 // Before the name of an extern function, and of all else that a user's C files define, in a job.
 #define SB_USER_PREFIX "sb_user_"
@@ -307,7 +307,8 @@ typedef struct SbTask {
 // explodes; left rows that a join drops). sb_reject_* count REJECTED. The runtime fills in the
 // rest: IN of a step is the sum of ON of the steps in `from`; a group or distinct has as many ON as
 // groups, the others are MERGED; a join MERGES its right rows but those that come out unmatched; a
-// zip its right rows; a limit FILTERS what it skips.
+// zip its right rows; a limit FILTERS what it skips. Both ways of merging know only what a breaker
+// keeps: what their own step rejects of it, or in front of it, corrects MERGED by SbSite.merges.
 typedef enum SbCount {
     SB_IN,
     SB_MADE,
@@ -449,6 +450,8 @@ typedef struct SbSite {        // A place in the program that can fault.
     SbStr    file;
     SbStr    what;             // "column 'fare'", or the expression's text.
     uint8_t  fails;            // `else fail`, or upstream of a zip.
+    int8_t   merges;           // What a reject adds to its step's MERGED: 1 for a finished group,
+                               // whose rows all are; -1 for a right row of a join, which is not.
 } SbSite;
 
 typedef struct SbFile {        // A file of the program, as it was when it was compiled.

@@ -44,22 +44,12 @@ static bool run(Job *job, StageRun *runs) {
     return good;
 }
 
-// Rows of a finished group that its own step rejected: an expression over its aggregates faults.
-static void gather_spoiled(Job *job, const StageRun *run) {
-    if (run->stage->input != SB_INPUT_ROWS) return;
-    uint32_t breaker = run->stage->input_index;
-    uint32_t step = job->what->breakers[breaker].step;
-    if (job->what->breakers[breaker].kind == SB_BREAK_GROUP)
-        job->spoiled[breaker] += run->counts[step * SB_COUNTS + SB_REJECTED];
-}
-
 // What the stages counted.
 static void gather(Job *job, const StageRun *runs) {
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         const StageRun *run = &runs[s];
         for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
             job->counts[i] += run->counts[i];
-        gather_spoiled(job, run);
         if (run->stage->input == SB_INPUT_UNMATCHED)
             job->unmatched_rows[run->stage->input_index] = run->rows;
     }

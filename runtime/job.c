@@ -44,7 +44,6 @@ static bool allocate(Job *job) {
     job->tables = calloc(breakers, sizeof *job->tables);
     job->kept = calloc(breakers, sizeof *job->kept);
     job->unmatched_rows = calloc(breakers, sizeof *job->unmatched_rows);
-    job->spoiled = calloc(breakers, sizeof *job->spoiled);
     SbSetup *setup = &job->setup;
     setup->source_paths = calloc(what->source_count + 1, sizeof *setup->source_paths);
     setup->source_counts = calloc(what->source_count + 1, sizeof *setup->source_counts);
@@ -57,9 +56,9 @@ static bool allocate(Job *job) {
     setup->stage_bytes = calloc(what->stage_count + 1, sizeof *setup->stage_bytes);
     bool good = setup->stage_rows && setup->stage_bytes && job->counts && job->sources &&
                 job->sinks && job->breakers && job->edges && job->finished &&
-                job->tables && job->kept && job->unmatched_rows && job->spoiled &&
-                setup->source_paths && setup->source_counts && setup->source_row_max &&
-                setup->sink_paths && setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+                job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
+                setup->source_counts && setup->source_row_max && setup->sink_paths &&
+                setup->sink_bytes && setup->limit_rows && setup->skip_rows;
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
     return good || no_memory(job);
 }
@@ -325,7 +324,7 @@ static void close_job(Job *job) {
     SbSetup *setup = &job->setup;
     void *all[] = {
         job->counts,         job->sources,        job->sinks,           job->breakers,
-        job->edges,          job->tables,         job->kept,            job->spoiled,
+        job->edges,          job->tables,         job->kept,
         job->finished,
         job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
         setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows,

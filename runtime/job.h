@@ -69,7 +69,6 @@ typedef struct Job {
     const SbTable **tables;
     int64_t     *kept;           // By breaker: rows after it was finished.
     int64_t     *unmatched_rows; // By breaker: rows of a join's right side that came out alone.
-    int64_t     *spoiled;        // By breaker: finished groups that their own step rejected.
     int64_t     *counts;         // [step][SbCount]
     struct Resume *resume;       // Of --resume; else nullptr.
     Progress     progress;

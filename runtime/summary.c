@@ -55,12 +55,12 @@ static void count_step(Job *job, uint32_t step) {
     if (!edges && !info->counts_in)
         counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
     if (breaker && breaker->kind == SB_BREAK_GROUP) {
-        int64_t spoiled = job->spoiled[number], kept = job->kept[number];
-        int64_t judged = counts[SB_IN] - (counts[SB_REJECTED] - spoiled);
+        int64_t judged = counts[SB_IN] - counts[SB_REJECTED] + counts[SB_MERGED];
+        int64_t kept = job->kept[number];
         if (judged < kept) counts[SB_MADE] = kept - judged;
         counts[SB_MERGED] = judged + counts[SB_MADE] - kept;
     } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
-        counts[SB_MERGED] = on_of(job, info->from[1]) - job->unmatched_rows[number];
+        counts[SB_MERGED] += on_of(job, info->from[1]) - job->unmatched_rows[number];
     } else if (info->kind == STEP_ZIP) {
         counts[SB_MERGED] = counts[SB_IN] - pairs;  // Sides that differ in length end the job.
     }

@@ -58,6 +58,7 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
         const SbSite *site = &setup->job->sites[place->site];
         place->step = site->step;
         place->fails = site->fails;
+        task->counts[site->step * SB_COUNTS + SB_MERGED] += site->merges;
     }
     place->origin = task->origin;
     place->sequence = first_order(state) | state->records++;

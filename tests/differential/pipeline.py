@@ -426,6 +426,11 @@ class Maker:
         items = ", ".join(f"{new} = {named(old)}" for new, old, _, _ in columns)
         return f"({name} | select {items})", [(new, k, q) for new, _, k, q in columns]
 
+    def side_key(self, name, column):
+        """A key of a join: the column, now and then an expression over it that may fault."""
+        faults = column[1] in kinds.INTEGERS and not column[2] and self.chance(0.15)
+        return f"7 // {name}" if faults else name
+
     def join(self, flow):
         found = self.other()
         if not found:
@@ -444,7 +449,7 @@ class Maker:
         if side in ("left ", "full "):
             right = [(n, k, True) for n, k, _ in right]
         flow.columns = left if side in ("semi ", "anti ") else left + right
-        on = ", ".join(f"{named(a[0])} == {b[0]}" for a, b in keys)
+        on = ", ".join(f"{self.side_key(named(a[0]), a)} == {self.side_key(b[0], b)}" for a, b in keys)
         return (f"join {side}{text} on {on}", [], "")
 
     def union(self, flow):
