@@ -135,6 +135,7 @@ const driver: []const []const u8 = &.{
     "crash.c",
     "doc.c",
     "explain.c",
+    "externs.c",
     "format.c",
     "header.c",
     "infer.c",

@@ -3,6 +3,7 @@
 #include "driver/crash.h"
 #include "driver/header.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,12 +84,22 @@ static int run(Options *options, int argc, char **argv) {
     return EXIT_WRONG_USAGE;
 }
 
+// False: what was printed is lost, which is said.
+static bool print_all(const Options *options) {
+    bool lost = ferror(stdout), left = fflush(stdout) == 0;
+    if (!lost && left) return true;
+    const char *why = left ? "its end was not taken" : strerror(errno);
+    complain(options, DIAG_OUTPUT_LOST, "free disk space, or print to somewhere else",
+             "standard output cannot be written: %s", why);
+    return false;
+}
+
 int main(int argc, char **argv) {
     crash_report();
     Arena *arena = arena_new();
     Options options = {.arena = arena, .colour = isatty(STDERR_FILENO) && !getenv("NO_COLOR")};
     int status = run(&options, argc, argv);
-    if (fflush(stdout) != 0 && status == EXIT_DONE) status = EXIT_MACHINE;
+    if (!print_all(&options) && status == EXIT_DONE) status = EXIT_MACHINE;
     arena_free(arena);
     return status;
 }

@@ -2,12 +2,13 @@
 
 #include "codegen/build/build.h"
 #include "codegen/build/cache.h"
-#include "codegen/build/extern.h"
 #include "codegen/build/target_file.h"
 #include "driver/commands.h"
+#include "driver/externs.h"
 #include "driver/header.h"
 #include "driver/read_graph.h"
 #include "ir/pass.h"
+#include "runtime/abi.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -47,6 +48,7 @@ static void add_program(const Session *s, TextBuf *parts, unsigned levels) {
 
 int compile_key(const Session *s, const char *cache, const char **key) {
     TextBuf parts = {0}, error = {0};
+    ExternFault fault = {0};
     Text build;
     unsigned levels;
     ExternFiles externs = extern_files(s->program->graph);
@@ -58,11 +60,10 @@ int compile_key(const Session *s, const char *cache, const char **key) {
     }
     cache_key_add(&parts, "build", build);
     add_program(s, &parts, levels);
-    bool good = extern_key(s->arena, &externs, &parts, &error);
+    bool good = extern_key(s->arena, &externs, &parts, &fault);
     if (good) *key = cache_key(s->arena, &parts);
     text_buf_free(&parts);
-    return good ? EXIT_DONE
-                : complain_of(s->options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
+    return good ? EXIT_DONE : externs_complain(s, &fault);
 }
 
 // ---- from plan to executable --------------------------------------------------------------------
@@ -113,15 +114,31 @@ static bool prepare(Session *s, Work *work, TextBuf *error) {
     return true;
 }
 
+// The job judges it too, and by what else its tables hold: a plan without fusion is for tests.
+static bool fits_one_job(const Session *s, const Plan *plan) {
+    if (s->options->no_fuse || plan->stage_count + plan->sink_count <= SB_STAGES_MAX) return true;
+    Session later = session_later(s);
+    Span span = graph_op_at(plan->graph, plan->sinks[plan->sink_count - 1])->span;
+    Diag *diag = diag_add(later.diags, DIAG_TOO_WIDE, span,
+                          "the program has %zu stages and %zu sinks, more than %d together",
+                          plan->stage_count, plan->sink_count, SB_STAGES_MAX);
+    diag_label(later.diags, diag, span, "the last sink");
+    diag_fix(later.diags, diag, "make several programs of it; --explain lists its stages");
+    session_report(&later);
+    return false;
+}
+
 int compile_to(Session *s, const char *output) {
     Work work;
     TextBuf error = {0};
     if (!prepare(s, &work, &error))
         return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    if (!fits_one_job(s, work.plan)) return EXIT_WRONG_PROGRAM;
     ExternFiles externs = extern_files(s->program->graph);
     ExternBuild objects;
-    if (!extern_compile(s->arena, &externs, header_text(s), &objects, &error))
-        return complain_of(s->options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
+    ExternFault fault = {0};
+    if (!extern_compile(s->arena, &externs, header_text(s), &objects, &fault))
+        return externs_complain(s, &fault);
     bool built = build_job(s->arena, work.plan, &work.codegen, output, objects.objects, &error);
     extern_remove(&objects);
     return built ? EXIT_DONE : complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);

@@ -3,6 +3,54 @@
 #include "driver/session.h"
 
 #include <ctype.h>
+#include <string.h>
+
+// What the language itself knows: the place of a row, and types that are called like functions.
+typedef struct BuiltIn {
+    const char *names;  // Each between spaces.
+    const char *signature, *doc;
+    bool        fallible;
+} BuiltIn;
+
+static const BuiltIn built_ins[] = {
+    {" source ", "source() -> str", "The path of the file that the row was read from.", false},
+    {" line ", "line() -> i64", "The line on which the row begins, from 1.", false},
+    {" offset ", "offset() -> i64",
+     "The byte at which the row begins, from 0, of what a compressed file holds.", false},
+    {" bool ", "bool(x: str) -> bool", "Reads true or false.", true},
+    {" i8 i16 i32 i64 u8 u16 u32 u64 ", "TYPE(x) -> TYPE",
+     "A number, bool, text or duration (its microseconds) as an integer; what does not fit exactly "
+     "is a fault.", true},
+    {" f32 f64 ", "TYPE(x) -> TYPE", "A number, bool or text as a float.", true},
+    {" decimal ", "decimal(x, p, s) -> decimal(p, s)",
+     "A number or text as a decimal of p digits, s of them behind the point.", true},
+    {" str ", "str(x) -> str", "The text of a value, as text sinks write it.", false},
+    {" bytes ", "bytes(x: str) -> bytes", "The UTF-8 bytes of a text.", false},
+    {" date timestamp timestamp_s timestamp_ms timestamp_us timestamp_ns ", "TYPE(x) -> TYPE",
+     "An ISO 8601 text, a date or a timestamp as this type; one that is written out is checked "
+     "when the program is compiled.", true},
+    {" duration ", "duration(x) -> duration",
+     "A text such as 90s, or an integer of microseconds, as a duration.", true},
+    {" json ", "json(x) -> json", "A value as JSON; a text has to be some.", true},
+};
+
+static bool print_built_ins(TextBuf *buf, const char *word) {
+    char padded[32];
+    bool found = false;
+    size_t len = (size_t)snprintf(padded, sizeof padded, " %s ", word);
+    for (size_t i = 0; i < countof(built_ins) && len < sizeof padded; i++) {
+        const BuiltIn *what = &built_ins[i];
+        if (!strstr(what->names, padded)) continue;
+        const char *form = strstr(what->signature, "TYPE");
+        text_buf_add(buf, TEXT("fn "));
+        if (form) text_buf_format(buf, "%s(x) -> %s", word, word);
+        else text_buf_add(buf, text_of(what->signature));
+        text_buf_format(buf, "\n    %s\n", what->doc);
+        if (what->fallible) text_buf_add(buf, TEXT("    It can fail: `else` says what then.\n"));
+        found = true;
+    }
+    return found;
+}
 
 static void print_function(TextBuf *buf, const Decl *decl) {
     text_buf_format(buf, "%s%.*s\n", decl->aggregate ? "agg " : "fn ", TEXT_ARG(decl->signature));
@@ -96,18 +144,22 @@ static void print_markdown(TextBuf *buf, const DeclTable *table) {
 
 static bool print_one(TextBuf *buf, const Options *options, const DeclTable *table,
                       const char *word) {
-    size_t count = 0;
+    size_t count = 0, before = buf->len;
+    if (before) text_buf_char(buf, '\n');
+    size_t begin = buf->len;
+    bool built_in = print_built_ins(buf, word);
     const Decl *decl = declare_find(table, text_of(word), &count);
     for (size_t i = 0; i < count; i++) {
-        if (buf->len) text_buf_char(buf, '\n');
+        if (buf->len > begin) text_buf_char(buf, '\n');
         print_function(buf, &decl[i]);
     }
-    for (size_t i = 0; !count && i < table->count; i++) {
+    for (size_t i = 0; !count && !built_in && i < table->count; i++) {
         if (!same_word(table->items[i].group, text_of(word))) continue;
         print_group(buf, table, table->items[i].group);
         return true;
     }
-    if (count) return true;
+    if (count || built_in) return true;
+    buf->len = before;
     Text *names = arena_new_array(options->arena, Text, 2 * table->count + 1);
     for (size_t i = 0; i < table->count; i++) {
         names[2 * i] = table->items[i].name;

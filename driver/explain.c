@@ -51,6 +51,7 @@ static const char *exit_reason(int exit_code) {
     case 2: return "The job ends with exit code 2: it was not used as it should be.";
     case 3: return "The job ends with exit code 3: the machine lacks something.";
     case 130: return "The job ends with exit code 130.";
+    case 0: return "It is a warning: the job goes on.";
     default:
         return "The signal that the message names ends the job; a shell shows 128 and its number:\n"
                "139 for SIGSEGV, 134 for SIGABRT. The message shows the line of the pipeline, its\n"
@@ -63,15 +64,24 @@ static bool explain_job_end(const char *code) {
     for (size_t i = 0; i < countof(job_ends); i++) {
         const JobEnd *end = &job_ends[i];
         if (strcmp(end->code, code) != 0) continue;
-        printf("%s: %s\n\n%s\nNo output appears under its name.\n\nfix: %s\n", code, end->title,
-               exit_reason(end->exit_code), end->fix);
+        printf("%s: %s\n\n%s\n%s\nfix: %s\n", code, end->title, exit_reason(end->exit_code),
+               end->exit_code ? "No output appears under its name.\n" : "", end->fix);
         return true;
     }
     return false;
 }
 
-static bool explain_one(const Options *options, const char *word) {
+// sb0501 is SB0501.
+static const char *in_capitals(Arena *arena, const char *word) {
+    TextBuf buf = {0};
+    for (; *word; word++)
+        text_buf_char(&buf, *word >= 'a' && *word <= 'z' ? (char)(*word - 'a' + 'A') : *word);
+    return text_c(arena, text_buf_take(&buf, arena));
+}
+
+static bool explain_one(const Options *options, const char *given) {
     DiagCode code;
+    const char *word = in_capitals(options->arena, given);
     if (diag_find(text_of(word), &code)) {
         printf("%s: %s\n\n%s", diag_code(code), diag_title(code), diag_page(code));
         return true;
@@ -82,7 +92,7 @@ static bool explain_one(const Options *options, const char *word) {
     for (size_t f = 0; f < countof(faults); f++) codes[DIAG_COUNT + f] = text_of(faults[f].code);
     for (size_t i = 0; i < countof(job_ends); i++)
         codes[DIAG_COUNT + countof(faults) + i] = text_of(job_ends[i].code);
-    complain_unknown(options, "code", word, codes, countof(codes));
+    complain_unknown(options, "code", given, codes, countof(codes));
     return false;
 }
 
@@ -125,8 +135,9 @@ static void print_markdown(void) {
          "else; `{}` is the offending text.\n\n| code | message | fix |\n|---|---|---|");
     for (size_t i = 0; i < countof(faults); i++)
         printf("| %s | %s | %s |\n", faults[i].code, faults[i].message, faults[i].fix);
-    puts("\n## Jobs\n\nWhat ends a job early. 128: by a signal, which a shell shows as 128 and its "
-         "number.\n\n| code | exit | what | fix |\n|---|---|---|---|");
+    puts("\n## Jobs\n\nWhat ends a job early, and of what it warns. 128: by a signal, which a "
+         "shell shows as 128 and its\nnumber; 0: a warning, the job goes on.\n\n"
+         "| code | exit | what | fix |\n|---|---|---|---|");
     for (size_t i = 0; i < countof(job_ends); i++)
         printf("| %s | %d | %s | %s |\n", job_ends[i].code, job_ends[i].exit_code,
                job_ends[i].title, job_ends[i].fix);

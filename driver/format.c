@@ -5,12 +5,17 @@
 #include "driver/session.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Writes to a name beside the file and renames, so that a full disk loses nothing.
-static bool rewrite(Arena *arena, const char *path, Text text) {
+// Writes to a name beside the file and renames, so that a full disk loses nothing. A link stays:
+// the file that it leads to is written.
+static bool rewrite(Arena *arena, const char *given, Text text) {
+    char path[PATH_MAX];
+    if (!realpath(given, path)) return false;
     const char *beside = text_c(arena, text_format(arena, "%s.sbc-fmt", path));
     struct stat st;
     FILE *out = stat(path, &st) == 0 ? fopen(beside, "wb") : nullptr;

@@ -57,15 +57,10 @@ Text peek_path(Arena *arena, Text pattern) {
 
 // ---- bytes --------------------------------------------------------------------------------------
 
-static bool ends_with(Text path, const char *suffix) {
-    size_t len = strlen(suffix);
-    return path.len > len && memcmp(path.at + path.len - len, suffix, len) == 0;
-}
-
 Text peek_plain_name(Text path) {
     static const char *const suffixes[] = {".gz", ".zst", ".lz4"};
     for (size_t i = 0; i < countof(suffixes); i++)
-        if (ends_with(path, suffixes[i])) return (Text){path.at, path.len - strlen(suffixes[i])};
+        if (text_ends(path, suffixes[i])) return (Text){path.at, path.len - strlen(suffixes[i])};
     return path;
 }
 
@@ -120,9 +115,9 @@ bool peek_file(Arena *arena, Text path, Text *text, TextBuf *error) {
         return false;
     }
     errno = 0;
-    int64_t len = ends_with(path, ".gz")    ? read_gzip(name, bytes, PEEK_BYTES)
-                  : ends_with(path, ".zst") ? read_zstd(file, bytes, PEEK_BYTES)
-                  : ends_with(path, ".lz4") ? read_lz4(file, bytes, PEEK_BYTES)
+    int64_t len = text_ends(path, ".gz")    ? read_gzip(name, bytes, PEEK_BYTES)
+                  : text_ends(path, ".zst") ? read_zstd(file, bytes, PEEK_BYTES)
+                  : text_ends(path, ".lz4") ? read_lz4(file, bytes, PEEK_BYTES)
                                             : (int64_t)fread(bytes, 1, PEEK_BYTES, file);
     bool good = len >= 0 && !ferror(file);
     if (!good)

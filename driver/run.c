@@ -2,10 +2,10 @@
 #define _GNU_SOURCE  // fexecve
 
 #include "codegen/build/cache.h"
-#include "codegen/build/extern.h"
 #include "codegen/reference/reference.h"
 #include "driver/commands.h"
 #include "driver/compile.h"
+#include "driver/externs.h"
 #include "driver/header.h"
 #include "driver/table.h"
 
@@ -77,11 +77,11 @@ static int become_job(const Session *s, int fd) {
 }
 
 static int interpret(Session *s) {
-    TextBuf error = {0};
+    ExternFault fault = {0};
     ExternFiles externs = extern_files(s->program->graph);
     if (!session_optimise(s)) return EXIT_WRONG_USAGE;
-    if (!extern_load(s->arena, &externs, header_text(s), &error))
-        return complain_of(s->options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
+    if (!extern_load(s->arena, &externs, header_text(s), &fault))
+        return externs_complain(s, &fault);
     return reference_run(&(ReferenceRun){.graph = s->program->graph, .args = s->options->job_args,
                                          .arg_count = s->options->job_arg_count});
 }

@@ -14,11 +14,6 @@ typedef struct Guessed {
 
 // ---- what the name and the first bytes say ------------------------------------------------------
 
-static bool ends_in(Text path, const char *suffix) {
-    size_t len = strlen(suffix);
-    return path.len > len && memcmp(path.at + path.len - len, suffix, len) == 0;
-}
-
 static Format format_by_name(Text path, Text text) {
     static const struct { const char *suffix; Format format; } names[] = {
         {".csv", FORMAT_CSV},     {".tsv", FORMAT_CSV},      {".tab", FORMAT_CSV},
@@ -26,14 +21,14 @@ static Format format_by_name(Text path, Text text) {
         {".txt", FORMAT_TEXT},    {".log", FORMAT_TEXT},
     };
     for (size_t i = 0; i < countof(names); i++)
-        if (ends_in(path, names[i].suffix)) return names[i].format;
+        if (text_ends(path, names[i].suffix)) return names[i].format;
     return text.len && text.at[0] == '{' ? FORMAT_JSONL : FORMAT_CSV;
 }
 
 // The character that the first line has most of; a comma if it has none of them.
 static char delimiter_of(Text path, Text text) {
     static const char candidates[] = {',', ';', '\t', '|'};
-    if (ends_in(path, ".tsv") || ends_in(path, ".tab")) return '\t';
+    if (text_ends(path, ".tsv") || text_ends(path, ".tab")) return '\t';
     size_t counts[countof(candidates)] = {0}, best = 0;
     for (size_t i = 0; i < text.len && text.at[i] != '\n'; i++)
         for (size_t c = 0; c < countof(candidates); c++) counts[c] += text.at[i] == candidates[c];

@@ -100,6 +100,12 @@ bool session_optimise(Session *s) {
     return true;
 }
 
+Session session_later(const Session *s) {
+    Session later = *s;
+    later.diags = diags_new(s->arena, s->sources);
+    return later;
+}
+
 int session_report(const Session *s) {
     TextBuf buf = {0};
     if (s->options->json) diags_print_json(&buf, s->diags);

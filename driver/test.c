@@ -1,8 +1,8 @@
 // sbc test: runs test blocks with the reference interpreter and shows how rows differ.
-#include "codegen/build/extern.h"
 #include "codegen/reference/reference.h"
 #include "codegen/reference/value.h"
 #include "driver/commands.h"
+#include "driver/externs.h"
 #include "driver/header.h"
 #include "driver/session.h"
 
@@ -260,10 +260,10 @@ static int test_one(const Options *options, const char *path, Tally *tally) {
     if (session_load(&s, path)) session_check(&s, (CheckAs){.want_tests = true});
     int status = session_report(&s);
     if (status != EXIT_DONE) return status;
-    TextBuf error = {0};
+    ExternFault fault = {0};
     ExternFiles externs = extern_files(s.program->graph);
-    if (!extern_load(s.arena, &externs, header_text(&s), &error))
-        return complain_of(options, DIAG_EXTERN_REFUSED, &error, EXIT_WRONG_PROGRAM);
+    if (!extern_load(s.arena, &externs, header_text(&s), &fault))
+        return externs_complain(&s, &fault);
     unsigned failed = tally->failed;
     for (size_t i = 0; i < s.program->test_count; i++) run_test(&s, &s.program->tests[i], tally);
     if (!s.program->test_count) printf("        %s has no tests\n", path);

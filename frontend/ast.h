@@ -12,6 +12,7 @@ typedef struct Name {
 // ---- types -----------------------------------------------------------------------------------
 
 typedef enum AstTypeKind {
+    AST_TYPE_ERROR,   // None was read; reported.
     AST_TYPE_NAME,    // i64, str, Trip
     AST_TYPE_PARAMS,  // decimal(15, 2), timestamp[ms]
     AST_TYPE_LIST,    // [T]

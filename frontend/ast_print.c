@@ -40,7 +40,7 @@ static void quoted(Tree *t, const char *kind, Text text) {
 // ---- types -------------------------------------------------------------------------------------
 
 static void print_type(Tree *t, const AstType *type) {
-    static const char *const kinds[] = {"type", "type", "list", "struct", "tensor"};
+    static const char *const kinds[] = {"error", "type", "type", "list", "struct", "tensor"};
     line(t, type->nullable ? "nullable" : "plain", text_of(kinds[type->kind]));
     t->level++;
     if (type->name.text.len) line(t, "name", type->name.text);

@@ -58,6 +58,7 @@ typedef struct ExternFn {
     const Field *params;
     uint32_t     param_count;
     const Type  *result;
+    Span         name_span, file_span;
 } ExternFn;
 
 typedef struct Program {

@@ -151,20 +151,33 @@ static bool extern_type(Checker *checker, const Type *type, const AstType *writt
     return false;
 }
 
+// Whether the file is there is judged when it is compiled.
+static bool extern_file(Checker *checker, const AstStmt *stmt) {
+    if (!stmt->from.len || text_ends(stmt->from, ".c")) return true;
+    Diag *diag = report(checker, DIAG_EXTERN_REFUSED, stmt->from_span, "'%.*s' is no C file",
+                        TEXT_ARG(stmt->from));
+    report_label(checker, diag, stmt->from_span, "its name does not end in .c");
+    report_fix(checker, diag, "name the C file that defines '%.*s': from \"FILE.c\"",
+               TEXT_ARG(stmt->name.text));
+    return false;
+}
+
 static void add_extern(Checker *checker, const FnDecl *fn) {
     const AstStmt *stmt = fn->stmt;
     Program *program = checker->program;
     Field *params = arena_new_array(checker->arena, Field, stmt->param_count + 1);
     for (uint32_t i = 0; i < stmt->param_count; i++)
         params[i] = (Field){stmt->params[i].name.text, fn->params[i]};
-    ExternFn made = {fn->ref, params, stmt->param_count, fn->result};
+    ExternFn made = {fn->ref, params, stmt->param_count, fn->result, stmt->name.span,
+                     stmt->from_span};
     arena_push(checker->arena, program->externs, program->extern_count, program->extern_cap, made);
 }
 
 static void check_extern(Checker *checker, FnDecl *fn) {
     const AstStmt *stmt = fn->stmt;
     fn->result = resolve_type(checker, stmt->type);
-    bool good = extern_type(checker, fn->result, stmt->type);
+    bool good = extern_file(checker, stmt);
+    good &= extern_type(checker, fn->result, stmt->type);
     for (uint32_t i = 0; i < stmt->param_count; i++)
         good &= extern_type(checker, fn->params[i], stmt->params[i].type);
     if (stmt->per_batch) {

@@ -162,6 +162,7 @@ const Type *resolve_type(Checker *checker, const AstType *type) {
     checker->depth++;
     const Type *result = error_type(checker);
     switch (type->kind) {
+    case AST_TYPE_ERROR: break;
     case AST_TYPE_NAME: result = resolve_name(checker, type->name); break;
     case AST_TYPE_PARAMS: result = resolve_params(checker, type); break;
     case AST_TYPE_LIST: {

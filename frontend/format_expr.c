@@ -30,6 +30,7 @@ void format_type(Page *page, const AstType *type) {
     Span whole = type->span;
     if (type->nullable) whole.end--;
     switch (type->kind) {
+    case AST_TYPE_ERROR: break;
     case AST_TYPE_NAME: page_put_name(page, type->name); break;
     case AST_TYPE_PARAMS:
     case AST_TYPE_TENSOR: {

@@ -126,21 +126,19 @@ static void blame_unit(const LexInput *input, Span span, const Parts *parts) {
 // number * factor as a whole number. False: it is none, or too big for `max`.
 static bool scale(const Parts *parts, uint64_t factor, uint64_t max, uint64_t *value,
                   bool *too_big) {
-    unsigned __int128 total = 0, unit = factor;
-    for (size_t i = 0; i < parts->number.len; i++) {
-        char c = parts->number.at[i];
-        if (c == '.') continue;
-        unsigned digit = (unsigned)(c - '0');
-        if (i < parts->whole_len) {
-            total = total * 10 + digit * (unsigned __int128)factor;
-            *too_big = total > max;
-            if (*too_big) return false;
-        } else {
-            if (unit % 10 && digit) return false;  // A part of the smallest unit.
-            unit /= 10;
-            total += digit * unit;
-        }
+    unsigned __int128 whole = 0, carry = 0;
+    for (size_t i = 0; i < parts->whole_len; i++) {
+        whole = whole * 10 + (unsigned)(parts->number.at[i] - '0') * (unsigned __int128)factor;
+        *too_big = whole > max;
+        if (*too_big) return false;
     }
+    // Long multiplication, from the last digit on: each digit behind the point must become 0.
+    for (size_t i = parts->number.len; i > parts->whole_len + 1; i--) {
+        carry += (unsigned)(parts->number.at[i - 1] - '0') * (unsigned __int128)factor;
+        if (carry % 10) return false;  // A part of the smallest unit.
+        carry /= 10;
+    }
+    unsigned __int128 total = whole + carry;
     *too_big = total > max;
     *value = (uint64_t)total;
     return !*too_big;

@@ -4,9 +4,11 @@
 
 #include "ir/remark.h"
 
-// Evaluates a node whose arguments are constants, as the job would. False: it faults or cannot be
-// known before the run; the node stays. The driver supplies it (the scalar library is not below
-// ir/).
+enum { FOLD_BYTES_MAX = 64 << 10 };  // Longer texts and lists are left to the job.
+
+// Evaluates a node whose arguments are constants, as the job would. False: it faults, is long, or
+// cannot be known before the run; the node stays. The driver supplies it (the scalar library is not
+// below ir/).
 typedef bool ConstEvalFn(void *self, const Graph *graph, ExprId expr, Const *result);
 
 typedef struct PassContext {

@@ -35,6 +35,11 @@ bool text_starts(Text text, Text prefix) {
     return text.len >= prefix.len && text_eq((Text){text.at, prefix.len}, prefix);
 }
 
+bool text_ends(Text text, const char *suffix) {
+    size_t len = strlen(suffix);
+    return text.len > len && memcmp(text.at + text.len - len, suffix, len) == 0;
+}
+
 bool text_is_url(Text text) {
     size_t at = 0;
     for (; at < text.len; at++) {

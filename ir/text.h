@@ -24,6 +24,7 @@ const char *text_c(Arena *arena, Text text);  // A NUL-terminated copy.
 bool text_eq(Text a, Text b);
 bool text_is(Text a, const char *nul_terminated);
 bool text_starts(Text text, Text prefix);
+bool text_ends(Text text, const char *suffix);  // With something before it.
 bool text_is_url(Text text);    // SCHEME://...
 int  text_cmp(Text a, Text b);  // By bytes, as memcmp.
 uint64_t text_hash(Text text);

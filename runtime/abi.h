@@ -414,7 +414,10 @@ typedef struct SbDemand {
 } SbDemand;
 
 enum : uint32_t { SB_CPUS = UINT32_MAX };
-enum { SB_RESOURCES_MAX = 7 };  // Of a job, beside the cpus.
+enum {
+    SB_RESOURCES_MAX = 7,  // Of a job, beside the cpus.
+    SB_STAGES_MAX = 64,    // Of a job, with its sinks.
+};
 
 typedef struct SbStage {
     SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.

@@ -243,7 +243,7 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     memset(flow, 0, sizeof *flow);
     Maker m = {.flow = flow, .job = job, .numbers = numbers};
     uint32_t stages = job->stage_count + job->sink_count;
-    static_assert(SB_RESOURCES_MAX + 1 == RESOURCES_MAX);
+    static_assert(SB_RESOURCES_MAX + 1 == RESOURCES_MAX && (int)SB_STAGES_MAX == STAGES_MAX);
     if (stages > STAGES_MAX || !add_breakers(&m))
         return FLOW_TOO_WIDE;
     CorePlan *plan = &flow->plan;

@@ -485,6 +485,16 @@ static void describe_plan(Job *job) {
     close_job(job);
 }
 
+// What was printed about the job has to get there.
+static int end_description(Job *job) {
+    bool lost = ferror(stdout), left = fflush(stdout) == 0;
+    if (!lost && left) return 0;
+    trouble_set(&job->trouble, TROUBLE_WRITE, "standard output cannot be written: %s",
+                left ? "its end was not taken" : strerror(errno));
+    log_trouble(&job->log, &job->trouble);
+    return trouble_exit_code(&job->trouble);
+}
+
 // What the job says of itself. False: nothing of the kind was asked for.
 static bool describe(Job *job) {
     const Options *options = &job->options;
@@ -552,7 +562,9 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     if (!good) {
         log_trouble(&job.log, &job.trouble);
         code = trouble_exit_code(&job.trouble);
-    } else if (!describe(&job)) {
+    } else if (describe(&job)) {
+        code = end_description(&job);
+    } else {
         CrashStack crash_stack;
         crash_open(what, job.log.json);
         crash_stack_open(&crash_stack);

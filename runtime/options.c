@@ -410,7 +410,7 @@ void options_print_help(const SbJob *job, FILE *file) {
         bool value = infos[i].value[0] != '\0';
         snprintf(left, sizeof left, "--%s%s%s%s", infos[i].name, value ? open : "", infos[i].value,
                  close);
-        fprintf(file, "  %-28s%s\n", left, infos[i].doc);
+        fprintf(file, "  %-27s %s\n", left, infos[i].doc);
     }
     fputs("\nExit codes: 0 done, 1 the program or data is wrong, 2 wrong usage, 3 the machine\n"
           "failed (disk, memory), 130 interrupted.\n", file);

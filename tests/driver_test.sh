@@ -319,6 +319,13 @@ expect doc_aggregate 0 '| aggregate { ok = sum(x) == 4 }' doc sum
 expect doc_unknown 2 "did you mean 'hour'?" doc hout
 expect explain_code 0 'SB0322: ' explain SB0322
 expect explain_fault 0 'SB7021: division by zero' explain SB7021
+expect doc_place 0 'fn line() -> i64' doc line
+expect doc_type 0 'fn u16(x) -> u16' doc u16
+expect doc_both 0 'The date by the clocks of the zone.' doc date
+holds doc_both_type grep -qF 'fn date(x) -> date' out
+expect explain_small 0 'SB0322: ' explain sb0322
+expect explain_warning 0 'It is a warning: the job goes on.' explain SB8062
+holds explain_warning_alone sh -c '! grep -q "No output" out'
 expect explain_unknown 2 'did you mean' explain SB7999
 
 # ---- fmt
@@ -326,6 +333,11 @@ printf 'range(3)|write csv("-")\n' >ugly.sbd
 expect fmt_check 1 'ugly.sbd' fmt --check ugly.sbd
 expect fmt 0 '' fmt ugly.sbd
 expect fmt_done 0 '' fmt --check ugly.sbd
+printf 'range(3)|write csv("-")\n' >ugly.sbd
+ln -s ugly.sbd link.sbd
+expect fmt_link 0 '' fmt link.sbd
+holds fmt_link_stays test -L link.sbd
+holds fmt_link_target grep -qx 'range(3) | write csv("-")' ugly.sbd
 expect fmt_examples 0 '' fmt --check "$top"/examples/*.sbd
 
 # ---- extern, header
@@ -386,9 +398,47 @@ END
 expect extern_clash 0 '1,2,3,4,5,6' run clash.sbd
 expect extern_clash_reference 0 '2,3,4,5,6,7' run --engine=reference clash.sbd
 echo 'double twice(' >c.c
-expect extern_wrong 1 'the C compiler refused' run c.sbd
+expect extern_wrong 1 'the C compiler refused c.c' run c.sbd
+holds extern_wrong_place grep -qF -e '--> c.sbd:1:37' err
+echo 'double twise(double x) { return x; }' >c.c
+for how in 'run c.sbd' 'run --engine=reference c.sbd' 'compile c.sbd'; do
+    expect extern_unknown 1 "error[SB0006]: c.c defines no function 'twice'" $how
+    holds extern_unknown_place grep -qF -e '--> c.sbd:1:11' err
+    holds extern_unknown_near grep -qF "did you mean 'twise'?" err
+    holds extern_unknown_all grep -qF '4 errors' err
+done
 rm c.c
-expect extern_missing 1 'c.c cannot be read' run c.sbd
+for how in 'run c.sbd' 'test c.sbd' 'compile c.sbd'; do
+    expect extern_missing 1 'c.c cannot be read: No such file or directory' $how
+    holds extern_missing_place grep -qF -e '--> c.sbd:1:37' err
+done
+
+# ---- a program that is too large for one job
+for i in $(seq 40); do echo "range(3) | where i > $i | write csv(\"$i.csv\")"; done >wide.sbd
+expect too_wide 1 'error[SB0708]: the program has 40 stages and 40 sinks' compile wide.sbd
+expect too_wide_unfused 0 '' compile --no-fuse wide.sbd
+
+# ---- constants that are too long to be computed beforehand
+cat >long.sbd <<'END'
+[{a: 1}]
+| derive a = pad_left("x", 30000), b = repeat("x", 2000000000), c = pad_left("x", 70000)
+| derive d = a + a, e = [c, c]
+| select short = len(a), long = len(d), list = len(e)
+| write csv("-")
+END
+expect fold_long 0 '30000,60000,2' run long.sbd
+expect fold_long_dump 0 'pad_left' long.sbd --dump
+
+# ---- what is printed has to get there
+if [ -w /dev/full ]; then
+    "$sbc" small.sbd -o job
+    for how in 'doc' 'doc len' 'explain SB0101' '--help' 'small.sbd --dump' 'run --engine=reference small.sbd'; do
+        holds full_out sh -c "'$sbc' $how >/dev/full 2>err; [ \$? -eq 3 ] && grep -qF 'error[SB0012]' err"
+    done
+    for how in --help --params --plan --licenses; do
+        holds full_out_job sh -c "./job $how >/dev/full 2>err; [ \$? -eq 3 ] && grep -qF 'error[SB8018]' err"
+    done
+fi
 
 # ---- target
 echo 'levels: [x86-64-v3]' >target.yaml

@@ -23,6 +23,10 @@ ExternFiles extern_files(const Graph *graph) {
         for (size_t j = 0; j < files.count; j++) known |= text_eq(files.paths[j], expr->fn->file);
         if (!known)
             arena_push(graph->arena, files.paths, files.count, files.cap, expr->fn->file);
+        known = false;
+        for (size_t j = 0; j < files.fn_count; j++) known |= files.fns[j] == expr->fn;
+        if (!known)
+            arena_push(graph->arena, files.fns, files.fn_count, files.fn_cap, expr->fn);
     }
     return files;
 }
@@ -64,15 +68,19 @@ static void add_includes(Arena *arena, ExternFiles *files, Text path, Text text)
     }
 }
 
-bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, TextBuf *error) {
+static void blame_unreadable(ExternFault *fault, Text path) {
+    text_buf_format(&fault->message, "%.*s cannot be read: %s", TEXT_ARG(path), strerror(errno));
+    fault->path = path;
+}
+
+bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, ExternFault *fault) {
     ExternFiles all = {0};
     for (size_t i = 0; i < files->count; i++)
         arena_push(arena, all.paths, all.count, all.cap, files->paths[i]);
     for (size_t i = 0; i < all.count; i++) {
         Text text;
         if (!read_text(arena, all.paths[i], &text)) {
-            text_buf_format(error, "%.*s cannot be read: %s", TEXT_ARG(all.paths[i]),
-                            strerror(errno));
+            blame_unreadable(fault, all.paths[i]);
             return false;
         }
         cache_key_add(parts, "extern", all.paths[i]);
@@ -85,7 +93,7 @@ bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, TextBuf 
 // ---- compiling ----------------------------------------------------------------------------------
 
 static bool compile(Arena *arena, const char *folder, const char *const *what, const char *output,
-                    TextBuf *error) {
+                    ExternFault *fault) {
     for (size_t i = 0; i < countof(compilers); i++) {
         Command command = {0};
         TextBuf said = {0};
@@ -101,12 +109,13 @@ static bool compile(Arena *arena, const char *folder, const char *const *what, c
         CommandOutcome outcome = command_run(&command, &said);
         if (outcome == COMMAND_DONE && said.len) fprintf(stderr, "%.*s", (int)said.len, said.at);
         if (outcome == COMMAND_REFUSED)
-            text_buf_format(error, "the C compiler refused an extern function:\n%.*s",
-                            (int)said.len, said.len ? said.at : "");
+            text_buf_format(&fault->message, "the C compiler refused %s", what[1]);
+        if (outcome == COMMAND_REFUSED) text_buf_add(&fault->said, text_buf_view(&said));
         text_buf_free(&said);
         if (outcome != COMMAND_NOT_THERE) return outcome == COMMAND_DONE;
     }
-    text_buf_add(error, TEXT("no C compiler was found for extern functions: install clang-22"));
+    text_buf_add(&fault->message,
+                 TEXT("no C compiler was found for extern functions: install clang-22"));
     return false;
 }
 
@@ -119,18 +128,32 @@ static bool open_folder(Arena *arena, Text header, const char **folder, TextBuf 
     return good;
 }
 
+static bool defines_all(Arena *arena, const ExternFiles *files, ExternFault *fault) {
+    for (size_t i = 0; i < files->fn_count; i++) {
+        if (user_symbols_hold(&fault->defined, text_c(arena, files->fns[i]->symbol))) continue;
+        arena_push(arena, fault->missing, fault->missing_count, fault->missing_cap, files->fns[i]);
+    }
+    return !fault->missing_count;
+}
+
 bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternBuild *out,
-                    TextBuf *error) {
+                    ExternFault *fault) {
     *out = (ExternBuild){.objects = arena_new_array(arena, const char *, files->count + 2)};
     if (!files->count) return true;
-    bool good = open_folder(arena, header, &out->folder, error);
+    bool good = open_folder(arena, header, &out->folder, &fault->message);
     for (size_t i = 0; good && i < files->count; i++) {
         const char *what[] = {"-c", text_c(arena, files->paths[i]), nullptr};
+        good = access(what[1], R_OK) == 0;
+        if (!good) blame_unreadable(fault, files->paths[i]);
+        if (!good) break;
         const char *object = text_c(arena, text_format(arena, "%s/%zu.o", out->folder, i));
-        good = compile(arena, out->folder, what, object, error);
+        good = compile(arena, out->folder, what, object, fault);
+        if (!good) fault->path = files->paths[i];
         out->objects[out->count++] = object;
     }
-    good = good && user_symbols_rename(arena, out->objects, out->count, error);
+    good = good && user_symbols_rename(arena, out->objects, out->count, &fault->defined,
+                                       &fault->message);
+    good = good && defines_all(arena, files, fault);
     if (!good) extern_remove(out);
     return good;
 }
@@ -144,18 +167,18 @@ void extern_remove(const ExternBuild *build) {
     rmdir(build->folder);
 }
 
-bool extern_load(Arena *arena, const ExternFiles *files, Text header, TextBuf *error) {
+bool extern_load(Arena *arena, const ExternFiles *files, Text header, ExternFault *fault) {
     ExternBuild build;
     if (!files->count) return true;
-    if (!extern_compile(arena, files, header, &build, error)) return false;
+    if (!extern_compile(arena, files, header, &build, fault)) return false;
     const char **what = arena_new_array(arena, const char *, build.count + 2);
     what[0] = "-shared";
     for (size_t i = 0; i < build.count; i++) what[i + 1] = build.objects[i];
     const char *library = text_c(arena, text_format(arena, "%s/extern.so", build.folder));
-    bool good = compile(arena, build.folder, what, library, error);
+    bool good = compile(arena, build.folder, what, library, fault);
     build.objects[build.count++] = library;
     if (good && !dlopen(library, RTLD_NOW | RTLD_GLOBAL)) {
-        text_buf_add(error, text_of(dlerror()));
+        text_buf_add(&fault->message, text_of(dlerror()));
         good = false;
     }
     extern_remove(&build);

@@ -15,11 +15,6 @@ typedef struct Object {
     Elf64_Shdr *symbols, *names;  // In `bytes`.
 } Object;
 
-typedef struct Names {
-    const char **items;
-    size_t count, cap;
-} Names;
-
 // ---- files --------------------------------------------------------------------------------------
 
 static bool complain(const Object *object, const char *what, TextBuf *error) {
@@ -85,9 +80,9 @@ static const char *global_name(const Object *object, const Elf64_Sym *symbol) {
     return object->bytes.at + object->names->sh_offset + symbol->st_name;
 }
 
-static bool is_known(const Names *names, const char *name) {
-    for (size_t i = 0; i < names->count; i++)
-        if (strcmp(names->items[i], name) == 0) return true;
+bool user_symbols_hold(const UserSymbols *symbols, const char *name) {
+    for (size_t i = 0; i < symbols->count; i++)
+        if (strcmp(symbols->items[i], name) == 0) return true;
     return false;
 }
 
@@ -100,16 +95,16 @@ static bool is_answered(const char *name) {
     return false;
 }
 
-static void add_defined(Arena *arena, const Object *object, Names *names) {
+static void add_defined(Arena *arena, const Object *object, UserSymbols *names) {
     for (size_t i = 0; i < symbol_count(object); i++) {
         const Elf64_Sym *symbol = symbol_at(object, i);
         const char *name = global_name(object, symbol);
-        if (!name || symbol->st_shndx == SHN_UNDEF || is_known(names, name)) continue;
+        if (!name || symbol->st_shndx == SHN_UNDEF || user_symbols_hold(names, name)) continue;
         arena_push(arena, names->items, names->count, names->cap, name);
     }
 }
 
-static bool rename_all(const Object *object, const Names *defined, TextBuf *error) {
+static bool rename_all(const Object *object, const UserSymbols *defined, TextBuf *error) {
     if (!object->symbols) return true;
     TextBuf names = {0};
     text_buf_add(&names, (Text){object->bytes.at + object->names->sh_offset,
@@ -117,7 +112,7 @@ static bool rename_all(const Object *object, const Names *defined, TextBuf *erro
     for (size_t i = 0; i < symbol_count(object); i++) {
         Elf64_Sym *symbol = symbol_at(object, i);
         const char *name = global_name(object, symbol);
-        bool own = name && is_known(defined, name);
+        bool own = name && user_symbols_hold(defined, name);
         if (!own && !(name && is_answered(name))) continue;
         symbol->st_name = (Elf64_Word)names.len;
         text_buf_format(&names, "%s%s", own ? SB_USER_PREFIX : SB_FOREIGN_PREFIX, name);
@@ -130,16 +125,16 @@ static bool rename_all(const Object *object, const Names *defined, TextBuf *erro
     return good;
 }
 
-bool user_symbols_rename(Arena *arena, const char *const *paths, size_t count, TextBuf *error) {
+bool user_symbols_rename(Arena *arena, const char *const *paths, size_t count,
+                         UserSymbols *defined, TextBuf *error) {
     Object *objects = arena_new_array(arena, Object, count + 1);
-    Names defined = {0};
     bool good = true;
     for (size_t i = 0; i < count; i++) objects[i] = (Object){.path = paths[i]};
     for (size_t i = 0; good && i < count; i++) {
         good = read_bytes(&objects[i], error) && find_sections(&objects[i], error);
-        if (good) add_defined(arena, &objects[i], &defined);
+        if (good) add_defined(arena, &objects[i], defined);
     }
-    for (size_t i = 0; good && i < count; i++) good = rename_all(&objects[i], &defined, error);
+    for (size_t i = 0; good && i < count; i++) good = rename_all(&objects[i], defined, error);
     for (size_t i = 0; i < count; i++) text_buf_free(&objects[i].bytes);
     return good;
 }

@@ -1,6 +1,7 @@
 // Constants for the passes: a node whose arguments are constants, as the job would compute it.
 #include "codegen/reference/eval.h"
 #include "codegen/reference/reference.h"
+#include "runtime/scratch.h"
 
 static bool is_known(const Graph *graph, ExprId id) {
     const Expr *expr = graph_at(graph, id);
@@ -23,12 +24,24 @@ static bool is_known(const Graph *graph, ExprId id) {
     return true;
 }
 
+// The texts in a value.
+static size_t bytes_of(const Const *value) {
+    size_t bytes = value->text.len;
+    for (uint32_t i = 0; i < value->item_count; i++)
+        bytes += sizeof *value + bytes_of(&value->items[i]);
+    return bytes;
+}
+
 bool reference_const_eval(void *self, const Graph *graph, ExprId expr, Const *result) {
+    enum { WORK_BYTES_MAX = 16 * FOLD_BYTES_MAX };
     (void)self;
     Eval eval;
+    SbMemory memory;
     if (!is_known(graph, expr) || !eval_open(&eval, graph, graph->arena)) return false;
+    sb_memory_open(&memory, WORK_BYTES_MAX);
+    sb_scratch_charge(&eval.call, &memory);
     eval_row(&eval, nullptr, nullptr);
     int32_t status = eval_expr(&eval, expr, result);
     eval_close(&eval);
-    return status == SB_OK;
+    return status == SB_OK && bytes_of(result) <= FOLD_BYTES_MAX;
 }

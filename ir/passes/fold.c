@@ -183,7 +183,9 @@ typedef struct Parts {
 static void add_part(Graph *graph, Parts *parts, ExprId id, Span span) {
     if (is_text(graph, id) && graph_at(graph, id)->value.text.len == 0) return;
     ExprId *last = parts->count ? &parts->items[parts->count - 1] : nullptr;
-    if (last && is_text(graph, *last) && is_text(graph, id)) {
+    if (last && is_text(graph, *last) && is_text(graph, id) &&
+        graph_at(graph, *last)->value.text.len + graph_at(graph, id)->value.text.len <=
+            FOLD_BYTES_MAX) {
         TextBuf both = {0};
         text_buf_add(&both, graph_at(graph, *last)->value.text);
         text_buf_add(&both, graph_at(graph, id)->value.text);
