@@ -326,8 +326,11 @@ const Type *infer_first_file(void *self, const SourceOp *source, Text path, Type
         return nullptr;
     }
     Inferred inferred;
-    if (!peek_file(arena, first, &input.text, error) || !infer_text(&input, &inferred, error))
+    if (!peek_file(arena, first, &input.text, error)) return nullptr;
+    if (!infer_text(&input, &inferred, error)) {
+        if (!text_eq(first, path)) text_buf_format(error, ", in %.*s", TEXT_ARG(first));
         return nullptr;
+    }
     if (inferred.null_count && !source->options.csv.strict_nulls) {
         text_buf_add(error, TEXT("with "));
         infer_print_nulls(error, &inferred);

@@ -89,7 +89,9 @@ static bool aggregate_arguments(Checker *checker, GroupBuild *group, const AstEx
     const Decl **decls = declarations(checker, call->name.text, true, &count);
     Arguments args;
     Choice choice;
+    checker->in_aggregate = true;
     gather_arguments(checker, group->input, call, &args);
+    checker->in_aggregate = false;
     if (!choose_overload(checker, group->input, &args, decls, count, &choice)) return false;
     agg->fn = &choice.decl->agg;
     agg->type = choice.result;
@@ -116,6 +118,14 @@ Value check_aggregate(Checker *checker, Scope *scope, const AstExpr *call) {
 }
 
 static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
+    if (checker->in_aggregate) {
+        Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
+                            "'%.*s' stands inside another aggregate", TEXT_ARG(call->name.text));
+        report_label(checker, diag, call->span, "makes one value of many rows already");
+        report_fix(checker, diag, "aggregate twice: | group by K { x = %.*s } | aggregate { ... }",
+                   TEXT_ARG(source_text(checker, call->span)));
+        return error_value(checker);
+    }
     Diag *diag = report(checker, DIAG_AGGREGATE_PLACE, call->span,
                         "'%.*s' is an aggregate; it means something only in `group` and "
                         "`aggregate`",
@@ -179,6 +189,19 @@ static const char *foreign_function(Text name) {
     return nullptr;
 }
 
+// A type that is called with too many arguments, or too few.
+static Value cast_count(Checker *checker, const AstExpr *call) {
+    bool decimal = text_is(call->name.text, "decimal");
+    Diag *diag = report(checker, DIAG_ARGUMENT_COUNT, call->span, "'%.*s' takes %s, not %u",
+                        TEXT_ARG(call->name.text), decimal ? "3 arguments" : "1 argument",
+                        call->arg_count);
+    report_label(checker, diag, call->span, "%u here", call->arg_count);
+    if (decimal)
+        report_fix(checker, diag, "decimal(x, 18, 2): 18 digits, 2 of them behind the point");
+    else report_fix(checker, diag, "%.*s(x)", TEXT_ARG(call->name.text));
+    return error_value(checker);
+}
+
 static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *call) {
     const char *what;
     DiagCode code;
@@ -191,13 +214,15 @@ static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *cal
         report_fix(checker, diag, "do this part in an `extern fn`, or in another program");
         return error_value(checker);
     }
+    TypeKind kind;
+    if (type_kind_find(call->name.text, &kind) || text_is(call->name.text, "decimal"))
+        return cast_count(checker, call);
     const DeclTable *decls = checker->input->decls;
     Text *names = arena_new_array(checker->arena, Text, decls->count + checker->fn_count + 40);
     size_t count = 0;
     for (size_t i = 0; i < checker->fn_count; i++) names[count++] = checker->fns[i].stmt->name.text;
     for (size_t i = 0; i < decls->count; i++) names[count++] = decls->items[i].name;
-    for (unsigned kind = TYPE_BOOL; kind < TYPE_LIST; kind++)
-        names[count++] = text_of(type_kind_name((TypeKind)kind));
+    for (kind = TYPE_BOOL; kind < TYPE_LIST; kind++) names[count++] = text_of(type_kind_name(kind));
     Diag *diag = report(checker, DIAG_UNKNOWN_FUNCTION, call->name.span, "unknown function '%.*s'",
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->name.span, "neither in the library nor declared with `fn`");

@@ -143,8 +143,10 @@ static Flow check_name(Checker *checker, const AstFlow *flow) {
                         TEXT_ARG(flow->name.text));
     report_label(checker, diag, flow->name.span, "no `let` declares it");
     Text *names = arena_new_array(checker->arena, Text, checker->let_count + 1);
-    for (size_t i = 0; i < checker->let_count; i++) names[i] = checker->lets[i].stmt->name.text;
-    if (checker->let_count) fix_names(checker, diag, flow->name.text, names, checker->let_count);
+    size_t count = 0;
+    for (size_t i = 0; i < checker->let_count; i++)
+        if (checker->lets[i].state != STATE_BUSY) names[count++] = checker->lets[i].stmt->name.text;
+    if (count) fix_names(checker, diag, flow->name.text, names, count);
     else report_fix(checker, diag, "declare it: let %.*s = read csv(...) as TYPE",
                     TEXT_ARG(flow->name.text));
     return broken_flow();

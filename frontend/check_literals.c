@@ -124,6 +124,19 @@ bool decimal_of_literal(Checker *checker, const AstExpr *expr, const Type **type
 
 // ---- numbers ------------------------------------------------------------------------------------
 
+// The narrowest type of the same sort that holds the number.
+static const char *type_that_holds(const Type *type, uint64_t magnitude, bool negative) {
+    if (!type_is_integer(type)) return "f64";
+    for (unsigned kind = TYPE_I8; kind <= TYPE_U64; kind++) {
+        Type wide = {.kind = (TypeKind)kind};
+        bool is_signed = type_is_signed(&wide);
+        uint64_t max = UINT64_MAX >> (64 - type_bits(&wide) + is_signed);
+        if (is_signed == type_is_signed(type) && magnitude <= max + (is_signed && negative))
+            return type_kind_name((TypeKind)kind);
+    }
+    return "f64";
+}
+
 static Value out_of_range(Checker *checker, const AstExpr *expr, const Type *type, bool negative) {
     Diag *diag = report(checker, DIAG_LITERAL_RANGE, expr->span, "%s%.*s does not fit %s",
                         negative ? "-" : "", TEXT_ARG(expr->text), type_say(checker, type));
@@ -135,8 +148,8 @@ static Value out_of_range(Checker *checker, const AstExpr *expr, const Type *typ
     else if (type_is_integer(type) && type_bits(type) == 64)
         report_fix(checker, diag, "write it as a float: %.*s.0", TEXT_ARG(expr->text));
     else
-        report_fix(checker, diag, "widen the other side: %s",
-                   type_is_integer(type) ? "i64(...)" : "f64(...)");
+        report_fix(checker, diag, "use a type that holds it: %s",
+                   type_that_holds(type, expr->integer, negative));
     return error_value(checker);
 }
 
@@ -145,7 +158,7 @@ static Value inexact(Checker *checker, const AstExpr *expr, const Type *type) {
                         TEXT_ARG(expr->text), type_say(checker, type));
     report_label(checker, diag, expr->span, "%s is expected here", type_say(checker, type));
     if (type_is_integer(type))
-        report_fix(checker, diag, "write an integer, or make the other side f64: f64(...)");
+        report_fix(checker, diag, "write a whole number; f64 holds fractions");
     else if (type->kind == TYPE_DECIMAL)
         report_fix(checker, diag, "write at most %u digits behind the point", type->scale);
     else report_fix(checker, diag, "write a number that %s holds", type_say(checker, type));
@@ -284,16 +297,44 @@ static Span part_span(Checker *checker, Text text, size_t position, Span span) {
     return (Span){at, at + 1, span.file};
 }
 
+// What to do about a mistake in a pattern, by how its message begins; the first that fits.
+static const struct {
+    const char *message, *fix;
+} pattern_fixes[] = {
+    {"lookaround", "match the text around it too, and extract a group"},
+    {"backreferences", "extract the group, and compare with it: extract(x, p) == y"},
+    {"a repeat count", "use `*` or `+`, and test the length with len(...)"},
+    {"the repeat counts", "write the smaller count first: {2,5}"},
+    {"a repeat of a repeat", "put the inner one into a group: (?:a+)*"},
+    {"nothing before", "write what is repeated first, or put the character in brackets: [*]"},
+    {"( is never closed", "close it with ), or write \\( for the character"},
+    {"[ is never closed", "close it with ], or write \\[ for the character"},
+    {"\\p{ is never closed", "close it: \\p{Greek}"},
+    {") without", "remove it, or write \\) for the character"},
+    {"the range ends", "write the lower character first: [a-z]"},
+    {"no such class", "use one of alnum alpha ascii blank cntrl digit graph lower print punct "
+                      "space upper word xdigit"},
+    {"no such property", "take a category or script: \\p{L}, \\p{Lu}, \\p{Greek}"},
+    {"a backslash at the end", "double it for the character itself"},
+    {"\\x", "write the character in hexadecimal: \\x41, \\x{1F600}"},
+    {"two groups of one name", "rename one of them"},
+    {"a group's name", "name it by a word: (?P<year>...)"},
+    {"the name of the group", "write (?P<name>...)"},
+    {"unknown group", "write (?:...) for a group that is not extracted"},
+    {"two minus signs", "write the flags once: (?i-s)"},
+    {"no flag behind", "write the flags once: (?i-s)"},
+    {"groups nest", "name parts of it: test several patterns with `and`"},
+    {"more than", "write (?:...) for groups that are not extracted"},
+    {"the pattern is longer", "test several patterns with `and`"},
+    {"", "drop the backslash, or put the character in brackets: [x]"},
+};
+
 static void blame_pattern(Checker *checker, Span at, Text message) {
     Diag *diag = report(checker, DIAG_BAD_PATTERN, at, "wrong pattern: %.*s", TEXT_ARG(message));
     report_label(checker, diag, at, "%.*s", TEXT_ARG(message));
-    bool lookaround = text_starts(message, TEXT("lookaround"));
-    bool count = text_starts(message, TEXT("a repeat count"));
-    if (lookaround) report_fix(checker, diag, "match the text around it too, and extract a group");
-    else if (count) report_fix(checker, diag, "use `*` or `+`, and test the length with len(...)");
-    else
-        report_fix(checker, diag, "put a backslash before a character that stands for itself, or "
-                                  "write it as [x]");
+    size_t i = 0;
+    while (!text_starts(message, text_of(pattern_fixes[i].message))) i++;
+    report_fix(checker, diag, "%s", pattern_fixes[i].fix);
 }
 
 static void blame_form(Checker *checker, Span at, Text message) {

@@ -1,6 +1,8 @@
 // Operators: arithmetic, comparisons, `in`, `and`, `or`, `not`.
 #include "frontend/checker.h"
 
+#include <string.h>
+
 static const char *op_text(AstOp op) {
     switch (op) {
     case AST_OP_NEG: return "-";
@@ -48,28 +50,69 @@ static ExprOp op_of(AstOp op) {
     return EXPR_ADD;
 }
 
+typedef enum Side {
+    SIDE_ANY = 0, SIDE_TEXT = 1, SIDE_INTEGER = 2, SIDE_FLOAT = 4, SIDE_DECIMAL = 8,
+    SIDE_DURATION = 16, SIDE_INSTANT = 32, SIDE_LIST = 64, SIDE_NUMBER = 2 | 4 | 8,
+} Side;
+
+static Side side_of(const Type *type) {
+    if (type_is_integer(type)) return SIDE_INTEGER;
+    if (type_is_float(type)) return SIDE_FLOAT;
+    switch ((int)type->kind) {
+    case TYPE_STR: return SIDE_TEXT;
+    case TYPE_DECIMAL: return SIDE_DECIMAL;
+    case TYPE_DURATION: return SIDE_DURATION;
+    case TYPE_DATE: case TYPE_TIMESTAMP: return SIDE_INSTANT;
+    case TYPE_LIST: return SIDE_LIST;
+    }
+    return SIDE_ANY;
+}
+
+// What to do about two operands, either way round; the first row that fits. %s is the type of the
+// one in `b`.
+static const struct {
+    Side        a, b;   // Types, or'ed; SIDE_ANY: whatever.
+    const char *ops;    // Between spaces; null: all.
+    const char *fix;
+} operand_fixes[] = {
+    {SIDE_TEXT, SIDE_ANY, " + ", "join text with str(...), or write f\"{...}\""},
+    {SIDE_TEXT, SIDE_NUMBER | SIDE_INSTANT | SIDE_DURATION, nullptr, "convert the text: %s(...)"},
+    {SIDE_DURATION, SIDE_NUMBER, " / ", "durations are divided by whole numbers with `//`"},
+    {SIDE_DURATION, SIDE_NUMBER, " * ", "take a whole number of a smaller unit: 90min for 1.5h"},
+    {SIDE_LIST, SIDE_LIST, " + ", "join lists with concat(..., ...)"},
+    {SIDE_INTEGER, SIDE_DECIMAL, nullptr, "convert the integer: decimal(..., 18, 0)"},
+    {SIDE_INTEGER, SIDE_INTEGER, nullptr, "convert one of them: i64(...)"},
+    {SIDE_NUMBER, SIDE_NUMBER, nullptr, "convert one of them: f64(...)"},
+    {SIDE_ANY, SIDE_ANY, nullptr, "convert one of them to the type of the other"},
+};
+
+static bool side_fits(Side wanted, Side found) {
+    return wanted == SIDE_ANY || (wanted & found) != 0;
+}
+
+static void fix_operands(Checker *checker, Diag *diag, AstOp op, const Type *x, const Type *y) {
+    Side left = side_of(x), right = side_of(y);
+    Text word = text_format(checker->arena, " %s ", op_text(op));
+    for (size_t i = 0; i < countof(operand_fixes); i++) {
+        Side a = operand_fixes[i].a, b = operand_fixes[i].b;
+        const char *ops = operand_fixes[i].ops, *fix = operand_fixes[i].fix;
+        bool straight = side_fits(a, left) && side_fits(b, right);
+        if (!straight && !(side_fits(a, right) && side_fits(b, left))) continue;
+        if (ops && !text_is(word, ops)) continue;
+        const char *hole = strstr(fix, "%s");
+        const char *type = type_kind_name((straight ? y : x)->kind);
+        if (!hole) report_fix(checker, diag, "%s", fix);
+        else report_fix(checker, diag, "%.*s%s%s", (int)(hole - fix), fix, type, hole + 2);
+        return;
+    }
+}
+
 static Value bad_operands(Checker *checker, const AstExpr *expr, Value a, Value b) {
     Diag *diag = report(checker, DIAG_BAD_OPERANDS, expr->span, "'%s' does not take %s and %s",
                         op_text(expr->op), type_say(checker, a.type), type_say(checker, b.type));
     report_label(checker, diag, expr->a->span, "%s", type_say(checker, a.type));
     report_label(checker, diag, expr->b->span, "%s", type_say(checker, b.type));
-    const Type *x = type_base(a.type), *y = type_base(b.type);
-    bool texts = x->kind == TYPE_STR || y->kind == TYPE_STR;
-    if (texts && expr->op == AST_OP_ADD)
-        report_fix(checker, diag, "join text with str(...), or write f\"{...}\"");
-    else if (x->kind == TYPE_STR && type_is_numeric(y))
-        report_fix(checker, diag, "convert the text: %s(...)", type_kind_name(y->kind));
-    else if (y->kind == TYPE_STR && type_is_numeric(x))
-        report_fix(checker, diag, "convert the text: %s(...)", type_kind_name(x->kind));
-    else if (x->kind == TYPE_DECIMAL && type_is_integer(y))
-        report_fix(checker, diag, "convert the integer: decimal(..., 18, 0)");
-    else if (y->kind == TYPE_DECIMAL && type_is_integer(x))
-        report_fix(checker, diag, "convert the integer: decimal(..., 18, 0)");
-    else if (type_is_integer(x) && type_is_integer(y))
-        report_fix(checker, diag, "convert one of them: i64(...)");
-    else if (type_is_numeric(x) && type_is_numeric(y))
-        report_fix(checker, diag, "convert one of them: f64(...)");
-    else report_fix(checker, diag, "convert one of them to the type of the other");
+    fix_operands(checker, diag, expr->op, type_base(a.type), type_base(b.type));
     return error_value(checker);
 }
 

@@ -13,6 +13,16 @@ static const struct {
     {"files", FORMAT_FILES, false, true, false},
 };
 
+// What other programs call a format.
+static const char *const foreign_formats[][2] = {
+    {"json", "one object a line is jsonl"}, {"ndjson", "one object a line is jsonl"},
+    {"lines", "use text: its column is `line`"},
+    {"line", "use text: its column is `line`"},
+    {"txt", "use text: its column is `line`"},
+    {"file", "use files: their paths and bytes"},
+    {"binary", "use files: their paths and bytes"},
+};
+
 static const char *const later_formats[] = {"parquet", "npy", "npz", "arrow", "orc", "avro",
                                             "webdataset", "tar", "kafka", "sql"};
 
@@ -39,9 +49,12 @@ bool find_format(Checker *checker, Name name, OptionSide side, Format *format, b
     Diag *diag = report(checker, DIAG_UNKNOWN_FORMAT, name.span, "no format '%.*s' to %s",
                         TEXT_ARG(name.text), side == SIDE_READ ? "read" : "write");
     report_label(checker, diag, name.span, "unknown");
-    if (text_is(name.text, "json") || text_is(name.text, "ndjson"))
-        report_fix(checker, diag, "one object a line is jsonl");
-    else fix_names(checker, diag, name.text, names, count);
+    for (size_t i = 0; i < countof(foreign_formats); i++) {
+        if (!text_is(name.text, foreign_formats[i][0])) continue;
+        report_fix(checker, diag, "%s", foreign_formats[i][1]);
+        return false;
+    }
+    fix_names(checker, diag, name.text, names, count);
     return false;
 }
 
@@ -211,7 +224,7 @@ void default_options(Checker *checker, Format format, bool tabs, OptionSide side
 
 // ---- paths --------------------------------------------------------------------------------------
 
-static bool check_url(Checker *checker, Value path, Span span) {
+static bool check_url(Checker *checker, OptionSide side, Value path, Span span) {
     Const value;
     if (!const_of(checker, path.id, &value)) return true;
     bool list = path.type->kind == TYPE_LIST;
@@ -221,7 +234,9 @@ static bool check_url(Checker *checker, Value path, Span span) {
         if (!text_is_url(text)) continue;
         Diag *diag = report(checker, DIAG_URL, span, "URLs are not in this version");
         report_label(checker, diag, span, "a URL");
-        report_fix(checker, diag, "download the file, or read \"-\" from a pipe: curl ... | JOB");
+        report_fix(checker, diag, side == SIDE_READ
+            ? "download the file, or read \"-\" from a pipe: curl ... | JOB"
+            : "write a file and upload it, or write \"-\" into a pipe: JOB | curl -T - ...");
         return false;
     }
     return true;
@@ -242,7 +257,7 @@ static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, Exp
         return false;
     }
     *path = value.id;
-    return check_url(checker, value, arg->value->span);
+    return check_url(checker, side, value, arg->value->span);
 }
 
 static unsigned option_places(Format format, OptionSide side) {

@@ -35,17 +35,18 @@ static const Type *resolve_decl(Checker *checker, TypeDecl *decl, Span span) {
     return decl->type;
 }
 
+// Types of other languages, and what they are here.
+static const char *const foreign_types[][2] = {
+    {"int", "i64"}, {"integer", "i64"}, {"long", "i64"}, {"bigint", "i64"}, {"int64", "i64"},
+    {"int32", "i32"}, {"float", "f64"}, {"double", "f64"}, {"float64", "f64"},
+    {"float32", "f32"}, {"number", "f64"}, {"numeric", "decimal(18, 2)"}, {"string", "str"},
+    {"text", "str"}, {"varchar", "str"}, {"utf8", "str"}, {"boolean", "bool"},
+    {"datetime", "timestamp"},
+};
+
 const char *foreign_type(Text name) {
-    static const char *const others[][2] = {
-        {"int", "i64"}, {"integer", "i64"}, {"long", "i64"}, {"bigint", "i64"}, {"int64", "i64"},
-        {"int32", "i32"}, {"float", "f64"}, {"double", "f64"}, {"float64", "f64"},
-        {"float32", "f32"}, {"number", "f64"}, {"numeric", "decimal(18, 2)"}, {"string", "str"},
-        {"text", "str"}, {"varchar", "str"}, {"utf8", "str"}, {"boolean", "bool"},
-        {"datetime", "timestamp"},
-    };
-    for (size_t i = 0; i < countof(others); i++) {
-        if (text_is(name, others[i][0])) return others[i][1];
-    }
+    for (size_t i = 0; i < countof(foreign_types); i++)
+        if (text_is(name, foreign_types[i][0])) return foreign_types[i][1];
     return nullptr;
 }
 
@@ -58,14 +59,19 @@ static const Type *unknown_type(Checker *checker, Name name) {
         report_fix(checker, diag, "write %s", ours);
         return error_type(checker);
     }
-    Text names[64];
+    Text names[64 + countof(foreign_types)];
     size_t count = 0;
     for (unsigned kind = TYPE_BOOL; kind < TYPE_LIST; kind++)
         names[count++] = text_of(type_kind_name((TypeKind)kind));
+    for (size_t i = 0; i < countof(foreign_types); i++)
+        names[count++] = text_of(foreign_types[i][0]);
     for (size_t i = 0; i < checker->type_count && count < countof(names); i++)
         names[count++] = checker->type_decls[i].stmt->name.text;
     report_label(checker, diag, name.span, "neither built in nor declared with `type`");
     Text near = diag_did_you_mean(name.text, names, count);
+    bool declared = find_type_decl(checker, near);
+    ours = declared ? nullptr : foreign_type(near);
+    if (ours) near = text_of(ours);
     if (near.len) report_fix(checker, diag, "did you mean '%.*s'?", TEXT_ARG(near));
     else report_fix(checker, diag, "declare it: type %.*s = {...}", TEXT_ARG(name.text));
     return error_type(checker);
@@ -245,7 +251,11 @@ static void mismatch(Checker *checker, const Type *found, const Type *want, Span
     Text text = source_text(checker, span);
     bool shown = text.len && text.len <= 40 && !memchr(text.at, '\n', text.len);
     if (!shown) text = TEXT("...");
-    if (to->kind == TYPE_STR)
+    bool quoted = from->kind == TYPE_STR && text.len && text.at[0] == '"';
+    if (quoted && (to->kind == TYPE_BOOL || type_is_numeric(to)))
+        report_fix(checker, diag, to->kind == TYPE_BOOL ? "write true or false, without quotes"
+                                                        : "write the number without quotes");
+    else if (to->kind == TYPE_STR)
         report_fix(checker, diag, "str(%.*s), or f\"{...}\"", TEXT_ARG(text));
     else if (to->kind == TYPE_BOOL)
         report_fix(checker, diag, "compare it: %.*s == ...", TEXT_ARG(text));

@@ -113,6 +113,7 @@ typedef struct Checker {
     Program   *program;
     uint32_t   quiet;          // > 0: reports go nowhere.
     uint32_t   depth;          // Of the expression being checked.
+    bool       in_aggregate;   // It is an argument of one.
     ResourcesId resources;     // Of the `with` blocks around the step.
     bool       cpus_given;     // One of them says how many cpus.
     Text      *customs;        // Names of resources of the run, each once.

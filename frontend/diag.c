@@ -34,10 +34,18 @@ Diags *diags_new(Arena *arena, SourceSet *sources) {
     return diags;
 }
 
+// Names come from files too: what would move the cursor of a terminal is shown as U+FFFD.
 static Text format_text(Arena *arena, const char *format, va_list args) {
-    TextBuf buf = {0};
-    text_buf_formatv(&buf, format, args);
-    return text_buf_take(&buf, arena);
+    TextBuf raw = {0}, shown = {0};
+    text_buf_formatv(&raw, format, args);
+    for (size_t i = 0; i < raw.len; i++) {
+        unsigned char c = (unsigned char)raw.at[i];
+        bool control = (c < ' ' && c != '\n' && c != '\t') || c == 0x7f;
+        if (control) text_buf_add(&shown, TEXT("\uFFFD"));
+        else text_buf_char(&shown, raw.at[i]);
+    }
+    text_buf_free(&raw);
+    return text_buf_take(&shown, arena);
 }
 
 // A function that is checked at each of its calls would report its mistakes once a call.

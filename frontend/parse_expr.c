@@ -338,6 +338,14 @@ static AstExpr *parse_bare_fraction(Parser *p) {
     parser_take(p);
     span.end = parser_token(p, 0).end;
     Text digits = parser_text(p, parser_token(p, 0));
+    bool range = span.start >= 2 && p->text.at[span.start - 1] == '.' &&
+                 p->text.at[span.start - 2] == '.';
+    if (range) {
+        span.start -= 2;
+        Diag *d = parser_slip(p, DIAG_BAD_NUMBER, span, "a range has two points");
+        diag_fix(p->in.diags, d, "write ..%.*s; both ends belong to it", TEXT_ARG(digits));
+        return parse_number(p);
+    }
     Diag *d = parser_slip(p, DIAG_BAD_NUMBER, span, "`.%.*s` is not a well-formed number",
                           TEXT_ARG(digits));
     diag_fix(p->in.diags, d, "write 0.%.*s", TEXT_ARG(digits));
@@ -460,7 +468,8 @@ static AstExpr *parse_right(Parser *p, AstExpr *left, const Infix *infix,
     e->a = left;
     if (infix->instead) {
         Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, e->op_span,
-                              "%s is an operator of another language", token_name(infix->kind));
+                              "`%.*s` is an operator of another language",
+                              TEXT_ARG(parser_text(p, parser_token(p, 0))));
         diag_fix(p->in.diags, d, "write `%s`", infix->instead);
     }
     parser_take_operator(p);

@@ -42,6 +42,14 @@ AstFlow *parse_flow_head(Parser *p) {
     } else if (parser_at(p, TOKEN_OPEN_SQUARE)) {
         flow->kind = AST_HEAD_TABLE;
         flow->table = parse_table(p);
+    } else if (parser_at(p, TOKEN_WORD) && parser_ahead(p, 1, TOKEN_WORD) &&
+               parser_ahead(p, 2, TOKEN_OPEN_PAREN) && !parser_token(p, 1).first &&
+               !parse_is_step_word(parser_text(p, parser_token(p, 1)))) {
+        Text word = parser_text(p, parser_token(p, 0));
+        Text near = diag_did_you_mean(word, &TEXT("read"), 1);
+        Diag *d = parser_error(p, DIAG_EXPECTED_STATEMENT, start, "`%.*s` begins no flow",
+                               TEXT_ARG(word));
+        diag_fix(p->in.diags, d, near.len ? "did you mean `read`?" : "begin with read FORMAT(...)");
     } else if (parser_at_name(p) && parser_ahead(p, 1, TOKEN_OPEN_PAREN)) {
         Diag *d =
             parser_error(p, DIAG_EXPECTED_STATEMENT, start, "a flow cannot begin with a call");

@@ -178,8 +178,10 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
         }
         void *at = type->kind == SB_LIST ? elems + (int64_t)elem->size * taken : value;
         if (type->kind != SB_LIST && taken > 0) {
-            return trouble_set(trouble, TROUBLE_PARAM_VALUE, "--%.*s is given twice",
-                               (int)param->name.len, param->name.ptr);
+            trouble_set(trouble, TROUBLE_PARAM_VALUE, "--%.*s is given twice",
+                        (int)param->name.len, param->name.ptr);
+            trouble_fix(trouble, "give it once: only a list takes several values");
+            return false;
         }
         if (!read_value(param, &text, elem, at, trouble)) return false;
         taken++;

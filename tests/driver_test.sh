@@ -418,6 +418,19 @@ for i in $(seq 40); do echo "range(3) | where i > $i | write csv(\"$i.csv\")"; d
 expect too_wide 1 'error[SB0708]: the program has 40 stages and 40 sinks' compile wide.sbd
 expect too_wide_unfused 0 '' compile --no-fuse wide.sbd
 
+# ---- names and files in messages
+expect param_twice 2 'give it once: only a list takes several values' run small.sbd -- --n=1 --n=2
+printf 'a,b\n1,2\n' >ab.csv
+echo 'read csv("ab.csv") as { b: i64, c: i64 } | write csv("-")' >header.sbd
+expect header_far 1 'take a name of the header: a, b' run header.sbd
+mkdir twice
+printf 'a,a\n1,2\n' >twice/x.csv
+echo 'read csv("twice/") | write csv("-")' >header.sbd
+expect schema_file 1 "its header names 'a' twice, in twice/x.csv" check header.sbd
+printf 'a\033[31m,b\n1,2\n' >ab.csv
+echo 'read csv("ab.csv") | write csv("-")' >header.sbd
+expect schema_control 0 'a�[31m' check header.sbd
+
 # ---- constants that are too long to be computed beforehand
 cat >long.sbd <<'END'
 [{a: 1}]
