@@ -187,12 +187,18 @@ static void add_rows(const Job *job, TextTable *table, const Sketch *least, cons
 }
 
 // What no one can know before: how long the longest row is.
-static void say_long_rows(const SbJob *job, Text *text) {
+static void say_long_rows(const SbJob *job, uint32_t threads, Text *text) {
     int64_t most = 0;
     for (uint32_t s = 0; s < job->stage_count; s++) {
         int64_t copies = flow_row_copies(job, &job->stages[s]);
         if (copies > most) most = copies;
     }
+    // Each other thread may have one in its part of a breaker.
+    for (uint32_t b = 0; b < job->breaker_count; b++)
+        if (job->breakers[b].kind != SB_BREAK_EDGE) {
+            most += threads - 1;
+            break;
+        }
     most += 1 + most / BACK_SHARE;  // Not all of the memory is the ledger's.
     sb_text_format(text, "a row longer than a partition waits until there is room for it: up to "
                    "%lld times its bytes beside the minimum\n", (long long)most);
@@ -213,7 +219,7 @@ void memory_plan_print(Job *job, uint32_t threads, Text *text) {
                        "at once, of %lld KiB\n",
                        (long long)least->sizes.partition >> 10, full->need.tasks,
                        (long long)full->sizes.partition >> 10);
-        say_long_rows(job->what, text);
+        say_long_rows(job->what, threads, text);
         sb_table_close(&table);
     }
     free(least);
