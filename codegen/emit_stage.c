@@ -258,9 +258,19 @@ void stage_leave_full(Emit *e) {
     stage_leave(e, SB_STAGE_FULL);
 }
 
+// How far the rows are judged, for who watches: a partition may take long.
+static void store_progress(Emit *e) {
+    StageEmit *s = e->stage;
+    emit_store_at(e, emit_load(e, e->i64, s->cursor, ""), e->task, offsetof(SbTask, cursor));
+    if (s->stage->kind != STAGE_SCAN || s->asks) return;
+    Val made = counter_slot(e, graph_op_at(e->graph, s->stage->root)->step.i, SB_MADE);
+    emit_store_at(e, emit_load(e, e->i64, made, ""), e->task, offsetof(SbTask, made));
+}
+
 void stage_block_border(Emit *e, Block next) {
     Block full = emit_block(e, "full");
     batches_flush(e);
+    store_progress(e);
     Val is_full = emit_callv(e, "sb_task_border", e->i32, arg(e->task));
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, is_full, emit_i32(e, 0), ""), next, full);
     emit_at(e, full);

@@ -292,6 +292,8 @@ typedef struct SbTask {
     int64_t *limits;           // By terminal: rows it still takes; INT64_MAX for all.
     const SbTable *const *tables;  // By breaker number: finished join tables.
     int64_t *counts;           // [step][SbCount]
+    int64_t  made;             // Of the partition, at the last border between blocks: rows of the
+                               // source.
     int64_t  need;
     int32_t  stopped;          // No terminal wants more rows.
     int32_t  cancel;           // Set by others; polled once a block.

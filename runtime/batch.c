@@ -7,13 +7,14 @@
 
 Batch *batch_open(SbRows *rows) {
     Batch *batch = malloc(sizeof *batch);
+    int64_t used = sb_rows_used(rows);
     const SbEntry *const *entries = batch ? sb_rows_entries(rows) : nullptr;
     if (!entries) {
         free(batch);
         return nullptr;
     }
     *batch = (Batch){.rows = rows, .entries = entries, .count = rows->count,
-                     .bytes = sb_rows_bytes(rows), .holders = 1};
+                     .bytes = sb_rows_bytes(rows), .used = used, .holders = 1};
     return batch;
 }
 

@@ -12,6 +12,7 @@ typedef struct Batch {
     SbRows  *rows;       // nullptr: they are on disk.
     const SbEntry *const *entries;
     int64_t  count, bytes;
+    int64_t  used;       // Of the bytes; as Partition.used counts them.
     uint32_t holders;    // Partitions, and pieces of zips that are in doubt.
     WatchOrigin from;
 } Batch;

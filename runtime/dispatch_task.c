@@ -297,7 +297,9 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     pthread_mutex_unlock(&d->lock);
     int64_t begin = log_clock_ns();
     pthread_mutex_lock(&d->job->fills[lane]);
+    flow->task->live = &d->job->watch.threads[thread].live;
     int32_t status = task_run(flow->task, partition, lane);
+    flow->task->live = nullptr;
     pthread_mutex_unlock(&d->job->fills[lane]);
     if (status == SB_STAGE_NEED) {
         partition->status = SB_STAGE_FAULT;

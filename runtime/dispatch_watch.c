@@ -35,7 +35,7 @@ void flow_watch(const Flow *flow, Partition *partition, uint32_t thread) {
         const Batch *batch = flow->batches[side];
         if (!batch || batch->count == 0) continue;
         double share = (double)flow->unit.end / (double)batch->count;
-        made.bytes_in += (int64_t)((double)batch->bytes * share);
+        made.bytes_in += (int64_t)((double)batch->used * share);
     }
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) made.rows_out += partition->rows[t];
     partition->from = watch_made(&run->job->watch, thread, &made);

@@ -81,14 +81,33 @@ static bool find_least(const Job *job, uint32_t threads, Speed speed, Sketch *sk
 
 static double megabytes(int64_t bytes) { return (double)bytes / (1 << 20); }
 
+// The stage whose tasks hold the most memory by what the program says.
+static const SbStage *largest_task(const SbJob *job) {
+    const SbStage *largest = nullptr;
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        if (!largest || job->stages[s].memory > largest->memory) largest = &job->stages[s];
+    return largest;
+}
+
 static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
     if (!find_least(job, threads, SPEED_LEAST, sketch)) return;
     const char *from = job->options.memory ? "--memory gives" : "80 % of the machine are";
     trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
                 "the job needs at least %.1f MiB of memory, and %s %.1f MiB",
                 megabytes(sketch->whole), from, megabytes(job->memory_whole));
-    trouble_fix(&job->trouble, "give it --memory=%lldMiB or more; --plan shows what takes it",
-                (long long)((sketch->whole + (1 << 20) - 1) >> 20));
+    long long least = (sketch->whole + (1 << 20) - 1) >> 20;
+    const SbStage *stage = largest_task(job->what);
+    if (job->options.memory > 0 && job->options.memory < 1 << 20)
+        trouble_fix(&job->trouble, "%lld are bytes: give it --memory=%lldMiB or more",
+                    (long long)job->options.memory, least);
+    else if (stage && stage->memory > job->memory_whole / 2)
+        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or less to a task of '%.*s': "
+                    "with (memory = %.1fMiB)", least, (int)stage->label.len, stage->label.ptr,
+                    megabytes(stage->memory));
+    else
+        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more%s; --plan shows what takes it",
+                    least, job->options.partition > PARTITION_MIN ? ", or a smaller --partition"
+                                                                 : "");
 }
 
 // Of a job that is too wide for a plan.

@@ -12,12 +12,14 @@ bool progress_open(ProgressReport *report, const Job *job) {
     *report = (ProgressReport){.job = job};
     report->stages = calloc(stages + 1, sizeof *report->stages);
     report->stalled = calloc(stages + 1, sizeof *report->stalled);
-    return report->stages && report->stalled;
+    report->seen = calloc(stages + 1, sizeof *report->seen);
+    return report->stages && report->stalled && report->seen;
 }
 
 void progress_close(ProgressReport *report) {
     free(report->stages);
     free(report->stalled);
+    free(report->seen);
 }
 
 // ---- figures ------------------------------------------------------------------------------------
@@ -31,10 +33,41 @@ static Rates rates_since(ProgressMark *mark, int64_t now, int64_t rows, int64_t 
     double seconds = (double)(now - mark->at_ns) / 1e9;
     Rates rates = {0};
     if (seconds > 0)
-        rates = (Rates){(double)(rows - mark->rows) / seconds,
-                        (double)(bytes - mark->bytes) / seconds};
+        rates = (Rates){rows > mark->rows ? (double)(rows - mark->rows) / seconds : 0,
+                        bytes > mark->bytes ? (double)(bytes - mark->bytes) / seconds : 0};
     *mark = (ProgressMark){now, rows, bytes};
     return rates;
+}
+
+// Rows that tasks are at work on count as far as they are judged. So does what moves the stage.
+static void stage_figures(ProgressReport *report, uint32_t number, WatchFigures *figures) {
+    const Watch *watch = &report->job->watch;
+    ProgressMark *seen = &report->seen[number];
+    watch_figures(watch, number, figures);
+    figures->rows_in += figures->rows_live;
+    figures->bytes_in += figures->bytes_live;
+    int64_t now = watch_elapsed_ns(watch);
+    if (figures->rows_in != seen->rows || figures->bytes_in != seen->bytes)
+        *seen = (ProgressMark){now, figures->rows_in, figures->bytes_in};
+    if (now - seen->at_ns < figures->idle_ns) figures->idle_ns = now - seen->at_ns;
+}
+
+typedef struct Judged {
+    int64_t rows, bytes;
+} Judged;
+
+// Of sources.
+static Judged judged_by(const Job *job) {
+    Judged judged = {atomic_load(&job->progress.rows), atomic_load(&job->progress.bytes)};
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        int input = job->what->stages[s].input;
+        if (input == SB_INPUT_ROWS || input == SB_INPUT_UNMATCHED) continue;
+        WatchFigures figures;
+        watch_figures(&job->watch, s, &figures);
+        judged.rows += figures.rows_live;
+        judged.bytes += figures.bytes_live;
+    }
+    return judged;
 }
 
 static bool shows(const WatchFigures *figures) {
@@ -51,7 +84,7 @@ static void add_stage(ProgressReport *report, uint32_t number, TextTable *table)
     const Job *job = report->job;
     const SbStage *stage = &job->what->stages[number];
     WatchFigures figures;
-    watch_figures(&job->watch, number, &figures);
+    stage_figures(report, number, &figures);
     int64_t now = watch_elapsed_ns(&job->watch);
     Rates rates = rates_since(&report->stages[number], now, figures.rows_in, figures.bytes_in);
     if (!shows(&figures)) return;
@@ -78,12 +111,12 @@ static void add_stage(ProgressReport *report, uint32_t number, TextTable *table)
 void progress_text(ProgressReport *report, Text *text) {
     const Job *job = report->job;
     int64_t now = watch_elapsed_ns(&job->watch);
-    int64_t rows = atomic_load(&job->progress.rows), bytes = atomic_load(&job->progress.bytes);
-    Rates rates = rates_since(&report->sources, now, rows, bytes);
+    Judged judged = judged_by(job);
+    Rates rates = rates_since(&report->sources, now, judged.rows, judged.bytes);
     sb_text_format(text, "%.1f s: ", (double)now / 1e9);
-    add_megabytes(text, (double)bytes, ", ");
+    add_megabytes(text, (double)judged.bytes, ", ");
     add_megabytes(text, rates.bytes, "/s, ");
-    sb_text_add_figure(text, rows);
+    sb_text_add_figure(text, judged.rows);
     sb_text_format(text, " rows, memory %.1f of %.1f MiB\n",
                    (double)sb_memory_held(&job->memory) / (1 << 20),
                    (double)job->memory_whole / (1 << 20));
@@ -98,15 +131,16 @@ void progress_text(ProgressReport *report, Text *text) {
 void progress_json(ProgressReport *report, Text *text) {
     const Job *job = report->job;
     int64_t now = watch_elapsed_ns(&job->watch);
-    log_add_number(text, "rows", atomic_load(&job->progress.rows));
-    log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
+    Judged judged = judged_by(job);
+    log_add_number(text, "rows", judged.rows);
+    log_add_number(text, "bytes", judged.bytes);
     log_add_number(text, "memory", sb_memory_held(&job->memory));
     log_add_number(text, "memory_limit", job->memory_whole);
     sb_text_str(text, ",\"stages\":[");
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         const SbStage *stage = &job->what->stages[s];
         WatchFigures figures;
-        watch_figures(&job->watch, s, &figures);
+        stage_figures(report, s, &figures);
         Rates rates = rates_since(&report->stages[s], now, figures.rows_in, figures.bytes_in);
         sb_text_format(text, "%s{\"stage\":", s ? "," : "");
         sb_text_add_json(text, stage->label.ptr, stage->label.len);
@@ -152,7 +186,7 @@ void progress_watch(ProgressReport *report, Log *log) {
     int64_t limit_ns = job->options.watchdog_us * 1000;
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         WatchFigures figures;
-        watch_figures(&job->watch, s, &figures);
+        stage_figures(report, s, &figures);
         bool stalls = to_blame(&figures) && figures.idle_ns > limit_ns;
         if (stalls && !report->stalled[s]) {
             Text work = {0};

@@ -15,6 +15,7 @@ typedef struct ProgressReport {
     ProgressMark *stages;
     ProgressMark  sources;
     bool         *stalled;    // By stage: the watchdog has named it.
+    ProgressMark *seen;       // By stage: when its figures last changed, and to what.
 } ProgressReport;
 
 bool progress_open(ProgressReport *report, const Job *job);

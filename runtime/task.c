@@ -406,7 +406,19 @@ void sb_task_piece(SbTask *task, int64_t rows, int64_t next) {
                   row_bytes * (double)next > (double)cut_behind_row(task->state);
 }
 
+// How far the partition is, for who watches.
+static void say_live(const SbTaskState *state) {
+    const SbTask *task = &state->task;
+    const Partition *into = state->into;
+    int64_t judged = task->cursor - into->begin;
+    int64_t made = state->setup->source ? task->made : judged;
+    bool text = state->setup->stage->input == SB_INPUT_TEXT;
+    atomic_store_explicit(&state->live->rows, made, memory_order_relaxed);
+    atomic_store_explicit(&state->live->bytes, text ? judged : 0, memory_order_relaxed);
+}
+
 int32_t sb_task_border(SbTask *task) {
+    if (task->state->live) say_live(task->state);
     if (__atomic_load_n(&task->cancel, __ATOMIC_RELAXED)) return true;
     if (task->state->probe.asking) return false;
     relieve_groups(task->state);

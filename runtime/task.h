@@ -20,6 +20,7 @@ struct SbTaskState {
     Unit        unit;
     bool        again;          // It makes a partition once more, of the same rows.
     Partition  *into;
+    WatchLive  *live;           // Where it says how far it is; nullptr: nobody asks.
     Trouble     trouble;        // Why the partition is the last one of the job.
     Probe       probe;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.

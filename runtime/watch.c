@@ -122,8 +122,11 @@ void watch_from(Watch *watch, uint32_t thread, int side, WatchOrigin from) {
 }
 
 WatchOrigin watch_made(Watch *watch, uint32_t thread, const WatchMade *made) {
-    WatchSpan *span = &watch->threads[thread].span;
+    WatchThread *at = &watch->threads[thread];
+    WatchSpan *span = &at->span;
     WatchStage *stage = &watch->stages[span->stage];
+    set(&at->live.rows, 0);
+    set(&at->live.bytes, 0);
     span->rows += made->rows_in;
     add(&stage->rows_in, made->rows_in);
     add(&stage->rows_out, made->rows_out);
@@ -194,6 +197,9 @@ void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
         int64_t since = now - GET(thread->since_ns);
         if (work != WORK_KINDS && GET(thread->stage) == number && since > 0)
             figures->work_ns[work] += since;
+        if (work != WORK_TASK || GET(thread->stage) != number) continue;
+        figures->rows_live += GET(thread->live.rows);
+        figures->bytes_live += GET(thread->live.bytes);
     }
 }
 

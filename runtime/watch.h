@@ -80,7 +80,13 @@ typedef struct WatchStage {
     _Atomic uint32_t running;                  // Threads at work for it on tasks.
 } WatchStage;
 
+// What a task has judged of the partition that it is making. The task alone writes it.
+typedef struct WatchLive {
+    _Atomic int64_t rows, bytes;
+} WatchLive;
+
 typedef struct WatchThread {
+    WatchLive       live;
     _Atomic int     work;                      // WORK_KINDS: none.
     _Atomic uint32_t stage;
     _Atomic int64_t since_ns;
@@ -136,6 +142,7 @@ typedef struct WatchFigures {
     int64_t  class_ns[WATCH_CLASSES];
     int64_t  work_ns[WORK_KINDS], pieces[WORK_KINDS];  // Work that goes on included, roughly.
     int64_t  rows_in, rows_out, bytes_in, bytes_out, queued;
+    int64_t  rows_live, bytes_live;    // Judged by tasks that have not handed them over yet.
     int64_t  idle_ns;                  // Since it last moved.
     uint32_t running;
 } WatchFigures;

@@ -329,6 +329,15 @@ if begin memory_least; then
     says "error[SB8067]: the job needs at least "
     fix=$(sed -n 's/.*fix: give it \(--memory=[0-9]*MiB\) or more.*/\1/p' "$work/err")
     [ "${fix#--memory=}" != "$fix" ] || wrong "no fix"
+    says "MiB or more, or a smaller --partition; "
+    # A unit that is missing, and a step that wants it all.
+    gives 2 ../sort --memory=33
+    says "fix: 33 are bytes: give it --memory="
+    echo 'range(5) | with (memory = 100TiB) { derive s = str(i) } | write csv("-")' >wants.sbd
+    "$sbc" wants.sbd -o wants 2>"$work/err" || wrong "it does not compile"
+    gives 2 ./wants
+    says ", or less to a task of 'range(5)': with (memory = "
+    rm wants wants.sbd
     gives 2 ../sort --check --memory=33MiB --overwrite
     prints "; the least is "
     prints SB8067

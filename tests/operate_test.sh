@@ -449,6 +449,8 @@ if begin times; then
     figures 'all(list(at) == ["stage", "busy", "starved", "blocked", "aside", "states", "threads", "runs", "rows_in", "rows_out", "bytes_in", "bytes_out"] for at in stages)'
     figures 'all(list(at["threads"]) == ["task", "read", "write", "finish"] for at in stages)'
     figures '[at["rows_in"] for at in stages] == [400] * 3 and [at["runs"] for at in stages] == [40] * 3'
+    # What a stage takes is what the one before it made.
+    figures 'all(a["bytes_out"] == b["bytes_in"] for a, b in zip(stages, stages[1:]))'
     figures 'stages[0]["threads"]["task"] > 0.75 and stages[2]["bytes_out"] > 400'
     figures 'job["resources"][0]["resource"] == "cpus" and job["resources"][0]["supply"] == 2 and job["resources"][1]["resource"] == "slot"'
     # In each moment a stage is in one state.
@@ -492,6 +494,15 @@ END
     [ "$(grep -c SB8060 "$work/err")" = 1 ] || wrong "more than one warning"
     gives 0 ./stuck --watchdog=0s
     silent_on SB8060
+    # Rows that one task judges are progress, long before it hands anything over.
+    cat >steady.sbd <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | where hold(20us) | write csv("steady.csv")
+END
+    "$sbc" steady.sbd -o steady 2>"$work/err"
+    numbers 80000 >in.csv
+    gives 0 ./steady --threads=1 --watchdog=600ms --progress=plain --log=json
+    objects '[at["event"] for at in all] == ["start", "progress", "end"]'
+    objects '0 < all[1]["rows"] < 80000 and 0 < all[1]["bytes"] and all[1]["stages"][0]["rows"] == all[1]["rows"]'
     mkfifo wait
     { numbers 10; sleep 1; } >wait &
     gives 0 ../rows --input=wait --watchdog=300ms
