@@ -78,7 +78,9 @@ static uint32_t edit_distance(SbStr a, SbStr b) {
 
 SbStr options_nearest(SbStr word, OptionNameFn *names, const void *self, uint32_t count) {
     SbStr best = {0};
-    uint32_t best_distance = (uint32_t)(word.len + 1) / 3 + 1;  // As the compiler's did-you-mean.
+    // Of a word of which nothing stays, nothing else is meant.
+    uint32_t best_distance = (uint32_t)(word.len / 3 + 1) + 1;
+    if (best_distance > word.len) best_distance = (uint32_t)word.len;
     for (uint32_t i = 0; i < count; i++) {
         SbStr name = names(self, i);
         uint32_t distance = edit_distance(word, name);
