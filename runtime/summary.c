@@ -45,6 +45,14 @@ static bool count_edges(Job *job, uint32_t step, int64_t *counts, int64_t *least
     return any;
 }
 
+// With --first-rows a `write` takes the rows that its sink holds, and judges those it rejects.
+static void count_first_rows(const Job *job, uint32_t step, int64_t *counts) {
+    if (job->options.first_rows == INT64_MAX) return;
+    for (uint32_t s = 0; s < job->what->sink_count; s++)
+        if (job->what->sinks[s].step == step)
+            counts[SB_IN] = job->sinks[s].rows + counts[SB_REJECTED];
+}
+
 static void count_step(Job *job, uint32_t step) {
     const SbStepInfo *info = &job->what->steps[step];
     int64_t *counts = &job->counts[step * SB_COUNTS];
@@ -54,6 +62,7 @@ static void count_step(Job *job, uint32_t step) {
     bool edges = count_edges(job, step, counts, &pairs);
     if (!edges && !info->counts_in)
         counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
+    count_first_rows(job, step, counts);
     if (breaker && breaker->kind == SB_BREAK_GROUP) {
         int64_t judged = counts[SB_IN] - counts[SB_REJECTED] + counts[SB_MERGED];
         int64_t kept = job->kept[number];

@@ -21,6 +21,9 @@ read csv("in.csv") as { a: i64, b: str, x: f64? }
 | derive all = len(all ?? [])
 | write csv("out.csv")
 END
+compile uneven_zip <<'END'
+range(3) | zip (range(4) | rename j = i) | write csv("-")
+END
 compile sort <<'END'
 param out: str = "out.csv"
 read csv("in.csv") as { a: i64, b: str, x: f64? } | sort a desc | write csv(out)
@@ -770,6 +773,13 @@ if begin first_rows; then
 1,name1,0.5
 2,name2,1.0'
     says "out.csv     3"
+    grep -q '^write csv(out) *3 *0 *3 *0 *0 *0$' "$work/err" || wrong "write counts other rows than out.csv holds"
+    end
+fi
+if begin uneven; then
+    gives 1 ../uneven_zip
+    says "error[SB7029]"
+    grep -q '^write csv("-") *3 *0 *3 *0 *0 *0$' "$work/err" || wrong "write counts rows that the zip has no pair for"
     end
 fi
 if begin bounded; then
