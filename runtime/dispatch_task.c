@@ -17,9 +17,13 @@ static void note_file(Flow *flow) {
 }
 
 // What units_take said.
-static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, const Trouble *trouble) {
+static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, Trouble *trouble) {
     flow->cut = taken == UNIT_TAKEN;
     flow->empty = !flow->cut;
+    // Rows are never left out without a word.
+    if (taken == UNIT_TROUBLE && trouble->kind == TROUBLE_NONE)
+        trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%.*s'",
+                    (int)flow->run->stage->label.len, flow->run->stage->label.ptr);
     if (taken == UNIT_TROUBLE) dispatch_trouble(d, trouble);
     if (flow->cut) note_file(flow);
     // Units are taken in their order: the first one that is not there says how many there are.
@@ -60,6 +64,8 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     Trouble trouble;
     trouble_clear(&trouble);
     UnitTake taken = UNIT_LATER;
+    // Text of a stream cannot be read twice, and is not asked for.
+    flow->task->buffer.asks_from = 0;
     while (taken == UNIT_LATER && !d->stop) {
         run->units.must = flow->asked && d->busy == 1;
         pthread_mutex_unlock(&d->lock);
