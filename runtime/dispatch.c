@@ -349,7 +349,9 @@ static bool work(Dispatch *d, uint32_t thread) {
     Flow *flow = flow_queue_pop(&d->queue);
     if (!flow) return false;
     flow->waits = false;
-    WatchWork work = flow->begins && flow_reads(flow) ? WORK_READ : WORK_TASK;
+    // To find that there are no rows is no task.
+    bool reads = flow->begins && (flow->empty || flow_reads(flow));
+    WatchWork work = reads ? WORK_READ : WORK_TASK;
     watch_begin(&d->job->watch, thread, work, flow->run->index);
     flow_work(d, flow, thread);
     watch_end(&d->job->watch, thread);
