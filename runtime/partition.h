@@ -34,6 +34,7 @@ typedef struct Partition {
     int64_t     made;           // Rows of the source that were judged.
     int32_t     status;         // SbStageStatus
     bool        stopped;        // No terminal wants more.
+    bool        starved;        // Values that a row computes found no memory.
     bool        over;           // A record of it passes the limit of rejects.
     SbFailure   failure;
     int64_t    *counts;         // [step][SbCount]

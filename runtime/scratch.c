@@ -12,6 +12,7 @@ struct SbScratch {
     Block    *blocks;   // Newest first; the last one is the first block.
     SbMemory *memory;   // Or null: nothing is charged.
     int64_t   charged;
+    bool      denied;
 };
 
 static Block *block_new(int64_t bytes, Block *next) {
@@ -43,7 +44,10 @@ void *sb_alloc_slow(SbCall *call, int64_t bytes) {
     int64_t least = BLOCK_BYTES_MIN;
     if (scratch->memory && scratch->memory->block_max < least) least = scratch->memory->block_max;
     int64_t size = bytes > least ? bytes : least;
-    if (scratch->memory && !sb_memory_charge(scratch->memory, size)) return nullptr;
+    if (scratch->memory && !sb_memory_charge(scratch->memory, size)) {
+        scratch->denied = true;
+        return nullptr;
+    }
     Block *block = block_new(size, scratch->blocks);
     if (!block) {
         if (scratch->memory) sb_memory_release(scratch->memory, size);
@@ -74,6 +78,12 @@ void sb_scratch_rewind(SbCall *call) {
 }
 
 void sb_scratch_charge(SbCall *call, SbMemory *memory) { call->scratch->memory = memory; }
+
+bool sb_scratch_take_denied(SbCall *call) {
+    bool denied = call->scratch->denied;
+    call->scratch->denied = false;
+    return denied;
+}
 
 int64_t sb_scratch_charged(const SbCall *call) { return call->scratch->charged; }
 

@@ -13,5 +13,7 @@ void sb_scratch_close(SbCall *call);
 // From now on new blocks are charged to `memory`; over the limit there are none.
 void    sb_scratch_charge(SbCall *call, SbMemory *memory);
 int64_t sb_scratch_charged(const SbCall *call);
+// Was there none since it was asked last?
+bool    sb_scratch_take_denied(SbCall *call);
 
 #endif

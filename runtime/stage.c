@@ -253,7 +253,7 @@ bool stage_take_failure(const StageRun *run, const Partition *partition, Trouble
     const RejectList *rejects = &partition->rejects;
     bool by_record = partition->over || (rejects->count > 0 &&
                                          rejects->items[rejects->count - 1].fails);
-    if (partition->status != SB_STAGE_FAULT || by_record) return true;
+    if (partition->status != SB_STAGE_FAULT || (by_record && !partition->starved)) return true;
     if (spill_trouble(&job->spill, trouble)) return false;
     SbStr label = hungry_step(run);
     if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {

@@ -258,6 +258,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
         !probe_open(&state->probe, setup)) {
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a task");
     }
+    sb_scratch_charge(&state->task.call, setup->memory);
     return true;
 }
 
@@ -533,6 +534,12 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
             assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
         } while (into->status == SB_STAGE_NEED && grant(state));
         sb_hold_wait(&task->call);
+    }
+    // A row whose values find no memory is no bad row: it may find some when it goes alone.
+    into->starved = sb_scratch_take_denied(&task->call);
+    if (into->starved) {
+        into->status = SB_STAGE_FAULT;
+        task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
     }
     finish_partition(state);
     sb_scratch_rewind(&task->call);

@@ -1099,6 +1099,21 @@ if begin config; then
     says "cannot open 'none.yaml'"
     end
 fi
+if begin computed_values; then
+    # Values that rows compute count too: one that finds no memory goes alone, and what fits nowhere is no bad row.
+    cat >values.sbd <<'END'
+param n: i64 = 1000
+range(8) | repartition rows 1 | derive t = repeat("x", n) | derive l = len(t) | select i, l | write csv("-")
+rejects write jsonl("rejects.jsonl") limit 100%
+END
+    "$sbc" values.sbd -o values 2>"$work/err" || wrong "does not compile"
+    gives 0 ./values --memory=60MiB --threads=4 --n=20000000 --stats=json
+    [ "$(grep -c ',20000000$' "$work/out")" = 8 ] || wrong "rows: $(cat "$work/out")"
+    gives 3 ./values --memory=60MiB --threads=4 --n=40000000 --overwrite
+    says "error[SB8019]: "
+    gives 0 ./values --memory=600MiB --threads=4 --n=40000000 --overwrite
+    end
+fi
 if begin foreign_memory; then
     # What C functions take counts like all else: beyond --memory malloc gives null. What was freed is there again.
     cat >foreign.c <<'END'
