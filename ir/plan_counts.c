@@ -36,13 +36,22 @@ static bool shares_edge(const Plan *plan, const Stage *stage) {
     return breaker->keeps_op || (breaker->kind == BREAK_EDGE && readers > 1);
 }
 
+static StepId step_of(const Plan *plan, OpId op) { return graph_op_at(plan->graph, op)->step; }
+
+// Does the stage begin with the rows of that operator: its root, or what else the root's step does?
+static bool begins_with(const Plan *plan, const Stage *stage, OpId op) {
+    StepId step = step_of(plan, op);
+    return op.i == stage->root.i ||
+           (step.i != STEP_NONE.i && step.i == step_of(plan, stage->root).i);
+}
+
 // The consumers of one operator within a stage. A fork lets go of a branch that leads to edges only
 // when these are full, and finished rows are not taken to their end by a stage that does; and who
 // reads an edge may stop before its end.
 static void mark_consumers(const Counting *counting, OpId from) {
     const Stage *stage = counting->stage;
     Plan *plan = counting->plan;
-    bool rows = from.i == stage->root.i && stage->kind == STAGE_ROWS;
+    bool rows = stage->kind == STAGE_ROWS && begins_with(plan, stage, from);
     bool shared = rows && shares_edge(plan, stage);
     bool finished = rows && plan->breakers[stage->breaker].kind != BREAK_EDGE;
     uint32_t count = 0;
@@ -52,15 +61,15 @@ static void mark_consumers(const Counting *counting, OpId from) {
         count += takes_from(plan, stage->ops[i], from);
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         const Terminal *terminal = &stage->terminals[t];
-        StepId step = graph_op_at(plan->graph, terminal->consumer)->step;
+        StepId step = step_of(plan, terminal->consumer);
         bool edge = !terminal->is_sink && plan->breakers[terminal->index].kind == BREAK_EDGE;
         if (terminal->op.i == from.i && shared && !edge && step.i != STEP_NONE.i)
             plan->counts_in[step.i] = true;
     }
     for (uint32_t i = 1; i < stage->op_count; i++) {
         if (!takes_from(plan, stage->ops[i], from)) continue;
-        StepId step = graph_op_at(plan->graph, stage->ops[i])->step;
-        if (step.i == graph_op_at(plan->graph, from)->step.i) continue;  // Nothing comes in there.
+        StepId step = step_of(plan, stage->ops[i]);
+        if (step.i == step_of(plan, from).i) continue;  // Nothing comes in there.
         bool leaves = finished || count > 1 ||
                       op_multiplies(graph_op_at(plan->graph, from)->kind);
         bool partial = shared || (leaves && plan_only_edges(plan, stage, stage->ops[i]));

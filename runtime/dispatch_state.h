@@ -227,6 +227,9 @@ typedef struct Judged {
 } Judged;
 // Rows of a source's unit are judged for good. False: *trouble, a file is not what it was.
 bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble);
+// From now on the unit's file is open, until it is let go: for a unit that is read once more.
+bool flow_hold_file(const StageRun *run, const Unit *unit, Trouble *trouble);
+bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble);
 // Adds to the rows of a unit alone, which say the numbers of those behind it.
 bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble);
 // Where a share limits the rejects, a task numbers the rows of its partition: from now on they are

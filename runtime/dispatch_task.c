@@ -126,6 +126,18 @@ static bool end_unit(SourceFile *file, Trouble *trouble) {
     return source_file_check(file, trouble);
 }
 
+bool flow_hold_file(const StageRun *run, const Unit *unit, Trouble *trouble) {
+    if (run->stage->input != SB_INPUT_TEXT) return true;
+    SourceFile *file = &run->setup.files->files[unit->file];
+    file->units_open++;
+    return file->stream || source_file_open(file, trouble);
+}
+
+bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble) {
+    return run->stage->input != SB_INPUT_TEXT ||
+           end_unit(&run->setup.files->files[unit->file], trouble);
+}
+
 // Are the stage's rows numbered, for a share that limits the rejects?
 static bool numbers_rows(const StageRun *run) {
     return run->setup.wants_rows && run->setup.source;

@@ -551,12 +551,17 @@ void doubt_settle(Dispatch *d) {
 bool doubt_work(Dispatch *d, uint32_t thread) {
     DoubtUnit *unit = d->doubt.due;
     if (!unit) return false;
-    Trouble trouble = {0};
+    const StageRun *run = &d->runs[unit->root];
+    Trouble trouble;
+    trouble_clear(&trouble);
     d->doubt.due = unit->next;
     watch_begin(&d->job->watch, thread, WORK_TASK, unit->root);
+    // All units of the file may be judged in the meantime.
+    bool good = flow_hold_file(run, &unit->unit, &trouble);
     pthread_mutex_unlock(&d->lock);
-    bool good = replay_unit(d, unit, thread, &trouble);
+    good = good && replay_unit(d, unit, thread, &trouble);
     pthread_mutex_lock(&d->lock);
+    good = good && flow_let_file(run, &unit->unit, &trouble);
     watch_end(&d->job->watch, thread);
     unit->made = true;
     d->doubt.due_count--;

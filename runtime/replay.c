@@ -319,9 +319,6 @@ static bool run_root(Replay *r) {
     const Unit *unit = &r->unit->unit;
     SbTaskState *task = r->unit->keeps;
     int64_t judged = 0;
-    bool text = run->stage->input == SB_INPUT_TEXT;
-    if (text && !task && !source_file_open(&run->setup.files->files[unit->file], r->trouble))
-        return false;
     if (!task && !(task = new_task(r, run))) return false;
     Unit again = *unit;
     bool good = (r->unit->keeps ||
