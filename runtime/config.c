@@ -24,8 +24,10 @@ static char *show_place(const Config *config, yaml_mark_t mark) {
     size_t end = at;
     while (end < config->len && config->text[end] != '\n' && end - at < 200) end++;
     char *shown = nullptr;
-    int len = asprintf(&shown, "  --> %s:%zu:%zu\n   | %.*s\n   | %*s", config->options->config,
-                       mark.line + 1, mark.column + 1, (int)(end - at), config->text + at,
+    int digits = snprintf(nullptr, 0, "%zu", mark.line + 1);
+    int len = asprintf(&shown, "  --> %s:%zu:%zu\n %*s |\n %zu | %.*s\n %*s | %*s",
+                       config->options->config, mark.line + 1, mark.column + 1, digits, "",
+                       mark.line + 1, (int)(end - at), config->text + at, digits, "",
                        (int)mark.column + 1, "^");
     return len < 0 ? nullptr : shown;
 }

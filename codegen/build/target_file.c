@@ -22,11 +22,13 @@ static bool wrong(Reader *reader, yaml_mark_t mark, size_t width, const char *me
     for (size_t line = 0; line < mark.line && at < end; at++) line += *at == '\n';
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     Text line = {at, (size_t)((stop ? stop : end) - at)};
-    text_buf_format(reader->error, "%s\n  --> %s:%zu:%zu\n   |\n   | %.*s\n   | ", message,
-                    reader->path, mark.line + 1, mark.column + 1, TEXT_ARG(line));
+    int digits = snprintf(nullptr, 0, "%zu", mark.line + 1);
+    text_buf_format(reader->error, "%s\n  --> %s:%zu:%zu\n %*s |\n %zu | %.*s\n %*s | ", message,
+                    reader->path, mark.line + 1, mark.column + 1, digits, "", mark.line + 1,
+                    TEXT_ARG(line), digits, "");
     text_buf_pad(reader->error, mark.column);
     for (size_t i = 0; i < (width ? width : 1); i++) text_buf_char(reader->error, '^');
-    text_buf_format(reader->error, "\n   = fix: %s", fix);
+    text_buf_format(reader->error, "\n %*s = fix: %s", digits, "", fix);
     return false;
 }
 

@@ -538,7 +538,7 @@ static void usage_is_checked(void) {
     CHECK(run(&copy_job, "--input=twice.csv") == 1 && says("two columns 'name'"));
     spill("run.yaml", "out: from.csv\nrows: many\n");
     CHECK(run(&copy_job, "--config=run.yaml") == 2 &&
-          says("run.yaml:2:7\n   | rows: many\n   |       ^"));
+          says("run.yaml:2:7\n   |\n 2 | rows: many\n   |       ^"));
     spill("run.yaml", "out: from.csv\nthreads: 2\n");
     CHECK(run(&copy_job, "--config=run.yaml") == 0 && holds("from.csv", "name,number\na,1\n"));
     leave();
