@@ -100,6 +100,8 @@ static void add_defined(Arena *arena, const Object *object, UserSymbols *names) 
         const Elf64_Sym *symbol = symbol_at(object, i);
         const char *name = global_name(object, symbol);
         if (!name || symbol->st_shndx == SHN_UNDEF || user_symbols_hold(names, name)) continue;
+        // The bytes of the object do not stay.
+        name = text_c(arena, text_of(name));
         arena_push(arena, names->items, names->count, names->cap, name);
     }
 }
