@@ -64,8 +64,6 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     Trouble trouble;
     trouble_clear(&trouble);
     UnitTake taken = UNIT_LATER;
-    // Text of a stream cannot be read twice, and is not asked for.
-    flow->task->buffer.asks_from = 0;
     while (taken == UNIT_LATER && !d->stop) {
         run->units.must = flow->asked && d->busy == 1;
         pthread_mutex_unlock(&d->lock);

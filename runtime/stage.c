@@ -349,6 +349,8 @@ void stage_spare(StageRun *run, Partition *partition) {
 
 void stage_spare_task(StageRun *run, SbTaskState *task) {
     if (!task) return;
+    // Who takes the task next says himself whether it has to ask: a replay may not.
+    task->buffer.asks_from = 0;
     // A long row made the buffer large.
     if (is_scarce(run) || task->buffer.cap > BUFFER_PARTITIONS * run->setup.partition_bytes)
         unit_buffer_close(&task->buffer);
