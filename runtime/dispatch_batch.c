@@ -17,7 +17,7 @@ void flow_add(Dispatch *d, const Action *action) {
     Flow begin = {.run = flow->run, .input = input, .root = input->root,
                   .root_unit = input->root_unit};
     doubt_launch(d, &begin);
-    flow_find_rows(&begin);
+    flow_find_rows(d, &begin);
     if (begin.rows > 0) doubt_take(d, &begin);
     if (begin.rows > 0) flow_take_rows(d, &begin);
     *more = (FlowMore){.input = begin.input, .batch = begin.batches[0], .at = begin.at[0],

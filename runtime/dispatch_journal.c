@@ -133,6 +133,11 @@ void commit_freed(Dispatch *d, const Partition *partition) {
     let_go(d, partition->root, partition->root_unit);
 }
 
+void commit_lost(Dispatch *d, const Flow *flow) {
+    const RootLog *log = log_of(d, flow->root);
+    if (log) tally_of(log, flow->root_unit)->alive++;
+}
+
 // ---- what is made of them -----------------------------------------------------------------------
 
 // What a stage judged of rows of the unit. False: no memory.

@@ -156,7 +156,7 @@ void flow_input(Flow *flow, const Action *action);
 // The entries of a batch that it reads, wherever they are; nullptr: still on disk.
 const SbEntry *const *flow_entries(const Flow *flow, int side);
 // Finds the batches that it reads, and how many rows.
-void flow_find_rows(Flow *flow);
+void flow_find_rows(Dispatch *d, Flow *flow);
 // Of the terminals of the partition's stage, the one that is the edge; as many as there are: none.
 uint32_t flow_terminal(const Partition *partition, uint32_t edge);
 // Points its unit to the rows, which are in memory now.
@@ -275,6 +275,8 @@ void commit_unit_ends(Dispatch *d, const Flow *flow);
 // The schedule knows the partition, and nobody reads it any more.
 void commit_made(Dispatch *d, const Partition *partition);
 void commit_freed(Dispatch *d, const Partition *partition);
+// What the flow is to read goes nowhere: its unit is never done.
+void commit_lost(Dispatch *d, const Flow *flow);
 // What the partition says is final; its records have not gone yet. False: no memory.
 bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition);
 // A stage in doubt judged these rows of the unit, `of_root` those of the unit itself. False: no

@@ -45,7 +45,7 @@ void flow_launch(Dispatch *d, Flow *flow) {
     commit_unit(d, flow);
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
     if (flow->input) {
-        flow_find_rows(flow);
+        flow_find_rows(d, flow);
         if (flow->batches[0]) doubt_take(d, flow);
         flow->empty = flow->rows == 0;
         if (!flow->empty) flow_take_rows(d, flow);

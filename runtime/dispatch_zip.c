@@ -26,11 +26,24 @@ void flow_input(Flow *flow, const Action *action) {
     flow->rows = action->rows;
 }
 
-void flow_find_rows(Flow *flow) {
+// When a job is to end early, breakers are not finished any more.
+static bool lacks_table(const Dispatch *d, const SbStage *stage) {
+    const Job *job = d->job;
+    for (uint32_t n = 0; d->draining && n < stage->need_count; n++) {
+        uint32_t need = stage->needs[n];
+        if (job->what->breakers[need].kind != SB_BREAK_EDGE && !job->finished[need]) return true;
+    }
+    return false;
+}
+
+void flow_find_rows(Dispatch *d, Flow *flow) {
     const SbStage *stage = flow->run->stage;
     flow->batches[0] = batch_of(flow->input, stage->input_index);
     if (flow->other) flow->batches[1] = batch_of(flow->other, stage->right_index);
     else flow->rows = flow->batches[0] ? flow->batches[0]->count : 0;
+    if (!lacks_table(d, stage)) return;
+    commit_lost(d, flow);
+    flow->rows = 0;  // They go nowhere.
 }
 
 const SbEntry *const *flow_entries(const Flow *flow, int side) {

@@ -52,7 +52,7 @@ static const char unmatched[] = "a join keeps rows that match nothing";
 static const char unused[] = "nothing is made of its rows";
 static const char zipped[] = "its rows are zipped";
 static const char streamed[] = "what it makes goes to a stream, which is written again";
-static const char twice[] = "its rows come to one place by two ways";
+static const char waiting[] = "its rows wait for others that are made of the same";
 static const char shared[] = "what it makes goes where rows that run from the start go, too";
 
 // By itself: what its rows come from, and what they leave behind. nullptr: it can be committed.
@@ -122,12 +122,76 @@ static void list_roots(Finder *finder, uint32_t terminal) {
     }
 }
 
-// Rows of a root that come to a sink by two ways come twice: its units are done at the end.
-static bool is_twice(const uint32_t *roots, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (roots[i] == roots[j]) return true;
+// ---- rows that wait -----------------------------------------------------------------------------
+
+// Roots as bits.
+typedef struct Waits {
+    uint64_t from[SB_STAGES_MAX];   // By stage: those that its rows come from,
+    uint64_t until[SB_STAGES_MAX];  // and those that are over when the stage is.
+} Waits;
+
+static bool needs(const SbStage *stage, uint32_t breaker) {
+    for (uint32_t n = 0; n < stage->need_count; n++)
+        if (stage->needs[n] == breaker) return true;
     return false;
+}
+
+// Those that are over when all rows of the terminal are there.
+static uint64_t until_all(const SbJob *what, const Waits *waits, uint32_t terminal) {
+    uint64_t roots = 0;
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        if (feeds(&what->stages[s], terminal)) roots |= waits->until[s];
+    return roots;
+}
+
+// Producers stand before consumers.
+static void find_waits(const SbJob *what, Waits *waits) {
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
+        bool rows = stage->input == SB_INPUT_ROWS, rest = stage->input == SB_INPUT_UNMATCHED;
+        bool root = !reads_edge(what, stage) || is_zip(stage);
+        if (root) waits->from[s] = (uint64_t)1 << s;
+        waits->until[s] = waits->from[s];
+        if (rows || rest) waits->until[s] |= until_all(what, waits, stage->input_index);
+        for (uint32_t n = 0; n < stage->need_count; n++)
+            waits->until[s] |= until_all(what, waits, stage->needs[n]);
+        for (uint32_t f = 0; f < s; f++) {
+            if (rest && needs(&what->stages[f], stage->input_index))
+                waits->until[s] |= waits->until[f];
+            if (!root && feeds(&what->stages[f], stage->input_index))
+                waits->from[s] |= waits->from[f];
+        }
+    }
+}
+
+// The roots whose rows wait at the stage for a table, or at a terminal behind those of the stage,
+// for what is made of their own rows.
+static uint64_t wait_for_own(const SbJob *what, const Waits *waits, uint32_t s) {
+    const SbStage *stage = &what->stages[s];
+    uint64_t own = 0;
+    for (uint32_t n = 0; n < stage->need_count; n++)
+        if (!is_edge(what, stage->needs[n]))
+            own |= until_all(what, waits, stage->needs[n]) & waits->from[s];
+    for (uint32_t l = 0; l < what->stage_count; l++) {
+        const SbStage *late = &what->stages[l];
+        bool behind = late->rank > stage->rank || (late->rank == stage->rank && l > s);
+        for (uint32_t t = 0; behind && t < late->terminal_count; t++)
+            if (feeds(stage, late->terminals[t])) own |= waits->until[s] & waits->from[l];
+    }
+    return own;
+}
+
+// Units of such a root are done when breakers of its own group are, and these are finished when it
+// is committed; or, where its rows come to one place by two ways, at the end.
+static void find_waiting(Finder *finder) {
+    const SbJob *what = finder->what;
+    Waits waits = {0};
+    uint64_t own = 0;
+    if (what->stage_count > SB_STAGES_MAX) return;
+    find_waits(what, &waits);
+    for (uint32_t s = 0; s < what->stage_count; s++) own |= wait_for_own(what, &waits, s);
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        if (own >> s & 1 && !finder->bad[s]) finder->bad[s] = waiting;
 }
 
 // ---- groups -------------------------------------------------------------------------------------
@@ -158,7 +222,7 @@ static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
     bool changed = false;
     for (uint32_t e = 0; e < count; e++) {
         const End *end = &ends[e];
-        const char *why = is_twice(end->roots, end->root_count) ? twice : nullptr;
+        const char *why = nullptr;
         for (uint32_t r = 0; r < end->root_count && !why; r++)
             if (!resume->roots[end->roots[r]].goes_on) why = shared;
         for (uint32_t r = 0; r < end->root_count && why; r++) {
@@ -278,6 +342,7 @@ bool resume_groups_open(Job *job) {
     resume->group_of = calloc(count + 1, sizeof *resume->group_of);
     bool good = finder.bad && ends && resume->group_of;
     if (good) find_bad(&finder);
+    if (good) find_waiting(&finder);
     good = good && open_roots(job, finder.bad) && find_ends(&finder, ends);
     while (good && spread_bad(resume, ends, count)) {}
     good = good && make_groups(job, ends);

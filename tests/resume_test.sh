@@ -55,6 +55,13 @@ rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv("union.csv
 rows | skip 20 | limit 20000 | derive n = 1 // (a % 7) else 0 | write csv("limit.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Rows that wait for others that are made of the same: they can be committed only behind these.
+compile selves <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | join (rows | group by b { n = count() }) on b | write csv("joined.csv")
+rows | sort b, a | union rows | write csv("union.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
 # Steps that judge rows in front of a limit and behind it; one limit behind another.
 compile limited <<'END'
 read csv("../in/*.csv") as { a: i64, b: str, x: f64? } | derive l = line(), m = 1 // (a % 9 - 4) | skip 100 | limit 15000
@@ -187,7 +194,7 @@ END
 }
 
 # NAME, or NAME--first-rows=N: how many rows are judged then, and rejected, depends on the time.
-for job in file compressed parts several breakers grouped joined edges limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts several breakers grouped joined edges selves limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
@@ -280,6 +287,9 @@ if begin from_the_start; then
     gives 0 ../../joined --journal=journal
     prints " runs from the start, as a join keeps rows that match nothing: what is written already is compared"
     rm -rf journal .f* .i* .r*
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:1 ../../selves --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+    says "' will run from the start if the job is resumed, as its rows wait for others that are made of the same"
+    rm -rf journal .u* .j* .r* ./*.csv* ./*.jsonl*
     SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ../../standard --resume=journal --partition=16KiB --threads=1 >stdout 2>"$work/err"
     [ $? = 137 ] || wrong "it was not killed"
     says " will run from the start if the job is resumed, as what it makes goes to a stream, which is written again"
