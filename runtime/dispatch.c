@@ -3,6 +3,7 @@
 #include "runtime/log.h"
 #include "runtime/sample.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +43,12 @@ void dispatch_stop(Dispatch *d) {
     pthread_cond_broadcast(&d->changed);
 }
 
-void dispatch_trouble(Dispatch *d, const Trouble *trouble) {
+void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble) {
     Trouble *first = &d->job->trouble;
-    if (first->kind == TROUBLE_NONE && trouble != first) *first = *trouble;
+    bool ends = d->stop || atomic_load(&d->job->cancel);
+    assert(kind != TROUBLE_NONE);
+    if (trouble->kind == TROUBLE_NONE && !ends) trouble_set(first, kind, "%s", trouble_title(kind));
+    else if (first->kind == TROUBLE_NONE && trouble != first) *first = *trouble;
     dispatch_stop(d);
 }
 

@@ -61,7 +61,8 @@ static void look(Dispatch *d, CommitGroup *group, bool last) {
     trouble_clear(&trouble);
     fold_group(d, group);
     bool open = !d->job->resume->closed && !d->stop;
-    if (open && !group_look(d->job, group, last, &trouble)) dispatch_trouble(d, &trouble);
+    if (open && !group_look(d->job, group, last, &trouble))
+        dispatch_trouble(d, TROUBLE_JOURNAL_WRITE, &trouble);
     if (group->state == COMMIT_READY) pthread_cond_signal(&d->changed);
 }
 
@@ -198,7 +199,7 @@ void commit_taking(Dispatch *d, const Flow *flow) {
     Trouble trouble;
     trouble_clear(&trouble);
     if (!group_taking(d->job, flow->sink, input->root, input->root_unit, &trouble))
-        dispatch_trouble(d, &trouble);
+        dispatch_trouble(d, TROUBLE_JOURNAL_WRITE, &trouble);
 }
 
 // ---- commits ------------------------------------------------------------------------------------
@@ -210,7 +211,7 @@ static bool write(Dispatch *d, CommitGroup *group) {
     good = group_done(group, &trouble) && good;
     pthread_mutex_lock(&d->lock);
     // After a failure no other commit of the group is tried.
-    if (!good) dispatch_trouble(d, &trouble);
+    if (!good) dispatch_trouble(d, TROUBLE_JOURNAL_WRITE, &trouble);
     else group->state = COMMIT_NONE;
     pthread_cond_broadcast(&d->changed);
     return good;
@@ -242,7 +243,7 @@ bool commit_may_finish(Dispatch *d, uint32_t breaker) {
     if (!group || atomic_load(&d->job->drain)) return true;
     fold_group(d, group);
     bool may = group_may_finish(d->job, breaker, &trouble);
-    if (trouble.kind != TROUBLE_NONE) dispatch_trouble(d, &trouble);
+    if (trouble.kind != TROUBLE_NONE) dispatch_trouble(d, TROUBLE_JOURNAL_WRITE, &trouble);
     return may;
 }
 
@@ -256,7 +257,7 @@ static void skip(Dispatch *d, uint32_t root, const RootLog *log) {
     uint64_t units = log->cut.units;
     Trouble trouble = {0};
     if (!flow_count_rows(&d->runs[root], units - 1, log->cut.rows, &trouble))
-        dispatch_trouble(d, &trouble);
+        dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
     dispatch_tell(d, (Event){.kind = EVENT_SKIP, .stage = {(uint16_t)root},
                              .count = (uint32_t)units});
 }
@@ -296,6 +297,7 @@ void commit_end(Dispatch *d) {
     resume->closed = true;
     for (uint32_t g = 0; g < resume->group_count; g++) {
         Trouble trouble = {0};
-        if (!group_done(&resume->groups[g], &trouble)) dispatch_trouble(d, &trouble);
+        if (!group_done(&resume->groups[g], &trouble))
+            dispatch_trouble(d, TROUBLE_JOURNAL_WRITE, &trouble);
     }
 }

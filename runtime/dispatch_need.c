@@ -18,24 +18,36 @@ static int64_t copies_of(const StageRun *run) {
     return flow_row_copies(run->job->what, run->stage);
 }
 
+static bool reads_stream(const Flow *flow) {
+    const Source *files = flow->run->setup.files;
+    return files && flow->run->stage->input == SB_INPUT_TEXT &&
+           files->files[flow->unit.file].stream;
+}
+
 void flow_limit_buffer(Dispatch *d, Flow *flow) {
     UnitBuffer *buffer = &flow->task->buffer;
     buffer->asks = 0;
     buffer->gives_way = false;
-    buffer->asks_from = flow->asked ? 0 : room_of(flow->run);
+    buffer->asks_from = flow->asked ? flow->text : room_of(flow->run);
     if (flow->asked) spool_drop_spares(d);
 }
 
 bool flow_wants_text(Flow *flow) {
-    int64_t bytes = flow->task->buffer.asks;
-    flow->need = bytes ? copies_of(flow->run) * bytes - room_of(flow->run) : 0;
+    enum { AHEAD = 2 };
+    int64_t bytes = flow->task->buffer.asks, copies = copies_of(flow->run);
+    int64_t before = flow->text ? copies * flow->text : room_of(flow->run);
+    // Nobody knows how long a row of a stream is: it asks for more than it has come to, and perhaps
+    // once more.
+    bool stream = reads_stream(flow);
+    if (stream) bytes *= AHEAD;
+    flow->need = bytes ? copies * bytes - before : 0;
+    if (bytes && stream) flow->text = bytes;
     flow->asked |= bytes > 0;
     // Whoever only gives way is resumed behind the one that asks; if it is wanted at all.
     if (flow->task->buffer.gives_way && !flow->canceled) flow->need = 1;
     if (flow->need == 0) return false;
     // It is read once more when its turn comes; what came from a stream cannot be.
-    if (!flow->run->setup.files->files[flow->unit.file].stream)
-        unit_buffer_close(&flow->task->buffer);
+    if (!stream) unit_buffer_close(&flow->task->buffer);
     return true;
 }
 
@@ -71,16 +83,19 @@ bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition) {
     return true;
 }
 
-// Where few such rows fit side by side the guess is not worth much: then each goes alone.
-static int64_t round_up(const Dispatch *d, int64_t need) {
+// Where few such rows fit side by side the guess is not worth much: then each goes alone, and has
+// nothing more to ask for.
+static int64_t round_up(const Dispatch *d, Flow *flow) {
     enum { SIDE_BY_SIDE = 4 };
     int64_t common = schedule_ledger(d->schedule, (NodeId){0})->common;
-    return need > 1 && need > common / SIDE_BY_SIDE ? common + 1 : need;
+    if (flow->need == 1 || flow->need <= common / SIDE_BY_SIDE) return flow->need;
+    flow->text = 0;
+    return common + 1;
 }
 
 bool flow_ask(Dispatch *d, Flow *flow) {
     Event event = {.kind = EVENT_NEED, .task = flow->id, .must = true,
-                   .bytes = round_up(d, flow->need)};
+                   .bytes = round_up(d, flow)};
     flow->goes_on = false;
     flow->need = 0;
     spool_drop_spares(d);

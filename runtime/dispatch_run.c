@@ -72,7 +72,7 @@ static void open_stages(Dispatch *d) {
         StageRun *run = &d->runs[s];
         if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
         Trouble trouble = {0};
-        if (!stage_open(run, &trouble)) dispatch_trouble(d, &trouble);
+        if (!stage_open(run, &trouble)) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
     }
 }
 

@@ -84,7 +84,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     if (extents.count > 0) good = write(d, s, &extents, &trouble);
     free(extents.items);
     watch_end(&d->job->watch, thread);
-    if (!good) dispatch_trouble(d, &trouble);
+    if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
     if (!canceled) doubt_sink(d, flow, sink->done);
     end(d, flow, d->plan->plan.stages[d->job->what->stage_count + s].limit && sink->done);
     return true;

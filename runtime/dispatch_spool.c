@@ -95,7 +95,7 @@ bool flow_load(Dispatch *d, Flow *flow) {
     bool good = load_side(flow, 0, &trouble) && load_side(flow, 1, &trouble);
     pthread_mutex_lock(&d->lock);
     if (good) flow_point(flow);
-    else dispatch_trouble(d, &trouble);
+    else dispatch_trouble(d, TROUBLE_SPILL_READ, &trouble);
     return good;
 }
 

@@ -65,6 +65,7 @@ typedef struct Flow {
     bool         goes_on;  // The schedule's answer.
     int64_t      need;     // Bytes that it has to ask for before it can go on; 0: none.
     bool         asked;    // It has, for the rows that it is at;
+    int64_t      text;     // of a stream for so many bytes of text, or 0: for all that there is;
     bool         alone;    // and for all that others do without.
     bool         waits;    // In a queue, or paused: no thread is at it.
 } Flow;
@@ -141,7 +142,9 @@ void dispatch_tell(Dispatch *d, Event event);
 void dispatch_tell_bounds(Dispatch *d);
 void dispatch_look(Dispatch *d);
 void dispatch_stop(Dispatch *d);
-void dispatch_trouble(Dispatch *d, const Trouble *trouble);
+// The job ends, for this reason; where nobody has said one, of this kind. A job that ends already
+// needs none.
+void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble);
 // What follows from an event beside its actions: some figures are final, some memory is free.
 void dispatch_settle(Dispatch *d);
 // Tells the schedule what nobody wants any more, because a record ends the job before it.

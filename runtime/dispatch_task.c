@@ -21,10 +21,10 @@ static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, Trouble *trouble
     flow->cut = taken == UNIT_TAKEN;
     flow->empty = !flow->cut;
     // Rows are never left out without a word.
-    if (taken == UNIT_TROUBLE && trouble->kind == TROUBLE_NONE)
+    if (taken == UNIT_TROUBLE)
         trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%.*s'",
                     (int)flow->run->stage->label.len, flow->run->stage->label.ptr);
-    if (taken == UNIT_TROUBLE) dispatch_trouble(d, trouble);
+    if (taken == UNIT_TROUBLE) dispatch_trouble(d, TROUBLE_MEMORY, trouble);
     if (flow->cut) note_file(flow);
     // Units are taken in their order: the first one that is not there says how many there are.
     if (flow->cut || flow->run->exhausted) return;
@@ -66,11 +66,13 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     UnitTake taken = UNIT_LATER;
     while (taken == UNIT_LATER && !d->stop) {
         run->units.must = flow->asked && d->busy == 1;
+        flow_limit_buffer(d, flow);
         pthread_mutex_unlock(&d->lock);
         taken = units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
-        if (taken == UNIT_LATER && flow->asked) usleep(WAIT_MICROS);
+        bool text = flow->task->buffer.asks > 0;
+        if (taken == UNIT_LATER && flow->asked && !text) usleep(WAIT_MICROS);
         pthread_mutex_lock(&d->lock);
-        if (taken == UNIT_LATER && flow_wants_back(flow)) return;
+        if (taken == UNIT_LATER && (flow_wants_text(flow) || flow_wants_back(flow))) return;
     }
     judge_take(d, flow, taken, &trouble);
     if (flow->cut) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
@@ -98,7 +100,7 @@ static void prepare(Dispatch *d, Flow *flow) {
     stage_note_buffer(run, flow->task->buffer.cap);
     flow->prepared = good;
     if (!good && flow_wants_text(flow)) return;
-    if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, &trouble);
+    if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
 }
 
 // ---- figures --------------------------------------------------------------------------------
@@ -212,7 +214,7 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     flow_place_lines(&flow->unit, &partition->rejects);
     if (trouble->kind != TROUBLE_NONE || !stage_take_failure(run, partition, trouble) ||
         !(leads ? keep_in_doubt(d, flow, partition) : count_source(flow, partition, trouble))) {
-        dispatch_trouble(d, trouble);
+        dispatch_trouble(d, TROUBLE_MEMORY, trouble);
         return false;
     }
     if (leads) return true;
@@ -223,7 +225,7 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     if (commit_counts(d, flow, partition) && verdict_take(&d->verdict, &partition->rejects, place))
         return true;
     trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
-    dispatch_trouble(d, trouble);
+    dispatch_trouble(d, TROUBLE_MEMORY, trouble);
     return false;
 }
 
@@ -306,7 +308,7 @@ static bool has_rows(const Partition *partition) {
 static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
     Partition *partition = new_partition(d, flow);
     if (!partition) {
-        dispatch_trouble(d, &d->job->trouble);
+        dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
         return nullptr;
     }
     uint32_t lane = (flow->lane == LANE_OF_THREAD ? thread : flow->lane) + commit_lane(d, flow);
@@ -445,7 +447,7 @@ static void open_reader(Dispatch *d, StageRun *run) {
     pthread_mutex_unlock(&d->lock);
     bool good = stage_open(run, &trouble);
     pthread_mutex_lock(&d->lock);
-    if (!good) dispatch_trouble(d, &trouble);
+    if (!good) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
 }
 
 // Before its first unit a stage says what it looks up in joins on disk.
@@ -472,7 +474,7 @@ static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);
-    if (!flow->task) dispatch_trouble(d, &d->job->trouble);
+    if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
     return flow->task;
 }
 

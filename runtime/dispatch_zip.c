@@ -76,7 +76,7 @@ void flow_take_rows(Dispatch *d, Flow *flow) {
     flow->at[1] += count;
     flow->rows -= count;
     flow_point(flow);
-    if (!flow->cut) dispatch_trouble(d, &trouble);
+    if (!flow->cut) dispatch_trouble(d, TROUBLE_TOO_MANY, &trouble);
 }
 
 // ---- sides that differ ----------------------------------------------------------------------

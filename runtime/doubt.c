@@ -522,7 +522,7 @@ static bool settle_first(Dispatch *d, uint32_t s) {
             d->doubt.due_count++;
             return false;
         }
-        if (!take_unit(d, unit)) dispatch_trouble(d, &d->job->trouble);
+        if (!take_unit(d, unit)) dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
     }
     uint32_t number = unit->number;
     bool wanted = doubt_share_of_stage(d, s, NODE_ROOT, number) != SHARE_NONE;
@@ -565,7 +565,7 @@ bool doubt_work(Dispatch *d, uint32_t thread) {
     watch_end(&d->job->watch, thread);
     unit->made = true;
     d->doubt.due_count--;
-    if (!good) dispatch_trouble(d, &trouble);
+    if (!good) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
     dispatch_settle(d);
     pthread_cond_broadcast(&d->changed);
     return true;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOKAHEAD_BYTES = 64 * 1024, SKIP_BYTES = 256 * 1024 };
+enum { LOOKAHEAD_BYTES = 64 * 1024, STREAM_BYTES = 64 * 1024, SKIP_BYTES = 256 * 1024 };
 
 bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     int64_t cap = bytes + SB_SLACK;
@@ -156,7 +156,8 @@ static int64_t skip_some(Skip *skip, const char *text, int64_t len) {
     return at;
 }
 
-// What the stream gave behind the row goes behind the window's text: units.c carries it on.
+// What the stream gave behind the row goes behind the window's text, where leave_out made room:
+// units.c carries it on.
 static bool keep_rest(Feed *feed, const char *rest, int64_t len) {
     if (!unit_buffer_reserve(feed->buffer, feed->len + len, feed->trouble)) return false;
     memcpy(feed->buffer->ptr + feed->len, rest, (size_t)len);
@@ -164,14 +165,21 @@ static bool keep_rest(Feed *feed, const char *rest, int64_t len) {
     return true;
 }
 
+// A walk over the row at `begin`, as far as the window goes.
+static Skip skip_begin(const Feed *feed, int64_t begin) {
+    bool csv = feed->source->what->format == SB_CSV, comment = is_comment(feed, begin);
+    Skip skip = {.state = csv && !comment ? SKIP_FIELD : SKIP_CR,
+                 .quote = csv ? feed->source->what->quote : 0,
+                 .delimiter = csv ? feed->source->what->delimiter : 0};
+    skip_some(&skip, feed->buffer->ptr + begin, feed->len - begin);
+    return skip;
+}
+
 // Walks over the row at `begin`, which may go on behind the window. *kept: how much of the window
 // it takes. Of a stream, what comes behind it in the meantime goes behind the window.
 static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
-    bool csv = feed->source->what->format == SB_CSV, comment = is_comment(feed, begin);
-    *skip = (Skip){.state = csv && !comment ? SKIP_FIELD : SKIP_CR,
-                   .quote = csv ? feed->source->what->quote : 0,
-                   .delimiter = csv ? feed->source->what->delimiter : 0};
-    *kept = begin + skip_some(skip, feed->buffer->ptr + begin, feed->len - begin);
+    *skip = skip_begin(feed, begin);
+    *kept = begin + skip->bytes;
     char *block = skip->done || feed->ended ? nullptr : malloc(SKIP_BYTES);
     if (!skip->done && !feed->ended && !block)
         return trouble_set(feed->trouble, TROUBLE_MEMORY, "no memory to read '%s'",
@@ -190,11 +198,27 @@ static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
     return good;
 }
 
+// The same of a stream, whose text stays in the window: to the end of the row, or as far as it says
+// that the row is over row_max.
+static bool read_row(Feed *feed, int64_t begin, Skip *skip) {
+    enum { LINE_END = 2 };
+    *skip = skip_begin(feed, begin);
+    while (!skip->done && !feed->ended && skip->bytes <= feed->source->row_max + LINE_END) {
+        if (!feed_to(feed, feed->len + STREAM_BYTES)) return false;
+        int64_t at = begin + skip->bytes;
+        skip_some(skip, feed->buffer->ptr + at, feed->len - at);
+    }
+    return true;
+}
+
 // The row at `begin` is too long: the unit ends before it, and its own end is looked for.
 static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
     Skip skip;
     int64_t kept;  // Of the window; behind it stands what the next unit reads.
     if (!feed_to(feed, begin + RAW_BYTES_MAX + 16)) return FEED_TROUBLE;
+    // What a stream gives behind the row has to have room before it is read.
+    if (feed->stream && !unit_buffer_reserve(feed->buffer, feed->len + SKIP_BYTES, feed->trouble))
+        return FEED_TROUBLE;
     bool comment = is_comment(feed, begin);
     if (!skip_row(feed, begin, &skip, &kept)) return FEED_TROUBLE;
     int64_t line_end = skip.done ? 1 + skip.cr : 0;
@@ -214,19 +238,18 @@ static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
     return FEED_FOUND;
 }
 
-// How far to read for the end of the last row, which is not in the window. A stream is read on in
-// growing steps. Of a file it is looked for first, so that the window is no larger than it has to
-// be; -1: the row is over row_max.
-static int64_t look_for_end(Feed *feed, int64_t begin, int64_t target) {
-    int64_t most = target + feed->source->row_max + 4;
-    int64_t want = 2 * feed->len < most ? 2 * feed->len : most, kept;
-    Skip skip;
-    if (feed->stream) return want;
+// How far to read for the end of the last row, which is not in the window. It is looked for first,
+// so that the window is no larger than it has to be. *want is -1: the row is over row_max.
+static bool look_for_end(Feed *feed, int64_t begin, int64_t target, int64_t *want) {
+    int64_t most = target + feed->source->row_max + 4, len = feed->len, kept;
     int64_t row = last_row(feed, begin, target);
-    if (!skip_row(feed, row, &skip, &kept)) return want;
+    Skip skip;
+    if (!(feed->stream ? read_row(feed, row, &skip) : skip_row(feed, row, &skip, &kept)))
+        return false;
     int64_t end = row + skip.bytes, line_end = skip.done ? 1 + skip.cr : 0;
-    if (skip.bytes - line_end > feed->source->row_max) return -1;
-    return end > feed->len ? end : want;
+    if (skip.bytes - line_end > feed->source->row_max) *want = -1;
+    else *want = end > len ? end : 2 * len < most ? 2 * len : most;
+    return true;
 }
 
 FeedEnd feed_rows(Feed *feed, Unit *unit, int64_t begin, int64_t target, bool exact) {
@@ -245,7 +268,7 @@ FeedEnd feed_rows(Feed *feed, Unit *unit, int64_t begin, int64_t target, bool ex
         if (!exact) return FEED_UNSURE;
         if (feed->len - target > row_max + 2)
             return leave_out(feed, unit, last_row(feed, begin, target));
-        want = look_for_end(feed, begin, target);
+        if (!look_for_end(feed, begin, target, &want)) return FEED_TROUBLE;
         if (want < 0) return leave_out(feed, unit, last_row(feed, begin, target));
     }
     if (end - begin > row_max) {

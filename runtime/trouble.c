@@ -5,12 +5,13 @@
 typedef struct TroubleInfo {
     const char *code;
     int         exit_code;
+    const char *title;
     const char *fix;
 } TroubleInfo;
 
 static const TroubleInfo infos[TROUBLE_END] = {
-    [TROUBLE_NONE] = {"", 0, ""},
-#define TROUBLE(name, code, exit, title, fix) [TROUBLE_##name] = {code, exit, fix},
+    [TROUBLE_NONE] = {"", 0, "", ""},
+#define TROUBLE(name, code, exit, title, fix) [TROUBLE_##name] = {code, exit, title, fix},
 #include "runtime/troubles.def"
 #undef TROUBLE
 };
@@ -39,6 +40,8 @@ void trouble_fix(Trouble *trouble, const char *format, ...) {
 }
 
 const char *trouble_code(TroubleKind kind) { return infos[kind].code; }
+
+const char *trouble_title(TroubleKind kind) { return infos[kind].title; }
 
 const char *trouble_fix_text(TroubleKind kind) { return infos[kind].fix; }
 

@@ -34,7 +34,8 @@ bool trouble_set_list(Trouble *trouble, TroubleKind kind, const char *format, va
 void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 const char *trouble_code(TroubleKind kind);
-const char *trouble_fix_text(TroubleKind kind);  // Of the table.
+const char *trouble_title(TroubleKind kind);     // Of the table.
+const char *trouble_fix_text(TroubleKind kind);  // The same.
 const char *trouble_fix_of(const Trouble *trouble);
 int  trouble_exit_code(const Trouble *trouble);
 

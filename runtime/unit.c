@@ -276,6 +276,7 @@ static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     units->carry_offset = 0;
     units->carry_lines = file->begin_lines;
     units->stream_ended = feed.ended;
+    units->stream_begun = false;
     if (units->sum) checksum_begin(units->sum);
     carry_pass(units, file->begin);
     return pass_to_start(units, file, trouble);
@@ -289,15 +290,39 @@ static UnitTake end_stream(Units *units, SourceFile *file) {
     return UNIT_NONE;
 }
 
+static void swap_texts(UnitBuffer *a, UnitBuffer *b) {
+    UnitBuffer was = *a;
+    a->ptr = b->ptr, a->cap = b->cap;
+    b->ptr = was.ptr, b->cap = was.cap;
+}
+
+// The text behind the last unit comes into `buffer`.
+static bool take_carry(Units *units, UnitBuffer *buffer, Trouble *trouble) {
+    int64_t len = units->carry_len;
+    if (len > buffer->cap) swap_texts(buffer, &units->carry);
+    else if (len > 0) memcpy(buffer->ptr, units->carry.ptr, (size_t)len);
+    if (!unit_buffer_reserve(buffer, len, trouble)) return false;
+    memset(buffer->ptr + len, 0, SB_SLACK);
+    return true;
+}
+
+// The unit could not be cut yet: what was read for it stands behind the last one now.
+static UnitTake read_later(Units *units, const Feed *feed) {
+    if (!feed->buffer->asks) return UNIT_TROUBLE;
+    swap_texts(feed->buffer, &units->carry);
+    units->carry_len = feed->len;
+    units->stream_ended = feed->ended;
+    return UNIT_LATER;
+}
+
 // Cuts the next range from the stream into `buffer`. UNIT_NONE: the stream has ended.
 static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
     Source *source = units->what.source;
     SourceFile *file = &source->files[units->file];
-    unit->first = !units->stream;
     if (!units->stream && !open_stream(units, file, trouble)) return UNIT_TROUBLE;
-    if (!unit_buffer_reserve(buffer, units->carry_len, trouble)) return UNIT_TROUBLE;
-    memcpy(buffer->ptr, units->carry.ptr, (size_t)units->carry_len);
-    memset(buffer->ptr + units->carry_len, 0, SB_SLACK);
+    if (!take_carry(units, buffer, trouble)) return UNIT_TROUBLE;
+    unit->first = !units->stream_begun;
+    unit->file = units->file;
     Feed feed = {.source = source, .file = file, .stream = units->stream, .buffer = buffer,
                  .offset = units->carry_offset, .len = units->carry_len,
                  .ended = units->stream_ended, .sum = units->sum, .trouble = trouble};
@@ -305,9 +330,9 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     unit->range_end = -1;
     int64_t bytes = source->unit_bytes;
     int64_t target = (feed.offset / bytes + 1) * bytes - feed.offset;
-    if (feed_rows(&feed, unit, 0, target, true) == FEED_TROUBLE) return UNIT_TROUBLE;
+    if (feed_rows(&feed, unit, 0, target, true) == FEED_TROUBLE) return read_later(units, &feed);
     int64_t rest = unit->range_end >= 0 ? unit->range_end : unit->end;
-    unit->file = units->file;
+    units->stream_begun = true;
     unit->lines = units->carry_lines;
     unit->text = buffer->ptr;
     unit->offset = feed.offset;

@@ -111,6 +111,7 @@ typedef struct Units {
     int64_t     carry_len, carry_offset, carry_lines;
     ChecksumState *sum;           // Of the stream's text before them; or nullptr.
     bool        stream_ended;
+    bool        stream_begun;     // A unit of it was taken.
     pthread_mutex_t lock;         // Of the chain.
     pthread_cond_t  resolved;
     uint64_t    chain_ordinal;    // The unit whose exact start is known...
@@ -129,7 +130,8 @@ typedef enum UnitTake {
 
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble);
 void units_close(Units *units);
-// The next unit, in order. One thread at a time. Streams are read here.
+// The next unit, in order. One thread at a time. Streams are read here; UNIT_LATER and buffer->asks
+// where the buffer has to ask before more is read.
 UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // The same for rows that were taken from edges; the right one without a batch unless it is a zip.
 UnitTake units_take_slices(Units *units, Unit *unit, const Slice slices[2], Trouble *trouble);

@@ -505,15 +505,19 @@ roomy() {
         /^a row longer than a partition waits/ { match($0, /[0-9]+ times/); times = substr($0, RSTART) + 0 }
         END { printf "--memory=%dMiB --threads='"$2"'", least + 10 * times + 1 }'
 }
-if begin long_rows_wait; then
-    awk 'BEGIN {
+# long_rows BYTES: short rows, and a long one behind each fifty of them.
+long_rows() {
+    awk -v bytes="$1" 'BEGIN {
         print "a,b,x"
         for (i = 0; i < 5; i++) {
             for (j = 0; j < 50; j++) printf "%d,short,2.5\n", 100 * i + j
-            for (text = sprintf("%060d%040d", i, i); length(text) < 10000000; text = text text);
-            printf "%d,%s,1.5\n", i, substr(text, 1, 10000000)
+            for (text = sprintf("%060d%040d", i, i); length(text) < bytes; text = text text);
+            printf "%d,%s,1.5\n", i, substr(text, 1, bytes)
         }
-    }' >in.csv
+    }'
+}
+if begin long_rows_wait; then
+    long_rows 10000000 >in.csv
     awk -F, 'NR > 1 { print "{\"a\":" $1 ",\"b\":\"" $2 "\"}" }' in.csv >in.jsonl
     cp in.csv in.txt
     gives 0 ../sort --out=whole.csv
@@ -535,6 +539,58 @@ if begin long_rows_wait; then
     gives 3 ../rows --memory=36MiB --threads=4
     says "error[SB8019]: "
     says "fix: raise --memory"
+    end
+fi
+# What is read for a long row stays while it waits for memory, and the same rows come of it.
+if begin long_rows_stream; then
+    long_rows 10000000 >in.csv
+    zstd -q -1 in.csv
+    gzip -1 -k in.csv
+    awk -F, 'NR > 1 { print "{\"a\":" $1 ",\"b\":\"" $2 "\"}" }' in.csv >in.jsonl
+    gives 0 ../sort --out=whole.csv
+    ../objects --input=in.jsonl >whole.jsonl 2>"$work/err" || wrong "objects: exit $?"
+    sed -i 's/"s":"in.jsonl"/"s":"-"/' whole.jsonl
+    for threads in 1 4; do
+        for input in in.csv.zst in.csv.gz; do
+            gives 0 ../rows --input=$input $(roomy ../rows $threads)
+            cmp -s in.csv out.csv || wrong "rows of $input: other bytes"
+            rm out.csv
+        done
+        cat in.csv | gives 0 ../rows --input=- $(roomy ../rows $threads)
+        cmp -s in.csv out.csv || wrong "rows: other bytes"
+        rm out.csv
+        cat in.jsonl | gives 0 ../objects $(roomy ../objects $threads)
+        cmp -s whole.jsonl "$work/out" || wrong "objects: other bytes"
+        mkfifo pipe
+        cat in.csv >pipe &
+        gives 0 ../rows --input=pipe --input=in.csv.zst --input=in.csv $(roomy ../rows $threads)
+        [ "$(grep -c ^0, out.csv)" = 6 ] || wrong "several files: $(grep -c ^0, out.csv) rows"
+        rm out.csv pipe
+    done
+    # One that is over row_max, and the one behind it.
+    { long_rows 17000000 | head -52; tail -206 in.csv; } >over.csv
+    gives 0 ../bad --input=over.csv
+    mv out.csv whole.csv
+    for threads in 1 4; do
+        cat over.csv | gives 0 ../bad --input=- $(roomy ../bad $threads) --overwrite
+        says "rejects.csv     1 "
+        cmp -s whole.csv out.csv || wrong "over row_max: other bytes"
+    done
+    # Journals know what was read, whatever it waited for.
+    cat in.csv | gives 0 ../rows --input=- $(roomy ../rows 2) --resume=journal --overwrite
+    cmp -s in.csv out.csv || wrong "rows with a journal: other bytes"
+    end
+fi
+# The unit in which a limit ends is made once more, by a task that asked for memory when it ran.
+if begin long_rows_again; then
+    long_rows 10000000 >in.csv
+    for most in 50 51 52 53; do
+        ../meet --most=$most >whole.csv 2>"$work/err" || wrong "meet: exit $?"
+        for threads in 1 4; do
+            gives 0 ../meet --most=$most --memory=192MiB --threads=$threads
+            cmp -s whole.csv "$work/out" || wrong "meet, most $most: other bytes"
+        done
+    done
     end
 fi
 if begin long_names; then

@@ -70,6 +70,12 @@ range(rows) | with (memory = 4MiB) { derive y = copied(i) } | derive text = f"ro
     "long_rows": (10 * MIB, """
 read csv("long.csv") as { a: i64, text: str } | sort a desc | write csv("out.csv")
 """),
+    "long_rows_zst": (10 * MIB, """
+read csv("long.csv.zst") as { a: i64, text: str } | where len(text) > 0 | write csv("out.csv")
+"""),
+    "long_rows_pipe": (10 * MIB, """
+read csv("-") as { a: i64, text: str } | where len(text) > 0 | write csv("out.csv")
+"""),
 }
 LONG_ROW = 10 * MIB
 
@@ -124,6 +130,7 @@ class Case:
         self.folder.mkdir()
         self.row_bytes, text = CASES[name]
         self.rows = "param rows" in text
+        self.input = None if self.rows else re.search(r'csv\("([^"]*)"\) as', text)[1]
         (self.folder / "main.sbd").write_text(text.lstrip())
         (self.folder / "foreign.c").write_text(FOREIGN.lstrip().replace('#include "foreign.h"\n', ""))
         subprocess.run([SBC, "main.sbd", "-o", "job"], cwd=self.folder, check=True)
@@ -131,7 +138,7 @@ class Case:
 
     def memories(self):
         least, full = sizes(self.job)
-        if self.name == "long_rows":
+        if self.input:
             least, full = least + row_times(self.job) * LONG_ROW, full + row_times(self.job) * LONG_ROW
         return {"minimum": least, "twice": 2 * least, "full speed": max(full, least)}
 
@@ -139,12 +146,19 @@ class Case:
         if self.rows:
             return [f"--rows={memory * self.times // self.row_bytes}"]
         make_long_rows(self.folder / "long.csv", memory, self.times)
+        if self.input.endswith(".zst"):
+            subprocess.run(["zstd", "-q", "-f", "-1", "long.csv"], cwd=self.folder, check=True)
         return []
+
+    def stdin(self):
+        """What the job's standard input is: rows where it reads them there."""
+        return subprocess.Popen(["cat", "long.csv"], cwd=self.folder, stdout=subprocess.PIPE).stdout if self.input == "-" else None
 
     def wanted(self, options):
         """The bytes of a run without a limit, and its seconds."""
         began = time.monotonic()
-        subprocess.run([self.job, *options, "--threads=2", "--overwrite"], cwd=self.folder, check=True, capture_output=True)
+        subprocess.run([self.job, *options, "--threads=2", "--overwrite"], cwd=self.folder, check=True, capture_output=True,
+                       stdin=self.stdin())
         return digest(self.folder / "out.csv"), time.monotonic() - began
 
     def measure(self, name, memory):
@@ -155,7 +169,7 @@ class Case:
         began = time.monotonic()
         with cgroup.Cgroup(memory) as group:
             done = group.run([self.job, *options, f"--memory={memory}", "--threads=2", "--stats=json"],
-                             cwd=self.folder, capture_output=True, text=True, timeout=SECONDS)
+                             cwd=self.folder, stdin=self.stdin(), capture_output=True, text=True, timeout=SECONDS)
         result = {"case": self.name, "memory": memory, "name": name, "seconds": time.monotonic() - began,
                   "unlimited": unlimited, "wrong": None}
         if done.returncode != 0:
@@ -239,7 +253,7 @@ def main():
                     failed += 1
                     print(f"FAIL memory {name}, {size} of {memory / MIB:.1f} MiB: {result['wrong']}; alone: "
                           f"tests/memory/run.py {name}", flush=True)
-            for path in case.folder.glob("*.csv"):
+            for path in case.folder.glob("*.csv*"):
                 path.unlink()
             wrong = check_default(case) if name == "sort" else None
             if wrong:
