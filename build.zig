@@ -54,6 +54,7 @@ const frontend: []const []const u8 = &.{
     "check_calls.c",
     "check_casts.c",
     "check_columns.c",
+    "check_domains.c",
     "check_exprs.c",
     "check_flows.c",
     "check_fns.c",

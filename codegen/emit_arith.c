@@ -322,7 +322,8 @@ static Value emit_time(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
     bool swapped = left->kind == TYPE_DURATION;
     Arg args[] = {arg(swapped ? b : a), arg(swapped ? a : b),
                   {.a = emit_int(e, e->i32, unit), .is_signed = false}};
-    return emit_status_call(e, frame, x->span, symbol, args, countof(args), type_base(x->type));
+    return emit_status_call(e, frame, &(StatusCall){x->span, symbol, args, countof(args),
+                                                    type_base(x->type), {0}});
 }
 
 Value emit_arith(Emit *e, Frame *frame, const Expr *x) {

@@ -143,7 +143,8 @@ static bool is_plain_number(const Type *type) {
 static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, const Type *from) {
     Arg args[] = {arg_context(e), arg(emit_sbtype(e, from)),
                   arg(emit_value_address(e, from, value)), arg(emit_sbtype(e, type_base(x->type)))};
-    return emit_status_call(e, frame, x->span, "sb_cast", args, 4, type_base(x->type));
+    return emit_status_call(e, frame, &(StatusCall){x->span, "sb_cast", args, countof(args),
+                                                    type_base(x->type), {0}});
 }
 
 static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {

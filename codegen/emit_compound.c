@@ -32,7 +32,8 @@ static Value emit_text_of(Emit *e, Frame *frame, const Expr *x) {
     const Type *type = graph_at(e->graph, x->args[0])->type;
     Arg args[] = {arg_context(e), arg(emit_sbtype(e, type)),
                   arg(emit_value_address(e, type, value))};
-    return emit_status_call(e, frame, x->span, "sb_value_text", args, 3, x->type);
+    return emit_status_call(e, frame, &(StatusCall){x->span, "sb_value_text", args,
+                                                    countof(args), x->type, {0}});
 }
 
 static Value emit_struct(Emit *e, Frame *frame, const Expr *x) {

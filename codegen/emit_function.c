@@ -29,26 +29,39 @@ static Arg function_arg(Emit *e, Frame *frame, const Expr *x, uint32_t i) {
                    : by_value(e, node->type, value);
 }
 
-Value emit_status_call(Emit *e, Frame *frame, Span span, const char *symbol, const Arg *args,
-                       unsigned count, const Type *type) {
-    const Type *base = type_base(type);
-    Arg all[ARGS_MAX];
-    for (unsigned i = 0; i < count; i++) all[i] = args[i];
-    Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "out");
-    all[count] = arg(slot);
-    bool tells = count > 0 && args[0].is_context;
-    Val context = emit_call_context(e);
-    if (tells) emit_store_at(e, LLVMConstNull(e->ptr), context, offsetof(SbCall, detail));
-    Val status = emit_call(e, symbol, e->i32, all, count + 1);
-    Value value = {0};
-    Val is_null = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_NULL), "");
-    Val fault = LLVMBuildICmp(e->b, LLVMIntUGT, status, emit_i32(e, SB_NULL), "");
+// What the fault says: the text that the function names or, of the arguments, what they may be.
+static Detail detail_of(Emit *e, Val status, bool tells, Text domain) {
     Detail detail = {0};
+    Val context = emit_call_context(e);
     if (tells) {
         detail.ptr = emit_load_at(e, e->ptr, context, offsetof(SbCall, detail), "");
         detail.len = emit_load_at(e, e->i64, context, offsetof(SbCall, detail) + 8, "");
     }
-    emit_fault_if(e, frame, span, fault, status, detail);
+    if (!domain.len) return detail;
+    // No other fault of a function that names no text shows one.
+    Detail says = {emit_bytes(e, domain, "domain"), emit_i64(e, (int64_t)domain.len)};
+    if (!tells) return says;
+    Val of_domain = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_FAULT_BAD_ARGUMENT), "");
+    return (Detail){LLVMBuildSelect(e->b, of_domain, says.ptr, detail.ptr, ""),
+                    LLVMBuildSelect(e->b, of_domain, says.len, detail.len, "")};
+}
+
+Value emit_status_call(Emit *e, Frame *frame, const StatusCall *call) {
+    const Type *type = call->type, *base = type_base(type);
+    unsigned count = call->count;
+    Arg all[ARGS_MAX];
+    for (unsigned i = 0; i < count; i++) all[i] = call->args[i];
+    Val slot = emit_alloca(e, LLVMArrayType2(e->i8, type_size(base)), "out");
+    all[count] = arg(slot);
+    bool tells = count > 0 && all[0].is_context;
+    if (tells)
+        emit_store_at(e, LLVMConstNull(e->ptr), emit_call_context(e), offsetof(SbCall, detail));
+    Val status = emit_call(e, call->symbol, e->i32, all, count + 1);
+    Value value = {0};
+    Val is_null = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_NULL), "");
+    Val fault = LLVMBuildICmp(e->b, LLVMIntUGT, status, emit_i32(e, SB_NULL), "");
+    Detail detail = detail_of(e, status, tells, call->domain);
+    emit_fault_if(e, frame, call->span, fault, status, detail);
     value = emit_load_value(e, base, slot);
     if (!type->nullable) return value;
     value.valid = LLVMBuildNot(e->b, is_null, "");
@@ -72,7 +85,8 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x) {
         args[count++] = arg(emit_sbtype(e, graph_at(e->graph, x->args[0])->type));
     for (uint32_t i = 0; i < x->arg_count; i++) args[count++] = function_arg(e, frame, x, i);
     if (fn->traits & (FN_FALLIBLE | FN_MAYBE | FN_OUT) || base->kind == TYPE_STRUCT)
-        return emit_status_call(e, frame, x->span, symbol, args, count, x->type);
+        return emit_status_call(
+            e, frame, &(StatusCall){x->span, symbol, args, count, x->type, fn->domain});
     if (type_is_bytes(base) || base->kind == TYPE_LIST) {
         Val pair = emit_call(e, symbol, e->str_pair, args, count);
         return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),

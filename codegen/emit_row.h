@@ -71,10 +71,18 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x); // emit_function.c
 Value emit_compound(Emit *e, Frame *frame,
                     const Expr *x);  // emit_compound.c: concat, text, struct, list...
 
-// Calls `symbol` for a status with the result through a fresh slot of type `out`; a fault leaves
-// the row. The result's `valid` is set when `type` is T?.
-Value emit_status_call(Emit *e, Frame *frame, Span span, const char *symbol, const Arg *args,
-                       unsigned count, const Type *type);
+typedef struct StatusCall {
+    Span        span;
+    const char *symbol;
+    const Arg  *args;
+    unsigned    count;
+    const Type *type;    // Of the result.
+    Text        domain;  // FnRef.domain: what a fault of the arguments says.
+} StatusCall;
+
+// Calls for a status, with the result through a fresh slot; a fault leaves the row. The result's
+// `valid` is set when its type is T?.
+Value emit_status_call(Emit *e, Frame *frame, const StatusCall *call);
 
 // ---- faults ------------------------------------------------------------------------------------
 

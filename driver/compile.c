@@ -13,10 +13,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool read_levels(const Session *s, unsigned *levels, TextBuf *error) {
+// False: the target file is wrong, which has been said.
+static bool read_levels(const Session *s, unsigned *levels) {
     const char *target = s->options->target;
+    TargetMistakes mistakes = {0};
     *levels = target && strcmp(target, "native") == 0 ? target_native() : LEVELS_BOTH;
-    return !target || *levels != LEVELS_BOTH || target_file_read(s->arena, target, levels, error);
+    if (!target || *levels != LEVELS_BOTH) return true;
+    bool good = target_file_read(s->arena, target, levels, &mistakes);
+    for (size_t i = 0; i < mistakes.count; i++)
+        complain(s->options, DIAG_TARGET_FILE, nullptr, "%.*s", TEXT_ARG(mistakes.items[i]));
+    return good;
 }
 
 // ---- the key ------------------------------------------------------------------------------------
@@ -47,13 +53,12 @@ static void add_program(const Session *s, TextBuf *parts, unsigned levels) {
 }
 
 int compile_key(const Session *s, const char *cache, const char **key) {
-    TextBuf parts = {0}, error = {0};
+    TextBuf parts = {0};
     ExternFault fault = {0};
     Text build;
     unsigned levels;
     ExternFiles externs = extern_files(s->program->graph);
-    if (!read_levels(s, &levels, &error))
-        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    if (!read_levels(s, &levels)) return EXIT_WRONG_USAGE;
     if (!cache_build_id(s->arena, cache, &build)) {
         complain(s->options, DIAG_NOT_BUILT, nullptr, "the parts of sbc cannot be read");
         return EXIT_MACHINE;
@@ -82,10 +87,10 @@ static const char *source_hash(const Session *s) {
     return hash;
 }
 
-// False: `error` says why, or is empty when it was said already.
-static bool prepare(Session *s, Work *work, TextBuf *error) {
+// False: what is wrong has been said.
+static bool prepare(Session *s, Work *work) {
     *work = (Work){0};
-    if (!read_levels(s, &work->codegen.levels, error) || !session_optimise(s)) return false;
+    if (!read_levels(s, &work->codegen.levels) || !session_optimise(s)) return false;
     uint32_t last = s->options->after ? plan_pass_find(text_of(s->options->after)) : 0;
     work->plan = plan_make(s->program->graph, (PlanOptions){.no_fuse = s->options->no_fuse,
                                                             .remarks = s->remarks,
@@ -131,8 +136,7 @@ static bool fits_one_job(const Session *s, const Plan *plan) {
 int compile_to(Session *s, const char *output) {
     Work work;
     TextBuf error = {0};
-    if (!prepare(s, &work, &error))
-        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
     if (!fits_one_job(s, work.plan)) return EXIT_WRONG_PROGRAM;
     ExternFiles externs = extern_files(s->program->graph);
     ExternBuild objects;
@@ -147,8 +151,7 @@ int compile_to(Session *s, const char *output) {
 static int compile_dump(Session *s) {
     Work work;
     TextBuf buf = {0}, error = {0};
-    if (!prepare(s, &work, &error))
-        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
     bool ok = true;
     switch (s->options->dump) {
     case DUMP_NONE: case DUMP_AST: break;
@@ -167,9 +170,7 @@ static int compile_dump(Session *s) {
 
 static int compile_explain(Session *s) {
     Work work;
-    TextBuf error = {0};
-    if (!prepare(s, &work, &error))
-        return complain_of(s->options, DIAG_TARGET_FILE, &error, EXIT_WRONG_USAGE);
+    if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
     fputs(work.codegen.plan_text, stdout);
     return EXIT_DONE;
 }

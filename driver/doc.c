@@ -55,6 +55,7 @@ static bool print_built_ins(TextBuf *buf, const char *word) {
 static void print_function(TextBuf *buf, const Decl *decl) {
     text_buf_format(buf, "%s%.*s\n", decl->aggregate ? "agg " : "fn ", TEXT_ARG(decl->signature));
     text_buf_format(buf, "    %.*s\n", TEXT_ARG(decl->doc));
+    if (decl->fn.domain.len) text_buf_format(buf, "    %.*s.\n", TEXT_ARG(decl->fn.domain));
     bool fallible = decl->aggregate ? decl->agg.traits & AGG_FALLIBLE
                                     : decl->fn.traits & FN_FALLIBLE;
     if (fallible)
@@ -100,6 +101,7 @@ static void print_markdown_row(TextBuf *buf, const Decl *decl) {
     print_cell(buf, decl->signature);
     text_buf_add(buf, TEXT("` | "));
     print_cell(buf, decl->doc);
+    if (decl->fn.domain.len) text_buf_format(buf, " %.*s.", TEXT_ARG(decl->fn.domain));
     text_buf_add(buf, TEXT(" | "));
     for (uint32_t i = 0; i < decl->example_count; i++) {
         text_buf_add(buf, i ? TEXT("<br>`` ") : TEXT("`` "));

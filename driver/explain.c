@@ -7,11 +7,11 @@
 #include <string.h>
 
 typedef struct Fault {
-    const char *code, *message, *fix;
+    const char *code, *message, *fix, *computed_fix;
 } Fault;
 
 static const Fault faults[] = {
-#define FAULT(name, code, message, fix) {code, message, fix},
+#define FAULT(name, ...) {__VA_ARGS__},
 #include "runtime/faults.def"
 #undef FAULT
 };
@@ -28,6 +28,8 @@ static bool explain_fault(const char *code) {
                "one, with this code, its place and its text, and it counts towards the limit of\n"
                "`rejects ... limit`, which is 0 if nothing is said. The other rows go on.\n\n"
                "fix: %s\n", faults[i].fix);
+        if (faults[i].computed_fix[0])
+            printf("fix of a value that is computed: %s\n", faults[i].computed_fix);
         return true;
     }
     return false;
@@ -134,7 +136,8 @@ static void print_markdown(void) {
     puts("## Rows\n\nA row in which this happens is rejected, unless the expression says what "
          "else; `{}` is the offending text.\n\n| code | message | fix |\n|---|---|---|");
     for (size_t i = 0; i < countof(faults); i++)
-        printf("| %s | %s | %s |\n", faults[i].code, faults[i].message, faults[i].fix);
+        printf("| %s | %s | %s%s%s |\n", faults[i].code, faults[i].message, faults[i].fix,
+               faults[i].computed_fix[0] ? "; of a computed value: " : "", faults[i].computed_fix);
     puts("\n## Jobs\n\nWhat ends a job early, and of what it warns. 128: by a signal, which a "
          "shell shows as 128 and its\nnumber; 0: a warning, the job goes on.\n\n"
          "| code | exit | what | fix |\n|---|---|---|---|");

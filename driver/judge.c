@@ -1,7 +1,10 @@
 #include "driver/judge.h"
 
 #include "stdlib/date_parts.h"
+#include "stdlib/encode.h"
+#include "stdlib/json_access.h"
 #include "stdlib/regex.h"
+#include "stdlib/utf8.h"
 #include "stdlib/zone.h"
 
 static bool judge_pattern(Arena *arena, Text text, ConstantFault *fault) {
@@ -51,15 +54,61 @@ static bool judge_unit(Arena *arena, Text text, bool of_date, ConstantFault *fau
     return false;
 }
 
-bool judge_constant_text(Arena *arena, DeclParamKind kind, Text text, ConstantFault *fault) {
-    switch (kind) {
-    case DECL_REGEX: return judge_pattern(arena, text, fault);
-    case DECL_ZONE: return judge_zone(arena, text, fault);
-    case DECL_READ_FORM: case DECL_WRITE_FORM:
-        return judge_form(text, kind == DECL_READ_FORM, fault);
-    case DECL_DATE_UNIT: case DECL_TIME_UNIT:
-        return judge_unit(arena, text, kind == DECL_DATE_UNIT, fault);
-    case DECL_VALUE: case DECL_CONST: break;
+// Says which groups there are to choose from.
+static void say_groups(Arena *arena, const SbRegex *regex, ConstantFault *fault) {
+    const char *base = (const char *)regex;
+    const SbRegexName *names = (const SbRegexName *)(base + regex->names);
+    TextBuf all = {0};
+    text_buf_format(&all, "the pattern has %s", regex->group_count ? "" : "no groups");
+    if (regex->group_count)
+        text_buf_format(&all, "%u group%s", regex->group_count, regex->group_count > 1 ? "s" : "");
+    for (uint32_t i = 0; i < regex->name_count; i++)
+        text_buf_format(&all, "%s%.*s", i ? ", " : ": ", (int)names[i].len, base + names[i].text);
+    fault->message = text_buf_take(&all, arena);
+}
+
+static bool judge_group(Arena *arena, const ConstantText *asked, ConstantFault *fault) {
+    SbRegexError error;
+    SbRegex *regex = sb_regex_compile(asked->pattern.at, (int64_t)asked->pattern.len, &error);
+    if (!regex) return true;  // Blamed itself.
+    SbStr text = {asked->text.at, (int64_t)asked->text.len};
+    bool good, has_groups;
+    if (asked->domain == DOMAIN_REPLACEMENT) {
+        int64_t at = sb_regex_replacement_fault(regex, text, &has_groups);
+        good = at < 0;
+        fault->position = good ? 0 : (size_t)at;
+    } else if (asked->is_number) good = sb_regex_has_group(regex, asked->number);
+    else good = sb_regex_group_named(regex, text) >= 0;
+    if (!good) say_groups(arena, regex, fault);
+    sb_regex_free(regex);
+    return good;
+}
+
+static bool judge_path(SbStr path, ConstantFault *fault) {
+    int64_t at = sb_json_path_fault(path);
+    if (at < 0) return true;
+    fault->position = (size_t)at;
+    fault->message = TEXT("the path goes wrong here");
+    return false;
+}
+
+bool judge_constant_text(Arena *arena, const ConstantText *asked, ConstantFault *fault) {
+    Text text = asked->text;
+    SbStr str = {text.at, (int64_t)text.len};
+    switch (asked->domain) {
+    case DOMAIN_PATTERN: return judge_pattern(arena, text, fault);
+    case DOMAIN_ZONE: return judge_zone(arena, text, fault);
+    case DOMAIN_READ_FORM: return judge_form(text, true, fault);
+    case DOMAIN_WRITE_FORM: return judge_form(text, false, fault);
+    case DOMAIN_DATE_UNIT: return judge_unit(arena, text, true, fault);
+    case DOMAIN_TIME_UNIT: return judge_unit(arena, text, false, fault);
+    case DOMAIN_WHOLE_FORM: return sb_format_is_good(str, true);
+    case DOMAIN_NUMBER_FORM: return sb_format_is_good(str, false);
+    case DOMAIN_JSON_PATH: return judge_path(str, fault);
+    case DOMAIN_CHARACTER: return sb_utf8_count(str.ptr, str.len) == 1;
+    case DOMAIN_SOME_TEXT: return text.len > 0;
+    case DOMAIN_GROUP: case DOMAIN_REPLACEMENT: return judge_group(arena, asked, fault);
+    case DOMAIN_ALL: case DOMAIN_RANGE: case DOMAIN_FROM: case DOMAIN_SAID: break;
     }
     return true;
 }

@@ -1,4 +1,4 @@
-// Judge: are constant patterns and time zones good? Asked of the library itself.
+// Judge: are constant patterns, time zones, formats and paths good? Asked of the library itself.
 #ifndef SBC_DRIVER_JUDGE_H
 #define SBC_DRIVER_JUDGE_H
 

@@ -12,16 +12,24 @@
 typedef const Type *InferFn(void *self, const SourceOp *source, Text path, TypeTable *types,
                             TextBuf *error);
 
-// What is wrong with a constant pattern or zone name.
+// A constant argument that the library is asked to judge.
+typedef struct ConstantText {
+    DomainKind domain;
+    Text       text;
+    Text       pattern;    // DOMAIN_GROUP, DOMAIN_REPLACEMENT: that the groups are of.
+    bool       is_number;  // DOMAIN_GROUP by `number`.
+    int64_t    number;
+} ConstantText;
+
+// What is wrong with it.
 typedef struct ConstantFault {
     Text   message;   // "no such time zone"
     size_t position;  // In the text, bytes: where a label may point.
     Text   near;      // A name that is close; empty: none.
 } ConstantFault;
 
-// Judges a constant text that the library will use as a pattern, a zone, a format or a unit.
-// True: it is good. The driver supplies it; the library's C is not below frontend/.
-typedef bool JudgeFn(Arena *arena, DeclParamKind kind, Text text, ConstantFault *fault);
+// True: the constant is good. The driver supplies it; the library's C is not below frontend/.
+typedef bool JudgeFn(Arena *arena, const ConstantText *asked, ConstantFault *fault);
 
 typedef struct TestRows {    // `given` or `expect` of a test block.
     bool   expect;
@@ -47,7 +55,7 @@ typedef struct CheckInput {
     const DeclTable *decls;
     InferFn    *infer;        // Null: a source without `as` is an error.
     void       *infer_self;
-    JudgeFn    *judge;        // Null: patterns and zones are taken as they are.
+    JudgeFn    *judge;        // Null: constant texts are taken as they are.
     bool        want_tests;   // Build the graph of every `let`, used or not, and the tests.
     bool        table_sink;   // `run -e`: a flow without `write` gets a CSV sink to "-".
 } CheckInput;

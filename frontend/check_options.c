@@ -167,7 +167,7 @@ static void decimal_option(OptionCheck *check, const AstArg *arg) {
 
 static void zone_option(OptionCheck *check, const AstArg *arg) {
     Text zone = text_option(check, arg);
-    if (zone.len && !judge_constant(check->checker, DECL_ZONE, zone, arg->value->span))
+    if (zone.len && !judge_constant(check->checker, DOMAIN_ZONE, zone, arg->value->span))
         check->good = false;
     else if (zone.len) check->options->zone = zone;
 }

@@ -199,9 +199,8 @@ static Value constant_argument(Checker *checker, const DeclParam *param, Value v
         return error_value(checker);
     }
     if (param->kind == DECL_CONST) return const_value(checker, value.type, constant, span);
-    if (!judge_constant(checker, param->kind, constant.text, span)) return error_value(checker);
-    if (param->kind != DECL_REGEX && param->kind != DECL_ZONE)
-        return const_value(checker, value.type, constant, span);
+    if (!judge_constant(checker, param->domain.kind, constant.text, span))
+        return error_value(checker);
     Expr payload = {.op = param->kind == DECL_REGEX ? EXPR_REGEX : EXPR_ZONE, .type = value.type,
                     .span = span, .value = {.text = constant.text}};
     return (Value){graph_expr(checker->graph, payload, nullptr, 0), value.type};
@@ -299,5 +298,7 @@ bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl
         args->values[i] = value;
         good &= !is_error(value.type);
     }
+    for (uint32_t i = 0; i < args->count && good; i++)
+        good = check_domain(checker, args, choice->decl, i);
     return good;
 }

@@ -8,6 +8,7 @@
 //   check_literals.c   literals and constants; check_time.c: dates and timestamps in constants
 //   check_exprs.c      expressions; check_operators.c: arithmetic and comparisons;
 //   check_branches.c   if, case, `??`, `else`; check_calls.c: calls; check_casts.c: casts
+//   check_domains.c    constant arguments that a function does not take
 //   check_flows.c      heads and steps; check_columns.c, _groups.c, _joins.c, _hints.c
 //   check_sources.c    read; check_sinks.c: write; check_options.c: what stands in parentheses
 //   check_tables.c     inline tables, tests
@@ -196,8 +197,6 @@ bool  decimal_parse(Text text, unsigned precision, unsigned scale, __int128 *val
 // The constant that a value is, through lists, structs and widening; false: it is none.
 bool  const_of(Checker *checker, ExprId id, Const *value);
 bool  const_text(Checker *checker, Value value, Text *text);  // A constant str.
-// Is the pattern or zone, written at `span`, good? Otherwise reported.
-bool  judge_constant(Checker *checker, DeclParamKind kind, Text text, Span span);
 bool  date_parse(Text text, int64_t *days);
 bool  timestamp_parse(Text text, TimeUnit unit, int64_t *value);
 
@@ -258,6 +257,13 @@ typedef struct Choice {
 bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
                      size_t count, Choice *choice);
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);
+
+// ---- domains (check_domains.c) ------------------------------------------------------------------
+
+// Is the constant text, written at `span`, good? Otherwise reported.
+bool judge_constant(Checker *checker, DomainKind domain, Text text, Span span);
+// If argument `i` is constant: does its parameter take it? Otherwise reported.
+bool check_domain(Checker *checker, const Arguments *args, const Decl *decl, uint32_t i);
 
 // ---- groups -------------------------------------------------------------------------------------
 

@@ -87,12 +87,17 @@ static int64_t number(Reader *reader) {
     return value;
 }
 
+static int64_t signed_number(Reader *reader) {
+    return take(reader, '-') ? -number(reader) : number(reader);
+}
+
 // ---- types --------------------------------------------------------------------------------------
 
 // What a declared type is; `type` is null for the variable T.
 typedef struct DeclType {
     const Type   *type;
     DeclParamKind kind;
+    DomainKind    domain;
     bool          list_of, nullable, decimal, any_unit;
 } DeclType;
 
@@ -170,14 +175,15 @@ static DeclType read_type(Reader *reader) {
 static DeclType read_param_type(Reader *reader) {
     size_t start = reader->at;
     Text name = word(reader);
-    static const struct { const char *name; DeclParamKind kind; } texts[] = {
-        {"regex", DECL_REGEX}, {"zone", DECL_ZONE},
-        {"read_form", DECL_READ_FORM}, {"write_form", DECL_WRITE_FORM},
-        {"date_unit", DECL_DATE_UNIT}, {"time_unit", DECL_TIME_UNIT},
+    static const struct { const char *name; DeclParamKind kind; DomainKind domain; } texts[] = {
+        {"regex", DECL_REGEX, DOMAIN_PATTERN},        {"zone", DECL_ZONE, DOMAIN_ZONE},
+        {"read_form", DECL_CONST, DOMAIN_READ_FORM},  {"write_form", DECL_CONST, DOMAIN_WRITE_FORM},
+        {"date_unit", DECL_CONST, DOMAIN_DATE_UNIT},  {"time_unit", DECL_CONST, DOMAIN_TIME_UNIT},
     };
     for (size_t i = 0; i < countof(texts); i++) {
         if (text_is(name, texts[i].name))
-            return (DeclType){.type = type_of(reader->types, TYPE_STR), .kind = texts[i].kind};
+            return (DeclType){.type = type_of(reader->types, TYPE_STR), .kind = texts[i].kind,
+                              .domain = texts[i].domain};
     }
     bool constant = text_is(name, "const");
     if (!constant) reader->at = start;
@@ -201,6 +207,7 @@ static void read_params(Reader *reader, Decl *decl) {
         expect(reader, ':', "':' behind the parameter's name");
         DeclType type = read_param_type(reader);
         param->kind = type.kind;
+        param->domain.kind = type.domain;
         param->type = type.type;
         param->list_of = type.list_of;
         param->nullable = type.nullable;
@@ -295,14 +302,84 @@ static void read_range(Reader *reader, Decl *decl) {
     else if (text_is(name, "args")) range.of = RANGE_OF_ARGS;
     else {
         reader->at = start;
-        bool negative = take(reader, '-');
-        range.min = negative ? -number(reader) : number(reader);
+        range.min = signed_number(reader);
         if (!take(reader, '.') || !take(reader, '.')) fail(reader, "'..'");
         skip_spaces(reader);
         if (reader->at < reader->line_end) range.max = number(reader);
         if (range.max < range.min) fail(reader, "an upper bound that is no less than the lower");
     }
     decl->fn.range = decl->agg.range = range;
+}
+
+// The parameter of that name; fails where there is none.
+static uint32_t param_named(Reader *reader, const Decl *decl, Text name) {
+    for (uint32_t i = 0; i < decl->param_count; i++)
+        if (text_eq(decl->params[i].name, name)) return i;
+    fail(reader, "the name of a parameter");
+    return 0;
+}
+
+// MIN..MAX | MIN.. | PARAM..
+static void read_bounds(Reader *reader, Decl *decl, DeclParam *param) {
+    Domain *domain = &param->domain;
+    bool time = param->type && type_base(param->type)->kind == TYPE_DURATION;
+    *domain = (Domain){.kind = DOMAIN_RANGE, .max = INT64_MAX};
+    skip_spaces(reader);
+    char first = reader->at < reader->line_end ? reader->text.at[reader->at] : '\0';
+    if (first != '-' && !(first >= '0' && first <= '9')) {
+        domain->kind = DOMAIN_FROM;
+        domain->other = param_named(reader, decl, word(reader));
+    } else domain->min = signed_number(reader);
+    if (!take(reader, '.') || !take(reader, '.')) fail(reader, "'..'");
+    skip_spaces(reader);
+    if (reader->at < reader->line_end) domain->max = signed_number(reader);
+    if (domain->kind == DOMAIN_FROM)
+        domain->says = text_format(reader->arena, "from '%.*s' on",
+                                   TEXT_ARG(decl->params[domain->other].name));
+    else if (time) domain->says = TEXT("longer than 0s");
+    else if (domain->max == INT64_MAX)
+        domain->says = text_format(reader->arena, "from %lld on", (long long)domain->min);
+    else
+        domain->says = text_format(reader->arena, "from %lld to %lld", (long long)domain->min,
+                                   (long long)domain->max);
+}
+
+// domain PARAM BOUNDS | domain PARAM RULE [of PATTERN] | domain PARAM says WORDS
+static void read_domain(Reader *reader, Decl *decl) {
+    static const struct { const char *name; DomainKind kind; const char *says; } rules[] = {
+        {"whole_form", DOMAIN_WHOLE_FORM, "a format such as 08, + or x"},
+        {"number_form", DOMAIN_NUMBER_FORM, "a format such as 08.2, +.1e or .0%"},
+        {"json_path", DOMAIN_JSON_PATH, "a path such as a.b[0]"},
+        {"character", DOMAIN_CHARACTER, "one character"},
+        {"some_text", DOMAIN_SOME_TEXT, "a text that is not empty"},
+        {"group", DOMAIN_GROUP, "a group of the pattern"},
+        {"replacement", DOMAIN_REPLACEMENT, "a text whose $ stand before groups of the pattern"},
+        {"says", DOMAIN_SAID, ""},
+    };
+    DeclParam *param = &decl->params[param_named(reader, decl, word(reader))];
+    size_t start = reader->at, found = countof(rules);
+    Text rule = word(reader);
+    for (size_t i = 0; i < countof(rules); i++)
+        if (text_is(rule, rules[i].name)) found = i;
+    if (found == countof(rules)) {
+        reader->at = start;
+        read_bounds(reader, decl, param);
+    } else {
+        Text says = text_of(rules[found].says);
+        param->domain = (Domain){.kind = rules[found].kind, .says = says};
+    }
+    Domain *domain = &param->domain;
+    if (domain->kind == DOMAIN_SAID) domain->says = rest(reader);
+    if (domain->kind == DOMAIN_GROUP || domain->kind == DOMAIN_REPLACEMENT) {
+        if (!text_is(word(reader), "of")) fail(reader, "'of' and the pattern");
+        domain->other = param_named(reader, decl, word(reader));
+    }
+    Text before = decl->fn.domain;
+    decl->fn.domain =
+        before.len ? text_format(reader->arena, "%.*s, '%.*s' %.*s", TEXT_ARG(before),
+                                 TEXT_ARG(param->name), TEXT_ARG(domain->says))
+                   : text_format(reader->arena, "'%.*s' of '%.*s' is %.*s", TEXT_ARG(param->name),
+                                 TEXT_ARG(decl->name), TEXT_ARG(domain->says));
 }
 
 static void read_example(Reader *reader, Decl *decl) {
@@ -332,11 +409,12 @@ static void read_line(Reader *reader, DeclTable *table) {
     else if (text_is(keyword, "example")) read_example(reader, decl);
     else if (text_is(keyword, "traits")) read_traits(reader, decl);
     else if (text_is(keyword, "range")) read_range(reader, decl);
+    else if (text_is(keyword, "domain")) read_domain(reader, decl);
     else if (text_is(keyword, "state") && decl->aggregate) {
         decl->agg.state_bytes = (uint32_t)number(reader);
         decl->agg.state_align = (uint32_t)number(reader);
         decl->agg.held = word(reader);
-    } else fail(reader, "doc, example, traits, range or state");
+    } else fail(reader, "doc, example, traits, range, domain or state");
 }
 
 DeclTable *declare_stdlib(Arena *arena, TypeTable *types, Diags *diags) {

@@ -15,14 +15,38 @@ typedef enum DeclParamKind {
     DECL_REGEX,   // A constant pattern.
     DECL_ZONE,    // A constant time zone name.
     DECL_CONST,   // A constant expression of the type.
-    // Constant texts that are judged before the job runs:
-    DECL_READ_FORM, DECL_WRITE_FORM,  // A format that times are read by, written by.
-    DECL_DATE_UNIT, DECL_TIME_UNIT,   // What a date, a timestamp is truncated to.
 } DeclParamKind;
+
+// What values a parameter takes. A constant beyond it is an error of the program, any other value
+// a fault of its row (SB7025).
+typedef enum DomainKind {
+    DOMAIN_ALL,
+    DOMAIN_RANGE,         // From `min` to `max`.
+    DOMAIN_FROM,          // From the value of parameter `other` on.
+    DOMAIN_SAID,          // What `says` says: only the function itself can tell.
+    // Texts that the library judges before the job runs:
+    DOMAIN_PATTERN, DOMAIN_ZONE,
+    DOMAIN_READ_FORM, DOMAIN_WRITE_FORM,    // A format that times are read by, written by.
+    DOMAIN_DATE_UNIT, DOMAIN_TIME_UNIT,     // What a date, a timestamp is truncated to.
+    DOMAIN_WHOLE_FORM, DOMAIN_NUMBER_FORM,  // A format of integers, of numbers.
+    DOMAIN_JSON_PATH,
+    DOMAIN_CHARACTER,     // One character.
+    DOMAIN_SOME_TEXT,     // Not empty.
+    DOMAIN_GROUP,         // The number or name of a group of the pattern `other`.
+    DOMAIN_REPLACEMENT,   // A text whose $1, ${name} are groups of the pattern `other`.
+} DomainKind;
+
+typedef struct Domain {
+    DomainKind kind;
+    int64_t    min, max;  // INT64_MAX: no bound. Of durations in microseconds.
+    uint32_t   other;
+    Text       says;      // "from 0 to 1": behind "is".
+} Domain;
 
 typedef struct DeclParam {
     Text          name;
     DeclParamKind kind;
+    Domain        domain;
     const Type   *type;      // Null: the type variable T (see `list_of`).
     bool          list_of;   // [T]
     bool          nullable;  // T?
@@ -39,7 +63,7 @@ typedef struct Decl {
     bool        result_list, result_nullable;
     bool        result_decimal;  // decimal(38, s) of the first argument.
     bool        result_unit;     // A timestamp of the unit that the arguments are taken to.
-    FnRef       fn;            // Functions.
+    FnRef       fn;            // Functions; of aggregates `domain` alone.
     AggRef      agg;           // Aggregates.
     Text        signature, doc, group;
     Text       *examples;      // Expressions of type bool that must be true.

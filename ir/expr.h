@@ -75,6 +75,7 @@ typedef struct FnRef {
     uint32_t traits;  // FnTrait bits.
     uint32_t pointers;  // Bit i: argument i goes by pointer to memory: type T, T? or a struct.
     Text     file;    // extern: the C file, as the driver resolved it.
+    Text     domain;  // "'y' of 'pow' is from 0 on": for messages; empty: takes all values.
     ResultRange range;
 } FnRef;
 

@@ -86,7 +86,7 @@ typedef enum SbStatus : int32_t {
     SB_OK = 0,
     SB_NULL = 1,         // A T? function: no value.
     SB_FAULT_BEFORE = 15,
-#define FAULT(name, code, message, fix) SB_FAULT_##name,
+#define FAULT(name, ...) SB_FAULT_##name,
 #include "runtime/faults.def"
 #undef FAULT
     SB_FAULT_END,

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <yaml.h>
 
+enum { FIX_MAX = 128 };
+
 typedef struct Config {
     Options     *options;
     const SbJob *job;
@@ -34,8 +36,11 @@ static char *show_place(const Config *config, yaml_mark_t mark) {
 
 static bool fail_at(const Config *config, yaml_mark_t mark, const char *message, const char *fix) {
     char *shown = show_place(config, mark);
-    trouble_set(config->trouble, TROUBLE_CONFIG, "%s\n%s", message, shown ? shown : "");
-    trouble_fix(config->trouble, "%s", fix);
+    Trouble *trouble = trouble_more(config->trouble);
+    if (trouble->kind == TROUBLE_NONE) {
+        trouble_set(trouble, TROUBLE_CONFIG, "%s\n%s", message, shown ? shown : "");
+        trouble_fix(trouble, "%s", fix);
+    }
     free(shown);
     return false;
 }
@@ -46,10 +51,10 @@ static bool set_option(Config *config, OptionKind kind, const yaml_node_t *value
                 kind == OPTION_SHOW_ROWS;
     if (value->type == YAML_SEQUENCE_NODE && kind == OPTION_RESOURCE) {
         yaml_node_item_t *item = value->data.sequence.items.start;
+        bool good = true;
         for (; item < value->data.sequence.items.top; item++)
-            if (!set_option(config, kind, yaml_document_get_node(&config->document, *item)))
-                return false;
-        return true;
+            good &= set_option(config, kind, yaml_document_get_node(&config->document, *item));
+        return good;
     }
     if (value->type != YAML_SCALAR_NODE)
         return fail_at(config, value->start_mark, "expected one value", "write: NAME: VALUE");
@@ -79,12 +84,13 @@ static bool add_text(Config *config, uint32_t param, const yaml_node_t *value,
                      const yaml_node_t *node) {
     char *copy = node ? strdup((const char *)node->data.scalar.value) : nullptr;
     if (node && !copy)
-        return trouble_set(config->trouble, TROUBLE_MEMORY, "no memory for the options");
+        return trouble_set(trouble_more(config->trouble), TROUBLE_MEMORY,
+                           "no memory for the options");
     yaml_mark_t mark = node ? node->start_mark : value->start_mark;
-    return options_add_text(config->options,
+    return options_add_text(config->options, config->job,
                             (ParamText){.param = param, .text = copy, .from_config = true,
                                         .shown = show_place(config, mark)},
-                            config->trouble);
+                            trouble_more(config->trouble));
 }
 
 static bool add_param(Config *config, uint32_t param, const yaml_node_t *value) {
@@ -97,14 +103,15 @@ static bool add_param(Config *config, uint32_t param, const yaml_node_t *value) 
     }
     const yaml_node_item_t *item = value->data.sequence.items.start;
     if (item == value->data.sequence.items.top) return add_text(config, param, value, nullptr);
+    bool good = true;
     for (; item < value->data.sequence.items.top; item++) {
         const yaml_node_t *node = yaml_document_get_node(&config->document, *item);
-        if (node->type != YAML_SCALAR_NODE)
-            return fail_at(config, node->start_mark, "expected one value",
-                           "write: NAME: [VALUE, VALUE]");
-        if (!add_text(config, param, value, node)) return false;
+        good &= node->type == YAML_SCALAR_NODE
+                    ? add_text(config, param, value, node)
+                    : fail_at(config, node->start_mark, "expected one value",
+                              "write: NAME: [VALUE, VALUE]");
     }
-    return true;
+    return good;
 }
 
 static bool is_set(const Config *config, uint32_t param) {
@@ -136,11 +143,11 @@ static bool read_pair(Config *config, yaml_node_t *key, yaml_node_t *value) {
         return fail_at(config, key->start_mark, "the option is not in this version",
                        "leave the line out");
     }
-    fail_at(config, key->start_mark, "no option or parameter has this name", "see --help");
     SbStr near = options_nearest(name, options_name, config->job,
                                  OPTION_KINDS + config->job->param_count);
-    if (near.len > 0) trouble_fix(config->trouble, "did you mean '%.*s'?", (int)near.len, near.ptr);
-    return false;
+    char fix[FIX_MAX] = "see --help";
+    if (near.len > 0) snprintf(fix, sizeof fix, "did you mean '%.*s'?", (int)near.len, near.ptr);
+    return fail_at(config, key->start_mark, "no option or parameter has this name", fix);
 }
 
 static bool read_document(Config *config) {
@@ -151,12 +158,13 @@ static bool read_document(Config *config) {
                        "write: NAME: VALUE");
     }
     yaml_node_pair_t *pair = root->data.mapping.pairs.start;
+    bool good = true;
     for (; pair < root->data.mapping.pairs.top; pair++) {
         yaml_node_t *key = yaml_document_get_node(&config->document, pair->key);
         yaml_node_t *value = yaml_document_get_node(&config->document, pair->value);
-        if (!read_pair(config, key, value)) return false;
+        good &= read_pair(config, key, value);
     }
-    return true;
+    return good;
 }
 
 // The whole file; configurations are small.
@@ -165,15 +173,15 @@ static bool load(Config *config) {
     const char *path = config->options->config;
     FILE *file = fopen(path, "re");
     if (!file) {
-        return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot open '%s': %s", path,
-                           strerror(errno));
+        return trouble_set(trouble_more(config->trouble), TROUBLE_CONFIG, "cannot open '%s': %s",
+                           path, strerror(errno));
     }
     config->text = malloc(CONFIG_BYTES_MAX);
     config->len = config->text ? fread(config->text, 1, CONFIG_BYTES_MAX, file) : 0;
     int error = ferror(file) ? errno : 0;
     fclose(file);
     if (config->text && !error && config->len < CONFIG_BYTES_MAX) return true;
-    return trouble_set(config->trouble, TROUBLE_CONFIG, "cannot read '%s': %s", path,
+    return trouble_set(trouble_more(config->trouble), TROUBLE_CONFIG, "cannot read '%s': %s", path,
                        error ? strerror(error) : "it is over 1 MiB");
 }
 
@@ -188,10 +196,10 @@ static bool read_documents(Config *config, yaml_parser_t *parser) {
     if (!load_document(config, parser)) return false;
     bool good = read_document(config);
     yaml_document_delete(&config->document);
-    if (!good || !load_document(config, parser)) return false;
+    if (!load_document(config, parser)) return false;
     const yaml_node_t *second = yaml_document_get_root_node(&config->document);
-    good = !second || fail_at(config, second->start_mark, "a second document begins",
-                              "keep one of them");
+    if (second)
+        good = fail_at(config, second->start_mark, "a second document begins", "keep one of them");
     yaml_document_delete(&config->document);
     return good;
 }
@@ -205,7 +213,8 @@ bool config_read(Options *options, const SbJob *job, Trouble *trouble) {
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
         free(config.text);
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the configuration");
+        return trouble_set(trouble_more(trouble), TROUBLE_MEMORY,
+                           "no memory for the configuration");
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)config.text, config.len);
     bool good = read_documents(&config, &parser);

@@ -4,8 +4,8 @@
 //   threads: 8
 //   overwrite: true
 //
-// The command line wins. `[]` is a list without values. A mistake is shown with file, line and a
-// caret.
+// The command line wins. `[]` is a list without values. All mistakes are shown, with
+// file, line and a caret.
 #ifndef SBC_RUNTIME_CONFIG_H
 #define SBC_RUNTIME_CONFIG_H
 

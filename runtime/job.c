@@ -475,9 +475,9 @@ static void describe_plan(Job *job) {
     Trouble *trouble = &job->trouble;
     uint32_t cpus = job->options.threads ? job->options.threads : cpu_count();
     bool planned = open_plan(job) || job->setup.stage_bytes;
-    *trouble = (Trouble){0};
+    trouble_close(trouble);
     if (planned && !slots_open(&job->slots, job->what, &job->options, cpus, trouble))
-        *trouble = (Trouble){0};
+        trouble_close(trouble);
     if (planned) memory_plan_print(job, slots_threads(&job->slots), &text);
     printf("%.*s%.*s", (int)job->what->plan.len, job->what->plan.ptr, (int)text.len,
            text.ptr ? text.ptr : "");
@@ -574,6 +574,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         crash_stack_close(&crash_stack);
     }
     options_close(&job.options);
+    trouble_close(&job.trouble);
     pthread_mutex_destroy(&job.engine_lock);
     log_close(&job.log);
     return code;

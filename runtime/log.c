@@ -128,7 +128,7 @@ void log_warn(Log *log, TroubleKind kind, const char *format, ...) {
     va_end(args);
 }
 
-void log_trouble(Log *log, const Trouble *trouble) {
+static void log_one(Log *log, const Trouble *trouble) {
     Text text = {0};
     const char *code = trouble_code(trouble->kind), *fix = trouble_fix_of(trouble);
     if (log->json) {
@@ -143,4 +143,9 @@ void log_trouble(Log *log, const Trouble *trouble) {
     if (fix[0] != '\0') sb_text_format(&text, "  = fix: %s\n", fix);
     log_lines(log, &text, false);
     sb_text_close(&text);
+}
+
+void log_trouble(Log *log, const Trouble *trouble) {
+    for (; trouble && trouble->kind != TROUBLE_NONE; trouble = trouble->next)
+        log_one(log, trouble);
 }

@@ -294,7 +294,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     return false;
 }
 
-bool options_add_text(Options *options, ParamText text, Trouble *trouble) {
+bool options_add_text(Options *options, const SbJob *job, ParamText text, Trouble *trouble) {
     if (options->text_count == options->text_cap) {
         uint32_t cap = options->text_cap ? 2 * options->text_cap : 16;
         ParamText *texts = realloc(options->texts, cap * sizeof *texts);
@@ -303,7 +303,7 @@ bool options_add_text(Options *options, ParamText text, Trouble *trouble) {
         options->text_cap = cap;
     }
     options->texts[options->text_count++] = text;
-    return true;
+    return params_check(job, &text, trouble);
 }
 
 // ---- command line ---------------------------------------------------------------------------
@@ -334,7 +334,8 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
     if (param < job->param_count) {
         if (!value && job->params[param].type->kind == SB_BOOL) value = "true";
         if (value)
-            return options_add_text(options, (ParamText){.param = param, .text = value}, trouble);
+            return options_add_text(options, job, (ParamText){.param = param, .text = value},
+                                    trouble);
         return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=VALUE", name, name);
     }
     OptionKind kind = options_find(name, len);
@@ -362,17 +363,17 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
     // Even of a wrong command line the message is written as is asked for.
     for (int i = 1; i < argc && options_param(job, "log", 3) == job->param_count; i++)
         if (strcmp(argv[i], "--log=json") == 0) options->log = LOG_JSON;
+    bool good = true;
     for (int i = 1; i < argc; i++) {
         // `--resource accel=4` as one writes a definition for a compiler.
         if (strcmp(argv[i], "--resource") == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
             options->seen |= 1u << OPTION_RESOURCE;
-            if (!options_set(options, OPTION_RESOURCE, argv[++i], trouble)) return false;
-        } else if (!read_one(options, job, argv[i], trouble)) {
-            return false;
+            good &= options_set(options, OPTION_RESOURCE, argv[++i], trouble_more(trouble));
+        } else {
+            good &= read_one(options, job, argv[i], trouble_more(trouble));
         }
     }
-    if (options->config && !config_read(options, job, trouble)) return false;
-    return true;
+    return (!options->config || config_read(options, job, trouble)) && good;
 }
 
 void options_close(Options *options) {

@@ -79,7 +79,7 @@ OptionKind options_find(const char *name, size_t len);
 // Finds a parameter of the program, which goes before an option of its name; param_count: none.
 uint32_t options_param(const SbJob *job, const char *name, size_t len);
 bool options_is_later(const char *name, size_t len);
-bool options_add_text(Options *options, ParamText text, Trouble *trouble);
+bool options_add_text(Options *options, const SbJob *job, ParamText text, Trouble *trouble);
 
 void options_print_help(const SbJob *job, FILE *file);
 void options_print_params(const SbJob *job, FILE *file);

@@ -4,6 +4,7 @@
 #include "stdlib/date.h"
 #include "stdlib/number.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,20 +138,34 @@ static const char *plain_number(const char *text, const SbType *type,
     return plain;
 }
 
-static bool read_value(const SbParam *param, const ParamText *text, const SbType *type, void *value,
-                       Trouble *trouble) {
+// `text` has slack behind it.
+static bool read_value(const char *text, const SbType *type, void *value) {
     char plain[PLAIN_MAX + SB_SLACK] = {0};
-    if (!read_scalar(plain_number(text->text, type, plain), type, value))
-        return bad_value(param, text, type, trouble);
-    if (type->nullable) ((uint8_t *)value)[type->valid_offset] = 1;
-    return true;
+    return read_scalar(plain_number(text, type, plain), type, value);
+}
+
+static const SbType *value_type(const SbParam *param) {
+    return param->type->kind == SB_LIST ? param->type->elem : param->type;
+}
+
+bool params_check(const SbJob *job, const ParamText *text, Trouble *trouble) {
+    const SbParam *param = &job->params[text->param];
+    const SbType *type = value_type(param);
+    size_t len = text->text ? strlen(text->text) : 0;
+    char *copy = calloc(1, len + SB_SLACK);
+    if (!copy) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
+    alignas(16) char value[sizeof(SbStr) + sizeof(SbDecimal)];
+    if (text->text) memcpy(copy, text->text, len);
+    bool good = !text->text || read_value(copy, type, value);
+    free(copy);
+    return good || bad_value(param, text, type, trouble);
 }
 
 // All texts of parameter `index`, in order.
 static bool read_param(Params *params, const SbJob *job, const Options *options, uint32_t index,
                        SbCall *call, Trouble *trouble) {
     const SbParam *param = &job->params[index];
-    const SbType *type = param->type, *elem = type->kind == SB_LIST ? type->elem : type;
+    const SbType *type = param->type, *elem = value_type(param);
     uint32_t count = 0;
     bool typed = false;
     for (uint32_t i = 0; i < options->text_count; i++) {
@@ -183,7 +198,9 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
             trouble_fix(trouble, "give it once: only a list takes several values");
             return false;
         }
-        if (!read_value(param, &text, elem, at, trouble)) return false;
+        bool good = read_value(text.text, elem, at);
+        assert(good && "options_add_text checked it");
+        if (elem->nullable) ((uint8_t *)at)[elem->valid_offset] = 1;
         taken++;
     }
     if (type->kind == SB_LIST) *(SbList *)value = (SbList){elems, taken};
@@ -197,10 +214,10 @@ bool params_read(Params *params, const SbJob *job, const Options *options, SbCal
     params->values = calloc(job->param_count + 1, sizeof *params->values);
     if (!params->values)
         return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the parameters");
-    for (uint32_t i = 0; i < job->param_count; i++) {
-        if (!read_param(params, job, options, i, call, trouble)) return false;
-    }
-    return true;
+    bool good = true;
+    for (uint32_t i = 0; i < job->param_count; i++)
+        good &= read_param(params, job, options, i, call, trouble_more(trouble));
+    return good;
 }
 
 void params_close(Params *params) {

@@ -8,7 +8,9 @@ typedef struct Params {
     const void **values;  // By parameter.
 } Params;
 
-// Values are allocated from `call` and live as long as it.
+// Is the text a value of its parameter's type?
+bool params_check(const SbJob *job, const ParamText *text, Trouble *trouble);
+// Of texts that were checked. Values are allocated from `call` and live as long as it.
 bool params_read(Params *params, const SbJob *job, const Options *options, SbCall *call,
                  Trouble *trouble);
 void params_close(Params *params);

@@ -8,19 +8,26 @@ enum { DETAIL_BYTES_MAX = 60, SHOWN_BYTES_MAX = 120, RAW_MAX = 64 * 1024 };
 static const int64_t SHARE_ROWS_MIN = 10000;
 
 typedef struct FaultInfo {
-    const char *code, *message, *fix;
+    const char *code, *message, *fix, *computed_fix;
 } FaultInfo;
 
 static const FaultInfo faults[] = {
-#define FAULT(name, code, message, fix) {code, message, fix},
+#define FAULT(name, ...) {__VA_ARGS__},
 #include "runtime/faults.def"
 #undef FAULT
 };
 
 static const FaultInfo *fault_info(int32_t fault) {
-    static const FaultInfo unknown = {"SB7000", "unknown fault", "report this"};
+    static const FaultInfo unknown = {"SB7000", "unknown fault", "report this", ""};
     bool known = fault >= SB_FAULT_FIRST && fault < SB_FAULT_END;
     return known ? &faults[fault - SB_FAULT_FIRST] : &unknown;
+}
+
+// What to do about a reject: a value that the program computes is no matter of a column's type.
+static const char *fix_of(const Reject *reject, const SbJob *job) {
+    const FaultInfo *info = fault_info(reject->fault);
+    bool computed = reject->site < job->site_count && job->sites[reject->site].line > 0;
+    return computed && info->computed_fix[0] ? info->computed_fix : info->fix;
 }
 
 const char *rejects_fault_text(int32_t fault) { return fault_info(fault)->message; }
@@ -43,10 +50,13 @@ static void add_message(Text *text, const SbJob *job, const RejectFacts *facts) 
     }
     sb_text_add(text, message, gap - message);
     if (facts->detail) {
-        const char *quote = facts->bare ? "" : "'";
-        sb_text_str(text, quote);
-        sb_text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);
-        sb_text_str(text, quote);
+        bool said = facts->bare || facts->place.fault == SB_FAULT_BAD_ARGUMENT;
+        if (said) sb_text_add(text, facts->detail, facts->detail_len);
+        else {
+            sb_text_str(text, "'");
+            sb_text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);
+            sb_text_str(text, "'");
+        }
     } else {
         sb_text_str(text, "the value");
     }
@@ -259,7 +269,7 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
         sb_text_add_figure(text, weight);
         sb_text_format(text, " row%s rejected, the limit is %s\n", weight == 1 ? "" : "s", limit);
     }
-    sb_text_format(text, "   = fix: %s\n", info->fix);
+    sb_text_format(text, "   = fix: %s\n", fix_of(reject, job));
     if (limit && strcmp(limit, "0") != 0) {
         sb_text_str(text, "   = fix: raise the limit to go on without such rows\n");
     } else if (limit) {
@@ -275,7 +285,7 @@ void rejects_event(const Reject *reject, const SbJob *job, const char *limit, in
     sb_text_str(text, ",");
     sb_text_add(text, record.ptr + 1, record.len - 3);  // Without the braces and the line end.
     sb_text_close(&record);
-    const char *fix = fault_info(reject->fault)->fix;
+    const char *fix = fix_of(reject, job);
     sb_text_str(text, ",\"fix\":");
     sb_text_add_json(text, fix, (int64_t)strlen(fix));
     if (limit)

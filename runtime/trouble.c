@@ -1,5 +1,6 @@
 #include "runtime/trouble.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct TroubleInfo {
@@ -20,6 +21,7 @@ bool trouble_set_list(Trouble *trouble, TroubleKind kind, const char *format, va
     if (trouble->kind != TROUBLE_NONE) return false;
     trouble->kind = kind;
     trouble->fix[0] = '\0';
+    trouble->next = nullptr;
     vsnprintf(trouble->text, sizeof trouble->text, format, args);
     return false;
 }
@@ -37,6 +39,25 @@ void trouble_fix(Trouble *trouble, const char *format, ...) {
     va_start(args, format);
     vsnprintf(trouble->fix, sizeof trouble->fix, format, args);
     va_end(args);
+}
+
+Trouble *trouble_more(Trouble *trouble) {
+    for (uint32_t i = 1; trouble->kind != TROUBLE_NONE && i < TROUBLES_MAX; i++) {
+        if (!trouble->next) trouble->next = calloc(1, sizeof *trouble);
+        if (!trouble->next) break;
+        trouble = trouble->next;
+    }
+    return trouble;
+}
+
+void trouble_close(Trouble *trouble) {
+    Trouble *next = trouble->kind == TROUBLE_NONE ? nullptr : trouble->next;
+    trouble_clear(trouble);
+    while (next) {
+        Trouble *last = next;
+        next = last->next;
+        free(last);
+    }
 }
 
 const char *trouble_code(TroubleKind kind) { return infos[kind].code; }

@@ -21,7 +21,10 @@ typedef struct Trouble {
     TroubleKind kind;
     char text[TROUBLE_TEXT_MAX];  // May hold several lines; the first is the message.
     char fix[256];                // Replaces the table's fix when it is not empty.
+    struct Trouble *next;         // Further mistakes, told with it: trouble_more.
 } Trouble;
+
+enum { TROUBLES_MAX = 50 };  // That are told together.
 
 // None yet. Zeroes would do too, but all of the text takes long where partitions go by.
 static inline void trouble_clear(Trouble *trouble) { trouble->kind = TROUBLE_NONE; }
@@ -32,6 +35,11 @@ bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...)
 bool trouble_set_list(Trouble *trouble, TroubleKind kind, const char *format, va_list args);
 // Replaces the fix of the trouble just set.
 void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Where the next of several mistakes is set: the trouble itself if there is none yet, else one
+// behind it. Beyond TROUBLES_MAX, or without memory, one that is set already.
+Trouble *trouble_more(Trouble *trouble);
+void trouble_close(Trouble *trouble);  // Frees those behind it; none is left.
 
 const char *trouble_code(TroubleKind kind);
 const char *trouble_title(TroubleKind kind);     // Of the table.

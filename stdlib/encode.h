@@ -13,6 +13,8 @@ int32_t sb_url_encode(SbCall *call, SbStr text, SbStr *out);
 int32_t sb_url_decode(SbCall *call, SbStr text, SbStr *out);
 
 // Numbers by a pattern: ["+"] ["0"] [width] [","] ["." decimals] ["f" | "e" | "%" | "x"].
+// Is the text a format of numbers; of integers, if `whole`?
+bool sb_format_is_good(SbStr text, bool whole);
 int32_t sb_format_f64(SbCall *call, double x, SbStr spec, SbStr *out);
 int32_t sb_format_i64(SbCall *call, int64_t x, SbStr spec, SbStr *out);
 

@@ -45,6 +45,11 @@ static bool read_spec(SbStr text, Spec *spec) {
     return at == text.len && spec->width <= WIDTH_MAX && spec->decimals <= DECIMALS_MAX;
 }
 
+bool sb_format_is_good(SbStr text, bool whole) {
+    Spec spec = {0};
+    return read_spec(text, &spec) && (spec.kind != 'x' || (whole && spec.decimals < 0));
+}
+
 // Digits without a sign, grouped and filled up as the pattern says.
 typedef struct Parts {
     const char *digits;

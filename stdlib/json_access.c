@@ -126,6 +126,14 @@ static bool read_step(SbStr path, int64_t *at, Step *step) {
     return (*at)++ < path.len;
 }
 
+int64_t sb_json_path_fault(SbStr path) {
+    for (int64_t at = 0; at < path.len;) {
+        Step step;
+        if (!read_step(path, &at, &step)) return at;
+    }
+    return -1;
+}
+
 static int32_t find(SbCall *call, SbStr json, SbStr path, SbStr *out) {
     bool found = true;
     for (int64_t at = 0; at < path.len;) {

@@ -9,6 +9,9 @@
 
 #include "runtime/abi.h"
 
+// Where a path goes wrong, or -1.
+int64_t sb_json_path_fault(SbStr path);
+
 int32_t sb_json_get(SbCall *call, SbStr json, SbStr path, SbStr *out);
 int32_t sb_json_get_str(SbCall *call, SbStr json, SbStr path, SbStr *out);
 int32_t sb_json_get_i64(SbCall *call, SbStr json, SbStr path, int64_t *out);

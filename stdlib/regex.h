@@ -109,6 +109,12 @@ typedef struct SbRegexError {
 SbRegex *sb_regex_compile(const char *pattern, int64_t len, SbRegexError *error);
 void sb_regex_free(SbRegex *regex);
 
+bool    sb_regex_has_group(const SbRegex *regex, int64_t group);
+int64_t sb_regex_group_named(const SbRegex *regex, SbStr name);  // -1: there is none.
+// Where a replacement has a $ before neither a group of the pattern nor another $, or -1. Does it
+// name a group above 0?
+int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups);
+
 // Bounds of a match: text[begin, end).
 typedef struct SbRegexSpan {
     int64_t begin, end;

@@ -109,12 +109,11 @@ static int32_t group_span(const RegexSearch *search, int64_t group, SbRegexSpan 
     return span->begin < 0 || span->end < 0 ? SB_NULL : SB_OK;
 }
 
-static bool group_exists(const SbRegex *regex, int64_t group) {
+bool sb_regex_has_group(const SbRegex *regex, int64_t group) {
     return group >= 0 && group <= regex->group_count;
 }
 
-// The group of that name, or -1.
-static int64_t group_named(const SbRegex *regex, SbStr name) {
+int64_t sb_regex_group_named(const SbRegex *regex, SbStr name) {
     const char *base = (const char *)regex;
     const SbRegexName *names = (const SbRegexName *)(base + regex->names);
     for (uint32_t i = 0; i < regex->name_count; i++) {
@@ -126,17 +125,17 @@ static int64_t group_named(const SbRegex *regex, SbStr name) {
 
 int32_t sb_regex_extract_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
                                SbStr *out) {
-    return sb_regex_extract_group(call, text, regex, group_named(regex, name), out);
+    return sb_regex_extract_group(call, text, regex, sb_regex_group_named(regex, name), out);
 }
 
 int32_t sb_regex_find_all_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
                                 SbList *out) {
-    return sb_regex_find_all_group(call, text, regex, group_named(regex, name), out);
+    return sb_regex_find_all_group(call, text, regex, sb_regex_group_named(regex, name), out);
 }
 
 int32_t sb_regex_extract_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
                                SbStr *out) {
-    if (!group_exists(regex, group)) return SB_FAULT_BAD_ARGUMENT;
+    if (!sb_regex_has_group(regex, group)) return SB_FAULT_BAD_ARGUMENT;
     RegexSearch search = regex_search_of(call, regex, text);
     SbRegexSpan span;
     int32_t status = regex_search(&search, 0, &span);
@@ -164,7 +163,7 @@ int32_t sb_regex_groups(SbCall *call, SbStr text, const SbRegex *regex, SbList *
 
 int32_t sb_regex_find_all_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
                                 SbList *out) {
-    if (!group_exists(regex, group)) return SB_FAULT_BAD_ARGUMENT;
+    if (!sb_regex_has_group(regex, group)) return SB_FAULT_BAD_ARGUMENT;
     Matches matches = matches_of(call, text, regex);
     SbBuild build = {.call = call};
     SbRegexSpan span;
@@ -233,7 +232,7 @@ static int64_t reference_read(const SbRegex *regex, SbStr with, int64_t at, int6
     int64_t end = at;
     while (end < with.len && with.ptr[end] != '}') end++;
     if (end == with.len || end == digits) return 0;
-    if (end != at) *group = group_named(regex, (SbStr){with.ptr + digits, end - digits});
+    if (end != at) *group = sb_regex_group_named(regex, (SbStr){with.ptr + digits, end - digits});
     return *group < 0 ? 0 : end + 1 - begin;
 }
 
@@ -242,9 +241,8 @@ typedef struct Replacement {
     bool  has_groups;  // It names a group above 0.
 } Replacement;
 
-// A status: $ must be followed by a group that exists, or by another $.
-static int32_t replacement_check(Replacement *replacement, const SbRegex *regex) {
-    SbStr with = replacement->with;
+int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups) {
+    *has_groups = false;
     for (int64_t i = 0; i < with.len; i++) {
         if (with.ptr[i] != '$') continue;
         if (i + 1 < with.len && with.ptr[i + 1] == '$') {
@@ -252,11 +250,11 @@ static int32_t replacement_check(Replacement *replacement, const SbRegex *regex)
             continue;
         }
         int64_t group, len = reference_read(regex, with, i, &group);
-        if (!len || group > regex->group_count) return SB_FAULT_BAD_ARGUMENT;
-        if (group) replacement->has_groups = true;
+        if (!len || group > regex->group_count) return i;
+        *has_groups |= group > 0;
         i += len - 1;
     }
-    return SB_OK;
+    return -1;
 }
 
 static bool replacement_add(SbBuild *build, const Replacement *replacement, const Matches *matches,
@@ -289,8 +287,9 @@ typedef struct Replace {
 
 static int32_t replace(SbCall *call, const Replace *r, SbStr *out) {
     Replacement replacement = {.with = r->with};
-    int32_t status = replacement_check(&replacement, r->regex);
-    if (status) return status;
+    if (sb_regex_replacement_fault(r->regex, r->with, &replacement.has_groups) >= 0)
+        return SB_FAULT_BAD_ARGUMENT;
+    int32_t status = SB_OK;
     Matches matches = matches_of(call, r->text, r->regex);
     SbBuild build = {.call = call};
     SbRegexSpan span;

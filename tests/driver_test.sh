@@ -459,6 +459,9 @@ expect target 0 '2,4' run --target=target.yaml small.sbd
 printf 'levels:\n  - x86-64-v3\n  - x86-64-v5\n' >target.yaml
 expect target_wrong 2 'target.yaml:3:5' run --target=target.yaml small.sbd
 holds target_caret grep -qF '^^^^^^^^^' err
+printf 'level: 3\nlevels: [x86-64-v5, x86-64-v6]\n' >target.yaml
+expect target_all 2 'target.yaml:2:21' run --target=target.yaml small.sbd
+holds target_all_count test "$(grep -c '^error' err)" = 3
 echo 'level: x' >target.yaml
 expect target_name 2 'no such name' run --target=target.yaml small.sbd
 expect target_native 0 '2,4' run --target=native small.sbd

@@ -1142,6 +1142,18 @@ if begin config; then
     wrong_at 3:1 'a second document' 'low: 8\n---\nlow: 9\n'
     wrong_at 1:12 'expected true or false' 'overwrite: maybe\n'
     wrong_at 1:9 'fix: a number and a unit' 'memory: x\n'
+    # All mistakes are told, those of parameters too, and those of the command line beside them.
+    printf 'low: eight\ntreads: 3\nmemory: 4Q\nresource: [a, b=2, c]\nlow: 3\n' >run.yaml
+    gives 2 ../rows --config=run.yaml --schedule=ful --first-rows=0
+    says "'eight' is no i64"
+    says "did you mean 'threads'?"
+    says "'4Q' is no size"
+    says "resource=a: "
+    says "resource=c: "
+    says "the name stands twice"
+    says "schedule=ful: "
+    says "first-rows=0: "
+    [ "$(grep -c '^error' "$work/err")" = 8 ] || wrong "not 8 mistakes: $(cat "$work/err")"
     printf 'input: []\n' >run.yaml
     gives 1 ../rows --config=run.yaml
     says "error[SB8010]"

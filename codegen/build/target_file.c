@@ -12,8 +12,14 @@ typedef struct Reader {
     const char     *path;
     Text            text;
     yaml_document_t document;
-    TextBuf        *error;
+    Arena          *arena;
+    TargetMistakes *mistakes;
 } Reader;
+
+static void add_mistake(Reader *reader, TextBuf *said) {
+    TargetMistakes *all = reader->mistakes;
+    arena_push(reader->arena, all->items, all->count, all->cap, text_buf_take(said, reader->arena));
+}
 
 // Says what is wrong at a line and column from 0, with the line and a caret below it.
 static bool wrong(Reader *reader, yaml_mark_t mark, size_t width, const char *message,
@@ -23,12 +29,14 @@ static bool wrong(Reader *reader, yaml_mark_t mark, size_t width, const char *me
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     Text line = {at, (size_t)((stop ? stop : end) - at)};
     int digits = snprintf(nullptr, 0, "%zu", mark.line + 1);
-    text_buf_format(reader->error, "%s\n  --> %s:%zu:%zu\n %*s |\n %zu | %.*s\n %*s | ", message,
+    TextBuf said = {0};
+    text_buf_format(&said, "%s\n  --> %s:%zu:%zu\n %*s |\n %zu | %.*s\n %*s | ", message,
                     reader->path, mark.line + 1, mark.column + 1, digits, "", mark.line + 1,
                     TEXT_ARG(line), digits, "");
-    text_buf_pad(reader->error, mark.column);
-    for (size_t i = 0; i < (width ? width : 1); i++) text_buf_char(reader->error, '^');
-    text_buf_format(reader->error, "\n %*s = fix: %s", digits, "", fix);
+    text_buf_pad(&said, mark.column);
+    for (size_t i = 0; i < (width ? width : 1); i++) text_buf_char(&said, '^');
+    text_buf_format(&said, "\n %*s = fix: %s", digits, "", fix);
+    add_mistake(reader, &said);
     return false;
 }
 
@@ -63,11 +71,10 @@ static bool take_levels(Reader *reader, yaml_node_t *value, unsigned *levels) {
     const yaml_node_item_t *item = value->data.sequence.items.start;
     if (item == value->data.sequence.items.top)
         return wrong_node(reader, value, "no CPU level is left", fix);
-    for (; item < value->data.sequence.items.top; item++) {
-        if (!take_level(reader, yaml_document_get_node(&reader->document, *item), levels))
-            return false;
-    }
-    return true;
+    bool good = true;
+    for (; item < value->data.sequence.items.top; item++)
+        good &= take_level(reader, yaml_document_get_node(&reader->document, *item), levels);
+    return good;
 }
 
 static bool take_document(Reader *reader, unsigned *levels) {
@@ -76,42 +83,48 @@ static bool take_document(Reader *reader, unsigned *levels) {
     if (!root) return wrong(reader, (yaml_mark_t){0}, 1, "the target file is empty", fix);
     if (root->type != YAML_MAPPING_NODE)
         return wrong_node(reader, root, "a target file holds names and values", fix);
-    bool seen = false;
+    bool seen = false, good = true;
     const yaml_node_pair_t *pair = root->data.mapping.pairs.start;
     for (; pair < root->data.mapping.pairs.top; pair++) {
         yaml_node_t *name = yaml_document_get_node(&reader->document, pair->key);
-        if (!is_word(name, "levels"))
-            return wrong_node(reader, name, "a target file has no such name", fix);
-        if (seen) return wrong_node(reader, name, "levels stands twice", "keep one of them");
+        if (!is_word(name, "levels")) {
+            good = wrong_node(reader, name, "a target file has no such name", fix);
+            continue;
+        }
+        if (seen) good = wrong_node(reader, name, "levels stands twice", "keep one of them");
         seen = true;
         *levels = 0;
-        yaml_node_t *value = yaml_document_get_node(&reader->document, pair->value);
-        if (!take_levels(reader, value, levels)) return false;
+        good &= take_levels(reader, yaml_document_get_node(&reader->document, pair->value), levels);
     }
-    return true;
+    return good;
 }
 
-static bool load_text(Arena *arena, const char *path, Text *text, TextBuf *error) {
-    char *bytes = arena_alloc(arena, TARGET_BYTES_MAX, 1);
-    FILE *file = fopen(path, "rb");
+static bool load_text(Reader *reader) {
+    char *bytes = arena_alloc(reader->arena, TARGET_BYTES_MAX, 1);
+    FILE *file = fopen(reader->path, "rb");
     size_t len = file ? fread(bytes, 1, TARGET_BYTES_MAX, file) : 0;
     bool good = file && !ferror(file) && len < TARGET_BYTES_MAX;
-    if (!good)
-        text_buf_format(error, "the target file %s cannot be read: %s", path,
+    TextBuf said = {0};
+    if (!good) {
+        text_buf_format(&said, "the target file %s cannot be read: %s", reader->path,
                         len == TARGET_BYTES_MAX ? "it is bigger than 1 MiB" : strerror(errno));
+        add_mistake(reader, &said);
+    }
     if (file) fclose(file);
-    *text = (Text){bytes, len};
+    reader->text = (Text){bytes, len};
     return good;
 }
 
 unsigned target_native(void) { return sb_cpu_level() >= 1 ? LEVEL_V4 : LEVEL_V3; }
 
-bool target_file_read(Arena *arena, const char *path, unsigned *levels, TextBuf *error) {
-    Reader reader = {.path = path, .error = error};
-    if (!load_text(arena, path, &reader.text, error)) return false;
+bool target_file_read(Arena *arena, const char *path, unsigned *levels, TargetMistakes *mistakes) {
+    Reader reader = {.path = path, .arena = arena, .mistakes = mistakes};
+    if (!load_text(&reader)) return false;
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
-        text_buf_add(error, TEXT("out of memory"));
+        TextBuf said = {0};
+        text_buf_add(&said, TEXT("out of memory"));
+        add_mistake(&reader, &said);
         return false;
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)reader.text.at, reader.text.len);

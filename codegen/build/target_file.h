@@ -13,7 +13,13 @@ enum { LEVEL_V3 = 1, LEVEL_V4 = 2, LEVELS_BOTH = 3 };  // As in CodegenOptions.l
 // The level of this machine; v3 if it is older.
 unsigned target_native(void);
 
-// Reads `path` into a set of levels. False: `error` says what is wrong with file, line and caret.
-bool target_file_read(Arena *arena, const char *path, unsigned *levels, TextBuf *error);
+// What is wrong, each with file, line and caret.
+typedef struct TargetMistakes {
+    Text  *items;
+    size_t count, cap;
+} TargetMistakes;
+
+// Reads `path` into a set of levels. False: there are mistakes.
+bool target_file_read(Arena *arena, const char *path, unsigned *levels, TargetMistakes *mistakes);
 
 #endif

@@ -123,7 +123,9 @@ static int32_t call(Frame *frame, void (*function)(void), ffi_type *result, bool
     return status_result ? (int32_t)status : SB_OK;
 }
 
-static int32_t fault_of_call(Eval *eval, int32_t status) {
+static int32_t fault_of_call(Eval *eval, const FnRef *fn, int32_t status) {
+    if (status == SB_FAULT_BAD_ARGUMENT && fn->domain.len)
+        return eval_fault(eval, status, fn->domain);
     SbStr detail = eval->call.detail;
     Text text = detail.ptr ? text_copy(eval->arena, (Text){detail.ptr, (size_t)detail.len})
                            : (Text){0};
@@ -159,7 +161,7 @@ int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
     void (*function)(void);
     memcpy(&function, &symbol, sizeof function);
     int32_t status = call(&frame, function, result, by_out, memory);
-    if (status >= SB_FAULT_FIRST) return fault_of_call(eval, status);
+    if (status >= SB_FAULT_FIRST) return fault_of_call(eval, fn, status);
     *out = status == SB_NULL ? value_null() : library_get(eval->arena, type, memory);
     sb_scratch_rewind(&eval->call);
     return SB_OK;

@@ -34,6 +34,7 @@ typedef struct Reject {
     uint64_t place;           // Among the rejects of equal origin and step.
     int64_t  weight;          // 1; of an open quote the lines it covers.
     int32_t  status;
+    bool     computed;        // By an expression, not read of a column.
     Text     message, raw;
 } Reject;
 

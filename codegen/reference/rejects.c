@@ -7,9 +7,9 @@
 enum { DETAIL_BYTES = 60, RAW_LINE_BYTES = 120, RAW_BYTES = 65536, SHARE_ROWS_MIN = 10000 };
 
 static const struct {
-    const char *code, *message, *fix;
+    const char *code, *message, *fix, *computed_fix;
 } faults[] = {
-#define FAULT(name, code, message, fix) {code, message, fix},
+#define FAULT(name, ...) {__VA_ARGS__},
 #include "runtime/faults.def"
 #undef FAULT
 };
@@ -51,10 +51,13 @@ static Text message_of(Arena *arena, ReadFault fault) {
     }
     text_buf_add(&buf, (Text){message, (size_t)(hole - message)});
     if (fault.detail.at) {
-        Text quote = fault.bare ? TEXT("") : TEXT("'");
-        text_buf_add(&buf, quote);
-        print_visible(&buf, fault.detail, DETAIL_BYTES);
-        text_buf_add(&buf, quote);
+        bool said = fault.bare || fault.status == SB_FAULT_BAD_ARGUMENT;
+        if (said) text_buf_add(&buf, fault.detail);
+        else {
+            text_buf_char(&buf, '\'');
+            print_visible(&buf, fault.detail, DETAIL_BYTES);
+            text_buf_char(&buf, '\'');
+        }
     } else {
         text_buf_add(&buf, TEXT("the value"));
     }
@@ -99,13 +102,16 @@ static void fail_record(Job *job, const Reject *reject, LimitLines lines) {
     if (reject->step.i != UINT32_MAX)
         text_buf_format(out, "   = in step: %.*s\n", TEXT_ARG(label_of(job, reject->step)));
     text_buf_add(out, lines.limit);
-    text_buf_format(out, "   = fix: %s\n", faults[reject->status - SB_FAULT_FIRST].fix);
+    const char *fix = faults[reject->status - SB_FAULT_FIRST].fix,
+               *computed = faults[reject->status - SB_FAULT_FIRST].computed_fix;
+    text_buf_format(out, "   = fix: %s\n", reject->computed && computed[0] ? computed : fix);
     if (lines.fix) text_buf_format(out, "   = fix: %s\n", lines.fix);
 }
 
 void fail_fault(Job *job, StepId step, int32_t status, Text detail) {
     ReadFault fault = {.status = status, .detail = detail};
-    Reject reject = {.step = step, .status = status, .message = message_of(job->arena, fault)};
+    Reject reject = {.step = step, .status = status, .computed = true,
+                     .message = message_of(job->arena, fault)};
     fail_record(job, &reject, (LimitLines){0});
 }
 
@@ -149,7 +155,8 @@ static Text row_as_json(Job *job, const Row *row) {
 void reject_filter(Job *job, Node *node, StepId step, const Row *row, int32_t status) {
     ReadFault fault = {.status = status, .detail = job->eval.detail};
     Reject reject = {
-        .step = step, .weight = 1, .status = status, .message = message_of(job->arena, fault)};
+        .step = step, .weight = 1, .status = status, .computed = true,
+        .message = message_of(job->arena, fault)};
     reject.origin = row->met ? nullptr : row->origin;
     reject.raw = row->met      ? row_as_json(job, row)
                  : row->origin ? raw_of_origin(job, row->origin)

@@ -15,11 +15,13 @@ NUMBER_FORMATS = (".2f", "+08,.1f", "x", "05", "e", ".0%", "10", "bad")
 # Their integers say how much is made: kept small.
 GROWING = ("repeat", "pad", "pad_left", "pad_right", "sequence")
 CALL = re.compile(r"^(fn|agg) (\w+)\((.*)\) -> (.+?) = \w+$")
+DOMAIN = re.compile(r"^    domain (\w+) ")
 
 
 class Call:
     def __init__(self, name, params, result):
         self.name, self.params, self.result = name, params, result
+        self.judged = set()  # Numbers of the arguments whose constants the compiler judges.
 
 
 def kind_of(text):
@@ -33,14 +35,16 @@ def load_calls():
     calls = {"fn": [], "agg": []}
     with open(os.path.join(ROOT, "stdlib", "functions.decl"), encoding="utf-8") as file:
         for line in file:
-            found = CALL.match(line.rstrip("\n"))
+            found, domain = CALL.match(line.rstrip("\n")), DOMAIN.match(line)
+            if domain:
+                call.judged.add(names.index(domain.group(1)))
             if not found:
                 continue
             what, name, params, result = found.groups()
-            if name == "hold":
-                continue  # It takes the time that it is given, and changes nothing.
-            params = [p.split(": ")[1] for p in params.split(", ")] if params else []
-            calls[what].append(Call(name, params, kind_of(result)))
+            names, params = zip(*(p.split(": ") for p in params.split(", "))) if params else ((), ())
+            call = Call(name, params, kind_of(result))
+            if name != "hold":  # It takes the time that it is given, and changes nothing.
+                calls[what].append(call)
     return calls
 
 
@@ -176,9 +180,11 @@ class Expressions:
             return f"\"{self.pick(UNITS.get(param, FORMATS))}\""
         kind, nullable = kind_of(param)
         if call.name == "format" and i == 1:
-            return f"\"{self.pick(NUMBER_FORMATS)}\""
+            return f"trim(\"{self.pick(NUMBER_FORMATS)}\")"
         if kind == "i64" and call.name in GROWING:
             return str(self.random.randint(0, 12))
+        if i in call.judged:
+            return self.divisor(kind, depth) if kind == "i64" else self.unchecked(kind, depth)
         if kind in ("T", "decimal"):
             kind = t or self.pick(kinds.DECIMALS)
         elif not kinds.is_scalar(kind) and kind[1] == "T":
