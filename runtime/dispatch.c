@@ -128,7 +128,7 @@ static bool is_in_use(const Dispatch *d, BreakerId id) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         bool open = s < d->job->what->stage_count && d->runs[s].running > 0;
-        bool over = schedule_figures(d->schedule, (StageId){s}).over;
+        bool over = schedule_over(d->schedule) >> s & 1;
         for (uint8_t f = 0; f < stage->fill_count && (open || !over); f++)
             if (stage->fills[f].i == id.i) return true;
         bool uses = stage->kind == STAGE_READER && stage->reads.i == id.i;
@@ -208,22 +208,14 @@ static void do_action(Dispatch *d, const Action *action) {
 
 // A stage that is over holds no memory any more.
 static void close_stages(Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    uint64_t left = schedule_over(d->schedule) & ~d->closed;
+    for (uint32_t s = 0; left && s < d->job->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
-        bool closed = d->closed >> s & 1;
-        if (closed || run->running > 0 || run->state != RUN_OPEN) continue;
-        bool over = schedule_figures(d->schedule, (StageId){(uint16_t)s}).over;
-        if (!over || doubt_holds(d, s)) continue;
+        bool over = left >> s & 1;
+        if (!over || run->running > 0 || run->state != RUN_OPEN || doubt_holds(d, s)) continue;
         d->closed |= (uint64_t)1 << s;
         stage_close(run);
     }
-}
-
-static uint64_t stages_over(const Dispatch *d) {
-    uint64_t over = 0;
-    for (uint16_t s = 0; s < d->job->what->stage_count; s++)
-        over |= (uint64_t)schedule_figures(d->schedule, (StageId){s}).over << s;
-    return over;
 }
 
 // What stands behind the record that ends the job is not wanted. False: all of that is told.
@@ -231,7 +223,7 @@ static bool add_bound(Dispatch *d) {
     uint32_t root;
     int64_t unit;
     if (d->stop || !verdict_ends(&d->verdict) ||
-        !verdict_bound(&d->verdict, stages_over(d), &root, &unit))
+        !verdict_bound(&d->verdict, schedule_over(d->schedule), &root, &unit))
         return false;
     d->events[d->event_count++] = (Event){.kind = EVENT_BOUND,
                                           .stage = {(uint16_t)root},
@@ -239,10 +231,12 @@ static bool add_bound(Dispatch *d) {
     return true;
 }
 
+void dispatch_clock(Dispatch *d) { d->now = log_clock_ns(); }
+
 // The events that are there, and what follows from them.
 static void tell_all(Dispatch *d) {
     d->telling = true;
-    d->now = log_clock_ns();
+    dispatch_clock(d);
     do {
         for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
             Event *next = &d->events[i];
@@ -306,7 +300,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     uint32_t breaker = d->plan->breakers[id.i];
     d->finishes = d->crew_busy = true;
     d->crew.leader = thread;
-    watch_begin(&job->watch, thread, WORK_FINISH, stage_of_breaker(d, id));
+    watch_begin(&job->watch, thread, WORK_FINISH, stage_of_breaker(d, id), d->now);
     // Nobody fills a breaker of whose rows none came.
     bool unused = d->unused_breakers >> id.i & 1;
     bool skip = unused || atomic_load(&job->drain) || !stage_open_breaker(job, breaker);
@@ -314,7 +308,8 @@ static void finish(Dispatch *d, uint32_t thread) {
     pthread_mutex_unlock(&d->lock);
     if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->crew.parallel);
     pthread_mutex_lock(&d->lock);
-    watch_end(&job->watch, thread);
+    dispatch_clock(d);
+    watch_end(&job->watch, thread, d->now);
     d->finishes = d->crew_busy = false;
     memmove(d->due, d->due + 1, --d->due_count * sizeof *d->due);
     if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
@@ -331,9 +326,11 @@ static bool work(Dispatch *d, uint32_t thread) {
     if (spool_work(d, thread) || sink_work(d, thread) || commit_work(d, thread)) return true;
     if (crew_has_work(&d->crew)) {
         call_threads(d, 0);
-        watch_begin(&d->job->watch, thread, WORK_FINISH, stage_of_breaker(d, d->due[0]));
+        uint32_t stage = stage_of_breaker(d, d->due[0]);
+        watch_begin(&d->job->watch, thread, WORK_FINISH, stage, d->now);
         crew_help(&d->crew, thread);
-        watch_end(&d->job->watch, thread);
+        dispatch_clock(d);
+        watch_end(&d->job->watch, thread, d->now);
         return true;
     }
     if (d->shrinks && !d->shrinking) {
@@ -356,9 +353,9 @@ static bool work(Dispatch *d, uint32_t thread) {
     // To find that there are no rows is no task.
     bool reads = flow->begins && (flow->empty || flow_reads(flow));
     WatchWork work = reads ? WORK_READ : WORK_TASK;
-    watch_begin(&d->job->watch, thread, work, flow->run->index);
+    watch_begin(&d->job->watch, thread, work, flow->run->index, d->now);
     flow_work(d, flow, thread);
-    watch_end(&d->job->watch, thread);
+    watch_end(&d->job->watch, thread, d->now);
     return true;
 }
 
@@ -380,6 +377,7 @@ static void wait(Dispatch *d) {
     }
     d->waiting--;
     d->called -= d->called > 0;
+    dispatch_clock(d);
 }
 
 static bool is_over(const Dispatch *d) {
@@ -411,7 +409,7 @@ static void drain(Dispatch *d) {
     d->draining = true;
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
-        bool over = schedule_figures(d->schedule, (StageId){(uint16_t)s}).over;
+        bool over = schedule_over(d->schedule) >> s & 1;
         if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
         d->cut_short |= !run->opened || !units_over(&run->units);
         dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},

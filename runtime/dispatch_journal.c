@@ -222,9 +222,10 @@ bool commit_work(Dispatch *d, uint32_t thread) {
     CommitGroup *group = resume && !resume->closed ? group_ready(d->job) : nullptr;
     if (!group) return false;
     uint32_t stage = group->root_count > 0 ? group->roots[0] : group->sinks[0].roots[0];
-    watch_begin(&d->job->watch, thread, WORK_WRITE, stage);
+    watch_begin(&d->job->watch, thread, WORK_WRITE, stage, d->now);
     if (write(d, group) && !d->stop) look(d, group, false);
-    watch_end(&d->job->watch, thread);
+    dispatch_clock(d);
+    watch_end(&d->job->watch, thread, d->now);
     return true;
 }
 

@@ -36,14 +36,14 @@ static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble 
     return good;
 }
 
-static void end(Dispatch *d, Flow *flow, bool leaves) {
+static void end(Dispatch *d, Flow *flow, bool leaves, int64_t busy) {
     TaskId id = flow->id;
     bool canceled = flow->canceled;
     if (leaves && !canceled) dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .task = id});
     d->flows[id.i] = nullptr;
     flow->next = d->unused;
     d->unused = flow;
-    dispatch_tell(d, (Event){.kind = EVENT_DONE, .task = id});
+    dispatch_tell(d, (Event){.kind = EVENT_DONE, .task = id, .busy = busy});
 }
 
 static Flow *next_partition(Dispatch *d) {
@@ -73,8 +73,9 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Trouble trouble;
     trouble_clear(&trouble);
     bool canceled = flow->canceled;
+    int64_t begun = d->now;
     d->taking[s] = true;
-    watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index);
+    watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index, d->now);
     watch_from(&d->job->watch, thread, 0, flow->input->from);
     commit_taking(d, flow);
     pthread_mutex_unlock(&d->lock);
@@ -83,9 +84,11 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     d->taking[s] = false;
     if (extents.count > 0) good = write(d, s, &extents, &trouble);
     free(extents.items);
-    watch_end(&d->job->watch, thread);
+    dispatch_clock(d);
+    watch_end(&d->job->watch, thread, d->now);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
     if (!canceled) doubt_sink(d, flow, sink->done);
-    end(d, flow, d->plan->plan.stages[d->job->what->stage_count + s].limit && sink->done);
+    bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && sink->done;
+    end(d, flow, leaves, d->now - begun);
     return true;
 }

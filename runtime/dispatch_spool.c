@@ -46,7 +46,7 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     Partition *partition = next.partition;
     int64_t bytes = 0;
     memmove(d->spools, d->spools + 1, --d->spool_count * sizeof *d->spools);
-    watch_begin(&job->watch, thread, WORK_WRITE, partition->run->index);
+    watch_begin(&job->watch, thread, WORK_WRITE, partition->run->index, d->now);
     watch_from(&job->watch, thread, 0, partition->from);
     pthread_mutex_unlock(&d->lock);
     partition->spilled = calloc(partition->run->stage->terminal_count, sizeof(SpillRun));
@@ -55,7 +55,8 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     pthread_mutex_unlock(&job->fills[thread]);
     if (good) let_go(partition);
     pthread_mutex_lock(&d->lock);
-    watch_end(&job->watch, thread);
+    dispatch_clock(d);
+    watch_end(&job->watch, thread, d->now);
     if (good) {
         dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
     } else {

@@ -120,7 +120,7 @@ struct Dispatch {
     bool       telling, draining;
     bool       cut_short;      // Because of that not all rows are judged.
     uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
-    int64_t    now;            // When it was told something last.
+    int64_t    now;            // When somebody looked at the clock last.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.
     Crew       crew;
     uint32_t   busy;           // Threads that do something,
@@ -145,6 +145,8 @@ void dispatch_stop(Dispatch *d);
 // The job ends, for this reason; where nobody has said one, of this kind. A job that ends already
 // needs none.
 void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble);
+// Looks at the clock: what is told from now on happens now. For who comes back to the lock.
+void dispatch_clock(Dispatch *d);
 // What follows from an event beside its actions: some figures are final, some memory is free.
 void dispatch_settle(Dispatch *d);
 // Tells the schedule what nobody wants any more, because a record ends the job before it.

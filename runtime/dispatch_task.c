@@ -313,7 +313,6 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     }
     uint32_t lane = (flow->lane == LANE_OF_THREAD ? thread : flow->lane) + commit_lane(d, flow);
     pthread_mutex_unlock(&d->lock);
-    int64_t begin = log_clock_ns();
     pthread_mutex_lock(&d->job->fills[lane]);
     flow->task->live = &d->job->watch.threads[thread].live;
     int32_t status = task_run(flow->task, partition, lane);
@@ -330,7 +329,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
         make_batches(flow, partition);
         flow->made += partition->made;
     }
-    *busy = log_clock_ns() - begin;
+    *busy = log_clock_ns() - flow->task->task.call.hold.from;
     pthread_mutex_lock(&d->lock);
     flow_watch(flow, partition, thread);
     return partition;

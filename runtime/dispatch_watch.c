@@ -4,7 +4,7 @@
 // What the stage does, or waits for.
 static WatchState state_of(const Dispatch *d, uint32_t s, const StageFigures *figures) {
     bool root = stage_is_root(&d->plan->plan.stages[s]);
-    if (figures->over) return WATCH_DONE;
+    if (schedule_over(d->schedule) >> s & 1) return WATCH_DONE;
     if (figures->running > 0) return WATCH_BUSY;
     if (figures->blocked) return WATCH_NO_MEMORY;
     if (figures->ready > 0 || figures->paused > 0) return WATCH_NO_SLOT;

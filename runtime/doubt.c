@@ -555,14 +555,15 @@ bool doubt_work(Dispatch *d, uint32_t thread) {
     Trouble trouble;
     trouble_clear(&trouble);
     d->doubt.due = unit->next;
-    watch_begin(&d->job->watch, thread, WORK_TASK, unit->root);
+    watch_begin(&d->job->watch, thread, WORK_TASK, unit->root, d->now);
     // All units of the file may be judged in the meantime.
     bool good = flow_hold_file(run, &unit->unit, &trouble);
     pthread_mutex_unlock(&d->lock);
     good = good && replay_unit(d, unit, thread, &trouble);
     pthread_mutex_lock(&d->lock);
     good = good && flow_let_file(run, &unit->unit, &trouble);
-    watch_end(&d->job->watch, thread);
+    dispatch_clock(d);
+    watch_end(&d->job->watch, thread, d->now);
     unit->made = true;
     d->doubt.due_count--;
     if (!good) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);

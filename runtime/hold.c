@@ -19,6 +19,7 @@ void sb_hold_begin(SbCall *call, const int32_t *cancel) {
 // In slices, so that a task that is cancelled does not sleep on.
 void sb_hold_wait(SbCall *call) {
     SbHold *hold = &call->hold;
+    if (hold->sum == 0) return;
     hold->next = hold->sum + STEP;
     int64_t deadline = hold->from + hold->sum;
     while (!hold->cancel || !__atomic_load_n(hold->cancel, __ATOMIC_RELAXED)) {

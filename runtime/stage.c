@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 enum { UNITS_A_THREAD = 4, BUFFER_PARTITIONS = 3, SPARE_A_THREAD = 4 };
+// Partitions of few rows wait by the hundred, and take longer to make than to fill.
+enum { SPARE_SMALL_BYTES = 4 * 1024, SPARE_SMALL = 512 };
 
 static bool is_source_input(const SbStage *stage) {
     return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
@@ -331,8 +333,14 @@ static bool is_scarce(const StageRun *run) {
     return run->job->memory.used > run->job->memory.limit / 2;
 }
 
+// Is it worth to keep one more?
+static bool is_spare(const StageRun *run, const Partition *partition) {
+    if (run->spare_count < SPARE_A_THREAD * run->job->pool.parallel.threads) return true;
+    return run->spare_count < SPARE_SMALL && partition->bytes <= SPARE_SMALL_BYTES;
+}
+
 void stage_spare(StageRun *run, Partition *partition) {
-    if (run->spare_count >= SPARE_A_THREAD * run->job->pool.parallel.threads) {
+    if (!is_spare(run, partition)) {
         partition_close(partition, &run->setup);
         return;
     }

@@ -501,6 +501,7 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
     state->into = into;
+    sb_hold_begin(&task->call, &task->cancel);
     trouble_clear(&state->trouble);
     into->unit = state->unit;
     into->begin = task->cursor;
@@ -527,7 +528,6 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     if (begins && state->long_file_count > 0 && !files_reject_long(state)) {
         into->status = SB_STAGE_FAULT;
     } else {
-        sb_hold_begin(&task->call, &task->cancel);
         do {
             into->status = state->probe.count > 0 ? probe_run(state, thread)
                                                   : setup->stage->run(task);

@@ -103,8 +103,8 @@ static void stop(Watch *watch, uint32_t thread, int64_t now) {
     if (watch->keeps_spans) push(watch, span);
 }
 
-void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage) {
-    start(watch, thread, work, stage, log_clock_ns());
+void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage, int64_t now_ns) {
+    start(watch, thread, work, stage, now_ns);
 }
 
 void watch_turn(Watch *watch, uint32_t thread, WatchWork work) {
@@ -115,7 +115,7 @@ void watch_turn(Watch *watch, uint32_t thread, WatchWork work) {
     start(watch, thread, work, stage, now);
 }
 
-void watch_end(Watch *watch, uint32_t thread) { stop(watch, thread, log_clock_ns()); }
+void watch_end(Watch *watch, uint32_t thread, int64_t now_ns) { stop(watch, thread, now_ns); }
 
 void watch_from(Watch *watch, uint32_t thread, int side, WatchOrigin from) {
     watch->threads[thread].span.from[side] = from;

@@ -116,10 +116,10 @@ void watch_close(Watch *watch);
 
 // ---- the engine's side; its lock is held --------------------------------------------------------
 
-void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage);
+void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage, int64_t now_ns);
 // What the thread does now turns into work of another kind, for the same stage.
 void watch_turn(Watch *watch, uint32_t thread, WatchWork work);
-void watch_end(Watch *watch, uint32_t thread);
+void watch_end(Watch *watch, uint32_t thread, int64_t now_ns);
 // The work that goes on reads, or writes, what came from there.
 void watch_from(Watch *watch, uint32_t thread, int side, WatchOrigin from);
 // A partition of the task that the thread has at work; returns where its rows come from.

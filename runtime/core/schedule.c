@@ -299,9 +299,10 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .queued_bytes = state->queued,
                           .launched = state->launched,
                           .ended = state->ended,
-                          .over = s->over >> stage.i & 1,
                           .blocked = state->blocked};
 }
+
+uint64_t schedule_over(const Schedule *s) { return s->over; }
 
 Front schedule_front(const Schedule *s, EdgeId edge) {
     PlaceId first = order_first(&s->order, edge);

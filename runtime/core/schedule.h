@@ -152,10 +152,11 @@ typedef struct StageFigures {
     uint32_t running, paused, ready;
     int64_t queued_bytes;  // Of its outputs that wait for a consumer.
     uint64_t launched, ended;
-    bool over;
     bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
+// Stages that are over, as bits.
+uint64_t schedule_over(const Schedule *schedule);
 // How far the rows of an edge have been consumed, in the order of the rows.
 typedef struct Front {
     bool done;       // None is left, and none will come.

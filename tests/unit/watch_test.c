@@ -83,7 +83,7 @@ static void work_is_counted_by_kind(void) {
     Watch watch = {.keeps_spans = true};
     WatchFigures figures;
     CHECK(watch_open(&watch, 2, 2));
-    watch_begin(&watch, 1, WORK_READ, 1);
+    watch_begin(&watch, 1, WORK_READ, 1, watch.begun_ns);
     watch_figures(&watch, 1, &figures);
     CHECK(figures.running == 1 && figures.pieces[WORK_READ] == 0);
     watch_turn(&watch, 1, WORK_TASK);
@@ -91,7 +91,7 @@ static void work_is_counted_by_kind(void) {
     WatchOrigin from = watch_made(&watch, 1, &(WatchMade){3, 2, 30, 20});
     watch_made(&watch, 1, &(WatchMade){1, 1, 10, 10});
     CHECK(from.thread == 1 && from.at_ns > 0);
-    watch_end(&watch, 1);
+    watch_end(&watch, 1, from.at_ns);
     watch_figures(&watch, 1, &figures);
     CHECK(figures.running == 0 && figures.pieces[WORK_READ] == 1 && figures.pieces[WORK_TASK] == 1);
     CHECK(figures.rows_in == 4 && figures.rows_out == 3);
