@@ -88,8 +88,6 @@ bool batch_is_part(const Schedule *s, StageId stage) {
            !state->paused.root.i;
 }
 
-void batch_let_go(Schedule *s, StageId stage) { state_of(s, stage)->held = 0; }
-
 bool batch_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);

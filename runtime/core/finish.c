@@ -365,8 +365,8 @@ static void zip_judge(Schedule *s, StageId zip) {
 }
 
 void zips_judge(Schedule *s) {
-    for (uint16_t i = 0; i < s->plan.stage_count; i++)
-        if (s->plan.stages[i].kind == STAGE_ZIP) zip_judge(s, (StageId){i});
+    for (uint64_t left = s->shape.zips; left; left &= left - 1)
+        zip_judge(s, (StageId){(uint16_t)__builtin_ctzll(left)});
 }
 
 static void stage_over(Schedule *s, StageId id) {

@@ -59,15 +59,24 @@ static void judge_node(Schedule *s, NodeId id) {
     node->dirty = false;
 }
 
+// Of one node nobody chooses: it is asked itself.
 static void judge_nodes(Schedule *s) {
+    if (s->node_count == 1) return;
     for (uint32_t i = 0; i < s->dirty_count; i++) judge_node(s, s->dirty[i]);
     s->dirty_count = 0;
 }
 
+static bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
+    if (s->node_count == 1) return node_fits(s, id, stage_of(s, stage), nullptr);
+    return node_set_has(&s->slots[stage.i], id);
+}
+
 static bool has_slot(const Schedule *s, StageId stage) {
     const StageState *state = &s->stages[stage.i];
-    NodeId node;
-    return state->running < state->width && node_set_first(&s->slots[stage.i], &node);
+    NodeId node = {0};
+    if (state->running >= state->width) return false;
+    if (s->node_count == 1) return node_has_slot(s, node, stage);
+    return node_set_first(&s->slots[stage.i], &node);
 }
 
 // ---- order --------------------------------------------------------------------------------------
@@ -150,6 +159,55 @@ static bool inputs_over(const Schedule *s, const CoreStage *stage) {
     return true;
 }
 
+// What a sink takes is written in turn.
+static uint32_t width_of(const Schedule *s, StageId id) {
+    return s->plan.stages[id.i].kind == STAGE_SINK ? 1 : s->stages[id.i].width;
+}
+
+// Seconds that all slots of the stage need for what waits in front of it.
+static double seconds_ahead(const Schedule *s, StageId id) {
+    const CoreStage *stage = stage_of(s, id);
+    int64_t bytes = 0;
+    for (uint8_t i = 0; i < stage->input_count; i++)
+        bytes += s->stages[s->plan.edges[stage->inputs[i].i].from.i].queued;
+    return pacing_seconds(&s->pacing, id, bytes) / width_of(s, id);
+}
+
+// Does enough wait in front of the stage that its slots are busy for longer than the source takes
+// for some more units? Then these would only lie about: the memory allows for it, but small ones
+// would be thousands, and out of all caches when their turn comes. Once that is so, the source
+// rests until half of them are gone: to start it for each one costs more than a small task.
+static bool is_crowded(Schedule *s, StageId id, double unit_seconds) {
+    enum { PARTS_AHEAD = 64, UNITS_AHEAD = 16 };  // For each slot; of the source.
+    StageState *state = state_of(s, id);
+    uint32_t share = state->crowded ? 2 : 1;
+    uint64_t parts = (uint64_t)PARTS_AHEAD * width_of(s, id);
+    state->crowded = (uint64_t)state->ready_count * share > parts &&
+                     seconds_ahead(s, id) * share > UNITS_AHEAD * unit_seconds;
+    return state->crowded;
+}
+
+// Does what is ready in front of the stage wait for nothing but slots and memory?
+static bool takes_all(const Schedule *s, StageId id) {
+    const CoreStage *stage = &s->plan.stages[id.i];
+    ItemId ready = s->stages[id.i].ready.root;
+    if (!ready.i || stage->limit || stage_is_root(stage)) return false;
+    for (uint8_t i = 0; i < stage->input_count; i++)
+        if (s->shape.spools[stage->inputs[i].i]) return false;
+    bool ordered = stage->kind == STAGE_SINK || stage->in_order;
+    return !ordered || is_next(s, &s->items[ready.i]);
+}
+
+static bool is_far_ahead(Schedule *s, StageId source) {
+    if (s->policy->admission != ADMIT_RATE) return false;
+    double seconds = pacing_seconds(&s->pacing, source, state_of(s, source)->unit_bytes);
+    bool far = false;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++)
+        if (s->shape.above[i] >> source.i & 1 && takes_all(s, (StageId){i}))
+            far |= is_crowded(s, (StageId){i}, seconds);
+    return far;
+}
+
 static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
@@ -162,8 +220,9 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
         return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
     bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
-    if (when <= s->now || rests) return true;
-    if (when < INT64_MAX && (s->timer <= s->now || when < s->timer)) s->timer = when;
+    if (rests || (when <= s->now && !is_far_ahead(s, stage))) return true;
+    bool sets = s->now < when && when < INT64_MAX;
+    if (sets && (s->timer <= s->now || when < s->timer)) s->timer = when;
     return false;
 }
 
@@ -323,14 +382,14 @@ static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
 // Chooses a node and takes what the task needs there: where its input lies, or where there is
 // memory, or for the first work where the reserve is free.
 static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
-    const NodeSet *slots = &s->slots[task->stage.i];
     task->node = (NodeId){0};
     if (item->part.i) task->node = part_of(s, item->part)->node;
     if (s->node_count == 1 || stage_of(s, task->stage)->kind == STAGE_SINK) {
         task->node = (NodeId){0};
-        return node_set_has(slots, task->node) && take_all(s, task, item, first);
+        return node_has_slot(s, task->node, task->stage) && take_all(s, task, item, first);
     }
-    if (item->part.i && node_set_has(slots, task->node) && take_all(s, task, item, first))
+    if (item->part.i && node_has_slot(s, task->node, task->stage) &&
+        take_all(s, task, item, first))
         return true;
     if (node_set_first(&s->roomy[task->stage.i], &task->node) && take_all(s, task, item, false))
         return true;
@@ -340,7 +399,7 @@ static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
                take_all(s, task, item, true);
     for (uint32_t n = 0; n < s->node_count; n++) {
         task->node.i = (uint16_t)n;
-        if (node_set_has(slots, task->node) && take_all(s, task, item, true)) return true;
+        if (node_has_slot(s, task->node, task->stage) && take_all(s, task, item, true)) return true;
     }
     return false;
 }
@@ -396,7 +455,7 @@ static bool resume(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     Item *item = item_of(s, state->paused.root);
     Task *task = task_of(s, item->task);
-    if (!node_set_has(&s->slots[stage.i], task->node)) return false;
+    if (!node_has_slot(s, task->node, stage)) return false;
     if (task->need && !need_take(s, task)) return false;
     if (!task->output && !output_take(s, task)) return false;
     heap_pop(s->items, &state->paused);
@@ -524,7 +583,7 @@ static bool start(Schedule *s, StageId stage) {
     if (paused.i && !sooner) {
         if (resume(s, stage)) return true;
         const Task *task = task_of(s, item_of(s, paused)->task);
-        if (node_set_has(&s->slots[stage.i], task->node)) return false;  // Memory is missing.
+        if (node_has_slot(s, task->node, stage)) return false;  // Memory is missing.
     }
     if (!sooner && !may_begin(s, stage)) return false;
     if (ready.i) return launch_ready(s, stage);

@@ -110,6 +110,11 @@ void pacing_note(Pacing *pacing, StageId stage, Pace seen) {
     pacing->seen++;
 }
 
+double pacing_seconds(const Pacing *pacing, StageId stage, int64_t bytes) {
+    const Pace *pace = &pacing->stages[stage.i];
+    return (double)bytes * pace->seconds / pace->in_bytes;
+}
+
 // Is lambda to be judged again?
 static bool is_due(const Pacing *pacing) {
     enum { EACH = 512, EVERY = 64 };

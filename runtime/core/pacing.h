@@ -39,6 +39,9 @@ void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, doub
 // What a task took, gave and computed from its beginning to its end.
 void pacing_note(Pacing *pacing, StageId stage, Pace seen);
 
+// Seconds that tasks of the stage take for so many bytes of input.
+double pacing_seconds(const Pacing *pacing, StageId stage, int64_t bytes);
+
 // Lets time pass, and judges lambda anew.
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now);
 

@@ -306,6 +306,8 @@ static void above_make(Shape *shape, const CorePlan *plan) {
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {
     memset(shape, 0, sizeof *shape);
     if (!trees_make(shape, plan)) return false;
+    for (uint16_t s = 0; s < plan->stage_count; s++)
+        shape->zips |= plan->stages[s].kind == STAGE_ZIP ? stage_bit((StageId){s}) : 0;
     above_make(shape, plan);
     breakers_make(shape, plan);
     waits_make(shape, plan);

@@ -39,6 +39,7 @@ typedef struct Shape {
     uint64_t before[STAGES_MAX];  // Of a root: those that must have launched all their units.
     Spool spools[EDGES_MAX];
     uint16_t spool_count;
+    uint64_t zips;                // Stages, as bits.
     uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
     uint64_t fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];  // Stages.
     uint64_t waits[STAGES_MAX];   // Roots without which the stage cannot come to its end.

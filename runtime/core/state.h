@@ -32,6 +32,7 @@ typedef struct StageState {
     uint32_t waiting;  // Tasks that wait for bytes which they must have.
     bool blocked;    // For this step: memory is missing.
     bool stopped;    // Nobody wants its rows.
+    bool crowded;    // So much waits in front of it that sources above it rest.
 } StageState;
 
 typedef struct BreakerState {
@@ -155,7 +156,7 @@ void coalesce(Schedule *s, StageId stage, ItemId id);
 // Could the stage begin with less than a batch only?
 bool batch_is_part(const Schedule *s, StageId stage);
 // The stage has no slot: less than a batch does not wait for rows, but for that.
-void batch_let_go(Schedule *s, StageId stage);
+static inline void batch_let_go(Schedule *s, StageId stage) { state_of(s, stage)->held = 0; }
 // Is there a full batch of what is ready, or is it time for one that is not?
 bool batch_may_begin(Schedule *s, StageId stage);
 // The task has made all of its item,
