@@ -249,6 +249,7 @@ const runtime: []const []const u8 = &.{
     "resume_cut.c",
     "resume_groups.c",
     "resume_input.c",
+        "resume_marks.c",
     "resume_publish.c",
     "resume_show.c",
     "resume_state.c",

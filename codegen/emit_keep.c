@@ -50,12 +50,11 @@ static void keep_value(Emit *e, Val rows, const Slot *slot, Value value, Val ent
     out_of_memory(e, LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, 0), ""));
 }
 
-// The join's byte: 2 says that a key is null, so that the row is in no table.
-static Val join_mark(Emit *e, const KeyParts *keys, uint32_t count) {
+static Val no_key_is_null(Emit *e, const KeyParts *keys, uint32_t count) {
     Val all = emit_i1(e, true);
     for (uint32_t i = 0; i < count; i++)
         if (keys[i].value.valid) all = LLVMBuildAnd(e->b, all, keys[i].value.valid, "");
-    return LLVMBuildSelect(e->b, all, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
+    return all;
 }
 
 // The place of the source's row (SbPlace), from the input text or from the edge that kept it
@@ -115,6 +114,9 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         if (join) hash = key_hash(e, hash, type_base(breaker->slots[k].type), &(KeyParts){
             {keys[k].value.a, keys[k].value.b, nullptr}, keys[k].head, keys[k].tail});
     }
+    // Such a row is in no table. Its place among the hashes is the same in each run of the job.
+    Val keyed = join ? no_key_is_null(e, keys, breaker->key_count) : nullptr;
+    if (join) hash = LLVMBuildSelect(e->b, keyed, hash, emit_i64(e, 0), "");
     if (op->kind == OP_SHUFFLE)
         hash = emit_callv(e, "sb_identity_draw", e->i64,
                           arg(emit_expr(e, over, op->shuffle.seed).a),
@@ -149,7 +151,8 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         keep_place(e, frame, rows, emit_offset(e, entry, breaker->place_offset));
     if (join) {
         emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
-        emit_store_at(e, join_mark(e, keys, breaker->key_count), entry, breaker->matched_offset);
+        Val mark = LLVMBuildSelect(e->b, keyed, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
+        emit_store_at(e, mark, entry, breaker->matched_offset);
     }
     Val count = emit_load_at(e, e->i64, rows, offsetof(SbRows, count), "");
     emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), rows, offsetof(SbRows, count));

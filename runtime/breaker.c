@@ -28,6 +28,8 @@ struct SbBreakerState {
     int64_t   count, room;
     int64_t   charged;        // Lists of entries, slots.
     int64_t   rows_in;
+    const SbEntry **by_number;  // Of a join whose marks a journal has: the entries, as
+                                // sb_breaker_copy_marks numbers them.
     SbTable   table;
     SbRun    *runs;           // One a thread: its entries, while they are put in order.
     _Atomic bool disorder;    // A run does not ascend.
@@ -119,6 +121,7 @@ void sb_breaker_close(SbBreakerState *breaker) {
     free(breaker->parts);
     free(breaker->runs);
     free(breaker->entries);
+    free(breaker->by_number);
     free((void *)(uintptr_t)breaker->table.slots);
     free(breaker);
 }
@@ -254,6 +257,53 @@ static int32_t build_table(SbBreakerState *breaker, SbParallel *parallel) {
     return SB_OK;
 }
 
+// ---- marks of a join ---------------------------------------------------------------------------
+
+enum : uint8_t { MATCHED = 1 };  // SbBreaker.matched_offset
+
+static bool wants_numbers(const SbBreakerState *breaker) {
+    return is_join(breaker) && breaker->what->wants == SB_JOIN_REST && breaker->spill &&
+           breaker->spill->journaled;
+}
+
+static int32_t number_entries(SbBreakerState *breaker, SbParallel *parallel) {
+    static const SbSortBy by_hash = {.prefix = spill_join_hash};
+    breaker->by_number = charged_alloc(breaker, breaker->count, sizeof *breaker->by_number);
+    if (!breaker->by_number) return SB_FAULT_TOO_LARGE;
+    memcpy(breaker->by_number, breaker->entries,
+           (size_t)breaker->count * sizeof *breaker->by_number);
+    return sb_sort(breaker->by_number, breaker->count, &by_hash, breaker->memory, parallel);
+}
+
+static void forget_numbers(SbBreakerState *breaker) {
+    charged_free(breaker, breaker->by_number, breaker->count, sizeof *breaker->by_number);
+    breaker->by_number = nullptr;
+}
+
+static uint8_t *mark_of(const SbBreakerState *breaker, int64_t number) {
+    char *entry = (char *)(uintptr_t)breaker->by_number[number];
+    return (uint8_t *)entry + breaker->what->matched_offset;
+}
+
+int64_t sb_breaker_marks_bytes(const SbBreakerState *breaker) {
+    return (breaker->rows_in + 63) / 64 * (int64_t)sizeof(uint64_t);
+}
+
+void sb_breaker_copy_marks(const SbBreakerState *breaker, uint64_t *marks) {
+    memset(marks, 0, (size_t)sb_breaker_marks_bytes(breaker));
+    if (breaker->join) spill_join_copy_marks(breaker->join, marks);
+    for (int64_t i = 0; !breaker->join && i < breaker->rows_in; i++) {
+        bool matched = __atomic_load_n(mark_of(breaker, i), __ATOMIC_RELAXED) == MATCHED;
+        marks[i / 64] |= (uint64_t)matched << (i % 64);
+    }
+}
+
+void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks) {
+    if (breaker->join) spill_join_set_marks(breaker->join, marks);
+    for (int64_t i = 0; !breaker->join && i < breaker->rows_in; i++)
+        if (marks[i / 64] >> (i % 64) & 1) *mark_of(breaker, i) = MATCHED;
+}
+
 // ---- finish ------------------------------------------------------------------------------------
 
 static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
@@ -265,6 +315,7 @@ static int32_t finish_in_memory(SbBreakerState *breaker, SbParallel *parallel) {
     if (!breaker->runs || !breaker->entries) return SB_FAULT_TOO_LARGE;
     if (!status && is_group(breaker)) status = merge_groups(breaker, parallel);
     if (!status) status = put_in_order(breaker, parallel);
+    if (!status && wants_numbers(breaker)) status = number_entries(breaker, parallel);
     if (!status && is_join(breaker)) status = build_table(breaker, parallel);
     return status;
 }
@@ -370,6 +421,7 @@ static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
 
 // As if no attempt had been made to put the rows in order.
 static void forget_entries(SbBreakerState *breaker) {
+    forget_numbers(breaker);
     charged_free(breaker, breaker->entries, breaker->room, sizeof *breaker->entries);
     free(breaker->runs);
     breaker->entries = nullptr;

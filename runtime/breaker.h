@@ -79,6 +79,14 @@ SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t
 const SbTable *sb_breaker_table(const SbBreakerState *breaker);
 // The rows of a join's build side that are on disk; nullptr: they are in memory.
 const SpillJoin *sb_breaker_join(const SbBreakerState *breaker);
+// Of a join whose unmatched rows come out, after finish: the rows that probes have matched so far,
+// a bit for each row that came in. Rows are numbered in the order of (hash, right order), so that a
+// number means the same row in memory, on disk, and in another run of the job. A bit may be copied
+// while probes set others.
+int64_t sb_breaker_marks_bytes(const SbBreakerState *breaker);
+void sb_breaker_copy_marks(const SbBreakerState *breaker, uint64_t *marks);
+// Before any probe.
+void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks);
 // Behind all probes: from now on the rows that come out (sb_breaker_entries, sb_breaker_read) are
 // those that none matched, where they are on disk. `thread` is that of the writer. False:
 // spill->failed.

@@ -144,6 +144,7 @@ static void release_breakers(Dispatch *d) {
         uint32_t breaker = d->plan->breakers[i];
         if (!(d->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
         d->closing &= ~((uint64_t)1 << i);
+        commit_close(d, breaker);
         if (d->job->breakers[breaker]) sb_breaker_close(d->job->breakers[breaker]);
         d->job->breakers[breaker] = nullptr;
         account_close(account_of(d, (BreakerId){i}));
@@ -305,14 +306,17 @@ static void finish(Dispatch *d, uint32_t thread) {
     bool unused = d->unused_breakers >> id.i & 1;
     bool skip = unused || atomic_load(&job->drain) || !stage_open_breaker(job, breaker);
     int32_t status = SB_OK;
+    bool good = true;
     pthread_mutex_unlock(&d->lock);
     if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->crew.parallel);
+    if (!skip && status == SB_OK) good = commit_finished(d, breaker);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
     watch_end(&job->watch, thread, d->now);
     d->finishes = d->crew_busy = false;
     memmove(d->due, d->due + 1, --d->due_count * sizeof *d->due);
     if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
+    if (!good) dispatch_stop(d);
     account_trim(account_of(d, id));
     dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
                              .count = skip ? 0 : UNITS_LATER, .bytes = job->options.partition});

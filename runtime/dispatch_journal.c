@@ -165,6 +165,8 @@ bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
     for (uint32_t s = 0; s < stage; s++) at += d->job->what->stages[s].terminal_count;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
         tally->figures[at + t] += partition->rows[t];
+    if (flow->run->stage->input == SB_INPUT_UNMATCHED)
+        tally->figures[d->job->resume->state.taken_at + stage] += partition->end - partition->begin;
     VerdictPlace place = {stage, flow->root, doubt_way(d, flow->root, flow->node)};
     return add_judged(d, tally, partition->counts, &partition->rejects, place);
 }
@@ -179,7 +181,9 @@ bool commit_slot(Dispatch *d, const DoubtUnit *unit, const DoubtSlot *slot, Verd
         tally->part = !slot->whole;
         tally->end = unit->unit.offset + slot->end;
     }
-    tally->figures[d->job->resume->state.taken_at + place.stage] += slot->taken;
+    bool rest = d->job->what->stages[place.stage].input == SB_INPUT_UNMATCHED;
+    tally->figures[d->job->resume->state.taken_at + place.stage] +=
+        rest ? slot->bytes : slot->taken;
     return add_judged(d, tally, slot->counts, &slot->rejects, place);
 }
 
@@ -238,19 +242,44 @@ uint32_t commit_lane(const Dispatch *d, const Flow *flow) {
     return (flow->root_unit >= log->split ? parity : !parity) * d->job->resume->lanes;
 }
 
+// Does no thread but this one do anything, nor find anything to do?
+static bool nothing_moves(const Dispatch *d) {
+    bool any = d->busy > 1 || d->queue.count > 0 || d->spool_count > 0 ||
+               d->doubt.due_count > 0 || d->timer > 0;
+    for (uint32_t s = 0; s < d->job->what->sink_count; s++) any |= d->sinks[s].first != nullptr;
+    return !any;
+}
+
 bool commit_may_finish(Dispatch *d, uint32_t breaker) {
     Trouble trouble = {0};
-    const CommitGroup *group = group_of_breaker(d->job, breaker);
+    CommitGroup *group = group_of_breaker(d->job, breaker);
     if (!group || atomic_load(&d->job->drain)) return true;
     fold_group(d, group);
     bool may = group_may_finish(d->job, breaker, &trouble);
+    // Tables of two flows may wait for each other's rows, and the commit for both.
+    if (!may && group->state == COMMIT_CHOSEN && nothing_moves(d)) {
+        group_give_up(d->job, group);
+        may = true;
+    }
     if (trouble.kind != TROUBLE_NONE) dispatch_trouble(d, TROUBLE_JOURNAL_WRITE, &trouble);
     return may;
 }
 
 bool commit_holds(const Dispatch *d, uint32_t breaker) {
-    const CommitGroup *group = group_of_breaker(d->job, breaker);
-    return group && group->state == COMMIT_BUSY;
+    const CommitGroup *rows = group_of_breaker(d->job, breaker);
+    const CommitGroup *marks = group_of_table(d->job, breaker);
+    return (rows && rows->state == COMMIT_BUSY) || (marks && marks->state == COMMIT_BUSY);
+}
+
+void commit_close(Dispatch *d, uint32_t breaker) {
+    Trouble trouble = {0};
+    bool open = d->job->resume && !d->job->resume->closed && !d->stop;
+    if (open && !marks_keep(d->job, breaker, &trouble))
+        dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
+}
+
+bool commit_finished(Dispatch *d, uint32_t breaker) {
+    return !d->job->resume || marks_restore(d->job, breaker);
 }
 
 // The records of these units know the numbers of their rows; behind them all rows are counted.

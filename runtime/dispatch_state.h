@@ -301,6 +301,11 @@ uint32_t commit_lane(const Dispatch *d, const Flow *flow);
 bool commit_may_finish(Dispatch *d, uint32_t breaker);
 // Is the breaker being committed?
 bool commit_holds(const Dispatch *d, uint32_t breaker);
+// It is about to be closed.
+void commit_close(Dispatch *d, uint32_t breaker);
+// It is finished: brings back what an earlier run knew of its rows. Without the lock. False:
+// job->trouble says why not.
+bool commit_finished(Dispatch *d, uint32_t breaker);
 // Writes a commit, where one is ready; without the lock. False: none is.
 bool commit_work(Dispatch *d, uint32_t thread);
 // No thread works any more: commits what a job that is to end leaves.

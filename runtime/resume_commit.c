@@ -15,7 +15,8 @@ enum : int64_t {
     SECOND = 1000000000,
     COMMIT_NS = SECOND,
     COMMIT_BYTES = 64 << 20,
-    RUNS_NS = 30 * SECOND,  // Where breakers belong to it: what they hold is written.
+    RUNS_NS = 30 * SECOND,  // Where breakers or marks of joins belong to it: all of these are
+                            // written.
     CHECKPOINT_BYTES = 64 << 20,
 };
 
@@ -33,7 +34,7 @@ static int64_t group_bytes(const Job *job, const CommitGroup *group) {
 static bool is_due(const Job *job, const CommitGroup *group) {
     int64_t elapsed = log_clock_ns() - group->last_ns;
     if (job->resume->always || atomic_load(&job->drain)) return true;
-    if (group->breaker_count > 0) return elapsed >= RUNS_NS;
+    if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= RUNS_NS;
     return elapsed >= COMMIT_NS || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES;
 }
 
@@ -74,6 +75,8 @@ static bool choose(Job *job, CommitGroup *group) {
         good &= is_in_order(resume, group->sinks[s].roots, group->sinks[s].root_count);
     for (uint32_t b = 0; b < group->breaker_count; b++)
         good &= is_in_order(resume, group->breakers[b].roots, group->breakers[b].root_count);
+    for (uint32_t t = 0; t < group->table_count; t++)
+        good &= is_in_order(resume, group->tables[t].roots, group->tables[t].root_count);
     if (!any || !good) {
         forget_targets(resume, group);
         return false;
@@ -146,6 +149,7 @@ static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
     free(cuts);
     free(sinks);
     if (!good) return no_memory(trouble);
+    marks_choose(job, group);
     note_packed(resume, group);
     group->state = COMMIT_READY;
     return true;
@@ -191,11 +195,18 @@ bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Troub
 
 // ---- breakers -----------------------------------------------------------------------------------
 
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
+static CommitGroup *group_of_end(const Job *job, uint32_t end) {
     const Resume *resume = job->resume;
-    uint32_t group = resume && resume->groups ? resume->group_of[job->what->sink_count + breaker]
-                                              : UINT32_MAX;
+    uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
     return group != UINT32_MAX ? &resume->groups[group] : nullptr;
+}
+
+CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
+    return group_of_end(job, job->what->sink_count + breaker);
+}
+
+CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
+    return group_of_end(job, job->what->sink_count + job->what->breaker_count + breaker);
 }
 
 bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
@@ -205,6 +216,12 @@ bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
         if (!group_look(job, group, true, trouble)) return false;
     group->ended = group->state == COMMIT_NONE;
     return group->ended;
+}
+
+void group_give_up(Job *job, CommitGroup *group) {
+    forget_targets(job->resume, group);
+    group->state = COMMIT_NONE;
+    group->ended = true;
 }
 
 // ---- commits ------------------------------------------------------------------------------------
@@ -245,6 +262,7 @@ bool group_write(Job *job, CommitGroup *group, Trouble *trouble) {
         if (sink->marked) good = sink_mark_sync(&job->sinks[sink->sink], &sink->mark, trouble);
     }
     if (good) failpoint("commit-synced");
+    good = good && marks_commit(job, group, trouble);
     if (good && group->breaker_count > 0) {
         pthread_mutex_lock(&job->resume->flushing);
         good = breakers_commit(job, group, trouble) && write_record(job, &group->record, trouble);

@@ -167,8 +167,10 @@ static void restore_figures(Job *job, StageRun *runs, uint32_t root, const bool 
     }
 }
 
-static void restore_source(Job *job, const StageRun *run, const StageCut *cut) {
-    if (run->stage->input == SB_INPUT_ROWS) return;
+static void restore_source(Job *job, StageRun *run, const StageCut *cut) {
+    if (run->stage->input == SB_INPUT_UNMATCHED)
+        run->rows += cut->figures[job->resume->state.taken_at + run->index];
+    if (run->stage->input == SB_INPUT_UNMATCHED || run->stage->input == SB_INPUT_ROWS) return;
     Source *source = &job->sources[run->stage->input_index];
     for (uint32_t f = 0; f < cut->file_count && f < source->file_count; f++) {
         source->files[f].rows = cut->files[f].rows;

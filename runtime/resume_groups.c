@@ -19,6 +19,12 @@ static bool feeds(const SbStage *stage, uint32_t terminal) {
     return false;
 }
 
+static bool needs(const SbStage *stage, uint32_t breaker) {
+    for (uint32_t n = 0; n < stage->need_count; n++)
+        if (stage->needs[n] == breaker) return true;
+    return false;
+}
+
 static bool is_edge(const SbJob *what, uint32_t terminal) {
     return !(terminal & SB_TERMINAL_SINK) && what->breakers[terminal].kind == SB_BREAK_EDGE;
 }
@@ -33,22 +39,11 @@ static bool is_zip(const SbStage *stage) {
 
 // ---- what can be committed ----------------------------------------------------------------------
 
-static bool leaves_marks(const SbJob *what, const SbStage *stage) {
-    for (uint32_t s = 0; s < what->stage_count; s++) {
-        const SbStage *other = &what->stages[s];
-        for (uint32_t n = 0; other->input == SB_INPUT_UNMATCHED && n < stage->need_count; n++)
-            if (stage->needs[n] == other->input_index) return true;
-    }
-    return false;
-}
-
 static bool to_stream(const Job *job, uint32_t sink) {
     const SbStr path = job->setup.sink_paths[sink];
     return job->sinks[sink].to_stream || (path.len == 1 && path.ptr[0] == '-');
 }
 
-// Which rows of a join are left over is known at the end only, and not noted in the journal.
-static const char unmatched[] = "a join keeps rows that match nothing";
 static const char unused[] = "nothing is made of its rows";
 static const char zipped[] = "its rows are zipped";
 static const char streamed[] = "what it makes goes to a stream, which is written again";
@@ -57,7 +52,6 @@ static const char shared[] = "what it makes goes where rows that run from the st
 
 // By itself: what its rows come from, and what they leave behind. nullptr: it can be committed.
 static const char *is_bad(const Job *job, const SbStage *stage) {
-    if (stage->input == SB_INPUT_UNMATCHED || leaves_marks(job->what, stage)) return unmatched;
     if (is_zip(stage)) return zipped;
     if (stage->terminal_count == 0) return unused;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
@@ -100,7 +94,19 @@ static void list_root(Finder *finder, uint32_t root) {
     finder->list[finder->count++] = root;
 }
 
-// In the order in which their rows come.
+static void list_roots(Finder *finder, uint32_t terminal);
+
+// In the order in which their rows come to the stage.
+static void list_roots_of_stage(Finder *finder, uint32_t s) {
+    const SbStage *stage = &finder->what->stages[s];
+    if (!reads_edge(finder->what, stage)) {
+        list_root(finder, s);
+        return;
+    }
+    list_roots(finder, stage->input_index);
+    if (is_zip(stage)) list_roots(finder, stage->right_index);
+}
+
 static void list_roots(Finder *finder, uint32_t terminal) {
     const SbJob *what = finder->what;
     uint64_t least = 0;  // (rank, number) of the next feeder, at least.
@@ -111,15 +117,22 @@ static void list_roots(Finder *finder, uint32_t terminal) {
             if (feeds(&what->stages[s], terminal) && place >= least && place < next) next = place;
         }
         if (next == UINT64_MAX) return;
-        const SbStage *stage = &what->stages[(uint32_t)next];
         least = next + 1;
-        if (!reads_edge(what, stage)) {
-            list_root(finder, (uint32_t)next);
-            continue;
-        }
-        list_roots(finder, stage->input_index);
-        if (is_zip(stage)) list_roots(finder, stage->right_index);
+        list_roots_of_stage(finder, (uint32_t)next);
     }
+}
+
+// Those that look rows up in a join whose other rows come out, and then the one that reads these.
+static void list_roots_of_table(Finder *finder, uint32_t breaker) {
+    const SbJob *what = finder->what;
+    uint32_t rest = 0;
+    while (rest < what->stage_count && !(what->stages[rest].input == SB_INPUT_UNMATCHED &&
+                                         what->stages[rest].input_index == breaker))
+        rest++;
+    if (rest == what->stage_count) return;
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        if (needs(&what->stages[s], breaker)) list_roots_of_stage(finder, s);
+    list_root(finder, rest);
 }
 
 // ---- rows that wait -----------------------------------------------------------------------------
@@ -129,12 +142,6 @@ typedef struct Waits {
     uint64_t from[SB_STAGES_MAX];   // By stage: those that its rows come from,
     uint64_t until[SB_STAGES_MAX];  // and those that are over when the stage is.
 } Waits;
-
-static bool needs(const SbStage *stage, uint32_t breaker) {
-    for (uint32_t n = 0; n < stage->need_count; n++)
-        if (stage->needs[n] == breaker) return true;
-    return false;
-}
 
 // Those that are over when all rows of the terminal are there.
 static uint64_t until_all(const SbJob *what, const Waits *waits, uint32_t terminal) {
@@ -196,20 +203,24 @@ static void find_waiting(Finder *finder) {
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// What rows of roots end in: sinks by their numbers, then breakers.
+// What rows of roots end in: sinks by their numbers, then breakers; and then marks in breakers.
 typedef struct End {
     uint32_t *roots;        // In the order in which their rows come.
     uint32_t  root_count;
 } End;
 
-static uint32_t end_count(const SbJob *what) { return what->sink_count + what->breaker_count; }
+static uint32_t end_count(const SbJob *what) { return what->sink_count + 2 * what->breaker_count; }
 
 static bool find_ends(Finder *finder, End *ends) {
     const SbJob *what = finder->what;
     for (uint32_t e = 0; e < end_count(what); e++) {
+        bool sink = e < what->sink_count;
         uint32_t breaker = e - what->sink_count;
-        if (e >= what->sink_count && is_edge(what, breaker)) continue;
-        list_roots(finder, e < what->sink_count ? SB_TERMINAL_SINK | e : breaker);
+        bool marks = !sink && breaker >= what->breaker_count;
+        if (marks) breaker -= what->breaker_count;
+        if (!sink && is_edge(what, breaker)) continue;
+        if (marks) list_roots_of_table(finder, breaker);
+        else list_roots(finder, sink ? SB_TERMINAL_SINK | e : breaker);
         ends[e] = (End){finder->list, finder->count};
         if (finder->failed) return false;
         *finder = (Finder){.job = finder->job, .what = what, .bad = finder->bad};
@@ -277,6 +288,16 @@ static bool add_breaker(const Resume *resume, CommitGroup *group, uint32_t numbe
     return true;
 }
 
+static bool add_table(CommitGroup *group, uint32_t breaker, const End *end) {
+    size_t count = group->table_count;
+    GroupTable *tables = realloc(group->tables, (count + 1) * sizeof *tables);
+    if (!tables) return false;
+    group->tables = tables;
+    tables[group->table_count++] =
+        (GroupTable){.breaker = breaker, .roots = end->roots, .root_count = end->root_count};
+    return true;
+}
+
 static bool add_root(Resume *resume, uint32_t root) {
     CommitGroup *group = &resume->groups[resume->roots[root].group];
     uint32_t *roots = realloc(group->roots, ((size_t)group->root_count + 1) * sizeof *roots);
@@ -303,8 +324,10 @@ static bool make_groups(Job *job, End *ends) {
             resume->group_of[e] = UINT32_MAX;
             continue;
         }
-        good = e < sinks ? add_sink(job, group, e, &ends[e])
-                         : add_breaker(resume, group, e - sinks, &ends[e]);
+        uint32_t marks = sinks + job->what->breaker_count;
+        good = e < sinks   ? add_sink(job, group, e, &ends[e])
+               : e < marks ? add_breaker(resume, group, e - sinks, &ends[e])
+                           : add_table(group, e - marks, &ends[e]);
         if (good) ends[e].roots = nullptr;
     }
     for (uint32_t r = 0; good && r < resume->root_count; r++)
@@ -375,6 +398,11 @@ void resume_groups_close(Job *job) {
             free(group->sinks[s].roots);
         }
         for (uint32_t b = 0; b < group->breaker_count; b++) free(group->breakers[b].roots);
+        for (uint32_t t = 0; t < group->table_count; t++) {
+            free(group->tables[t].roots);
+            sb_text_close(&group->tables[t].last);
+        }
+        free(group->tables);
         free(group->sinks);
         free(group->breakers);
         free(group->roots);

@@ -2,7 +2,8 @@
 //
 //   units of a root ─▶ tallies ─▶ folded, in their order, into the root's cut ─┐
 //   bytes of a sink ─▶ marks between two units ────────────────────────────────┼▶ commit of a group
-//   rows of a breaker ─▶ lanes of one parity ─▶ runs ──────────────────────────┘
+//   rows of a breaker ─▶ lanes of one parity ─▶ runs ──────────────────────────┤
+//   right rows of a join that were matched ─▶ a bit each ──────────────────────┘
 //
 // A *group* is what has to be committed together: sinks and breakers that the same roots feed. A
 // commit of it holds all units of each of its roots below a target, and nothing else.
@@ -70,6 +71,18 @@ typedef struct GroupBreaker {
     uint32_t  root_count;
 } GroupBreaker;
 
+// A join whose right rows come out that nothing matched.
+typedef struct GroupTable {
+    uint32_t  breaker;
+    uint32_t *roots;        // Those that probe it, then that of these rows.
+    uint32_t  root_count;
+    bool      taken;        // The commit that is ready has its marks.
+    bool      closed;       // It is not there any more:
+    int64_t   rows;         // of so many right rows
+    Text      last;         // these are all marks,
+    bool      last_taken;   // which a commit had.
+} GroupTable;
+
 // One that replays has a single sink, and its roots are none of these.
 typedef struct CommitGroup {
     CommitState state;
@@ -80,6 +93,8 @@ typedef struct CommitGroup {
     uint32_t   sink_count;
     GroupBreaker *breakers;
     uint32_t   breaker_count;
+    GroupTable *tables;
+    uint32_t   table_count;
     uint32_t   parity;      // Of the lanes that units fill that no commit is chosen for.
     bool       has_runs;    // A commit had some.
     bool       ended;       // Its breakers are being finished: it is committed no more.
@@ -100,7 +115,8 @@ typedef struct Resume {
     uint32_t     root_count;
     CommitGroup *groups;
     uint32_t     group_count;
-    uint32_t    *group_of;  // By sink, then by breaker; UINT32_MAX: it has no journal.
+    uint32_t    *group_of;  // By sink, then by breaker, then by breaker that is a GroupTable;
+                            // UINT32_MAX: it has no journal.
     uint32_t     lanes;     // Of a parity.
     uint64_t    *ordinals;  // By stage: units over edges are numbered from there on.
     pthread_mutex_t writing;  // Of the journal and the state.
@@ -157,6 +173,17 @@ bool breakers_restore(Job *job);
 // The files go: the job needs them no more.
 void breakers_remove(Resume *resume);
 
+// ---- resume_marks.c -----------------------------------------------------------------------------
+
+// Of which tables the commit that is packed has the marks. The lock is held.
+void marks_choose(const Job *job, CommitGroup *group);
+// Adds them to the record. Without the lock.
+bool marks_commit(const Job *job, CommitGroup *group, Trouble *trouble);
+// The breaker is about to be closed: commits that follow need its marks. The lock is held.
+bool marks_keep(const Job *job, uint32_t breaker, Trouble *trouble);
+// The breaker is finished, and nothing has looked it up.
+bool marks_restore(Job *job, uint32_t breaker);
+
 // ---- resume_commit.c ----------------------------------------------------------------------------
 
 // The lock of the dispatch is held, but while a commit is written.
@@ -168,9 +195,14 @@ bool group_taking(Job *job, uint32_t sink, uint32_t root, uint64_t unit, Trouble
 bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
 // The group that the breaker is committed with; nullptr: it is not.
 CommitGroup *group_of_breaker(const Job *job, uint32_t breaker);
+// The group that is committed with the marks of its right rows; nullptr: none is.
+CommitGroup *group_of_table(const Job *job, uint32_t breaker);
 // May the breaker be finished? Not while it is being committed, nor before what took long to come
 // into it is.
 bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble);
+// The commit that is chosen waits for what waits for the group's breakers: there is none before
+// they are finished, and none behind that.
+void group_give_up(Job *job, CommitGroup *group);
 // A commit that can be written, from now on the caller's; nullptr: none.
 CommitGroup *group_ready(Job *job);
 // Writes it; without the lock.

@@ -13,7 +13,8 @@ static void add_rows(Text *text, int64_t rows, const char *what) {
 
 // Files that the stage reads.
 static bool has_files(const Job *job, const SbStage *stage) {
-    return stage->input != SB_INPUT_ROWS && job->sources[stage->input_index].file_count > 0;
+    bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
+    return !rows && job->sources[stage->input_index].file_count > 0;
 }
 
 // "at byte 12,345 of 'in.csv'"

@@ -5,6 +5,7 @@
 
 bool state_open(ResumeState *state, const SbJob *job) {
     *state = (ResumeState){.stage_count = job->stage_count, .sink_count = job->sink_count,
+                           .breaker_count = job->breaker_count,
                            .passed_at = job->step_count * SB_COUNTS};
     state->taken_at = state->passed_at;
     for (uint32_t s = 0; s < job->stage_count; s++)
@@ -13,8 +14,9 @@ bool state_open(ResumeState *state, const SbJob *job) {
     state->figure_count = state->came_at + job->stage_count;
     state->stages = calloc(job->stage_count + 1, sizeof *state->stages);
     state->sinks = calloc(job->sink_count + 1, sizeof *state->sinks);
+    state->marks = calloc(job->breaker_count + 1, sizeof *state->marks);
     state->ordinals = calloc(job->stage_count + 1, sizeof *state->ordinals);
-    return state->stages && state->sinks && state->ordinals;
+    return state->stages && state->sinks && state->marks && state->ordinals;
 }
 
 void state_close(ResumeState *state) {
@@ -28,7 +30,10 @@ void state_close(ResumeState *state) {
         free(state->sinks[s].chunk);
         free(state->sinks[s].parts);
     }
+    for (uint32_t b = 0; state->marks && b < state->breaker_count; b++)
+        sb_text_close(&state->marks[b].bits);
     sb_text_close(&state->run_files);
+    free(state->marks);
     free(state->ordinals);
     free(state->stages);
     free(state->sinks);
@@ -87,6 +92,12 @@ void commit_pack(const Commit *commit, uint32_t figure_count, Text *text) {
     for (uint32_t s = 0; s < commit->sink_count; s++) pack_sink(&commit->sinks[s], text);
     for (uint32_t s = 0; s < commit->stage_count; s++)
         pack_number(text, (int64_t)commit->ordinals[s]);
+}
+
+void marks_pack(uint32_t breaker, int64_t rows, SbStr bits, Text *text) {
+    pack_number(text, breaker);
+    pack_number(text, rows);
+    pack_bytes(text, bits.ptr, bits.len);
 }
 
 // ---- folding --------------------------------------------------------------------------------
@@ -168,6 +179,21 @@ static bool fold_sink(ResumeState *state, Unpack *from) {
     return sink->is = true;
 }
 
+static bool fold_marks(ResumeState *state, Unpack *from) {
+    enum { WORD_BITS = 64, WORD_BYTES = 8 };
+    int64_t breaker = unpack_number(from), rows = unpack_number(from);
+    SbStr bits = unpack_bytes(from);
+    bool fits = rows >= 0 && bits.len % WORD_BYTES == 0 &&
+                bits.len / WORD_BYTES == rows / WORD_BITS + (rows % WORD_BITS > 0);
+    if (from->bad || breaker < 0 || breaker >= state->breaker_count || !fits) return false;
+    MarksState *marks = &state->marks[breaker];
+    marks->is = true;
+    marks->rows = rows;
+    marks->bits.len = 0;
+    sb_text_add(&marks->bits, bits.ptr, bits.len);
+    return !marks->bits.failed;
+}
+
 bool state_fold(ResumeState *state, const char *payload, int64_t len) {
     Unpack from = {payload, payload + len, false};
     uint32_t cuts = unpack_count(&from, sizeof(int64_t));
@@ -180,6 +206,9 @@ bool state_fold(ResumeState *state, const char *payload, int64_t len) {
         uint64_t ordinal = (uint64_t)unpack_number(&from);
         if (ordinal > state->ordinals[s]) state->ordinals[s] = ordinal;
     }
+    uint32_t marks = unpack_count(&from, sizeof(int64_t));
+    for (uint32_t m = 0; m < marks; m++)
+        if (!fold_marks(state, &from)) return false;
     // Who writes runs reads it, and only he changes it.
     uint32_t files = unpack_count(&from, sizeof(int64_t));
     if (files > 0) state->run_file_count += files;
@@ -267,6 +296,16 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
     return unusable(how == JOURNAL_END ? JOURNAL_FOREIGN : how, &reader, folder, trouble);
 }
 
+static void add_marks(const ResumeState *state, Text *text) {
+    uint32_t count = 0;
+    for (uint32_t b = 0; b < state->breaker_count; b++) count += state->marks[b].is;
+    pack_number(text, count);
+    for (uint32_t b = 0; b < state->breaker_count; b++) {
+        const MarksState *marks = &state->marks[b];
+        if (marks->is) marks_pack(b, marks->rows, (SbStr){marks->bits.ptr, marks->bits.len}, text);
+    }
+}
+
 static bool write_all(const ResumeState *state, Journal *journal, Trouble *trouble) {
     CommitCut *cuts = calloc(state->stage_count + 1, sizeof *cuts);
     CommitSink *sinks = calloc(state->sink_count + 1, sizeof *sinks);
@@ -281,6 +320,7 @@ static bool write_all(const ResumeState *state, Journal *journal, Trouble *troub
     }
     bool any = commit.cut_count + commit.sink_count > 0;
     if (!text.failed) commit_pack(&commit, state->figure_count, &text);
+    add_marks(state, &text);
     pack_number(&text, state->run_file_count);
     sb_text_add(&text, state->run_files.ptr, state->run_files.len);
     bool good = text.failed ? trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal")

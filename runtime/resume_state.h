@@ -3,8 +3,9 @@
 //   BEGIN      the run: the ending of temporary names; the program, parameters, options and inputs
 //              as pairs of a name and a value, the program first
 //   COMMIT     how far sinks are safe, and of the roots that go on there the units [0, n) that are
-//              committed, with their counts and the rejects that came since; and the runs of
-//              breakers that hold what came of these units since (resume_breakers.c)
+//              committed, with their counts and the rejects that came since; which
+//              right rows of joins they matched; and the runs of breakers that hold what came of
+//              these units since (resume_breakers.c)
 //   PUBLISH    all is made: the files, under which names they appear, the closing figures
 //   DONE       and they have
 #ifndef SBC_RUNTIME_RESUME_STATE_H
@@ -50,14 +51,23 @@ typedef struct SinkState {
     SinkPartPlace *parts;
 } SinkState;
 
+// Which right rows of a join were matched (sb_breaker_copy_marks).
+typedef struct MarksState {
+    bool    is;
+    int64_t rows;
+    Text    bits;
+} MarksState;
+
 // Figures are [step][SbCount]; rows that passed each terminal of each stage; by stage, rows that it
-// took from edges; by stage, rows that came to the limit that it reads.
+// took from edges, or the unmatched ones of a join; by stage, rows that came to the limit that it
+// reads.
 typedef struct ResumeState {
-    uint32_t   stage_count, sink_count, figure_count;
+    uint32_t   stage_count, sink_count, breaker_count, figure_count;
     uint32_t   passed_at, taken_at, came_at;  // In the figures.
     SbStr      begin;     // The payload of BEGIN, in the journal's text.
     StageCut  *stages;
     SinkState *sinks;
+    MarksState *marks;    // By breaker.
     uint64_t  *ordinals;  // By stage: as in Commit.
     Text       run_files; // Of breakers, packed as one text each...
     uint32_t   run_file_count;  // ...which are numbered in this order.
@@ -98,8 +108,10 @@ bool state_read(ResumeState *state, SbStr journal, const char *program, const ch
 // Takes a commit in. False: it makes no sense.
 bool state_fold(ResumeState *state, const char *payload, int64_t len);
 
-// The number of files of runs and what is known of each come behind it.
+// Behind it come the number of joins of which there are marks and these (marks_pack), and the
+// number of files of runs and what is known of each.
 void commit_pack(const Commit *commit, uint32_t figure_count, Text *text);
+void marks_pack(uint32_t breaker, int64_t rows, SbStr bits, Text *text);
 // The state as one commit, for a checkpoint.
 bool state_write(const ResumeState *state, Journal *journal, Trouble *trouble);
 

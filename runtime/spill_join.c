@@ -376,6 +376,16 @@ void spill_join_mark(const SpillJoin *join, const SbRows *rows) {
         }
 }
 
+void spill_join_copy_marks(const SpillJoin *join, uint64_t *marks) {
+    int64_t words = mark_bytes(join) / (int64_t)sizeof *marks;
+    for (int64_t i = 0; join->matched && i < words; i++)
+        marks[i] = __atomic_load_n(&join->matched[i], __ATOMIC_RELAXED);
+}
+
+void spill_join_set_marks(SpillJoin *join, const uint64_t *marks) {
+    if (join->matched) memcpy(join->matched, marks, (size_t)mark_bytes(join));
+}
+
 static bool is_matched(const SpillJoin *join, int64_t row) {
     return join->matched[row / 64] >> (row % 64) & 1;
 }

@@ -90,6 +90,9 @@ SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry);
 bool spill_join_marks(SpillJoin *join);
 // Notes which of the copies were.
 void spill_join_mark(const SpillJoin *join, const SbRows *rows);
+// Copies what is noted, which others may add to meanwhile; and the way back, before anything is.
+void spill_join_copy_marks(const SpillJoin *join, uint64_t *marks);
+void spill_join_set_marks(SpillJoin *join, const uint64_t *marks);
 // Writes the rows that were not to `to`, in the order `by`. `thread` is that of the writer.
 bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by, SpillRuns *to);
 

@@ -49,6 +49,15 @@ rows | join full names on b | write csv("full.csv")
 rows | join names on b | write csv("inner.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Right rows that nothing matches, in front of a sort and behind a union; keys that are null.
+compile rests <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let names = range(9000) | derive b = f"name{i}", half = i // 2, y = if i % 5 == 0 then null else f64(i)
+rows | with (cpus = 1) { where a % 7 != 3 } | join right names on b | write csv("right.csv")
+rows | union (range(500) | select a = i, b = f"name{i + 80}", x = if i % 2 == 0 then null else f64(i)) | join full (names | select y, half) on x == y
+  | group by half { n = count(), s = sum(a) } | sort half | write csv("groups.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
 compile edges <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv("union.csv")
@@ -60,6 +69,14 @@ compile selves <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | join (rows | group by b { n = count() }) on b | write csv("joined.csv")
 rows | sort b, a | union rows | write csv("union.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+# Two flows that wait for each other's tables.
+compile mutual --no-fuse <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let names = range(70) | select n = i, b = f"name{i}"
+rows | derive z = a + 1 | join (names | select b, half = n // 2) on b | write csv("rows.csv")
+names | derive z = n + 1 | join (rows | select b, y = x) on b | write csv("names.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
 # Steps that judge rows in front of a limit and behind it; one limit behind another.
@@ -194,7 +211,7 @@ END
 }
 
 # NAME, or NAME--first-rows=N: how many rows are judged then, and rejected, depends on the time.
-for job in file compressed parts several breakers grouped joined edges selves limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts several breakers grouped joined rests edges selves mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
@@ -280,16 +297,13 @@ fi
 if begin from_the_start; then
     ln -s ../in in
     mkdir one && cd one || exit 1
-    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:6 ../../joined --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ../../selves --resume=journal --partition=16KiB --threads=1 2>"$work/err"
     [ $? = 137 ] || wrong "it was not killed"
     says "resume: 'read csv("
-    says "' will run from the start if the job is resumed, as a join keeps rows that match nothing"
-    gives 0 ../../joined --journal=journal
-    prints " runs from the start, as a join keeps rows that match nothing: what is written already is compared"
-    rm -rf journal .f* .i* .r*
-    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:1 ../../selves --resume=journal --partition=16KiB --threads=1 2>"$work/err"
     says "' will run from the start if the job is resumed, as its rows wait for others that are made of the same"
-    rm -rf journal .u* .j* .r* ./*.csv* ./*.jsonl*
+    gives 0 ../../selves --journal=journal
+    prints " runs from the start, as its rows wait for others that are made of the same: what is written already is compared"
+    rm -rf journal .u* .j* .r*
     SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ../../standard --resume=journal --partition=16KiB --threads=1 >stdout 2>"$work/err"
     [ $? = 137 ] || wrong "it was not killed"
     says " will run from the start if the job is resumed, as what it makes goes to a stream, which is written again"
@@ -371,7 +385,7 @@ if begin damaged; then
     restored
     printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 4"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 5"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal
@@ -421,6 +435,51 @@ if begin streams; then
     gives 0 ../piped --resume=journal <all.csv
     says " goes on at byte "
     cmp out.csv alone.csv >"$work/why" 2>&1 || wrong "other bytes: $(cat "$work/why")"
+    end
+fi
+
+# Which right rows were matched, by numbers that mean the same in memory and on disk (SBC_TEST_SPILL).
+# The right side runs from the start, so that no commit brings it to the disk.
+if begin right_rows; then
+    cat >right.sbd <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+let names = range(8000) | derive k = if i % 50 == 7 then null else f"{i // 2}", half = i // 2
+names | select half | write csv("-")
+rows | derive k: str? = f"{a}" | join full names on k | write csv("full.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+    "$sbc" right.sbd -o right 2>"$work/err" || wrong "it does not compile"
+    ln -s ../in in
+    mkdir one && cd one || exit 1
+    gives 0 ../right
+    mv full.csv ../full.csv
+    rm rejects.jsonl
+    life() { # SPILLS FAILPOINT: is killed there.
+        SBC_TEST_COMMIT=1 SBC_FAILPOINT=$2 env ${1:+SBC_TEST_SPILL=1} ../right --resume=journal --partition=16KiB --threads=1 >"$work/out" 2>"$work/err"
+        [ $? = 137 ] || wrong "$2: it was not killed"
+    }
+    for first in "" yes; do
+        for second in "" yes; do
+            life "$first" committed:20
+            life "$second" committed:10
+            says "resume: 'read csv(\"../in/*.csv\") as { a: i64, b: str, x: f64? }' goes on at byte "
+            gives 0 env ${first:+SBC_TEST_SPILL=1} ../right --resume=journal
+            says "' goes on at byte "
+            cmp -s full.csv ../full.csv || wrong "spills: '$first' '$second': other bytes"
+            rm -rf journal ./*.csv* ./*.jsonl*
+        done
+    done
+    # Behind the left rows the right rows that are left go on.
+    gives 0 ../../rests
+    mv groups.csv ../groups.csv
+    mv right.csv ../right.csv
+    rm rejects.jsonl
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:60 ../../rests --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+    [ $? = 137 ] || wrong "rests: it was not killed"
+    gives 0 ../../rests --resume=journal
+    grep -Eq "^resume: 'join full .*' goes on at row [1-9]" "$work/err" || wrong "the right rows that are left do not go on"
+    cmp -s groups.csv ../groups.csv && cmp -s right.csv ../right.csv || wrong "rests: other bytes"
+    cd ..
     end
 fi
 

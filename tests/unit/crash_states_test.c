@@ -123,6 +123,78 @@ static int32_t rows_to_rows(SbTask *task) {
     return SB_STAGE_DONE;
 }
 
+// ---- a join: each number looks up another; right rows that nothing matched come behind ----------
+
+typedef struct Right {
+    SbEntry        entry;
+    int64_t        number;
+    const SbEntry *next;
+    uint8_t        matched;
+} Right;
+
+enum { RIGHT_BYTES = (sizeof(Right) + 15) / 16 * 16, UNMATCHED_FROM = 1000 };
+
+static int64_t key_of(int64_t number) { return number * number % 171; }
+static uint64_t hash_of(int64_t key) { return (uint64_t)key * UINT64_C(0x9e3779b97f4a7c15); }
+static int32_t same_key(const SbEntry *a, const SbEntry *b) {
+    return ((const Right *)a)->number == ((const Right *)b)->number;
+}
+
+static int32_t scan_to_table(SbTask *task) {
+    SbRows *rows = task->terminals[0];
+    for (; task->cursor < task->input.end; task->cursor++) {
+        int64_t number = task->cursor;
+        task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
+        Right *right = (Right *)(void *)rows->at;
+        if (rows->end - rows->at < RIGHT_BYTES)
+            right = (Right *)(void *)sb_rows_grow(task, rows, RIGHT_BYTES);
+        else rows->at += RIGHT_BYTES;
+        if (!right) return SB_STAGE_FAULT;
+        rows->count++;
+        *right = (Right){.entry = {hash_of(number), task->order++}, .number = number};
+    }
+    return SB_STAGE_DONE;
+}
+
+static Right *look_up(const SbTable *table, int64_t key) {
+    uint64_t hash = hash_of(key);
+    for (uint64_t at = hash & table->mask; table->slots[at]; at = (at + 1) & table->mask) {
+        Right *right = (Right *)(void *)(uintptr_t)sb_slot_entry(table->slots[at]);
+        if (right->number == key) return right;
+    }
+    return nullptr;
+}
+
+static int32_t scan_and_look_up(SbTask *task) {
+    while (task->cursor < task->input.end) {
+        int64_t number = task->cursor++;
+        task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
+        Right *right = look_up(task->tables[0], key_of(number));
+        if (right) right->matched = 1;
+        if (!put_row(task, task->terminals[0], right ? right->number : -number))
+            return SB_STAGE_FAULT;
+        task->order++;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
+static int32_t ask_for_rows(SbTask *task) {
+    while (task->cursor < task->input.end && !task->full)
+        sb_join_ask(task, hash_of(key_of(task->cursor++)));
+    return SB_STAGE_DONE;
+}
+
+static int32_t unmatched_to_sink(SbTask *task) {
+    while (task->cursor < task->input.end) {
+        const Right *right = (const Right *)(const void *)task->input.entries[task->cursor++];
+        if (!put_row(task, task->terminals[0], UNMATCHED_FROM + right->number))
+            return SB_STAGE_FAULT;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
 static uint64_t backwards(const SbEntry *entry) {
     return UINT64_MAX - (uint64_t)((const Row *)(const void *)entry)->number;
 }
@@ -161,6 +233,12 @@ static int32_t setup_union(SbSetup *sinks) {
     sinks->sink_paths[2] = (SbStr)STR("second/");
     sinks->sink_bytes[2] = 900;
     return setup(sinks);
+}
+
+static int32_t setup_join(SbSetup *s) {
+    s->source_counts[1] = MORE_ROWS;
+    for (int stage = 1; stage < 3; stage++) s->stage_rows[stage] = UNIT_ROWS;
+    return setup(s);
 }
 
 static char packed_path[] = "/tmp/crash_states.XXXXXX.gz";
@@ -220,6 +298,13 @@ static SbStage sorted_stages[] = {
      .terminals = to_sorted, .terminal_count = 1},
     {.run = rows_to_sink, .label = STR("sorted"), .input = SB_INPUT_ROWS, .input_index = 1,
      .right_index = UINT32_MAX, .terminals = to_sinks, .terminal_count = 1}};
+static SbStage join_stages[] = {
+    SCAN_OF(1, scan_to_table, to_rows, 1),
+    {.run = scan_and_look_up, .ask = ask_for_rows, .label = STR("scan"), .input = SB_INPUT_RANGE,
+     .right_index = UINT32_MAX, .terminals = to_sinks, .terminal_count = 1, .needs = to_rows,
+     .need_count = 1},
+    {.run = unmatched_to_sink, .label = STR("rest"), .input = SB_INPUT_UNMATCHED,
+     .right_index = UINT32_MAX, .rank = 1, .terminals = to_sinks, .terminal_count = 1}};
 static SbStage rows_stages[] = {SCAN(scan_to_rows, to_rows, 1), REST};
 #define KEEPS(kind_, prefix_)                                                                     \
     {.kind = kind_, .step = STEP_ROWS, .entry_bytes = sizeof(Row), .row = &row_type,              \
@@ -229,12 +314,18 @@ static const SbBreaker sort[] = {KEEPS(SB_BREAK_SORT, backwards)};
 static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
                                           KEEPS(SB_BREAK_SORT, backwards)};
 
+static const SbBreaker join[] = {
+    {.kind = SB_BREAK_JOIN, .wants = SB_JOIN_REST, .step = STEP_ROWS, .entry_bytes = RIGHT_BYTES,
+     .next_offset = offsetof(Right, next), .matched_offset = offsetof(Right, matched),
+     .identity_offset = UINT32_MAX, .place_offset = UINT32_MAX, .equal = same_key}};
+
 #define JOB(setup_, stages_, sink_count_, breakers_, breaker_count_)                              \
     {                                                                                             \
         .abi_version = SB_ABI_VERSION, .name = STR("crash.sbd"), .plan = STR("plan\n"),           \
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
         .sources = setup_ == setup_packed ? packed_sources : sources,                             \
-        .source_count = setup_ == setup_union || setup_ == setup_union_limit ? 2 : 1,             \
+        .source_count =                                                                           \
+            setup_ == setup_union || setup_ == setup_union_limit || setup_ == setup_join ? 2 : 1, \
         .sinks = sinks,                                                                           \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
@@ -249,6 +340,7 @@ static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
                    edge_job = JOB(setup, rows_stages, 1, edge, 1),
                    union_job = JOB(setup_union, union_stages, 3, edge, 1),
                    sorted_job = JOB(setup_union, sorted_stages, 3, edge_and_sort, 2),
+                   join_job = JOB(setup_join, join_stages, 1, join, 1),
                    sort_job = JOB(setup, rows_stages, 1, sort, 1);
 
 // ---- a life -------------------------------------------------------------------------------------
@@ -412,6 +504,8 @@ static const Shape shapes[] = {
     {"behind_a_limit", &limit_job, "parts/", true},
     {"behind_a_union_and_a_limit", &union_limit_job, "out.csv", true},
     {"first_rows", &several_job, "out.csv", true, "--first-rows=130"},
+    {"a_full_join", &join_job, "out.csv", true},
+    {"a_full_join_to_parts", &join_job, "parts/", true},
     {"replaced", &direct_job, "out.csv", true, "--overwrite", true},
     {"several_replaced", &several_job, "out.csv", true, "--overwrite", true},
 };
@@ -515,8 +609,10 @@ static void a_stream(void) {
 static void behind_a_limit(void) { run_shape(&shapes[15]); }
 static void behind_a_union_and_a_limit(void) { run_shape(&shapes[16]); }
 static void first_rows(void) { run_shape(&shapes[17]); }
-static void replaced(void) { run_shape(&shapes[18]); }
-static void several_replaced(void) { run_shape(&shapes[19]); }
+static void a_full_join(void) { run_shape(&shapes[18]); }
+static void a_full_join_to_parts(void) { run_shape(&shapes[19]); }
+static void replaced(void) { run_shape(&shapes[20]); }
+static void several_replaced(void) { run_shape(&shapes[21]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -537,6 +633,8 @@ static const UnitTest tests[] = {
     {"behind_a_limit", behind_a_limit},
     {"behind_a_union_and_a_limit", behind_a_union_and_a_limit},
     {"first_rows", first_rows},
+    {"a_full_join", a_full_join},
+    {"a_full_join_to_parts", a_full_join_to_parts},
     {"replaced", replaced},
     {"several_replaced", several_replaced},
 };
