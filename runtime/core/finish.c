@@ -111,6 +111,7 @@ static void hand_over(Schedule *s, Task *task, const Event *event) {
                                    .data = event->data,
                                    .checksum = event->checksum,
                                    .name = name_of_output(s, task)});
+    pacing_gave(&s->pacing, task->stage, event->rows);
     task->output = PURSE_NONE;
     s->outputs_open--;
     touch(s, task->node);
@@ -249,6 +250,7 @@ static void finish_item(Schedule *s, TaskId id) {
     TaskId other = item->task.i == id.i ? item->twin : item->task;
     if (other.i) cancel_other(s, other);
     Pace pace = {(double)item->bytes, (double)task->made, (double)task->busy / 1e9};
+    pacing_took(&s->pacing, task->stage, item->rows, pace.seconds);
     if (stage_of(s, task->stage)->batch)
         batch_add(s, task, pace);
     else

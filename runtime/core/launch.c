@@ -272,20 +272,41 @@ static bool has_work(Schedule *s, StageId stage) {
     return !state->blocked && (state->paused.root.i || may_begin(s, stage));
 }
 
-// Sinks first, batches that are not full last; else what has the fewest bytes waiting behind it, of
+// Has the stage as many tasks at work as it needs? Tasks are whole: 2.7 are 3, and 0.2 are one.
+static bool is_served(const Schedule *s, StageId stage, uint32_t running) {
+    return s->policy->even && running && running + 0.5 >= s->pacing.due[stage.i];
+}
+
+// How much waits behind each stage, when one is to be chosen: bytes, or of policies that are even
+// rows, as those of its roots that they come of. So a stage of narrow rows does not run ahead of
+// one that makes them wide. And which stages have as many tasks at work as they need.
+static void judge_stages(Schedule *s) {
+    s->served = 0;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const StageState *state = &s->stages[i];
+        s->behind[i] = s->policy->even ? (double)state->queued_rows / s->pacing.given[i]
+                                       : (double)state->queued;
+        if (is_served(s, (StageId){i}, state->running)) s->served |= stage_bit((StageId){i});
+    }
+}
+
+// Sinks first, batches that are not full last; else what has the least waiting behind it, of
 // equals the one further down.
 static bool is_better(const Schedule *s, StageId a, StageId b) {
     bool sink_a = stage_of(s, a)->kind == STAGE_SINK, sink_b = stage_of(s, b)->kind == STAGE_SINK;
     if (sink_a != sink_b) return sink_a;
     bool part_a = batch_is_part(s, a), part_b = batch_is_part(s, b);
     if (part_a != part_b) return part_b;
-    int64_t queued_a = s->stages[a.i].queued, queued_b = s->stages[b.i].queued;
-    return queued_a != queued_b ? queued_a < queued_b : a.i > b.i;
+    bool served_a = s->served >> a.i & 1, served_b = s->served >> b.i & 1;
+    if (served_a != served_b) return served_b;
+    double behind_a = s->behind[a.i], behind_b = s->behind[b.i];
+    return behind_a != behind_b ? behind_a < behind_b : a.i > b.i;
 }
 
 static bool pick(Schedule *s, StageId *best) {
     bool found = false;
     judge_nodes(s);
+    judge_stages(s);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId stage = {i};
         if (!has_any(s, stage)) continue;
@@ -304,6 +325,9 @@ bool should_yield(Schedule *s, const Task *task) {
     if (!s->policy->yields) return false;
     const CoreStage *own = stage_of(s, task->stage);
     judge_nodes(s);
+    judge_stages(s);
+    if (!is_served(s, task->stage, s->stages[task->stage.i].running - 1))
+        s->served &= ~stage_bit(task->stage);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId other = {i};
         if (i == task->stage.i || !is_better(s, other, task->stage)) continue;
@@ -388,8 +412,7 @@ static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
         task->node = (NodeId){0};
         return node_has_slot(s, task->node, task->stage) && take_all(s, task, item, first);
     }
-    if (item->part.i && node_has_slot(s, task->node, task->stage) &&
-        take_all(s, task, item, first))
+    if (item->part.i && node_has_slot(s, task->node, task->stage) && take_all(s, task, item, first))
         return true;
     if (node_set_first(&s->roomy[task->stage.i], &task->node) && take_all(s, task, item, false))
         return true;
@@ -519,6 +542,7 @@ static bool launch_unit(Schedule *s, StageId stage) {
 static void zip_cut(Schedule *s, ItemId id, int64_t rows) {
     Item *side = item_of(s, id);
     side->row += rows, side->rows -= rows;
+    state_of(s, side->maker)->queued_rows -= rows;
     if (!side->rows) item_end(s, id);
 }
 

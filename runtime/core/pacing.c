@@ -58,6 +58,30 @@ static double judge(const Pacing *pacing, const CorePlan *plan) {
     return least;
 }
 
+// Rows of a stage for one row of its roots, and the tasks that it needs for them. Rows that a task
+// in progress gave count before those that it takes: until it ends its stage seems to make more of
+// a row than it does.
+static void judge_rows(Pacing *pacing, const CorePlan *plan) {
+    double seconds[STAGES_MAX], work[RESOURCES_MAX] = {0}, rate = 1e18;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        double from = 0;
+        for (uint8_t i = 0; i < stage->input_count; i++)
+            from += pacing->given[plan->edges[stage->inputs[i].i].from.i];
+        bool root = stage_is_root(stage);
+        double rows = root ? 1 : from / stage->input_count;
+        double taken = root ? pacing->out_rows[s] : pacing->in_rows[s];
+        pacing->given[s] = rows * pacing->out_rows[s] / taken;
+        seconds[s] = rows * pacing->row_seconds[s] / taken;
+        for (uint8_t r = 0; r < plan->resource_count; r++) work[r] += seconds[s] * stage->demand[r];
+    }
+    for (uint8_t r = 0; r < plan->resource_count; r++) {
+        double fits = work[r] > 0 ? (double)plan_capacity(plan, r) / work[r] : 1e18;
+        if (fits < rate) rate = fits;
+    }
+    for (uint16_t s = 0; s < plan->stage_count; s++) pacing->due[s] = rate * seconds[s];
+}
+
 // All slots of the source busy at once, from the first second on.
 static double full_width(const CorePlan *plan) {
     double bytes = 0;
@@ -95,6 +119,7 @@ void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, doub
         double bytes = prior_bytes(stage);
         pacing->stages[s] = (Pace){bytes, bytes * stage->bytes_per_byte,
                                    bytes * stage->seconds_per_byte};
+        pacing->in_rows[s] = pacing->out_rows[s] = pacing->given[s] = 1;
     }
     pacing->since = now;
     pacing->memory = memory;
@@ -115,11 +140,20 @@ double pacing_seconds(const Pacing *pacing, StageId stage, int64_t bytes) {
     return (double)bytes * pace->seconds / pace->in_bytes;
 }
 
-// Is lambda to be judged again?
+void pacing_gave(Pacing *pacing, StageId stage, int64_t rows) {
+    pacing->out_rows[stage.i] += (double)rows;
+}
+
+void pacing_took(Pacing *pacing, StageId stage, int64_t rows, double seconds) {
+    pacing->in_rows[stage.i] += (double)rows;
+    pacing->row_seconds[stage.i] += seconds;
+}
+
+// Are lambda and rows to be judged again?
 static bool is_due(const Pacing *pacing) {
     enum { EACH = 512, EVERY = 64 };
     uint64_t fresh = pacing->seen - pacing->judged;
-    return pacing->admission == ADMIT_RATE && fresh > (pacing->seen < EACH ? 0 : EVERY);
+    return fresh > (pacing->seen < EACH ? 0 : EVERY);
 }
 
 static double growth(const Pacing *pacing) {
@@ -127,7 +161,6 @@ static double growth(const Pacing *pacing) {
 }
 
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now) {
-    if (pacing->admission == ADMIT_FREELY) return;
     if (pacing->admission == ADMIT_BUDGET) pacing->lambda = refill(pacing, plan);
     pacing->allowed += (double)(now - pacing->since) / SECOND * growth(pacing);
     pacing->since = now;
@@ -136,7 +169,8 @@ void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now) {
         pacing->allowed = pacing->admitted + pacing->memory;
     if (!is_due(pacing)) return;
     pacing->judged = pacing->seen;
-    pacing->lambda = judge(pacing, plan);
+    judge_rows(pacing, plan);
+    if (pacing->admission == ADMIT_RATE) pacing->lambda = judge(pacing, plan);
 }
 
 // What a unit costs: its own bytes, or of a budget those that it is expected to make.

@@ -1,5 +1,5 @@
-// Pacing: the soft half of the memory promise, as fast as sources are admitted. Wrong pacing costs
-// time, never memory.
+// Pacing: the soft half of the memory promise, as fast as sources are admitted, and how slots are
+// shared. Wrong pacing costs time, never memory.
 //
 // ADMIT_RATE: as fast as the slowest resource can take what comes of them, and a little faster.
 // lambda = min over resources r of C_r / w_r bytes of source a second, w_r = sum over stages i of
@@ -10,6 +10,10 @@
 // expected output of each unit. It refills with the output of one unit in the time P that the rest
 // of the pipeline takes for it: P = sum over the stages behind the source of alpha_i * T_i / E_i,
 // T_i the time of a task and E_i the slots that the sources leave to the stage.
+//
+// Slots are shared by rows, because bytes say nothing about the work to come where one stage makes
+// narrow rows wide: rows of a stage for one row of its roots, and what they take, say how many
+// tasks of each stage keep up with the slowest resource.
 #ifndef SBC_RUNTIME_CORE_PACING_H
 #define SBC_RUNTIME_CORE_PACING_H
 
@@ -22,11 +26,15 @@ typedef struct Pace {  // What a stage was seen to do. First estimates count as 
 typedef struct Pacing {
     Admission admission;
     Pace stages[STAGES_MAX];
-    double admitted;  // Bytes that were admitted; of a budget: that were paid,
-    double allowed;   // and that may be up to `since`.
+    double in_rows[STAGES_MAX], out_rows[STAGES_MAX];  // Of work that has ended; of all outputs.
+    double row_seconds[STAGES_MAX];                    // What the work that has ended took.
+    double given[STAGES_MAX];  // Rows of each stage that come of a row of its roots.
+    double due[STAGES_MAX];  // Tasks of each stage at once that keep up with the slowest resource.
+    double admitted;         // Bytes that were admitted; of a budget: that were paid,
+    double allowed;          // and that may be up to `since`.
     int64_t since;
     double lambda;             // Bytes a second by which `allowed` grows.
-    uint64_t seen;             // Tasks; lambda is judged again behind each of the first ones,
+    uint64_t seen;             // Tasks; all is judged again behind each of the first ones,
     uint64_t judged;           // later behind every 64th.
     double memory;             // Of a budget: more than that it never has.
     double slots[STAGES_MAX];  // Of a budget: E_i, which the caller sets.
@@ -42,7 +50,12 @@ void pacing_note(Pacing *pacing, StageId stage, Pace seen);
 // Seconds that tasks of the stage take for so many bytes of input.
 double pacing_seconds(const Pacing *pacing, StageId stage, int64_t bytes);
 
-// Lets time pass, and judges lambda anew.
+// Rows that a stage gave; and those that it has taken, in so many seconds, when all that came of
+// them is noted.
+void pacing_gave(Pacing *pacing, StageId stage, int64_t rows);
+void pacing_took(Pacing *pacing, StageId stage, int64_t rows, double seconds);
+
+// Lets time pass, and judges lambda and rows anew.
 void pacing_advance(Pacing *pacing, const CorePlan *plan, int64_t now);
 
 // The time from which on the source may admit a unit of that many bytes; <= now: it may; INT64_MAX:

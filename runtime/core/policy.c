@@ -3,15 +3,15 @@
 #include "runtime/core/shape.h"
 
 static const Policy policies[POLICIES] = {
-    [POLICY_FULL] = {"full", ADMIT_RATE, true, false, false,
-                     "paced sources, least buffered output first, slots that can be given back"},
-    [POLICY_PAPER] = {"paper", ADMIT_BUDGET, false, false, false,
+    [POLICY_FULL] = {"full", ADMIT_RATE, true, true, false, false,
+                     "paced sources, slots shared by work and by waiting rows, and given back"},
+    [POLICY_PAPER] = {"paper", ADMIT_BUDGET, false, false, false, false,
                       "Algorithms 1 and 2 of arXiv 2501.12407"},
-    [POLICY_PESSIMISTIC] = {"pessimistic", ADMIT_FREELY, true, false, false,
+    [POLICY_PESSIMISTIC] = {"pessimistic", ADMIT_FREELY, true, true, false, false,
                             "the memory limit alone"},
-    [POLICY_STATIC] = {"static", ADMIT_FREELY, false, true, false,
+    [POLICY_STATIC] = {"static", ADMIT_FREELY, false, false, true, false,
                        "each stage has slots of its own"},
-    [POLICY_STAGED] = {"staged", ADMIT_FREELY, false, false, true,
+    [POLICY_STAGED] = {"staged", ADMIT_FREELY, false, false, false, true,
                        "everything is kept between stages"},
 };
 

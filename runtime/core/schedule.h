@@ -5,8 +5,9 @@
 // partitions one by one, and is told behind each whether it goes on. A task that may not go on
 // gives its slot back and is resumed later, at the same place, on the same node.
 //
-// Three things decide. The ledger says what may run at all, pacing how fast sources may go, and the
-// bytes that wait behind each stage which of those that could run does. schedule_step takes one
+// Three things decide. The ledger says what may run at all, pacing how fast sources may go and how
+// many tasks a stage needs, and the rows that wait behind each stage which of those that could run
+// does. schedule_step takes one
 // event and returns what is to be done; README.md draws a run.
 #ifndef SBC_RUNTIME_CORE_SCHEDULE_H
 #define SBC_RUNTIME_CORE_SCHEDULE_H

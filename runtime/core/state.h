@@ -25,7 +25,7 @@ typedef struct StageState {
     uint32_t bound;      // Of a root: from there on nobody wants them.
     ItemId uncut;        // Of a serial root: the unit behind which no other may begin yet.
     int64_t unit_bytes;
-    int64_t queued;  // Bytes of its outputs that no consumer has taken.
+    int64_t queued, queued_rows;  // Bytes and rows of its outputs that no consumer has taken.
     uint64_t launched, ended;
     uint32_t live;   // Items.
     uint32_t width;  // Tasks that may run at once.
@@ -90,6 +90,8 @@ struct Schedule {
     Skipped skipped[SKIPS_MAX];
     uint32_t skipped_count;
     int64_t now, timer;
+    double behind[STAGES_MAX];  // What waits behind each stage, when one is chosen.
+    uint64_t served;            // Stages with as many tasks as they need, as bits.
     uint64_t exhausted;           // Roots all of whose units were launched, as bits.
     uint64_t over;                // Stages.
     bool closed[EDGES_MAX];       // Nobody wants its rows.

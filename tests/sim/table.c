@@ -86,6 +86,8 @@ static const Row rows[] = {
     {workload_m1_fused, 16000000000, 1.02},
     {workload_batches, 2000000000, 1.06},
     {workload_batches, 6000000000, 1.06},
+    {workload_batches_steps, 2000000000, 1.06},
+    {workload_batches_steps, 6000000000, 1.06},
     {workload_spiky, 6000000000, 1.10},
     {workload_changing, 1000000000, 1.10},
     {workload_four_stages, 4000000000, 1.10},

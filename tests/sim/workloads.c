@@ -72,6 +72,13 @@ void workload_m1(Workload *load, int64_t memory) {
 }
 
 // Two steps take half a second for each begun batch of 100 rows, and partitions have 16.
+static void take_batches(Workload *load, uint16_t transform) {
+    for (uint16_t s = transform; s <= transform + 1; s++) {
+        load->plan.stages[s].batch = 100;
+        load->work[s].batch_seconds = 0.5;
+    }
+}
+
 void workload_batches(Workload *load, int64_t memory) {
     workload_chain(load,
                    &(Chain){8,
@@ -85,10 +92,28 @@ void workload_batches(Workload *load, int64_t memory) {
                             3},
                    memory);
     load->name = "batches", load->bound = 150;
-    for (uint16_t s = 1; s <= 2; s++) {
-        load->plan.stages[s].batch = 100;
-        load->work[s].batch_seconds = 0.5;
-    }
+    take_batches(load, 1);
+}
+
+// Rows are narrow until one of the steps makes them wide; a load is one partition, and has room for
+// one that is as large as those of the others.
+void workload_batches_steps(Workload *load, int64_t memory) {
+    workload_chain(load,
+                   &(Chain){8,
+                            4,
+                            160,
+                            500,
+                            16,
+                            {{"load", CPU, 0.01, 0.01, 80},
+                             {"derive", CPU, 0, 0, MB},
+                             {"transform", CPU, 0, 0, MB},
+                             {"infer", ACCELERATOR, 0, 0, 8}},
+                            4},
+                   memory);
+    load->name = "steps", load->bound = 150;
+    load->work[0].cut_rows = 500;
+    for (uint16_t s = 0; s < 4; s++) load->plan.stages[s].cut = 40 * MB;
+    take_batches(load, 2);
 }
 
 void workload_m1_fused(Workload *load, int64_t memory) {

@@ -64,8 +64,10 @@ void workload_chain(Workload *load, const Chain *chain, int64_t memory);
 // M1 of the targets: 160 loads of 5 s with 500 rows of 1 MB, transform and infer of 0.5 s for 100
 // rows; 8 CPUs, 4 accelerators. At least 150.5 s.
 void workload_m1(Workload *load, int64_t memory);
-// The same with load and transform in one stage.
+// The same in batches; with rows that are narrow until a step makes them wide; and with load and
+// transform in one stage.
 void workload_batches(Workload *load, int64_t memory);
+void workload_batches_steps(Workload *load, int64_t memory);
 void workload_m1_fused(Workload *load, int64_t memory);
 
 void workload_spiky(Workload *load, int64_t memory);

@@ -141,9 +141,8 @@ def workloads(schedules):
         "m1_unfused": Workload("M1, a stage for every step, batches of 100 rows", "m1_batch", m1_arguments, (
             *(Run(f"full, {memory} MiB", m1(False), memory) for memory in (600, 1600)),
             *each(m1(False).scaled(4), 600, schedules, part, False)), 156 / 150.5,
-            "Without fusion every step is a stage and copies the rows that it hands on: 8 GB at each of five borders, which two "
-            "cores do not move in 15 seconds. Fused, the same program holds its target. `static` gives each of these stages a slot "
-            "or two; the simulator has one stage for load and one for transform.", ("--no-fuse",)),
+            "Without fusion each of eleven steps is a stage, which takes a slot to copy the rows that it hands on. `static` gives each "
+            "of these stages a slot or two; the simulator has one stage for load and one for transform.", ("--no-fuse",)),
         "spiky": Workload("One partition in ten takes ten times as long", "three", three_arguments,
                           each(SPIKY, 128, schedules), 1.1, WAKING),
         "changing": Workload("The bottleneck changes half-way", "three", three_arguments,
