@@ -363,21 +363,22 @@ void flow_end(Dispatch *d, Flow *flow) {
     d->unused = flow;
 }
 
-// Rows by output of the stage, and all of them. What the summary says of steps between edges is
-// known by the rows that passed these.
-static int64_t count_rows(Dispatch *d, const Partition *partition, int64_t *by_output) {
+// Rows by output of the stage with their bytes, and all of them. What the summary says of steps
+// between edges is known by the rows that passed these.
+static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
     StageRun *run = partition->run;
     const CoreStage *stage = &d->plan->plan.stages[run->index];
-    int64_t all = 0;
-    for (uint8_t o = 0; o < stage->output_count; o++)
-        by_output[o] = partition->rows[d->plan->terminals[stage->outputs[o].i]];
+    for (uint8_t o = 0; o < stage->output_count; o++) {
+        uint32_t t = d->plan->terminals[stage->outputs[o].i];
+        event->output_rows[o] = partition->rows[t];
+        if (partition->handed[t]) event->output_bytes[o] = partition->handed[t]->used;
+    }
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t edge = run->edges[t];
-        all += partition->rows[t];
+        event->rows += partition->rows[t];
         if (edge != EDGE_NONE && !d->doubt.by_taken[edge])
             run->job->edges[edge].rows += partition->rows[t];
     }
-    return all;
 }
 
 // What the task does behind a partition.
@@ -417,7 +418,7 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.kind = EVENT_OUTPUT;
         event.bytes = partition->bytes;
         event.data = (uintptr_t)partition;
-        event.rows = count_rows(d, partition, event.output_rows);
+        count_rows(d, partition, &event);
     } else {
         stage_spare(flow->run, partition);
     }

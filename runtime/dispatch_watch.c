@@ -14,13 +14,9 @@ static WatchState state_of(const Dispatch *d, uint32_t s, const StageFigures *fi
 
 void dispatch_watch(Dispatch *d) {
     Job *job = d->job;
-    const CorePlan *plan = &d->plan->plan;
-    int64_t queued[STAGES_MAX] = {0};
     for (uint16_t s = 0; s < job->what->stage_count; s++) {
         StageFigures figures = schedule_figures(d->schedule, (StageId){s});
-        for (uint8_t o = 0; o < plan->stages[s].output_count; o++)
-            queued[plan->edges[plan->stages[s].outputs[o].i].to.i] += figures.queued_bytes;
-        watch_queue(&job->watch, s, queued[s]);
+        watch_queue(&job->watch, s, figures.waiting_bytes);
         watch_state(&job->watch, s, state_of(d, s, &figures), d->now);
     }
 }

@@ -21,9 +21,11 @@
 
 #include <stdatomic.h>
 
-// Figures of what is settled, written by who takes over what tasks made.
+// Figures of what is settled, written by who takes over what tasks made; readers ask
+// progress_sources.
 typedef struct Progress {
-    _Atomic int64_t bytes, rows;  // Of sources.
+    _Atomic int64_t bytes, rows;            // Of sources.
+    _Atomic int64_t bytes_told, rows_told;  // The most that readers have been told.
 } Progress;
 
 // Rows that go from stages to stages.

@@ -59,27 +59,40 @@ static bool has_slot(const CorePlan *plan, uint16_t s, const Taken *taken) {
     return holds;
 }
 
-void memory_need_tasks(MemoryNeed *need, const CorePlan *plan, int64_t limit) {
+void memory_need_busy(BusyTasks *busy, const CorePlan *plan) {
     Taken taken = {0};
-    uint32_t tasks = 0;
-    for (;;) {
-        StageNeed most = {0};
-        uint16_t best = STAGES_MAX;
+    *busy = (BusyTasks){0};
+    for (uint16_t best = 0; best < STAGES_MAX;) {
+        int64_t most = 0;
+        best = STAGES_MAX;
         for (uint16_t s = 0; s < plan->stage_count; s++) {
             StageNeed one = task_need(plan, &plan->stages[s]);
-            if (!has_slot(plan, s, &taken) || sum(&one) <= sum(&most)) continue;
-            most = one;
+            if (!has_slot(plan, s, &taken) || sum(&one) <= most) continue;
+            most = sum(&one);
             best = s;
         }
-        if (best == STAGES_MAX || sum(&most) > limit - need->total) break;
+        if (best == STAGES_MAX) break;
         for (uint8_t r = 0; r < plan->resource_count; r++)
             taken.used[r] += plan->stages[best].demand[r];
-        taken.tasks[best]++;
-        tasks++;
-        need->stages[best].scratch += most.scratch;
-        need->stages[best].output += most.output;
-        need->stages[best].input += most.input;
-        need->total += sum(&most);
+        if (taken.tasks[best]++ == 0) busy->order[busy->stage_count++] = best;
+        busy->tasks[busy->stage_count - 1]++;
+        busy->count++;
+    }
+}
+
+void memory_need_tasks(MemoryNeed *need, const CorePlan *plan, const BusyTasks *busy,
+                       int64_t limit) {
+    uint32_t tasks = 0;
+    for (uint32_t i = 0; i < busy->stage_count; i++) {
+        StageNeed one = task_need(plan, &plan->stages[busy->order[i]]);
+        StageNeed *all = &need->stages[busy->order[i]];
+        for (uint32_t k = 0; k < busy->tasks[i] && sum(&one) <= limit - need->total; k++) {
+            all->scratch += one.scratch;
+            all->output += one.output;
+            all->input += one.input;
+            need->total += sum(&one);
+            tasks++;
+        }
     }
     if (tasks > need->tasks) need->tasks = tasks;
 }

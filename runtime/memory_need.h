@@ -23,8 +23,17 @@ typedef struct MemoryNeed {
 // One task at a time: what each stage has a reserve for. `staged`: as shape_make says. False: the
 // plan is too wide.
 bool memory_need_least(MemoryNeed *need, const CorePlan *plan, bool staged);
-// Adds as many tasks as slots allow, those that take the most first, as long as the total is at
-// most `limit`.
-void memory_need_tasks(MemoryNeed *need, const CorePlan *plan, int64_t limit);
+// The tasks that slots allow at once, those that take the most memory first.
+typedef struct BusyTasks {
+    uint16_t order[STAGES_MAX];  // Stages.
+    uint32_t tasks[STAGES_MAX];  // Of each in that order.
+    uint32_t stage_count, count;
+} BusyTasks;
+
+void memory_need_busy(BusyTasks *busy, const CorePlan *plan);
+// Adds them in their order, as long as the total is at most `limit`. The same tasks may be added to
+// the need of other sizes of memory and partitions.
+void memory_need_tasks(MemoryNeed *need, const CorePlan *plan, const BusyTasks *busy,
+                       int64_t limit);
 
 #endif

@@ -60,20 +60,30 @@ static int64_t partition_of(const Job *job, Speed speed) {
     return speed == SPEED_FULL ? PARTITION_MAX : PARTITION_MIN;
 }
 
+// The tasks that are busy at full speed, whatever memory there is: what --plan, the summary and the
+// statistics mean. False: the job is too wide for a plan.
+static bool find_busy(const Job *job, uint32_t threads, Sketch *sketch, BusyTasks *busy) {
+    if (!make(job, threads, job->memory_whole, partition_of(job, SPEED_FULL), sketch)) return false;
+    memory_need_busy(busy, &sketch->flow.plan);
+    return true;
+}
+
 // The least memory for the speed, to the granule.
 static bool find_least(const Job *job, uint32_t threads, Speed speed, Sketch *sketch) {
     enum : int64_t { GRANULE = 512 << 10, GRANULES_MAX = INT64_C(1) << 28 };
     int64_t low = 0, high = GRANULES_MAX, partition = partition_of(job, speed);
+    BusyTasks busy;
+    if (!find_busy(job, threads, sketch, &busy)) return false;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (!make(job, threads, middle * GRANULE, partition, sketch)) return false;
         if (speed == SPEED_FULL)
-            memory_need_tasks(&sketch->need, &sketch->flow.plan, INT64_MAX);
+            memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, INT64_MAX);
         if (sketch->need.total <= sketch->sizes.ledger) high = middle;
         else low = middle + 1;
     }
     if (!make(job, threads, high * GRANULE, partition, sketch)) return false;
-    if (speed == SPEED_FULL) memory_need_tasks(&sketch->need, &sketch->flow.plan, INT64_MAX);
+    if (speed == SPEED_FULL) memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, INT64_MAX);
     return true;
 }
 
@@ -129,17 +139,18 @@ static int64_t tasks_share(const Job *job, const Sketch *sketch) {
 // is too little.
 static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t *partition) {
     bool given = job->options.partition > 0;
+    BusyTasks busy = {0};
+    if (find_busy(job, threads, sketch, &busy)) job->tasks_most = busy.count;
     for (*partition = partition_of(job, SPEED_FULL);; *partition /= 2) {
         if (!make(job, threads, job->memory_whole, *partition, sketch)) {
             if (!given) *partition = guess_partition(job, threads);
             return true;
         }
         MemoryNeed full = sketch->need;
-        memory_need_tasks(&full, &sketch->flow.plan, INT64_MAX);
-        job->tasks_most = full.tasks;
+        memory_need_tasks(&full, &sketch->flow.plan, &busy, INT64_MAX);
         if (full.total <= tasks_share(job, sketch) || given || *partition <= PARTITION_MIN) break;
     }
-    memory_need_tasks(&sketch->need, &sketch->flow.plan, sketch->sizes.ledger);
+    memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, sketch->sizes.ledger);
     job->tasks_fit = sketch->need.tasks;
     return sketch->need.total <= sketch->sizes.ledger;
 }

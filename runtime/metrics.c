@@ -1,5 +1,6 @@
 #include "runtime/metrics.h"
 
+#include "runtime/progress.h"
 #include "runtime/stage_times.h"
 
 #include <string.h>
@@ -54,7 +55,7 @@ static const StageMetric stage_metrics[] = {
      offsetof(WatchFigures, bytes_in)},
     {"sbc_stage_out_bytes_total", "counter", "Bytes that tasks handed over.",
      offsetof(WatchFigures, bytes_out)},
-    {"sbc_stage_queued_bytes", "gauge", "Bytes that wait in front of the stage.",
+    {"sbc_stage_queued_bytes", "gauge", "Bytes of rows that wait in front of the stage.",
      offsetof(WatchFigures, queued)},
 };
 
@@ -119,7 +120,8 @@ static void add_resources(const Job *job, Text *text) {
     }
 }
 
-void metrics_prometheus(const Job *job, Text *text) {
+void metrics_prometheus(Job *job, Text *text) {
+    SourceFigures sources = progress_sources(job);
     head(text, "sbc_job_info", "gauge", "The job that runs.");
     sb_text_str(text, "sbc_job_info{job=\"");
     add_label(text, job->what->name);
@@ -128,10 +130,10 @@ void metrics_prometheus(const Job *job, Text *text) {
     sb_text_str(text, "\"} 1\n");
     add_one(text, "sbc_job_elapsed_seconds", "gauge", "Time since the job began.",
             seconds(watch_elapsed_ns(&job->watch)));
-    add_one(text, "sbc_job_source_rows_total", "counter", "Rows of sources that are final.",
-            (double)atomic_load(&job->progress.rows));
-    add_one(text, "sbc_job_source_bytes_total", "counter", "Bytes of sources that are final.",
-            (double)atomic_load(&job->progress.bytes));
+    add_one(text, "sbc_job_source_rows_total", "counter", "Rows of sources that tasks judged.",
+            (double)sources.rows);
+    add_one(text, "sbc_job_source_bytes_total", "counter", "Bytes of sources that tasks judged.",
+            (double)sources.bytes);
     add_one(text, "sbc_job_rejected_rows_total", "counter", "Rows that were rejected.",
             (double)atomic_load(&job->watch.rejected));
     add_one(text, "sbc_job_memory_bytes", "gauge", "Memory that the job holds.",
@@ -242,8 +244,9 @@ static void resources_now(const Job *job, Text *text) {
 void metrics_now(Job *job, const WatchSpan *spans, uint32_t count, Text *text) {
     int64_t begun = job->watch.begun_ns;
     sb_text_format(text, "{\"seconds\":%.3f", seconds(watch_elapsed_ns(&job->watch)));
-    log_add_number(text, "rows", atomic_load(&job->progress.rows));
-    log_add_number(text, "bytes", atomic_load(&job->progress.bytes));
+    SourceFigures sources = progress_sources(job);
+    log_add_number(text, "rows", sources.rows);
+    log_add_number(text, "bytes", sources.bytes);
     log_add_number(text, "rejected", atomic_load(&job->watch.rejected));
     log_add_number(text, "memory", sb_memory_held(&job->memory));
     log_add_number(text, "memory_limit", job->memory_whole);

@@ -6,7 +6,7 @@
 #include "runtime/job.h"
 
 // The exposition format of Prometheus, version 0.0.4.
-void metrics_prometheus(const Job *job, Text *text);
+void metrics_prometheus(Job *job, Text *text);
 // What does not change: stages, what they read and where their rows go.
 void metrics_graph(const Job *job, Text *text);
 // What does, with the work that has ended since the last call. Cell values only with --show-rows.

@@ -7,7 +7,7 @@
 
 enum { LABEL_BYTES = 25 };  // So that a line fits a terminal of 80 columns, mostly.
 
-bool progress_open(ProgressReport *report, const Job *job) {
+bool progress_open(ProgressReport *report, Job *job) {
     uint32_t stages = job->what->stage_count;
     *report = (ProgressReport){.job = job};
     report->stages = calloc(stages + 1, sizeof *report->stages);
@@ -39,35 +39,29 @@ static Rates rates_since(ProgressMark *mark, int64_t now, int64_t rows, int64_t 
     return rates;
 }
 
-// Rows that tasks are at work on count as far as they are judged. So does what moves the stage.
+// Rows that are judged move the stage.
 static void stage_figures(ProgressReport *report, uint32_t number, WatchFigures *figures) {
     const Watch *watch = &report->job->watch;
     ProgressMark *seen = &report->seen[number];
     watch_figures(watch, number, figures);
-    figures->rows_in += figures->rows_live;
-    figures->bytes_in += figures->bytes_live;
     int64_t now = watch_elapsed_ns(watch);
     if (figures->rows_in != seen->rows || figures->bytes_in != seen->bytes)
         *seen = (ProgressMark){now, figures->rows_in, figures->bytes_in};
     if (now - seen->at_ns < figures->idle_ns) figures->idle_ns = now - seen->at_ns;
 }
 
-typedef struct Judged {
-    int64_t rows, bytes;
-} Judged;
-
-// Of sources.
-static Judged judged_by(const Job *job) {
-    Judged judged = {atomic_load(&job->progress.rows), atomic_load(&job->progress.bytes)};
+SourceFigures progress_sources(Job *job) {
+    int64_t rows = atomic_load(&job->progress.rows), bytes = atomic_load(&job->progress.bytes);
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         int input = job->what->stages[s].input;
         if (input == SB_INPUT_ROWS || input == SB_INPUT_UNMATCHED) continue;
         WatchFigures figures;
         watch_figures(&job->watch, s, &figures);
-        judged.rows += figures.rows_live;
-        judged.bytes += figures.bytes_live;
+        rows += figures.rows_live;
+        bytes += figures.bytes_live;
     }
-    return judged;
+    return (SourceFigures){watch_most(&job->progress.rows_told, rows),
+                           watch_most(&job->progress.bytes_told, bytes)};
 }
 
 static bool shows(const WatchFigures *figures) {
@@ -109,9 +103,9 @@ static void add_stage(ProgressReport *report, uint32_t number, TextTable *table)
 }
 
 void progress_text(ProgressReport *report, Text *text) {
-    const Job *job = report->job;
+    Job *job = report->job;
     int64_t now = watch_elapsed_ns(&job->watch);
-    Judged judged = judged_by(job);
+    SourceFigures judged = progress_sources(job);
     Rates rates = rates_since(&report->sources, now, judged.rows, judged.bytes);
     sb_text_format(text, "%.1f s: ", (double)now / 1e9);
     add_megabytes(text, (double)judged.bytes, ", ");
@@ -129,9 +123,9 @@ void progress_text(ProgressReport *report, Text *text) {
 // ---- JSON ---------------------------------------------------------------------------------------
 
 void progress_json(ProgressReport *report, Text *text) {
-    const Job *job = report->job;
+    Job *job = report->job;
     int64_t now = watch_elapsed_ns(&job->watch);
-    Judged judged = judged_by(job);
+    SourceFigures judged = progress_sources(job);
     log_add_number(text, "rows", judged.rows);
     log_add_number(text, "bytes", judged.bytes);
     log_add_number(text, "memory", sb_memory_held(&job->memory));

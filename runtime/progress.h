@@ -11,14 +11,21 @@ typedef struct ProgressMark {
 } ProgressMark;
 
 typedef struct ProgressReport {
-    const Job    *job;
+    Job          *job;
     ProgressMark *stages;
     ProgressMark  sources;
     bool         *stalled;    // By stage: the watchdog has named it.
     ProgressMark *seen;       // By stage: when its figures last changed, and to what.
 } ProgressReport;
 
-bool progress_open(ProgressReport *report, const Job *job);
+// What has been judged of the sources so far, rows that tasks are at work on included: the one
+// figure for the progress, the metrics and the page.
+typedef struct SourceFigures {
+    int64_t rows, bytes;
+} SourceFigures;
+SourceFigures progress_sources(Job *job);
+
+bool progress_open(ProgressReport *report, Job *job);
 void progress_close(ProgressReport *report);
 
 // A line for the job and one for each stage that is at work or waits.

@@ -173,8 +173,15 @@ static int64_t now_of(const Watch *watch) {
 
 int64_t watch_elapsed_ns(const Watch *watch) { return now_of(watch) - watch->begun_ns; }
 
+int64_t watch_most(_Atomic int64_t *told, int64_t now) {
+    int64_t most = GET(*told);
+    while (now > most && !atomic_compare_exchange_weak_explicit(
+                             told, &most, now, memory_order_relaxed, memory_order_relaxed)) {}
+    return now > most ? now : most;
+}
+
 void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
-    const WatchStage *stage = &watch->stages[number];
+    WatchStage *stage = &watch->stages[number];
     int64_t now = now_of(watch);
     *figures = (WatchFigures){
         .state = (WatchState)GET(stage->state), .rows_in = GET(stage->rows_in),
@@ -201,6 +208,11 @@ void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
         figures->rows_live += GET(thread->live.rows);
         figures->bytes_live += GET(thread->live.bytes);
     }
+    figures->rows_in += figures->rows_live;
+    figures->bytes_in += figures->bytes_live;
+    if (GET(watch->ended_ns)) return;
+    figures->rows_in = watch_most(&stage->rows_told, figures->rows_in);
+    figures->bytes_in = watch_most(&stage->bytes_told, figures->bytes_in);
 }
 
 void watch_add_rows(Watch *watch, Text *text) {

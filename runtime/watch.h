@@ -75,7 +75,8 @@ typedef struct WatchStage {
     _Atomic int64_t work_ns[WORK_KINDS];       // Of all threads; ended pieces only.
     _Atomic int64_t pieces[WORK_KINDS];
     _Atomic int64_t rows_in, rows_out, bytes_in, bytes_out;
-    _Atomic int64_t queued;                    // Bytes in front of it.
+    _Atomic int64_t queued;                    // Bytes that rows in front of it fill.
+    _Atomic int64_t rows_told, bytes_told;     // The most that readers have been told.
     _Atomic int64_t moved_ns;                  // When it last handed something over, or began.
     _Atomic uint32_t running;                  // Threads at work for it on tasks.
 } WatchStage;
@@ -141,13 +142,18 @@ typedef struct WatchFigures {
     int64_t  state_ns[WATCH_STATES];   // The state that goes on included.
     int64_t  class_ns[WATCH_CLASSES];
     int64_t  work_ns[WORK_KINDS], pieces[WORK_KINDS];  // Work that goes on included, roughly.
-    int64_t  rows_in, rows_out, bytes_in, bytes_out, queued;
-    int64_t  rows_live, bytes_live;    // Judged by tasks that have not handed them over yet.
+    // Rows that tasks are at work on count as far as they are judged. What is told never falls
+    // while the job runs, though a task may end before it has handed its rows over.
+    int64_t  rows_in, bytes_in;
+    int64_t  rows_live, bytes_live;    // Of these, not handed over yet.
+    int64_t  rows_out, bytes_out, queued;
     int64_t  idle_ns;                  // Since it last moved.
     uint32_t running;
 } WatchFigures;
 
 void watch_figures(const Watch *watch, uint32_t stage, WatchFigures *figures);
+// The most that has been told of a figure that grows, `now` included.
+int64_t watch_most(_Atomic int64_t *told, int64_t now);
 // Since the engine began.
 int64_t watch_elapsed_ns(const Watch *watch);
 // Takes all spans that have ended since the last call; free() them.

@@ -62,7 +62,8 @@ void item_end(Schedule *s, ItemId id) {
 // ---- outputs ------------------------------------------------------------------------------------
 
 // The partition, with so many rows of that output, becomes work of one consumer.
-static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output, int64_t rows) {
+static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output,
+                    const Event *event) {
     const CoreStage *stage = stage_of(s, task->stage);
     const Item *from = item_of(s, task->item);
     const Part *part = part_of(s, id);
@@ -74,7 +75,8 @@ static void hand_to(Schedule *s, const Task *task, PartId id, uint8_t output, in
                  .input = s->shape.input_of[edge.i],
                  .part = id,
                  .bytes = part->bytes,
-                 .rows = rows,
+                 .rows = event->output_rows[output],
+                 .filled = event->output_bytes[output],
                  .checksum = part->checksum,
                  .maker = task->stage};
     ItemId made = item_new(s, item);
@@ -119,7 +121,7 @@ static void hand_over(Schedule *s, Task *task, const Event *event) {
         EdgeId edge = stage->outputs[o];
         if (s->closed[edge.i] || zip_is_done(s, s->plan.edges[edge.i].to)) continue;
         part_of(s, id)->readers++;
-        hand_to(s, task, id, o, event->output_rows[o]);
+        hand_to(s, task, id, o, event);
     }
     if (!part_of(s, id)->readers) part_free(s, id);
 }

@@ -60,6 +60,7 @@ typedef struct Item {
     uint32_t outputs;       // Handed over, by whichever attempt was first,
     uint64_t digest;        // and the checksum of their checksums.
     int64_t bytes, rows;    // Of input.
+    int64_t filled;         // Bytes that these rows fill, of what its partition is charged.
     int64_t row, side_row;  // Of a piece; row: of what waits for a zip, the first row not taken.
     uint64_t checksum;      // Of its partition.
     StageId maker;          // Of its partition.

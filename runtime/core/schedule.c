@@ -296,7 +296,7 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
     return (StageFigures){.running = state->running,
                           .paused = state->paused_count,
                           .ready = state->ready_count,
-                          .queued_bytes = state->queued,
+                          .waiting_bytes = state->waiting_bytes,
                           .launched = state->launched,
                           .ended = state->ended,
                           .blocked = state->blocked};

@@ -71,7 +71,8 @@ typedef struct Event {
     StageId stage;
     int64_t now;  // Nanoseconds; never less than before.
     int64_t bytes, rows;
-    int64_t output_rows[OUTPUTS_MAX];  // Of the rows, those that go along each output of the stage.
+    // Of the rows, those that go along each output of the stage, and the bytes that they fill.
+    int64_t output_rows[OUTPUTS_MAX], output_bytes[OUTPUTS_MAX];
     uint64_t checksum;  // Of the rows, in order.
     uint64_t data;      // The caller's name of the output; launches and frees give it back.
     uint32_t unit, count;
@@ -151,7 +152,7 @@ Actions schedule_step(Schedule *schedule, const Event *event);
 // What the simulator and the progress line look at.
 typedef struct StageFigures {
     uint32_t running, paused, ready;
-    int64_t queued_bytes;  // Of its outputs that wait for a consumer.
+    int64_t waiting_bytes;  // That rows fill which wait in front of it.
     uint64_t launched, ended;
     bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;

@@ -11,6 +11,7 @@ void part_waits(Schedule *s, const Item *item, int more) {
     Spool spool = s->shape.spools[stage_of(s, item->stage)->inputs[item->input].i];
     state_of(s, item->maker)->queued += more * part->bytes;
     state_of(s, item->maker)->queued_rows += more * item->rows;
+    state_of(s, item->stage)->waiting_bytes += more * item->filled;
     part->idle = (uint16_t)(part->idle + more);
     if (spool) part->spooled = (uint16_t)(part->spooled + more);
     if (spool && more > 0) part->is_short = spool == SPOOL_SHORT;

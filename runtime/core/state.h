@@ -26,6 +26,7 @@ typedef struct StageState {
     ItemId uncut;        // Of a serial root: the unit behind which no other may begin yet.
     int64_t unit_bytes;
     int64_t queued, queued_rows;  // Bytes and rows of its outputs that no consumer has taken.
+    int64_t waiting_bytes;  // Item.filled of those in front of it that wait.
     uint64_t launched, ended;
     uint32_t live;   // Items.
     uint32_t width;  // Tasks that may run at once.

@@ -90,7 +90,7 @@ static void describe(const Sim *sim) {
         fprintf(stderr,
                 "stage %u kind %u: running %u paused %u ready %u queued %" PRId64
                 " launched %" PRIu64 " ended %" PRIu64 "%s\n",
-                i, sim->plan.stages[i].kind, f.running, f.paused, f.ready, f.queued_bytes,
+                i, sim->plan.stages[i].kind, f.running, f.paused, f.ready, f.waiting_bytes,
                 f.launched, f.ended, schedule_over(sim->schedule) >> i & 1 ? " over" : "");
     }
 }

@@ -79,6 +79,25 @@ static void states_add_up_to_the_time(void) {
     watch_close(&watch);
 }
 
+static void rows_at_work_count_and_never_fall(void) {
+    Watch watch = {0};
+    WatchFigures figures;
+    CHECK(watch_open(&watch, 1, 1));
+    watch_begin(&watch, 0, WORK_TASK, 0);
+    atomic_store(&watch.threads[0].live.rows, 5);
+    atomic_store(&watch.threads[0].live.bytes, 50);
+    watch_figures(&watch, 0, &figures);
+    CHECK(figures.rows_in == 5 && figures.rows_live == 5 && figures.bytes_in == 50);
+    watch_made(&watch, 0, &(WatchMade){4, 4, 40, 40});  // The fifth row is judged again.
+    watch_figures(&watch, 0, &figures);
+    CHECK(figures.rows_in == 5 && figures.rows_live == 0 && figures.bytes_in == 50);
+    watch_end(&watch, 0);
+    watch_stop(&watch);
+    watch_figures(&watch, 0, &figures);
+    CHECK(figures.rows_in == 4 && figures.bytes_in == 40);
+    watch_close(&watch);
+}
+
 static void work_is_counted_by_kind(void) {
     Watch watch = {.keeps_spans = true};
     WatchFigures figures;
@@ -128,6 +147,7 @@ static const UnitTest tests[] = {
     {"what_bounds_a_job", what_bounds_a_job},
     {"what_a_job_waits_for", what_a_job_waits_for},
     {"states_add_up_to_the_time", states_add_up_to_the_time},
+    {"rows_at_work_count_and_never_fall", rows_at_work_count_and_never_fall},
     {"work_is_counted_by_kind", work_is_counted_by_kind},
     {"tables_have_columns", tables_have_columns},
 };
