@@ -541,8 +541,10 @@ static bool launch_unit(Schedule *s, StageId stage) {
 // What a piece takes of one side; the side goes with its last row.
 static void zip_cut(Schedule *s, ItemId id, int64_t rows) {
     Item *side = item_of(s, id);
-    side->row += rows, side->rows -= rows;
+    int64_t filled = side->filled * rows / side->rows;
+    side->row += rows, side->rows -= rows, side->filled -= filled;
     state_of(s, side->maker)->queued_rows -= rows;
+    state_of(s, side->stage)->waiting_bytes -= filled;
     if (!side->rows) item_end(s, id);
 }
 

@@ -83,7 +83,7 @@ static void rows_at_work_count_and_never_fall(void) {
     Watch watch = {0};
     WatchFigures figures;
     CHECK(watch_open(&watch, 1, 1));
-    watch_begin(&watch, 0, WORK_TASK, 0);
+    watch_begin(&watch, 0, WORK_TASK, 0, watch.begun_ns);
     atomic_store(&watch.threads[0].live.rows, 5);
     atomic_store(&watch.threads[0].live.bytes, 50);
     watch_figures(&watch, 0, &figures);
@@ -91,7 +91,7 @@ static void rows_at_work_count_and_never_fall(void) {
     watch_made(&watch, 0, &(WatchMade){4, 4, 40, 40});  // The fifth row is judged again.
     watch_figures(&watch, 0, &figures);
     CHECK(figures.rows_in == 5 && figures.rows_live == 0 && figures.bytes_in == 50);
-    watch_end(&watch, 0);
+    watch_end(&watch, 0, watch.begun_ns + 10);
     watch_stop(&watch);
     watch_figures(&watch, 0, &figures);
     CHECK(figures.rows_in == 4 && figures.bytes_in == 40);
