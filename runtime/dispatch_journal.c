@@ -28,12 +28,45 @@ static void no_memory(Dispatch *d) {
 
 // ---- folding ------------------------------------------------------------------------------------
 
+// Rows of a side of a zip that are of units of the root: of its cut, or of one more.
+static int64_t rows_to_zip(const Dispatch *d, const int64_t *figures, uint32_t edge) {
+    const SbJob *what = d->job->what;
+    uint32_t at = d->job->resume->state.passed_at;
+    int64_t rows = 0;
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        for (uint32_t t = 0; t < what->stages[s].terminal_count; t++, at++)
+            if (what->stages[s].terminals[t] == edge) rows += figures[at];
+    return rows;
+}
+
+// A unit of a side is folded when all pieces that have rows of it are: so a zip that goes on finds
+// what it is to begin with.
+static bool is_ahead(const Dispatch *d, const RootLog *log, const UnitTally *tally) {
+    const Resume *resume = d->job->resume;
+    if (log->zip == UINT32_MAX) return false;
+    const SbStage *zip = &d->job->what->stages[log->zip];
+    const uint32_t sides[] = {zip->input_index, zip->right_index};
+    bool ahead = false;
+    for (int i = 0; i < 2; i++) {
+        int64_t rows = rows_to_zip(d, log->cut.figures, sides[i]) +
+                       rows_to_zip(d, tally->figures, sides[i]);
+        ahead |= rows > resume->roots[log->zip].cut.rows;
+    }
+    return ahead;
+}
+
+// Pieces have none behind the last.
+static bool zip_is_over(const Dispatch *d, uint32_t root, const RootLog *log) {
+    return d->plan->plan.stages[root].kind == STAGE_ZIP && log->cut.units == log->begun &&
+           schedule_over(d->schedule) >> root & 1;
+}
+
 static void fold(Dispatch *d, uint32_t root) {
     RootLog *log = &d->job->resume->roots[root];
     uint32_t figures = d->job->resume->state.figure_count;
     while (log->cut.units < log->begun && log->cut.units < log->target) {
         const UnitTally *tally = tally_of(log, log->cut.units);
-        if (tally->alive > 0) return;
+        if (tally->alive > 0 || (tally->cut && is_ahead(d, log, tally))) return;
         if (!tally->cut) {
             log->over = true;
             return;
@@ -43,12 +76,13 @@ static void fold(Dispatch *d, uint32_t root) {
             return;
         }
     }
+    log->over |= zip_is_over(d, root, log);
 }
 
 // Folds what a commit that was packed held up, too.
 static void fold_group(Dispatch *d, const CommitGroup *group) {
     Resume *resume = d->job->resume;
-    for (uint32_t r = 0; r < group->root_count && !d->stop; r++) fold(d, group->roots[r]);
+    for (uint32_t r = group->root_count; r-- > 0 && !d->stop;) fold(d, group->roots[r]);
     for (uint32_t s = 0; s < resume->root_count; s++)
         if (d->plan->plan.stages[s].kind == STAGE_MAP && d->runs[s].opened)
             resume->ordinals[s] = d->runs[s].units.ordinal;
@@ -74,6 +108,9 @@ static void let_go(Dispatch *d, uint32_t root, uint64_t unit) {
 
 // ---- units --------------------------------------------------------------------------------------
 
+// Does the flow begin one? So does a piece of a zip.
+static bool is_unit(const Flow *flow) { return !flow->input || flow->other; }
+
 static bool make_room(RootLog *log) {
     uint64_t first = log->cut.units;
     if (log->begun - first < log->cap) return true;
@@ -89,7 +126,7 @@ static bool make_room(RootLog *log) {
 }
 
 void commit_unit(Dispatch *d, const Flow *flow) {
-    RootLog *log = flow->input ? nullptr : log_of(d, flow->root);
+    RootLog *log = is_unit(flow) ? log_of(d, flow->root) : nullptr;
     if (!log) return;
     uint32_t figures = d->job->resume->state.figure_count;
     UnitTally *tally = make_room(log) ? tally_of(log, flow->number) : nullptr;
@@ -102,7 +139,7 @@ void commit_unit(Dispatch *d, const Flow *flow) {
     Text rejects = tally->rejects;
     rejects.len = 0;
     *tally = (UnitTally){.alive = 1 + (flow->doubt != nullptr), .figures = tally->figures,
-                         .rejects = rejects};
+                         .rejects = rejects, .rows = flow->other ? flow->rows : 0};
     log->begun = (uint64_t)flow->number + 1;
 }
 
@@ -110,7 +147,7 @@ void commit_unit_ends(Dispatch *d, const Flow *flow) {
     RootLog *log = log_of(d, flow->root);
     bool limited = doubt_may_cancel(d, flow->run->index);
     if (log && flow->canceled && !limited) d->job->resume->closed = true;
-    if (!log || flow->input || (flow->canceled && !limited)) return;
+    if (!log || !is_unit(flow) || (flow->canceled && !limited)) return;
     UnitTally *tally = tally_of(log, flow->number);
     tally->cut = flow->prepared;
     tally->unit = flow->unit;
@@ -282,14 +319,29 @@ bool commit_finished(Dispatch *d, uint32_t breaker) {
     return !d->job->resume || marks_restore(d->job, breaker);
 }
 
+// The sides of a zip begin at the units that its next piece begins with, or before these. Producers
+// stand before consumers: their cuts are back.
+static void count_again(const Dispatch *d, uint32_t zip, Event *event) {
+    const Resume *resume = d->job->resume;
+    const SbStage *stage = &d->job->what->stages[zip];
+    const uint32_t sides[] = {stage->input_index, stage->right_index};
+    for (int i = 0; i < 2; i++) {
+        event->output_rows[i] = resume->roots[zip].cut.rows;
+        for (uint32_t r = 0; r < zip; r++)
+            if (resume->roots[r].goes_on)
+                event->output_rows[i] -= rows_to_zip(d, resume->roots[r].cut.figures, sides[i]);
+    }
+}
+
 // The records of these units know the numbers of their rows; behind them all rows are counted.
 static void skip(Dispatch *d, uint32_t root, const RootLog *log) {
     uint64_t units = log->cut.units;
     Trouble trouble = {0};
     if (!flow_count_rows(&d->runs[root], units - 1, log->cut.rows, &trouble))
         dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
-    dispatch_tell(d, (Event){.kind = EVENT_SKIP, .stage = {(uint16_t)root},
-                             .count = (uint32_t)units});
+    Event event = {.kind = EVENT_SKIP, .stage = {(uint16_t)root}, .count = (uint32_t)units};
+    if (d->plan->plan.stages[root].kind == STAGE_ZIP) count_again(d, root, &event);
+    dispatch_tell(d, event);
 }
 
 // What limits have taken, and what was counted where it was taken.

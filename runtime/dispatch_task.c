@@ -41,7 +41,7 @@ void flow_launch(Dispatch *d, Flow *flow) {
     }
     run->running++;
     spool_make_room(d);
-    if (!flow->input) run->launched = flow->number + 1;
+    if (!flow->input || flow->other) run->launched = flow->number + 1;
     commit_unit(d, flow);
     if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
     if (flow->input) {

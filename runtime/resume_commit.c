@@ -53,7 +53,7 @@ static bool is_in_order(const Resume *resume, const uint32_t *roots, uint32_t co
 
 // What a breaker has of units cannot be told apart but by lanes: all that have begun belong to it.
 static uint64_t target_of(const CommitGroup *group, const RootLog *root) {
-    if (root->over) return root->cut.units;
+    if (root->over || root->zip != UINT32_MAX) return root->cut.units;
     if (group->breaker_count > 0) return root->begun;
     return root->taken > root->cut.units ? root->taken : root->cut.units;
 }

@@ -45,14 +45,22 @@ static bool to_stream(const Job *job, uint32_t sink) {
 }
 
 static const char unused[] = "nothing is made of its rows";
-static const char zipped[] = "its rows are zipped";
+static const char zip_limited[] = "its rows are zipped, and the job has a limit";
+static const char zip_mixed[] = "its rows are zipped, and go elsewhere or with those of others";
 static const char streamed[] = "what it makes goes to a stream, which is written again";
 static const char waiting[] = "its rows wait for others that are made of the same";
 static const char shared[] = "what it makes goes where rows that run from the start go, too";
 
+// Of what is in doubt in front of a limit it is not known how many rows came to a zip.
+static bool has_limit(const Job *job) {
+    bool any = job->options.first_rows != INT64_MAX;
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) any |= job->edges[b].limited;
+    return any;
+}
+
 // By itself: what its rows come from, and what they leave behind. nullptr: it can be committed.
 static const char *is_bad(const Job *job, const SbStage *stage) {
-    if (is_zip(stage)) return zipped;
+    if (is_zip(stage) && has_limit(job)) return zip_limited;
     if (stage->terminal_count == 0) return unused;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
@@ -99,12 +107,8 @@ static void list_roots(Finder *finder, uint32_t terminal);
 // In the order in which their rows come to the stage.
 static void list_roots_of_stage(Finder *finder, uint32_t s) {
     const SbStage *stage = &finder->what->stages[s];
-    if (!reads_edge(finder->what, stage)) {
-        list_root(finder, s);
-        return;
-    }
-    list_roots(finder, stage->input_index);
-    if (is_zip(stage)) list_roots(finder, stage->right_index);
+    if (!reads_edge(finder->what, stage) || is_zip(stage)) list_root(finder, s);
+    else list_roots(finder, stage->input_index);
 }
 
 static void list_roots(Finder *finder, uint32_t terminal) {
@@ -135,19 +139,28 @@ static void list_roots_of_table(Finder *finder, uint32_t breaker) {
     list_root(finder, rest);
 }
 
+static void list_roots_of_zip(Finder *finder, uint32_t s) {
+    const SbStage *stage = &finder->what->stages[s];
+    if (stage->input != SB_INPUT_ROWS || !is_zip(stage)) return;
+    list_roots(finder, stage->input_index);
+    list_roots(finder, stage->right_index);
+    list_root(finder, s);
+}
+
 // ---- rows that wait -----------------------------------------------------------------------------
 
 // Roots as bits.
 typedef struct Waits {
     uint64_t from[SB_STAGES_MAX];   // By stage: those that its rows come from,
-    uint64_t until[SB_STAGES_MAX];  // and those that are over when the stage is.
+    uint64_t until[SB_STAGES_MAX];  // those that are over when the stage is,
+    uint64_t held[SB_STAGES_MAX];   // and those whose rows are kept while its rows wait.
 } Waits;
 
-// Those that are over when all rows of the terminal are there.
-static uint64_t until_all(const SbJob *what, const Waits *waits, uint32_t terminal) {
+// Of all that feed the terminal.
+static uint64_t of_feeders(const SbJob *what, const uint64_t *of, uint32_t terminal) {
     uint64_t roots = 0;
     for (uint32_t s = 0; s < what->stage_count; s++)
-        if (feeds(&what->stages[s], terminal)) roots |= waits->until[s];
+        if (feeds(&what->stages[s], terminal)) roots |= of[s];
     return roots;
 }
 
@@ -157,33 +170,40 @@ static void find_waits(const SbJob *what, Waits *waits) {
         const SbStage *stage = &what->stages[s];
         bool rows = stage->input == SB_INPUT_ROWS, rest = stage->input == SB_INPUT_UNMATCHED;
         bool root = !reads_edge(what, stage) || is_zip(stage);
-        if (root) waits->from[s] = (uint64_t)1 << s;
+        waits->from[s] = root ? (uint64_t)1 << s
+                              : of_feeders(what, waits->from, stage->input_index);
+        waits->held[s] = waits->from[s];
+        if (reads_edge(what, stage))
+            waits->held[s] |= of_feeders(what, waits->held, stage->input_index);
+        if (is_zip(stage)) waits->held[s] |= of_feeders(what, waits->held, stage->right_index);
         waits->until[s] = waits->from[s];
-        if (rows || rest) waits->until[s] |= until_all(what, waits, stage->input_index);
+        if (rows || rest) waits->until[s] |= of_feeders(what, waits->until, stage->input_index);
         for (uint32_t n = 0; n < stage->need_count; n++)
-            waits->until[s] |= until_all(what, waits, stage->needs[n]);
-        for (uint32_t f = 0; f < s; f++) {
-            if (rest && needs(&what->stages[f], stage->input_index))
-                waits->until[s] |= waits->until[f];
-            if (!root && feeds(&what->stages[f], stage->input_index))
-                waits->from[s] |= waits->from[f];
-        }
+            waits->until[s] |= of_feeders(what, waits->until, stage->needs[n]);
+        for (uint32_t f = 0; rest && f < s; f++)
+            if (needs(&what->stages[f], stage->input_index)) waits->until[s] |= waits->until[f];
     }
 }
 
-// The roots whose rows wait at the stage for a table, or at a terminal behind those of the stage,
-// for what is made of their own rows.
+// The roots whose rows wait at the stage for a table or the other side, or at a terminal behind
+// those of the stage, for what is made of their own rows.
 static uint64_t wait_for_own(const SbJob *what, const Waits *waits, uint32_t s) {
     const SbStage *stage = &what->stages[s];
     uint64_t own = 0;
     for (uint32_t n = 0; n < stage->need_count; n++)
         if (!is_edge(what, stage->needs[n]))
-            own |= until_all(what, waits, stage->needs[n]) & waits->from[s];
+            own |= of_feeders(what, waits->until, stage->needs[n]) & waits->held[s];
+    const uint32_t sides[] = {stage->input_index, stage->right_index};
+    for (int i = 0; is_zip(stage) && i < 2; i++) {
+        uint64_t first = of_feeders(what, waits->until, sides[i]) &
+                         ~of_feeders(what, waits->held, sides[i]);
+        own |= first & of_feeders(what, waits->held, sides[1 - i]);
+    }
     for (uint32_t l = 0; l < what->stage_count; l++) {
         const SbStage *late = &what->stages[l];
         bool behind = late->rank > stage->rank || (late->rank == stage->rank && l > s);
         for (uint32_t t = 0; behind && t < late->terminal_count; t++)
-            if (feeds(stage, late->terminals[t])) own |= waits->until[s] & waits->from[l];
+            if (feeds(stage, late->terminals[t])) own |= waits->until[s] & waits->held[l];
     }
     return own;
 }
@@ -203,29 +223,61 @@ static void find_waiting(Finder *finder) {
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// What rows of roots end in: sinks by their numbers, then breakers; and then marks in breakers.
+// What rows of roots end in: sinks by their numbers, then breakers; marks in breakers; and zips, by
+// stage.
 typedef struct End {
     uint32_t *roots;        // In the order in which their rows come.
     uint32_t  root_count;
 } End;
 
-static uint32_t end_count(const SbJob *what) { return what->sink_count + 2 * what->breaker_count; }
+static uint32_t zip_end(const SbJob *what, uint32_t stage) {
+    return what->sink_count + 2 * what->breaker_count + stage;
+}
+
+static uint32_t end_count(const SbJob *what) { return zip_end(what, what->stage_count); }
+
+static void list_roots_of_end(Finder *finder, uint32_t e) {
+    const SbJob *what = finder->what;
+    uint32_t sinks = what->sink_count, breakers = what->breaker_count;
+    if (e < sinks) {
+        list_roots(finder, SB_TERMINAL_SINK | e);
+    } else if (e < sinks + breakers) {
+        if (!is_edge(what, e - sinks)) list_roots(finder, e - sinks);
+    } else if (e < zip_end(what, 0)) {
+        list_roots_of_table(finder, e - sinks - breakers);
+    } else {
+        list_roots_of_zip(finder, e - zip_end(what, 0));
+    }
+}
 
 static bool find_ends(Finder *finder, End *ends) {
     const SbJob *what = finder->what;
     for (uint32_t e = 0; e < end_count(what); e++) {
-        bool sink = e < what->sink_count;
-        uint32_t breaker = e - what->sink_count;
-        bool marks = !sink && breaker >= what->breaker_count;
-        if (marks) breaker -= what->breaker_count;
-        if (!sink && is_edge(what, breaker)) continue;
-        if (marks) list_roots_of_table(finder, breaker);
-        else list_roots(finder, sink ? SB_TERMINAL_SINK | e : breaker);
+        list_roots_of_end(finder, e);
         ends[e] = (End){finder->list, finder->count};
         if (finder->failed) return false;
         *finder = (Finder){.job = finder->job, .what = what, .bad = finder->bad};
     }
     return true;
+}
+
+// Roots whose rows come to a zip go on where each side is of one root, and is nothing else.
+static void judge_zip(Resume *resume, const SbJob *what, const End *ends, uint32_t zip) {
+    const End *end = &ends[zip_end(what, zip)];
+    bool good = end->root_count == 3;  // A root for each side, and the zip.
+    for (uint32_t r = 0; r + 1 < end->root_count; r++) {
+        RootLog *root = &resume->roots[end->roots[r]];
+        good &= root->zip == UINT32_MAX || root->zip == zip;
+        root->zip = zip;
+        for (uint32_t e = 0; e < zip_end(what, 0); e++)
+            for (uint32_t o = 0; o < ends[e].root_count; o++)
+                good &= ends[e].roots[o] != end->roots[r];
+    }
+    for (uint32_t r = 0; r < end->root_count && !good; r++) {
+        RootLog *root = &resume->roots[end->roots[r]];
+        if (root->goes_on) root->why = zip_mixed;
+        root->goes_on = false;
+    }
 }
 
 // Roots that share an end with one that does not go on do not either.
@@ -319,6 +371,7 @@ static bool make_groups(Job *job, End *ends) {
     for (uint32_t e = 0; good && e < count; e++) {
         CommitGroup *group = &resume->groups[resume->group_of[e]];
         group->last_ns = log_clock_ns();
+        if (e >= zip_end(job->what, 0)) break;
         bool goes_on = ends[e].root_count > 0 && resume->roots[ends[e].roots[0]].goes_on;
         if (e < sinks ? !job->sinks[e].log : !goes_on) {
             resume->group_of[e] = UINT32_MAX;
@@ -346,9 +399,10 @@ static bool open_roots(Job *job, const char *const *bad) {
     if (!resume->roots || !resume->ordinals) return false;
     resume->root_count = what->stage_count;
     for (uint32_t s = 0; s < what->stage_count; s++) {
-        resume->roots[s] = (RootLog){.goes_on = !bad[s] &&
-                                                !reads_edge(what, &what->stages[s]),
-                                     .why = bad[s], .group = UINT32_MAX,
+        const SbStage *stage = &what->stages[s];
+        bool root = !reads_edge(what, stage) || is_zip(stage);
+        resume->roots[s] = (RootLog){.goes_on = !bad[s] && root, .why = bad[s],
+                                     .group = UINT32_MAX, .zip = UINT32_MAX,
                                      .target = UINT64_MAX};
         resume->ordinals[s] = resume->state.ordinals[s];
     }
@@ -367,6 +421,7 @@ bool resume_groups_open(Job *job) {
     if (good) find_bad(&finder);
     if (good) find_waiting(&finder);
     good = good && open_roots(job, finder.bad) && find_ends(&finder, ends);
+    for (uint32_t s = 0; good && s < what->stage_count; s++) judge_zip(resume, what, ends, s);
     while (good && spread_bad(resume, ends, count)) {}
     good = good && make_groups(job, ends);
     for (uint32_t e = 0; ends && e < count; e++) free(ends[e].roots);

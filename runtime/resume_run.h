@@ -33,6 +33,8 @@ typedef struct RootLog {
     bool       goes_on;
     const char *why;        // It does not; of what is no root, of what it leads to.
     uint32_t   group;
+    uint32_t   zip;         // The stage that its rows come to, and to no other place; UINT32_MAX:
+                            // none.
     bool       over;        // All its units are folded, and there are no more.
     StageCut   cut;         // Of the units that are folded; rejects and blocks are those since
                             // the last commit.

@@ -58,6 +58,15 @@ rows | union (range(500) | select a = i, b = f"name{i + 80}", x = if i % 2 == 0 
   | group by half { n = count(), s = sum(a) } | sort half | write csv("groups.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+# Sides of a zip that make other numbers of rows of a unit; behind it a sort. One zip behind another, one of a flow with itself.
+compile zips <<'END'
+let more = range(60000) | where i % 2 == 0 | derive k = i * 2
+range(60000) | where i % 3 == 0 | derive n = 1 // (i % 11) else 0 | zip (range(40000) | where i % 2 == 1 | select odd = i) | derive m = 1 // (odd % 7) | write csv("zip.csv")
+more | sort k desc | zip (range(30000) | select j = i) | zip (range(90000) | where i % 3 == 0 | select l = i) | write csv("zips.csv")
+let own = range(20000)
+own | with (cpus = 1) { derive z = i * 3 } | zip (own | select o = i) | sort o desc | write csv("own.csv")
+rejects write jsonl("rejects.jsonl") limit 90%
+END
 compile edges <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | where a % 2 == 0 | union (rows | where a % 2 == 1) | write csv("union.csv")
@@ -211,7 +220,7 @@ END
 }
 
 # NAME, or NAME--first-rows=N: how many rows are judged then, and rejected, depends on the time.
-for job in file compressed parts several breakers grouped joined rests edges selves mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts several breakers grouped joined rests zips edges selves mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
@@ -480,6 +489,52 @@ END
     grep -Eq "^resume: 'join full .*' goes on at row [1-9]" "$work/err" || wrong "the right rows that are left do not go on"
     cmp -s groups.csv ../groups.csv && cmp -s right.csv ../right.csv || wrong "rests: other bytes"
     cd ..
+    end
+fi
+
+# Each side of a zip goes on from the unit whose rows stand beside those that are not committed.
+if begin zipped; then
+    numbers 20000 >left.csv
+    awk 'BEGIN { print "n,wide"; for (i = 0; i < 60000; i++) printf "%d,%0*d\n", i, 5 + i % 90, i }' >right.csv
+    cat >zip.sbd <<'END'
+read csv("left.csv") as { a: i64, b: str, x: f64? } | with (cpus = 1) { derive d = a * 2 }
+  | zip (read csv("right.csv") as { n: i64, wide: str } | where n % 3 == 1) | derive m = 1 // (n % 50) | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+    cat >mixed.sbd <<'END'
+let left = read csv("left.csv") as { a: i64, b: str, x: f64? }
+let right = read csv("right.csv") as { n: i64, wide: str } | where n % 3 == 1
+left | write csv("left_again.csv")
+left | zip right | write csv("out.csv")
+END
+    cat >limited.sbd <<'END'
+read csv("left.csv") as { a: i64, b: str, x: f64? } | zip (read csv("right.csv") as { n: i64, wide: str } | where n % 3 == 1) | limit 9000 | write csv("out.csv")
+END
+    for job in zip mixed limited; do "$sbc" $job.sbd -o $job 2>"$work/err" || wrong "it does not compile"; done
+    gives 0 ./zip
+    mv out.csv alone.csv
+    mv rejects.jsonl alone.jsonl
+    cp "$work/err" alone.err
+    for at in committed:20 committed:30 commit-synced:21; do
+        for next in committed:7 journal-written:2 commit-synced:9; do
+            SBC_TEST_COMMIT=1 SBC_FAILPOINT=$at ./zip --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+            [ $? = 137 ] || wrong "$at: it was not killed"
+            SBC_TEST_COMMIT=1 SBC_FAILPOINT=$next ./zip --resume=journal --partition=24KiB --threads=1 2>"$work/err"
+            [ $? = 137 ] || wrong "$next: it was not killed"
+            gives 0 ./zip --resume=journal --threads=3
+            [ "$(grep -Ec "^resume: 'read csv\(.*goes on at byte [1-9]" "$work/err")" = 2 ] || wrong "$at $next: a side begins anew"
+            grep -v '^resume: ' "$work/err" | cmp -s - alone.err || wrong "$at $next: other figures"
+            cmp -s out.csv alone.csv && cmp -s rejects.jsonl alone.jsonl || wrong "$at $next: other bytes"
+            rm -rf journal out.csv* rejects.jsonl*
+        done
+    done
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:3 ./mixed --resume=journal --partition=16KiB --threads=1 2>"$work/err"
+    says "will run from the start if the job is resumed, as its rows are zipped, and go elsewhere or with those of others"
+    gives 0 ./mixed --resume=journal
+    rm -rf journal out.csv* left_again*
+    gives 0 ./limited --resume=journal
+    says "will run from the start if the job is resumed, as its rows are zipped, and the job has a limit"
+    [ "$(wc -l <out.csv)" = 9001 ] || wrong "the limit takes other rows"
     end
 fi
 

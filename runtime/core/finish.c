@@ -339,12 +339,21 @@ static bool inputs_done(const Schedule *s, const CoreStage *stage) {
     return true;
 }
 
+// Rows that a committed piece had are passed over.
+static void pass_over(Schedule *s, EdgeId edge, Item *item) {
+    int64_t *left = &s->skipped_rows[edge.i];
+    int64_t rows = item->rows < *left ? item->rows : *left;
+    item->row += rows, item->rows -= rows;
+    *left -= rows;
+}
+
 ItemId zip_front(Schedule *s, EdgeId edge) {
     for (;;) {
         PlaceId first = order_first(&s->order, edge);
         const Place *place = &s->order.places[first.i];
         if (!first.i || place->kind == PLACE_MARK) return (ItemId){0};
         ItemId id = {place->item};
+        pass_over(s, edge, item_of(s, id));
         if (item_of(s, id)->rows) return id;
         item_end(s, id);  // A partition without rows.
     }

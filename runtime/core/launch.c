@@ -514,8 +514,11 @@ void root_judge(Schedule *s, StageId root) {
 }
 
 void roots_start(Schedule *s) {
-    for (uint16_t i = 0; i < s->plan.stage_count; i++)
-        if (s->plan.stages[i].kind == STAGE_SOURCE) root_judge(s, (StageId){i});
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageId id = {i};
+        if (stage_of(s, id)->kind == STAGE_SOURCE) root_judge(s, id);
+        if (stage_of(s, id)->kind == STAGE_ZIP) state_of(s, id)->unit_next = unit_behind(s, id, 0);
+    }
 }
 
 static void launched_unit(Schedule *s, StageId stage, ItemId id) {

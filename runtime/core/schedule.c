@@ -170,6 +170,9 @@ static void on_skip(Schedule *s, const Event *event) {
         return;
     }
     s->skipped[s->skipped_count++] = (Skipped){event->stage, event->unit, event->count};
+    const CoreStage *stage = stage_of(s, event->stage);
+    for (uint8_t i = 0; stage->kind == STAGE_ZIP && i < stage->input_count; i++)
+        s->skipped_rows[stage->inputs[i].i] = event->output_rows[i];
 }
 
 static void on_start(Schedule *s, const Event *event) {

@@ -28,6 +28,8 @@ typedef struct TaskId {
 // What happened. `task`, `part`, `node`, ... name the fields of Event that count.
 typedef enum EventKind : uint8_t {
     EVENT_SKIP,       // Before the start: `count` units of `stage` from `unit` on are committed.
+                      // Of a zip its first pieces are, and so many rows of each side
+                      // (output_rows) come again that these had.
     EVENT_START,      // Time begins.
     EVENT_OUTPUT,     // A running task hands a partition over; unless it is its last, it asks
                       // whether it goes on. bytes, rows, output_rows, checksum, data, last,

@@ -90,6 +90,7 @@ struct Schedule {
     uint32_t answers_due;  // SPILL, SHRINK, FINISH, FLUSH.
     Skipped skipped[SKIPS_MAX];
     uint32_t skipped_count;
+    int64_t skipped_rows[EDGES_MAX];  // Of a side of a zip: that are still to come again.
     int64_t now, timer;
     double behind[STAGES_MAX];  // What waits behind each stage, when one is chosen.
     uint64_t served;            // Stages with as many tasks as they need, as bits.

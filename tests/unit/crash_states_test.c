@@ -195,6 +195,37 @@ static int32_t unmatched_to_sink(SbTask *task) {
     return SB_STAGE_DONE;
 }
 
+// ---- a zip: two ranges that drop other numbers each, side by side -------------------------------
+
+enum { LEFT_DROPS = 3, RIGHT_DROPS = 4 };  // Of each so many numbers one.
+
+static int32_t scan_without(SbTask *task, int64_t drops) {
+    while (task->cursor < task->input.end) {
+        int64_t number = task->cursor++;
+        task->counts[STEP_RANGE * SB_COUNTS + SB_MADE]++;
+        if (number % drops == 0) continue;
+        if (!keep_row(task, task->terminals[0], number)) return SB_STAGE_FAULT;
+        task->order++;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
+static int32_t scan_left(SbTask *task) { return scan_without(task, LEFT_DROPS); }
+static int32_t scan_right(SbTask *task) { return scan_without(task, RIGHT_DROPS); }
+
+static int32_t zip_to_sink(SbTask *task) {
+    while (task->cursor < task->input.end) {
+        const Row *left = (const Row *)(const void *)task->input.entries[task->cursor];
+        const Row *right = (const Row *)(const void *)task->input.right[task->cursor++];
+        if (!put_row(task, task->terminals[0], left->number * 1000 + right->number))
+            return SB_STAGE_FAULT;
+        task->order++;
+        if (task->cursor < task->input.end && sb_task_border(task)) return SB_STAGE_FULL;
+    }
+    return SB_STAGE_DONE;
+}
+
 static uint64_t backwards(const SbEntry *entry) {
     return UINT64_MAX - (uint64_t)((const Row *)(const void *)entry)->number;
 }
@@ -239,6 +270,18 @@ static int32_t setup_join(SbSetup *s) {
     s->source_counts[1] = MORE_ROWS;
     for (int stage = 1; stage < 3; stage++) s->stage_rows[stage] = UNIT_ROWS;
     return setup(s);
+}
+
+// Both sides have 200 rows.
+static int32_t setup_zip(SbSetup *s) {
+    enum { ROWS_OF_A_SIDE = 200, RIGHT_UNIT_ROWS = 34 };
+    static_assert(ROWS_OF_A_SIDE * LEFT_DROPS % (LEFT_DROPS - 1) == 0 &&
+                  ROWS_OF_A_SIDE * LEFT_DROPS / (LEFT_DROPS - 1) == ROWS);
+    setup(s);
+    s->source_counts[1] = ROWS_OF_A_SIDE * RIGHT_DROPS / (RIGHT_DROPS - 1) + 1;
+    s->stage_rows[1] = RIGHT_UNIT_ROWS;
+    s->stage_rows[2] = UNIT_ROWS;
+    return SB_OK;
 }
 
 static char packed_path[] = "/tmp/crash_states.XXXXXX.gz";
@@ -298,6 +341,10 @@ static SbStage sorted_stages[] = {
      .terminals = to_sorted, .terminal_count = 1},
     {.run = rows_to_sink, .label = STR("sorted"), .input = SB_INPUT_ROWS, .input_index = 1,
      .right_index = UINT32_MAX, .terminals = to_sinks, .terminal_count = 1}};
+static SbStage zip_stages[] = {
+    SCAN_OF(0, scan_left, to_rows, 1), SCAN_OF(1, scan_right, to_sorted, 1),
+    {.run = zip_to_sink, .label = STR("zip"), .input = SB_INPUT_ROWS, .right_index = 1,
+     .terminals = to_sinks, .terminal_count = 1}};
 static SbStage join_stages[] = {
     SCAN_OF(1, scan_to_table, to_rows, 1),
     {.run = scan_and_look_up, .ask = ask_for_rows, .label = STR("scan"), .input = SB_INPUT_RANGE,
@@ -314,6 +361,7 @@ static const SbBreaker sort[] = {KEEPS(SB_BREAK_SORT, backwards)};
 static const SbBreaker edge_and_sort[] = {KEEPS(SB_BREAK_EDGE, nullptr),
                                           KEEPS(SB_BREAK_SORT, backwards)};
 
+static const SbBreaker edges[] = {KEEPS(SB_BREAK_EDGE, nullptr), KEEPS(SB_BREAK_EDGE, nullptr)};
 static const SbBreaker join[] = {
     {.kind = SB_BREAK_JOIN, .wants = SB_JOIN_REST, .step = STEP_ROWS, .entry_bytes = RIGHT_BYTES,
      .next_offset = offsetof(Right, next), .matched_offset = offsetof(Right, matched),
@@ -324,8 +372,10 @@ static const SbBreaker join[] = {
         .abi_version = SB_ABI_VERSION, .name = STR("crash.sbd"), .plan = STR("plan\n"),           \
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
         .sources = setup_ == setup_packed ? packed_sources : sources,                             \
-        .source_count =                                                                           \
-            setup_ == setup_union || setup_ == setup_union_limit || setup_ == setup_join ? 2 : 1, \
+        .source_count = setup_ == setup_union || setup_ == setup_union_limit ||                   \
+                                setup_ == setup_join || setup_ == setup_zip                       \
+                            ? 2                                                                   \
+                            : 1,                                                                  \
         .sinks = sinks,                                                                           \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
@@ -340,6 +390,7 @@ static const SbJob direct_job = JOB(setup, direct_stages, 1, nullptr, 0),
                    edge_job = JOB(setup, rows_stages, 1, edge, 1),
                    union_job = JOB(setup_union, union_stages, 3, edge, 1),
                    sorted_job = JOB(setup_union, sorted_stages, 3, edge_and_sort, 2),
+                   zip_job = JOB(setup_zip, zip_stages, 1, edges, 2),
                    join_job = JOB(setup_join, join_stages, 1, join, 1),
                    sort_job = JOB(setup, rows_stages, 1, sort, 1);
 
@@ -506,6 +557,8 @@ static const Shape shapes[] = {
     {"first_rows", &several_job, "out.csv", true, "--first-rows=130"},
     {"a_full_join", &join_job, "out.csv", true},
     {"a_full_join_to_parts", &join_job, "parts/", true},
+    {"a_zip", &zip_job, "out.csv", true},
+    {"a_zip_to_parts", &zip_job, "parts/", true},
     {"replaced", &direct_job, "out.csv", true, "--overwrite", true},
     {"several_replaced", &several_job, "out.csv", true, "--overwrite", true},
 };
@@ -611,8 +664,10 @@ static void behind_a_union_and_a_limit(void) { run_shape(&shapes[16]); }
 static void first_rows(void) { run_shape(&shapes[17]); }
 static void a_full_join(void) { run_shape(&shapes[18]); }
 static void a_full_join_to_parts(void) { run_shape(&shapes[19]); }
-static void replaced(void) { run_shape(&shapes[20]); }
-static void several_replaced(void) { run_shape(&shapes[21]); }
+static void a_zip(void) { run_shape(&shapes[20]); }
+static void a_zip_to_parts(void) { run_shape(&shapes[21]); }
+static void replaced(void) { run_shape(&shapes[22]); }
+static void several_replaced(void) { run_shape(&shapes[23]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -635,6 +690,8 @@ static const UnitTest tests[] = {
     {"first_rows", first_rows},
     {"a_full_join", a_full_join},
     {"a_full_join_to_parts", a_full_join_to_parts},
+    {"a_zip", a_zip},
+    {"a_zip_to_parts", a_zip_to_parts},
     {"replaced", replaced},
     {"several_replaced", several_replaced},
 };
