@@ -22,7 +22,7 @@ void flow_add(Dispatch *d, const Action *action) {
     if (begin.rows > 0) flow_take_rows(d, &begin);
     *more = (FlowMore){.input = begin.input, .batch = begin.batches[0], .at = begin.at[0],
                        .rows = begin.rows, .unit = begin.unit, .empty = !begin.cut,
-                       .node = begin.node, .doubt = begin.doubt};
+                       .loads = action->load, .node = begin.node, .doubt = begin.doubt};
     if (flow->more_last) flow->more_last->next = more;
     else flow->more = more;
     flow->more_last = more;
@@ -45,10 +45,21 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->empty = more->empty;
     flow->weight = 0;
     flow->asked = flow->alone = false;
-    free(more);
-    spool_close(&flow->loaded[0], &d->job->memory);  // Those that are added are in memory.
+    spool_close(&flow->loaded[0], &d->job->memory);
+    flow->loads = more->loads;
     flow->cut = !flow->empty;
-    if (flow->cut && flow->task) task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    flow->arrives = flow->cut && flow->loads && flow->task;
+    if (flow->cut && flow->task && !flow->loads)
+        task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    free(more);
+}
+
+bool flow_arrive(Dispatch *d, Flow *flow) {
+    if (!flow->arrives) return true;
+    flow->arrives = false;
+    if (!flow_load(d, flow)) return false;
+    task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    return true;
 }
 
 void flow_drop_more(Flow *flow) {

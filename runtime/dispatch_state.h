@@ -27,6 +27,7 @@ typedef struct FlowMore {
     int64_t    at, rows;   // As in a flow that begins with it.
     Unit       unit;
     bool       empty;      // It has no rows for the stage.
+    bool       loads;
     uint8_t    node;       // Like those of a flow.
     DoubtUnit *doubt;
 } FlowMore;
@@ -43,6 +44,7 @@ typedef struct Flow {
     Partition   *input;    // That it reads; nullptr: a unit.
     Partition   *other;    // Of a piece of a zip: the right side; else nullptr.
     Batch       *batches[2];  // Of both, for this stage; nullptr: they have none.
+    bool         arrives;  // It has come to a partition that it has to bring.
     bool         loads;    // Not all of them are in memory:
     SpoolRows    loaded[2];  // those that were brought back.
     int64_t      at[2];    // Where the next rows begin there,
@@ -192,6 +194,8 @@ bool flow_ask(Dispatch *d, Flow *flow);
 void flow_add(Dispatch *d, const Action *action);
 // The flow turns to the next partition of its launch.
 void flow_next(Dispatch *d, Flow *flow);
+// Brings the rows of the partition that the task has come to. False: the job ends.
+bool flow_arrive(Dispatch *d, Flow *flow);
 // Forgets those that it has not come to.
 void flow_drop_more(Flow *flow);
 

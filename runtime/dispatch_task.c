@@ -519,6 +519,10 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             on = pass_over(d, flow);
             continue;
         }
+        if (!flow_arrive(d, flow)) {
+            flow_end(d, flow);
+            return;
+        }
         if (flow_wants_rows(flow)) {
             on = flow_ask(d, flow);
             continue;

@@ -1114,6 +1114,24 @@ if begin batches; then
     end
 fi
 
+# Both readers of a fork, one behind the other: the second one's rows wait on disk.
+compile together_on_disk <<'END'
+let wide = range(4000) | repartition rows 100 | derive x = repeat("x", 20000)
+wide | union wide | with (accel = 1, batch = 100) { where hold(10ms, 100) | derive h = hash(x) } | select h, i | write csv("-")
+END
+if begin batches_on_disk; then
+    gives 0 ../together_on_disk --threads=2 --resource=accel=2 --memory=1GiB
+    cp "$work/out" all
+    for schedule in full staged; do
+        gives 0 ../together_on_disk --threads=2 --resource=accel=2 --memory=50MiB --schedule=$schedule --stats
+        says ", spilled "
+        cmp "$work/out" all || wrong "batches on disk change the output"
+        held=$(sed '1,/^stage/d' "$work/err" | awk 'NF > 11 && /^union wide/ { held = $(NF - 5) } END { print int(held) }')
+        [ "${held:-9}" -lt 3 ] || wrong "batches are held for $held s: 80 take 0.8, one for each partition 40"
+    done
+    end
+fi
+
 if begin config; then
     numbers 10 >in.csv
     numbers 5 >other.csv

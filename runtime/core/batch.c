@@ -29,6 +29,14 @@ static bool joins(const Schedule *s, StageId stage, const Item *item, int64_t ro
            bytes + item->bytes <= described->cut;
 }
 
+// May the task bring the partition as well, when it comes to it? It has one at a time.
+static bool may_load(Schedule *s, Task *task, const Item *item) {
+    if (!needs_load(s, item, task->node)) return true;
+    bool waits = s->plan.stages[task->stage.i].batch && s->node_count == 1 &&
+                 part_of(s, item->part)->state == PART_SPILLED;
+    return waits && take_input(s, task, part_of(s, item->part)->stored);
+}
+
 void coalesce(Schedule *s, StageId stage, ItemId id) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
@@ -44,9 +52,9 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
     for (uint32_t count = 1; count < most && state->ready.root.i; count++) {
         ItemId more = state->ready.root;
         Item *item = item_of(s, more);
-        if (!joins(s, stage, item, rows, bytes) || item->rerun ||
-            needs_load(s, item, task->node) || !is_open(s, item) ||
-            (whole && s->order.places[item->place.i].before.i != last.i))
+        if (!joins(s, stage, item, rows, bytes) || item->rerun || !is_open(s, item) ||
+            (whole && s->order.places[item->place.i].before.i != last.i) ||
+            !may_load(s, task, item))
             return;
         ready_pop(s, stage);
         go(s, &item->state, ITEM_TAKEN);
@@ -59,6 +67,7 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
                         .node = task->node,
                         .task = item->task,
                         .part = item->part,
+                        .load = needs_load(s, item, task->node),
                         .data = part_of(s, item->part)->data});
     }
 }
@@ -119,7 +128,7 @@ void batch_end(Schedule *s, const Task *task) {
     double full = batches * described->batch / (double)task->rows;
     state->batches += batches;
     state->batch_busy += task->launch.seconds * 1e9;
-    pacing_note(&s->pacing, task->stage,
-                (Pace){task->launch.in_bytes * full, task->launch.out_bytes * full,
-                       task->launch.seconds});
+    pacing_note(
+        &s->pacing, task->stage,
+        (Pace){task->launch.in_bytes * full, task->launch.out_bytes * full, task->launch.seconds});
 }

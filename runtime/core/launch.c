@@ -379,9 +379,23 @@ static bool fit_input(Schedule *s, Task *task, const Item *item, bool first) {
     for (int i = 0; i < 2; i++)
         if (comes_from_elsewhere(s, parts[i], task->node)) bytes += bytes_there(s, parts[i]);
     if (!first && bytes > room && ledger->common_used + bytes - room > ledger->common) return false;
+    // Whoever takes rows together brings more, one after the other.
+    if (stage_of(s, task->stage)->batch && bytes < room) bytes = room;
     task->loaded = bytes;
     ledger_fit(ledger, &s->reserves, task_room(task, ROOM_INPUT), task->stage, task->input, bytes);
     return true;
+}
+
+bool take_input(Schedule *s, Task *task, int64_t bytes) {
+    if (task->input) return bytes <= task->loaded;
+    Ledger *ledger = &node_of(s, task->node)->ledger;
+    int64_t room = s->reserves.rooms[ROOM_INPUT][task->stage.i];
+    if (bytes > room) return false;
+    task->input =
+        ledger_take(ledger, &s->reserves, task_room(task, ROOM_INPUT), task->stage, false);
+    task->loaded = room;
+    touch(s, task->node);
+    return task->input;
 }
 
 // All that a task needs on its node, or nothing.

@@ -92,7 +92,8 @@ typedef enum ActionKind : uint8_t {
                     // many of `other` from row `other_row` on. `unit` is its number.
     ACTION_UNEVEN,  // One side of the zip `stage` has come to its end, and the other has one more
                     // row, which piece `unit` would begin with. The zip makes no more pieces.
-    ACTION_ADD,     // The launch before takes this partition too, behind the others.
+    ACTION_ADD,     // The launch before takes this partition too, behind the others. `load`: it
+                    // is brought when the task comes to it.
     ACTION_RESUME,  // A paused task goes on. `denied`: without the bytes that it asked for.
     ACTION_GO_ON,   // Answers to OUTPUT, NEXT and NEED: the task keeps its slot,
     ACTION_PAUSE,   // or gives it back.

@@ -174,6 +174,8 @@ void batch_end(Schedule *s, const Task *task);
 bool edge_is_done(const Schedule *s, EdgeId edge);
 // Does its input lie elsewhere?
 bool needs_load(const Schedule *s, const Item *item, NodeId node);
+// Room for one more input of the task from elsewhere, when it has done with those before.
+bool take_input(Schedule *s, Task *task, int64_t bytes);
 // May items of a spool be taken yet?
 bool is_open(const Schedule *s, const Item *item);
 // Is it the first unfinished work of its stage?

@@ -333,6 +333,7 @@ static void add(Sim *sim, const Action *action) {
     }
     Rows *rows = &task->rows[task->count++];
     *rows = part_at(sim, action->data)->rows;
+    if (action->load) task->load_bytes += rows->rows * work_of(sim, action->stage)->row_bytes;
     if (work_of(sim, action->stage)->limits) limit_takes(sim, task, rows);
     check_order(sim, action->stage, *rows);
 }
