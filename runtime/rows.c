@@ -250,8 +250,9 @@ bool sb_rows_next_span(const SbRows *rows, RowSpan *span) {
     if (span->block == state->block_count) return false;
     bool last = span->block == state->block_count - 1;
     const RowBlock *block = &state->blocks[span->block];
-    int64_t count = last ? (rows->at - block->begin) / state->entry_bytes : block->count;
-    *span = (RowSpan){block->begin, count, state->entry_bytes, span->block + 1};
+    int64_t count = last ? rows->count - span->rows : block->count;
+    *span = (RowSpan){.begin = block->begin, .count = count, .entry_bytes = state->entry_bytes,
+                      .block = span->block + 1, .rows = span->rows + count};
     return true;
 }
 

@@ -67,9 +67,11 @@ typedef struct RowSpan {
     char   *begin;
     int64_t count, entry_bytes;
     int64_t block;  // The next one.
+    int64_t rows;   // In this span and those before.
 } RowSpan;
 
-// Goes on to the next span in the order in which the entries came. False: there is none.
+// Goes on to the next span in the order in which the entries came; what was taken for a row that is
+// not counted, as its text found no memory, is in none. False: there is no other span.
 bool sb_rows_next_span(const SbRows *rows, RowSpan *span);
 
 static inline SbEntry *span_entry(const RowSpan *span, int64_t i) {

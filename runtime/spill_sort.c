@@ -11,15 +11,14 @@ static bool write_run(RowsRelief *self, SbRows *rows) {
     SpillSortPart *part = (SpillSortPart *)(void *)self;
     SpillSort *sort = part->sort;
     Spill *spill = sort->runs->spill;
-    int64_t count = 0, rows_count = rows->count;
-    const SbEntry **entries = malloc((size_t)rows_count * sizeof *entries);
-    SbSortItem *room = malloc((size_t)rows_count * 2 * sizeof *room);
+    int64_t count = 0;
+    const SbEntry **entries = malloc((size_t)rows->count * sizeof *entries);
+    SbSortItem *room = malloc((size_t)rows->count * 2 * sizeof *room);
     bool good = entries && room;
     if (!good) spill_fail(spill, TROUBLE_MEMORY, "no memory to sort rows that are spilled");
     RowSpan span = {0};
     while (good && sb_rows_next_span(rows, &span))
-        for (int64_t i = 0; i < span.count && count < rows_count; i++)
-            entries[count++] = span_entry(&span, i);
+        for (int64_t i = 0; i < span.count; i++) entries[count++] = span_entry(&span, i);
     if (good) sb_sort_serial(entries, room, count, sort->by);
     free(room);
     good = good && spill_begin(spill, part->thread);
