@@ -105,7 +105,6 @@ static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t from, uint32_t
 static void pack_file(const RunFile *file, Text *text) {
     pack_number(text, file->at);
     pack_checksum(text, checksum_value(file->sum));
-    pack_number(text, file->job->spill.block_bytes);
     pack_number(text, file->run_count);
     sb_text_add(text, file->runs.ptr, file->runs.len);
     text->failed |= file->runs.failed;
@@ -177,7 +176,6 @@ static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
     if (!file->name || !file->buffer || !file->sum) return no_memory(&job->trouble);
     int64_t len = unpack_number(&from);
     Checksum sum = unpack_checksum(&from);
-    unpack_number(&from);
     int64_t runs = unpack_number(&from);
     file->fd = durable_open(file->name, false);
     if (file->fd < 0) return damaged(job, file->name);
@@ -190,17 +188,9 @@ static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
 bool breakers_restore(Job *job) {
     const ResumeState *state = &job->resume->state;
     Unpack all = {state->run_files.ptr, state->run_files.ptr + state->run_files.len, false};
-    Unpack again = all;
-    for (uint32_t i = 0; i < state->run_file_count; i++) {
-        SbStr packed = unpack_bytes(&all);
-        Unpack from = {packed.ptr, packed.ptr + packed.len, false};
-        unpack_number(&from);
-        unpack_checksum(&from);
-        spill_widen(&job->spill, unpack_number(&from));
-    }
     for (uint32_t i = 0; i < state->run_file_count; i++) {
         RunFile file = {.fd = -1};
-        bool good = take_file(job, &file, i, unpack_bytes(&again));
+        bool good = take_file(job, &file, i, unpack_bytes(&all));
         close_file(&file);
         if (!good) return false;
     }

@@ -275,10 +275,6 @@ bool spill_end(Spill *spill, uint32_t thread, SpillRun *run) {
     return !spill->failed;
 }
 
-void spill_widen(Spill *spill, int64_t block_bytes) {
-    if (block_bytes > spill->block_bytes) spill->block_bytes = block_bytes;
-}
-
 bool spill_copy_in(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
     return write_all(spill, thread, bytes, len);
 }
@@ -360,13 +356,17 @@ bool spill_read(SpillReader *reader) {
     return true;
 }
 
-char *spill_longest(Spill *spill, uint32_t thread, const SpillRun *run, int64_t *len) {
-    SpillWriter *writer = &spill->writers[thread];
+char *spill_longest(Spill *spill, const SpillRun *run, int64_t *len) {
     SpillReader reader = {.spill = spill, .run = *run, .at = run->longest_at,
-                          .block = writer->block, .packed = writer->packed};
+                          .block = aligned_alloc(16, (size_t)BLOCK_BYTES_MAX + SB_SLACK),
+                          .packed = malloc((size_t)BLOCK_BYTES_MAX)};
     bool goes_on;
-    reader.run.block_max = spill->block_bytes;
-    if (!read_block(&reader, &goes_on)) return nullptr;
+    if (reader.run.block_max > BLOCK_BYTES_MAX) reader.run.block_max = BLOCK_BYTES_MAX;
+    if (!reader.block || !reader.packed || !read_block(&reader, &goes_on)) {
+        free(reader.block);
+        reader.block = nullptr;
+    }
+    free(reader.packed);
     *len = reader.len;
     return reader.block;
 }

@@ -22,7 +22,8 @@ typedef struct SpillWriter SpillWriter;
 typedef struct Spill {
     const char  *root;            // Where the folder is made.
     SbMemory    *memory;
-    int64_t      block_bytes;     // Of a block, unpacked, at most.
+    int64_t      block_bytes;     // Of a block that is written, unpacked, at most; an earlier job,
+                                  // which had other memory, may have written larger ones.
     bool         journaled;       // The job has a journal: what can go to disk is to be able to.
     uint32_t     threads;
     SpillWriter *writers;         // One a thread.
@@ -81,9 +82,6 @@ int64_t spill_row_at(const Spill *spill, uint32_t thread);
 // Ends the run.
 bool spill_end(Spill *spill, uint32_t thread, SpillRun *run);
 
-// Makes the writers' buffers large enough for runs with blocks of that size, of another job. Before
-// any writer is ready.
-void spill_widen(Spill *spill, int64_t block_bytes);
 // Bytes of a run as they lie there: `len` of them from `at` on, counted from its beginning; and the
 // way back, into a run that was begun, which gets what else is known of it from `like`.
 bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int64_t len);
@@ -111,8 +109,9 @@ typedef struct SpillReader {
 bool spill_read(SpillReader *reader);
 
 // What the first block of the run's longest row holds, of whatever length that is: the beginning of
-// the row. It lies in the buffer of the thread's writer, with no run begun. nullptr: trouble.
-char *spill_longest(Spill *spill, uint32_t thread, const SpillRun *run, int64_t *len);
+// the row. For the message of a job that ends: nothing is charged. The caller frees it. nullptr: no
+// memory, or trouble.
+char *spill_longest(Spill *spill, const SpillRun *run, int64_t *len);
 
 // Has spilling failed? Then that is the trouble.
 bool spill_trouble(Spill *spill, Trouble *trouble);

@@ -297,8 +297,8 @@ static void add_keys(Text *text, const SbBreaker *what, const SbEntry *entry) {
     free(texts);
 }
 
-// The longest row of the range: its keys come before all else that it holds.
-static const SbEntry *longest_row(const Range *range, int64_t *bytes) {
+// The longest row of the range: its keys come before all else that it holds. The caller frees it.
+static SbEntry *longest_row(const Range *range, int64_t *bytes) {
     Spill *spill = range->groups->spill;
     const SpillRun *longest = &range->runs.items[0];
     const int64_t fixed = spill_entry_bytes(range->groups->what);
@@ -306,7 +306,7 @@ static const SbEntry *longest_row(const Range *range, int64_t *bytes) {
     for (uint32_t i = 1; i < range->runs.count; i++)
         if (range->runs.items[i].block_max > longest->block_max) longest = &range->runs.items[i];
     *bytes = longest->block_max;
-    char *row = spill_longest(spill, range->thread, longest, &len);
+    char *row = spill_longest(spill, longest, &len);
     SbEntry *entry = (SbEntry *)(void *)row;
     if (row) spill_link(range->groups->what, entry, row + fixed, len - fixed);
     return entry;
@@ -315,13 +315,14 @@ static const SbEntry *longest_row(const Range *range, int64_t *bytes) {
 static void too_large(Range *range) {
     Text keys = {0};
     int64_t bytes, table = sb_groups_bytes(&range->table);
-    const SbEntry *longest = longest_row(range, &bytes);
+    SbEntry *longest = longest_row(range, &bytes);
     const SbEntry *group = range->last ? range->last : longest;
     if (group) add_keys(&keys, range->groups->what, group);
     spill_fail(range->groups->spill, TROUBLE_MEMORY,
                "one group takes more than %lld bytes, which --memory does not leave: %.*s",
                (long long)(table > bytes ? table : bytes), (int)keys.len, keys.ptr ? keys.ptr : "");
     sb_text_close(&keys);
+    free(longest);
 }
 
 typedef struct Work {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # resume_test.sh: jobs that are killed at their failpoints and go on; journals that they refuse.
 # usage: tests/resume_test.sh [CASE]: all cases, or the one of that name. SBC names the compiler.
+# SBC_RESUME_SEED=N: the lives of a job get other options.
 . "$(dirname "$0")/cases.sh"
 
 # ---- the jobs: every kind of sink and shape of plan -------------------------------------------------
@@ -78,6 +79,16 @@ compile selves <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | join (rows | group by b { n = count() }) on b | write csv("joined.csv")
 rows | sort b, a | union rows | write csv("union.csv")
+rejects write jsonl("rejects.jsonl") limit 10%
+END
+# The same beside breakers that go on.
+compile apart <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | union rows | select a, b | write csv("union.csv")
+let more = read csv("../in/2.csv") as { a: i64, b: str, x: f64? }
+more | aggregate { n = count(), m = median(x), s = sum(a) } | write csv("all.csv")
+more | group by b { n = count(), m = median(a) } | write csv("groups.csv")
+more | sort b desc, a | write csv("sorted.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
 # Two flows that wait for each other's tables.
@@ -170,39 +181,62 @@ gzip -k packed.csv
 contents() {
     (cd "$1" && find . -type f ! -name '*.manifest.json' ! -path './journal/*' ! -name "${more:+rejects*}" -exec md5sum {} + | LC_ALL=C sort -k 2)
 }
+# draw N: a number below N, the same in each run of the suite with a seed.
+drawn=0 state=${SBC_RESUME_SEED:-1}
+draw() {
+    state=$(((state * 1103515245 + 12345) % 2147483648))
+    drawn=$((state / 65536 % $1))
+}
+one_of() {
+    draw $#
+    shift $drawn
+    one=$1
+}
+# draw_way JOB OPTION...: in $way options that change no byte. Memory is the minimum, somewhat more, or plenty; of a job
+# whose input has a row of 250 kB $beside more.
+draw_way() {
+    one_of 1 2 3
+    way=--threads=$one
+    one_of 16 40 64 200
+    way="$way --partition=${one}KiB"
+    one_of 0 1 5 2000
+    way="$way $(least "$@" $way --over=$((one + beside)))"
+}
 # run CODE JOB OPTION...: in the folder that is the working one.
 run() {
     want=$1
     shift
-    timeout 60 "$@" --partition=64KiB --threads=2 <../packed.csv >stdout.new 2>"$work/err"
+    draw_way "$@"
+    timeout 60 "$@" $way <../packed.csv >stdout.new 2>"$work/err"
     code=$?
     take_stdout
-    [ $code = "$want" ] || wrong "exit $code instead of $want: $*"
+    [ $code = "$want" ] || wrong "exit $code instead of $want: $* $way"
 }
 # Standard output is written from its start by each life, and not at all once the outputs are being published.
 take_stdout() { if [ -s stdout.new ] || [ ! -e stdout ]; then mv stdout.new stdout; else rm stdout.new; fi; }
-# killed FAILPOINT: an earlier life of the job that `job` names, with one thread or two in turns. It may be done before it
-# comes there.
+# killed FAILPOINT: an earlier life of the job that `job` names. It may be done before it comes there.
 killed() {
-    threads=$((3 - ${threads:-1}))
-    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" $more --resume=journal --partition=64KiB --threads=$threads <../packed.csv >stdout.new 2>"$work/err"
+    draw_way "../../$job" --resume=journal
+    ways="$ways$1 $way, "
+    SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" $more --resume=journal $way <../packed.csv >stdout.new 2>"$work/err"
     code=$?
     take_stdout
     case $code in
     0 | 137) ;;
-    *) wrong "$1: exit $code" ;;
+    *) wrong "exit $code: $ways" ;;
     esac
 }
 # lives NAME FAILPOINT...: dies at each, is resumed, and leaves what one that was left alone left.
 lives() {
     mkdir "$1" && cd "$1" || return
     shift
+    ways=
     for at; do killed "$at"; done
     run 0 "../../$job" $more --resume=journal
     grep -v '^resume: ' "$work/err" >../summary
-    [ -n "$more" ] || cmp -s ../summary ../expected.summary || wrong "$*: other figures: $(diff ../summary ../expected.summary | head -5)"
+    [ -n "$more" ] || cmp -s ../summary ../expected.summary || wrong "$ways$way: other figures: $(diff ../summary ../expected.summary | head -5)"
     contents . >../left
-    cmp -s ../left ../expected.left || wrong "$*: other files: $(diff ../left ../expected.left | head -5)"
+    cmp -s ../left ../expected.left || wrong "$ways$way: other files: $(diff ../left ../expected.left | head -5)"
     cd ..
     rm -rf "$(basename "$OLDPWD")"
 }
@@ -220,11 +254,12 @@ END
 }
 
 # NAME, or NAME--first-rows=N: how many rows are judged then, and rejected, depends on the time.
-for job in file compressed parts several breakers grouped joined rests zips edges selves mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts several breakers grouped joined rests zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac
     job=${job%%--*}
+    case $job in packed | piped) beside=3 ;; *) beside=0 ;; esac
     ln -s ../in in
     for packed in ../packed.csv*; do ln -s "$packed" .; done
     mkdir alone && cd alone || exit 1
@@ -394,7 +429,7 @@ if begin damaged; then
     restored
     printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 5"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 6"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal

@@ -129,8 +129,36 @@ static bool keep(SbRows *part, uint64_t number) {
     }
     if (sb_rows_nested(nullptr, part, &pair_type, &row->pair) != SB_OK) return false;
     row->note.ptr = sb_rows_text(nullptr, part, made.note.ptr, made.note.len);
+    if (!row->note.ptr) return false;
     part->count++;
-    return row->note.ptr;
+    return true;
+}
+
+// Memory ends at an entry, at a text or within a list: of the row for which there was none nothing
+// is listed, and nothing is written behind the list.
+static void rows_without_memory_are_in_no_list(void) {
+    enum { LIST_MAX = 1000, LIMIT_MIN = 4 << 10, LIMIT_MAX = 80 << 10, LIMIT_STEP = 509 };
+    static const SbEntry *list[LIST_MAX + 1];
+    int64_t most = 0, begun = 0;
+    for (int64_t limit = LIMIT_MIN; limit < LIMIT_MAX; limit += LIMIT_STEP) {
+        SbMemory memory;
+        sb_memory_open(&memory, limit);
+        SbRows *rows = sb_rows_open(&memory, ROW_BYTES, INT64_MAX);
+        int64_t count = 0;
+        while (count < LIST_MAX && keep(rows, (uint64_t)count)) count++;
+        RowSpan span = {0};
+        while (sb_rows_next_span(rows, &span)) {}
+        begun += rows->at != span.begin + span.count * ROW_BYTES;
+        CHECK(count < LIST_MAX && rows->count == count);
+        list[count] = nullptr;
+        sb_rows_list(rows, list);
+        for (int64_t i = 0; i < count; i++) CHECK(is_row(list[i], (uint64_t)i));
+        CHECK(!list[count]);
+        if (count > most) most = count;
+        sb_rows_close(rows);
+        CHECK(memory.used == 0);
+    }
+    CHECK_SAYS(most > 100 && begun > 10, "%ld %ld", (long)most, (long)begun);
 }
 
 static SbRows *next_batch(const SbBreakerState *breaker, SpillMerge *merge) {
@@ -328,12 +356,14 @@ typedef struct Job {
     SpillRuns runs;
 } Job;
 
-static void job_open(Job *job) {
+static void job_open_with(Job *job, int64_t limit) {
     job->root = root_open();
-    sb_memory_open(&job->memory, 64 << 20);
+    sb_memory_open(&job->memory, limit);
     CHECK(spill_open(&job->spill, job->root, THREADS, &job->memory));
     CHECK(spill_runs_open(&job->runs, &job->spill, job->spill.memory));
 }
+
+static void job_open(Job *job) { job_open_with(job, 64 << 20); }
 
 static void job_close(Job *job) {
     spill_runs_close(&job->runs);
@@ -408,6 +438,32 @@ static void check_damage(bool cut) {
 static void damage_is_found(void) {
     check_damage(false);
     check_damage(true);
+}
+
+// A job that goes on with less memory takes the runs of the one before, whose blocks are larger
+// than those that its writers have room for, among its own.
+static void blocks_of_a_job_with_more_memory(void) {
+    Job before, after;
+    job_open_with(&before, 64 << 20);
+    job_open_with(&after, 2 << 20);
+    write_run(&before, 0, 3, 5000);
+    write_run(&after, 1, 3, 5000);
+    SpillRun like = before.runs.items[0], run;
+    CHECK(like.block_max > 2 * after.spill.block_bytes);
+    int64_t len = like.end - like.begin;
+    char *bytes = malloc((size_t)len);
+    CHECK(spill_copy_out(&before.spill, &like, 0, bytes, len));
+    CHECK(spill_begin(&after.spill, 1) && spill_copy_in(&after.spill, 1, bytes, len));
+    CHECK(spill_end_like(&after.spill, 1, &like, &run) && spill_runs_add(&after.runs, &run));
+    write_run(&after, 2, 3, 5000);
+    CHECK(after.runs.items[2].block_max <= after.spill.block_bytes);
+    CHECK(read_all(&after) == 15000);
+    char *row = spill_longest(&after.spill, &run, &len);
+    CHECK(row && len == like.block_max);
+    free(row);
+    free(bytes);
+    job_close(&before);
+    job_close(&after);
 }
 
 static void a_long_row_is_a_block(void) {
@@ -574,9 +630,11 @@ static void folders_that_cannot_be_used(void) {
 }
 
 static const UnitTest tests[] = {
+    {"rows_without_memory_are_in_no_list", rows_without_memory_are_in_no_list},
     {"sorts_spill_and_merge", sorts_spill_and_merge},
     {"groups_spill_and_merge", groups_spill_and_merge},
     {"damage_is_found", damage_is_found},
+    {"blocks_of_a_job_with_more_memory", blocks_of_a_job_with_more_memory},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
     {"rows_of_edges_come_back", rows_of_edges_come_back},
     {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},
