@@ -44,7 +44,7 @@ static bool set_hint(Checker *checker, Demand *demand, Text name, const Type *ty
     double whole = type->kind == TYPE_F64 ? value->f : (double)value->i;
     if (text_is(name, "memory")) return resources->memory = value->i, true;
     if (text_is(name, "batch")) return resources->batch = value->i, true;
-    if (text_is(name, "timeout") || text_is(name, "gpus")) return true;
+    if (text_is(name, "timeout")) return true;
     double thousandths = whole * RESOURCE_WHOLE + 0.5;
     if (whole > amount_max || thousandths < 1) return false;
     if (text_is(name, "concurrency")) return resources->concurrency = (uint32_t)whole, true;
@@ -91,16 +91,14 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
         return;
     }
     TypeKind kind;
-    if (!hint_type(hint->name.text, &kind)) {
-        near_hint(checker, hint->name);
-        count_custom(checker, hint->name);
-    }
-    bool gpus = text_is(hint->name.text, "gpus"), timeout = text_is(hint->name.text, "timeout");
-    if (gpus || timeout) {
-        Diag *diag = report(checker, gpus ? DIAG_GPU : DIAG_TIMEOUT, hint->name.span,
-                            "'%.*s' is not in this version", TEXT_ARG(hint->name.text));
-        report_label(checker, diag, hint->name.span, gpus ? "nothing runs on a GPU yet"
-                                                          : "steps have no time limit yet");
+    bool known = hint_type(hint->name.text, &kind);
+    if (!known) near_hint(checker, hint->name);
+    // Counted like those of the program: only who supplies them differs.
+    if (!known || text_is(hint->name.text, "gpus")) count_custom(checker, hint->name);
+    if (text_is(hint->name.text, "timeout")) {
+        Diag *diag = report(checker, DIAG_TIMEOUT, hint->name.span,
+                            "'timeout' is not in this version");
+        report_label(checker, diag, hint->name.span, "steps have no time limit yet");
         report_fix(checker, diag, "drop it");
     }
     Value value = check_as(checker, &scope, hint->value, kind_type(checker, kind));

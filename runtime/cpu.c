@@ -129,3 +129,24 @@ int64_t cpu_memory(void) {
         each_group(&mounts[i], look_at_memory, &bytes);
     return bytes;
 }
+
+// ---- GPUs -----------------------------------------------------------------------------------
+
+// Devices that the environment names: "0,2", "GPU-8932f937", "" for none.
+static uint32_t named_devices(const char *list) {
+    uint32_t count = *list != '\0';
+    for (; *list; list++) count += *list == ',';
+    return count;
+}
+
+uint32_t cpu_gpus(void) {
+    enum { DEVICES_MAX = 64 };
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    uint32_t most = visible ? named_devices(visible) : DEVICES_MAX, found = 0;
+    for (int i = 0; i < DEVICES_MAX && found < most; i++) {
+        char path[32];
+        snprintf(path, sizeof path, "/dev/nvidia%d", i);
+        found += access(path, R_OK | W_OK) == 0;
+    }
+    return found;
+}

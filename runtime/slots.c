@@ -1,5 +1,7 @@
 #include "runtime/slots.h"
 
+#include "runtime/cpu.h"
+
 #include <string.h>
 
 enum { THREADS_MAX = 1024 };
@@ -37,6 +39,16 @@ static bool supply_one(Slots *slots, const Supply *supply, Trouble *trouble) {
     return false;
 }
 
+// What the machine has without a word.
+static void supply_gpus(Slots *slots) {
+    static const char NAME[] = "gpus";
+    for (uint32_t i = 0; i < slots->job->resource_count; i++) {
+        SbStr name = slots->job->resources[i];
+        bool gpus = (size_t)name.len == strlen(NAME) && memcmp(name.ptr, NAME, strlen(NAME)) == 0;
+        if (gpus) slots->supply[i] = cpu_gpus() * WHOLE;
+    }
+}
+
 static bool check_stage(const Slots *slots, const SbStage *stage, Trouble *trouble) {
     for (uint32_t i = 0; i < stage->demand_count; i++) {
         const SbDemand *demand = &stage->demands[i];
@@ -60,6 +72,7 @@ bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t
     if (job->resource_count > SB_RESOURCES_MAX)  // Of a graph that was written as text.
         return trouble_set(trouble, TROUBLE_RESOURCE, "the job names %u resources, at most %d work",
                            job->resource_count, SB_RESOURCES_MAX);
+    supply_gpus(slots);
     for (uint32_t i = 0; i < options->supply_count; i++)
         if (!supply_one(slots, &options->supplies[i], trouble)) return false;
     for (uint32_t s = 0; s < job->stage_count; s++)

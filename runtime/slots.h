@@ -1,6 +1,7 @@
 // Slots: what the tasks of a job hold while they run, and what there is of it.
 //
 // Amounts are thousandths. There are as many cpus as --threads says; --resource supplies the rest.
+// Of `gpus` there are as many as the machine has, unless it says otherwise.
 // A task that asks for more cpus than there are runs alone.
 #ifndef SBC_RUNTIME_SLOTS_H
 #define SBC_RUNTIME_SLOTS_H

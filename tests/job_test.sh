@@ -1092,6 +1092,17 @@ if begin fractions; then
     says ", 2 threads,"
     end
 fi
+compile gpus <<'END'
+range(4) | repartition rows 1 | with (gpus = 0.5) { where hold(1ms) } | write csv("-")
+END
+if begin devices; then
+    CUDA_VISIBLE_DEVICES='' gives 2 ../gpus
+    says "a task holds 0.5 of 'gpus', and the job has 0"
+    says "fix: --resource=gpus=0.5, or more for more tasks at once"
+    gives 0 ../gpus --threads=1 --resource=gpus=1 --stats
+    says ", 3 threads,"  # Two tasks share the device, beside the cpu.
+    end
+fi
 # Partitions of 16 rows; a batch of up to 100 takes 50 ms.
 compile together <<'END'
 param file: str = "-"
