@@ -48,6 +48,7 @@ class Bench:
         self.options = options
         self.sbc = Path(options.sbc).resolve()
         self.clang = options.clang
+        self.memory = 0
         self.programs = BUILD / "programs"
         self.data = BUILD / "data" / f"scale-{options.scale:g}"
         self.out = BUILD / "out"
@@ -108,6 +109,7 @@ class Bench:
         figures = self.out / "figures"
         figures.unlink(missing_ok=True)
         environment = {**os.environ, "BENCH_THREADS": str(self.options.threads),
+                       "BENCH_MEMORY": str(self.memory),
                        "POLARS_MAX_THREADS": str(self.options.threads)}
         try:
             done = subprocess.run([self.measure, figures, mode, *map(str, command)], env=environment,
@@ -129,13 +131,15 @@ class Bench:
         commands = {
             "reference": lambda out: [reference, *paths.values(), out],
             "sbc": lambda out: [job, *job_params, f"--out={out}", "--overwrite", "--progress=none",
-                                f"--threads={self.options.threads}"],
+                                f"--threads={self.options.threads}",
+                                *([f"--memory={row.memory}"] if row.memory else [])],
         }
         return commands
 
     def peer_command(self, row_id, peer):
         script, mode = PEERS[peer]
-        return lambda out: [sys.executable, HERE / "peers" / f"{script}_peer.py", row_id, self.data, out,
+        query = row_id.removesuffix("_700")
+        return lambda out: [sys.executable, HERE / "peers" / f"{script}_peer.py", query, self.data, out,
                             mode]
 
     def same(self, mode, expected, got):
@@ -180,6 +184,7 @@ class Bench:
 
     def run_row(self, row_id):
         row = ROWS[row_id]
+        self.memory = row.memory
         self.say(row.title)
         commands = self.commands(row)
         commands |= {peer: self.peer_command(row_id, peer) for peer in row.peers}

@@ -55,6 +55,7 @@ class Row:
     compare: str = "ordered"
     peer_compare: dict = field(default_factory=dict)  # Where a peer's order may differ.
     share_target: float = 0.6  # Of the reference.
+    memory: int = 0  # Bytes that the job and its peers may take; the reference takes what it wants.
 
 
 TRIPS = {"input": "trips.csv"}
@@ -84,6 +85,12 @@ ROWS = {
     "c3_records": Row("C3 sort records", "c3_records", {"input": "records.tsv"}, FRAMES,
                       "everything: records of 100 bytes, keys of capital letters", 1.5,
                       peer_compare=dict.fromkeys(FRAMES, "bag")),
+    "c3_700": Row("C3 sort trips, 700 MB", "c3", TRIPS, ("DuckDB",),
+                  "the same; it takes 2.6 GB of memory", 3.2, peer_compare={"DuckDB": "bag"},
+                  share_target=0, memory=700_000_000),
+    "c3_records_700": Row("C3 sort records, 700 MB", "c3_records", {"input": "records.tsv"}, ("DuckDB",),
+                          "the same; it takes 2.4 GB of memory", 1.5, peer_compare={"DuckDB": "bag"},
+                          share_target=0, memory=700_000_000),
     "j1": Row("J1 trips with zones", "j1", {**TRIPS, "zones": "zones.csv"}, SQL,
               f"{FIXED_CSV}; zones below 512 index an array", 1.4),
     "j2": Row("J2 line items with orders", "j2", {**LINEITEM, "orders": "orders.tbl"}, SQL,

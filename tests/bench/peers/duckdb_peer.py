@@ -79,6 +79,9 @@ def prepare(row, data, out, mode):
     connection = duckdb.connect()
     connection.execute(f"SET threads = {os.environ['BENCH_THREADS']}")
     connection.execute(f"SET preserve_insertion_order = {'false' if mode == 'unordered' else 'true'}")
+    if int(os.environ.get("BENCH_MEMORY", 0)):
+        connection.execute(f"SET memory_limit = '{os.environ['BENCH_MEMORY']}B'")
+        connection.execute(f"SET temp_directory = '{out}.spill'")
     form = {"w1": "FORMAT json", "c3_records": "FORMAT csv, HEADER false, DELIMITER '\t', QUOTE ''"}
     text = f"COPY ({queries(data)[row]}) TO '{out}' ({form.get(row, 'FORMAT csv, HEADER')})"
     return lambda: connection.execute(text).fetchall()
