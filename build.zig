@@ -172,6 +172,7 @@ const codegen: []const []const u8 = &.{
     "emit_join.c",
     "emit_keep.c",
     "emit_key.c",
+    "emit_part.c",
     "emit_place.c",
     "emit_read.c",
     "emit_scan.c",

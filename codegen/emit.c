@@ -34,6 +34,7 @@ Val emit_i128(const Emit *e, __int128 value) {
 // ---- control flow ----------------------------------------------------------------------------
 
 Block emit_block(Emit *e, const char *name) {
+    e->weight++;
     return LLVMAppendBasicBlockInContext(e->ctx, e->fn, name);
 }
 
@@ -67,8 +68,10 @@ Val emit_alloca(Emit *e, Ty type, const char *name) {
 }
 
 Val emit_alloca_of(Emit *e, Val value, const char *name) {
+    Block entry = e->entry, here = emit_here(e);
+    e->entry = emit_outermost_entry(e);
     Val slot = emit_alloca(e, LLVMTypeOf(value), name);
-    Block here = emit_here(e);
+    e->entry = entry;
     LLVMMetadataRef line = LLVMGetCurrentDebugLocation2(e->b);
     LLVMPositionBuilderBefore(e->b, LLVMGetNextInstruction(slot));
     emit_store(e, value, slot);
@@ -103,17 +106,21 @@ Val emit_index(Emit *e, Ty element, Val address, Val index) {
 }
 
 Val emit_load(Emit *e, Ty type, Val address, const char *name) {
+    e->weight++;
     return LLVMBuildLoad2(e->b, type, address, name);
 }
 
 Val emit_load_at(Emit *e, Ty type, Val address, size_t offset, const char *name) {
-    return LLVMBuildLoad2(e->b, type, emit_offset(e, address, offset), name);
+    return emit_load(e, type, emit_offset(e, address, offset), name);
 }
 
-void emit_store(Emit *e, Val value, Val address) { LLVMBuildStore(e->b, value, address); }
+void emit_store(Emit *e, Val value, Val address) {
+    e->weight++;
+    LLVMBuildStore(e->b, value, address);
+}
 
 void emit_store_at(Emit *e, Val value, Val address, size_t offset) {
-    LLVMBuildStore(e->b, value, emit_offset(e, address, offset));
+    emit_store(e, value, emit_offset(e, address, offset));
 }
 
 static bool is_pair(const Type *type) { return type_is_bytes(type) || type->kind == TYPE_LIST; }
@@ -224,6 +231,7 @@ static void lower_args(Emit *e, const Arg *args, unsigned count, Lowered *out) {
 
 Val emit_call(Emit *e, const char *symbol, Ty result, const Arg *args, unsigned count) {
     Lowered lowered = {0};
+    e->weight++;
     lower_args(e, args, count, &lowered);
     Ty type = LLVMFunctionType(result, lowered.types, lowered.count, false);
     Val fn = LLVMGetNamedFunction(e->module, symbol);
@@ -260,6 +268,8 @@ void emit_cold(Emit *e, Val call) {
 }
 
 Val emit_hot(Emit *e, Val call) {
+    enum { INLINED = 8 };  // Blocks, and more.
+    e->weight += INLINED;
     add_call_attribute(e, call, LLVMAttributeFunctionIndex, "alwaysinline", nullptr);
     return call;
 }

@@ -24,6 +24,7 @@ typedef struct Value {
 
 // Where a fault goes: blocks with phis for (site, status, detail address, detail length).
 typedef struct FaultTarget {
+    Val   fn;         // The function in which it was opened.
     Block block;      // Made at the first use.
     Val   site, status, detail, detail_len;  // Phis, without incoming edges of their own.
     bool  silent;     // An `else VALUE`: nobody looks at the phis; there are none.
@@ -45,6 +46,9 @@ typedef struct Lanes {
     Val raised;   // i1: did a row that counts fault, or may it have? Null: none.
 } Lanes;
 
+// A function with its parts; see emit_part.h.
+typedef struct Body Body;
+
 // The columns of an operator while a row is on its way; see emit_row.h.
 typedef struct Frame Frame;
 
@@ -60,6 +64,8 @@ typedef struct Emit {
     // The function being emitted.
     Val   fn, task;
     Block entry;            // Allocas go here.
+    uint32_t weight;        // How much was emitted into it: blocks, calls, loads and stores.
+    Body *body;
     // Undo log of memoised values: leaving a region of control flow forgets what it computed.
     Value **undo;
     size_t  undo_count, undo_cap;
@@ -87,6 +93,9 @@ Val emit_i128(const Emit *e, __int128 value);
 
 // ---- control flow ------------------------------------------------------------------------------
 
+// What is emitted from here on is the body of `fn`; its entry block is made (emit_part.c).
+void emit_function_open(Emit *e, Val fn);
+Block emit_outermost_entry(const Emit *e);  // Of that function, also where a part is emitted.
 Block emit_block(Emit *e, const char *name);       // At the end of the function, not yet entered.
 static inline void emit_at(Emit *e, Block block) { LLVMPositionBuilderAtEnd(e->b, block); }
 static inline Block emit_here(const Emit *e) { return LLVMGetInsertBlock(e->b); }
@@ -94,7 +103,7 @@ static inline void emit_jump(Emit *e, Block to) { LLVMBuildBr(e->b, to); }
 void emit_branch(Emit *e, Val condition, Block yes, Block no);
 void emit_branch_likely(Emit *e, Val condition, Block likely, Block rare);
 Val  emit_alloca(Emit *e, Ty type, const char *name);  // In the entry block.
-// The same with a constant in it from there on.
+// The same in the outermost function's, with a constant in it from there on.
 Val  emit_alloca_of(Emit *e, Val value, const char *name);
 Val  emit_phi(Emit *e, Ty type, const char *name);
 void emit_phi_add(Val phi, Val value, Block from);
@@ -181,6 +190,13 @@ void  emit_debug_close(Emit *e);
 // Debug locations: code emitted until the matching leave belongs to `span`.
 LLVMMetadataRef emit_debug_enter(Emit *e, Span span);
 void  emit_debug_leave(Emit *e, LLVMMetadataRef before);
+// A part of the function: what is emitted in it belongs to the same line.
+typedef struct DebugPlace {
+    LLVMMetadataRef scope, location;
+} DebugPlace;
+DebugPlace emit_debug_place(const Emit *e);
+void  emit_debug_part(Emit *e, const char *name);
+void  emit_debug_return(Emit *e, DebugPlace place);
 // A constant in memory layout, for the data module and for nested constants.
 Val   emit_const_memory(Emit *e, const Type *type, const Const *value);
 

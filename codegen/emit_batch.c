@@ -333,10 +333,9 @@ static void emit_flush(Emit *e, Batch *batch) {
     size_t len;
     const Op *op = graph_op_at(e->graph, batch->breaker->op);
     StageEmit inner = {.stage = e->stage->stage};
-    e->fn = batch->flush;
+    emit_function_open(e, batch->flush);
     e->stage = &inner;
     e->task = LLVMGetParam(e->fn, 0);
-    e->entry = emit_block(e, "entry");
     emit_debug_function(e, op->span, LLVMGetValueName2(batch->flush, &len));
     Block begin = emit_block(e, "begin");
     emit_at(e, e->entry);

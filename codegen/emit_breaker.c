@@ -1,4 +1,5 @@
 // Functions of breakers: merging groups, comparing rows of sorts, equality of join keys.
+#include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
 #include <stdio.h>
@@ -7,8 +8,8 @@ static Val begin_function(Emit *e, const char *what, uint32_t index, Ty result, 
     Ty types[] = {e->ptr, e->ptr, e->ptr};
     char name[40];
     snprintf(name, sizeof name, "sb_%s_%u", what, index);
-    e->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(result, types, params, false));
-    e->entry = emit_block(e, "entry");
+    emit_function_open(e, LLVMAddFunction(e->module, name,
+                                          LLVMFunctionType(result, types, params, false)));
     emit_debug_function(e, graph_op_at(e->graph, e->plan->breakers[index].op)->span, name);
     Block begin = emit_block(e, "begin");
     emit_at(e, e->entry);
@@ -20,9 +21,12 @@ static Val begin_function(Emit *e, const char *what, uint32_t index, Ty result, 
 static Val emit_join_equal(Emit *e, const Breaker *breaker, uint32_t index) {
     Val fn = begin_function(e, "equal", index, e->i32, 2);
     Val a = LLVMGetParam(fn, 0), b = LLVMGetParam(fn, 1), same = emit_i1(e, true);
-    for (uint32_t k = 0; k < breaker->key_count; k++)
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
         same = LLVMBuildAnd(e->b, same, slots_equal(e, &breaker->slots[k], a, b), "");
+    }
     LLVMBuildRet(e->b, LLVMBuildZExt(e->b, same, e->i32, ""));
+    part_join(e, 0);
     return fn;
 }
 
@@ -238,10 +242,13 @@ static Val emit_compare_rows(Emit *e, const Breaker *breaker, const Op *op, uint
     uint32_t decided = keys_decided(e, breaker);
     if (decided == breaker->key_count) return nullptr;
     Val fn = begin_function(e, "compare", index, e->i32, 2);
-    for (uint32_t k = decided; k < breaker->key_count; k++)
+    for (uint32_t k = decided; k < breaker->key_count; k++) {
+        part_split(e);
         compare_key(e, &breaker->slots[k], op->sort.keys[k], LLVMGetParam(fn, 0),
                     LLVMGetParam(fn, 1));
+    }
     LLVMBuildRet(e->b, emit_i32(e, 0));
+    part_join(e, 0);
     return fn;
 }
 

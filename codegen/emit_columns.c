@@ -424,13 +424,12 @@ void stage_column_loop(Emit *e, ColumnEmit *c) {
     loop.counters = arena_new_array(e->arena, Val, c->filter_count + 1);
     loop.counted = arena_new_array(e->arena, Val, c->filter_count + 1);
     loop.frames = arena_new_array(e->arena, Frame *, c->part->op_count);
-    e->fn = c->function;
+    emit_function_open(e, c->function);
     e->task = LLVMGetParam(e->fn, PARAM_TASK);
-    e->entry = emit_block(e, "entry");
     e->lanes = &lanes;
     e->faults_fail = false;
     FaultTarget target;
-    fault_target_open(&target, nullptr, false);
+    fault_target_open(e, &target, nullptr, false);
     e->faults = &target;
     emit_debug_function(e, graph_op_at(e->graph, e->stage->stage->root)->span, "column_loop");
     Val first = LLVMGetParam(e->fn, PARAM_FIRST), count = LLVMGetParam(e->fn, PARAM_COUNT);

@@ -494,8 +494,8 @@ void emit_job_data(Emit *e, const JobData *data) {
 // int main(int argc, char **argv) { return sb_main(argc, argv, &sb_job); }
 void emit_job_main(Emit *e) {
     Ty params[] = {e->i32, e->ptr};
-    e->fn = LLVMAddFunction(e->module, "main", LLVMFunctionType(e->i32, params, 2, false));
-    e->entry = emit_block(e, "entry");
+    emit_function_open(e, LLVMAddFunction(e->module, "main",
+                                          LLVMFunctionType(e->i32, params, 2, false)));
     emit_at(e, e->entry);
     Val status = emit_callv(e, "sb_main", e->i32, arg(LLVMGetParam(e->fn, 0)),
                             arg(LLVMGetParam(e->fn, 1)),

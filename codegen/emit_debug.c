@@ -78,6 +78,31 @@ void emit_debug_leave(Emit *e, LLVMMetadataRef before) {
     LLVMSetCurrentDebugLocation2(e->b, before);
 }
 
+DebugPlace emit_debug_place(const Emit *e) {
+    return (DebugPlace){e->debug->scope, LLVMGetCurrentDebugLocation2(e->b)};
+}
+
+void emit_debug_part(Emit *e, const char *name) {
+    struct DebugInfo *debug = e->debug;
+    LLVMMetadataRef at = LLVMGetCurrentDebugLocation2(e->b), file = debug->files[0], type;
+    LineColumn line = {1, 1};
+    if (at) {
+        line = (LineColumn){LLVMDILocationGetLine(at), LLVMDILocationGetColumn(at)};
+        file = LLVMDIScopeGetFile(debug->scope);
+    }
+    type = LLVMDIBuilderCreateSubroutineType(debug->builder, file, nullptr, 0, LLVMDIFlagZero);
+    debug->scope = LLVMDIBuilderCreateFunction(debug->builder, file, name, strlen(name), name,
+                                               strlen(name), file, line.line, type, true, true,
+                                               line.line, LLVMDIFlagZero, true);
+    LLVMSetSubprogram(e->fn, debug->scope);
+    set_location(e, line);
+}
+
+void emit_debug_return(Emit *e, DebugPlace place) {
+    e->debug->scope = place.scope;
+    LLVMSetCurrentDebugLocation2(e->b, place.location);
+}
+
 void emit_debug_close(Emit *e) {
     LLVMDIBuilderFinalize(e->debug->builder);
     LLVMDisposeDIBuilder(e->debug->builder);

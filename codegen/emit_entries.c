@@ -1,4 +1,5 @@
 // Stages over rows in memory: what a breaker finished, records of a source, a range of numbers.
+#include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
 #include <stdio.h>
@@ -203,29 +204,32 @@ static RowLoop begin_loop(Emit *e) {
 }
 
 // Results of aggregates are judged for every row, whatever follows. A fault there has no row.
-static void judge_results(Emit *e, Frame *frame, Block next) {
+static void judge_results(Emit *e, Frame *frame, FaultTarget *target) {
     const Breaker *breaker = frame->breaker;
-    FaultTarget *outer = e->faults, target;
-    fault_target_open(&target, nullptr, false);
-    e->faults = &target;
-    for (uint32_t i = 0; i < frame->op->group.agg_count; i++)
-        if (breaker->state_offsets[i] != SIZE_MAX)
-            frame_column(e, frame, frame->op->group.key_count + i);
+    FaultTarget *outer = e->faults;
+    e->faults = target;
+    for (uint32_t i = 0; i < frame->op->group.agg_count; i++) {
+        if (breaker->state_offsets[i] == SIZE_MAX) continue;
+        part_split(e);
+        frame_column(e, frame, frame->op->group.key_count + i);
+    }
     e->faults = outer;
-    fault_target_close(e, &target, nullptr, next, e->stage->stop);
 }
 
 void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next) {
     StageEmit *s = e->stage;
-    FaultTarget target;
-    fault_target_open(&target, nullptr, false);
-    size_t mark = emit_region_begin(e);
+    FaultTarget target, results;
+    fault_target_open(e, &target, nullptr, false);
+    fault_target_open(e, &results, nullptr, false);
+    size_t mark = emit_region_begin(e), depth = part_depth(e);
     e->faults = &target;
     e->faults_fail = e->plan->fails[frame->op->id.i];
     if (s->stage->kind == STAGE_SCAN) stage_judge_filters(e, frame, filter, next);
-    if (frame->load == load_group) judge_results(e, frame, next);
+    if (frame->load == load_group) judge_results(e, frame, &results);
     stage_push(e, frame, next);
+    part_join(e, depth);
     emit_region_end(e, mark);
+    fault_target_close(e, &results, nullptr, next, s->stop);
     fault_target_close(e, &target, frame, next, s->stop);
 }
 

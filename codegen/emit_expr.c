@@ -1,5 +1,5 @@
 // Expressions: demand-driven, each node once in a region of control flow.
-#include "codegen/emit_row.h"
+#include "codegen/emit_part.h"
 
 Frame *frame_new(Emit *e, const Op *op, Frame *left, Frame *right) {
     Frame *frame = arena_new_of(e->arena, Frame);
@@ -153,6 +153,7 @@ void emit_keep(Emit *e, Frame *frame, ExprId pred, Block gone) {
     const Expr *x = graph_at(e->graph, pred);
     if (x->op == EXPR_AND && !is_plain(e, x->args[1])) {
         emit_keep(e, frame, x->args[0], gone);
+        part_split(e);
         emit_keep(e, frame, x->args[1], gone);
         return;
     }
@@ -191,7 +192,7 @@ static Value else_lane(Emit *e, Frame *frame, const Expr *x, FaultTarget *target
 static Value emit_else_value(Emit *e, Frame *frame, const Expr *x) {
     FaultTarget *outer = e->faults;
     FaultTarget target;
-    fault_target_open(&target, outer, true);
+    fault_target_open(e, &target, outer, true);
     if (e->lanes) return else_lane(e, frame, x, &target);
     Block end = emit_block(e, "end");
     size_t mark = emit_region_begin(e);

@@ -1,4 +1,5 @@
 // Faults: each ends in the one cold block of its row, with the number of its site.
+#include "codegen/emit_part.h"
 #include "codegen/emit_scan.h"
 
 uint32_t emit_site(Emit *e, Site site) {
@@ -17,8 +18,8 @@ FaultTarget *emit_faults(const Emit *e) { return e->faults; }
 
 void emit_faults_set(Emit *e, FaultTarget *target) { e->faults = target; }
 
-void fault_target_open(FaultTarget *target, FaultTarget *outer, bool silent) {
-    *target = (FaultTarget){.silent = silent, .outer = outer};
+void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent) {
+    *target = (FaultTarget){.fn = e->fn, .silent = silent, .outer = outer};
 }
 
 static Block target_block(Emit *e, FaultTarget *target) {
@@ -49,20 +50,32 @@ Val emit_narrow(Emit *e, Val condition) {
     return outer;
 }
 
+static void tell_target(Emit *e, FaultTarget *target, Val site, Val status, Detail detail,
+                        Block from) {
+    emit_phi_add(target->site, site, from);
+    emit_phi_add(target->status, status, from);
+    emit_phi_add(target->detail, detail.ptr ? detail.ptr : LLVMConstNull(e->ptr), from);
+    emit_phi_add(target->detail_len, detail.len ? detail.len : emit_i64(e, 0), from);
+}
+
 static void fault_at(Emit *e, FaultTarget *target, Site site, Val bad, Val status, Detail detail) {
     if (e->lanes) {
         raise_lane(e, target->silent ? &target->raised : &e->lanes->raised, bad);
         return;
     }
+    target = part_target(e, target);
     Block fault = target_block(e, target), from = emit_here(e), go_on = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
-    if (!target->silent) {
-        emit_phi_add(target->site, emit_i32(e, emit_site(e, site)), from);
-        emit_phi_add(target->status, status, from);
-        emit_phi_add(target->detail, detail.ptr ? detail.ptr : LLVMConstNull(e->ptr), from);
-        emit_phi_add(target->detail_len, detail.len ? detail.len : emit_i64(e, 0), from);
-    }
+    if (!target->silent)
+        tell_target(e, target, emit_i32(e, emit_site(e, site)), status, detail, from);
     emit_at(e, go_on);
+}
+
+void fault_pass_on(Emit *e, FaultTarget *target, Val site, Val status, Detail detail) {
+    target = part_target(e, target);
+    Block fault = target_block(e, target);
+    tell_target(e, target, site, status, detail, emit_here(e));
+    emit_jump(e, fault);
 }
 
 static bool is_of_step(const Emit *e, uint32_t breaker, BreakerKind kind, StepId step) {
@@ -185,7 +198,7 @@ void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, 
     }
     // Columns that the reject shows were judged before: what could fault again there cannot.
     FaultTarget *outer = e->faults, again;
-    fault_target_open(&again, outer, true);
+    fault_target_open(e, &again, outer, true);
     again.block = stop;
     e->faults = &again;
     size_t mark = emit_region_begin(e);

@@ -1,5 +1,6 @@
 // Grouping: find the row's group in the thread's table or make it, then add the row to its states.
 #include "codegen/emit_group.h"
+#include "codegen/emit_part.h"
 
 #include <stdio.h>
 
@@ -39,8 +40,10 @@ static void emit_probe(Emit *e, Probe *probe, EqualFn *equal, void *self) {
     emit_branch(e, tagged, candidate, step);
     emit_at(e, candidate);
     probe->entry = LLVMBuildIntToPtr(e->b, rest, e->ptr, "entry");
+    size_t depth = part_depth(e);
     Val same = equal(e, self, probe->entry);
     emit_branch(e, same, probe->found, step);
+    part_join(e, depth);
     emit_at(e, step);
     Val next = LLVMBuildAnd(e->b, LLVMBuildAdd(e->b, at, emit_i64(e, 1), ""), mask, "");
     emit_phi_add(at, next, step);
@@ -52,6 +55,7 @@ static Val row_equals(Emit *e, void *self, Val entry) {
     Val same = nullptr;
     for (uint32_t k = 0; k < row->breaker->key_count; k++) {
         const Slot *slot = &row->breaker->slots[k];
+        part_split(e);
         Val one = key_equals_slot(e, slot->type, &row->keys[k], slot, entry);
         same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
     }
@@ -211,11 +215,13 @@ static void judge_agg(Emit *e, Frame *over, bool waits, const Agg *agg, AggRow *
 }
 
 // The key of the entry whose text the column's value is, or null: of a row whose text was not
-// quoted the spelling is the key.
+// quoted the spelling is the key. Of many keys the first are looked at: others are kept twice.
 static Val find_shared(Emit *e, const GroupRow *row, Value column, Val entry) {
+    enum { KEYS_MAX = 16 };
     Val shared = LLVMConstNull(e->ptr);
-    for (uint32_t k = 0; k < row->breaker->key_count; k++) {
+    for (uint32_t k = 0, seen = 0; k < row->breaker->key_count && seen < KEYS_MAX; k++) {
         if (!row->breaker->slots[k].key_str) continue;
+        seen++;
         Value key = row->keys[k].value;
         Val same = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, column.a, key.a, ""),
                                 LLVMBuildICmp(e->b, LLVMIntEQ, column.b, key.b, ""), "");
@@ -229,6 +235,7 @@ static void keep_first_row(Emit *e, const GroupRow *row, Val groups, Val entry) 
     const Breaker *breaker = row->breaker;
     for (uint32_t s = breaker->key_count; s < breaker->slot_count; s++) {
         const Slot *slot = &breaker->slots[s];
+        part_split(e);
         Value value = row->columns[s - breaker->key_count];
         bool bytes = type_is_bytes(type_base(slot->type));
         slot_store(e, slot, value, entry);
@@ -241,11 +248,15 @@ static Val new_group(Emit *e, const GroupRow *row, const Probe *probe) {
     Val entry = emit_callv(e, "sb_groups_insert", e->ptr, arg(emit_call_context(e)),
                            arg(probe->groups), arg(probe->hash), arg(row->order));
     stop_if(e, null_pointer(e, entry));
-    for (uint32_t k = 0; k < breaker->key_count; k++)
+    size_t depth = part_depth(e);
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
         store_key(e, probe->groups, &breaker->slots[k], &row->keys[k], entry);
+    }
     keep_first_row(e, row, probe->groups, entry);
     if (breaker->identity_offset != SIZE_MAX)
         emit_store_at(e, frame_identity(e, row->frame), entry, breaker->identity_offset);
+    part_leave(e, depth);
     return entry;
 }
 
@@ -290,11 +301,15 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next) {
     const Breaker *breaker = row->breaker;
     const Op *op = graph_op_at(e->graph, breaker->op);
     Val entry = breaker->key_count ? find_group(e, row, groups) : find_only_group(e, row, groups);
-    for (uint32_t i = 0; i < group_agg_count(e, breaker); i++)
-        if (plan_owns_state(breaker, i))
-            add_if(e, &op->group.aggs[i], &row->aggs[i], groups,
-                   emit_offset(e, entry, breaker->state_offsets[i]), row->order);
+    size_t depth = part_depth(e);
+    for (uint32_t i = 0; i < group_agg_count(e, breaker); i++) {
+        if (!plan_owns_state(breaker, i)) continue;
+        part_split(e);
+        add_if(e, &op->group.aggs[i], &row->aggs[i], groups,
+               emit_offset(e, entry, breaker->state_offsets[i]), row->order);
+    }
     emit_jump(e, next);
+    part_join(e, depth);
 }
 
 void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
@@ -308,14 +323,18 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
                     .keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1),
                     .columns = arena_new_array(e->arena, Value, breaker->slot_count + 1),
                     .aggs = arena_new_array(e->arena, AggRow, agg_count + 1)};
+    size_t depth = part_depth(e);
     for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
         row.keys[k] = key_parts(e, breaker->slots[k].type, emit_expr(e, over, breaker->keys[k]));
         row.hash = key_hash(e, row.hash, breaker->slots[k].type, &row.keys[k]);
     }
     if (!row.hash) row.hash = emit_i64(e, 0);
-    for (uint32_t i = 0; i < agg_count; i++)
-        if (plan_owns_state(breaker, i))
-            judge_agg(e, over, s->batches[terminal].flush, &op->group.aggs[i], &row.aggs[i]);
+    for (uint32_t i = 0; i < agg_count; i++) {
+        if (!plan_owns_state(breaker, i)) continue;
+        part_split(e);
+        judge_agg(e, over, s->batches[terminal].flush, &op->group.aggs[i], &row.aggs[i]);
+    }
     for (uint32_t c = 0; breaker->slot_of && c < frame->op->column_count; c++) {
         uint32_t slot = breaker->slot_of[c];
         if (slot != SLOT_NONE && slot >= breaker->key_count)
@@ -327,6 +346,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         for (uint32_t a = 0; a < countof(row.aggs[i].late); a++)
             if (row.aggs[i].late[a]) row.aggs[i].args[a] = batch_late_now(e, &row.aggs[i], a);
     group_add_row(e, &row, s->terminals[terminal], next);
+    part_join(e, depth);
 }
 
 // ---- columns ------------------------------------------------------------------------------------
@@ -369,6 +389,7 @@ static Val entry_equals(Emit *e, void *self, Val entry) {
     const EntryKeys *keys = self;
     Val same = nullptr;
     for (uint32_t k = 0; k < keys->breaker->key_count; k++) {
+        part_split(e);
         Val one = slots_equal(e, &keys->breaker->slots[k], entry, keys->from);
         same = same ? LLVMBuildAnd(e->b, same, one, "") : one;
     }
@@ -377,10 +398,11 @@ static Val entry_equals(Emit *e, void *self, Val entry) {
 
 static void merge_states(Emit *e, const Breaker *breaker, Val into, Val from) {
     const Op *op = graph_op_at(e->graph, breaker->op);
-    Val call = LLVMGetParam(e->fn, 0);
+    Val call = LLVMGetParam(e->fn, 0);  // Before a part is.
     for (uint32_t i = 0; op->kind == OP_GROUP && i < op->group.agg_count; i++) {
         if (!plan_owns_state(breaker, i)) continue;
         const Agg *agg = &op->group.aggs[i];
+        part_split(e);
         Val to = emit_offset(e, into, breaker->state_offsets[i]);
         Val other = emit_offset(e, from, breaker->state_offsets[i]);
         if (!agg->fn) {
@@ -419,8 +441,8 @@ Val emit_group_merge(Emit *e, uint32_t index) {
     char name[40];
     snprintf(name, sizeof name, "sb_merge_%u", index);
     Ty params[] = {e->ptr, e->ptr, e->ptr};
-    e->fn = LLVMAddFunction(e->module, name, LLVMFunctionType(e->i32, params, 3, false));
-    e->entry = emit_block(e, "entry");
+    emit_function_open(e, LLVMAddFunction(e->module, name,
+                                          LLVMFunctionType(e->i32, params, 3, false)));
     emit_at(e, e->entry);
     Block begin = emit_block(e, "begin");
     emit_jump(e, begin);
@@ -443,5 +465,6 @@ Val emit_group_merge(Emit *e, uint32_t index) {
     merge_states(e, breaker, stays, leaves);
     emit_store_at(e, emit_i64(e, -1), leaves, offsetof(SbEntry, order));  // It is merged.
     LLVMBuildRet(e->b, emit_i32(e, SB_OK));
+    part_join(e, 0);
     return e->fn;
 }

@@ -1,4 +1,5 @@
 // Terminals that keep rows: sorts, build sides of joins, edges.
+#include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
 static void out_of_memory(Emit *e, Val failed) {
@@ -97,6 +98,7 @@ static Value *shown_values(Emit *e, const Breaker *breaker, Frame *frame) {
 
 void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     StageEmit *s = e->stage;
+    size_t depth = part_depth(e);
     const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
     const Op *op = graph_op_at(e->graph, breaker->op);
     Val rows = s->terminals[terminal];
@@ -108,6 +110,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
     Val hash = nullptr;
     for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
         Value value = emit_expr(e, over, breaker->keys[k]);
         keys[k] = (KeyParts){.value = value};
         if (join) keys[k] = key_parts(e, breaker->slots[k].type, value);
@@ -130,19 +133,24 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     bool own = merged || (breaker->kind == BREAK_EDGE && (breaker->keeps_op || op->kind != OP_ZIP));
     uint32_t columns = (own ? op : frame->op)->column_count;
     Value *values = arena_new_array(e->arena, Value, columns + 1);
-    for (uint32_t c = 0; c < columns; c++)
-        if (breaker->slot_of && breaker->slot_of[c] != SLOT_NONE &&
-            breaker->slot_of[c] >= breaker->key_count)
-            values[c] = frame_column(e, frame, source ? source[c] : c);
+    for (uint32_t c = 0; c < columns && breaker->slot_of; c++) {
+        if (breaker->slot_of[c] == SLOT_NONE || breaker->slot_of[c] < breaker->key_count) continue;
+        part_split(e);
+        values[c] = frame_column(e, frame, source ? source[c] : c);
+    }
     Value *shown = shown_values(e, breaker, frame);
     Val entry = take_entry(e, rows, breaker->entry_bytes);
     emit_store_at(e, hash ? hash : emit_i64(e, 0), entry, offsetof(SbEntry, hash));
     emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));
-    for (uint32_t k = 0; k < breaker->key_count; k++)
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
         keep_value(e, rows, &breaker->slots[k], keys[k].value, entry);
-    for (uint32_t c = 0; c < columns; c++)
-        if (values[c].a)
-            keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+    }
+    for (uint32_t c = 0; c < columns; c++) {
+        if (!values[c].a) continue;
+        part_split(e);
+        keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+    }
     for (uint32_t i = 0; i < breaker->slot_count && shown; i++)
         if (shown[i].a) keep_value(e, rows, &breaker->slots[i], shown[i], entry);
     if (breaker->identity_offset != SIZE_MAX)
@@ -157,4 +165,5 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     Val count = emit_load_at(e, e->i64, rows, offsetof(SbRows, count), "");
     emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), rows, offsetof(SbRows, count));
     emit_jump(e, next);
+    part_join(e, depth);
 }

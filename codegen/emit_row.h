@@ -115,7 +115,9 @@ Val emit_narrow(Emit *e, Val condition);
 
 FaultTarget *emit_faults(const Emit *e);
 void emit_faults_set(Emit *e, FaultTarget *target);
-void fault_target_open(FaultTarget *target, FaultTarget *outer, bool silent);
+void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent);
+// From here the row faults at `target` with what another one was told.
+void fault_pass_on(Emit *e, FaultTarget *target, Val site, Val status, Detail detail);
 // Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last
 // known columns are `frame`'s (null: there is none yet), then `next`. `stop`: where the stage ends
 // with SB_STAGE_FAULT.

@@ -1,6 +1,7 @@
 // Stages over text: blocks of about a thousand indexed rows; in a block, the rows.
 //
 //   block: index rows ─▶ row 0, 1, ... ─▶ bad row behind them? reject it ─▶ border ─▶ block
+#include "codegen/emit_part.h"
 #include "codegen/emit_scan.h"
 
 const TextFormat *text_format_of(Format format) {
@@ -52,8 +53,11 @@ static TextRow *open_row(Emit *e, const Op *op) {
 static void judge_row(Emit *e, Frame *frame, Block next) {
     const SourceOp *source = &frame->op->source;
     stage_judge_filters(e, frame, 0, next);
-    for (uint32_t i = 0; i < source->column_count; i++)
-        if (source->columns[i].read) frame_column(e, frame, i);
+    for (uint32_t i = 0; i < source->column_count; i++) {
+        if (!source->columns[i].read) continue;
+        part_split(e);
+        frame_column(e, frame, i);
+    }
     stage_push(e, frame, next);
 }
 
@@ -65,13 +69,14 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     frame->load = load_column;
     frame->identify = identify_text;
     FaultTarget target;
-    fault_target_open(&target, nullptr, false);
-    size_t mark = emit_region_begin(e);
+    fault_target_open(e, &target, nullptr, false);
+    size_t mark = emit_region_begin(e), depth = part_depth(e);
     e->faults = &target;
     e->faults_fail = e->plan->fails[row->op->id.i];
     const TextFormat *format = text_format_of(row->op->source.format);
     if (format->judge) format->judge(e, frame);
     judge_row(e, frame, next);
+    part_join(e, depth);
     emit_region_end(e, mark);
     fault_target_close(e, &target, frame, next, s->stop);
 }

@@ -121,8 +121,8 @@ static void close_setup(Emit *e, FaultTarget *target, Val setup, Val task) {
 }
 
 Val emit_setup(Emit *e) {
-    e->fn = LLVMAddFunction(e->module, "sb_setup", LLVMFunctionType(e->i32, &e->ptr, 1, false));
-    e->entry = emit_block(e, "entry");
+    emit_function_open(e, LLVMAddFunction(e->module, "sb_setup",
+                                          LLVMFunctionType(e->i32, &e->ptr, 1, false)));
     emit_debug_function(e, (Span){.file = SPAN_NONE}, "sb_setup");
     Block begin = emit_block(e, "begin");
     emit_at(e, e->entry);
@@ -131,7 +131,7 @@ Val emit_setup(Emit *e) {
     Val setup = LLVMGetParam(e->fn, 0);
     e->task = stand_in_task(e, setup);
     FaultTarget target;
-    fault_target_open(&target, nullptr, false);
+    fault_target_open(e, &target, nullptr, false);
     e->faults = &target;
     Op none = {.kind = OP_HINT, .step = STEP_NONE};
     SetupEmit s = {setup, frame_new(e, arena_copy(e->arena, &none, sizeof none, alignof(Op)),

@@ -1,4 +1,5 @@
 // Sinks: a row becomes text in the unit's output buffer. Room for the whole row is taken once.
+#include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
 #include "stdlib/sink_field.h"
@@ -82,6 +83,8 @@ static Val take_room(Emit *e, const SinkEmit *sink, bool json) {
         fixed += 2 * op->columns[i].name.len * 6 + 8 + op->options.csv.null_count;
         for (uint32_t n = 0; n < op->options.csv.null_count; n++)
             fixed += op->options.csv.nulls[n].len;
+        part_split(e);
+        e->weight += 2;  // The text's length and its sum.
         need = LLVMBuildAdd(e->b, need, column_room(e, sink, i, json), "");
     }
     need = LLVMBuildAdd(e->b, need, emit_i64(e, (int64_t)fixed), "");
@@ -248,6 +251,7 @@ static Val put_csv_row(Emit *e, const SinkEmit *sink, Val at) {
     const SinkOp *op = &sink->op->sink;
     char delimiter = op->options.csv.delimiter;
     for (uint32_t i = 0; i < op->column_count; i++) {
+        part_split(e);
         if (!op->columns[i].within) at = put_field(e, sink, i, at, false);
         bool more = i + 1 < op->column_count;
         if (more && op->columns[i + 1].within) continue;
@@ -273,6 +277,7 @@ static Text json_key(Emit *e, const SinkColumn *column, bool first) {
 static Val put_json_row(Emit *e, const SinkEmit *sink, Val at) {
     const SinkOp *op = &sink->op->sink;
     for (uint32_t i = 0; i < op->column_count; i++) {
+        part_split(e);
         at = put_constant(e, at, json_key(e, &op->columns[i], i == 0));
         at = put_field(e, sink, i, at, true);
     }
@@ -288,6 +293,7 @@ static Val put_text_row(Emit *e, const SinkEmit *sink, Val at) {
 void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     const Op *op = graph_op_at(e->graph, e->stage->stage->terminals[terminal].consumer);
     uint32_t count = op->sink.column_count;
+    size_t depth = part_depth(e);
     SinkEmit sink = {
         .op = op, .frame = frame_new(e, op, frame, nullptr), .out = e->stage->terminals[terminal]};
     sink.values = arena_new_array(e->arena, Value, count + 1);
@@ -295,6 +301,7 @@ void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     for (uint32_t i = 0; i < count; i++) {
         const SinkColumn *column = &op->sink.columns[i];
         if (column->within) continue;
+        part_split(e);
         bool spelled = !expr_is_none(column->spelling);
         bool needs_value = !spelled || !column->verbatim ||
                            graph_at(e->graph, column->value)->type->nullable;
@@ -312,4 +319,5 @@ void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     Val rows = emit_load_at(e, e->i64, sink.out, offsetof(SbOut, rows), "");
     emit_store_at(e, LLVMBuildAdd(e->b, rows, emit_i64(e, 1), ""), sink.out, offsetof(SbOut, rows));
     emit_jump(e, next);
+    part_join(e, depth);
 }

@@ -5,6 +5,7 @@
 //              ▲                      └─ filtered, rejected ─┐   │
 //              └──────────────────────────────────── next ◀──┴───┘
 //   leave: counters, cursor and order go back to the task.
+#include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
 #include <stdio.h>
@@ -35,17 +36,23 @@ Val stage_next_order(Emit *e) {
 
 // ---- consumers ----------------------------------------------------------------------------------
 
+// A block for rows that a filter takes out.
+static Block filtered_block(Emit *e, StepId step, Block next) {
+    Block here = emit_here(e), filtered = emit_block(e, "filtered");
+    emit_at(e, filtered);
+    stage_count(e, step, SB_FILTERED, emit_i64(e, 1));
+    emit_jump(e, next);
+    emit_at(e, here);
+    return filtered;
+}
+
 void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next) {
     const SourceOp *source = &frame->op->source;
     for (uint32_t i = first; i < source->filter_count; i++) {
-        Frame *over = frame_over(e, frame, source->filters[i].step);
-        Block filtered = emit_block(e, "filtered");
-        emit_keep(e, over, source->filters[i].pred, filtered);
-        Block kept = emit_here(e);
-        emit_at(e, filtered);
-        stage_count(e, source->filters[i].step, SB_FILTERED, emit_i64(e, 1));
-        emit_jump(e, next);
-        emit_at(e, kept);
+        const PreFilter *filter = &source->filters[i];
+        part_split(e);
+        emit_keep(e, frame_over(e, frame, filter->step), filter->pred,
+                  filtered_block(e, filter->step, next));
     }
 }
 
@@ -73,13 +80,7 @@ static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
         stage_push(e, out, next);
         return;
     }
-    Block filtered = emit_block(e, "filtered");
-    emit_keep(e, out, op->filter.pred, filtered);
-    Block kept = emit_here(e);
-    emit_at(e, filtered);
-    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
-    emit_jump(e, next);
-    emit_at(e, kept);
+    emit_keep(e, out, op->filter.pred, filtered_block(e, op->step, next));
     stage_push(e, out, next);
 }
 
@@ -88,10 +89,13 @@ static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
     const bool *used = e->plan->usage.columns[op->id.i];
     if (columns_did(e, op)) out->load = columns_load;
-    for (uint32_t i = 0; i < op->project.count; i++)
-        if (used[i] && graph_faults(e->graph, op->project.items[i].expr) &&
-            !columns_did_item(e, op, i) && !explode_cuts(e, op, i))
-            frame_column(e, out, i);
+    for (uint32_t i = 0; i < op->project.count; i++) {
+        if (!used[i] || !graph_faults(e->graph, op->project.items[i].expr) ||
+            columns_did_item(e, op, i) || explode_cuts(e, op, i))
+            continue;
+        part_split(e);
+        frame_column(e, out, i);
+    }
     stage_push(e, out, next);
 }
 
@@ -101,11 +105,8 @@ static void deliver_sample(Emit *e, Frame *frame, const Op *op, Block next) {
         share = emit_expr(e, out, op->sample.fraction).a;
     Val keep = emit_callv(e, "sb_sampled", e->i1, arg(seed), arg(frame_identity(e, frame)),
                           arg(share));
-    Block kept = emit_block(e, "kept"), filtered = emit_block(e, "filtered");
-    emit_branch(e, keep, kept, filtered);
-    emit_at(e, filtered);
-    stage_count(e, op->step, SB_FILTERED, emit_i64(e, 1));
-    emit_jump(e, next);
+    Block kept = emit_block(e, "kept");
+    emit_branch(e, keep, kept, filtered_block(e, op->step, next));
     emit_at(e, kept);
     stage_push(e, out, next);
 }
@@ -165,14 +166,16 @@ static const Op *consumer_op(const Emit *e, Consumer consumer) {
 static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     FaultTarget *outer = e->faults, target;
     bool fails = e->faults_fail;
-    size_t mark = emit_region_begin(e);
-    fault_target_open(&target, outer, false);
+    size_t mark = emit_region_begin(e), depth = part_depth(e);
+    fault_target_open(e, &target, outer, false);
     e->faults = &target;
+    part_split(e);
     const Op *op = consumer_op(e, consumer);
     e->faults_fail = e->plan->fails[op->id.i];
     LLVMMetadataRef outside = emit_debug_enter(e, op->span);
     if (consumer.op) deliver_member(e, frame, consumer.op, next);
     else deliver_terminal(e, frame, consumer.terminal, next);
+    part_join(e, depth);
     emit_debug_leave(e, outside);
     e->faults = outer;
     e->faults_fail = fails;
@@ -372,10 +375,8 @@ static Val stage_function(Emit *e, const Stage *what, const char *name, bool ask
     Ty type = LLVMFunctionType(e->i32, &e->ptr, 1, false);
     StageEmit stage = {.stage = what, .asks = asks};
     e->stage = &stage;
-    e->fn = LLVMAddFunction(e->module, name, type);
+    emit_function_open(e, LLVMAddFunction(e->module, name, type));
     e->task = LLVMGetParam(e->fn, 0);
-    e->entry = emit_block(e, "entry");
-    e->faults = nullptr;
     e->faults_fail = false;
     e->undo_count = 0;
     emit_debug_function(e, graph_op_at(e->graph, what->root)->span, name);
