@@ -182,6 +182,7 @@ const codegen: []const []const u8 = &.{
     "emit_setup.c",
     "emit_sink.c",
     "emit_stage.c",
+    "emit_wide.c",
     "stdlib_bitcode.c",
     "target.c",
 };

@@ -38,6 +38,7 @@ typedef struct Site {
     Text     what;
     bool     fails;
     int8_t   merges;   // SbSite.merges
+    Val      known;    // Its number, where the job knows it only; else null.
 } Site;
 
 // A column loop under construction: code without a branch, in which conditions are masks.

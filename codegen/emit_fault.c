@@ -66,8 +66,8 @@ static void fault_at(Emit *e, FaultTarget *target, Site site, Val bad, Val statu
     target = part_target(e, target);
     Block fault = target_block(e, target), from = emit_here(e), go_on = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
-    if (!target->silent)
-        tell_target(e, target, emit_i32(e, emit_site(e, site)), status, detail, from);
+    Val number = target->silent ? nullptr : site.known ? site.known : emit_i32(e, emit_site(e, site));
+    if (number) tell_target(e, target, number, status, detail, from);
     emit_at(e, go_on);
 }
 
@@ -101,11 +101,19 @@ void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail
     fault_at(e, e->faults, site, bad, status, detail);
 }
 
-void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail) {
+static Site column_site(const Emit *e, StepId step, Text column) {
     Text what = column.len ? text_format(e->arena, "column '%.*s'", TEXT_ARG(column)) : column;
-    Site site = {
-        .step = step.i, .span = {.file = SPAN_NONE}, .what = what,
-        .fails = e->plan->fails[e->stage->stage->root.i]};
+    return (Site){.step = step.i, .span = {.file = SPAN_NONE}, .what = what,
+                  .fails = e->plan->fails[e->stage->stage->root.i],
+                  .known = e->stage->column_site};
+}
+
+uint32_t emit_column_site(Emit *e, StepId step, Text column) {
+    return emit_site(e, column_site(e, step, column));
+}
+
+void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail) {
+    Site site = column_site(e, step, column);
     // A filter of the reader may be the first to ask: no `else` of it handles what the read finds.
     FaultTarget *row = e->faults;
     while (row->silent) row = row->outer;

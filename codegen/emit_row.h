@@ -107,6 +107,7 @@ void emit_fault_if(Emit *e, Frame *frame, Span span, Val bad, Val status, Detail
 // The same for a column of a source.
 void emit_column_fault_if(Emit *e, StepId step, Text column, Val bad, Val status, Detail detail);
 uint32_t emit_site(Emit *e, Site site);
+uint32_t emit_column_site(Emit *e, StepId step, Text column);
 // In a column loop: the rows of the chunk are judged one by one if `bad` for a row that counts. It
 // may be true too often.
 void emit_doubt_if(Emit *e, Val bad);

@@ -22,6 +22,7 @@ Val emit_offset_at(Emit *e, Val array, Val index) {
 static Value load_column(Emit *e, Frame *frame, uint32_t column) {
     const SourceOp *source = &frame->op->source;
     const TextFormat *format = text_format_of(source->format);
+    if (wide_has(frame->text, column)) return wide_column(e, frame, column);
     if (column < source->column_count) return format->column(e, frame, column);
     uint32_t hidden = column - source->column_count;  // It carries the spelling of others.
     RawSpan raw = source->raw_of[hidden];
@@ -53,11 +54,10 @@ static TextRow *open_row(Emit *e, const Op *op) {
 static void judge_row(Emit *e, Frame *frame, Block next) {
     const SourceOp *source = &frame->op->source;
     stage_judge_filters(e, frame, 0, next);
-    for (uint32_t i = 0; i < source->column_count; i++) {
-        if (!source->columns[i].read) continue;
-        part_split(e);
-        frame_column(e, frame, i);
-    }
+    if (row_is_wide(source)) wide_judge(e, frame);
+    else
+        for (uint32_t i = 0; i < source->column_count; i++)
+            if (source->columns[i].read) frame_column(e, frame, i);
     stage_push(e, frame, next);
 }
 

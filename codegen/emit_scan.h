@@ -12,12 +12,17 @@ typedef struct TextRow {
     Val  row;         // Number of the row in the block.
     Val  begin, end;  // Of the row, i64, relative to text, without its line end.
     Val  fields;      // CSV: ends + row * field_count.
-    Val *field_of;    // CSV: by column, its field number (i64), loaded once.
+    Val  map;         // CSV: by column, its field number (u32).
+    Val *field_of;    // CSV: the same as i64, loaded once; null: the row is wide.
     Val *straight;    // CSV: by hidden column, i1: its columns stand side by side in the file.
     Val  dialect;     // CSV: SbCsvDialect constant.
     Val  form;        // JSON: SbJsonForm; `slot_memory`: SbJsonSlot[].
     Val  slot_memory;
     struct JsonSlot *json_slots;  // JSON: by column, for those that are read.
+    // Of a wide row (emit_wide.c).
+    Val  number;      // In the loop over its columns: of the one it is at, as `number` below says.
+    Val  memory;      // What the loop has read, each value at its offset.
+    size_t *offsets;  // By column; SIZE_MAX: not by the loop. Null: there was none.
 } TextRow;
 
 // What a text format does, in the order in which it is called.
@@ -30,6 +35,8 @@ typedef struct TextFormat {
     Value (*raw)(Emit *e, Frame *frame, uint32_t column);
     Value (*span)(Emit *e, Frame *frame,
                   uint32_t hidden);  // Of several columns; null: there are none.
+    // By what the code for a type finds a column in the row.
+    uint32_t (*number)(const TextRow *row, uint32_t column);
 } TextFormat;
 
 // array[index] of u32 as i64.
@@ -40,6 +47,16 @@ extern const TextFormat text_format_jsonl;  // emit_scan_json.c
 extern const TextFormat text_format_text;   // emit_scan_lines.c
 
 const TextFormat *text_format_of(Format format);
+
+// Rows with more columns than these are wide.
+enum { WIDE_COLUMNS = 64 };
+
+bool row_is_wide(const SourceOp *source);
+// Reads the columns of a wide row that count as read, but for those that are there.
+void wide_judge(Emit *e, Frame *frame);
+// Has it read the column? Its value.
+bool wide_has(const TextRow *row, uint32_t column);
+Value wide_column(Emit *e, Frame *frame, uint32_t column);
 
 // The zone of timestamps without an offset; null is UTC.
 Val emit_source_zone(Emit *e, const SourceOp *source);

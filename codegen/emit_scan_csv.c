@@ -21,8 +21,18 @@ static Val dialect_constant(Emit *e, const CsvOptions *csv) {
     return emit_global(e, LLVMConstStructInContext(e->ctx, members, 3, false), "dialect");
 }
 
+// The number of the column's field.
+static Val field_number(Emit *e, const TextRow *row, uint32_t column) {
+    if (row->field_of) return row->field_of[column];
+    return emit_offset_at(e, row->map, row->number ? row->number : emit_i64(e, column));
+}
+
 // Does the file have the columns side by side, in this order?
 static Val is_straight(Emit *e, const TextRow *row, RawSpan raw) {
+    if (!row->field_of)
+        return emit_callv(e, "sb_csv_straight", e->i1,
+                          arg(emit_offset(e, row->map, sizeof(uint32_t) * raw.first)),
+                          arg(emit_i32(e, raw.last - raw.first + 1)));
     Val straight = emit_i1(e, true);
     for (uint32_t i = raw.first; i < raw.last; i++) {
         Val next = LLVMBuildAdd(e->b, row->field_of[i], emit_i64(e, 1), "");
@@ -32,18 +42,23 @@ static Val is_straight(Emit *e, const TextRow *row, RawSpan raw) {
     return straight;
 }
 
+static void load_map(Emit *e, TextRow *row) {
+    uint32_t count = row->op->source.column_count;
+    row->field_of = arena_new_array(e->arena, Val, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        Val field = emit_load_at(e, e->i32, row->map, sizeof(uint32_t) * i, "field");
+        row->field_of[i] = LLVMBuildZExt(e->b, field, e->i64, "");
+    }
+}
+
 static void open_csv(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
     row->dialect = dialect_constant(e, &source->options.csv);
     Val count = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.field_count),
                              "field_count");
     row->field_count = LLVMBuildZExt(e->b, count, e->i64, "");
-    row->field_of = arena_new_array(e->arena, Val, source->column_count + 1);
-    Val fields = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
-    for (uint32_t i = 0; i < source->column_count; i++) {
-        Val field = emit_load_at(e, e->i32, fields, sizeof(uint32_t) * i, "field");
-        row->field_of[i] = LLVMBuildZExt(e->b, field, e->i64, "");
-    }
+    row->map = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
+    if (!row_is_wide(source)) load_map(e, row);
     uint32_t hidden = row->op->column_count - source->column_count;
     row->straight = arena_new_array(e->arena, Val, hidden + 1);
     for (uint32_t i = 0; i < hidden; i++) row->straight[i] = is_straight(e, row, source->raw_of[i]);
@@ -66,7 +81,7 @@ static void begin_csv(Emit *e, TextRow *row) {
 // The bytes of a field, quotes and all. Which column is the file's first is known when the file is
 // opened, so that the branch costs nothing.
 static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
-    Val field = row->field_of[column];
+    Val field = field_number(e, row, column);
     Val end = emit_offset_at(e, row->fields, field);
     Block from = emit_here(e), inner = emit_block(e, "inner"), join = emit_block(e, "bounds");
     Val is_first = LLVMBuildICmp(e->b, LLVMIntEQ, field, emit_i64(e, 0), "");
@@ -303,5 +318,7 @@ static Value column_csv(Emit *e, Frame *frame, uint32_t index) {
                                                      : scalar_column(e, frame, column, field);
 }
 
+static uint32_t number_csv(const TextRow *, uint32_t column) { return column; }
+
 const TextFormat text_format_csv = {open_csv,   index_csv, begin_csv, nullptr,
-                                    column_csv, raw_csv,   span_csv};
+                                    column_csv, raw_csv,   span_csv,  number_csv};

@@ -99,6 +99,9 @@ static void judge_jsonl(Emit *e, Frame *frame) {
 }
 
 static Val slot_of(Emit *e, const TextRow *row, const JsonSlot *slot) {
+    if (row->number)
+        return emit_index(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot)), row->slot_memory,
+                          row->number);
     return emit_offset(e, row->slot_memory, sizeof(SbJsonSlot) * slot->number);
 }
 
@@ -232,5 +235,10 @@ static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
     return emit_load_value(e, column->type, out);
 }
 
+static uint32_t number_jsonl(const TextRow *row, uint32_t column) {
+    return row->json_slots[column].number;
+}
+
 const TextFormat text_format_jsonl = {open_jsonl,  index_lines,  begin_jsonl,
-                                      judge_jsonl, column_jsonl, raw_jsonl};
+                                      judge_jsonl, column_jsonl, raw_jsonl,   nullptr,
+                                      number_jsonl};

@@ -28,6 +28,7 @@ typedef struct StageEmit {
     Block     stop;        // Leaves with SB_STAGE_FAULT.
     Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
     Block     full;        // Behind a row: leaves with SB_STAGE_FULL; null: none.
+    Val       column_site; // In a loop over columns: the site of the one it is at; null: no loop.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
     bool      asks;        // It says which keys rows look up, and does nothing else: emit_ask.
 } StageEmit;

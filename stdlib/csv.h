@@ -57,6 +57,9 @@ typedef struct SbCsvFields {
 SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
                   char delimiter);
 
+// Do the fields fields[0, count) stand side by side, in this order?
+bool sb_csv_straight(const uint32_t *fields, uint32_t count);
+
 // One text with its rules, for the row reader below.
 typedef struct SbCsvText {
     const char *text;

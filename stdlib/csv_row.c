@@ -103,6 +103,12 @@ static SbStr field_of(const SbCsvFields *row, uint32_t field) {
     return (SbStr){row->text + begin, (int64_t)row->ends[field] - begin};
 }
 
+bool sb_csv_straight(const uint32_t *fields, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++)
+        if (fields[i] != fields[i - 1] + 1) return false;
+    return true;
+}
+
 SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
                   char delimiter) {
     int64_t len = count;
