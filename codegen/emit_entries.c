@@ -91,6 +91,8 @@ static Value load_record(Emit *e, Frame *frame, uint32_t column) {
                            emit_offset(e, frame->entry, record_offset(source, column)));
 }
 
+static bool in_entry(const Emit *, const Frame *, uint32_t) { return true; }
+
 static Value load_number(Emit *e, Frame *frame, uint32_t column) {
     (void)e, (void)column;
     return (Value){.a = frame->number};
@@ -137,6 +139,7 @@ static void set_loader(Emit *e, Frame *frame) {
     else if (stage->zip_breaker != BREAKER_NONE) frame->load = load_zipped;
     else if (frame->breaker->kind == BREAK_GROUP && op->kind == OP_GROUP) frame->load = load_group;
     else frame->load = load_kept;
+    if (frame->load != load_group) frame->reloads = in_entry;
 }
 
 // ---- loops --------------------------------------------------------------------------------------

@@ -34,6 +34,19 @@ Value frame_column(Emit *e, Frame *frame, uint32_t column) {
     return *slot;
 }
 
+bool emit_reloads(const Emit *e, const Frame *frame, ExprId id) {
+    const Expr *x = graph_at(e->graph, id);
+    return x->op == EXPR_COLUMN && frame_reloads(e, frame->input[x->input], x->index);
+}
+
+bool frame_reloads(const Emit *e, const Frame *frame, uint32_t column) {
+    if (frame->columns[column].a) return false;
+    if (frame->load) return frame->reloads && frame->reloads(e, frame, column);
+    if (frame->op->kind == OP_PROJECT)
+        return emit_reloads(e, frame, frame->op->project.items[column].expr);
+    return op_passes_columns(frame->op) && frame_reloads(e, frame->input[0], column);
+}
+
 Val frame_identity(Emit *e, Frame *frame) {
     while (!frame->identify) frame = frame->input[0];
     return frame->identify(e, frame);

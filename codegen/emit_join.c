@@ -155,6 +155,11 @@ static Value load_joined(Emit *e, Frame *frame, uint32_t column) {
     return right_value(e, frame, from->index, type);
 }
 
+static bool joined_reloads(const Emit *e, const Frame *frame, uint32_t column) {
+    const JoinColumn *from = &frame->op->join.columns[column];
+    return from->side == 1 || frame_reloads(e, frame->input[0], from->index);
+}
+
 static Val identify_joined(Emit *e, Frame *frame) {
     return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
                       arg(frame->number));
@@ -291,6 +296,7 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
     out->breaker = breaker;
     out->load = load_joined;
+    out->reloads = joined_reloads;
     if (op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI) out->identify = identify_joined;
     KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
     Val all_valid = nullptr;

@@ -2,6 +2,8 @@
 #include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
+enum { COLUMNS_HELD = 64 };
+
 static void out_of_memory(Emit *e, Val failed) {
     Block fine = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, failed, ""), fine, e->stage->stop);
@@ -133,10 +135,13 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     bool own = merged || (breaker->kind == BREAK_EDGE && (breaker->keeps_op || op->kind != OP_ZIP));
     uint32_t columns = (own ? op : frame->op)->column_count;
     Value *values = arena_new_array(e->arena, Value, columns + 1);
+    // Of many columns those in memory stay there until they are copied.
+    bool many = columns > COLUMNS_HELD, *late = arena_new_array(e->arena, bool, columns + 1);
     for (uint32_t c = 0; c < columns && breaker->slot_of; c++) {
         if (breaker->slot_of[c] == SLOT_NONE || breaker->slot_of[c] < breaker->key_count) continue;
         part_split(e);
-        values[c] = frame_column(e, frame, source ? source[c] : c);
+        late[c] = many && frame_reloads(e, frame, source ? source[c] : c);
+        if (!late[c]) values[c] = frame_column(e, frame, source ? source[c] : c);
     }
     Value *shown = shown_values(e, breaker, frame);
     Val entry = take_entry(e, rows, breaker->entry_bytes);
@@ -147,9 +152,12 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         keep_value(e, rows, &breaker->slots[k], keys[k].value, entry);
     }
     for (uint32_t c = 0; c < columns; c++) {
-        if (!values[c].a) continue;
+        if (!values[c].a && !late[c]) continue;
         part_split(e);
+        size_t mark = emit_region_begin(e);
+        if (late[c]) values[c] = frame_column(e, frame, source ? source[c] : c);
         keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+        emit_region_end(e, mark);
     }
     for (uint32_t i = 0; i < breaker->slot_count && shown; i++)
         if (shown[i].a) keep_value(e, rows, &breaker->slots[i], shown[i], entry);

@@ -14,6 +14,8 @@ struct Frame {
     Value    *columns;      // By output column, likewise.
     // How to get an output column that is no function of the inputs; null: by the operator's kind.
     Value   (*load)(Emit *e, Frame *frame, uint32_t column);
+    // Does `load` no more than load the column from memory? Null: never.
+    bool    (*reloads)(const Emit *e, const Frame *frame, uint32_t column);
     Val       entry;        // Rows: the entry (of a join: the matching one).
     Val       matched;      // Join: i1, is there a match (left, full); null: always.
     Val       number;       // Explode, join: of the element or match, from 0.
@@ -28,6 +30,9 @@ Frame *frame_new(Emit *e, const Op *op, Frame *left, Frame *right);
 // A frame for expressions of a step over `input`'s columns (filters of a source).
 Frame *frame_over(Emit *e, Frame *input, StepId step);
 Value  frame_column(Emit *e, Frame *frame, uint32_t column);
+// Is the column in memory, and no register, so that who needs it once more loads it once more? It
+// cannot fault then.
+bool   frame_reloads(const Emit *e, const Frame *frame, uint32_t column);
 Val    frame_identity(Emit *e, Frame *frame);
 Value  frame_raw(Emit *e, Frame *frame, uint32_t column);     // The source's bytes of a column.
 Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
@@ -54,6 +59,8 @@ Val frame_file(Emit *e, Frame *root);
 // Emits the value of `expr` (an expression of frame->op over frame->input's columns) where the
 // builder stands; computed once in each region. Faults go to emit_faults(e).
 Value emit_expr(Emit *e, Frame *frame, ExprId expr);
+// As frame_reloads, for an expression.
+bool emit_reloads(const Emit *e, const Frame *frame, ExprId expr);
 // As emit_expr for a bool: the condition.
 // The builder goes on where `pred` is true; else the row goes to `gone`. What the sides of an `and`
 // computed is there for what follows.

@@ -29,6 +29,10 @@ static Value load_column(Emit *e, Frame *frame, uint32_t column) {
     return raw.first == raw.last ? frame_raw(e, frame, raw.first) : format->span(e, frame, hidden);
 }
 
+static bool column_reloads(const Emit *, const Frame *frame, uint32_t column) {
+    return wide_has(frame->text, column);
+}
+
 static Val identify_text(Emit *e, Frame *frame) {
     if (frame->identity) return frame->identity;
     Val base = emit_load_at(e, e->i64, e->task, offsetof(SbTask, input.offset), "");
@@ -67,6 +71,7 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     Frame *frame = frame_new(e, row->op, nullptr, nullptr);
     frame->text = row;
     frame->load = load_column;
+    frame->reloads = column_reloads;
     frame->identify = identify_text;
     FaultTarget target;
     fault_target_open(e, &target, nullptr, false);

@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-enum { SCALAR_ROOM = 64 };
+enum {
+    SCALAR_ROOM = 64,
+    COLUMNS_HELD = 64,  // Of a row with more, values in memory stay there until they are written.
+};
 
 typedef struct SinkEmit {
     const Op  *op;
@@ -14,6 +17,7 @@ typedef struct SinkEmit {
     Val        out;      // SbOut *
     Val        rules;    // CSV: SbSinkRules constant.
     Value     *values, *spellings;  // By column; spellings without `a` where there is none.
+    bool      *late;     // By column: its values are loaded where they are needed.
     bool       plain;    // CSV of an ordinary dialect: numbers need no quotes.
 } SinkEmit;
 
@@ -47,6 +51,39 @@ static bool is_plain_dialect(const CsvOptions *csv) {
     return ordinary;
 }
 
+// ---- values -------------------------------------------------------------------------------------
+
+static bool needs_value(const Emit *e, const SinkColumn *column) {
+    return expr_is_none(column->spelling) || !column->verbatim ||
+           graph_at(e->graph, column->value)->type->nullable;
+}
+
+static bool is_late(const Emit *e, const SinkEmit *sink, const SinkColumn *column) {
+    if (sink->op->sink.column_count <= COLUMNS_HELD) return false;
+    if (needs_value(e, column) && !emit_reloads(e, sink->frame, column->value)) return false;
+    return expr_is_none(column->spelling) || emit_reloads(e, sink->frame, column->spelling);
+}
+
+static void load_values(Emit *e, SinkEmit *sink, uint32_t i) {
+    const SinkColumn *column = &sink->op->sink.columns[i];
+    if (needs_value(e, column)) sink->values[i] = emit_expr(e, sink->frame, column->value);
+    if (!expr_is_none(column->spelling))
+        sink->spellings[i] = emit_expr(e, sink->frame, column->spelling);
+}
+
+// Around the code that needs the values of a column.
+static size_t column_begin(Emit *e, SinkEmit *sink, uint32_t i) {
+    part_split(e);
+    size_t mark = emit_region_begin(e);
+    if (sink->late[i]) load_values(e, sink, i);
+    return mark;
+}
+
+static void column_end(Emit *e, SinkEmit *sink, uint32_t i, size_t mark) {
+    if (sink->late[i]) sink->values[i] = sink->spellings[i] = (Value){0};
+    emit_region_end(e, mark);
+}
+
 // ---- room ---------------------------------------------------------------------------------------
 
 static Val text_room(Emit *e, Val len, bool json) {
@@ -75,7 +112,7 @@ static Val column_room(Emit *e, const SinkEmit *sink, uint32_t i, bool json) {
     return room;
 }
 
-static Val take_room(Emit *e, const SinkEmit *sink, bool json) {
+static Val take_room(Emit *e, SinkEmit *sink, bool json) {
     size_t fixed = SB_SLACK;
     const SinkOp *op = &sink->op->sink;
     Val need = emit_i64(e, 0);
@@ -83,9 +120,9 @@ static Val take_room(Emit *e, const SinkEmit *sink, bool json) {
         fixed += 2 * op->columns[i].name.len * 6 + 8 + op->options.csv.null_count;
         for (uint32_t n = 0; n < op->options.csv.null_count; n++)
             fixed += op->options.csv.nulls[n].len;
-        part_split(e);
-        e->weight += 2;  // The text's length and its sum.
+        size_t mark = column_begin(e, sink, i);
         need = LLVMBuildAdd(e->b, need, column_room(e, sink, i, json), "");
+        column_end(e, sink, i, mark);
     }
     need = LLVMBuildAdd(e->b, need, emit_i64(e, (int64_t)fixed), "");
     Val at = emit_load_at(e, e->i64, sink->out, offsetof(SbOut, at), "at");
@@ -247,12 +284,13 @@ static Val put_field(Emit *e, const SinkEmit *sink, uint32_t i, Val at, bool jso
 
 // ---- rows ---------------------------------------------------------------------------------------
 
-static Val put_csv_row(Emit *e, const SinkEmit *sink, Val at) {
+static Val put_csv_row(Emit *e, SinkEmit *sink, Val at) {
     const SinkOp *op = &sink->op->sink;
     char delimiter = op->options.csv.delimiter;
     for (uint32_t i = 0; i < op->column_count; i++) {
-        part_split(e);
+        size_t mark = column_begin(e, sink, i);
         if (!op->columns[i].within) at = put_field(e, sink, i, at, false);
+        column_end(e, sink, i, mark);
         bool more = i + 1 < op->column_count;
         if (more && op->columns[i + 1].within) continue;
         at = put_constant(e, at, (Text){more ? &delimiter : "\n", 1});
@@ -274,12 +312,13 @@ static Text json_key(Emit *e, const SinkColumn *column, bool first) {
     return text_buf_take(&buf, e->arena);
 }
 
-static Val put_json_row(Emit *e, const SinkEmit *sink, Val at) {
+static Val put_json_row(Emit *e, SinkEmit *sink, Val at) {
     const SinkOp *op = &sink->op->sink;
     for (uint32_t i = 0; i < op->column_count; i++) {
-        part_split(e);
+        size_t mark = column_begin(e, sink, i);
         at = put_constant(e, at, json_key(e, &op->columns[i], i == 0));
         at = put_field(e, sink, i, at, true);
+        column_end(e, sink, i, mark);
     }
     return put_constant(e, at, op->column_count ? TEXT("}\n") : TEXT("{}\n"));
 }
@@ -298,15 +337,13 @@ void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next) {
         .op = op, .frame = frame_new(e, op, frame, nullptr), .out = e->stage->terminals[terminal]};
     sink.values = arena_new_array(e->arena, Value, count + 1);
     sink.spellings = arena_new_array(e->arena, Value, count + 1);
+    sink.late = arena_new_array(e->arena, bool, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const SinkColumn *column = &op->sink.columns[i];
         if (column->within) continue;
         part_split(e);
-        bool spelled = !expr_is_none(column->spelling);
-        bool needs_value = !spelled || !column->verbatim ||
-                           graph_at(e->graph, column->value)->type->nullable;
-        if (needs_value) sink.values[i] = emit_expr(e, sink.frame, column->value);
-        if (spelled) sink.spellings[i] = emit_expr(e, sink.frame, column->spelling);
+        sink.late[i] = is_late(e, &sink, column);
+        if (!sink.late[i]) load_values(e, &sink, i);
     }
     bool json = op->sink.format == FORMAT_JSONL;
     sink.plain = is_plain_dialect(&op->sink.options.csv);
