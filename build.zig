@@ -507,6 +507,7 @@ const suites: []const []const u8 = &.{
     "tests/crash_test.sh",
     "tests/memory/run.py",
     "tests/explain_test.sh",
+    "tests/growth_test.py",
     "tests/job_test.sh",
     "tests/operate_test.sh",
     "tests/resume_test.sh",

@@ -217,11 +217,12 @@ static void judge_agg(Emit *e, Frame *over, bool waits, const Agg *agg, AggRow *
 // The key of the entry whose text the column's value is, or null: of a row whose text was not
 // quoted the spelling is the key. Of many keys the first are looked at: others are kept twice.
 static Val find_shared(Emit *e, const GroupRow *row, Value column, Val entry) {
-    enum { KEYS_MAX = 16 };
+    enum { KEYS_MAX = 8, COMPARISON = 6 };
     Val shared = LLVMConstNull(e->ptr);
     for (uint32_t k = 0, seen = 0; k < row->breaker->key_count && seen < KEYS_MAX; k++) {
         if (!row->breaker->slots[k].key_str) continue;
         seen++;
+        e->weight += COMPARISON;
         Value key = row->keys[k].value;
         Val same = LLVMBuildAnd(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, column.a, key.a, ""),
                                 LLVMBuildICmp(e->b, LLVMIntEQ, column.b, key.b, ""), "");

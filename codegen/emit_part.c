@@ -17,8 +17,6 @@
 typedef struct Home {
     Val    value;     // Null: the place is free.
     size_t offset;    // In the memory.
-    size_t part;      // The last one that loads it, by `loaded`.
-    Val    loaded;
 } Home;
 
 typedef struct Exit {
@@ -215,16 +213,14 @@ void part_split(Emit *e) {
 
 // ---- closing ------------------------------------------------------------------------------------
 
-// Operand `i`, which an outer function defines, is loaded from its home.
+// Operand `i`, which an outer function defines, is loaded from its home: by each user for itself,
+// so that a part that uses many values does not hold them all.
 static void load_operand(Emit *e, Part *part, Val user, unsigned i, Val value) {
-    Home *home = home_of(e, part, value);
-    if (home->part != part->number) {
-        go_before_end(e, part->entry);
-        home->part = part->number;
-        home->loaded = emit_load_at(e, LLVMTypeOf(value), LLVMGetParam(part->fn, 0), home->offset,
-                                    "");
-    }
-    LLVMSetOperand(user, i, home->loaded);
+    size_t offset = home_of(e, part, value)->offset;
+    if (LLVMIsAPHINode(user)) go_before_end(e, LLVMGetIncomingBlock(user, i));
+    else LLVMPositionBuilderBefore(e->b, user);
+    LLVMSetOperand(user, i, emit_load_at(e, LLVMTypeOf(value), LLVMGetParam(part->fn, 0), offset,
+                                         ""));
 }
 
 static Exit *exit_to(Emit *e, Part *part, Block to, FaultTarget *faults) {

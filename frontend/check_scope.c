@@ -80,15 +80,17 @@ void fix_names(Checker *checker, Diag *diag, Text wrong, const Text *names, size
 
 // ---- scopes -------------------------------------------------------------------------------------
 
+static void scope_add(Checker *checker, Scope *scope, Text name, Value value) {
+    Binding binding = {name, value};
+    size_t cap = scope->cap;
+    arena_push(checker->arena, scope->names, scope->count, cap, binding);
+    scope->cap = (uint32_t)cap;
+}
+
 void scope_bind(Checker *checker, Scope *scope, Text name, Value value) {
     Binding *old = scope_find(scope, name);
     if (old) old->value = value;
-    else {
-        Binding binding = {name, value};
-        size_t cap = scope->cap;
-        arena_push(checker->arena, scope->names, scope->count, cap, binding);
-        scope->cap = (uint32_t)cap;
-    }
+    else scope_add(checker, scope, name, value);
 }
 
 Binding *scope_find(const Scope *scope, Text name) {
@@ -112,7 +114,7 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
         value.id = is_error(column->type)
                        ? EXPR_NONE
                        : graph_column(checker->graph, 0, i, column->type, op->span);
-        scope_bind(checker, &scope, column->name, value);
+        scope_add(checker, &scope, column->name, value);  // Each name of a flow is there once.
     }
     return scope;
 }

@@ -122,3 +122,10 @@ def chain(steps):
         '| write csv("chain.csv")',
         "",
     ])
+
+
+def wide_row(count):
+    """A pipeline that passes on rows of that many columns."""
+    types = ("i64", "f64", "str", "i64?", "date", "bool")
+    columns = ", ".join(f"c{i}: {types[i % len(types)]}" for i in range(count))
+    return f'read csv("wide.csv") as {{ {columns} }}\n| write csv("wide_out.csv")\n'

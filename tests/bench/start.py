@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import report
-from rows import chain
+from rows import chain, wide_row
 
 REFERENCE = Path(__file__).resolve().parent / "reference" / "a0.c"
 DUCKDB = """import duckdb
@@ -63,6 +63,7 @@ def write(bench, name, text):
 def contenders(bench):
     """Name, command, how it is timed, whether it prints its own seconds, target in milliseconds."""
     chains = {steps: write(bench, f"chain_{steps}.sbd", chain(steps)) for steps in (10, 100, 200)}
+    wide = write(bench, "wide.sbd", wide_row(600))
     job, first, hand = bench.out / "chain", bench.out / "first", bench.out / "first_c"
     write(bench, "first.csv", "a\n1\n")
     write(bench, "first.c", FIRST_C)
@@ -75,6 +76,7 @@ def contenders(bench):
         ("sbc, 10 steps", [bench.sbc, chains[10], "-o", job], "exit", False, 150),
         ("sbc, 100 steps", [bench.sbc, chains[100], "-o", job], "exit", False, None),
         ("sbc, 200 steps", [bench.sbc, chains[200], "-o", job], "exit", False, 1000),
+        ("sbc, 600 columns", [bench.sbc, wide, "-o", job], "exit", False, 2000),
         ("clang -O3 of A0 by hand", kernel, "exit", False, None),
         ("numba, one loop", [sys.executable, "-c", NUMBA], "exit", True, None),
         ("sbc check, 10 steps", [bench.sbc, "check", chains[10]], "exit", False, 20),

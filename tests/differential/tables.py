@@ -146,6 +146,8 @@ def row_count(random, sizes):
 
 def columns_of(random, json_too):
     names = random.sample(("a", "b", "c", "d", "e", "id", "name", "x y", "value", "when", "type"), random.randint(1, 6))
+    if random.random() < 0.04:  # A wide row (codegen/emit_wide.c).
+        names += [f"w{i}" for i in range(random.randint(60, 90))]
     kind = kinds.nested if json_too else lambda r: "json" if r.random() < 0.04 else kinds.scalar(r)
     return [(name, kind(random), random.random() < 0.35) for name in names]
 

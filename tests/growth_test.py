@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""growth_test.py: the code of a program grows with the program and no faster, and no function of it grows long.
+
+usage: tests/growth_test.py [NAME...]
+
+Counts lines of the optimised code of one CPU level, which no load of the machine changes.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
+TYPES = ("i64", "f64", "str", "i64?", "date", "bool")
+NARROW, SMALL, LARGE = 50, 150, 300
+# The code of LARGE is at most this much larger than that of SMALL: twice, and what chance decides.
+GROWTH_MAX = 2.4
+# Blocks of one function: those of a row of about a hundred columns, each with code of its own.
+BLOCKS_MAX = 2500
+
+
+def read(count, types=TYPES, form="csv"):
+    columns = ", ".join(f"c{i}: {types[i % len(types)]}" for i in range(count))
+    return f'read {form}("in.{form}") as {{ {columns} }}\n'
+
+
+def items(count, text):
+    return ", ".join(text.replace("#", str(i)) for i in range(count))
+
+
+def steps(count, text):
+    return "".join(text.replace("#", str(i)) for i in range(count))
+
+
+PAIR = 'read csv("in.csv") as { a: i64, b: i64 }\n'
+WRITE = '| write csv("out.csv")\n'
+PROGRAMS = {
+    "csv": lambda n: read(n) + WRITE,
+    "dialect": lambda n: read(n) + '| write csv("out.csv", delimiter = ";")\n',
+    "jsonl": lambda n: read(n, form="jsonl") + '| write jsonl("out.jsonl")\n',
+    "select": lambda n: read(n, ("i64",)) + "| select " + items(n, "d# = c# + 1") + "\n" + WRITE,
+    "group": lambda n: read(n, ("i64",)) + "| group by c0 { " + items(n, "s# = sum(c#)") + " }\n" + WRITE,
+    "keys": lambda n: read(n) + "| group by " + items(n, "c#") + " { rows = count() }\n" + WRITE,
+    "sort": lambda n: read(n) + "| sort " + items(n, "c#") + "\n" + WRITE,
+    "join": lambda n: f"let r = read csv(\"r.csv\") as {{ k: i64, {items(n, 'r#: str')} }}\n" + read(n)
+                      + "| join r on c0 == k\n" + WRITE,
+    "derive": lambda n: PAIR + steps(n, "| derive d# = a * b + #\n") + WRITE,
+    "where": lambda n: PAIR + steps(n, "| where a > # or b > #\n") + WRITE,
+}
+
+
+def measure(work, name, count):
+    """Lines of code, most blocks of a function, and the number of parts."""
+    path = os.path.join(work, "p.sbd")
+    with open(path, "w") as file:
+        file.write(PROGRAMS[name](count))
+    done = subprocess.run([SBC, path, "--dump=llvm"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{name} {count} does not compile: {done.stderr}")
+    lines = most = blocks = parts = 0
+    for line in done.stdout.splitlines():
+        if line.startswith("define "):
+            blocks = 1
+            parts += "_part_" in line
+        elif re.match(r'[\w".-]+:', line):
+            blocks += 1
+        lines += line.startswith("  ")
+        most = max(most, blocks)
+    return lines, most, parts
+
+
+def judge(work, name):
+    faults = []
+    if measure(work, name, NARROW)[2]:
+        faults.append(f"{NARROW} are split into parts")
+    (small, _, _), (large, most, _) = measure(work, name, SMALL), measure(work, name, LARGE)
+    if large > GROWTH_MAX * small:
+        faults.append(f"{small} lines for {SMALL} become {large} for {LARGE}")
+    if most > BLOCKS_MAX:
+        faults.append(f"a function of {LARGE} has {most} blocks")
+    for fault in faults:
+        print(f"growth: {name}: {fault}")
+    return not faults
+
+
+def main():
+    names = sys.argv[1:] or list(PROGRAMS)
+    with tempfile.TemporaryDirectory(prefix="sbc-growth-") as work:
+        good = sum(judge(work, name) for name in names)
+    print(f"{good} passed, {len(names) - good} failed, 0 skipped")
+    return good < len(names)
+
+
+sys.exit(main())
