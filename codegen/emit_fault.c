@@ -66,8 +66,10 @@ static void fault_at(Emit *e, FaultTarget *target, Site site, Val bad, Val statu
     target = part_target(e, target);
     Block fault = target_block(e, target), from = emit_here(e), go_on = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
-    Val number = target->silent ? nullptr : site.known ? site.known : emit_i32(e, emit_site(e, site));
-    if (number) tell_target(e, target, number, status, detail, from);
+    if (!target->silent) {
+        Val number = site.known ? site.known : emit_i32(e, emit_site(e, site));
+        tell_target(e, target, number, status, detail, from);
+    }
     emit_at(e, go_on);
 }
 

@@ -98,6 +98,22 @@ static Value *shown_values(Emit *e, const Breaker *breaker, Frame *frame) {
     return values;
 }
 
+// The keys, and of a join their hash; else null.
+static Val kept_keys(Emit *e, Frame *over, const Breaker *breaker, KeyParts *keys) {
+    Val hash = nullptr;
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
+        Value value = emit_expr(e, over, breaker->keys[k]);
+        keys[k] = (KeyParts){.value = value};
+        if (breaker->kind != BREAK_JOIN) continue;
+        keys[k] = key_parts(e, breaker->slots[k].type, value);
+        KeyParts present = keys[k];
+        present.value.valid = nullptr;
+        hash = key_hash(e, hash, type_base(breaker->slots[k].type), &present);
+    }
+    return hash;
+}
+
 void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     StageEmit *s = e->stage;
     size_t depth = part_depth(e);
@@ -110,15 +126,7 @@ void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     over->input[1] = frame;
     bool join = breaker->kind == BREAK_JOIN;
     KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
-    Val hash = nullptr;
-    for (uint32_t k = 0; k < breaker->key_count; k++) {
-        part_split(e);
-        Value value = emit_expr(e, over, breaker->keys[k]);
-        keys[k] = (KeyParts){.value = value};
-        if (join) keys[k] = key_parts(e, breaker->slots[k].type, value);
-        if (join) hash = key_hash(e, hash, type_base(breaker->slots[k].type), &(KeyParts){
-            {keys[k].value.a, keys[k].value.b, nullptr}, keys[k].head, keys[k].tail});
-    }
+    Val hash = kept_keys(e, over, breaker, keys);
     // Such a row is in no table. Its place among the hashes is the same in each run of the job.
     Val keyed = join ? no_key_is_null(e, keys, breaker->key_count) : nullptr;
     if (join) hash = LLVMBuildSelect(e->b, keyed, hash, emit_i64(e, 0), "");
