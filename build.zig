@@ -212,6 +212,7 @@ const runtime: []const []const u8 = &.{
     "dispatch_need.c",
     "dispatch_zip.c",
     "doubt.c",
+    "doubt_keep.c",
     "durable.c",
     "engine.c",
     "failpoint.c",

@@ -30,7 +30,7 @@ void flow_add(Dispatch *d, const Action *action) {
 
 void flow_next(Dispatch *d, Flow *flow) {
     FlowMore *more = flow->more;
-    doubt_leave(flow);
+    doubt_leave(d, flow);
     flow->node = more->node;
     flow->doubt = more->doubt;
     flow->more = more->next;

@@ -1,5 +1,6 @@
 // Spools: partitions that wait on disk until the stage that reads them has its turn.
 #include "runtime/dispatch_state.h"
+#include "runtime/flow_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ void spool_make_room(Dispatch *d) {
 
 bool spool_open(Dispatch *d) {
     Job *job = d->job;
-    if (schedule_spools(d->schedule) == 0) return true;
+    if (schedule_spools(d->schedule) == 0 && !flow_job_keeps(job)) return true;
     bool good = true;
     for (uint32_t i = 0; good && i < job->pool.parallel.threads; i++)
         good = spill_ready(&job->spill, i);

@@ -7,6 +7,7 @@
 //   dispatch_batch.c launches that take several partitions
 //   dispatch_need.c  rows that take more memory than there is
 //   doubt.c          what limits may turn down          replay.c         units made once more
+//   doubt_keep.c     what that takes, in memory or on disk
 //   dispatch_spool.c partitions that wait on disk
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H

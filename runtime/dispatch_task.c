@@ -352,7 +352,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     // It was dropped before it knew where its unit ends. What stands behind is not wanted either.
     if (flow->task && flow->cut && !flow->prepared) units_drop(&run->units, &flow->unit);
     commit_unit_ends(d, flow);
-    doubt_leave(flow);
+    doubt_leave(d, flow);
     stage_spare_task(run, flow->task);
     flow_drop_more(flow);
     for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], &d->job->memory);
@@ -533,6 +533,7 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             on = flow_ask(d, flow);
             continue;
         }
+        if (partition && partition->last) doubt_put_away(d, flow, thread);
         if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
             if (partition) stage_spare(flow->run, partition);
             flow_end(d, flow);

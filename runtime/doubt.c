@@ -97,6 +97,7 @@ void doubt_open(Dispatch *d) {
     open_gates(d);
     open_leads(d);
     open_edges(d);
+    doubt_open_keep(d);
     for (uint16_t s = 0; s < d->plan->plan.stage_count; s++) {
         doubt->any |= doubt->gates[s][0].is;
         if (!stage_is_root(stage_at(d, s))) continue;
@@ -180,12 +181,7 @@ static void free_first(Dispatch *d, DoubtRoot *root) {
     root->first = (root->first + 1) % root->cap;
     root->count--;
     for (uint32_t n = 0; n <= root->tree->count; n++) free_slot(unit->slots[n]);
-    stage_spare_task(&d->runs[unit->root], unit->keeps);
-    if (unit->unit.slices[0].batch) batch_release(unit->unit.slices[0].batch);
-    for (int side = 0; side < 2; side++) {
-        if (unit->held[side]) batch_release(unit->held[side]);
-        spool_close(&unit->loaded[side], &d->job->memory);
-    }
+    doubt_forget(d, unit);
     free(unit->slots);
     free(unit->bases);
     free(unit->pieces);
@@ -369,35 +365,6 @@ void doubt_give_back(const FlowMore *more) {
     DoubtSlot *slot = more->doubt->slots[more->node];
     if (slot) slot->taken -= more->rows;
     more->doubt->live--;
-}
-
-// Rows of a piece stay as long as it is in doubt.
-static void leave_piece(Flow *flow) {
-    DoubtUnit *piece = flow->doubt;
-    piece->cut = true;
-    for (int side = 0; side < 2; side++) {
-        const SbEntry *const *entries = flow_entries(flow, side) + piece->first[side];
-        *(side ? &piece->unit.right : &piece->unit.entries) = entries;
-        piece->loaded[side] = flow->loaded[side];
-        flow->loaded[side] = (SpoolRows){0};
-        if (piece->loaded[side].entries) continue;
-        piece->held[side] = flow->batches[side];
-        piece->held[side]->holders++;
-    }
-}
-
-void doubt_leave(Flow *flow) {
-    DoubtUnit *unit = flow->doubt;
-    if (!unit) return;
-    unit->live--;
-    if (flow->other && flow->prepared) leave_piece(flow);
-    if (flow->input || !flow->prepared) return;
-    unit->cut = true;
-    unit->unit = flow->unit;
-    flow->unit.slices[0].batch = nullptr;
-    if (flow->run->repeats) return;
-    unit->keeps = flow->task;
-    flow->task = nullptr;
 }
 
 // ---- shares ---------------------------------------------------------------------------------

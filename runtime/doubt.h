@@ -59,7 +59,10 @@ typedef struct DoubtUnit {
     uint32_t     live;         // Flows at work on it.
     bool         cut;          // It has rows:
     Unit         unit;         // these.
-    SbTaskState *keeps;        // Holds its text, which cannot be read again; or nullptr.
+    bool         stored;       // What of that cannot be read again is on disk,
+    SpillRun     runs[2];      // here: text, rows of a breaker, or of both sides.
+    int64_t      kept;         // Else so many bytes of it stay in memory:
+    SbTaskState *keeps;        // its text is in a task's buffer; or nullptr.
     bool         due;          // It is to be made once more,
     bool         made;         // or was.
     DoubtSlot  **slots;        // By node, the root's last; nullptr: nothing was done there.
@@ -88,6 +91,7 @@ typedef struct Doubt {
     bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
     int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
     DoubtRoot  roots[STAGES_MAX];
+    int64_t    kept, kept_max;     // Bytes in memory that units need to be made once more.
     DoubtUnit *due;                // Units to be made once more: the next one,
     uint32_t   due_count;          // and all, with those that a thread is at.
 } Doubt;
@@ -126,8 +130,6 @@ bool doubt_may_cancel(const Dispatch *d, uint32_t stage);
 int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t);
 // The flow ends with a part of its launch that it has not begun.
 void doubt_give_back(const FlowMore *more);
-// The flow ends: it leaves what the unit needs to be made once more.
-void doubt_leave(Flow *flow);
 // Something happened: makes final what is certain.
 void doubt_settle(Dispatch *d);
 // Makes a unit once more, where one is due: the lock is let go meanwhile. False: none is.
@@ -148,6 +150,20 @@ Gate *doubt_gate(Dispatch *d, uint32_t root, uint8_t node);
 uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node);
 // What was done at a node; nullptr: no memory.
 DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node);
+
+// ---- doubt_keep.c: the lock is held -------------------------------------------------------------
+
+void doubt_open_keep(Dispatch *d);
+// The flow has made a partition, which may be the last of its unit: what the unit needs to be made
+// once more goes to disk, if there is no room for it. The lock is let go meanwhile.
+void doubt_put_away(Dispatch *d, Flow *flow, uint32_t thread);
+// The flow ends: what is not on disk stays.
+void doubt_leave(Dispatch *d, Flow *flow);
+// What the unit kept, anywhere, goes.
+void doubt_forget(Dispatch *d, DoubtUnit *unit);
+// Without the lock: a stored unit is made once more. `task`, which has none, is to hold its text.
+// False: `trouble` is set.
+bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, Trouble *trouble);
 
 // ---- replay.c -----------------------------------------------------------------------------------
 

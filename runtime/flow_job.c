@@ -12,6 +12,18 @@ static bool is_stream(const Source *source) {
     return false;
 }
 
+bool flow_job_keeps(const Job *job) {
+    const SbJob *what = job->what;
+    bool limited = job->options.first_rows != INT64_MAX, once = false;
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
+        limited |= job->edges[b].limited;
+        once |= what->breakers[b].kind != SB_BREAK_EDGE;
+    }
+    for (uint32_t s = 0; s < what->stage_count; s++)
+        once |= what->stages[s].input == SB_INPUT_TEXT || what->stages[s].right_index != UINT32_MAX;
+    return limited && once;
+}
+
 // What the plan takes from the state of the job, in arrays as long as its parts are many.
 typedef struct Parts {
     int64_t cuts[STAGES_MAX];

@@ -17,4 +17,9 @@ typedef struct FlowSizes {
 // What is not known before sources are open changes nothing that takes memory.
 FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
 
+// Are there limits, and units that perhaps cannot be read again once these have judged their rows?
+// Such units stay in memory or go to disk (doubt_keep.c). Text may be that of a stream: that is not
+// known before sources are open.
+bool flow_job_keeps(const Job *job);
+
 #endif

@@ -7,6 +7,7 @@
 #include "runtime/crash.h"
 #include "runtime/dispatch.h"
 #include "runtime/failpoint.h"
+#include "runtime/flow_job.h"
 #include "runtime/foreign.h"
 #include "runtime/leave.h"
 #include "runtime/licenses.h"
@@ -228,7 +229,7 @@ static bool open_sinks(Job *job) {
 bool job_may_spill(Job *job) {
     for (uint32_t b = 0; b < job->what->breaker_count; b++)
         if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
-    return memory_plan_spools(job, slots_threads(&job->slots));
+    return flow_job_keeps(job) || memory_plan_spools(job, slots_threads(&job->slots));
 }
 
 // A folder that the user names is made at once: a mistake in it shows before the job has worked.

@@ -26,16 +26,20 @@ static void open_account(SbMemory *memory, int64_t whole, int64_t partition, uin
 
 enum { REST_SHARE = 16, BACK_SHARE = 6 };
 
-// All but what nobody foresees, as a row that is longer than a partition, and with breakers what it
-// takes to read back what they have put on disk.
-static int64_t ledger_of(const SbJob *job, const SbMemory *memory) {
-    int64_t rest = memory->limit / REST_SHARE;
+static bool has_breakers(const SbJob *job) {
     for (uint32_t b = 0; b < job->breaker_count; b++)
-        if (job->breakers[b].kind != SB_BREAK_EDGE) rest = memory->limit / BACK_SHARE;
-    return memory->limit - rest;
+        if (job->breakers[b].kind != SB_BREAK_EDGE) return true;
+    return false;
 }
 
-int64_t memory_plan_ledger(const Job *job) { return ledger_of(job->what, &job->memory); }
+// All but what nobody foresees, as a row that is longer than a partition, with breakers what it
+// takes to read back what they have put on disk, and what is kept until limits have judged it.
+static int64_t ledger_of(const Job *job, const SbMemory *memory) {
+    bool more = has_breakers(job->what) || flow_job_keeps(job);
+    return memory->limit - memory->limit / (more ? BACK_SHARE : REST_SHARE);
+}
+
+int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
 
 // ---- what tasks take ------------------------------------------------------------------------
 
@@ -45,7 +49,7 @@ static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partit
     open_account(&memory, whole, partition, threads);
     sketch->whole = whole;
     sketch->sizes = (FlowSizes){
-        .ledger = ledger_of(job->what, &memory), .partition = partition,
+        .ledger = ledger_of(job, &memory), .partition = partition,
         .block_bytes = memory.block_max, .threads = threads,
         .spill_bytes = spill_buffer_bytes(memory.limit, dispatch_lanes(job, threads))};
     return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
@@ -224,11 +228,7 @@ static void say_long_rows(const SbJob *job, uint32_t threads, Text *text) {
         if (copies > most) most = copies;
     }
     // Each other thread may have one in its part of a breaker.
-    for (uint32_t b = 0; b < job->breaker_count; b++)
-        if (job->breakers[b].kind != SB_BREAK_EDGE) {
-            most += threads - 1;
-            break;
-        }
+    if (has_breakers(job)) most += threads - 1;
     most += 1 + most / BACK_SHARE;  // Not all of the memory is the ledger's.
     sb_text_format(text, "a row longer than a partition waits until there is room for it: up to "
                    "%lld times its bytes beside the minimum\n", (long long)most);

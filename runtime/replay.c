@@ -112,7 +112,8 @@ static SbTaskState *new_task(Replay *r, StageRun *run) {
     pthread_mutex_lock(&r->d->lock);
     SbTaskState *task = stage_task(run);
     pthread_mutex_unlock(&r->d->lock);
-    if (!task) no_memory(r, run);
+    if (task) task->buffer.asks_from = 0;
+    else no_memory(r, run);
     return task;
 }
 
@@ -316,15 +317,16 @@ static bool run_stage(Replay *r, uint8_t node, SbTaskState *task, int64_t *judge
 
 static bool run_root(Replay *r) {
     StageRun *run = run_at(r, NODE_ROOT);
-    const Unit *unit = &r->unit->unit;
-    SbTaskState *task = r->unit->keeps;
+    DoubtUnit *unit = r->unit;
+    SbTaskState *task = unit->keeps;
     int64_t judged = 0;
     if (!task && !(task = new_task(r, run))) return false;
-    Unit again = *unit;
-    bool good = (r->unit->keeps ||
-                 units_again(&run->units, &again, &task->buffer, r->trouble)) &&
-                task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
-    if (!r->unit->keeps) spare(r, run, task, nullptr);
+    bool good = !unit->stored || doubt_bring_back(r->d, unit, task, r->trouble);
+    Unit again = unit->unit;
+    good = good &&
+           (unit->keeps || units_again(&run->units, &again, &task->buffer, r->trouble)) &&
+           task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
+    if (!unit->keeps) spare(r, run, task, nullptr);
     if (r->slots[NODE_ROOT]) r->slots[NODE_ROOT]->taken = judged;
     return good;
 }

@@ -36,14 +36,14 @@ def make(seed):
 
 def options_of(seed):
     """Job options to run with: one thread, then several, partitions from a few bytes up; at last under any
-    schedule, sometimes with breakers and rows that wait on disk (an environment variable)."""
+    schedule, sometimes with breakers and rows that wait on disk (an environment variable), or with the least memory."""
     source = random.Random(seed)
     huge = sizes_of(seed) is HUGE
     small = source.choice((4096, 65536) if huge else (1, 7, 16, 64, 200))
     other = source.choice((30000, 300000) if huge else (33, 500, 3000))
     return [["--threads=1"], [f"--threads={source.choice((1, 2, 4, 4, 8))}", f"--partition={small}"],
             [f"--threads={source.choice((2, 3, 4, 4))}", f"--partition={other}",
-             f"--schedule={source.choice(SCHEDULES)}", *source.choice(([], [], ["SBC_TEST_SPILL=1"]))]]
+             f"--schedule={source.choice(SCHEDULES)}", *source.choice(([], ["SBC_TEST_SPILL=1"], [ways.LEAST]))]]
 
 
 def fusion_of(seed):

@@ -13,6 +13,8 @@ SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
 INTERPRET = os.environ.get("INTERPRET", os.path.join(ROOT, "zig-out", "test", "interpret"))
 SECONDS_MAX = 60
 INVALID = "invalid"
+LEAST = "--memory=least"  # As much as the job needs with the other options.
+MIB = 1 << 20
 
 
 class Found:
@@ -105,7 +107,7 @@ class Ways:
         first = None
         for i, option in enumerate(options):
             variables = [o for o in option if not o.startswith("-")]
-            option = [o for o in option if o.startswith("-")]
+            option = self.with_least(job, [o for o in option if o.startswith("-")])
             got = self.run(f"job{i}", ["env", *variables, job, "--progress=none", *option,
                                        *self.program.arguments])
             way = " ".join(["job", fusion, *variables, *option])
@@ -114,6 +116,15 @@ class Ways:
                 return found
             first = first or got
         return None
+
+    def with_least(self, job, option):
+        """The same options, with the number that --plan says."""
+        if LEAST not in option:
+            return option
+        option = [o for o in option if o != LEAST]
+        plan = start([job, "--plan", *option, *self.program.arguments], self.work).stdout
+        least = re.search(rb"^--memory +([\d.]+) MiB", plan, re.M)
+        return [*option, f"--memory={int(float(least[1]) * MIB)}"] if least else option
 
     def compare(self, way, want, got):
         if want.code != got.code:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """run.py [--runs N] [--seed N] [PART OF A NAME]: every pipeline of this folder is compiled
-and run N times with random threads, partitions and memory. Each run must leave the same files,
+and run N times with random threads, partitions, schedules and memory, also the least. Each run must leave the same files,
 the same standard output, the same messages and the same exit code as the first, which has one
 thread and whole files, and must end in time. A first line `# exit: N` says that the job fails so;
 the data that pipelines read is made here. Whatever differs stays in /tmp/sbc-stress/."""
@@ -21,11 +21,14 @@ SBC = os.environ.get("SBC", str(HERE.parent.parent / "zig-out/bin/sbc"))
 KEPT = pathlib.Path("/tmp/sbc-stress")
 SECONDS = 60
 PARTITIONS = ["16", "100", "1000", "4KiB", "64KiB", "1MiB"]
-MEMORIES = [None, None, "96MiB", "48MiB", "40MiB"]
+MANY_PARTITIONS = PARTITIONS[3:]  # Of programs that read many rows.
+SCHEDULES = ["full", "paper", "pessimistic", "static", "staged"]
+MEMORIES = [None, None, 1, 1, 1.5, 3]  # Times the least that the job runs with.
+MIB = 1 << 20
 
 
 def make_data(folder):
-    """Rows, plain and packed; the same with bad values among them; lines of words."""
+    """Rows, plain and packed; the same with bad values among them; more rows than the least memory; lines of words."""
     draw = random.Random(7)
     rows = ["id,key,value,text"]
     bad = ["id,key,value,text"]
@@ -37,6 +40,8 @@ def make_data(folder):
     (folder / "rows.csv.gz").write_bytes(gzip.compress((folder / "rows.csv").read_bytes()))
     (folder / "bad.csv.gz").write_bytes(gzip.compress("\n".join(bad).encode()))
     (folder / "bad.csv").write_text("\n".join(bad) + "\n")
+    many = ["id,key,value,text"] + [f"{i},{i % 50},{i * 7919 % 60000 / 8},text {draw.randrange(10**9)} of {i}" for i in range(60000)]
+    (folder / "many.csv.gz").write_bytes(gzip.compress("\n".join(many).encode(), 1))
     words = [" ".join(f"a{draw.randrange(9)}" for _ in range(draw.randrange(6))) for _ in range(2000)]
     (folder / "words.txt").write_text("\n".join(words) + "\n")
 
@@ -66,16 +71,19 @@ def run(job, folder, options):
     return left
 
 
-def random_options(draw):
-    options = [f"--threads={draw.randrange(1, 9)}", f"--partition={draw.choice(PARTITIONS)}"]
-    memory = draw.choice(MEMORIES)
-    return options + ([f"--memory={memory}"] if memory else [])
+def random_options(draw, job, partitions):
+    options = [f"--threads={draw.randrange(1, 9)}", f"--partition={draw.choice(partitions)}",
+               f"--schedule={draw.choice(SCHEDULES)}"]
+    times = draw.choice(MEMORIES)
+    if not times:
+        return options
+    plan = subprocess.run([job, "--plan", *options], capture_output=True, text=True, check=True).stdout
+    least = float(re.search(r"^--memory +([\d.]+) MiB", plan, re.M)[1])
+    return [*options, f"--memory={int(times * least * MIB)}"]
 
 
-def differences(first, other, options):
-    """The names of what differs. A job with little memory may say that it needs more."""
-    if options[-1].startswith("--memory") and other["exit"] in (2, 3) and re.search(b"SB8019|SB8067", other["stderr"]):
-        return [name for name in other if name.startswith("file ") and "rejects" not in name]
+def differences(first, other):
+    """The names of what differs."""
     return [name for name in sorted(first.keys() | other.keys()) if first.get(name) != other.get(name)]
 
 
@@ -105,16 +113,18 @@ def stress(program, data, work, runs, seed):
     compiled = subprocess.run([SBC, program, "-o", job], capture_output=True, text=True)
     if compiled.returncode != 0:
         return "it does not compile:\n" + compiled.stderr
-    said = re.match(r"# exit: (\d+)", program.read_text())
+    text = program.read_text()
+    said = re.match(r"# exit: (\d+)", text)
+    partitions = MANY_PARTITIONS if "many.csv" in text else PARTITIONS
     wanted = int(said[1]) if said else 0
     first = in_a_copy(data, job, ["--threads=1"])
     if first["exit"] != wanted:
         return f"exit {first['exit']} instead of {wanted}:\n" + first.get("stderr", b"").decode()
     draw = random.Random(f"{seed} {name}")
     for _ in range(runs):
-        options = random_options(draw)
+        options = random_options(draw, job, partitions)
         other = in_a_copy(data, job, options)
-        changed = differences(first, other, options)
+        changed = differences(first, other)
         if changed:
             keep(name, first, other)
             return f"{' '.join(options)}: other {', '.join(changed)}; exit {other['exit']}; see {KEPT / name}"
