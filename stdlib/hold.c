@@ -4,8 +4,9 @@ enum : int64_t { MICROS_MAX = INT64_C(86400) * 1000000, NANOS = 1000 };
 
 bool sb_hold(SbCall *call, int64_t micros) {
     SbHold *hold = &call->hold;
-    if (micros > 0) hold->sum += (micros < MICROS_MAX ? micros : MICROS_MAX) * NANOS;
+    // For the rows before it: what comes of this one is computed while its own time runs.
     if (hold->sum >= hold->next) sb_hold_wait(call);
+    if (micros > 0) hold->sum += (micros < MICROS_MAX ? micros : MICROS_MAX) * NANOS;
     return true;
 }
 
