@@ -1,4 +1,5 @@
 // The life of a dispatch: from the plan of a job to its figures.
+#define _GNU_SOURCE
 #include "runtime/dispatch_state.h"
 #include "runtime/flow_job.h"
 #include "runtime/memory_plan.h"
@@ -76,11 +77,21 @@ static void open_stages(Dispatch *d) {
     }
 }
 
+// The lock is held for a microsecond: who waits for it does better to try again than to sleep.
+static bool open_lock(pthread_mutex_t *lock) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    bool good = pthread_mutex_init(lock, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return good;
+}
+
 static bool open_locks(Dispatch *d) {
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    bool good = pthread_mutex_init(&d->lock, nullptr) == 0 &&
+    bool good = open_lock(&d->lock) &&
                 pthread_cond_init(&d->changed, &attributes) == 0 &&
                 pthread_cond_init(&d->asked, nullptr) == 0;
     pthread_condattr_destroy(&attributes);
