@@ -533,6 +533,9 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
                                                   : setup->stage->run(task);
             assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
         } while (into->status == SB_STAGE_NEED && grant(state));
+        // Full behind its last row: it would be resumed to find no more.
+        if (into->status == SB_STAGE_FULL && task->cursor >= task->input.end)
+            into->status = SB_STAGE_DONE;
         sb_hold_wait(&task->call);
     }
     // A row whose values find no memory is no bad row: it may find some when it goes alone.
