@@ -340,6 +340,16 @@ bool should_yield(Schedule *s, const Task *task) {
 
 // ---- memory -------------------------------------------------------------------------------------
 
+// Does a stage below wait for memory, with work that is ready? More rows for it would take what it
+// waits for, and be in its way. What is first does not mind: it has a reserve.
+bool gives_way(const Schedule *s, StageId id) {
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const StageState *state = &s->stages[i];
+        if (state->blocked && state->ready_count && s->shape.above[i] >> id.i & 1) return true;
+    }
+    return false;
+}
+
 // Each output that a task may still hand over has a record.
 static bool has_record(const Schedule *s, bool first) {
     uint32_t kept = first ? 0 : s->plan.stage_count * s->node_count;
@@ -348,7 +358,7 @@ static bool has_record(const Schedule *s, bool first) {
 
 bool output_take(Schedule *s, Task *task) {
     bool first = is_first(s, item_of(s, task->item));
-    if (!has_record(s, first)) return false;
+    if (!has_record(s, first) || (!first && gives_way(s, task->stage))) return false;
     Ledger *ledger = &node_of(s, task->node)->ledger;
     Room room = task_room(task, ROOM_OUTPUT);
     task->output = ledger_take(ledger, &s->reserves, room, task->stage, first);
@@ -402,7 +412,7 @@ bool take_input(Schedule *s, Task *task, int64_t bytes) {
 static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
     Ledger *ledger = &node_of(s, task->node)->ledger;
     bool load = needs_load(s, item, task->node) && stage_of(s, task->stage)->kind != STAGE_SINK;
-    if (!has_record(s, first)) return false;
+    if (!has_record(s, first) || (!first && gives_way(s, task->stage))) return false;
     Purse *purses[] = {&task->scratch, &task->output, &task->input};
     for (Room r = ROOM_SCRATCH; r <= (load ? ROOM_INPUT : ROOM_OUTPUT); r++) {
         *purses[r] = ledger_take(ledger, &s->reserves, task_room(task, r), task->stage, first);
@@ -646,7 +656,7 @@ static bool is_idle(const Schedule *s, StageId stage) {
     if (!simple || !state->ready.root.i || state->running >= state->width) return false;
     const Item *item = &s->items[state->ready.root.i];
     const Ledger *ledger = &s->nodes[0].ledger;
-    return tables_complete(s, described) && is_open(s, item) &&
+    return tables_complete(s, described) && is_open(s, item) && !gives_way(s, stage) &&
            s->parts[item->part.i].state == PART_RESIDENT && has_record(s, false) &&
            node_fits(s, (NodeId){0}, described, nullptr) &&
            s->reserves.tasks[stage.i] <= ledger_left_for_tasks(ledger);

@@ -184,6 +184,8 @@ bool is_first(Schedule *s, const Item *item);
 bool edge_is_done(const Schedule *s, EdgeId edge);
 // Room for the task's next output.
 bool output_take(Schedule *s, Task *task);
+// Does it leave memory to a stage below that waits for some?
+bool gives_way(const Schedule *s, StageId stage);
 // Would better work run in the slot of this task?
 bool should_yield(Schedule *s, const Task *task);
 // The roots begin behind what was committed before.
