@@ -107,7 +107,7 @@ def cost_table(folder, scale, measured):
     order = max((row.order for rows in measured.values() for row in rows), default=0)
     step, reports = scheduler()
     rows = [("a partition of one row through a step, threads", overhead(folder, scale), "us", 5,
-             "A partition is two tasks, four events of the schedule and a turn of the sink, all under one lock."),
+             "A partition is two tasks, three events of the schedule and a turn of the sink, all under one lock."),
             ("order: `full` with an ordered sink over one without, in the simulator, at most", 100 * order, "%", 1, ""),
             ("5,000 simulated workers, ten stages: the longest step", step, "us", 10, ""),
             ("5,000 of their reports at once", reports, "ms", 10, "")]
