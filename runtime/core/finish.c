@@ -212,9 +212,8 @@ static void go_on(Schedule *s, TaskId id) {
 
 void go_on_or_pause(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    bool gives = gives_way(s, task->stage) && !is_first(s, item_of(s, task->item));
     for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
-    bool on = !should_yield(s, task) && (task->output || (!gives && output_take(s, task)));
+    bool on = !should_yield(s, task) && (task->output || output_take(s, task));
     if (!on) {
         pause_task(s, id);
         return;

@@ -290,6 +290,14 @@ static void judge_stages(Schedule *s) {
     }
 }
 
+// Would a task of one leave less for the other? Else they share memory only.
+static bool compete(const Schedule *s, StageId a, StageId b) {
+    const CoreStage *x = stage_of(s, a), *y = stage_of(s, b);
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        if (x->demand[r] && y->demand[r]) return true;
+    return false;
+}
+
 // Sinks first, batches that are not full last; else what has the least waiting behind it, of
 // equals the one further down.
 static bool is_better(const Schedule *s, StageId a, StageId b) {
@@ -298,7 +306,7 @@ static bool is_better(const Schedule *s, StageId a, StageId b) {
     bool part_a = batch_is_part(s, a), part_b = batch_is_part(s, b);
     if (part_a != part_b) return part_b;
     bool served_a = s->served >> a.i & 1, served_b = s->served >> b.i & 1;
-    if (served_a != served_b) return served_b;
+    if (served_a != served_b && compete(s, a, b)) return served_b;
     double behind_a = s->behind[a.i], behind_b = s->behind[b.i];
     return behind_a != behind_b ? behind_a < behind_b : a.i > b.i;
 }
@@ -314,7 +322,10 @@ static bool pick(Schedule *s, StageId *best) {
             batch_let_go(s, stage);
             continue;
         }
-        if (!has_work(s, stage)) continue;
+        if (!has_work(s, stage)) {
+            state_of(s, stage)->hungry &= state_of(s, stage)->blocked;
+            continue;
+        }
         if (!found || is_better(s, stage, *best)) *best = stage;
         found = true;
     }
@@ -342,10 +353,11 @@ bool should_yield(Schedule *s, const Task *task) {
 
 // Does a stage below wait for memory, with work that is ready? More rows for it would take what it
 // waits for, and be in its way. What is first does not mind: it has a reserve.
-bool gives_way(const Schedule *s, StageId id) {
+static bool gives_way(const Schedule *s, StageId id) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const StageState *state = &s->stages[i];
-        if (state->blocked && state->ready_count && s->shape.above[i] >> id.i & 1) return true;
+        bool waits = state->hungry && state->ready_count && s->shape.above[i] >> id.i & 1;
+        if (waits && has_slot(s, (StageId){i})) return true;
     }
     return false;
 }
@@ -735,7 +747,7 @@ void fill_slots(Schedule *s) {
     do {
         for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
         while (!s->wrong && pick(s, &stage))
-            if (!start(s, stage)) state_of(s, stage)->blocked = true;
+            state_of(s, stage)->blocked = state_of(s, stage)->hungry = !start(s, stage);
         s->hurries = !s->hurries && !s->running && !s->answers_due;
     } while (s->hurries);
 }

@@ -32,6 +32,7 @@ typedef struct StageState {
     uint32_t width;  // Tasks that may run at once.
     uint32_t waiting;  // Tasks that wait for bytes which they must have.
     bool blocked;    // For this step: memory is missing.
+    bool hungry;     // It could not begin for want of memory, when it was tried last.
     bool stopped;    // Nobody wants its rows.
     bool crowded;    // So much waits in front of it that sources above it rest.
 } StageState;
@@ -184,8 +185,6 @@ bool is_first(Schedule *s, const Item *item);
 bool edge_is_done(const Schedule *s, EdgeId edge);
 // Room for the task's next output.
 bool output_take(Schedule *s, Task *task);
-// Does it leave memory to a stage below that waits for some?
-bool gives_way(const Schedule *s, StageId stage);
 // Would better work run in the slot of this task?
 bool should_yield(Schedule *s, const Task *task);
 // The roots begin behind what was committed before.
