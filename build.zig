@@ -612,6 +612,10 @@ pub fn build(b: *std.Build) void {
     sources(b, sim.root_module, "runtime/core", runtime_core);
     sources(b, sim.root_module, "tests/sim", sim_files);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(sim);
+    const no_command = b.addRunArtifact(sim);
+    no_command.addArg("bogus");
+    no_command.expectExitCode(2);
+    for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.step.dependOn(&no_command.step);
     b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);
     for (suites) |suite| all.addFileArg(b.path(suite));
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);

@@ -1,24 +1,34 @@
 #include "runtime/batches.h"
 
-bool batches_check(const SbJob *job, int64_t memory, Trouble *trouble) {
+#include "runtime/options.h"
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// What a row of the stage's input takes: about, and never less than what is kept of it for sure.
+static int64_t row_bytes(const SbJob *job, const SbStage *stage) {
+    int64_t least = stage->input == SB_INPUT_ROWS ? job->breakers[stage->input_index].entry_bytes
+                                                  : (int64_t)sizeof(int64_t);
+    return larger(stage->row_bytes, least);
+}
+
+bool batches_check(const SbJob *job, int64_t room, Trouble *trouble) {
     for (uint32_t s = 0; s < job->stage_count; s++) {
         const SbStage *stage = &job->stages[s];
-        int64_t row = stage->row_bytes > 0 ? stage->row_bytes : 1, bytes;
+        int64_t row = row_bytes(job, stage), bytes;
         if (__builtin_mul_overflow(stage->batch, row, &bytes)) bytes = INT64_MAX;
-        if (bytes <= memory) continue;
-        static const double MIB = 1 << 20;
+        if (stage->batch <= 1 || bytes <= room) continue;
+        char takes[SIZE_TEXT], there[SIZE_TEXT];
+        options_size_text(bytes, takes);
+        options_size_text(room, there);
         trouble_set(trouble, TROUBLE_BATCH,
-                    "a batch of %lld rows of '%.*s' takes about %.1f MiB, of %.1f MiB in all",
-                    (long long)stage->batch, (int)stage->label.len, stage->label.ptr,
-                    (double)bytes / MIB, (double)memory / MIB);
+                    "a batch of %lld rows of '%.*s' takes about %s, and %s are there for rows",
+                    (long long)stage->batch, (int)stage->label.len, stage->label.ptr, takes, there);
         trouble_fix(trouble, "write batch = %lld or less, or raise --memory",
-                    (long long)(memory / row));
+                    (long long)larger(room / row, 1));
         return false;
     }
     return true;
 }
-
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // The same through so many borders; partitions stay as they are behind a stage that keeps its rows.
 static int64_t wanted(const SbJob *job, uint32_t edge, int borders) {

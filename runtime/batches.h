@@ -10,8 +10,8 @@
 #include "runtime/abi.h"
 #include "runtime/trouble.h"
 
-// False: a batch of some stage is larger than the memory.
-bool batches_check(const SbJob *job, int64_t memory, Trouble *trouble);
+// False: a batch of some stage does not fit into the `room` bytes that the ledger gives.
+bool batches_check(const SbJob *job, int64_t room, Trouble *trouble);
 
 // Rows that the readers of an edge take together, or those behind them; 0: nobody cares.
 int64_t batches_wanted(const SbJob *job, uint32_t edge);

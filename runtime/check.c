@@ -224,8 +224,10 @@ static void check_memory(Check *check) {
     if (least == 0) return;
     sb_text_str(&item->found, "; the least is ");
     add_size(&item->found, (double)least);
-    if (!batches_check(job->what, job->memory_whole, &item->trouble)) return;
-    if (job->memory_whole >= least) return;
+    if (job->memory_whole >= least) {
+        batches_check(job->what, memory_plan_ledger(job), &item->trouble);
+        return;
+    }
     trouble_set(&item->trouble, TROUBLE_MEMORY_LEAST,
                 "the job needs at least %.1f MiB of memory", (double)least / (1 << 20));
 }

@@ -22,12 +22,13 @@ static const char page[] = {
 
 enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 200 };
 enum { WATCHDOG_MS = 1000, WATCHDOG_PART = 4 };
+enum { SIGNALS = 3 };
 enum { LEAVE_MS = 2000 };  // Behind --grace, for tasks to stop.
 
 struct Control {
     Job           *job;
     uv_loop_t      loop;
-    uv_signal_t    signals[2];
+    uv_signal_t    signals[SIGNALS];
     uv_timer_t     progress, grace, watchdog, sample;
     uv_async_t     end;
     bool           signalled, live;
@@ -70,12 +71,12 @@ static void on_grace(uv_timer_t *handle) {
 }
 
 // No more input is taken; what was taken goes on to the outputs while there is time.
-static void drain(Control *control) {
+static void drain(Control *control, int number) {
     Job *job = control->job;
     int64_t grace_us = job->options.grace_us;
     log_warn(&job->log, TROUBLE_DRAINS,
-             "SIGTERM: no more input is taken; what runs has %g s to end, a second signal ends "
-             "the job at once", (double)grace_us / 1e6);
+             "%s: no more input is taken; what runs has %g s to end, a second signal ends the job "
+             "at once", number == SIGHUP ? "SIGHUP" : "SIGTERM", (double)grace_us / 1e6);
     atomic_store(&job->drain, 1);
     wake(job);
     uv_timer_start(&control->grace, on_grace, (uint64_t)(grace_us + 999) / 1000, 0);
@@ -91,7 +92,7 @@ static void on_signal(uv_signal_t *handle, int number) {
         _exit(trouble_exit_code(&trouble));
     }
     control->signalled = true;
-    if (number == SIGTERM && job->options.grace_us > 0) drain(control);
+    if (number != SIGINT && job->options.grace_us > 0) drain(control, number);
     else interrupt(job);
 }
 
@@ -145,17 +146,22 @@ static bool serve(Control *control) {
     if (!job->options.metrics) return true;
     if (!http_open(&control->http, &setup, &job->trouble)) return false;
     control->serves = true;
+    return true;
+}
+
+void control_say(Control *control) {
+    const Job *job = control->job;
     Text text = {0};
+    if (!control->serves) return;
     if (job->log.json) {
         log_begin(&job->log, &text, "metrics");
         log_add_text(&text, "url", control->http.url, (int64_t)strlen(control->http.url));
-        log_event(&job->log, &text);
-        return true;
+        log_event(&control->job->log, &text);
+        return;
     }
     sb_text_format(&text, "metrics at %s\n", control->http.url);
-    log_lines(&job->log, &text, false);
+    log_lines(&control->job->log, &text, false);
     sb_text_close(&text);
-    return true;
 }
 
 // Tells the readers of the page what is new.
@@ -235,14 +241,20 @@ static void *control_main(void *arg) {
     return nullptr;
 }
 
+// A job that was begun to outlive its terminal (nohup) does.
+static bool is_ignored(int number) {
+    struct sigaction now;
+    return number == SIGHUP && sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static void open_handles(Control *control) {
-    static const int numbers[] = {SIGINT, SIGTERM};
+    static const int numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
     uv_timer_t *timers[] = {&control->progress, &control->grace, &control->watchdog,
                             &control->sample};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&control->loop, &control->signals[i]);
         control->signals[i].data = control;
-        uv_signal_start(&control->signals[i], on_signal, numbers[i]);
+        if (!is_ignored(numbers[i])) uv_signal_start(&control->signals[i], on_signal, numbers[i]);
     }
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         uv_timer_init(&control->loop, timers[i]);

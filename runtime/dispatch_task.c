@@ -1,6 +1,7 @@
 // Tasks of stages: from a launch to what the schedule is told.
 #include "runtime/dispatch_state.h"
 #include "runtime/log.h"
+#include "runtime/memory_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -285,9 +286,7 @@ static void make_batches(const Flow *flow, Partition *partition) {
         if (partition->rows[t] == 0 || !partition->batches[t]) continue;
         partition->handed[t] = batch_open(partition->batches[t]);
         if (!partition->handed[t]) {
-            trouble_set(&flow->task->trouble, TROUBLE_MEMORY,
-                        "'%.*s' needs more than --memory gives", (int)run->stage->label.len,
-                        run->stage->label.ptr);
+            memory_plan_lacks(run->job, run->stage->label, &flow->task->trouble);
             return;
         }
         flow_number_batch(run, t, partition->handed[t], flow->made);

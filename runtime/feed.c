@@ -1,6 +1,7 @@
 #include "runtime/feed.h"
 
 #include "runtime/failpoint.h"
+#include "runtime/options.h"
 #include "runtime/retry.h"
 
 #include <errno.h>
@@ -20,9 +21,10 @@ bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     const BufferRelief *relief = buffer->relief;
     while (!sb_memory_charge(buffer->memory, cap - buffer->cap)) {
         if (relief && relief->find(relief->self)) continue;
+        char lacks[SIZE_TEXT];
+        options_size_text(cap - buffer->cap, lacks);
         return trouble_set(trouble, TROUBLE_MEMORY,
-                           "reading input needs %lld bytes more than --memory leaves",
-                           (long long)(cap - buffer->cap));
+                           "reading input needs %s more than --memory leaves", lacks);
     }
     char *ptr = realloc(buffer->ptr, (size_t)cap);
     if (!ptr) {

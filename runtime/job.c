@@ -288,8 +288,8 @@ static bool open_job(Job *job) {
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     job->lanes = dispatch_lanes(job, threads);
-    if (!batches_check(job->what, job->memory_whole, &job->trouble)) return false;
     if (!memory_plan_set(job, threads)) return false;
+    if (!batches_check(job->what, memory_plan_ledger(job), &job->trouble)) return false;
     sb_memory_keep(&job->memory);
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;
@@ -536,6 +536,7 @@ static int run_job(Job *job) {
         return trouble_exit_code(&job->trouble);
     }
     report_start(job);
+    control_say(control);
     leave_open(job);
     bool ran = engine_run(job);
     Outcome outcome = conclude(job, ran);

@@ -96,6 +96,8 @@ void engine_wake(Job *job);
 // there is no memory for it, and the job runs without.
 typedef struct Control Control;
 Control *control_open(Job *job);
+// Says where the metrics are.
+void     control_say(Control *control);
 void     control_close(Control *control);
 
 // Says why it ends early; one that was interrupted goes on with its journal.

@@ -41,6 +41,18 @@ static int64_t ledger_of(const Job *job, const SbMemory *memory) {
 
 int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
 
+bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
+    char whole[SIZE_TEXT], rows[SIZE_TEXT];
+    options_size_text(job->memory_whole, whole);
+    options_size_text(job->memory.limit, rows);
+    return trouble_set(trouble, TROUBLE_MEMORY,
+                       job->options.memory
+                           ? "'%.*s' needs more than the %s that --memory=%s leaves for rows"
+                           : "'%.*s' needs more than the %s that 80 %% of the machine, %s, leave "
+                             "for rows",
+                       (int)who.len, who.ptr, rows, whole);
+}
+
 // ---- what tasks take ------------------------------------------------------------------------
 
 static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partition,
@@ -103,6 +115,13 @@ static const SbStage *largest_task(const SbJob *job) {
     return largest;
 }
 
+static void refuse_task(Job *job, const SbStage *stage, long long least) {
+    char given[SIZE_TEXT];
+    options_size_text(stage->memory, given);
+    trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or a task of '%.*s' less than "
+                "with (memory = %s)", least, (int)stage->label.len, stage->label.ptr, given);
+}
+
 static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
     if (!find_least(job, threads, SPEED_LEAST, sketch)) return;
     const char *from = job->options.memory ? "--memory gives" : "80 % of the machine are";
@@ -115,9 +134,7 @@ static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
         trouble_fix(&job->trouble, "%lld are bytes: give it --memory=%lldMiB or more",
                     (long long)job->options.memory, least);
     else if (stage && stage->memory > job->memory_whole / 2)
-        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or less to a task of '%.*s': "
-                    "with (memory = %.1fMiB)", least, (int)stage->label.len, stage->label.ptr,
-                    megabytes(stage->memory));
+        refuse_task(job, stage, least);
     else
         trouble_fix(&job->trouble, "give it --memory=%lldMiB or more%s; --plan shows what takes it",
                     least, job->options.partition > PARTITION_MIN ? ", or a smaller --partition"

@@ -17,6 +17,9 @@ bool memory_plan_set(Job *job, uint32_t threads);
 // Of the account, what the scheduler's ledger may give.
 int64_t memory_plan_ledger(const Job *job);
 
+// False: sets the trouble that `who`, a step or a stage, finds no memory while the job runs.
+bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble);
+
 // Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
 void memory_plan_print(Job *job, uint32_t threads, Text *text);
 

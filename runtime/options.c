@@ -106,8 +106,8 @@ typedef struct NumberUnit {
     double      value;
 } NumberUnit;
 
-// A number, perhaps with a fraction, and one of the units; it has to come out whole.
-static bool read_measure(const char *text, const NumberUnit *units, size_t count, int64_t *whole) {
+// A number, perhaps with a fraction, and one of the units.
+static bool read_measure(const char *text, const NumberUnit *units, size_t count, double *value) {
     char *end;
     errno = 0;
     double number = strtod(text, &end);
@@ -115,15 +115,19 @@ static bool read_measure(const char *text, const NumberUnit *units, size_t count
     if (end == text || end != text + strspn(text, "0123456789.") || errno != 0) return false;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(end, units[i].suffix) != 0) continue;
-        double value = number * units[i].value;
-        if (value > 9e18 || value != floor(value)) return false;
-        *whole = (int64_t)value;
-        return true;
+        *value = number * units[i].value;
+        return *value <= 9e18;
     }
     return false;
 }
 
-bool options_size(const char *text, int64_t *bytes) {
+static bool make_whole(double value, int64_t *whole) {
+    if (value != floor(value)) return false;
+    *whole = (int64_t)value;
+    return true;
+}
+
+static bool read_size(const char *text, double *bytes) {
     static const NumberUnit units[] = {
         {"", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
         {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12},
@@ -131,11 +135,27 @@ bool options_size(const char *text, int64_t *bytes) {
     return read_measure(text, units, sizeof units / sizeof *units, bytes);
 }
 
+bool options_size(const char *text, int64_t *bytes) {
+    double value;
+    return read_size(text, &value) && make_whole(value, bytes);
+}
+
+void options_size_text(int64_t bytes, char text[static SIZE_TEXT]) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    enum { UNITS = sizeof units / sizeof *units, UNIT = 1024 };
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= UNIT && unit + 1 < UNITS) value /= UNIT, unit++;
+    snprintf(text, SIZE_TEXT, "%.4g%s", value, units[unit]);
+}
+
 bool options_duration(const char *text, int64_t *microseconds) {
     static const NumberUnit units[] = {
         {"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"h", 3600e6}, {"d", 86400e6},
     };
-    return read_measure(text, units, sizeof units / sizeof *units, microseconds);
+    double value;
+    return read_measure(text, units, sizeof units / sizeof *units, &value) &&
+           make_whole(value, microseconds);
 }
 
 static bool whole_number(const char *text, int64_t *number) {
@@ -148,8 +168,13 @@ static bool whole_number(const char *text, int64_t *number) {
     return true;
 }
 
+// What a unit leaves of a byte is dropped: nobody counts the bytes of 63.7MiB.
 static bool set_size(OptionKind kind, const char *value, int64_t *bytes, Trouble *trouble) {
-    if (options_size(value, bytes) && *bytes > 0) return true;
+    double size;
+    if (read_size(value, &size) && size >= 1) {
+        *bytes = (int64_t)size;
+        return true;
+    }
     trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no size", infos[kind].name, value, value);
     trouble_fix(trouble, "a number and a unit: --%s=64MiB", infos[kind].name);
     return false;

@@ -86,6 +86,9 @@ void options_print_params(const SbJob *job, FILE *file);
 
 // "4096", "64KiB", "1.5MiB", "8GB"; false: no size.
 bool options_size(const char *text, int64_t *bytes);
+// About so many bytes, as a user writes them: "512B", "64KiB", "50.5MiB", "1GiB".
+enum { SIZE_TEXT = 24 };
+void options_size_text(int64_t bytes, char text[static SIZE_TEXT]);
 
 // "90s", "1.5h": a literal of the language, in microseconds; false: none.
 bool options_duration(const char *text, int64_t *microseconds);

@@ -3,6 +3,7 @@
 
 #include "runtime/abi.h"
 #include "runtime/failpoint.h"
+#include "runtime/options.h"
 #include "runtime/retry.h"
 #include "runtime/spill_folder.h"
 #include "stdlib/digest.h"
@@ -83,8 +84,10 @@ bool spill_trouble(Spill *spill, Trouble *trouble) {
 }
 
 static bool no_memory(Spill *spill) {
-    return spill_fail(spill, TROUBLE_MEMORY, "no memory to spill: --memory gives %lld bytes",
-                      (long long)spill->memory->limit);
+    char room[SIZE_TEXT];
+    options_size_text(spill->memory->limit, room);
+    return spill_fail(spill, TROUBLE_MEMORY, "no memory to spill: --memory leaves %s for rows",
+                      room);
 }
 
 static int64_t block_bytes(int64_t limit, uint32_t threads) {

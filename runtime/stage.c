@@ -1,5 +1,6 @@
 #include "runtime/stage.h"
 
+#include "runtime/memory_plan.h"
 #include "runtime/resume.h"
 
 #include <stdlib.h>
@@ -228,11 +229,7 @@ bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status) {
         return true;
     }
     if (spill_trouble(&job->spill, &job->trouble)) return false;
-    if (status == SB_FAULT_TOO_LARGE) {
-        return trouble_set(&job->trouble, TROUBLE_MEMORY,
-                           "'%.*s' needs more than the %lld bytes that --memory gives",
-                           (int)step.len, step.ptr, (long long)job->memory.limit);
-    }
+    if (status == SB_FAULT_TOO_LARGE) return memory_plan_lacks(job, step, &job->trouble);
     return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
                        rejects_fault_text(status));
 }
@@ -261,11 +258,8 @@ bool stage_take_failure(const StageRun *run, const Partition *partition, Trouble
     if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
         label = job->what->steps[job->what->sites[partition->failure.site].step].label;
     }
-    if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK) {
-        return trouble_set(trouble, TROUBLE_MEMORY,
-                           "'%.*s' needs more than the %lld bytes that --memory gives",
-                           (int)label.len, label.ptr, (long long)job->memory.limit);
-    }
+    if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK)
+        return memory_plan_lacks(job, label, trouble);
     return trouble_set(trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
                        rejects_fault_text(partition->failure.fault));
 }

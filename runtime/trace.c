@@ -87,7 +87,7 @@ static void add_counters(Trace *trace) {
         queued += atomic_load(&job->watch.stages[s].queued);
     begin_event(trace, "C", 0);
     fprintf(trace->file, ",\"name\":\"memory\",\"ts\":%.3f,\"args\":{\"used\":%lld}}",
-            micros(trace, log_clock_ns()), (long long)atomic_load(&job->memory.used));
+            micros(trace, log_clock_ns()), (long long)sb_memory_held(&job->memory));
     begin_event(trace, "C", 0);
     fprintf(trace->file, ",\"name\":\"queued\",\"ts\":%.3f,\"args\":{\"bytes\":%lld}}",
             micros(trace, log_clock_ns()), (long long)queued);

@@ -237,11 +237,25 @@ static void carry_pass(Units *units, int64_t bytes) {
     memmove(units->carry.ptr, units->carry.ptr + bytes, (size_t)units->carry_len);
 }
 
+// Has an earlier run read a part of the stream that is next?
+static bool goes_on(const Units *units) {
+    return units->file == units->what.start.file && units->what.start.next > 0;
+}
+
+static bool other_text(const Units *units, const SourceFile *file, Trouble *trouble) {
+    trouble_set(trouble, TROUBLE_JOURNAL_INPUT,
+                "the first %lld bytes of the text of '%s' are not those that an earlier run read",
+                (long long)units->what.start.next, file->path);
+    trouble_fix(trouble, "give it the same bytes again, from the first one on: they are compared, "
+                "and make no row twice");
+    return false;
+}
+
 // Passes over the text in front of the first unit, which an earlier run has read.
 static bool pass_to_start(Units *units, const SourceFile *file, Trouble *trouble) {
     enum { READ_BYTES = 64 * 1024 };
     const UnitsStart *start = &units->what.start;
-    if (units->file != start->file || start->next == 0) return true;
+    if (!goes_on(units)) return true;
     for (int64_t left; (left = start->next - units->carry_offset) > 0;) {
         carry_pass(units, left < units->carry_len ? left : units->carry_len);
         if (units->carry_len > 0 || units->stream_ended) break;
@@ -253,9 +267,7 @@ static bool pass_to_start(Units *units, const SourceFile *file, Trouble *trouble
     units->carry_lines = start->chain_lines;
     bool same = units->carry_offset == start->next &&
                 checksum_same(checksum_value(units->sum), start->sum);
-    return same || trouble_set(trouble, TROUBLE_JOURNAL_INPUT,
-                               "the first %lld bytes of the text of '%s' are not those that an "
-                               "earlier run read", (long long)start->next, file->path);
+    return same || other_text(units, file, trouble);
 }
 
 // Opens the next stream and reads its header; what was read behind it waits in `carry`.
@@ -271,6 +283,7 @@ static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
         want *= 2;
     } while (!feed.ended && want <= 2 * source->row_max &&
              !source_header_whole(source, feed.buffer->ptr, feed.len));
+    if (feed.len == 0 && goes_on(units)) return other_text(units, file, trouble);
     if (!source_header(source, file, units->carry.ptr, feed.len, trouble)) return false;
     units->carry_len = feed.len;
     units->carry_offset = 0;

@@ -336,10 +336,13 @@ if begin memory_least; then
     # A unit that is missing, and a step that wants it all.
     gives 2 ../sort --memory=33
     says "fix: 33 are bytes: give it --memory="
-    echo 'range(5) | with (memory = 100TiB) { derive s = str(i) } | write csv("-")' >wants.sbd
+    # A size need not be a whole number of bytes.
+    gives 2 ../sort --memory=33.1234MiB
+    says "error[SB8067]: the job needs at least "
+    echo 'range(5) | with (memory = 2TiB) { derive s = str(i) } | write csv("-")' >wants.sbd
     "$sbc" wants.sbd -o wants 2>"$work/err" || wrong "it does not compile"
     gives 2 ./wants
-    says ", or less to a task of 'range(5)': with (memory = "
+    says ", or a task of 'range(5)' less than with (memory = 2TiB)"
     rm wants wants.sbd
     gives 2 ../sort --check --memory=33MiB --overwrite
     prints "; the least is "
@@ -537,7 +540,7 @@ if begin long_rows_wait; then
     done
     # A row that does not fit alone.
     gives 3 ../rows --memory=36MiB --threads=4
-    says "error[SB8019]: "
+    says "error[SB8019]: reading input needs 9.35MiB more than --memory leaves"
     says "fix: raise --memory"
     end
 fi
@@ -1113,6 +1116,9 @@ END
 compile too_many_together <<'END'
 range(1000) | with (accel = 1, batch = 100000000) { derive a = i } | write csv("-")
 END
+compile wide_together <<'END'
+range(1000) | derive s = str(i), t = s + "x" | with (accel = 1, batch = 200000) { where len(t) > len(s) } | write csv("-")
+END
 if begin batches; then
     seq 2000 >many.csv
     gives 0 ../together --file=many.csv --resource=accel=1 --partition=64 --memory=64MiB --stats
@@ -1121,7 +1127,17 @@ if begin batches; then
     (echo i; seq 2000) | cmp - "$work/out" || wrong "batches change the output"
     gives 2 ../too_many_together --resource=accel=1 --memory=256MiB
     says "error[SB8068]: a batch of 100000000 rows of "
+    says " takes about 2.235GiB, and 210MiB are there for rows"
     says "fix: write batch = "
+    # What counts is what --memory leaves for rows, and what rows take that have come over a border.
+    gives 2 ../wide_together --resource=accel=1 --memory=40MiB
+    says "error[SB8068]: a batch of 200000 rows of "
+    batch=$(sed -n 's/.*fix: write batch = \([0-9]*\) or less.*/\1/p' "$work/err")
+    sed "s/200000/$batch/" ../wide_together.sbd >fits.sbd
+    "$sbc" fits.sbd -o fits 2>"$work/err" || wrong "it does not compile"
+    gives 0 ./fits --resource=accel=1 --memory=40MiB
+    gives 2 ../wide_together --check --resource=accel=1 --memory=40MiB
+    says "error[SB8068]: "
     end
 fi
 

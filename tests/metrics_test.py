@@ -276,7 +276,8 @@ def addresses(folder):
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
     lines = [json.loads(line) for line in said.stderr.splitlines()]
-    assert lines[0]["event"] == "metrics" and lines[0]["url"].startswith("http://127.0.0.1:"), lines[0]
+    assert [line["event"] for line in lines[:2]] == ["start", "metrics"], lines[:2]
+    assert lines[1]["url"].startswith("http://127.0.0.1:"), lines[1]
 
 
 # ---- the page --------------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ compile units <<'END'
 param n: i64 = 2000
 range(n) | repartition rows 10 | where hold(2ms) | write csv("out.csv")
 END
+compile sort_slowly <<'END'
+range(1000) | repartition rows 10 | where hold(2ms) | derive s = repeat("x", 100) | sort i desc | write csv("sorted.csv")
+END
 # A task that takes longer than a test.
 compile long <<'END'
 param n: i64 = 1000
@@ -155,6 +158,20 @@ if begin second_signal; then
     signal INT 0.3
     ended 130 2
     silent_on "warning"
+    end
+fi
+# A terminal that is closed asks like SIGTERM; a job that was begun to outlive it goes on.
+if begin hangup; then
+    env --default-signal=HUP ../slow --threads=2 --resource=slot=1 >"$work/out" 2>"$work/err" &
+    job=$!
+    signal HUP 0.5
+    ended 130 5
+    says "warning[SB8040]: SIGHUP: no more input is taken; what runs has 25 s to end"
+    env --ignore-signal=HUP ../slow --n=3000 --threads=2 --resource=slot=1 >"$work/out" 2>"$work/err" &
+    job=$!
+    signal HUP 0.2
+    ended 0 10
+    silent_on SIGHUP
     end
 fi
 # Two extern functions that do not give the thread back.
@@ -390,6 +407,8 @@ if begin log; then
     objects 'all[0]["job"].endswith("rows.sbd") and all[0]["threads"] > 0 and all[0]["pid"] > 0'
     objects 'all[1]["exit_code"] == 0 and all[1]["summary"]["done"] and all[1]["summary"]["sinks"] == [{"sink": "out.csv", "rows": 10, "bytes": 126}]'
     objects 'all[1]["time"].endswith("Z") and all[0]["seconds"] <= all[1]["seconds"]'
+    gives 0 ../rows --out=served.csv --log=json --metrics=0
+    objects '[at["event"] for at in all] == ["start", "metrics", "end"]'
     gives 2 ../rows --log=json
     objects '[at["event"] for at in all] == ["trouble"] and all[0]["code"] == "SB8007" and all[0]["fix"].startswith("give another path")'
     printf 'a,b,x\n1,"o""n\te",y\n' >in.csv
@@ -561,6 +580,15 @@ memory = [at for at in of("C") if at["name"] == "memory"]
 assert memory and all(at["args"]["used"] >= 0 for at in memory)
 END
     python3 check.py 2>"$work/why" || wrong "trace.json: $(tail -n 1 "$work/why" | cut -c 1-200)"
+    # Its memory is that of the summary.
+    gives 0 ../sort_slowly --threads=2 --trace=memory.json --stats=json
+    cat >check.py <<'END'
+import json, sys
+used = [at["args"]["used"] for at in json.load(open("memory.json"))["traceEvents"] if at["name"] == "memory"]
+peak = json.loads(open(sys.argv[1]).read().splitlines()[-1])["memory_peak"]
+assert len(used) > 2 and 0 < max(used) <= peak, (used, peak)
+END
+    python3 check.py "$work/err" 2>"$work/why" || wrong "memory.json: $(tail -n 1 "$work/why" | cut -c 1-200)"
     gives 2 ../slow --n=4 --resource=slot=1 --trace=none/trace.json
     says "error[SB8061]: cannot create 'none/trace.json': No such file or directory"
     # It replaces nothing that is to stay.

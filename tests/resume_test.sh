@@ -473,6 +473,9 @@ if begin streams; then
     gives 1 ../piped --resume=journal <other.csv
     says "error[SB8044]: the first "
     says " bytes of the text of '-' are not those that an earlier run read"
+    says "fix: give it the same bytes again, from the first one on"
+    gives 1 ../piped --resume=journal </dev/null
+    says " bytes of the text of '-' are not those that an earlier run read"
     head -c 1000 all.csv >short.csv
     gives 1 ../piped --resume=journal <short.csv
     says "error[SB8044]: the first "

@@ -151,8 +151,27 @@ static uint64_t number(int argc, char **argv, int at, uint64_t otherwise) {
     return argc > at ? strtoull(argv[at], nullptr, 10) : otherwise;
 }
 
+static bool is_command(const char *what) {
+    static const char *const others[] = {"", "table", "optimum", "speed", "workers", "chain"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(what, others[i]) == 0) return true;
+    for (int k = 0; k < KINDS; k++)
+        if (strcmp(what, kinds[k].name) == 0 || strcmp(what, kinds[k].trace) == 0) return true;
+    return false;
+}
+
+static int usage(const char *what) {
+    enum { USAGE = 2 };
+    fprintf(stderr, "sim: '%s' is no command\nusage: sim [table | optimum N | speed N", what);
+    for (int k = 0; k < KINDS; k++)
+        fprintf(stderr, " | %s A B | %s SEED", kinds[k].name, kinds[k].trace);
+    fprintf(stderr, " | workers A B | chain WORDS]\n");
+    return USAGE;
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
+    if (!is_command(what)) return usage(what);
     if (strcmp(what, "chain") == 0) return !chain_print(argc - 2, argv + 2);
     Tally tally = {0};
     if (!*what || strcmp(what, "table") == 0) tally.failed += table_print(&tally.passed);

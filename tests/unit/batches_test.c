@@ -52,7 +52,9 @@ static SbStage stages[] = {
     {.label = {"two", 3}, .input = SB_INPUT_ROWS, .input_index = 1, .batch = 300, .row_bytes = 8},
     {.label = {"three", 5}, .input = SB_INPUT_RANGE, .input_index = 0, .batch = 1},
 };
-static const SbJob job = {.stages = stages, .stage_count = 3};
+static const SbBreaker breakers[] = {{.entry_bytes = 16}, {.entry_bytes = 24}};
+static const SbJob job = {
+    .stages = stages, .stage_count = 3, .breakers = breakers, .breaker_count = 2};
 
 static void readers_ask(void) {
     CHECK(batches_wanted(&job, 1) == 300);
@@ -61,13 +63,23 @@ static void readers_ask(void) {
 
 static void memory_has_to_hold_it(void) {
     Trouble trouble = {0};
-    CHECK(batches_check(&job, 5000, &trouble));
-    CHECK(!batches_check(&job, 4999, &trouble));
+    // Entries of 24 bytes are more than the 8 that the second stage guesses.
+    CHECK(batches_check(&job, 7200, &trouble));
+    CHECK(!batches_check(&job, 7199, &trouble));
     CHECK(trouble.kind == TROUBLE_BATCH);
+    CHECK(strstr(trouble.text, "a batch of 300 rows of 'two' takes about 7.031KiB"));
+    CHECK(strstr(trouble.fix, "batch = 299 "));
+    trouble = (Trouble){0};
+    CHECK(!batches_check(&job, 4999, &trouble));
     CHECK(strstr(trouble.text, "a batch of 100 rows of 'one'"));
-    CHECK(strstr(trouble.fix, "batch = 99 "));
+    trouble = (Trouble){0};
     stages[2].batch = INT64_MAX, stages[2].row_bytes = 16;
     CHECK(!batches_check(&job, INT64_C(1) << 40, &trouble));
+    // A number of a range is no row of a byte.
+    trouble = (Trouble){0};
+    stages[2].batch = 1000, stages[2].row_bytes = 0;
+    CHECK(!batches_check(&job, 7999, &trouble));
+    CHECK(strstr(trouble.fix, "batch = 999 "));
     stages[2].batch = 1;
 }
 
