@@ -67,10 +67,9 @@ static bool can_cut(const Emit *e, const Expr *call) {
     return by->op == EXPR_CONST && by->value.text.len == 1;
 }
 
-// A stage that may leave between two elements has counted all of the list before.
 bool explode_cuts(const Emit *e, const Op *op, uint32_t item) {
     const StageEmit *s = e->stage;
-    if (s->can_stop || !can_cut(e, graph_at(e->graph, op->project.items[item].expr))) return false;
+    if (!can_cut(e, graph_at(e->graph, op->project.items[item].expr))) return false;
     for (uint32_t i = 0; i < s->stage->terminal_count; i++)
         if (s->stage->terminals[i].op.i == op->id.i) return false;
     uint32_t consumers = 0, cutters = 0;
@@ -112,6 +111,29 @@ static Cut start_cut(Emit *e, Frame *frame, const Expr *call) {
     return cut;
 }
 
+// Leaves the list between two pieces: those that nobody takes are counted too, as of a list that
+// stands in memory.
+static void count_pieces(Emit *e, const Op *op, const Cut *cut, Val i, Block leave) {
+    Block head = emit_block(e, "rest"), look = emit_block(e, "rest_look"),
+          take = emit_block(e, "rest_take"), end = emit_block(e, "rest_end"),
+          from = emit_here(e);
+    emit_jump(e, head);
+    emit_at(e, head);
+    Val behind = emit_phi(e, e->i64, "counted");
+    emit_phi_add(behind, i, from);
+    Val edges = emit_load_at(e, e->i64, cut->state, offsetof(SbCut, edges), "edges");
+    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntNE, edges, emit_i64(e, 0), ""), take, look);
+    emit_at(e, look);
+    emit_branch(e, call_cut(e, cut, "look", e->i1), take, end);
+    emit_at(e, take);
+    call_cut(e, cut, "take", e->type_void);
+    emit_phi_add(behind, LLVMBuildAdd(e->b, behind, emit_i64(e, 1), ""), emit_here(e));
+    emit_jump(e, head);
+    emit_at(e, end);
+    stage_count(e, op->step, SB_MADE, behind);
+    emit_jump(e, leave);
+}
+
 static void explode_pieces(Emit *e, Frame *frame, const Op *op, const Expr *call, Block next) {
     Cut cut = start_cut(e, frame, call);
     Block head = emit_block(e, "piece"), look = emit_block(e, "look"),
@@ -132,7 +154,14 @@ static void explode_pieces(Emit *e, Frame *frame, const Op *op, const Expr *call
     out->columns[op->explode.column] = (Value){
         .a = emit_load_at(e, e->ptr, cut.state, offsetof(SbCut, piece.ptr), "piece"),
         .b = emit_load_at(e, e->i64, cut.state, offsetof(SbCut, piece.len), "len")};
+    Block satisfied = e->stage->satisfied;
+    if (satisfied) e->stage->satisfied = emit_block(e, "piece_satisfied");
     stage_push(e, out, latch);
+    if (satisfied) {
+        emit_at(e, e->stage->satisfied);
+        count_pieces(e, op, &cut, i, satisfied);
+    }
+    e->stage->satisfied = satisfied;
     emit_at(e, latch);
     emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), latch);
     emit_jump(e, head);

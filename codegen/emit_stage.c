@@ -125,16 +125,18 @@ static void deliver_member(Emit *e, Frame *frame, const Op *op, Block next) {
     }
 }
 
-// An edge takes rows while it has some left; when none has, the stage is satisfied.
+// An edge or a sink takes rows while it has some left; when none has, the stage is satisfied. What
+// a sink rejects it has not taken.
 static void deliver_limited(Emit *e, Frame *frame, uint32_t i, Block next) {
     StageEmit *s = e->stage;
     Block takes = emit_block(e, "takes"), taken = emit_block(e, "taken");
     Val left = emit_load(e, e->i64, s->left[i], "left");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, left, emit_i64(e, 0), ""), takes, next);
     emit_at(e, takes);
-    emit_store(e, LLVMBuildSub(e->b, left, emit_i64(e, 1), ""), s->left[i]);
-    terminal_keep(e, frame, i, taken);
+    if (s->stage->terminals[i].is_sink) terminal_sink(e, frame, i, taken);
+    else terminal_keep(e, frame, i, taken);
     emit_at(e, taken);
+    emit_store(e, LLVMBuildSub(e->b, left, emit_i64(e, 1), ""), s->left[i]);
     if (!s->can_stop) {
         emit_jump(e, next);
         return;
@@ -146,10 +148,22 @@ static void deliver_limited(Emit *e, Frame *frame, uint32_t i, Block next) {
     emit_branch_likely(e, some, next, s->satisfied);
 }
 
+// The only terminal of a stage, a sink: its rows are compared with those that it takes, and nothing
+// comes behind the last one.
+static void deliver_last(Emit *e, Frame *frame, Block next) {
+    StageEmit *s = e->stage;
+    Block taken = emit_block(e, "taken");
+    terminal_sink(e, frame, 0, taken);
+    emit_at(e, taken);
+    Val rows = emit_load_at(e, e->i64, s->terminals[0], offsetof(SbOut, rows), "");
+    Val more = LLVMBuildICmp(e->b, LLVMIntNE, rows, s->most, "");
+    emit_branch_likely(e, more, next, s->satisfied);
+}
+
 static void deliver_terminal(Emit *e, Frame *frame, uint32_t i, Block next) {
     const Terminal *terminal = &e->stage->stage->terminals[i];
-    if (terminal->is_sink) terminal_sink(e, frame, i, next);
-    else if (e->stage->left[i]) deliver_limited(e, frame, i, next);
+    if (e->stage->left[i]) deliver_limited(e, frame, i, next);
+    else if (e->stage->most) deliver_last(e, frame, next);
     else if (e->plan->breakers[terminal->index].kind == BREAK_GROUP)
         terminal_group(e, frame, i, next);
     else terminal_keep(e, frame, i, next);
@@ -183,7 +197,7 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     fault_target_close(e, &target, frame, next, e->stage->stop);
 }
 
-// The rows that the edges behind `from` still take, or'ed together.
+// The rows that the edges and sinks behind `from` still take, or'ed together.
 static Val left_behind(Emit *e, OpId from) {
     const Stage *stage = e->stage->stage;
     Val all = emit_i64(e, 0);
@@ -198,11 +212,11 @@ static Val left_behind(Emit *e, OpId from) {
     return all;
 }
 
-// A branch that leads to full edges only judges no more rows: behind a fork, or of those that one
-// row makes.
+// A branch that leads to full edges and sinks only judges no more rows: behind a fork, or of those
+// that one row makes.
 static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
     if (e->stage->asks || !consumer.op) return;
-    if (!plan_only_edges(e->plan, e->stage->stage, consumer.op->id)) return;
+    if (!plan_only_limited(e->plan, e->stage->stage, consumer.op->id)) return;
     Val some = LLVMBuildICmp(e->b, LLVMIntNE, left_behind(e, consumer.op->id), emit_i64(e, 0), "");
     Block takes = emit_block(e, "branch");
     emit_branch(e, some, takes, after);
@@ -302,11 +316,14 @@ static void load_terminals(Emit *e) {
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
         s->terminals[i] = emit_load_at(e, e->ptr, all, sizeof(void *) * i, "terminal");
-        bool limited = !terminal->is_sink &&
-                       e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+        bool limited = plan_is_limited(e->plan, terminal);
         s->can_stop = s->can_stop && limited;
         if (!limited) continue;
         Val limits = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, limits), "limits");
+        if (terminal->is_sink && stage->terminal_count == 1) {
+            s->most = emit_load_at(e, e->i64, limits, 0, "most");
+            continue;
+        }
         s->left[i] = emit_alloca(e, e->i64, "left");
         emit_store(e, emit_load_at(e, e->i64, limits, sizeof(int64_t) * i, ""), s->left[i]);
     }

@@ -17,10 +17,11 @@ typedef struct StageEmit {
     Counter  *counters;
     size_t    counter_count, counter_cap;
     Val      *terminals;   // By terminal: SbGroups *, SbRows *, SbOut *.
-    Val      *left;        // By terminal: slot of the rows that an edge still takes; others null.
+    Val      *left;        // By terminal: slot of the rows that it still takes; null: all.
+    Val       most;        // Rows that the only terminal takes, a sink; null: it is none.
     Batch    *batches;     // By terminal.
     bool      has_batches;
-    bool      can_stop;    // Every terminal is an edge.
+    bool      can_stop;    // Every terminal is an edge or a sink.
     Val       order;       // Slot of the order key of the next row.
     Val       cursor;      // Slot: what task->cursor gets when the stage leaves.
     Block     leave;       // Ends the call; takes the status.

@@ -176,7 +176,9 @@ bool plan_same_state(const Agg *a, const Agg *b);
 // Of a GROUP: is the aggregate read, and the first one with its state? It adds and merges for all.
 bool plan_owns_state(const Breaker *breaker, uint32_t agg);
 
-// Do the rows of `from`, a member of the stage, go to edges and to nothing else?
-bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from);
+// May the job tell the terminal how many rows it takes: is it an edge or a sink?
+bool plan_is_limited(const Plan *plan, const Terminal *terminal);
+// Do the rows of `from`, a member of the stage, go to such terminals and to nothing else?
+bool plan_only_limited(const Plan *plan, const Stage *stage, OpId from);
 
 #endif

@@ -11,15 +11,18 @@ static bool takes_from(const Plan *plan, OpId member, OpId from) {
     return op->input_count && op->inputs[0].i == from.i;
 }
 
-bool plan_only_edges(const Plan *plan, const Stage *stage, OpId from) {
+bool plan_is_limited(const Plan *plan, const Terminal *terminal) {
+    return terminal->is_sink || plan->breakers[terminal->index].kind == BREAK_EDGE;
+}
+
+bool plan_only_limited(const Plan *plan, const Stage *stage, OpId from) {
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         const Terminal *terminal = &stage->terminals[t];
-        if (terminal->op.i != from.i) continue;
-        if (terminal->is_sink || plan->breakers[terminal->index].kind != BREAK_EDGE) return false;
+        if (terminal->op.i == from.i && !plan_is_limited(plan, terminal)) return false;
     }
     for (uint32_t i = 1; i < stage->op_count; i++) {
         if (!takes_from(plan, stage->ops[i], from)) continue;
-        if (!plan_only_edges(plan, stage, stage->ops[i])) return false;
+        if (!plan_only_limited(plan, stage, stage->ops[i])) return false;
     }
     return true;
 }
@@ -45,9 +48,9 @@ static bool begins_with(const Plan *plan, const Stage *stage, OpId op) {
            (step.i != STEP_NONE.i && step.i == step_of(plan, stage->root).i);
 }
 
-// The consumers of one operator within a stage. A fork lets go of a branch that leads to edges only
-// when these are full, and finished rows are not taken to their end by a stage that does; and who
-// reads an edge may stop before its end.
+// The consumers of one operator within a stage. A fork lets go of a branch that leads to edges and
+// sinks only when these are full, and finished rows are not taken to their end by a stage that
+// does; and who reads an edge may stop before its end.
 static void mark_consumers(const Counting *counting, OpId from) {
     const Stage *stage = counting->stage;
     Plan *plan = counting->plan;
@@ -72,7 +75,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
         if (step.i == step_of(plan, from).i) continue;  // Nothing comes in there.
         bool leaves = finished || count > 1 ||
                       op_multiplies(graph_op_at(plan->graph, from)->kind);
-        bool partial = shared || (leaves && plan_only_edges(plan, stage, stage->ops[i]));
+        bool partial = shared || (leaves && plan_only_limited(plan, stage, stage->ops[i]));
         if (partial && step.i != STEP_NONE.i) plan->counts_in[step.i] = true;
     }
 }

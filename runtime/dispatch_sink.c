@@ -73,7 +73,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Trouble trouble;
     trouble_clear(&trouble);
     bool canceled = flow->canceled;
-    int64_t begun = d->now;
+    int64_t begun = d->now, before = sink->rows;
     d->taking[s] = true;
     watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index, d->now);
     watch_from(&d->job->watch, thread, 0, flow->input->from);
@@ -81,14 +81,15 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     pthread_mutex_unlock(&d->lock);
     bool good = canceled || take(d->job, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
+    bool done = sink->done;
+    if (!canceled) doubt_sink(d, flow, sink->rows - before, done);
     d->taking[s] = false;
     if (extents.count > 0) good = write(d, s, &extents, &trouble);
     free(extents.items);
     dispatch_clock(d);
     watch_end(&d->job->watch, thread, d->now);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
-    if (!canceled) doubt_sink(d, flow, sink->done);
-    bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && sink->done;
+    bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && done;
     end(d, flow, leaves, d->now - begun);
     return true;
 }

@@ -43,7 +43,7 @@ static void open_gates(Dispatch *d) {
     }
     for (uint32_t s = 0; s < what->sink_count; s++)
         d->doubt.gates[what->stage_count + s][0] =
-            (Gate){.is = job->options.first_rows != INT64_MAX,
+            (Gate){.is = job->options.first_rows != INT64_MAX, .exact = true,
                    .limit = job->options.first_rows == INT64_MAX
                                 ? INT64_MAX
                                 : job->options.first_rows - job->sinks[s].rows};
@@ -321,25 +321,35 @@ bool doubt_may_cancel(const Dispatch *d, uint32_t stage) {
     return doubt_leads(&d->doubt, stage) || d->doubt.gates[stage][0].is;
 }
 
-void doubt_sink(Dispatch *d, const Flow *flow, bool done) {
+void doubt_sink(Dispatch *d, const Flow *flow, int64_t rows, bool done) {
     Gate *gate = &d->doubt.gates[stage_of_flow(d, flow)][0];
-    if (!gate->is || gate->ended || !done) return;
+    if (!gate->is || gate->ended) return;
+    DoubtUnit *unit = find_unit(&d->doubt.roots[flow->root], flow->root_unit);
+    if (unit && unit->bases[flow->node] < 0) unit->bases[flow->node] = gate->rows;
+    gate->rows += rows;
+    if (!done) return;
     gate->ended = true;
     gate->end = place_of(d, flow);
+    gate->limit = gate->rows;  // Who reads a pipe may have left before.
+}
+
+// Do the rows of the stage's terminal go along an edge to that stage?
+static bool goes_to(const Dispatch *d, uint32_t terminal, uint32_t to) {
+    const SbJob *what = d->job->what;
+    if (to >= what->stage_count) return terminal == (SB_TERMINAL_SINK | (to - what->stage_count));
+    return what->stages[to].input_index == terminal || what->stages[to].right_index == terminal;
 }
 
 int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t) {
-    const SbJob *what = d->job->what;
     const CorePlan *plan = &d->plan->plan;
     const CoreStage *stage = stage_at(d, flow->run->index);
     uint32_t terminal = flow->run->stage->terminals[t];
-    if (!d->doubt.any || flow->run->edges[t] == EDGE_NONE) return INT64_MAX;
+    bool limited = terminal & SB_TERMINAL_SINK || flow->run->edges[t] != EDGE_NONE;
+    if (!d->doubt.any || !limited) return INT64_MAX;
     int64_t most = 0;
     for (uint8_t o = 0; o < stage->output_count; o++) {
         uint32_t to = plan->edges[stage->outputs[o].i].to.i;
-        bool along = to < what->stage_count && (what->stages[to].input_index == terminal ||
-                                                what->stages[to].right_index == terminal);
-        if (!along || schedule_closed(d->schedule, stage->outputs[o])) continue;
+        if (!goes_to(d, terminal, to) || schedule_closed(d->schedule, stage->outputs[o])) continue;
         const Gate *gate = gate_at(d, stage->outputs[o]);
         int64_t left = gate->is ? gate->limit - gate->rows : INT64_MAX;
         if (left > most) most = left;
@@ -352,6 +362,10 @@ bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition) {
     if (!slot) return false;
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         slot->counts[i] += partition->counts[i];
+    const SbStage *stage = partition->run->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        if (stage->terminals[t] & SB_TERMINAL_SINK && partition->quota[t] > 0)
+            slot->fed |= UINT64_C(1) << (stage->terminals[t] & ~SB_TERMINAL_SINK);
     slot->made += partition->made;
     slot->end = partition->end;
     slot->bytes += partition->end - partition->begin;
@@ -440,15 +454,26 @@ static bool take_slot(Dispatch *d, DoubtUnit *unit, uint8_t node, DoubtSlot *slo
     return trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 
-// Is a part of the unit wanted of what a stage in doubt made?
-static bool has_part(const Dispatch *d, const DoubtUnit *unit) {
+bool doubt_again(const Dispatch *d, const DoubtUnit *unit, uint8_t node) {
     const Tree *tree = d->doubt.roots[unit->root].tree;
-    for (uint8_t n = 0; n <= tree->count; n++) {
-        uint8_t node = n < tree->count ? n : NODE_ROOT;
-        bool some = doubt_leads(&d->doubt, doubt_stage(d, unit->root, node));
-        if (some && doubt_share_of_stage(d, unit->root, node, unit->number) == SHARE_PART)
-            return true;
+    uint32_t sinks = d->job->what->stage_count;
+    if (!doubt_leads(&d->doubt, doubt_stage(d, unit->root, node))) return false;
+    Share share = doubt_share_of_stage(d, unit->root, node, unit->number);
+    const DoubtSlot *slot = unit->slots[node == NODE_ROOT ? tree->count : node];
+    if (share != SHARE_ALL) return share == SHARE_PART;
+    for (uint8_t i = 0; i < tree->count && slot; i++) {
+        uint32_t stage = doubt_stage(d, unit->root, i);
+        if (tree->parents[i] != node || stage < sinks || !(slot->fed >> (stage - sinks) & 1))
+            continue;
+        if (doubt_share(d, unit->root, i, unit->number) != SHARE_ALL) return true;
     }
+    return false;
+}
+
+static bool is_to_be_made_again(const Dispatch *d, const DoubtUnit *unit) {
+    const Tree *tree = d->doubt.roots[unit->root].tree;
+    for (uint8_t n = 0; n <= tree->count; n++)
+        if (doubt_again(d, unit, n < tree->count ? n : NODE_ROOT)) return true;
     return false;
 }
 
@@ -482,7 +507,7 @@ static bool settle_first(Dispatch *d, uint32_t s) {
     if (unit->number < d->verdict.bounds[s]) {
         for (uint8_t n = 0; n < root->tree->count; n++)
             if (!is_judged(d, unit, n)) return false;
-        if (!unit->made && unit->cut && has_part(d, unit)) {
+        if (!unit->made && unit->cut && is_to_be_made_again(d, unit)) {
             unit->due = true;
             unit->next = d->doubt.due;
             d->doubt.due = unit;

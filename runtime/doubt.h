@@ -9,6 +9,9 @@
 //   part     the limit ends among them: the unit is made once more (replay.c), up to that row
 //   none     the limit ended before: it is forgotten
 //
+// Where sinks of one stage end at different rows, so do their branches: a unit that a branch judged
+// behind its last row is made once more too.
+//
 // A stage leads to limits when all that it makes goes into limits or into stages that lead to them.
 // Only such a stage is in doubt: rows of any other are wanted whatever limits take. A fault in
 // front of a limit is kept like a reject, so that it ends the job only if the limit does not end
@@ -17,7 +20,7 @@
 // A zip that leads to limits is a limit for both of its sides: these end when it is certain with
 // which of its pieces it does.
 //
-// A sink of a job with --first-rows is a limit too, whose part is all.
+// A sink of a job with --first-rows is a limit too.
 #ifndef SBC_RUNTIME_DOUBT_H
 #define SBC_RUNTIME_DOUBT_H
 
@@ -33,7 +36,8 @@ typedef struct GatePlace {
     uint32_t unit;
 } GatePlace;
 
-// The stage that reads a limit. Its tasks begin in order, and take their rows as they begin.
+// The stage that reads a limit, or a sink that takes so many rows. Tasks of the stage begin in
+// order, and take their rows as they begin.
 typedef struct Gate {
     bool      is;
     bool      zips;    // A side of a zip.
@@ -51,6 +55,7 @@ typedef struct DoubtSlot {
     int64_t     taken;   // Rows of the stage's input.
     int64_t     made, end, bytes;  // Of a source: rows, the last cursor, bytes between cursors.
     bool        whole;   // It was read to its end.
+    uint64_t    fed;     // Sinks, as bits, for which a partition could take rows.
 } DoubtSlot;
 
 typedef struct DoubtUnit {
@@ -117,8 +122,8 @@ bool doubt_launch(Dispatch *d, Flow *flow);
 bool doubt_fault(Dispatch *d, uint32_t zip, uint32_t piece, RejectList *list);
 // The flow takes from its partition what the limit that its stage reads leaves it.
 void doubt_take(Dispatch *d, Flow *flow);
-// The sink took rows, and by then `done`.
-void doubt_sink(Dispatch *d, const Flow *flow, bool done);
+// The sink took so many rows, and has by then all that it takes, if `done`.
+void doubt_sink(Dispatch *d, const Flow *flow, int64_t rows, bool done);
 // Is what the stage counts in doubt? Then doubt_keep takes it. False: no memory.
 static inline bool doubt_leads(const Doubt *doubt, uint32_t stage) {
     return doubt->leads >> stage & 1;
@@ -142,6 +147,9 @@ void doubt_conclude(Dispatch *d);
 // How much of the unit is wanted at a node: along its edge, and of what the stage there makes.
 Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
 Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
+// Are the unit's rows to be judged once more at a node: is a part of them wanted, or did a branch
+// of the stage go on behind the last row of its sink, while another one did not end?
+bool doubt_again(const Dispatch *d, const DoubtUnit *unit, uint8_t node);
 // By which of the ways into its stage the rows at a node come, in their order.
 uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node);
 // What takes the rows at a node, if that is a limit (Gate.is).

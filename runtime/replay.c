@@ -54,7 +54,8 @@ static bool is_needed(const Replay *r, uint8_t node) {
 static bool comes_along(const Replay *r, uint8_t node, uint32_t terminal) {
     const SbJob *what = r->d->job->what;
     uint32_t stage = doubt_stage(r->d, r->unit->root, node);
-    if (stage >= what->stage_count) return false;
+    if (stage >= what->stage_count)
+        return terminal == (SB_TERMINAL_SINK | (stage - what->stage_count));
     uint8_t side = schedule_shape(r->d->schedule)->input_of[r->tree->edges[node].i];
     bool right = what->stages[stage].right_index != UINT32_MAX && side == 1;
     return (right ? what->stages[stage].right_index : what->stages[stage].input_index) == terminal;
@@ -233,15 +234,30 @@ static bool hand_down(Replay *r, uint8_t node, const Batch *batch, int64_t *rows
     return true;
 }
 
+// The rows of those that a terminal has for its sink which that takes.
+static int64_t hand_to_sink(Replay *r, uint8_t node, uint32_t terminal, int64_t rows) {
+    for (uint8_t i = 0; i < r->tree->count; i++) {
+        if (r->tree->parents[i] != node || !comes_along(r, i, terminal)) continue;
+        int64_t wanted = wants(r, i);
+        if (rows > wanted) rows = wanted;
+        if (!gate_at(r, i)->is) continue;
+        r->left[i] -= rows;
+        r->satisfied[i] |= r->left[i] == 0;
+    }
+    return rows;
+}
+
 // The partition's rows go down. `quotas` become those that were wanted, by terminal.
 static bool hand_all_down(Replay *r, uint8_t node, Partition *partition, int64_t *quotas) {
     int64_t before = node == NODE_ROOT ? r->made : 0;  // Rows of the unit.
     const SbStage *stage = partition->run->stage;
     memset(quotas, 0, stage->terminal_count * sizeof *quotas);
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        if (stage->terminals[t] & SB_TERMINAL_SINK || !partition->batches[t] ||
-            partition->rows[t] == 0)
+        if (stage->terminals[t] & SB_TERMINAL_SINK) {
+            quotas[t] = hand_to_sink(r, node, stage->terminals[t], partition->rows[t]);
             continue;
+        }
+        if (!partition->batches[t] || partition->rows[t] == 0) continue;
         Batch *batch = batch_open(partition->batches[t]);
         if (!batch) return no_memory(r, partition->run);
         partition->batches[t] = nullptr;
@@ -282,8 +298,8 @@ static bool run_partition(Replay *r, uint8_t node, SbTaskState *task, Partition 
     partition_reset(partition, &run->setup);
     partition->keeps = node == NODE_ROOT ? r->unit->keeps : nullptr;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        bool edge = run->edges[t] != EDGE_NONE;
-        partition->quota[t] = edge ? quota_of(r, node, stage->terminals[t], exact) : INT64_MAX;
+        bool limited = stage->terminals[t] & SB_TERMINAL_SINK || run->edges[t] != EDGE_NONE;
+        partition->quota[t] = limited ? quota_of(r, node, stage->terminals[t], exact) : INT64_MAX;
     }
     bool good = run_task(r, run, task, partition);
     bool last = partition->last;
@@ -347,9 +363,7 @@ bool replay_unit(Dispatch *d, DoubtUnit *unit, uint32_t thread, Trouble *trouble
     set_wants(&r);
     for (uint8_t n = 0; good && n <= r.tree->count; n++) {
         uint8_t node = n < r.tree->count ? n : NODE_ROOT;
-        bool leads = doubt_leads(&d->doubt, doubt_stage(d, unit->root, node));
-        if (!leads || doubt_share_of_stage(d, unit->root, node, unit->number) != SHARE_PART)
-            continue;
+        if (!doubt_again(d, unit, node)) continue;
         r.slots[node] = doubt_slot(d, unit, node);
         if (r.slots[node]) empty_slot(&r, r.slots[node]);
         good = r.slots[node] || no_memory(&r, run_at(&r, node));

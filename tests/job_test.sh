@@ -11,6 +11,11 @@ param out: str = "out.csv"
 param low: i64 = 0
 read csv(input) as { a: i64, b: str, x: f64? } | where a >= low | write csv(out)
 END
+compile branches <<'END'
+let t = read csv("in.csv") as { a: i64, b: str, x: f64? }
+t | derive d = 1 // (a - 2500) | write csv("a.csv")
+t | where a % 20 == 7 | write csv("b.csv")
+END
 compile group <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | group by a { n = count(), s = sum(x) } | write csv("out.csv")
 END
@@ -833,6 +838,21 @@ if begin first_rows; then
 2,name2,1.0'
     says "out.csv     3"
     grep -q '^write csv(out) *3 *0 *3 *0 *0 *0$' "$work/err" || wrong "write counts other rows than out.csv holds"
+    # Nothing behind the last row that is wanted is judged: row 50,000 is bad.
+    sed -i '50002s/.*/bad,bad,bad/' in.csv
+    for how in '--threads=1' '--threads=4 --partition=64KiB' '--threads=3 --schedule=staged' '--threads=4 --schedule=paper'; do
+        gives 0 ../rows --overwrite --first-rows=50000 $how
+        says 'in.csv  50,000  '
+        gives 1 ../rows --overwrite --first-rows=50001 $how
+        says "'bad' is no integer"
+        # Branches of one stage end each at its own row.
+        gives 0 ../branches --overwrite --first-rows=1000 $how
+        cp "$work/err" figures
+        [ -e figures.first ] || cp figures figures.first
+        cmp -s figures figures.first || wrong "$how: other figures: $(diff figures figures.first | head -5)"
+        gives 1 ../branches --overwrite --first-rows=2501 $how
+        says 'error[SB7021]'
+    done
     end
 fi
 if begin uneven; then
