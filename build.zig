@@ -465,6 +465,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "watch_test",
     "batches_test",
     "core_batch_test",
+    "core_zip_test",
     "flow_test",
     "diag_test",
     "aggregate_column_test",

@@ -406,7 +406,8 @@ static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
 
 // All rows go to the runs that are there.
 static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
-    int32_t status = SB_OK;
+    int32_t status = is_group(breaker) && !has_spilled(breaker) ? ensure_one(breaker) : SB_OK;
+    if (status) return status;
     parallel->each(parallel, breaker->threads, relieve_part, breaker);
     if (breaker->memory->less) breaker->memory->less(breaker->memory);
     if (is_group(breaker)) status = spill_groups_finish(breaker->groups, parallel);

@@ -100,7 +100,9 @@ static bool cut_files(const StageRun *run, const UnitTally *tally, StageCut *cut
     if (end > cut->file_count) {
         FileCut *files = realloc(cut->files, end * sizeof *files);
         if (!files) return false;
-        for (uint32_t f = cut->file_count; f < end; f++) files[f] = (FileCut){0};
+        // A stream that is a header alone has no unit.
+        for (uint32_t f = cut->file_count; f < end; f++)
+            files[f] = (FileCut){.bytes = text && f < unit->file ? source->files[f].bytes : 0};
         cut->files = files;
         cut->file_count = end;
     }

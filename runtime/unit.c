@@ -300,6 +300,7 @@ static UnitTake end_stream(Units *units, SourceFile *file) {
     stream_close(units->stream);
     units->stream = nullptr;
     units->file++;
+    units->next = 0;
     return UNIT_NONE;
 }
 

@@ -576,6 +576,43 @@ END
     end
 fi
 
+# A plain file behind a compressed one is read from its beginning, wherever the job goes on in the text of that one.
+if begin behind_a_stream; then
+    numbers 3000 >a.csv
+    numbers 0 >b.csv
+    gzip a.csv b.csv
+    numbers 3000 >c.csv
+    cat >behind.sbd <<'END'
+read csv(["a.csv.gz", "b.csv.gz", "c.csv"]) as { a: i64, b: str, x: f64? } | write csv("out.csv")
+END
+    "$sbc" behind.sbd -o behind 2>"$work/err" || wrong "it does not compile"
+    gives 0 ./behind
+    mv out.csv alone.csv
+    cp "$work/err" alone.err
+    for at in 1 2 5 9 20; do
+        SBC_TEST_COMMIT=1 SBC_FAILPOINT=committed:$at ./behind --resume=journal --partition=4KiB --threads=1 2>"$work/err"
+        [ $? = 137 ] || wrong "$at: it was not killed"
+        gives 0 ./behind --resume=journal --partition=7KiB
+        cmp -s out.csv alone.csv || wrong "$at: other bytes"
+        grep -v '^resume: ' "$work/err" | cmp -s - alone.err || wrong "$at: other figures"
+        rm -rf journal out.csv*
+    done
+    end
+fi
+
+# The one group of all rows is there when no row came, where a journal lets it go to disk (SBC_TEST_SPILL), too.
+if begin no_rows; then
+    numbers 300 >in.csv
+    cat >none.sbd <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | where a < 0 | aggregate { n = count(), most = max(a) } | write csv("out.csv")
+END
+    "$sbc" none.sbd -o none 2>"$work/err" || wrong "it does not compile"
+    SBC_TEST_COMMIT=1 SBC_TEST_SPILL=1 gives 0 ./none --resume=journal --partition=1KiB
+    holds out.csv "n,most
+0,"
+    end
+fi
+
 # What a sort held when the job was killed is beside its journal.
 if begin breaker_damaged; then
     ln -s ../in in

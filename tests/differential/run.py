@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""run.py: random programs over random data, interpreted and compiled: all ways must leave the same bytes.
+"""run.py: random programs over random data, interpreted and compiled, and killed and gone on with: all ways must
+leave the same bytes.
 
 usage: tests/differential/run.py [--count N] [--seed N] [--processes N] [--keep FOLDER] [--no-shrink]
 
@@ -46,6 +47,20 @@ def options_of(seed):
              f"--schedule={source.choice(SCHEDULES)}", *source.choice(([], ["SBC_TEST_SPILL=1"], [ways.LEAST]))]]
 
 
+def lives_of(seed):
+    """Lives of a job that is killed behind some commits, or between one and its record, and goes on."""
+    source = random.Random(-seed)
+    sizes = (4096, 30000, 65536) if sizes_of(seed) is HUGE else (1, 7, 16, 64, 200, 3000)
+    lives = []
+    for at in [source.choice(("committed", "committed", "commit-synced", "journal-written"))
+               for _ in range(source.randint(1, 3))] + [""]:
+        spills = source.choice(([], [], ["SBC_TEST_SPILL=1"]))
+        dies = [f"SBC_FAILPOINT={at}:{source.randint(1, 12)}"] if at else []
+        lives.append([*spills, *dies, f"--threads={source.choice((1, 1, 2, 4))}",
+                      f"--partition={source.choice(sizes)}"])
+    return lives
+
+
 def fusion_of(seed):
     """Compiling takes nearly all of the time: a program is compiled once."""
     return "--no-fuse" if seed % 3 == 0 else ""
@@ -56,15 +71,16 @@ def judge(seed, keep, shrinks):
     work = tempfile.mkdtemp(prefix=f"sbc-differential-{seed}-", dir=MEMORY_FOLDER)
     try:
         program, options, fusion = make(seed), options_of(seed), fusion_of(seed)
-        found = ways.Ways(program, os.path.join(work, "all")).difference(options, fusion)
+        lives = lives_of(seed)
+        found = ways.Ways(program, os.path.join(work, "all")).difference(options, lives, fusion)
         if not found:
             return seed, "", ""
         if found[0] != ways.INVALID and shrinks:
             def fails(smaller):
-                again = ways.Ways(smaller, os.path.join(work, "less")).difference(options, fusion)
+                again = ways.Ways(smaller, os.path.join(work, "less")).difference(options, lives, fusion)
                 return bool(again) and again[0] == found[0]
             program = shrink.Shrinker(program, fails).smallest()
-            found = ways.Ways(program, os.path.join(work, "all")).difference(options, fusion) or found
+            found = ways.Ways(program, os.path.join(work, "all")).difference(options, lives, fusion) or found
         if found[0] == ways.INVALID:
             keep = os.path.join(keep, ways.INVALID)
         save(program, os.path.join(keep, str(seed)), found)

@@ -22,12 +22,14 @@ class Found:
 
     def __init__(self, done, folder, inputs):
         self.code = done.returncode
-        self.files = {"stdout": done.stdout, "stderr": re.sub(rb"\n?^time .*\n", b"", done.stderr, flags=re.M)}
+        said = re.sub(rb"\n?^time .*\n", b"", done.stderr, flags=re.M)
+        self.files = {"stdout": done.stdout, "stderr": re.sub(rb"^resume: .*\n", b"", said, flags=re.M)}
         for parent, _, names in os.walk(folder):
             for name in names:
                 path = os.path.join(parent, name)
                 short = os.path.relpath(path, folder)
-                if short not in inputs:
+                journals = short.startswith("journal/") or name.endswith(".manifest.json")
+                if short not in inputs and not journals:
                     with (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
                         self.files[short] = file.read()
 
@@ -81,12 +83,28 @@ class Ways:
         shutil.rmtree(folder)
         return found
 
+    def run_lives(self, name, job, lives):
+        """A job that is killed in each of its lives but the last, each with options of its own, and goes on."""
+        folder = os.path.join(self.work, name)
+        os.mkdir(folder)
+        write_files(self.program, folder)
+        for life in lives:
+            variables = [o for o in life if not o.startswith("-")]
+            options = [o for o in life if o.startswith("-")]
+            done = start(["env", "SBC_TEST_COMMIT=1", *variables, job, "--progress=none", "--resume=journal",
+                          *options, *self.program.arguments], folder)
+            if done.returncode != -9:
+                break
+        found = Found(done, folder, self.program.files)
+        shutil.rmtree(folder)
+        return found
+
     def check(self):
         """What the compiler finds wrong with the text, or nothing."""
         done = start([SBC, "check", "p.sbd"], self.work)
         return done.stderr.decode(errors="replace") if done.returncode else ""
 
-    def difference(self, options, fusion):
+    def difference(self, options, lives, fusion):
         """(kind, report) of the first difference; None if all ways agree."""
         job = os.path.join(self.work, "job")
         done = start([SBC, "p.sbd", "-o", job, self.target, *([fusion] if fusion else [])], self.work)
@@ -98,12 +116,12 @@ class Ways:
         if plain.code not in (0, 1):
             return f"reference ends with {plain.code}", plain.files["stderr"].decode(errors="replace")
         found = self.compare("passes", plain, self.interpret("passes", [], self.program.arguments))
-        return found or self.run_and_compare(job, fusion, options, plain)
+        return found or self.run_and_compare(job, fusion, options, lives, plain)
 
     def interpret(self, name, options, arguments):
         return self.run(name, [INTERPRET, *options, self.source, *arguments])
 
-    def run_and_compare(self, job, fusion, options, plain):
+    def run_and_compare(self, job, fusion, options, lives, plain):
         first = None
         for i, option in enumerate(options):
             variables = [o for o in option if not o.startswith("-")]
@@ -115,7 +133,9 @@ class Ways:
             if found:
                 return found
             first = first or got
-        return None
+        got = self.run_lives("lives", job, lives)
+        way = " ".join(["lives", fusion, *(" ".join(life) + "," for life in lives)])
+        return self.compare(way, plain, got) or compare_jobs(way, first, got)
 
     def with_least(self, job, option):
         """The same options, with the number that --plan says."""
