@@ -337,6 +337,7 @@ Value emit_expr(Emit *e, Frame *frame, ExprId id) {
     Value *slot = &memo_of(e, frame)[id.i];
     if (slot->a) return *slot;
     const Expr *x = graph_at(e->graph, id);
+    e->weight += x->op != EXPR_COLUMN;
     LLVMMetadataRef before = emit_debug_enter(e, place_of(frame, x));
     Value value = compute(e, frame, x);
     emit_debug_leave(e, before);

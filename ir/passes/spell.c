@@ -17,6 +17,7 @@ typedef struct Speller {
     Graph   *graph;
     Carried *carried;
     size_t   count, cap;
+    bool    *zipped;    // By operator: a zip takes its rows.
 } Speller;
 
 static uint32_t carry(Speller *speller, OpId id, uint32_t column);
@@ -47,6 +48,7 @@ static bool is_scalar(const Type *type) {
 
 typedef struct Origins {
     const SinkOp *sink;
+    const bool   *zipped;
     bool          usable, verbatim;  // Of all sources that the value may come from.
     unsigned      steps;
 } Origins;
@@ -68,16 +70,6 @@ static void source_origin(const Op *op, uint32_t column, Origins *origins) {
     origins->verbatim &= verbatim;
 }
 
-// A zip tells its sides apart by their number of columns: no hidden one may be added there.
-static bool may_grow(const Graph *graph, OpId id) {
-    for (size_t i = id.i + 1; i < graph->op_count; i++) {
-        const Op *op = &graph->ops[i];
-        for (uint32_t k = 0; k < op->input_count; k++)
-            if (op->kind == OP_ZIP && op->inputs[k].i == id.i) return false;
-    }
-    return true;
-}
-
 static void find_through_project(const Graph *graph, const Op *op, uint32_t column, Origins *to) {
     const Expr *node = graph_at(graph, op->project.items[column].expr);
     if (node->op == EXPR_COLUMN) find_origins(graph, op->inputs[0], node->index, to);
@@ -94,7 +86,8 @@ static void find_through_join(const Graph *graph, const Op *op, uint32_t column,
 static void find_origins(const Graph *graph, OpId id, uint32_t column, Origins *origins) {
     enum { STEPS_MAX = 10000 };  // Unions of unions of one flow double the paths.
     const Op *op = graph_op_at(graph, id);
-    if (++origins->steps > STEPS_MAX || !may_grow(graph, id)) origins->usable = false;
+    // A zip tells its sides apart by their number of columns: no hidden one may be added there.
+    if (++origins->steps > STEPS_MAX || origins->zipped[id.i]) origins->usable = false;
     if (!origins->usable) return;
     switch (op->kind) {
     case OP_SOURCE: source_origin(op, column, origins); break;
@@ -189,7 +182,8 @@ static void spell_column(Speller *speller, const Op *op, SinkColumn *column) {
     Graph *graph = speller->graph;
     const Expr *value = graph_at(graph, column->value);
     if (value->op != EXPR_COLUMN || !expr_is_none(column->spelling)) return;
-    Origins origins = {.sink = &op->sink, .usable = true, .verbatim = true};
+    Origins origins = {.sink = &op->sink, .zipped = speller->zipped, .usable = true,
+                       .verbatim = true};
     find_origins(graph, op->inputs[0], value->index, &origins);
     if (!origins.usable) return;
     if (type_base(value->type)->kind == TYPE_STR && !origins.verbatim) return;
@@ -211,8 +205,19 @@ static void say_spelled(Remarks *remarks, const Op *op) {
     text_buf_free(&names.text);
 }
 
+static void note_zips(Speller *speller) {
+    const Graph *graph = speller->graph;
+    speller->zipped = arena_new_array(graph->arena, bool, graph->op_count + 1);
+    for (size_t i = 0; i < graph->op_count; i++) {
+        const Op *op = &graph->ops[i];
+        for (uint32_t k = 0; op->kind == OP_ZIP && k < op->input_count; k++)
+            speller->zipped[op->inputs[k].i] = true;
+    }
+}
+
 void pass_spell(PassContext *context) {
     Speller speller = {.graph = context->graph};
+    note_zips(&speller);
     for (size_t i = 0; i < context->graph->op_count; i++) {
         Op *op = &context->graph->ops[i];
         if (op->kind != OP_SINK || op->sink.format == FORMAT_TEXT) continue;
