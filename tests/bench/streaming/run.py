@@ -65,7 +65,6 @@ class Row:
     def __init__(self, run, seconds, peak, simulated):
         self.run, self.seconds, self.peak = run, seconds, peak
         self.bound, self.simulated = simulated["bound"], simulated[run.schedule]
-        self.order = simulated["full"] / simulated["unordered"] - 1
 
     def ratio(self):
         return self.seconds / self.bound
@@ -103,8 +102,14 @@ def scheduler():
             float(re.search(r"reports at once: ([0-9.]+) ms", text).group(1)))
 
 
-def cost_table(folder, scale, measured):
-    order = max((row.order for rows in measured.values() for row in rows), default=0)
+def order_cost(table_of, scale):
+    """What keeping order costs `full` in the simulator, of all workloads at most."""
+    figures = [simulate(run.chain.scaled(scale), run.memory) for load in table_of.values() for run in load.runs]
+    return max(each["full"] / each["unordered"] - 1 for each in figures)
+
+
+def cost_table(folder, scale, table_of):
+    order = order_cost(table_of, scale)
     step, reports = scheduler()
     rows = [("a partition of one row through a step, threads", overhead(folder, scale), "us", 5,
              "A partition is two tasks, three events of the schedule and a turn of the sink, all under one lock."),
@@ -159,37 +164,58 @@ def plot(workload, rows):
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
+HEAD = ("# Streaming workloads\n", "Written by `tests/bench/streaming/run.py --write`, which takes an hour and a half; with names of workloads it writes their "
+        "tables only. Work is held until a deadline, so that slots do not need cpus. The bound is the simulator's (`table_bound` in "
+        "`tests/sim/table.h`): what no schedule can beat; the red line of a plot. `simulator` is what the same schedule takes in virtual "
+        "time, where nothing but the work takes any.\n")
+
+
+def state():
+    """The commit that is measured."""
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def sections(text):
+    """{heading: table} of a written page."""
+    return {part.split("\n", 1)[0]: "## " + part for part in text.split("\n## ")[1:]}
+
+
+def write(made, headings):
+    """Puts the tables in place of those that the page has of them, in the order of the headings."""
+    page = HERE / "RESULTS.md"
+    known = sections(page.read_text()) if page.exists() else {}
+    known |= sections("\n" + "\n".join(made))
+    page.write_text("\n".join([*HEAD, *(known[heading].rstrip("\n") + "\n" for heading in headings if heading in known)]))
+
+
 def main():
     table_of = workloads.workloads(schedules())
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join([*table_of, "costs"]))
-    parser.add_argument("--write", action="store_true", help="write RESULTS.md and the plots")
+    parser.add_argument("--write", action="store_true", help="write into RESULTS.md, and the plots")
     parser.add_argument("--scale", type=float, default=1, help="take an Nth of the work")
     options = parser.parse_args()
     names = options.workloads or [*table_of, "costs"]
     unknown = [name for name in names if name not in [*table_of, "costs"]]
     if unknown:
         parser.error(f"no workload '{unknown[0]}': one of {', '.join([*table_of, 'costs'])}")
-    if options.write and (options.workloads or options.scale != 1):
-        parser.error("--write takes all workloads at full size")
+    if options.write and options.scale != 1:
+        parser.error("--write takes workloads at full size")
     subprocess.run(["zig", "build", "sim"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
-    parts = ["# Streaming workloads\n", "Written by `tests/bench/streaming/run.py --write`. Work is held until a deadline, so that slots do not "
-             "need cpus. The bound is the simulator's (`table_bound` in `tests/sim/table.h`): what no schedule can beat; the red line of a "
-             "plot. `simulator` is what the same schedule takes in virtual time, where nothing but the work takes any.\n"]
-    measured = {}
+    made = []
     with tempfile.TemporaryDirectory(prefix="sbc-streaming-") as folder:
         for name in names:
             if name == "costs":
-                parts.append(cost_table(folder, options.scale, measured))
+                made.append(cost_table(folder, options.scale, table_of) + f"\nMeasured at {state()}.\n")
                 continue
-            rows = measured[name] = measure(table_of[name], folder, options.scale)
-            parts.append(table(table_of[name], rows) + f"\n![{table_of[name].title}]({name}.svg)\n")
+            rows = measure(table_of[name], folder, options.scale)
+            made.append(table(table_of[name], rows) + f"\nMeasured at {state()}.\n\n![{table_of[name].title}]({name}.svg)\n")
             if options.write:
                 (HERE / f"{name}.svg").write_text(plot(table_of[name], rows))
     if options.write:
-        (HERE / "RESULTS.md").write_text("\n".join(parts))
+        write(made, [*(load.title for load in table_of.values()), "Costs"])
     else:
-        print("\n".join(parts))
+        print("\n".join([*HEAD, *made]))
 
 
 if __name__ == "__main__":

@@ -134,20 +134,32 @@ def each(chain, memory, schedules, suffix="", judged=True):
     return tuple(Run(f"{name}{suffix}", chain, memory, name, judged) for name in schedules)
 
 
+def sized_runs(chain, memories, others, unit):
+    """`full` with each size of memory in MiB, the other schedules with the first one."""
+    def label(memory):
+        return f"{memory // 1000} GB" if unit == "GB" else f"{memory} MiB"
+    return (*(Run(f"full, {label(memory)}", chain, memory) for memory in memories),
+            *each(chain, memories[0], others, f", {label(memories[0])}", False))
+
+
+STEPS = ("Without fusion each of eleven steps is a stage, which takes a slot to copy the rows that it hands on. `static` gives each "
+         "of these stages a slot or two; the simulator has one stage for load and one for transform.")
+
+
 def workloads(schedules):
-    """{name: Workload}; comparisons of schedules take a quarter of the long ones' units."""
-    part = ", a quarter"
+    """{name: Workload}."""
+    others = [name for name in schedules if name != "full"]
     return {
-        "m1": Workload("M1, rows of 100 kB, a tenth of the memory and of the time", "m1", m1_arguments, (
-            *(Run(f"full, {memory} MiB", m1(True), memory) for memory in (600, 1000, 1600)),
-            *each(m1(True).scaled(4), 600, schedules, part, False)), 153 / 150.5, WAKING),
+        "m1": Workload("M1, rows of 100 kB, a tenth of the memory and of the time", "m1", m1_arguments,
+                       sized_runs(m1(True), (600, 800, 1000, 1200, 1400, 1600), others, "MiB"), 153 / 150.5, WAKING),
+        "m1_unfused": Workload("M1, a stage for every step, batches of 100 rows", "m1_batch", m1_arguments,
+                               sized_runs(m1(False), (600, 800, 1000, 1200, 1400, 1600), others, "MiB"), 156 / 150.5, STEPS,
+                               ("--no-fuse",)),
         "m1_long": Workload("M1 in full, rows of 1 MB", "m1", m1_arguments,
-                            tuple(Run(f"full, {memory} GB", m1(True, 10), memory * 1000) for memory in (6, 16)), 153 / 150.5, WAKING),
-        "m1_unfused": Workload("M1, a stage for every step, batches of 100 rows", "m1_batch", m1_arguments, (
-            *(Run(f"full, {memory} MiB", m1(False), memory) for memory in (600, 1600)),
-            *each(m1(False).scaled(4), 600, schedules, part, False)), 156 / 150.5,
-            "Without fusion each of eleven steps is a stage, which takes a slot to copy the rows that it hands on. `static` gives each "
-            "of these stages a slot or two; the simulator has one stage for load and one for transform.", ("--no-fuse",)),
+                            sized_runs(m1(True, 10), (6000, 16000), others, "GB"), 153 / 150.5, WAKING),
+        "m1_unfused_long": Workload("M1 in full, a stage for every step", "m1_batch", m1_arguments,
+                                    sized_runs(m1(False, 10), (6000, 16000), others, "GB"), 156 / 150.5, STEPS,
+                                    ("--no-fuse",)),
         "spiky": Workload("One partition in ten takes ten times as long", "three", three_arguments,
                           each(SPIKY, 128, schedules), 1.1, WAKING),
         "changing": Workload("The bottleneck changes half-way", "three", three_arguments,
@@ -161,10 +173,10 @@ def workloads(schedules):
             flat=True),
         "m2": Workload("M2, 8,192 rows of 1 MB, by size of a partition", "m2", m2_arguments, (
             *(Run(f"full, {rows} MB", m2(rows), 4096) for rows in (1, 4, 16, 64)),
-            *each(m2(4).scaled(4), 4096, schedules, ", 4 MB" + part, False)), 1.03, WAKING),
+            *each(m2(4), 4096, others, ", 4 MB", False)), 1.03, WAKING),
         "m2_small": Workload("M2, rows of 16 kB, by size of a partition", "m2", m2_arguments, (
             *(Run(f"full, {rows * 16} kB", m2(rows, 524288, 16000, 0.000156), 4096) for rows in (4, 16, 64)),
-            *each(m2(16, 524288, 16000, 0.000156).scaled(4), 4096, schedules, ", 256 kB" + part, False)), 1.05,
+            *each(m2(16, 524288, 16000, 0.000156), 4096, others, ", 256 kB", False)), 1.05,
             "A task of 64 kB holds its slot for 0.6 ms. To be woken at its end, to hand over and to begin the next one take 20 to 30 us of that, "
             "while the cores of the machine make, copy and hash 8 GB."),
     }
