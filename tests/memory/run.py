@@ -62,6 +62,11 @@ let right = range(rows) | derive k = if i % 10 == 0 then i else 1, text = f"righ
 range(3) | derive k = i | join right on k | aggregate { n = count(), last = max(text), first = min(text) }
 | write csv("out.csv")
 """),
+    "limit": (60, """
+param rows: i64 = 1000
+let sorted = range(rows) | derive key = hash(i), kind = i % 50, text = f"row {i} of many" | sort key
+sorted | skip 10 | join (sorted | group by kind { n = count() }) on kind | limit rows - 100 | write csv("out.csv")
+"""),
     "foreign": (60, """
 param rows: i64 = 1000
 extern fn copied(x: i64) -> i64 from "foreign.c" pure
