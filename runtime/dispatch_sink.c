@@ -77,6 +77,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     d->taking[s] = true;
     watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index, d->now);
     watch_from(&d->job->watch, thread, 0, flow->input->from);
+    dispatch_watch_stage(d, flow->input->run->index);
     commit_taking(d, flow);
     pthread_mutex_unlock(&d->lock);
     bool good = canceled || take(d->job, flow, &extents, &trouble);
@@ -88,6 +89,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     free(extents.items);
     dispatch_clock(d);
     watch_end(&d->job->watch, thread, d->now);
+    watch_wrote(d, flow->input, s);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
     bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && done;
     end(d, flow, leaves, d->now - begun);

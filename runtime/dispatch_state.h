@@ -272,6 +272,12 @@ void shrink_work(Dispatch *d);
 
 // What the stages do now.
 void dispatch_watch(Dispatch *d);
+// The same, of one.
+void dispatch_watch_stage(Dispatch *d, uint32_t stage);
+// Sinks are to have what the partition holds for them; this one had its share; none is to come.
+void watch_hand_over(Dispatch *d, Partition *partition);
+void watch_wrote(Dispatch *d, Partition *partition, uint32_t sink);
+void watch_freed(Dispatch *d, Partition *partition);
 // The thread has made the partition.
 void flow_watch(const Flow *flow, Partition *partition, uint32_t thread);
 

@@ -244,6 +244,7 @@ void partition_free(Dispatch *d, Partition *partition) {
     spool_forget(d, partition);
     StageRun *run = partition->run;
     commit_freed(d, partition);
+    watch_freed(d, partition);
     if (partition->prior) partition->prior->next = partition->next;
     else d->alive = partition->next;
     if (partition->next) partition->next->prior = partition->prior;
@@ -418,6 +419,7 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.bytes = partition->bytes;
         event.data = (uintptr_t)partition;
         count_rows(d, partition, &event);
+        watch_hand_over(d, partition);
     } else {
         stage_spare(flow->run, partition);
     }

@@ -4,21 +4,49 @@
 // What the stage does, or waits for.
 static WatchState state_of(const Dispatch *d, uint32_t s, const StageFigures *figures) {
     bool root = stage_is_root(&d->plan->plan.stages[s]);
-    if (schedule_over(d->schedule) >> s & 1) return WATCH_DONE;
-    if (figures->running > 0) return WATCH_BUSY;
+    bool writes = d->job->watch.stages[s].writing > 0;
+    if (schedule_over(d->schedule) >> s & 1) return writes ? WATCH_BUSY : WATCH_DONE;
+    if (figures->running > 0 || writes) return WATCH_BUSY;
     if (figures->blocked) return WATCH_NO_MEMORY;
     if (figures->ready > 0 || figures->paused > 0) return WATCH_NO_SLOT;
     if (figures->launched == 0) return WATCH_PENDING;
     return root ? WATCH_NO_ROOM : WATCH_NO_INPUT;
 }
 
+static int64_t sink_bytes(const Partition *partition, uint32_t t) {
+    const SbOut *out = &partition->outs[t];
+    bool sink = partition->run->stage->terminals[t] & SB_TERMINAL_SINK;
+    return sink && out->state && out->state->begin ? out->at - out->state->begin : 0;
+}
+
+static void add_unwritten(Dispatch *d, Partition *partition, int64_t bytes) {
+    partition->unwritten += bytes;
+    watch_unwritten(&d->job->watch, partition->run->index, bytes);
+}
+
+void watch_hand_over(Dispatch *d, Partition *partition) {
+    for (uint32_t t = 0; t < partition->run->stage->terminal_count; t++)
+        add_unwritten(d, partition, sink_bytes(partition, t));
+}
+
+void watch_wrote(Dispatch *d, Partition *partition, uint32_t sink) {
+    for (uint32_t t = 0; t < partition->run->stage->terminal_count; t++)
+        if (partition->run->stage->terminals[t] == (SB_TERMINAL_SINK | sink))
+            add_unwritten(d, partition, -sink_bytes(partition, t));
+}
+
+void watch_freed(Dispatch *d, Partition *partition) {
+    add_unwritten(d, partition, -partition->unwritten);
+}
+
+void dispatch_watch_stage(Dispatch *d, uint32_t s) {
+    StageFigures figures = schedule_figures(d->schedule, (StageId){(uint16_t)s});
+    watch_queue(&d->job->watch, s, figures.waiting_bytes);
+    watch_state(&d->job->watch, s, state_of(d, s, &figures), d->now);
+}
+
 void dispatch_watch(Dispatch *d) {
-    Job *job = d->job;
-    for (uint16_t s = 0; s < job->what->stage_count; s++) {
-        StageFigures figures = schedule_figures(d->schedule, (StageId){s});
-        watch_queue(&job->watch, s, figures.waiting_bytes);
-        watch_state(&job->watch, s, state_of(d, s, &figures), d->now);
-    }
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) dispatch_watch_stage(d, s);
 }
 
 void flow_watch(const Flow *flow, Partition *partition, uint32_t thread) {

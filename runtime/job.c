@@ -250,7 +250,8 @@ static bool open_fills(Job *job) {
 
 static bool open_watch(Job *job, uint32_t threads) {
     if (job->options.stats != STATS_NONE) job->samples = samples_open(job->what, threads);
-    return watch_open(&job->watch, job->what->stage_count, threads) || no_memory(job);
+    return watch_open(&job->watch, job->what->stage_count, threads, job->log.started_ns) ||
+           no_memory(job);
 }
 
 static void open_memory(Job *job) {
@@ -520,7 +521,8 @@ static void hold_standard_streams(void) {
 static int run_job(Job *job) {
     job->cancel_fd = eventfd(0, EFD_CLOEXEC);
     job->retry = (RetryPolicy){.retries = job->options.retries, .log = &job->log,
-                               .waits = job->options.waits_for_room, .cancel_fd = job->cancel_fd};
+                               .waits = job->options.waits_for_room, .cancel = &job->cancel,
+                               .cancel_fd = job->cancel_fd};
     retry_use(&job->retry);
     bool planned = open_plan(job);
     if (planned && job->options.check) return check_run(job);

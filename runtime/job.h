@@ -75,6 +75,7 @@ typedef struct Job {
     struct Resume *resume;       // Of --resume; else nullptr.
     Progress     progress;
     Watch        watch;
+    double       seconds;        // That it took, once it is over.
     struct Samples *samples;     // With --stats; else nullptr.
     _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.

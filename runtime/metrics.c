@@ -57,6 +57,8 @@ static const StageMetric stage_metrics[] = {
      offsetof(WatchFigures, bytes_out)},
     {"sbc_stage_queued_bytes", "gauge", "Bytes of rows that wait in front of the stage.",
      offsetof(WatchFigures, queued)},
+    {"sbc_stage_unwritten_bytes", "gauge", "Bytes that the stage made and that wait for outputs.",
+     offsetof(WatchFigures, unwritten)},
 };
 
 static void add_stages(const Job *job, Text *text) {
@@ -203,6 +205,7 @@ static void stage_now(const Job *job, uint32_t number, Text *text) {
     log_add_number(text, "bytes_in", figures.bytes_in);
     log_add_number(text, "bytes_out", figures.bytes_out);
     log_add_number(text, "queued", figures.queued);
+    log_add_number(text, "unwritten", figures.unwritten);
     log_add_number(text, "running", figures.running);
     log_add_number(text, "slots", slots_most(&job->slots, stage, job->pool.parallel.threads));
     for (int c = 0; c < CLASS_ASIDE; c++)

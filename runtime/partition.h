@@ -54,6 +54,7 @@ typedef struct Partition {
     RejectList  rejects;
     int64_t     bytes;          // Charged for outs and batches...
     int64_t     used;           // ...and what of it rows fill.
+    int64_t     unwritten;      // Bytes that sinks have not had.
     WatchOrigin from;
 } Partition;
 

@@ -1,5 +1,6 @@
 #include "runtime/progress.h"
 
+#include "runtime/retry.h"
 #include "runtime/table.h"
 
 #include <stdlib.h>
@@ -39,14 +40,25 @@ static Rates rates_since(ProgressMark *mark, int64_t now, int64_t rows, int64_t 
     return rates;
 }
 
-// Rows that are judged move the stage.
+// Bytes that the system has taken for the outputs that the stage feeds.
+static int64_t bytes_put(const Job *job, uint32_t number) {
+    const SbStage *stage = &job->what->stages[number];
+    int64_t bytes = 0;
+    for (uint32_t t = 0; t < stage->terminal_count; t++)
+        if (stage->terminals[t] & SB_TERMINAL_SINK)
+            bytes += atomic_load(&job->sinks[stage->terminals[t] & ~SB_TERMINAL_SINK].put);
+    return bytes;
+}
+
+// Rows that are judged move the stage, and bytes that are written.
 static void stage_figures(ProgressReport *report, uint32_t number, WatchFigures *figures) {
     const Watch *watch = &report->job->watch;
     ProgressMark *seen = &report->seen[number];
     watch_figures(watch, number, figures);
     int64_t now = watch_elapsed_ns(watch);
-    if (figures->rows_in != seen->rows || figures->bytes_in != seen->bytes)
-        *seen = (ProgressMark){now, figures->rows_in, figures->bytes_in};
+    int64_t bytes = figures->bytes_in + bytes_put(report->job, number);
+    if (figures->rows_in != seen->rows || bytes != seen->bytes)
+        *seen = (ProgressMark){now, figures->rows_in, bytes};
     if (now - seen->at_ns < figures->idle_ns) figures->idle_ns = now - seen->at_ns;
 }
 
@@ -99,7 +111,13 @@ static void add_stage(ProgressReport *report, uint32_t number, TextTable *table)
     add_megabytes(sb_table_cell(table), (double)figures.queued, " queued");
     uint32_t most = slots_most(&job->slots, stage, job->pool.parallel.threads);
     sb_text_format(sb_table_cell(table), "%u/%u running", figures.running, most);
-    sb_table_word(table, figures.state == WATCH_BUSY ? "" : watch_state_words(figures.state));
+    cell = sb_table_cell(table);
+    if (figures.state != WATCH_BUSY) sb_text_str(cell, watch_state_words(figures.state));
+    else if (figures.running == 0) sb_text_str(cell, "writes");
+    if (figures.unwritten > 0) {
+        sb_text_str(cell, cell->len ? ", " : "");
+        add_megabytes(cell, (double)figures.unwritten, " to be written");
+    }
 }
 
 void progress_text(ProgressReport *report, Text *text) {
@@ -145,6 +163,7 @@ void progress_json(ProgressReport *report, Text *text) {
         log_add_number(text, "rows_rate", (int64_t)rates.rows);
         log_add_number(text, "bytes_rate", (int64_t)rates.bytes);
         log_add_number(text, "queued", figures.queued);
+        log_add_number(text, "unwritten", figures.unwritten);
         log_add_number(text, "running", figures.running);
         log_add_number(text, "slots",
                        slots_most(&job->slots, stage, job->pool.parallel.threads));
@@ -157,8 +176,8 @@ void progress_json(ProgressReport *report, Text *text) {
 
 // What a stage is named for that is at work: what its threads have been doing, and how long.
 static void add_work(const Watch *watch, uint32_t stage, Text *text) {
-    static const char *const does[WORK_KINDS] = {"runs a task", "reads its input",
-                                                 "hands rows over", "writes", "sorts or merges"};
+    static const char *const does[WORK_KINDS] = {"runs a task", "reads its input", "writes",
+                                                 "sorts or merges"};
     for (uint32_t t = 0; t < watch->thread_count; t++) {
         const WatchThread *thread = &watch->threads[t];
         int work = atomic_load(&thread->work);
@@ -186,6 +205,8 @@ void progress_watch(ProgressReport *report, Log *log) {
             Text work = {0};
             SbStr label = job->what->stages[s].label;
             add_work(&job->watch, s, &work);
+            if (work.len && retry_waiting() > 0)
+                sb_text_str(&work, "; the disk is full, and the job waits for room");
             log_warn(log, TROUBLE_STALLED, "'%.*s' has made no progress for %g s: %s%s%.*s",
                      (int)label.len, label.ptr, (double)limit_ns / 1e9, work.len ? "" : "it ",
                      work.len ? "" : watch_state_words(figures.state),

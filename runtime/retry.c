@@ -40,13 +40,34 @@ bool retry_fail(Trouble *trouble, int error, TroubleKind kind, const char *what,
     return false;
 }
 
+// False: the time is over.
+static bool poll_again(struct pollfd *fds, nfds_t count, int ms) {
+    int ready;
+    do ready = poll(fds, count, ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
 // False: the job is to end.
 static bool wait_for(int64_t ms) {
     struct pollfd end = {.fd = policy->cancel_fd, .events = POLLIN};
-    int ready;
-    do ready = poll(&end, policy->cancel_fd >= 0, (int)ms);
-    while (ready < 0 && errno == EINTR);
-    if (ready == 0) return true;
+    if (!poll_again(&end, policy->cancel_fd >= 0, (int)ms)) return true;
+    errno = ECANCELED;
+    return false;
+}
+
+int retry_waiting(void) { return atomic_load(&waiting); }
+
+static bool is_canceled(void) { return policy && policy->cancel && atomic_load(policy->cancel); }
+
+// A job that takes in no more goes on writing, and its descriptor is readable from then on.
+bool retry_writable(int fd, bool finishes) {
+    enum { LOOK_MS = 50, FINISH_MS = 1000 };
+    struct pollfd fds[] = {{.fd = fd, .events = POLLOUT},
+                           {.fd = policy ? policy->cancel_fd : -1, .events = POLLIN}};
+    poll_again(fds, 2, -1);
+    while (fds[0].revents == 0 && !is_canceled()) poll_again(fds, 1, LOOK_MS);
+    if (!is_canceled() || (finishes && poll_again(fds, 1, FINISH_MS))) return true;
     errno = ECANCELED;
     return false;
 }

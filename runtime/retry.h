@@ -20,6 +20,7 @@ typedef struct RetryPolicy {
     int64_t retries;     // Of a transient error, one after the other.
     bool    waits;       // For room on a full disk.
     Log    *log;
+    const _Atomic int *cancel;  // Set when the job is to end at once; or nullptr.
     int     cancel_fd;   // Readable when the job is to end: no wait goes on then.
 } RetryPolicy;
 
@@ -37,6 +38,13 @@ typedef struct Retry {
 bool retry_again(Retry *retry);
 // The call was made, well or not.
 void retry_done(Retry *retry);
+
+// How many calls wait for room on a full disk.
+int retry_waiting(void);
+
+// Waits until the descriptor takes bytes, or has an error to tell. False: the job is to end; where
+// `finishes`, only when it takes none for a while behind that too. errno is ECANCELED.
+bool retry_writable(int fd, bool finishes);
 
 // Sets the trouble that an error is: "cannot WHAT 'PATH'", of this kind, unless it ended a wait.
 // False.

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +69,13 @@ static bool folder_holds_files(const char *path) {
     return found;
 }
 
+static bool use_stream(Sink *sink) {
+    struct stat is;
+    bool known = fstat(sink->fd, &is) == 0;
+    sink->waits = known && (S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode) || isatty(sink->fd));
+    return sink->to_stream = true;
+}
+
 static bool check_place(Sink *sink, Trouble *trouble) {
     struct stat about;
     if (stat(sink->path, &about) != 0) {
@@ -82,9 +90,8 @@ static bool check_place(Sink *sink, Trouble *trouble) {
         return false;
     }
     if (!is_folder && !S_ISREG(about.st_mode)) {
-        sink->to_stream = true;
         sink->fd = open(sink->path, O_WRONLY | O_CLOEXEC);
-        if (sink->fd >= 0) return true;
+        if (sink->fd >= 0) return use_stream(sink);
         return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "cannot open '%s': %s", sink->path,
                            strerror(errno));
     }
@@ -116,9 +123,8 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     if (len == 0)
         return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
     if (strcmp(sink->path, "-") == 0) {
-        sink->to_stream = true;
         sink->fd = STDOUT_FILENO;
-        return true;
+        return use_stream(sink);
     }
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
@@ -137,10 +143,64 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
 
 // ---- writing --------------------------------------------------------------------------------
 
+int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from) {
+    bool quoted = false;
+    for (int64_t at = 0; at < len; at++) {
+        quoted ^= sink->quote != 0 && bytes[at] == sink->quote;
+        if (bytes[at] == '\n' && !quoted && at + 1 >= from) return at + 1;
+    }
+    return len;
+}
+
+// So many of the bytes a pipe takes at once, whatever its reader does: it is empty, or a piece of
+// it is free.
+static int64_t room_of(const Sink *sink) {
+    int held = 0, size = fcntl(sink->fd, F_GETPIPE_SZ);
+    bool empty = size > 0 && ioctl(sink->fd, FIONREAD, &held) == 0 && held == 0;
+    return empty ? size : PIPE_BUF;
+}
+
+// The end of the last row of bytes[0..len) that ends within `room`; 0: the first one is longer.
+static int64_t rows_within(const Sink *sink, const char *bytes, int64_t len, int64_t room) {
+    if (len <= room) return len;
+    if (sink->quote == 0 || !memchr(bytes, sink->quote, (size_t)room)) {
+        const char *last = memrchr(bytes, '\n', (size_t)room);
+        return last ? last + 1 - bytes : 0;
+    }
+    int64_t end = 0, next;
+    while ((next = end + sink_row_end(sink, bytes + end, room - end, 1)) < room) end = next;
+    return end;
+}
+
+// What the next call writes. A pipe is given whole rows, and no more than it takes without waiting:
+// so a job that is to end while nobody reads stops behind a row. *row_left: of a row that is longer
+// than a pipe takes at once, what is to come. False: the job is to end.
+static bool next_step(const Sink *sink, SbStr rest, int64_t *row_left, int64_t *step) {
+    *step = rest.len;
+    if (!sink->waits) return true;
+    if (!retry_writable(sink->fd, *row_left > 0)) return false;
+    int64_t room = room_of(sink);
+    *step = *row_left > 0 ? 0 : rows_within(sink, rest.ptr, rest.len, room);
+    if (*step > 0) return true;
+    if (*row_left == 0) *row_left = sink_row_end(sink, rest.ptr, rest.len, 1);
+    *step = *row_left < room ? *row_left : room;
+    return true;
+}
+
+static bool stop_stream(const Sink *sink, bool within_row, Trouble *trouble) {
+    if (!within_row) return retry_fail(trouble, errno, TROUBLE_WRITE, "write", sink->path);
+    return trouble_set(trouble, TROUBLE_INTERRUPTED,
+                       "interrupted: '%s' ends within a row, of which its reader takes no more",
+                       sink->path);
+}
+
 static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *trouble) {
     Retry retry = {.path = sink->path};
+    int64_t row_left = 0, step;
     while (len > 0 && !sink->done) {
-        ssize_t put = failpoint_fails("stream-write") ? -1 : write(sink->fd, bytes, (size_t)len);
+        if (!next_step(sink, (SbStr){bytes, len}, &row_left, &step))
+            return stop_stream(sink, row_left > 0, trouble);
+        ssize_t put = failpoint_fails("stream-write") ? -1 : write(sink->fd, bytes, (size_t)step);
         if (put < 0 && (errno == EAGAIN || retry_again(&retry))) continue;
         retry_done(&retry);
         if (put < 0 && errno == EPIPE) {
@@ -150,6 +210,9 @@ static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *tr
         if (put < 0) {
             return retry_fail(trouble, errno, TROUBLE_WRITE, "write", sink->path);
         }
+        if (row_left > 0) row_left -= put;
+        else if (put < step) row_left = sink_row_end(sink, bytes, len, put) - put;
+        sink->put += put;
         bytes += put;
         len -= put;
     }
@@ -211,15 +274,6 @@ static bool put(Sink *sink, const char *bytes, int64_t len, ExtentList *extents,
     return true;
 }
 
-int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from) {
-    bool quoted = false;
-    for (int64_t at = 0; at < len; at++) {
-        quoted ^= sink->quote != 0 && bytes[at] == sink->quote;
-        if (bytes[at] == '\n' && !quoted && at + 1 >= from) return at + 1;
-    }
-    return len;
-}
-
 bool sink_part_release(SinkPart *part, Trouble *trouble) {
     if (atomic_fetch_sub(&part->pending, 1) > 1) return true;
     return durable_sync(&part->file, trouble);
@@ -268,6 +322,7 @@ bool sink_write(const Extent *extent, Trouble *trouble) {
         !sink_part_release(extent->part, trouble)) {
         return false;
     }
+    extent->sink->put += extent->len;
     if (extent->sink->log) sink_log_written(extent->sink, extent->number);
     return true;
 }

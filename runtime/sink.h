@@ -52,7 +52,9 @@ struct Sink {
     bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
     bool        folder, replace;
     bool        done;        // The reader of the stream has left.
-    int         fd;          // Of the stream.
+    int         fd;          // Of the stream...
+    bool        waits;       // ...which may take no bytes for a while: a pipe or a terminal.
+    _Atomic int64_t put;     // Bytes that the system has taken.
     Compression compression;
     int64_t     part_bytes;  // INT64_MAX: one file.
     bool        part_has_rows;  // The last part has more than its header.

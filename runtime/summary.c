@@ -211,7 +211,7 @@ static void add_table(Text *text, const Table *table) {
 static void add_json(const Job *job, const Table *tables, bool done, Text *text) {
     sb_text_format(text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
                    "\"spilled\":%lld,\"spilled_on_disk\":%lld,\"tasks_fit\":%u,\"tasks_most\":%u",
-                   done ? "true" : "false", log_seconds(&job->log), job->pool.parallel.threads,
+                   done ? "true" : "false", job->seconds, job->pool.parallel.threads,
                    (long long)job->memory.peak, (long long)job->spill.bytes_raw,
                    (long long)job->spill.bytes_written, job->tasks_fit, job->tasks_most);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
@@ -222,7 +222,7 @@ static void add_json(const Job *job, const Table *tables, bool done, Text *text)
 // ---- the summary ----------------------------------------------------------------------------
 
 static void add_time(const Job *job, Text *text) {
-    sb_text_format(text, "time %.3f s, %u threads, memory peak %.1f MiB", log_seconds(&job->log),
+    sb_text_format(text, "time %.3f s, %u threads, memory peak %.1f MiB", job->seconds,
                    job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
     if (job->spill.bytes_raw > 0)
         sb_text_format(text, ", spilled %.1f MiB as %.1f MiB",
@@ -234,6 +234,7 @@ static void add_time(const Job *job, Text *text) {
 
 void job_summary_print(Job *job, bool done, int code) {
     Table tables[SUMMARY_TABLES] = {steps_table(job), sources_table(job), sinks_table(job, done)};
+    job->seconds = (double)watch_end_job(&job->watch) / 1e9;
     Text text = {0};
     bool any = false;
     if (job->log.json) {

@@ -36,14 +36,15 @@ static void set(_Atomic int64_t *to, int64_t number) {
 
 #define GET(number) atomic_load_explicit(&(number), memory_order_relaxed)
 
-bool watch_open(Watch *watch, uint32_t stages, uint32_t threads) {
-    *watch = (Watch){.stage_count = stages, .thread_count = threads, .begun_ns = log_clock_ns(),
+bool watch_open(Watch *watch, uint32_t stages, uint32_t threads, int64_t job_ns) {
+    *watch = (Watch){.stage_count = stages, .thread_count = threads, .job_ns = job_ns,
+                     .begun_ns = log_clock_ns(),
                      .keeps_spans = watch->keeps_spans, .keeps_rows = watch->keeps_rows};
     pthread_mutex_init(&watch->lock, nullptr);
     watch->stages = calloc(stages + 1, sizeof *watch->stages);
     watch->threads = calloc(threads + 1, sizeof *watch->threads);
     for (uint32_t s = 0; watch->stages && s < stages; s++) {
-        set(&watch->stages[s].since_ns, watch->begun_ns);
+        set(&watch->stages[s].since_ns, job_ns);
         set(&watch->stages[s].moved_ns, watch->begun_ns);
     }
     for (uint32_t t = 0; watch->threads && t < threads; t++)
@@ -73,6 +74,7 @@ static void start(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage,
     atomic_store_explicit(&at->work, work, memory_order_relaxed);
     set(&watch->stages[stage].moved_ns, now);
     if (holds_slot(work)) watch->stages[stage].running++;
+    if (work == WORK_WRITE) watch->stages[stage].writing++;
 }
 
 static void push(Watch *watch, const WatchSpan *span) {
@@ -100,6 +102,7 @@ static void stop(Watch *watch, uint32_t thread, int64_t now) {
     add(&stage->pieces[span->work], 1);
     set(&stage->moved_ns, now);
     if (holds_slot(span->work)) stage->running--;
+    if (span->work == WORK_WRITE) stage->writing--;
     if (watch->keeps_spans) push(watch, span);
 }
 
@@ -148,6 +151,10 @@ void watch_queue(Watch *watch, uint32_t stage, int64_t bytes) {
     set(&watch->stages[stage].queued, bytes);
 }
 
+void watch_unwritten(Watch *watch, uint32_t stage, int64_t bytes) {
+    add(&watch->stages[stage].unwritten, bytes);
+}
+
 void watch_reject(Watch *watch, int64_t rows, SbStr message, SbStr raw) {
     atomic_fetch_add_explicit(&watch->rejected, rows, memory_order_relaxed);
     if (!watch->keeps_rows) return;
@@ -161,7 +168,15 @@ void watch_reject(Watch *watch, int64_t rows, SbStr message, SbStr raw) {
 }
 
 void watch_stop(Watch *watch) {
-    if (watch->stages) set(&watch->ended_ns, log_clock_ns());
+    if (!watch->stages) return;
+    int64_t now = log_clock_ns();
+    for (uint32_t s = 0; s < watch->stage_count; s++) watch_state(watch, s, WATCH_DONE, now);
+    set(&watch->ended_ns, now);
+}
+
+int64_t watch_end_job(Watch *watch) {
+    watch->closed_ns = log_clock_ns();
+    return watch->closed_ns - watch->job_ns;
 }
 
 // ---- readers ------------------------------------------------------------------------------------
@@ -187,10 +202,11 @@ void watch_figures(const Watch *watch, uint32_t number, WatchFigures *figures) {
         .state = (WatchState)GET(stage->state), .rows_in = GET(stage->rows_in),
         .rows_out = GET(stage->rows_out), .bytes_in = GET(stage->bytes_in),
         .bytes_out = GET(stage->bytes_out), .queued = GET(stage->queued),
-        .idle_ns = now - GET(stage->moved_ns), .running = GET(stage->running),
+        .unwritten = GET(stage->unwritten), .idle_ns = now - GET(stage->moved_ns),
+        .running = GET(stage->running), .writing = GET(stage->writing),
     };
     for (int s = 0; s < WATCH_STATES; s++) figures->state_ns[s] = GET(stage->state_ns[s]);
-    int64_t going = now - GET(stage->since_ns);
+    int64_t going = (watch->closed_ns ? watch->closed_ns : log_clock_ns()) - GET(stage->since_ns);
     if (going > 0) figures->state_ns[figures->state] += going;
     for (int s = 0; s < WATCH_STATES; s++)
         figures->class_ns[states[s].class] += figures->state_ns[s];

@@ -78,7 +78,9 @@ typedef struct WatchStage {
     _Atomic int64_t queued;                    // Bytes that rows in front of it fill.
     _Atomic int64_t rows_told, bytes_told;     // The most that readers have been told.
     _Atomic int64_t moved_ns;                  // When it last handed something over, or began.
-    _Atomic uint32_t running;                  // Threads at work for it on tasks.
+    _Atomic int64_t unwritten;                 // Bytes that it made and that no output holds yet.
+    _Atomic uint32_t running;                  // Threads at work for it on tasks,
+    _Atomic uint32_t writing;                  // and that write what it made.
 } WatchStage;
 
 // What a task has judged of the partition that it is making. The task alone writes it.
@@ -100,8 +102,10 @@ typedef struct Watch {
     WatchStage  *stages;
     WatchThread *threads;
     uint32_t     stage_count, thread_count;
-    int64_t      begun_ns;
-    _Atomic int64_t ended_ns;                  // 0: goes on.
+    int64_t      job_ns;                       // When the job began,
+    int64_t      begun_ns;                     // and its stages.
+    _Atomic int64_t ended_ns;                  // Of the stages; 0: they go on.
+    int64_t      closed_ns;                    // Of the job; 0: it goes on.
     _Atomic int64_t rejected;                  // Rows.
     bool         keeps_spans, keeps_rows;      // Set before the engine begins.
     pthread_mutex_t lock;                      // Of all below.
@@ -112,7 +116,8 @@ typedef struct Watch {
     uint32_t     row_at;
 } Watch;
 
-bool watch_open(Watch *watch, uint32_t stages, uint32_t threads);
+// Of a job that began at `job_ns`: until its stages begin they are pending.
+bool watch_open(Watch *watch, uint32_t stages, uint32_t threads, int64_t job_ns);
 void watch_close(Watch *watch);
 
 // ---- the engine's side; its lock is held --------------------------------------------------------
@@ -130,10 +135,15 @@ typedef struct WatchMade {
 WatchOrigin watch_made(Watch *watch, uint32_t thread, const WatchMade *made);
 void watch_state(Watch *watch, uint32_t stage, WatchState state, int64_t now_ns);
 void watch_queue(Watch *watch, uint32_t stage, int64_t bytes);
+// So many more bytes that the stage made wait for its outputs.
+void watch_unwritten(Watch *watch, uint32_t stage, int64_t bytes);
 // `rows` rows were rejected, for which `message` and `raw` of one stand.
 void watch_reject(Watch *watch, int64_t rows, SbStr message, SbStr raw);
-// All stages are done, or the job gives up: times stand still from now on.
+// All stages are done, or the job gives up: from now on they are done, and their work stands still.
 void watch_stop(Watch *watch);
+// The job ends: the times in all states of a stage add up to those from its beginning, which are
+// returned.
+int64_t watch_end_job(Watch *watch);
 
 // ---- readers ------------------------------------------------------------------------------------
 
@@ -146,9 +156,9 @@ typedef struct WatchFigures {
     // while the job runs, though a task may end before it has handed its rows over.
     int64_t  rows_in, bytes_in;
     int64_t  rows_live, bytes_live;    // Of these, not handed over yet.
-    int64_t  rows_out, bytes_out, queued;
+    int64_t  rows_out, bytes_out, queued, unwritten;
     int64_t  idle_ns;                  // Since it last moved.
-    uint32_t running;
+    uint32_t running, writing;
 } WatchFigures;
 
 void watch_figures(const Watch *watch, uint32_t stage, WatchFigures *figures);

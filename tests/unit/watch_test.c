@@ -1,5 +1,6 @@
 // The watch over threads and stages, and what follows from its figures.
 #include "runtime/bound.h"
+#include "runtime/log.h"
 #include "runtime/table.h"
 #include "runtime/watch.h"
 #include "tests/unit/unit.h"
@@ -62,27 +63,50 @@ static void what_a_job_waits_for(void) {
 static void states_add_up_to_the_time(void) {
     Watch watch = {0};
     WatchFigures figures;
-    CHECK(watch_open(&watch, 2, 1));
-    int64_t begun = watch.begun_ns;
+    CHECK(watch_open(&watch, 2, 1, log_clock_ns()));
+    int64_t begun = watch.job_ns;  // Until its stages begin they are pending.
     watch_state(&watch, 0, WATCH_BUSY, begun + 10);
     watch_state(&watch, 0, WATCH_BUSY, begun + 20);
     watch_state(&watch, 0, WATCH_NO_INPUT, begun + 30);
     watch_state(&watch, 0, WATCH_NO_ROOM, begun + 70);
     watch_state(&watch, 0, WATCH_NO_SLOT, begun + 71);
-    atomic_store(&watch.ended_ns, begun + 100);
+    watch.closed_ns = begun + 100;
     watch_figures(&watch, 0, &figures);
     CHECK(figures.state == WATCH_NO_SLOT);
     CHECK(figures.class_ns[CLASS_ASIDE] == 10 && figures.class_ns[CLASS_BUSY] == 20);
     CHECK(figures.class_ns[CLASS_STARVED] == 40 && figures.class_ns[CLASS_BLOCKED] == 30);
     watch_figures(&watch, 1, &figures);
     CHECK(figures.state == WATCH_PENDING && figures.class_ns[CLASS_ASIDE] == 100);
+    watch_stop(&watch);
+    int64_t whole = watch_end_job(&watch);
+    for (uint32_t s = 0; s < 2; s++) {
+        int64_t sum = 0;
+        watch_figures(&watch, s, &figures);
+        for (int c = 0; c < WATCH_CLASSES; c++) sum += figures.class_ns[c];
+        CHECK(figures.state == WATCH_DONE && sum == whole);
+    }
+    watch_close(&watch);
+}
+
+static void what_waits_for_outputs(void) {
+    Watch watch = {0};
+    WatchFigures figures;
+    CHECK(watch_open(&watch, 1, 1, log_clock_ns()));
+    watch_unwritten(&watch, 0, 30);
+    watch_unwritten(&watch, 0, -10);
+    watch_begin(&watch, 0, WORK_WRITE, 0, watch.begun_ns);
+    watch_figures(&watch, 0, &figures);
+    CHECK(figures.unwritten == 20 && figures.writing == 1 && figures.running == 0);
+    watch_end(&watch, 0, watch.begun_ns + 10);
+    watch_figures(&watch, 0, &figures);
+    CHECK(figures.writing == 0 && figures.work_ns[WORK_WRITE] == 10);
     watch_close(&watch);
 }
 
 static void rows_at_work_count_and_never_fall(void) {
     Watch watch = {0};
     WatchFigures figures;
-    CHECK(watch_open(&watch, 1, 1));
+    CHECK(watch_open(&watch, 1, 1, log_clock_ns()));
     watch_begin(&watch, 0, WORK_TASK, 0, watch.begun_ns);
     atomic_store(&watch.threads[0].live.rows, 5);
     atomic_store(&watch.threads[0].live.bytes, 50);
@@ -101,7 +125,7 @@ static void rows_at_work_count_and_never_fall(void) {
 static void work_is_counted_by_kind(void) {
     Watch watch = {.keeps_spans = true};
     WatchFigures figures;
-    CHECK(watch_open(&watch, 2, 2));
+    CHECK(watch_open(&watch, 2, 2, log_clock_ns()));
     watch_begin(&watch, 1, WORK_READ, 1, watch.begun_ns);
     watch_figures(&watch, 1, &figures);
     CHECK(figures.running == 1 && figures.pieces[WORK_READ] == 0);
