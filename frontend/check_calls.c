@@ -131,7 +131,8 @@ static Value misplaced_aggregate(Checker *checker, const AstExpr *call) {
                         "`aggregate`",
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->span, "one row is at hand here");
-    report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }",
+    report_fix(checker, diag, "write | aggregate { x = %.*s } or | group by K { ... }, and use x "
+                              "behind it",
                TEXT_ARG(source_text(checker, call->span)));
     return error_value(checker);
 }

@@ -110,7 +110,8 @@ static void check_hint(Checker *checker, Demand *demand, const AstArg *hint) {
                         "'%.*s' takes a constant above zero", TEXT_ARG(hint->name.text));
     report_label(checker, diag, hint->value->span,
                  good ? "from a thousandth to a million" : "not above zero");
-    report_fix(checker, diag, "with (%.*s = 1)", TEXT_ARG(hint->name.text));
+    report_fix(checker, diag, "with (%.*s = %s)", TEXT_ARG(hint->name.text),
+               text_is(hint->name.text, "memory") ? "2GiB" : "1");
 }
 
 // What tasks inside the block hold: what stands around it, but for what it says itself. A block

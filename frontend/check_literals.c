@@ -158,7 +158,7 @@ static Value inexact(Checker *checker, const AstExpr *expr, const Type *type) {
                         TEXT_ARG(expr->text), type_say(checker, type));
     report_label(checker, diag, expr->span, "%s is expected here", type_say(checker, type));
     if (type_is_integer(type))
-        report_fix(checker, diag, "write a whole number; f64 holds fractions");
+        report_fix(checker, diag, "write a whole number, or compute in f64: f64(...)");
     else if (type->kind == TYPE_DECIMAL)
         report_fix(checker, diag, "write at most %u digits behind the point", type->scale);
     else report_fix(checker, diag, "write a number that %s holds", type_say(checker, type));

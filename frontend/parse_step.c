@@ -461,7 +461,14 @@ static void parse_on(Parser *p, AstStep *step) {
 
 // write = "write" FORMAT arguments
 static void parse_write(Parser *p, AstStep *step) {
-    step->format = parser_expect_name(p, "a format, as in write csv(...)");
+    const char *what = "a format, as in write csv(...)";
+    if (parser_at(p, TOKEN_STRING)) {
+        Diag *d = parser_unexpected(p, DIAG_EXPECTED_NAME, what);
+        diag_fix(p->in.diags, d, "write csv(\"PATH\"), tsv(\"PATH\") or jsonl(\"PATH\")");
+        parser_take(p);
+        return;
+    }
+    step->format = parser_expect_name(p, what);
     if (!p->panic) parse_options(p, step);
 }
 

@@ -173,8 +173,10 @@ static bool load(Config *config) {
     const char *path = config->options->config;
     FILE *file = fopen(path, "re");
     if (!file) {
-        return trouble_set(trouble_more(config->trouble), TROUBLE_CONFIG, "cannot open '%s': %s",
-                           path, strerror(errno));
+        Trouble *trouble = trouble_more(config->trouble);
+        trouble_set(trouble, TROUBLE_CONFIG, "cannot open '%s': %s", path, strerror(errno));
+        return trouble_fix(trouble, "correct the path; it is relative to the working folder"),
+               false;
     }
     config->text = malloc(CONFIG_BYTES_MAX);
     config->len = config->text ? fread(config->text, 1, CONFIG_BYTES_MAX, file) : 0;

@@ -196,18 +196,28 @@ static bool set_reject_limit(Options *options, const char *value, Trouble *troub
     return false;
 }
 
+static SbStr word_of(const void *words, uint32_t index) {
+    const char *at = words;
+    for (; index > 0; index--) at += strcspn(at, "|") + 1;
+    return (SbStr){at, (int64_t)strcspn(at, "|")};
+}
+
 // One of the words "a|b|c" that the help shows, as its number among them.
 static bool set_word(OptionKind kind, const char *value, int *number, Trouble *trouble) {
     const char *words = infos[kind].value;
-    size_t len = strlen(value);
-    for (int i = 0;; i++) {
-        size_t word = strcspn(words, "|");
-        if (word == len && memcmp(words, value, len) == 0) return *number = i, true;
-        if (words[word] == '\0') break;
-        words += word + 1;
+    SbStr given = {value, (int64_t)strlen(value)};
+    uint32_t count = 1;
+    for (const char *at = words; *at != '\0'; at++) count += *at == '|';
+    for (uint32_t i = 0; i < count; i++) {
+        SbStr word = word_of(words, i);
+        if (word.len == given.len && memcmp(word.ptr, value, (size_t)word.len) == 0)
+            return *number = (int)i, true;
     }
-    return trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: expected %s", infos[kind].name, value,
-                       infos[kind].value);
+    trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: expected %s", infos[kind].name, value, words);
+    SbStr near = options_nearest(given, word_of, words, count);
+    if (near.len == 0) near = word_of(words, 0);
+    return trouble_fix(trouble, "write --%s=%.*s", infos[kind].name, (int)near.len, near.ptr),
+           false;
 }
 
 static bool set_duration(OptionKind kind, const char *value, int64_t *time, Trouble *trouble) {
@@ -245,8 +255,14 @@ static bool add_supply(Options *options, const char *value, Trouble *trouble) {
 static bool set_count(OptionKind kind, const char *value, int64_t *count, Trouble *trouble) {
     int64_t max = kind == OPTION_THREADS ? 1024 : INT64_MAX;
     if (whole_number(value, count) && *count > 0 && *count <= max) return true;
-    return trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number from 1 to %lld",
-                       infos[kind].name, value, value, (long long)max);
+    if (max == INT64_MAX)
+        trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number above zero",
+                    infos[kind].name, value, value);
+    else
+        trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no whole number from 1 to %lld",
+                    infos[kind].name, value, value, (long long)max);
+    return trouble_fix(trouble, "write --%s=%s", infos[kind].name,
+                       kind == OPTION_THREADS ? "4" : "100"), false;
 }
 
 // An option whose value is one of a few words.
@@ -302,9 +318,9 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_GRACE: return set_duration(kind, value, &options->grace_us, trouble);
     case OPTION_RETRIES:
         if (whole_number(value, &options->retries) && options->retries <= RETRIES_MAX) return true;
-        return trouble_set(trouble, TROUBLE_USAGE,
-                           "--retries=%s: '%s' is no whole number from 0 to %lld", value, value,
-                           (long long)RETRIES_MAX);
+        trouble_set(trouble, TROUBLE_USAGE, "--retries=%s: '%s' is no whole number from 0 to %lld",
+                    value, value, (long long)RETRIES_MAX);
+        return trouble_fix(trouble, "write --retries=%lld", (long long)RETRIES), false;
     case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
     case OPTION_METRICS: return options->metrics = value, true;
     case OPTION_SHOW_ROWS: return options->show_rows = true;
@@ -345,7 +361,9 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
     if (strcmp(arg, "-h") == 0) return options->help = true;
     if (arg[0] != '-' || arg[1] != '-' || arg[2] == '\0') {
         trouble_set(trouble, TROUBLE_USAGE, "unexpected argument '%s'", arg);
-        if (job->param_count > 0) {
+        if (arg[0] == '-' && arg[1] != '-' && arg[1] != '\0') {
+            trouble_fix(trouble, "options begin with two hyphens: -%s", arg);
+        } else if (job->param_count > 0) {
             SbStr name = job->params[0].name;
             trouble_fix(trouble, "options are written --NAME=VALUE, as in --%.*s=%s", (int)name.len,
                         name.ptr, arg);

@@ -175,8 +175,12 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
     if (count == 0) {
         params->values[index] = param->value;
         if (!param->required) return true;
-        return trouble_set(trouble, TROUBLE_PARAM_MISSING, "the parameter --%.*s must be given",
-                           (int)param->name.len, param->name.ptr);
+        char name[160];
+        params_type_text(type, name, sizeof name);
+        trouble_set(trouble, TROUBLE_PARAM_MISSING, "the parameter --%.*s must be given",
+                    (int)param->name.len, param->name.ptr);
+        return trouble_fix(trouble, "give it a value of type %s: --%.*s=VALUE", name,
+                           (int)param->name.len, param->name.ptr), false;
     }
     char *value = sb_alloc(call, type->size), *elems = sb_alloc(call, (int64_t)elem->size * count);
     if (!value || !elems)

@@ -1217,6 +1217,7 @@ if begin config; then
     says "resource=c: "
     says "the name stands twice"
     says "schedule=ful: "
+    says "fix: write --schedule=full"
     says "first-rows=0: "
     [ "$(grep -c '^error' "$work/err")" = 8 ] || wrong "not 8 mistakes: $(cat "$work/err")"
     printf 'input: []\n' >run.yaml
