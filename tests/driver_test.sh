@@ -159,7 +159,7 @@ same columns_plan_text "stage 0: scan of source 0, rank 0, row 64 bytes
     %1 filter 'where i != 3', by columns
     %2 project 'derive x = f64(i) * 0.5, y = i * i - 7', 2 of 3 items by columns
     %3 filter 'where y % 5 != 1', by columns
-    %6 project 'derive t = f\"{y}\"'
+    %6 project 'derive t = f\"{y}\"', counts what comes in
     %7 filter 'where x > 2.0'
     %3 -> breaker 0 input 0, by columns
     %7 -> sink 1 input 0
