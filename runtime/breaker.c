@@ -128,6 +128,18 @@ void sb_breaker_close(SbBreakerState *breaker) {
 
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread) { return &breaker->parts[thread]; }
 
+void sb_breaker_mark(SbBreakerState *breaker, uint32_t thread) {
+    sb_rows_mark(&breaker->parts[thread].rows);
+}
+
+void sb_breaker_back(SbBreakerState *breaker, uint32_t thread) {
+    sb_rows_back(&breaker->parts[thread].rows);
+}
+
+bool sb_breaker_keep(SbBreakerState *breaker, uint32_t thread) {
+    return sb_rows_keep(&breaker->parts[thread].rows);
+}
+
 static const SbRows *part_rows(const SbBreakerState *breaker, uint32_t part) {
     const Part *p = &breaker->parts[part];
     return is_group(breaker) ? &p->groups.state->rows : &p->rows;

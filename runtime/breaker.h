@@ -42,6 +42,12 @@ void sb_breaker_close(SbBreakerState *breaker);
 // What tasks of `thread` put into SbTask.terminals: SbGroups * for a group, SbRows * else.
 void *sb_breaker_part(SbBreakerState *breaker, uint32_t thread);
 
+// What the part of `thread`, of no group, is given from now on is taken back, or kept, as the next
+// call says. False: spill->failed.
+void sb_breaker_mark(SbBreakerState *breaker, uint32_t thread);
+void sb_breaker_back(SbBreakerState *breaker, uint32_t thread);
+bool sb_breaker_keep(SbBreakerState *breaker, uint32_t thread);
+
 // Puts what the part of `thread`, which fills it no more or not now, keeps on disk. True: there was
 // something.
 bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread);

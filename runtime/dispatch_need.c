@@ -70,13 +70,11 @@ bool flow_wants_back(Flow *flow) {
 }
 
 bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition) {
-    const CoreStage *stage = &d->plan->plan.stages[flow->run->index];
-    bool lacks = partition->status == SB_STAGE_FAULT &&
-                 partition->failure.fault == SB_FAULT_TOO_LARGE &&
-                 partition->failure.site >= d->job->what->site_count;
-    // What breakers were given cannot be taken back, and a stage that looks up rows goes on in the
-    // middle of one.
-    if (!lacks || flow->alone || stage->fill_count + stage->need_count > 0) return false;
+    if (!partition->lacks) return false;
+    if (flow->alone || !flow->run->setup.goes_back || d->job->spill.failed) {
+        task_keep(flow->task);
+        return false;
+    }
     task_back(flow->task, partition);
     flow->asked = flow->alone = true;
     flow->need = schedule_ledger(d->schedule, (NodeId){0})->common + 1;

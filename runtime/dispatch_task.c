@@ -315,16 +315,11 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&d->job->fills[lane]);
     flow->task->live = &d->job->watch.threads[thread].live;
-    int32_t status = task_run(flow->task, partition, lane);
+    task_run(flow->task, partition, lane);
     flow->task->live = nullptr;
+    bool back = flow_goes_back(d, flow, partition);
     pthread_mutex_unlock(&d->job->fills[lane]);
-    if (status == SB_STAGE_NEED) {
-        partition->status = SB_STAGE_FAULT;
-        partition->failure =
-            (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, flow->task->task.order};
-        partition->last = true;
-    }
-    if (!flow_goes_back(d, flow, partition)) {
+    if (!back) {
         flow_number_records(flow->run, &partition->rejects, flow->made);
         make_batches(flow, partition);
         flow->made += partition->made;

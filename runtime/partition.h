@@ -35,6 +35,7 @@ typedef struct Partition {
     int32_t     status;         // SbStageStatus
     bool        stopped;        // No terminal wants more.
     bool        starved;        // Values that a row computes found no memory.
+    bool        lacks;          // It ended because there was no memory for what it makes.
     bool        over;           // A record of it passes the limit of rejects.
     SbFailure   failure;
     int64_t    *counts;         // [step][SbCount]
@@ -71,6 +72,7 @@ struct TaskSetup {
     SbBreakerState **breakers;     // By number.
     SbMemory      *memory;
     int64_t        partition_bytes;  // A partition is full when it holds as many.
+    bool           goes_back;      // What breakers get of a partition can be taken back.
     bool           wants_rows;     // Rejects need the number of their row.
     Units         *units;
     const ProbeAhead *ahead;       // What they look up in joins on disk; or nullptr.

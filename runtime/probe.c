@@ -76,7 +76,7 @@ void probe_drop(Probe *probe) {
 
 void probe_begin(Probe *probe) {
     probe_drop(probe);
-    probe->too_much = false;
+    probe->too_much = probe->starved = false;
 }
 
 void probe_close(Probe *probe) {
@@ -277,12 +277,12 @@ const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry
     SpillJoinRows *into = &join->more[join->turn ^= 1];
     if (into->rows.state) spill_join_mark(join->join, &into->rows);
     spill_join_rows_close(into);
-    bool good = !spill->failed && spill_join_rows_open(into, join->join) &&
+    bool good = !spill->failed && !probe->starved && spill_join_rows_open(into, join->join) &&
                 (join->cursor.join || spill_join_cursor(&join->cursor, join->join));
     SpillJoinTake take = {&join->cursor, into, INT64_MAX, key_bytes(probe)};
-    if (!good || spill_join_more(&take, entry) == JOIN_NO_ROOM)
-        spill_fail(spill, TROUBLE_MEMORY, "no memory to read spilled rows of a join");
-    return !spill->failed && into->rows.count > 0 ? into->entries[0] : nullptr;
+    if (!good || spill_join_more(&take, entry) == JOIN_NO_ROOM) probe->starved = true;
+    good = !spill->failed && !probe->starved;
+    return good && into->rows.count > 0 ? into->entries[0] : nullptr;
 }
 
 static void mark(Probe *probe) {
@@ -311,6 +311,8 @@ int32_t probe_run(SbTaskState *state, uint32_t thread) {
         task->input.end = end;
         mark(probe);
         if (probe->joins[0].join->spill->failed) return SB_STAGE_FAULT;
+        // The rows behind the end that the chain seemed to have are missing.
+        if (probe->starved) return SB_STAGE_NEED;
         more = status == SB_STAGE_DONE && !task->stopped && task->cursor < end;
     } while (more);
     if (status != SB_STAGE_FULL || sb_memory_is_short(probe->memory)) probe_drop(probe);

@@ -57,6 +57,7 @@ typedef struct Probe {
     bool            no_room;     // There was no memory for an ask.
     bool            asking;      // The stage only asks.
     bool            too_much;    // No memory holds all that the unit looks up.
+    bool            starved;     // There was no memory to read on along a chain that is cut.
 } Probe;
 
 // For a stage all of whose tables are finished. False: no memory.

@@ -161,9 +161,9 @@ static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *par
     bool good = open_aside(run, task) || no_memory(r, run);
     if (good) {
         pthread_mutex_lock(fills);
-        int32_t status = task_run(task, partition, r->thread);
+        task_run(task, partition, r->thread);
+        if (partition->lacks) task_keep(task);
         pthread_mutex_unlock(fills);
-        if (status == SB_STAGE_NEED) good = no_memory(r, run);
     }
     close_aside(run, task);
     if (!good) return false;

@@ -3,6 +3,7 @@
 #include "runtime/batches.h"
 #include "runtime/breaker.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,6 +81,16 @@ void sb_rows_uncover(SbRows *rows) {
     rows->state->covered = 0;
 }
 
+// Charged from now on is what it takes to write the blocks that are left.
+static void cover_less(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    int64_t count = 0;
+    for (int64_t i = 0; i < state->block_count; i++) count += state->blocks[i].count;
+    int64_t covered = state->relief ? count * state->relief->cover : 0;
+    sb_memory_release(memory_of(rows), state->covered - covered);
+    state->covered = covered;
+}
+
 // Lets go of all rows but the one that is being put together, if there is one: its entry is the
 // last that was taken.
 static void let_go(SbRows *rows, bool in_row) {
@@ -99,9 +110,25 @@ static void let_go(SbRows *rows, bool in_row) {
     if (state->row_texts) sb_slab_drop_before(&state->texts, state->row_texts);
     state->blocks[0] = (RowBlock){row, (state->block_end - row) / state->entry_bytes};
     state->block_count = 1;
-    int64_t covered = state->blocks[0].count * state->relief->cover;
-    sb_memory_release(memory_of(rows), state->covered - covered);
-    state->covered = covered;
+    cover_less(rows);
+}
+
+// Lets go of those before the mark.
+static void let_go_before(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    RowsMark *mark = &state->mark;
+    RowBlock *last = &state->blocks[mark->blocks - 1];  // Rows behind it may lie there too.
+    sb_slab_drop_before(&state->entries, mark->entries.block);
+    if (mark->texts.block) sb_slab_drop_before(&state->texts, mark->texts.block);
+    last->count -= (mark->at - last->begin) / state->entry_bytes;
+    last->begin = mark->at;
+    state->block_count -= mark->blocks - 1;
+    memmove(state->blocks, last, (size_t)state->block_count * sizeof *last);
+    rows->count -= mark->count;
+    state->row -= mark->count;
+    mark->count = 0;
+    mark->blocks = 1;
+    cover_less(rows);
 }
 
 void sb_rows_reset(SbRows *rows) {
@@ -119,10 +146,50 @@ void sb_rows_reset(SbRows *rows) {
 void sb_rows_clear(SbRows *rows) { let_go(rows, false); }
 
 static bool relieve(SbRows *rows, bool in_row) {
-    bool good = rows->state->relief->write(rows->state->relief, rows);
-    let_go(rows, in_row);
+    RowsRelief *relief = rows->state->relief;
+    RowsMark *mark = &rows->state->mark;
+    bool before = mark->is && mark->count > 0;
+    int64_t count = before ? mark->count : rows->count;
+    bool good = relief->write(relief, rows, count, before || !mark->is);
+    mark->gone |= mark->is && !before;
+    if (before) let_go_before(rows);
+    else let_go(rows, in_row);
     sb_memory_calm(memory_of(rows));
     return good;
+}
+
+void sb_rows_mark(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    assert(!state->mark.is);
+    state->mark = (RowsMark){.is = true, .count = rows->count, .blocks = state->block_count,
+                             .at = rows->at, .block_end = state->block_end,
+                             .entries = sb_slab_mark(&state->entries),
+                             .texts = sb_slab_mark(&state->texts)};
+}
+
+bool sb_rows_keep(SbRows *rows) {
+    bool gone = rows->state->mark.gone;
+    rows->state->mark = (RowsMark){0};
+    return !gone || rows->state->relief->settle(rows->state->relief, true);
+}
+
+void sb_rows_back(SbRows *rows) {
+    struct SbRowsState *state = rows->state;
+    const RowsMark mark = state->mark;
+    state->mark = (RowsMark){0};
+    if (mark.gone) {
+        state->relief->settle(state->relief, false);
+        let_go(rows, false);
+        return;
+    }
+    sb_slab_back(&state->entries, &mark.entries);
+    sb_slab_back(&state->texts, &mark.texts);
+    state->block_count = mark.blocks;
+    rows->count = mark.count;
+    rows->at = mark.at;
+    rows->end = state->block_end = mark.block_end;
+    state->row = -1;
+    cover_less(rows);
 }
 
 bool sb_rows_relieve(SbRows *rows) { return rows->count == 0 || relieve(rows, false); }
@@ -192,8 +259,8 @@ static bool begin_block(SbTask *task, SbRows *rows, int64_t entry_bytes) {
     struct SbRowsState *state = rows->state;
     if (state->block_count == state->blocks_max && !more_blocks(state)) return false;
     if (!relieve_if_short(rows, false)) return false;
-    if (!grow(rows, entry_bytes) && !(relieve_if_any(rows, false) && grow(rows, entry_bytes)))
-        return false;
+    while (!grow(rows, entry_bytes))
+        if (!relieve_if_any(rows, false)) return false;
     rows->at = state->entries.at;
     if (task) sb_task_grew(task);
     return true;
@@ -227,7 +294,7 @@ const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t le
     note_row(rows);
     if (len >= texts->end - texts->at && !relieve_if_short(rows, true)) return nullptr;
     char *copy = sb_slab_text(texts, len);
-    if (!copy && relieve_if_any(rows, true)) copy = sb_slab_text(texts, len);
+    while (!copy && relieve_if_any(rows, true)) copy = sb_slab_text(texts, len);
     if (copy && len) memcpy(copy, ptr, (size_t)len);
     if (texts->bytes != bytes && task) sb_task_grew(task);
     return copy;
@@ -240,7 +307,7 @@ int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *val
     if (!relieve_if_short(rows, true)) return SB_FAULT_TOO_LARGE;
     int32_t status = sb_slab_nested(texts, type, value);
     // What of the value was copied lies among the row's texts and can be copied once more.
-    if (status && relieve_if_any(rows, true)) status = sb_slab_nested(texts, type, value);
+    while (status && relieve_if_any(rows, true)) status = sb_slab_nested(texts, type, value);
     if (texts->bytes != bytes && task) sb_task_grew(task);
     return status;
 }

@@ -12,11 +12,23 @@ typedef struct RowBlock {
 
 // Where rows go when the memory grows short.
 typedef struct RowsRelief {
-    // Writes all rows elsewhere; false: that failed. They are let go then.
-    bool  (*write)(struct RowsRelief *self, SbRows *rows);
+    // Writes the first `count` rows elsewhere; false: that failed. They are let go then. Unless it
+    // is for good, `settle` says later whether they are kept there.
+    bool  (*write)(struct RowsRelief *self, SbRows *rows, int64_t count, bool for_good);
+    bool  (*settle)(struct RowsRelief *self, bool keep);
     int64_t bytes_min;       // Fewer are not worth it, unless nothing else helps.
     int64_t cover;           // Charged with each entry: what `write` takes for it.
 } RowsRelief;
+
+// From here on rows may be taken back.
+typedef struct RowsMark {
+    bool       is;
+    bool       gone;       // Some of those behind it were written.
+    int64_t    count;      // Rows before it,
+    int64_t    blocks;     // and their blocks.
+    char      *at, *block_end;
+    SbSlabMark entries, texts;
+} RowsMark;
 
 enum { FEW_BLOCKS = 4 };
 
@@ -35,13 +47,20 @@ struct SbRowsState {
                              // `begin` is the first here.
     int64_t   row;           // The number of the row that is being put together, whose texts lie...
     struct SbSlabBlock *row_texts;  // ...in this block and in newer ones; nullptr: in any.
+    RowsMark  mark;
 };
 
 int32_t sb_rows_init(SbRows *rows, SbMemory *memory, int64_t entry_bytes);
 void    sb_rows_fini(SbRows *rows);
 
-// Writes all rows and lets them go; between rows only. True where there are none.
+// Writes all rows and lets them go, or of marked rows first those before the mark; between rows
+// only. True where there are none.
 bool sb_rows_relieve(SbRows *rows);
+// What is added from now on is taken back (sb_rows_back), or kept. False: what was written of it
+// could not be kept.
+void sb_rows_mark(SbRows *rows);
+void sb_rows_back(SbRows *rows);
+bool sb_rows_keep(SbRows *rows);
 // Lets all rows go and keeps the memory for those that come next. Of rows without relief.
 void sb_rows_reset(SbRows *rows);
 // Lets all rows go.

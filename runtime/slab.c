@@ -105,6 +105,12 @@ void sb_slab_drop_newest(SbSlab *slab) {
     free_blocks(slab, block);
 }
 
+void sb_slab_back(SbSlab *slab, const SbSlabMark *mark) {
+    while (slab->blocks != mark->block) sb_slab_drop_newest(slab);
+    slab->at = mark->at;
+    slab->end = mark->end;
+}
+
 void sb_slab_drop_before(SbSlab *slab, SbSlabBlock *block) {
     free_blocks(slab, block->next);
     block->next = nullptr;

@@ -41,6 +41,18 @@ static inline void *sb_slab_alloc(SbSlab *slab, int64_t bytes) {
     return sb_slab_text(slab, (bytes + 15) & ~INT64_C(15));
 }
 
+// How far it is filled.
+typedef struct SbSlabMark {
+    struct SbSlabBlock *block;
+    char *at, *end;
+} SbSlabMark;
+
+static inline SbSlabMark sb_slab_mark(const SbSlab *slab) {
+    return (SbSlabMark){slab->blocks, slab->at, slab->end};
+}
+// Gives back all that was taken since; the mark's block is one of the slab's.
+void sb_slab_back(SbSlab *slab, const SbSlabMark *mark);
+
 // Gives back the newest block, of which nothing was taken.
 void sb_slab_drop_newest(SbSlab *slab);
 // Gives back the blocks that are older than `block`, one of the slab's.

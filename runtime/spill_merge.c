@@ -223,6 +223,8 @@ typedef struct Pass {
     const SbSortBy  *by;
     uint32_t         width;   // Runs that become one.
     uint32_t         groups;  // Of as many runs; those behind them stay as they are.
+    bool            *late;    // By group: it found no memory beside the others.
+    bool             alone;   // One group after the other.
 } Pass;
 
 bool spill_no_merge(const SpillRuns *runs) {
@@ -239,6 +241,8 @@ static void merge_group(void *arg, uint32_t index, uint32_t thread) {
                        .items = pass->from->items + begin,
                        .count = left < pass->width ? left : pass->width};
     SpillMerge *merge = spill_merge_open(&group, pass->what, pass->by);
+    pass->late[index] = !merge && !pass->alone;
+    if (pass->late[index]) return;
     bool good = merge ? spill_begin(spill, thread) : spill_no_merge(&group);
     int64_t held;
     for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
@@ -249,6 +253,14 @@ static void merge_group(void *arg, uint32_t index, uint32_t thread) {
     SpillRun run;
     if (!good || !spill_end(spill, thread, &run) || !spill_runs_add(&pass->to, &run)) return;
     for (uint32_t i = 0; i < group.count; i++) spill_forget(spill, &group.items[i]);
+}
+
+static void merge_late(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    Pass *pass = arg;
+    pass->alone = true;
+    for (uint32_t i = 0; i < pass->groups; i++)
+        if (pass->late[i]) merge_group(pass, i, thread);
 }
 
 // Only as many runs as there are too many are merged: each group leaves width - 1 fewer.
@@ -263,12 +275,17 @@ bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *b
     for (uint32_t most; !runs->spill->failed && runs->count > (most = fan_in(runs, 1));) {
         Pass pass = {.from = runs, .what = what, .by = by,
                      .width = fan_in(runs, parallel->threads)};
-        if (!spill_runs_open(&pass.to, runs->spill, runs->memory))
-            return spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for a lock");
         pass.groups = groups_needed(runs, pass.width, most);
+        pass.late = calloc(pass.groups, sizeof *pass.late);
+        if (!pass.late || !spill_runs_open(&pass.to, runs->spill, runs->memory)) {
+            free(pass.late);
+            return spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for a lock");
+        }
         for (uint32_t i = pass.groups * pass.width; i < runs->count; i++)
             if (!spill_runs_add(&pass.to, &runs->items[i])) break;
         parallel->each(parallel, pass.groups, merge_group, &pass);
+        parallel->each(parallel, 1, merge_late, &pass);
+        free(pass.late);
         free(runs->items);
         runs->items = pass.to.items;
         runs->count = pass.to.count;

@@ -14,13 +14,16 @@ typedef struct SpillSortPart {
     RowsRelief relief;    // First: it is found by it.
     struct SpillSort *sort;
     uint32_t   thread;
+    SpillRun  *open;      // Runs of rows that may be taken back.
+    uint32_t   open_count, open_cap;
 } SpillSortPart;
 
 typedef struct SpillSort {
     const SbBreaker *what;
     const SbSortBy  *by;
     SpillRuns       *runs;
-    SpillSortPart   *parts;   // By thread.
+    SpillSortPart   *parts;   // By thread,
+    uint32_t         threads; // of which there are so many.
 } SpillSort;
 
 // `runs` is open. False: no memory.

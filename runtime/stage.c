@@ -147,6 +147,17 @@ static bool find_memory(void *self) {
     return (gave || busy) && !job->spill.failed && !atomic_load(&job->cancel);
 }
 
+// What states of groups have counted cannot be taken back.
+static bool fills_groups(const StageRun *run) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (!(terminal & SB_TERMINAL_SINK) &&
+            run->job->what->breakers[terminal].kind == SB_BREAK_GROUP)
+            return true;
+    }
+    return false;
+}
+
 bool stage_open(StageRun *run, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
@@ -161,6 +172,7 @@ bool stage_open(StageRun *run, Trouble *trouble) {
         .memory = &job->memory, .partition_bytes = job->options.partition,
         .wants_rows = job->limits.share >= 0, .units = &run->units, .relief = &run->relief,
     };
+    run->setup.goes_back = !fills_groups(run);
     run->relief = (BufferRelief){find_memory, run};
     int64_t cut = job->setup.stage_bytes[run->index];
     if (cut != INT64_MAX) run->setup.partition_bytes = cut;

@@ -331,7 +331,35 @@ bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble) {
     return good;
 }
 
+// The breaker that the terminal is; nullptr: it is none, or one of its own.
+static SbBreakerState *breaker_of(const SbTaskState *state, uint32_t t) {
+    const TaskSetup *setup = state->setup;
+    uint32_t terminal = setup->stage->terminals[t];
+    bool other = terminal & SB_TERMINAL_SINK || is_edge(setup->job, terminal) || state->aside;
+    return other ? nullptr : setup->breakers[terminal];
+}
+
+static void mark_breakers(SbTaskState *state, uint32_t lane) {
+    state->lane = lane;
+    state->marked = state->setup->goes_back;
+    for (uint32_t t = 0; state->marked && t < state->setup->stage->terminal_count; t++)
+        if (breaker_of(state, t)) sb_breaker_mark(breaker_of(state, t), lane);
+}
+
+static bool keep_breakers(SbTaskState *state) {
+    bool good = true;
+    for (uint32_t t = 0; state->marked && t < state->setup->stage->terminal_count; t++)
+        if (breaker_of(state, t)) good = sb_breaker_keep(breaker_of(state, t), state->lane) && good;
+    state->marked = false;
+    return good;
+}
+
+void task_keep(SbTaskState *state) { keep_breakers(state); }
+
 void task_back(SbTaskState *state, const Partition *partition) {
+    for (uint32_t t = 0; state->marked && t < state->setup->stage->terminal_count; t++)
+        if (breaker_of(state, t)) sb_breaker_back(breaker_of(state, t), state->lane);
+    state->marked = false;
     set_place(state, partition->begin, partition->order, partition->records);
     state->task.call.hold = state->held;
     for (uint32_t t = 0; t < state->setup->stage->terminal_count; t++) {
@@ -497,6 +525,45 @@ static void finish_partition(SbTaskState *state) {
     }
 }
 
+// Did it end for lack of memory, and for no other reason?
+static bool lacks_memory(const SbTaskState *state) {
+    const Partition *into = state->into;
+    const RejectList *rejects = &into->rejects;
+    const SbFailure *failure = &into->failure;
+    bool by_record = into->over || (rejects->count > 0 && rejects->items[rejects->count - 1].fails);
+    bool no_room = failure->fault == SB_OK || (failure->fault == SB_FAULT_TOO_LARGE &&
+                                               failure->site >= state->setup->job->site_count);
+    return into->status == SB_STAGE_FAULT && no_room && (!by_record || into->starved);
+}
+
+static bool begins_unit(const SbTaskState *state) {
+    return state->records == 0 && state->into->begin == state->unit.begin;
+}
+
+static void run_stage(SbTaskState *state, uint32_t thread) {
+    const TaskSetup *setup = state->setup;
+    SbTask *task = &state->task;
+    Partition *into = state->into;
+    into->status = SB_STAGE_DONE;
+    if (begins_unit(state) && state->long_file_count > 0 && !files_reject_long(state)) {
+        into->status = SB_STAGE_FAULT;
+        return;
+    }
+    do {
+        into->status = state->probe.count > 0 ? probe_run(state, thread) : setup->stage->run(task);
+        assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
+    } while (into->status == SB_STAGE_NEED && grant(state));
+    // Full behind its last row: it would be resumed to find no more.
+    if (into->status == SB_STAGE_FULL && task->cursor >= task->input.end)
+        into->status = SB_STAGE_DONE;
+    sb_hold_wait(&task->call);
+    // A row whose values find no memory is no bad row: it may find some when it goes alone.
+    into->starved = sb_scratch_take_denied(&task->call);
+    if (!into->starved && into->status != SB_STAGE_NEED) return;
+    into->status = SB_STAGE_FAULT;
+    task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
+}
+
 int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
     const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
@@ -520,31 +587,14 @@ int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread) {
         trouble_set(&state->trouble, TROUBLE_MEMORY,
                     "stage '%.*s' needs more memory than --memory gives",
                     (int)setup->stage->label.len, setup->stage->label.ptr);
-        into->last = true;
+        into->last = into->lacks = true;
         return into->status = SB_STAGE_FAULT;
     }
-    into->status = SB_STAGE_DONE;
-    bool begins = state->records == 0 && into->begin == state->unit.begin;
-    if (begins && state->long_file_count > 0 && !files_reject_long(state)) {
-        into->status = SB_STAGE_FAULT;
-    } else {
-        do {
-            into->status = state->probe.count > 0 ? probe_run(state, thread)
-                                                  : setup->stage->run(task);
-            assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
-        } while (into->status == SB_STAGE_NEED && grant(state));
-        // Full behind its last row: it would be resumed to find no more.
-        if (into->status == SB_STAGE_FULL && task->cursor >= task->input.end)
-            into->status = SB_STAGE_DONE;
-        sb_hold_wait(&task->call);
-    }
-    // A row whose values find no memory is no bad row: it may find some when it goes alone.
-    into->starved = sb_scratch_take_denied(&task->call);
-    if (into->starved) {
-        into->status = SB_STAGE_FAULT;
-        task->failure = (SbFailure){UINT32_MAX, SB_FAULT_TOO_LARGE, task->order};
-    }
+    mark_breakers(state, thread);
+    run_stage(state, thread);
     finish_partition(state);
     sb_scratch_rewind(&task->call);
+    into->lacks = lacks_memory(state);
+    if (!into->lacks && !keep_breakers(state)) into->status = SB_STAGE_FAULT;
     return into->status;
 }

@@ -26,6 +26,8 @@ struct SbTaskState {
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.
     SbHold      held;           // What was counted for hold() when the partition began.
+    uint32_t    lane;           // Of breakers, the part that the partition fills,
+    bool        marked;         // from marks on.
     int64_t     lined_at, lined_lines;       // Line ends of the unit before a place.
     int64_t     stopped_at;                  // Where the row begins that ended it; -1: none.
     SbCall      files;          // Memory of whole files and their entries.
@@ -42,12 +44,13 @@ bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble);
 // Puts it where the partition begins, so that the same rows come again.
 bool task_again(SbTaskState *state, const Partition *partition, Trouble *trouble);
 // Runs the stage on `thread` until it is done or the partition is full; `into` is empty, and its
-// quotas are set. SB_STAGE_FULL: more is to come. SB_STAGE_NEED: the account does not hold what the
-// stage asks for; what was judged before stands in the partition.
+// quotas are set. SB_STAGE_FULL: more is to come. Where the partition lacks memory the next call is
+// task_back, if the stage goes back, or task_keep.
 int32_t task_run(SbTaskState *state, Partition *into, uint32_t thread);
-// Puts it back to where the partition began, of which nobody has anything: breakers do not get rows
-// of the stage.
+// Puts it back to where the partition began: breakers have nothing of it.
 void task_back(SbTaskState *state, const Partition *partition);
+// The partition stands as it is.
+void task_keep(SbTaskState *state);
 // Fills what the place's site says and stores the record. Nonzero: the unit must stop.
 int32_t task_reject(SbTaskState *state, RejectFacts *facts);
 

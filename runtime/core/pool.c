@@ -203,6 +203,7 @@ void slot_take(Schedule *s, StageId stage, NodeId node) {
         node_of(s, node)->used[r] += stage_of(s, stage)->demand[r];
     state_of(s, stage)->running++;
     s->running++;
+    node_of(s, node)->spent = 0;
     touch(s, node);
 }
 

@@ -380,7 +380,7 @@ void on_node_lost(Schedule *s, const Event *event) {
     for (uint16_t b = 0; b < s->plan.breaker_count; b++)
         s->breakers[b].total -= node->ledger.held[b];
     s->answers_due -= node->answers_due;
-    node->answers_due = 0, node->spilling = 0, node->shrinking = 0;
+    node->answers_due = 0, node->spilling = 0, node->shrinking = 0, node->spent = 0;
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         ItemId covered = node->covered[i], flushing = node->flushing[i];
         node->covered[i] = node->flushing[i] = (ItemId){0};

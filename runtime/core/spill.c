@@ -96,7 +96,7 @@ static bool shrink(Schedule *s, NodeId id, BreakerId breaker) {
     NodeState *node = node_of(s, id);
     int64_t held = node->ledger.held[breaker.i];
     bool fills = s->breakers[breaker.i].state == BREAKER_FILLING;
-    if (!held || !fills || node->shrinking >> breaker.i & 1) return false;
+    if (!held || !fills || (node->shrinking | node->spent) >> breaker.i & 1) return false;
     node->shrinking |= 1ull << breaker.i;
     node->answers_due++, s->answers_due++;
     s->spilled_bytes += (uint64_t)held;
@@ -118,6 +118,8 @@ void on_shrunk(Schedule *s, const Event *event) {
     NodeState *node = node_of(s, event->node);
     node->shrinking &= ~(1ull << event->breaker.i);
     node->answers_due--, s->answers_due--;
+    // What it holds may be what it works with: to ask once more would be in vain.
+    if (event->bytes == 0 && !s->running) node->spent |= 1ull << event->breaker.i;
     give_back(s, event->node, event->breaker, event->bytes);
 }
 

@@ -49,7 +49,9 @@ typedef struct NodeState {
     bool up, dirty;
     PartId spools[2];  // What could be spilled: in front of zips, and others.
     uint32_t spilling, answers_due;
-    uint64_t shrinking;  // Breakers that are writing, as bits.
+    uint64_t shrinking;  // Breakers that are writing, as bits,
+    uint64_t spent;      // and those that had nothing to write when nothing ran, and nothing has
+                         // since.
     TaskId tasks;        // On the node.
     PartId parts;
     // By stage: items whose rows only breakers of the node hold; those that are being made safe.

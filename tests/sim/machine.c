@@ -757,6 +757,10 @@ static void happen_work(Sim *sim, const Pending *pending) {
     event.kind = pending->what == HAPPEN_SPILLED  ? EVENT_SPILLED
                  : pending->what == HAPPEN_SHRUNK ? EVENT_SHRUNK
                                                   : EVENT_FLUSHED;
+    // A breaker may keep what it works with.
+    const CoreBreaker *breaker = &sim->load->plan.breakers[event.breaker.i];
+    if (event.kind == EVENT_SHRUNK && sim->load->spread)
+        event.bytes = event.bytes > breaker->floor ? event.bytes - breaker->floor : 0;
     if (event.kind == EVENT_SPILLED) {
         sim->parts[pending->data].writing = false;
         // In random plans rows take more room where they are brought back.
