@@ -77,14 +77,14 @@ int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t le
     return walk_entry(&link, what, entry);
 }
 
-// A copy of the entry, and room for what it holds: at *held, if anything.
+// A copy of the entry, and room for what it holds, at *held: empty texts have an address that can
+// be read, too.
 static SbEntry *add_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry,
                          int64_t held_bytes, char **held) {
     SbEntry *copy = sb_rows_add(rows);
     if (!copy) return nullptr;
     memcpy(copy, entry, what->entry_bytes);
-    if (held_bytes == 0) return copy;
-    *held = sb_slab_alloc(&rows->state->texts, held_bytes);
+    *held = held_bytes ? sb_slab_alloc(&rows->state->texts, held_bytes) : (char *)copy;
     if (*held) return copy;
     rows->count--;
     rows->at -= what->entry_bytes;
@@ -95,7 +95,7 @@ SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry,
                     int64_t held_bytes) {
     char *held = nullptr;
     SbEntry *copy = add_copy(rows, what, entry, held_bytes, &held);
-    if (!copy || !held) return copy;
+    if (!copy) return nullptr;
     memcpy(held, (const char *)entry + spill_entry_bytes(what), (size_t)held_bytes);
     spill_link(what, copy, held, held_bytes);
     return copy;
@@ -105,6 +105,6 @@ SbEntry *spill_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry) {
     Walk measure = {.way = WAY_MEASURE};
     Walk to = {.way = WAY_COPY};
     SbEntry *copy = add_copy(rows, what, entry, walk_entry(&measure, what, entry), &to.base);
-    if (copy && to.base) walk_entry(&to, what, copy);
+    if (copy) walk_entry(&to, what, copy);
     return copy;
 }

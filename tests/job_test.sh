@@ -89,6 +89,11 @@ compile long_values <<'END'
 let rows = read csv("in.csv") as { a: i64, b: str, c: str } | derive t = repeat(b, 10000000)
 rows | sort a desc | derive n = len(t), h = hash(t) | select a, n, h | write csv("out.csv")
 END
+compile long_sides <<'END'
+let rows = read csv("in.csv") as { a: i64, b: str, c: str }
+rows | join (rows | derive t = repeat(b, 10000000) | select a, t) on a
+| derive n = len(t), h = hash(t), m = hash(repeat(b, 10000000)) | select a, n, h, m | write csv("out.csv")
+END
 compile parts <<'END'
 param input: str = "in.csv"
 param out: str = "parts/"
@@ -595,22 +600,25 @@ if begin long_rows_stream; then
     end
 fi
 # What threads make of their rows does not fit side by side: who finds too little goes back, takes
-# out of the sort what it has put there, and goes alone.
+# out of the sort, or of the side of a join, what it has put there, and goes alone.
 if begin long_values_wait; then
     awk 'BEGIN {
         print "a,b,c"
         for (i = 0; i < 160; i++)
             printf "%d,%s,%06000d\n", i * 7 % 160, i % 4 == 0 ? substr("abcdefghij", i % 10 + 1, 1) : "", i
     }' >in.csv
-    gives 0 ../long_values
-    mv out.csv whole.csv
-    for memory in 64 80 100 140; do
-        gives 0 ../long_values --memory=${memory}MiB --threads=4 --partition=64KiB
-        cmp -s whole.csv out.csv || wrong "$memory MiB: other bytes"
+    for job in long_values long_sides; do
+        gives 0 ../$job
+        mv out.csv whole.csv
+        for run in "64 1" "64 4" "80 4" "140 4"; do
+            gives 0 ../$job --memory=${run% *}MiB --threads=${run#* } --partition=64KiB
+            cmp -s whole.csv out.csv || wrong "$job, $run: other bytes"
+            rm out.csv
+        done
+        gives 0 env SBC_TEST_SPILL=1 ../$job --memory=100MiB --threads=4 --partition=64KiB
+        cmp -s whole.csv out.csv || wrong "$job, rows that go to disk at once: other bytes"
         rm out.csv
     done
-    gives 0 env SBC_TEST_SPILL=1 ../long_values --memory=100MiB --threads=4 --partition=64KiB
-    cmp -s whole.csv out.csv || wrong "rows that go to disk at once: other bytes"
     end
 fi
 # The unit in which a limit ends is made once more, by a task that asked for memory when it ran.
