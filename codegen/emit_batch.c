@@ -164,6 +164,7 @@ static void ask_slot(Emit *e, Val groups, Val mask, Val hash) {
 void batch_row(Emit *e, Batch *batch, const GroupRow *row, Block next) {
     batch->row = *row;
     batch->row.frame = nullptr;
+    batch->row.only = nullptr;
     assert(!batch->kept_count);  // Rows reach a terminal in one way: so they come in order.
     if (row->breaker->key_count)  // sb_groups_ask finds it there.
         arena_push(e->arena, batch->kept, batch->kept_count, batch->kept_cap, row->hash);

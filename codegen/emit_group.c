@@ -284,9 +284,9 @@ static Val find_group(Emit *e, GroupRow *row, Val groups) {
     return entry;
 }
 
-// Without keys: the one group, found once in each call of the stage.
+// Without keys: the one group, found once in each block of rows, or in each flush of a batch.
 static Val find_only_group(Emit *e, GroupRow *row, Val groups) {
-    Val slot = emit_alloca_of(e, LLVMConstNull(e->ptr), "only");
+    Val slot = row->only ? row->only : emit_alloca_of(e, LLVMConstNull(e->ptr), "only");
     Block find = emit_block(e, "find"), have = emit_block(e, "have");
     Val known = emit_load(e, e->ptr, slot, "known");
     emit_branch_likely(e, LLVMBuildNot(e->b, null_pointer(e, known), ""), have, find);
@@ -321,6 +321,7 @@ void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next) {
     uint32_t agg_count = group_agg_count(e, breaker);
     GroupRow row = {.breaker = breaker,
                     .frame = frame,
+                    .only = s->only[terminal],
                     .keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1),
                     .columns = arena_new_array(e->arena, Value, breaker->slot_count + 1),
                     .aggs = arena_new_array(e->arena, AggRow, agg_count + 1)};

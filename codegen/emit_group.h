@@ -19,6 +19,7 @@ typedef struct GroupRow {
     KeyParts *keys;
     AggRow   *aggs;        // By aggregate.
     Val       hash, order;
+    Val       only;        // StageEmit.only; null in the function of a batch.
 } GroupRow;
 
 uint32_t group_agg_count(const Emit *e, const Breaker *breaker);

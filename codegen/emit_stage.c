@@ -285,10 +285,13 @@ static void store_progress(Emit *e) {
 }
 
 void stage_block_border(Emit *e, Block next) {
+    const StageEmit *s = e->stage;
     Block full = emit_block(e, "full");
     batches_flush(e);
     store_progress(e);
     Val is_full = emit_callv(e, "sb_task_border", e->i32, arg(e->task));
+    for (uint32_t i = 0; i < s->stage->terminal_count; i++)
+        if (s->only[i]) emit_store(e, LLVMConstNull(e->ptr), s->only[i]);
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, is_full, emit_i32(e, 0), ""), next, full);
     emit_at(e, full);
     stage_leave(e, SB_STAGE_FULL);
@@ -311,11 +314,15 @@ static void load_terminals(Emit *e) {
     const Stage *stage = s->stage;
     s->terminals = arena_new_array(e->arena, Val, stage->terminal_count + 1);
     s->left = arena_new_array(e->arena, Val, stage->terminal_count + 1);
+    s->only = arena_new_array(e->arena, Val, stage->terminal_count + 1);
     s->can_stop = stage->terminal_count > 0;
     Val all = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, terminals), "terminals");
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
         s->terminals[i] = emit_load_at(e, e->ptr, all, sizeof(void *) * i, "terminal");
+        const Breaker *breaker = terminal->is_sink ? nullptr : &e->plan->breakers[terminal->index];
+        if (breaker && breaker->kind == BREAK_GROUP && breaker->key_count == 0)
+            s->only[i] = emit_alloca_of(e, LLVMConstNull(e->ptr), "only");
         bool limited = plan_is_limited(e->plan, terminal);
         s->can_stop = s->can_stop && limited;
         if (!limited) continue;

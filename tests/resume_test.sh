@@ -613,6 +613,24 @@ END
     end
 fi
 
+# One group of all rows, whose states go to disk between blocks of rows: with a journal memory is short sooner, as there are
+# twice as many tables.
+if begin one_group; then
+    cat >one.sbd <<'END'
+read csv("in.csv") as { a: i64, b: str, x: f64? } | aggregate { n = count(), m = median(x), s = sum(a) } | write csv("out.csv")
+END
+    "$sbc" one.sbd -o one 2>"$work/err" || wrong "it does not compile"
+    numbers 60000 >in.csv
+    way="--threads=3 --partition=200KiB"
+    for over in 0 1 2 4; do
+        gives 0 ./one --resume=journal $way $(least ./one --resume=journal $way --over=$over)
+        holds out.csv "n,m,s
+60000,14999.75,1799970000"
+        rm -rf journal out.csv*
+    done
+    end
+fi
+
 # What a sort held when the job was killed is beside its journal.
 if begin breaker_damaged; then
     ln -s ../in in
