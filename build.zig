@@ -295,6 +295,7 @@ const runtime: []const []const u8 = &.{
 // Which task runs next, as pure step functions; tests/sim drives them in virtual time.
 const runtime_core: []const []const u8 = &.{
     "batch.c",
+    "choose.c",
     "finish.c",
     "launch.c",
     "ledger.c",

@@ -43,7 +43,9 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
     const Item *first = item_of(s, id);
     Task *task = task_of(s, first->task);
     state->held = 0;
-    if (task->scratch != PURSE_COMMON || described->limit || described->kind != STAGE_MAP) return;
+    // What only the first work may use is not kept for others.
+    if (task->scratch != PURSE_COMMON || task->input == PURSE_RESERVE) return;
+    if (described->limit || described->kind != STAGE_MAP) return;
     bool whole = described->in_order || described->open_max;  // No work may come between them.
     uint32_t most = described->batch ? LAUNCH_PARTS_MAX : described->coalesce;
     int64_t bytes = first->bytes, rows = first->rows;

@@ -33,6 +33,7 @@ typedef struct StageState {
     uint32_t waiting;  // Tasks that wait for bytes which they must have.
     bool blocked;    // For this step: memory is missing.
     bool hungry;     // It could not begin for want of memory, when it was tried last.
+    bool stands_back;  // In this step, from memory that one further down waits for.
     bool stopped;    // Nobody wants its rows.
     bool crowded;    // So much waits in front of it that sources above it rest.
 } StageState;
@@ -171,24 +172,39 @@ void batch_add(Schedule *s, Task *task, Pace pace);
 // and all of its launch.
 void batch_end(Schedule *s, const Task *task);
 
-// ---- launch.c -----------------------------------------------------------------------------------
+// ---- choose.c -----------------------------------------------------------------------------------
 
+// Are there slots for a task of the stage, when one that holds `returned` has gone?
+bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint32_t *returned);
+// Puts nodes that changed into the sets of stages that they have slots and memory for.
+void judge_nodes(Schedule *s);
+bool node_has_slot(const Schedule *s, NodeId id, StageId stage);
+bool has_slot(const Schedule *s, StageId stage);
 // Will no row come along the edge any more, and has none to be taken?
 bool edge_is_done(const Schedule *s, EdgeId edge);
+// Is it the first unfinished work of its stage?
+bool is_first(Schedule *s, const Item *item);
+// May items of a spool be taken yet?
+bool is_open(const Schedule *s, const Item *item);
+// May the stage have one more open task, for this item, or without one for a new unit?
+bool may_open(Schedule *s, StageId stage, const Item *item);
+bool is_readable(const Schedule *s, PartId part);
+bool tables_complete(const Schedule *s, const CoreStage *stage);
+// Could the stage begin with a unit or a partition?
+bool may_begin(Schedule *s, StageId stage);
+// The stage whose task is to run next. False: none could.
+bool pick(Schedule *s, StageId *best);
+// Would better work run in the slot of this task?
+bool should_yield(Schedule *s, const Task *task);
+
+// ---- launch.c -----------------------------------------------------------------------------------
+
 // Does its input lie elsewhere?
 bool needs_load(const Schedule *s, const Item *item, NodeId node);
 // Room for one more input of the task from elsewhere, when it has done with those before.
 bool take_input(Schedule *s, Task *task, int64_t bytes);
-// May items of a spool be taken yet?
-bool is_open(const Schedule *s, const Item *item);
-// Is it the first unfinished work of its stage?
-bool is_first(Schedule *s, const Item *item);
-// Will no row come along the edge any more, and has none to be taken?
-bool edge_is_done(const Schedule *s, EdgeId edge);
 // Room for the task's next output.
 bool output_take(Schedule *s, Task *task);
-// Would better work run in the slot of this task?
-bool should_yield(Schedule *s, const Task *task);
 // The roots begin behind what was committed before.
 void roots_start(Schedule *s);
 // Null, or that something could run and does not.

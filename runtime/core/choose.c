@@ -1,0 +1,349 @@
+#include "runtime/core/state.h"
+
+// Choose: what could run, and which of it is best.
+
+// ---- nodes --------------------------------------------------------------------------------------
+
+// Are there slots for a task of the stage, when one that holds `returned` has gone?
+bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint32_t *returned) {
+    const NodeState *node = &s->nodes[id.i];
+    if (!node->up) return false;
+    const NodeKind *kind = plan_node(&s->plan, id);
+    for (uint8_t r = 0; r < s->plan.resource_count; r++) {
+        uint32_t used = node->used[r] - (returned ? returned[r] : 0);
+        if (stage->demand[r] && used + stage->demand[r] > kind->capacity[r]) return false;
+    }
+    return true;
+}
+
+// What is free on the node, of each resource.
+static void count_free(const Schedule *s, NodeId id, uint32_t *left) {
+    const NodeState *node = &s->nodes[id.i];
+    const NodeKind *kind = plan_node(&s->plan, id);
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        left[r] = kind->capacity[r] - node->used[r];
+}
+
+static bool fits_in(const Schedule *s, const CoreStage *stage, const uint32_t *left) {
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        if (stage->demand[r] > left[r]) return false;
+    return true;
+}
+
+// Puts the node into the sets of the stages that are in `now`, out of those that are not.
+static void put_changed(NodeSet *sets, NodeId id, uint64_t *before, uint64_t now) {
+    for (uint64_t changed = *before ^ now; changed; changed &= changed - 1) {
+        int stage = __builtin_ctzll(changed);
+        node_set_put(&sets[stage], id, now >> stage & 1);
+    }
+    *before = now;
+}
+
+static void judge_node(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    uint32_t slots[RESOURCES_MAX];
+    count_free(s, id, slots);
+    int64_t left = ledger_left_for_tasks(&node->ledger);
+    uint64_t used = node->ledger.used[ROOM_SCRATCH] | node->ledger.used[ROOM_OUTPUT] |
+                    node->ledger.used[ROOM_INPUT];
+    uint64_t fits = 0, roomy = 0;
+    for (uint16_t i = 0; node->up && i < s->plan.stage_count; i++) {
+        uint64_t fit = fits_in(s, &s->plan.stages[i], slots);
+        fits |= fit << i;
+        roomy |= (fit & (s->reserves.tasks[i] <= left)) << i;
+    }
+    put_changed(s->slots, id, &node->slots, fits);
+    put_changed(s->roomy, id, &node->roomy, roomy);
+    put_changed(s->spare, id, &node->spare, fits & ~used);
+    node->dirty = false;
+}
+
+// Of one node nobody chooses: it is asked itself.
+void judge_nodes(Schedule *s) {
+    if (s->node_count == 1) return;
+    for (uint32_t i = 0; i < s->dirty_count; i++) judge_node(s, s->dirty[i]);
+    s->dirty_count = 0;
+}
+
+bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
+    if (s->node_count == 1) return node_fits(s, id, stage_of(s, stage), nullptr);
+    return node_set_has(&s->slots[stage.i], id);
+}
+
+bool has_slot(const Schedule *s, StageId stage) {
+    const StageState *state = &s->stages[stage.i];
+    NodeId node = {0};
+    if (state->running >= state->width) return false;
+    if (s->node_count == 1) return node_has_slot(s, node, stage);
+    return node_set_first(&s->slots[stage.i], &node);
+}
+
+// ---- order --------------------------------------------------------------------------------------
+
+bool edge_is_done(const Schedule *s, EdgeId edge) {
+    if (s->on_edge[edge.i]) return false;
+    if (s->over >> s->plan.edges[edge.i].from.i & 1) return true;
+    return !order_first(&s->order, edge).i && !(s->shape.roots[edge.i] & ~s->exhausted);
+}
+
+// The first unfinished work of the stage; none: it is still to come.
+static ItemId first_work(Schedule *s, StageId id) {
+    const CoreStage *stage = stage_of(s, id);
+    if (stage_is_root(stage)) return state_of(s, id)->oldest;
+    for (uint8_t i = 0; i < stage->input_count; i++) {
+        if (edge_is_done(s, stage->inputs[i])) continue;
+        const Place *place = &s->order.places[order_first(&s->order, stage->inputs[i]).i];
+        return (ItemId){place->kind == PLACE_ITEM ? place->item : 0};
+    }
+    return (ItemId){0};
+}
+
+bool is_first(Schedule *s, const Item *item) {
+    if (item->rerun) return rerun_is_first(s, item);
+    ItemId first = first_work(s, item->stage);
+    // A unit that is about to begin is not in the list of its root.
+    if (!first.i) return stage_is_root(stage_of(s, item->stage));
+    return item_of(s, first) == item;
+}
+
+// May the stage have one more open task, for this item, or without one for a new unit? The last
+// place is for the first unfinished work, unless that is open: else others could fill all places
+// and wait for it.
+bool may_open(Schedule *s, StageId stage, const Item *item) {
+    const StageState *state = state_of(s, stage);
+    uint32_t most = stage_of(s, stage)->open_max, open = state->running + state->paused_count;
+    if (!most || open + 1 < most) return true;
+    if (open >= most) return false;
+    ItemId first = first_work(s, stage);
+    if (item && item->rerun) return true;
+    if (!first.i) return stage_is_root(stage_of(s, stage));
+    return item_of(s, first) == item || item_of(s, first)->state == ITEM_TAKEN;
+}
+
+// Have all items before it begun?
+static bool is_next(const Schedule *s, const Item *item) {
+    const CoreStage *stage = stage_of(s, item->stage);
+    for (uint8_t i = 0; i < item->input; i++)
+        if (!edge_is_done(s, stage->inputs[i])) return false;
+    const Place *place = &s->order.places[item->place.i];
+    PlaceId head = s->order.heads[place->edge.i];
+    if (place->before.i == head.i) return true;
+    const Place *before = &s->order.places[place->before.i];
+    return before->kind == PLACE_ITEM && s->items[before->item].state == ITEM_TAKEN;
+}
+
+bool is_open(const Schedule *s, const Item *item) {
+    const CoreStage *stage = stage_of(s, item->stage);
+    if (s->shape.spools[stage->inputs[item->input].i] != SPOOL_LONG) return true;
+    // A limit may have ended the inputs before: but what is made of this one waits in front of the
+    // next sink until their roots have begun all units.
+    for (uint8_t i = 0; i < item->input; i++) {
+        EdgeId before = stage->inputs[i];
+        if (!edge_is_done(s, before) || s->shape.roots[before.i] & ~s->exhausted) return false;
+    }
+    return true;
+}
+
+// ---- what could run -----------------------------------------------------------------------------
+
+bool tables_complete(const Schedule *s, const CoreStage *stage) {
+    for (uint8_t n = 0; n < stage->need_count; n++)
+        if (s->breakers[stage->needs[n].i].state != BREAKER_COMPLETE) return false;
+    return true;
+}
+
+static bool inputs_over(const Schedule *s, const CoreStage *stage) {
+    for (uint8_t i = 0; i < stage->input_count; i++)
+        if (!(s->over >> s->plan.edges[stage->inputs[i].i].from.i & 1)) return false;
+    return true;
+}
+
+// What a sink takes is written in turn.
+static uint32_t width_of(const Schedule *s, StageId id) {
+    return s->plan.stages[id.i].kind == STAGE_SINK ? 1 : s->stages[id.i].width;
+}
+
+// Seconds that all slots of the stage need for what waits in front of it.
+static double seconds_ahead(const Schedule *s, StageId id) {
+    const CoreStage *stage = stage_of(s, id);
+    int64_t bytes = 0;
+    for (uint8_t i = 0; i < stage->input_count; i++)
+        bytes += s->stages[s->plan.edges[stage->inputs[i].i].from.i].queued;
+    return pacing_seconds(&s->pacing, id, bytes) / width_of(s, id);
+}
+
+// Does enough wait in front of the stage that its slots are busy for longer than the source takes
+// for some more units? Then these would only lie about: the memory allows for it, but small ones
+// would be thousands, and out of all caches when their turn comes. Once that is so, the source
+// rests until half of them are gone: to start it for each one costs more than a small task.
+static bool is_crowded(Schedule *s, StageId id, double unit_seconds) {
+    enum { PARTS_AHEAD = 64, UNITS_AHEAD = 16 };  // For each slot; of the source.
+    StageState *state = state_of(s, id);
+    uint32_t share = state->crowded ? 2 : 1;
+    uint64_t parts = (uint64_t)PARTS_AHEAD * width_of(s, id);
+    state->crowded = (uint64_t)state->ready_count * share > parts &&
+                     seconds_ahead(s, id) * share > UNITS_AHEAD * unit_seconds;
+    return state->crowded;
+}
+
+// Does what is ready in front of the stage wait for nothing but slots and memory?
+static bool takes_all(const Schedule *s, StageId id) {
+    const CoreStage *stage = &s->plan.stages[id.i];
+    ItemId ready = s->stages[id.i].ready.root;
+    if (!ready.i || stage->limit || stage_is_root(stage)) return false;
+    for (uint8_t i = 0; i < stage->input_count; i++)
+        if (s->shape.spools[stage->inputs[i].i]) return false;
+    bool ordered = stage->kind == STAGE_SINK || stage->in_order;
+    return !ordered || is_next(s, &s->items[ready.i]);
+}
+
+static bool is_far_ahead(Schedule *s, StageId source) {
+    if (s->policy->admission != ADMIT_RATE) return false;
+    double seconds = pacing_seconds(&s->pacing, source, state_of(s, source)->unit_bytes);
+    bool far = false;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++)
+        if (s->shape.above[i] >> source.i & 1 && takes_all(s, (StageId){i}))
+            far |= is_crowded(s, (StageId){i}, seconds);
+    return far;
+}
+
+static bool unit_may_begin(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    const CoreStage *described = stage_of(s, stage);
+    if (s->exhausted >> stage.i & 1 || s->shape.before[stage.i] & ~s->exhausted) return false;
+    if (state->uncut.i || state->waiting) return false;
+    if (described->kind == STAGE_READER &&
+        s->breakers[described->reads.i].state != BREAKER_COMPLETE)
+        return false;
+    if (described->kind == STAGE_READER)
+        return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
+    int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
+    bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
+    if (rests || (when <= s->now && !is_far_ahead(s, stage))) return true;
+    bool sets = s->now < when && when < INT64_MAX;
+    if (sets && (s->timer <= s->now || when < s->timer)) s->timer = when;
+    return false;
+}
+
+bool is_readable(const Schedule *s, PartId part) {
+    return s->parts[part.i].state == PART_RESIDENT || s->parts[part.i].state == PART_SPILLED;
+}
+
+static bool zip_may_begin(Schedule *s, StageId zip) {
+    const CoreStage *stage = stage_of(s, zip);
+    if (s->exhausted >> zip.i & 1) return false;
+    for (uint8_t i = 0; i < 2; i++) {
+        ItemId front = zip_front(s, stage->inputs[i]);
+        if (!front.i || !is_readable(s, item_of(s, front)->part)) return false;
+    }
+    return true;
+}
+
+// Could the stage begin with a unit or a partition?
+bool may_begin(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    const CoreStage *described = stage_of(s, stage);
+    ItemId ready = state->ready.root;
+    bool rerun = ready.i && item_of(s, ready)->rerun;
+    if (state->stopped && !rerun) return false;
+    if (!tables_complete(s, described)) return false;
+    bool waits = s->policy->staged && described->kind != STAGE_SINK;
+    if (waits && !inputs_over(s, described)) return false;
+    if (!may_open(s, stage, ready.i ? item_of(s, ready) : nullptr)) return false;
+    if (!ready.i && described->kind == STAGE_ZIP) return zip_may_begin(s, stage);
+    if (!ready.i) return stage_is_root(described) && unit_may_begin(s, stage);
+    if (stage_is_root(described) || rerun) return true;
+    const Item *item = item_of(s, ready);
+    if (described->kind == STAGE_SINK) return is_next(s, item);
+    if (described->limit && !is_first(s, item)) return false;
+    if (described->in_order && !is_next(s, item)) return false;
+    return is_open(s, item) && batch_may_begin(s, stage);
+}
+
+// Is there anything that could perhaps run?
+static bool has_any(const Schedule *s, StageId stage) {
+    const StageState *state = &s->stages[stage.i];
+    return state->ready.root.i || state->paused.root.i || stage_is_root(stage_of(s, stage));
+}
+
+static bool has_work(Schedule *s, StageId stage) {
+    StageState *state = state_of(s, stage);
+    return !state->blocked && (state->paused.root.i || may_begin(s, stage));
+}
+
+// Has the stage as many tasks at work as it needs? Tasks are whole: 2.7 are 3, and 0.2 are one.
+static bool is_served(const Schedule *s, StageId stage, uint32_t running) {
+    return s->policy->even && running && running + 0.5 >= s->pacing.due[stage.i];
+}
+
+// How much waits behind each stage, when one is to be chosen: bytes, or of policies that are even
+// rows, as those of its roots that they come of. So a stage of narrow rows does not run ahead of
+// one that makes them wide. And which stages have as many tasks at work as they need.
+static void judge_stages(Schedule *s) {
+    s->served = 0;
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const StageState *state = &s->stages[i];
+        s->behind[i] = s->policy->even ? (double)state->queued_rows / s->pacing.given[i]
+                                       : (double)state->queued;
+        if (is_served(s, (StageId){i}, state->running)) s->served |= stage_bit((StageId){i});
+    }
+}
+
+// Would a task of one leave less for the other? Else they share memory only.
+static bool compete(const Schedule *s, StageId a, StageId b) {
+    const CoreStage *x = stage_of(s, a), *y = stage_of(s, b);
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        if (x->demand[r] && y->demand[r]) return true;
+    return false;
+}
+
+// Sinks first, batches that are not full last; else what has the least waiting behind it, of
+// equals the one further down.
+static bool is_better(const Schedule *s, StageId a, StageId b) {
+    bool sink_a = stage_of(s, a)->kind == STAGE_SINK, sink_b = stage_of(s, b)->kind == STAGE_SINK;
+    if (sink_a != sink_b) return sink_a;
+    bool part_a = batch_is_part(s, a), part_b = batch_is_part(s, b);
+    if (part_a != part_b) return part_b;
+    bool served_a = s->served >> a.i & 1, served_b = s->served >> b.i & 1;
+    if (served_a != served_b && compete(s, a, b)) return served_b;
+    double behind_a = s->behind[a.i], behind_b = s->behind[b.i];
+    return behind_a != behind_b ? behind_a < behind_b : a.i > b.i;
+}
+
+bool pick(Schedule *s, StageId *best) {
+    bool found = false;
+    judge_nodes(s);
+    judge_stages(s);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageId stage = {i};
+        if (!has_any(s, stage)) continue;
+        if (!has_slot(s, stage)) {
+            batch_let_go(s, stage);
+            continue;
+        }
+        if (!has_work(s, stage)) {
+            state_of(s, stage)->hungry &= state_of(s, stage)->blocked;
+            continue;
+        }
+        if (!found || is_better(s, stage, *best)) *best = stage;
+        found = true;
+    }
+    return found;
+}
+
+bool should_yield(Schedule *s, const Task *task) {
+    if (!s->policy->yields) return false;
+    const CoreStage *own = stage_of(s, task->stage);
+    judge_nodes(s);
+    judge_stages(s);
+    if (!is_served(s, task->stage, s->stages[task->stage.i].running - 1))
+        s->served &= ~stage_bit(task->stage);
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        StageId other = {i};
+        if (i == task->stage.i || !is_better(s, other, task->stage)) continue;
+        const StageState *state = state_of(s, other);
+        if (state->running >= state->width || has_slot(s, other) || !has_work(s, other)) continue;
+        if (node_fits(s, task->node, stage_of(s, other), own->demand)) return true;
+    }
+    return false;
+}
