@@ -616,6 +616,7 @@ pub fn build(b: *std.Build) void {
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(sim);
     const no_command = b.addRunArtifact(sim);
     no_command.addArg("bogus");
+    no_command.expectStdErrMatch("is no command");
     no_command.expectExitCode(2);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.step.dependOn(&no_command.step);
     b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);

@@ -24,7 +24,8 @@ void sb_hold_begin(SbCall *call, const int32_t *cancel) {
 // times: so it asks for less, and whoever waits for a deadline looks at the clock for the rest.
 static void sleep_until(int64_t at) {
     enum { WEIGHT = 8 };
-    static thread_local int64_t late;
+    // Jobs are executables: it is found without asking the loader, which they would need for that.
+    static thread_local int64_t late __attribute__((tls_model("initial-exec")));
     int64_t asked = at - late;
     const struct timespec until = {asked / SECOND, asked % SECOND};
     if (asked <= now_ns()) return;
