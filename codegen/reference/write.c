@@ -16,14 +16,14 @@ enum { PART_BYTES = 256 << 20 };
 // A file to be: a sink has one, or as many as its parts.
 typedef struct Part {
     TextBuf text;
-    int64_t rows;
+    int64_t lines;
 } Part;
 
 typedef struct Sink {
     Text   path;
     Part  *parts;
     size_t part_count, part_cap;
-    int64_t part_bytes;
+    int64_t part_bytes, rows;
 } Sink;
 
 static bool is_folder_path(Text path) { return path.len && path.at[path.len - 1] == '/'; }
@@ -47,9 +47,28 @@ static Part *part_new(Job *job, const Node *node, Sink *sink) {
     return &sink->parts[sink->part_count - 1];
 }
 
+// A part ends behind a line: a text with line breaks is several of them, and may end up in two.
+static void add_line(Job *job, const Node *node, Sink *sink, Text line) {
+    Part *part = &sink->parts[sink->part_count - 1];
+    bool full = part->lines && (int64_t)part->text.len >= sink->part_bytes;
+    if (full && is_folder_path(sink->path)) part = part_new(job, node, sink);
+    text_buf_add(&part->text, line);
+    part->lines++;
+}
+
+static void add_lines(Job *job, const Node *node, Sink *sink, Text lines) {
+    const char *end = lines.at + lines.len;
+    while (lines.at < end) {
+        const char *brk = memchr(lines.at, '\n', (size_t)(end - lines.at));
+        size_t len = (size_t)((brk ? brk + 1 : end) - lines.at);
+        add_line(job, node, sink, (Text){lines.at, len});
+        lines.at += len;
+    }
+}
+
 void sink_run(Job *job, Node *node) {
     Sink *sink = sink_of(job, node);
-    Part *part = part_new(job, node, sink);
+    part_new(job, node, sink);
     for (Row *row; !job->exit_code && (row = node_take(job, node, 0));) {
         TextBuf line = {0};
         int32_t status;
@@ -58,11 +77,10 @@ void sink_run(Job *job, Node *node) {
             text_buf_free(&line);
             continue;
         }
-        bool full = part->rows && (int64_t)part->text.len >= sink->part_bytes;
-        if (full && is_folder_path(sink->path)) part = part_new(job, node, sink);
-        text_buf_add(&part->text, text_buf_view(&line));
+        if (node->op->sink.format == FORMAT_TEXT) add_lines(job, node, sink, text_buf_view(&line));
+        else add_line(job, node, sink, text_buf_view(&line));
         text_buf_free(&line);
-        part->rows++;
+        sink->rows++;
         node->counts.on++;
     }
 }
@@ -216,7 +234,7 @@ static void note_written(Job *job, Text path, int64_t rows, int64_t bytes) {
 
 static void publish(Job *job, Node *node) {
     Sink *sink = node->state;
-    int64_t rows = 0, bytes = 0;
+    int64_t bytes = 0;
     bool folder = is_folder_path(sink->path);
     if (folder) clear_folder(job, sink->path);
     for (size_t i = 0; i < sink->part_count && !job->exit_code; i++) {
@@ -226,10 +244,9 @@ static void publish(Job *job, Node *node) {
             path = text_format(job->arena, "%.*spart-%05zu.%s", TEXT_ARG(sink->path), i,
                                extension(node->op->sink.format));
         write_file(job, path, text_buf_view(&part->text));
-        rows += part->rows;
         bytes += (int64_t)part->text.len;
     }
-    note_written(job, sink->path, rows, bytes);
+    note_written(job, sink->path, sink->rows, bytes);
 }
 
 void sinks_publish(Job *job) {
