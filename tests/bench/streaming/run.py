@@ -128,8 +128,9 @@ def cost_table(folder, scale, table_of):
 def verdict(workload, rows):
     """Whether the target is met, and if not, why."""
     full = [row for row in rows if row.run.schedule == "full" and row.run.judged]
-    missed = [f"{row.run.label} ({row.ratio():.3f})" for row in full if row.ratio() > workload.target]
-    text = f"Target: `full` within {workload.target:.3f} of the bound. "
+    missed = [f"{row.run.label} ({row.ratio():.3f})" for row in full if row.ratio() > (row.run.target or workload.target)]
+    others = [f", {row.run.target:.3f} with {row.run.label.split(', ')[1]}" for row in full if row.run.target]
+    text = f"Target: `full` within {workload.target:.3f} of the bound{''.join(others)}. "
     text += f"Missed: {', '.join(missed)}. {workload.why}" if missed else "Met."
     if workload.flat:
         least, most = min(row.peak for row in full), max(row.peak for row in full)
