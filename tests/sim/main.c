@@ -195,7 +195,7 @@ int main(int argc, char **argv) {
     if (!*what || strcmp(what, "workers") == 0)
         tally.failed += workers_run(first, number(argc, argv, 3, 100), &tally.passed);
     if (tally.skipped)
-        printf("sim: skipped: %u random plans have more paths than the cores take\n", tally.skipped);
+        printf("sim: skipped: %u plans have more paths than the cores take\n", tally.skipped);
     printf("sim: %u passed, %u failed, %u skipped\n", tally.passed, tally.failed, tally.skipped);
     return tally.failed != 0;
 }
