@@ -52,11 +52,9 @@ static void set_location(Emit *e, LineColumn at) {
     LLVMSetCurrentDebugLocation2(e->b, location);
 }
 
-void emit_debug_function(Emit *e, Span span, const char *name) {
+// What the function that is emitted now is called, and where it begins.
+static void name_function(Emit *e, const char *name, LLVMMetadataRef file, LineColumn at) {
     struct DebugInfo *debug = e->debug;
-    bool known = span.file != SPAN_NONE && span.file < debug->file_count;
-    LineColumn at = known ? emit_locate(e, span) : (LineColumn){1, 1};
-    LLVMMetadataRef file = debug->files[known ? span.file : 0];
     LLVMMetadataRef type = LLVMDIBuilderCreateSubroutineType(debug->builder, file, nullptr, 0,
                                                              LLVMDIFlagZero);
     debug->scope = LLVMDIBuilderCreateFunction(debug->builder, file, name, strlen(name), name,
@@ -64,6 +62,12 @@ void emit_debug_function(Emit *e, Span span, const char *name) {
                                                at.line, LLVMDIFlagZero, true);
     LLVMSetSubprogram(e->fn, debug->scope);
     set_location(e, at);
+}
+
+void emit_debug_function(Emit *e, Span span, const char *name) {
+    bool known = span.file != SPAN_NONE && span.file < e->debug->file_count;
+    LineColumn at = known ? emit_locate(e, span) : (LineColumn){1, 1};
+    name_function(e, name, e->debug->files[known ? span.file : 0], at);
 }
 
 LLVMMetadataRef emit_debug_enter(Emit *e, Span span) {
@@ -83,19 +87,13 @@ DebugPlace emit_debug_place(const Emit *e) {
 }
 
 void emit_debug_part(Emit *e, const char *name) {
-    struct DebugInfo *debug = e->debug;
-    LLVMMetadataRef at = LLVMGetCurrentDebugLocation2(e->b), file = debug->files[0], type;
-    LineColumn line = {1, 1};
-    if (at) {
-        line = (LineColumn){LLVMDILocationGetLine(at), LLVMDILocationGetColumn(at)};
-        file = LLVMDIScopeGetFile(debug->scope);
+    LLVMMetadataRef at = LLVMGetCurrentDebugLocation2(e->b);
+    if (!at) {
+        name_function(e, name, e->debug->files[0], (LineColumn){1, 1});
+        return;
     }
-    type = LLVMDIBuilderCreateSubroutineType(debug->builder, file, nullptr, 0, LLVMDIFlagZero);
-    debug->scope = LLVMDIBuilderCreateFunction(debug->builder, file, name, strlen(name), name,
-                                               strlen(name), file, line.line, type, true, true,
-                                               line.line, LLVMDIFlagZero, true);
-    LLVMSetSubprogram(e->fn, debug->scope);
-    set_location(e, line);
+    LineColumn line = {LLVMDILocationGetLine(at), LLVMDILocationGetColumn(at)};
+    name_function(e, name, LLVMDIScopeGetFile(e->debug->scope), line);
 }
 
 void emit_debug_return(Emit *e, DebugPlace place) {

@@ -297,8 +297,9 @@ static bool compete(const Schedule *s, StageId a, StageId b) {
     return false;
 }
 
-// Sinks first, batches that are not full last; else what has the least waiting behind it, of
-// equals the one further down.
+// Sinks first, batches that are not full last; else of those that want the same slots one that has
+// not all tasks that it needs; else what has the least waiting behind it, of equals the one further
+// down.
 static bool is_better(const Schedule *s, StageId a, StageId b) {
     bool sink_a = stage_of(s, a)->kind == STAGE_SINK, sink_b = stage_of(s, b)->kind == STAGE_SINK;
     if (sink_a != sink_b) return sink_a;
