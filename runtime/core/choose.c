@@ -239,11 +239,9 @@ static bool zip_may_begin(Schedule *s, StageId zip) {
     return true;
 }
 
-// Could the stage begin with a unit or a partition?
-bool may_begin(Schedule *s, StageId stage) {
+bool may_take(Schedule *s, StageId stage, ItemId ready) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
-    ItemId ready = state->ready.root;
     bool rerun = ready.i && item_of(s, ready)->rerun;
     if (state->stopped && !rerun) return false;
     if (!tables_complete(s, described)) return false;
@@ -260,6 +258,26 @@ bool may_begin(Schedule *s, StageId stage) {
     return is_open(s, item) && batch_may_begin(s, stage);
 }
 
+bool may_begin(Schedule *s, StageId stage) {
+    return may_take(s, stage, state_of(s, stage)->ready.root);
+}
+
+// Could the item begin or go on?
+static bool may_move(Schedule *s, const Item *item) {
+    bool taken = item->state == ITEM_TAKEN;
+    return taken ? task_of(s, item->task)->state == TASK_PAUSED : item->state == ITEM_READY;
+}
+
+Favored favored_work(Schedule *s, StageId stage) {
+    Favored favored = {0};
+    if (!s->reruns.i) return favored;
+    ItemId firsts[FAVORED_MAX] = {rerun_first(s, stage), first_work(s, stage)};
+    for (int i = 0; i < FAVORED_MAX; i++)
+        if (firsts[i].i && may_move(s, item_of(s, firsts[i])))
+            favored.items[favored.count++] = firsts[i];
+    return favored;
+}
+
 // Is there anything that could perhaps run?
 static bool has_any(const Schedule *s, StageId stage) {
     const StageState *state = &s->stages[stage.i];
@@ -268,7 +286,12 @@ static bool has_any(const Schedule *s, StageId stage) {
 
 static bool has_work(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
-    return !state->blocked && (state->paused.root.i || may_begin(s, stage));
+    if (state->blocked) return false;
+    if (state->paused.root.i || may_begin(s, stage)) return true;
+    Favored favored = favored_work(s, stage);
+    for (uint32_t i = 0; i < favored.count; i++)
+        if (may_take(s, stage, favored.items[i])) return true;
+    return false;
 }
 
 // Has the stage as many tasks at work as it needs? Tasks are whole: 2.7 are 3, and 0.2 are one.

@@ -234,11 +234,7 @@ void chain_return(Schedule *s, Task *task) {
 
 static void cancel_other(Schedule *s, TaskId id) {
     const Task *task = task_of(s, id);
-    StageState *state = state_of(s, task->stage);
-    if (task->state == TASK_PAUSED) {
-        heap_remove(s->items, &state->paused, task->item);
-        state->paused_count--;
-    }
+    if (task->state == TASK_PAUSED) paused_remove(s, task->item);
     task_cancel(s, id);
 }
 

@@ -170,15 +170,13 @@ static bool launch_item(Schedule *s, StageId stage, ItemId id) {
     return true;
 }
 
-static bool resume(Schedule *s, StageId stage) {
-    StageState *state = state_of(s, stage);
-    Item *item = item_of(s, state->paused.root);
+static bool resume(Schedule *s, StageId stage, ItemId id) {
+    const Item *item = item_of(s, id);
     Task *task = task_of(s, item->task);
     if (!node_has_slot(s, task->node, stage)) return false;
     if (task->need && !need_take(s, task)) return false;
     if (!task->output && !output_take(s, task)) return false;
-    heap_pop(s->items, &state->paused);
-    state->paused_count--;
+    paused_remove(s, id);
     go(s, &task->state, TASK_RUNNING);
     slot_take(s, stage, task->node);
     act(s, (Action){.kind = ACTION_RESUME, .stage = stage, .node = task->node, .task = item->task});
@@ -276,43 +274,54 @@ static bool launch_piece(Schedule *s, StageId zip) {
     return true;
 }
 
-static bool launch_ready(Schedule *s, StageId stage) {
-    StageState *state = state_of(s, stage);
-    ItemId id = state->ready.root;
+static bool launch_ready(Schedule *s, StageId stage, ItemId id) {
     const Item *ready = item_of(s, id);
     if (ready->rerun && ready->again && !ready->children.i) {
         // What it was to make again is not wanted any more.
-        ready_pop(s, stage);
+        ready_remove(s, id);
         item_end(s, id);
         s->recheck = true;
         return true;
     }
-    if (item_of(s, id)->part.i) {
-        if (!is_readable(s, item_of(s, id)->part)) {
-            ready_pop(s, stage);
-            item_wait(s, id);
-            return true;
-        }
+    if (ready->part.i && !is_readable(s, ready->part)) {
+        ready_remove(s, id);
+        item_wait(s, id);
+        return true;
     }
+    bool root = state_of(s, stage)->ready.root.i == id.i;
     if (!launch_item(s, stage, id)) return false;
-    ready_pop(s, stage);
-    if (item_of(s, id)->part.i && !item_of(s, id)->rerun) coalesce(s, stage, id);
+    ready_remove(s, id);
+    if (root && ready->part.i && !ready->rerun) coalesce(s, stage, id);
     return true;
 }
 
-static bool start(Schedule *s, StageId stage) {
+static bool start_first(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId paused = state->paused.root, ready = state->ready.root;
     bool sooner = paused.i && ready.i && item_before(item_of(s, ready), item_of(s, paused)) &&
                   may_begin(s, stage);
     if (paused.i && !sooner) {
-        if (resume(s, stage)) return true;
+        if (resume(s, stage, paused)) return true;
         const Task *task = task_of(s, item_of(s, paused)->task);
         if (node_has_slot(s, task->node, stage)) return false;  // Memory is missing.
     }
     if (!sooner && !may_begin(s, stage)) return false;
-    if (ready.i) return launch_ready(s, stage);
+    if (ready.i) return launch_ready(s, stage, ready);
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
+}
+
+// What stands first gets nothing: what has a reserve does not wait for it.
+static bool start(Schedule *s, StageId stage) {
+    if (start_first(s, stage)) return true;
+    Favored favored = favored_work(s, stage);
+    bool started = false;
+    for (uint32_t i = 0; i < favored.count && !started; i++) {
+        ItemId id = favored.items[i];
+        bool paused = item_of(s, id)->state == ITEM_TAKEN;
+        started = paused ? resume(s, stage, id)
+                         : may_take(s, stage, id) && launch_ready(s, stage, id);
+    }
+    return started;
 }
 
 // ---- checks -------------------------------------------------------------------------------------

@@ -36,11 +36,31 @@ void item_ready(Schedule *s, ItemId id) {
     state_of(s, item->stage)->ready_rows += item->rows;
 }
 
+static void ready_gone(Schedule *s, StageState *state, ItemId id) {
+    state->ready_count--;
+    state->ready_rows -= item_of(s, id)->rows;
+}
+
+void ready_remove(Schedule *s, ItemId id) {
+    StageState *state = state_of(s, item_of(s, id)->stage);
+    if (state->ready.root.i == id.i) {
+        ready_pop(s, item_of(s, id)->stage);
+        return;
+    }
+    heap_remove(s->items, &state->ready, id);
+    ready_gone(s, state, id);
+}
+
+void paused_remove(Schedule *s, ItemId id) {
+    StageState *state = state_of(s, item_of(s, id)->stage);
+    heap_remove(s->items, &state->paused, id);
+    state->paused_count--;
+}
+
 ItemId ready_pop(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId id = heap_pop(s->items, &state->ready);
-    state->ready_count--;
-    state->ready_rows -= item_of(s, id)->rows;
+    ready_gone(s, state, id);
     // The first of what is ready is looked at in each step, and its partition when it is launched.
     const Item *next = item_of(s, state->ready.root);
     __builtin_prefetch(part_of(s, next->part), 1);

@@ -43,13 +43,19 @@ void wake_waiting(Schedule *s, Part *part) {
 
 // ---- reruns -------------------------------------------------------------------------------------
 
-bool rerun_is_first(Schedule *s, const Item *item) {
+// Of two for the same work the older one: another came where it was too late for what is lost.
+ItemId rerun_first(Schedule *s, StageId stage) {
+    ItemId first = {0};
     for (ItemId id = s->reruns; id.i; id = item_of(s, id)->newer) {
-        const Item *other = item_of(s, id);
-        if (other != item && other->stage.i == item->stage.i && item_before(other, item))
-            return false;
+        const Item *item = item_of(s, id);
+        if (item->stage.i != stage.i) continue;
+        if (!first.i || !item_before(item_of(s, first), item)) first = id;
     }
-    return true;
+    return first;
+}
+
+bool rerun_is_first(Schedule *s, const Item *item) {
+    return item_of(s, rerun_first(s, item->stage)) == item;
 }
 
 static void rerun_add(Schedule *s, ItemId id) {
@@ -340,9 +346,7 @@ static void lose_task(Schedule *s, TaskId id) {
     chain_return(s, task);
     if (task->item.i) {
         Item *item = item_of(s, task->item);
-        if (task->state == TASK_PAUSED)
-            heap_remove(s->items, &state_of(s, stage)->paused, task->item);
-        if (task->state == TASK_PAUSED) state_of(s, stage)->paused_count--;
+        if (task->state == TASK_PAUSED) paused_remove(s, task->item);
         TaskId other = item->task.i == id.i ? item->twin : item->task;
         if (other.i)
             item->task = other, item->twin = (TaskId){0};

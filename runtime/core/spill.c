@@ -286,24 +286,30 @@ static void need_settle(Schedule *s, Task *task) {
     task->need = 0;
 }
 
+static bool deny(Schedule *s, ItemId id) {
+    if (!id.i || item_of(s, id)->state != ITEM_TAKEN) return false;
+    TaskId of = item_of(s, id)->task;
+    Task *task = task_of(s, of);
+    if (task->state != TASK_PAUSED || !task->need) return false;
+    paused_remove(s, id);
+    need_settle(s, task);
+    go(s, &task->state, TASK_RUNNING);
+    slot_take(s, task->stage, task->node);
+    act(s, (Action){.kind = ACTION_RESUME,
+                    .stage = task->stage,
+                    .node = task->node,
+                    .task = of,
+                    .denied = !task->must});
+    return true;
+}
+
 // The task that asks for bytes and stands furthest down.
 bool deny_one(Schedule *s) {
     for (uint16_t i = s->plan.stage_count; i-- > 0;) {
-        StageState *state = &s->stages[i];
-        if (!state->paused.root.i) continue;
-        Task *task = task_of(s, item_of(s, state->paused.root)->task);
-        if (!task->need) continue;
-        TaskId id = item_of(s, heap_pop(s->items, &state->paused))->task;
-        state->paused_count--;
-        need_settle(s, task);
-        go(s, &task->state, TASK_RUNNING);
-        slot_take(s, task->stage, task->node);
-        act(s, (Action){.kind = ACTION_RESUME,
-                        .stage = task->stage,
-                        .node = task->node,
-                        .task = id,
-                        .denied = !task->must});
-        return true;
+        if (deny(s, state_of(s, (StageId){i})->paused.root)) return true;
+        Favored favored = favored_work(s, (StageId){i});
+        for (uint32_t f = 0; f < favored.count; f++)
+            if (deny(s, favored.items[f])) return true;
     }
     return false;
 }

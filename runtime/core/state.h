@@ -156,6 +156,10 @@ void task_release(Schedule *s, Task *task);
 void item_ready(Schedule *s, ItemId id);
 // Takes the first one that is ready out of its heap; there is one.
 ItemId ready_pop(Schedule *s, StageId stage);
+// Takes this one out of it.
+void ready_remove(Schedule *s, ItemId id);
+// Takes the task of the item out of those that are paused.
+void paused_remove(Schedule *s, ItemId id);
 
 // ---- batch.c ------------------------------------------------------------------------------------
 
@@ -190,8 +194,19 @@ bool is_open(const Schedule *s, const Item *item);
 bool may_open(Schedule *s, StageId stage, const Item *item);
 bool is_readable(const Schedule *s, PartId part);
 bool tables_complete(const Schedule *s, const CoreStage *stage);
+// May the stage take the item, which is ready, or without one begin a unit?
+bool may_take(Schedule *s, StageId stage, ItemId ready);
 // Could the stage begin with a unit or a partition?
 bool may_begin(Schedule *s, StageId stage);
+// While something is made again, the work of the stage that reserves are for, as far as it could
+// begin or go on: the first rerun and the first of the other work. The heaps hold both kinds, so
+// that either can stand behind what has no reserve.
+enum { FAVORED_MAX = 2 };
+typedef struct Favored {
+    ItemId items[FAVORED_MAX];
+    uint32_t count;
+} Favored;
+Favored favored_work(Schedule *s, StageId stage);
 // The stage whose task is to run next. False: none could.
 bool pick(Schedule *s, StageId *best);
 // Would better work run in the slot of this task?
@@ -308,6 +323,8 @@ void rerun_remove(Schedule *s, ItemId id);
 // Nothing moves: drops tasks that are not first any more and have a reserve or the place of an open
 // task. False: there is none.
 bool release_reserves(Schedule *s);
+// The first work of the stage that is to be run again, or none.
+ItemId rerun_first(Schedule *s, StageId stage);
 // Is no work of the stage that is to be run again in front of it?
 bool rerun_is_first(Schedule *s, const Item *item);
 // Puts a finished item among those that only breakers of the node hold.

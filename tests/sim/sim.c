@@ -84,7 +84,7 @@ void sim_step(Sim *sim, Event event) {
     if (wrong) sim_fail(sim, wrong);
 }
 
-static void describe(const Sim *sim) {
+static void describe_stages(const Sim *sim) {
     for (uint16_t i = 0; i < sim->plan.stage_count; i++) {
         StageFigures f = schedule_figures(sim->schedule, (StageId){i});
         fprintf(stderr,
@@ -92,6 +92,34 @@ static void describe(const Sim *sim) {
                 " launched %" PRIu64 " ended %" PRIu64 "%s\n",
                 i, sim->plan.stages[i].kind, f.running, f.paused, f.ready, f.waiting_bytes,
                 f.launched, f.ended, schedule_over(sim->schedule) >> i & 1 ? " over" : "");
+    }
+}
+
+static void describe_tasks(const Sim *sim, uint32_t node) {
+    for (uint32_t t = 1; t < sim->task_count; t++) {
+        const SimTask *task = &sim->tasks[t];
+        if (!task->running || task->node.i != node) continue;
+        const Rows *rows = &task->rows[task->at];
+        fprintf(stderr,
+                "    task %u of stage %u%s%s: rows %" PRId64 " to %" PRId64
+                " of root %u, %" PRId64 " done\n",
+                t, task->stage.i, task->paused ? ", paused" : "", task->again ? ", again" : "",
+                rows->row, rows->row + rows->rows, rows->root.i, task->done);
+    }
+}
+
+// What each node gave, the reserves that are in use as bits by stage, and who is there.
+static void describe_nodes(const Sim *sim) {
+    for (uint32_t n = 0; n < plan_node_count(&sim->plan); n++) {
+        const Ledger *ledger = schedule_ledger(sim->schedule, (NodeId){(uint16_t)n});
+        fprintf(stderr,
+                "node %u: common %" PRId64 " used %" PRId64 " over %" PRId64 " breakers %" PRId64
+                ", left for tasks %" PRId64 ", %u wait, reserves",
+                n, ledger->common, ledger->common_used, ledger->over, ledger->breakers,
+                ledger_left_for_tasks(ledger), ledger->waiting);
+        for (Room room = 0; room < ROOMS; room++) fprintf(stderr, " %" PRIx64, ledger->used[room]);
+        fprintf(stderr, "\n");
+        describe_tasks(sim, n);
     }
 }
 
@@ -206,7 +234,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
         }
         if (options->journal) check_journal(sim);
         if (!options->journal || sim->ended) check_end(sim);
-        if (sim->result.wrong && options->trace) describe(sim);
+        if (sim->result.wrong && options->trace) describe_stages(sim), describe_nodes(sim);
         sim->result.twins = schedule_twins(sim->schedule);
         sim->result.spilled = schedule_spilled(sim->schedule);
         sim->result.peak = schedule_ledger(sim->schedule, (NodeId){0})->peak;
