@@ -399,16 +399,18 @@ bool sb_breaker_add_run(SbBreakerState *breaker, const SbBreakerRun *run) {
     return spill_runs_add(&runs[run->range], &run->run);
 }
 
-static void relieve_part(void *arg, uint32_t part, uint32_t thread) {
+static void relieve_groups(void *arg, uint32_t part, uint32_t thread) {
     SbBreakerState *breaker = arg;
-    if (is_group(breaker)) {
-        breaker->groups->parts[part].thread = thread;
-        sb_groups_relieve(&breaker->parts[part].groups);
-        sb_groups_seal(&breaker->parts[part].groups);
-    } else {
-        breaker->sort.parts[part].thread = thread;
-        sb_rows_relieve(&breaker->parts[part].rows);
-    }
+    breaker->groups->parts[part].thread = thread;
+    sb_groups_relieve(&breaker->parts[part].groups);
+    sb_groups_seal(&breaker->parts[part].groups);
+}
+
+static void relieve_parts(SbBreakerState *breaker, SbParallel *parallel) {
+    if (is_group(breaker)) parallel->each(parallel, breaker->threads, relieve_groups, breaker);
+    else
+        for (uint32_t i = 0; i < breaker->threads; i++)
+            spill_sort_rest(&breaker->sort, &breaker->parts[i].rows, parallel);
 }
 
 static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
@@ -420,7 +422,7 @@ static void keep_right(SbBreakerState *breaker, SbParallel *parallel) {
 static int32_t finish_on_disk(SbBreakerState *breaker, SbParallel *parallel) {
     int32_t status = is_group(breaker) && !has_spilled(breaker) ? ensure_one(breaker) : SB_OK;
     if (status) return status;
-    parallel->each(parallel, breaker->threads, relieve_part, breaker);
+    relieve_parts(breaker, parallel);
     if (breaker->memory->less) breaker->memory->less(breaker->memory);
     if (is_group(breaker)) status = spill_groups_finish(breaker->groups, parallel);
     else breaker->rows_in = breaker->on_disk.rows;

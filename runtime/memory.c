@@ -34,10 +34,7 @@ void sb_memory_reserve(SbMemory *memory, int64_t bytes) {
 
 // Two figures that change one after the other: a peak may miss, or count too much of, what threads
 // charge in that moment.
-int64_t sb_memory_held(const SbMemory *memory) {
-    return atomic_load_explicit(&memory->used, memory_order_relaxed) -
-           atomic_load_explicit(&memory->idle, memory_order_relaxed);
-}
+int64_t sb_memory_held(const SbMemory *memory) { return memory->used - memory->idle; }
 
 static void note_peak(SbMemory *memory) {
     int64_t held = sb_memory_held(memory);
@@ -48,13 +45,11 @@ static void note_peak(SbMemory *memory) {
     }
 }
 
-static void add_idle(SbMemory *memory, int64_t bytes) {
-    atomic_fetch_add_explicit(&memory->idle, bytes, memory_order_relaxed);
-}
+static void add_idle(SbMemory *memory, int64_t bytes) { atomic_fetch_add(&memory->idle, bytes); }
 
 // ---- blocks that are kept -------------------------------------------------------------------
 
-enum : int64_t { HUGE_PAGE = 2 << 20, KEEP_MIN = 64 << 10, KEEP_MAX = 256 << 20, KEEP_SHARE = 8 };
+enum : int64_t { HUGE_PAGE = 2 << 20, KEEP_MIN = 64 << 10, KEEP_MAX = 512 << 20, KEEP_SHARE = 4 };
 enum { SIZES = 64, LOOKS_MAX = 16, SLACK_SHARE = 8 };
 
 typedef struct Kept {
@@ -97,9 +92,10 @@ static void keep_at_most(SbMemory *memory, int64_t bytes) {
     pthread_mutex_unlock(&blocks->lock);
 }
 
+// What is kept and what is held are within the limit: nothing lies in what is idle.
 static void make_way(SbMemory *memory) {
-    int64_t left = memory->limit - memory->used;
-    if (memory->blocks) keep_at_most(memory, left > 0 ? left : 0);
+    int64_t left = memory->limit - sb_memory_held(memory);
+    if (left < memory->kept && memory->blocks) keep_at_most(memory, left > 0 ? left : 0);
 }
 
 void sb_memory_keep_none(SbMemory *memory) {
@@ -134,12 +130,12 @@ static Kept *find_kept(SbMemory *memory, int64_t bytes) {
     return found;
 }
 
-// Who charges adds to `used` before he looks at `kept`, and this adds to `kept` before it looks at
-// `used`: one of both sees that there is too much.
+// Who charges changes what is held before he looks at `kept`, and this adds to `kept` before it
+// looks at what is held: one of both sees that there is too much.
 static void keep(SbMemory *memory, Kept *block) {
     SbBlocks *blocks = memory->blocks;
     int64_t bytes = block->bytes;
-    if (memory->used + memory->kept > memory->limit) {
+    if (sb_memory_held(memory) + memory->kept > memory->limit) {
         free(block);
         memory->kept -= bytes;
         return;
@@ -204,9 +200,9 @@ bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
         atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
         return false;
     }
-    if (used + memory->kept > memory->limit) make_way(memory);
     if (memory->whole) add_idle(memory->whole, -bytes);
-    note_peak(memory->whole ? memory->whole : memory);
+    make_way(whole_of(memory));
+    note_peak(whole_of(memory));
     return true;
 }
 
@@ -225,8 +221,9 @@ bool sb_memory_promise(SbMemory *memory, int64_t bytes) {
 }
 
 void sb_memory_recall(SbMemory *memory, int64_t bytes) {
-    sb_memory_release(memory, bytes);
+    // In this order: never does less seem to be held than is.
     add_idle(memory, -bytes);
+    sb_memory_release(memory, bytes);
 }
 
 static int64_t head_of(const SbMemory *memory) {

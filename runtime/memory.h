@@ -70,7 +70,7 @@ void sb_memory_free(SbMemory *memory, void *pages, int64_t bytes);
 // ---- blocks ---------------------------------------------------------------------------------
 
 // From now on the account keeps some blocks that are given back, so that who takes them next gets
-// pages that the system need not clear once more. They make way for what is charged: what is used
+// pages that the system need not clear once more. They make way for what is charged: what is held
 // and what is kept are within the limit.
 void sb_memory_keep(SbMemory *memory);
 // Lets go of them.

@@ -323,10 +323,19 @@ bool sb_rows_next_span(const SbRows *rows, RowSpan *span) {
     return true;
 }
 
-void sb_rows_list(const SbRows *rows, const SbEntry **out) {
+int64_t sb_rows_list_some(const SbRows *rows, int64_t first, int64_t count, const SbEntry **out) {
+    int64_t listed = 0;
     RowSpan span = {0};
-    while (sb_rows_next_span(rows, &span))
-        for (int64_t i = 0; i < span.count; i++) *out++ = span_entry(&span, i);
+    while (listed < count && sb_rows_next_span(rows, &span)) {
+        int64_t skipped = first + listed - (span.rows - span.count);  // Of the span.
+        for (int64_t i = skipped; i < span.count && listed < count; i++)
+            out[listed++] = span_entry(&span, i);
+    }
+    return listed;
+}
+
+void sb_rows_list(const SbRows *rows, const SbEntry **out) {
+    sb_rows_list_some(rows, 0, rows->count, out);
 }
 
 const SbEntry *const *sb_rows_entries(SbRows *rows) {

@@ -99,5 +99,7 @@ static inline SbEntry *span_entry(const RowSpan *span, int64_t i) {
 
 // Writes the address of every entry to `out`, which has room for rows->count.
 void sb_rows_list(const SbRows *rows, const SbEntry **out);
+// The same of at most `count` entries from the number `first` on. Returns how many there were.
+int64_t sb_rows_list_some(const SbRows *rows, int64_t first, int64_t count, const SbEntry **out);
 
 #endif

@@ -63,7 +63,7 @@ typedef struct Source {
     int64_t     at;       // In the block: the row behind the one that is shown.
     SbEntry    *entry;    // Shown; nullptr: the run is at its end.
     int64_t     held;     // Bytes behind it.
-    uint64_t    key;      // Its prefix.
+    uint64_t    key, more;  // Its prefix, and what follows; 0: there is none.
 } Source;
 
 struct SpillMerge {
@@ -96,12 +96,15 @@ static bool advance(SpillMerge *merge, Source *source) {
     source->at += fixed + source->held;
     source->entry = entry;
     source->key = merge->by->prefix ? merge->by->prefix(entry) : 0;
+    source->more = merge->by->prefix_more ? merge->by->prefix_more(entry) : 0;
     return true;
 }
 
 static bool beats(const SpillMerge *merge, uint32_t a, uint32_t b) {
     const Source *x = &merge->sources[a], *y = &merge->sources[b];
     if (!x->entry || !y->entry) return x->entry;
+    if (x->key != y->key) return x->key < y->key;
+    if (x->more != y->more) return x->more < y->more;
     return sb_sort_less(&(SbSortItem){x->key, x->entry}, &(SbSortItem){y->key, y->entry},
                         merge->by);
 }

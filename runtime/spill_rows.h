@@ -18,6 +18,10 @@ static inline int64_t spill_entry_bytes(const SbBreaker *what) {
 // Appends the row to the run that the writer of `thread` has begun.
 bool spill_put(Spill *spill, uint32_t thread, const SbBreaker *what, const SbEntry *entry);
 
+// The same of many, which lie anywhere in memory.
+bool spill_put_all(Spill *spill, uint32_t thread, const SbBreaker *what,
+                   const SbEntry *const *entries, int64_t count);
+
 // Points the entry to what it holds, which lies in the `len` bytes at `held` (a multiple of 16).
 // How many of them it takes, a multiple of 16; -1: more than there are.
 int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t len);

@@ -32,29 +32,59 @@ static bool settle(RowsRelief *self, bool keep) {
     return good;
 }
 
-// The memory that this takes was charged with the rows.
+// Sorts `count` rows from the number `first` on and writes them as a run. The memory that this
+// takes was charged with the rows.
+static bool write_sorted(const SpillSort *sort, uint32_t thread, const SbRows *rows, int64_t first,
+                         int64_t count, SpillRun *run) {
+    Spill *spill = sort->runs->spill;
+    const SbEntry **entries = malloc((size_t)count * sizeof *entries);
+    SbSortItem *room = malloc((size_t)count * 2 * sizeof *room);
+    bool good = entries && room;
+    if (!good) spill_fail(spill, TROUBLE_MEMORY, "no memory to sort rows that are spilled");
+    if (good) {
+        count = sb_rows_list_some(rows, first, count, entries);
+        sb_sort_serial(entries, room, count, sort->by);
+    }
+    free(room);
+    good = good && spill_begin(spill, thread) &&
+           spill_put_all(spill, thread, sort->what, entries, count);
+    free(entries);
+    return good && spill_end(spill, thread, run);
+}
+
 static bool write_run(RowsRelief *self, SbRows *rows, int64_t rows_count, bool for_good) {
     SpillSortPart *part = (SpillSortPart *)(void *)self;
     SpillSort *sort = part->sort;
-    Spill *spill = sort->runs->spill;
-    int64_t count = 0;
-    const SbEntry **entries = malloc((size_t)rows_count * sizeof *entries);
-    SbSortItem *room = malloc((size_t)rows_count * 2 * sizeof *room);
-    bool good = entries && room;
-    if (!good) spill_fail(spill, TROUBLE_MEMORY, "no memory to sort rows that are spilled");
-    RowSpan span = {0};
-    while (good && sb_rows_next_span(rows, &span))
-        for (int64_t i = 0; i < span.count && count < rows_count; i++)
-            entries[count++] = span_entry(&span, i);
-    if (good) sb_sort_serial(entries, room, count, sort->by);
-    free(room);
-    good = good && spill_begin(spill, part->thread);
-    for (int64_t i = 0; i < count && good; i++)
-        good = spill_put(spill, part->thread, sort->what, entries[i]);
-    free(entries);
     SpillRun run;
-    if (!good || !spill_end(spill, part->thread, &run)) return false;
+    if (!write_sorted(sort, part->thread, rows, 0, rows_count, &run)) return false;
     return for_good ? spill_runs_add(sort->runs, &run) : add_open(part, &run);
+}
+
+// ---- the end ------------------------------------------------------------------------------------
+
+typedef struct Rest {
+    SpillSort *sort;
+    SbRows    *rows;    // Of one part:
+    uint32_t   pieces;  // so many runs of them.
+} Rest;
+
+static void write_piece(void *arg, uint32_t piece, uint32_t thread) {
+    Rest *rest = arg;
+    int64_t begin = rest->rows->count * piece / rest->pieces;
+    int64_t end = rest->rows->count * (piece + 1) / rest->pieces;
+    SpillRun run;
+    if (write_sorted(rest->sort, thread, rest->rows, begin, end - begin, &run))
+        spill_runs_add(rest->sort->runs, &run);
+}
+
+void spill_sort_rest(SpillSort *sort, SbRows *rows, SbParallel *parallel) {
+    if (rows->count == 0) return;
+    int64_t worth = sb_rows_bytes(rows) / (rows->state->relief->bytes_min + 1);
+    Rest rest = {sort, rows, worth < 1 ? 1 : parallel->threads};
+    if (worth < rest.pieces) rest.pieces = (uint32_t)(worth < 1 ? 1 : worth);
+    if (rows->count < rest.pieces) rest.pieces = (uint32_t)rows->count;
+    parallel->each(parallel, rest.pieces, write_piece, &rest);
+    sb_rows_clear(rows);
 }
 
 bool spill_sort_open(SpillSort *sort, const SbBreaker *what, const SbSortBy *by, SpillRuns *runs) {

@@ -32,4 +32,8 @@ void spill_sort_close(SpillSort *sort);
 // Lets the rows of `thread` go to disk when the memory grows short. False: no memory.
 bool spill_sort_watch(SpillSort *sort, uint32_t thread, SbRows *rows);
 
+// Writes all rows of one thread and lets them go. The threads share them: one may have kept far
+// more than the others when no more came. What goes wrong is told by the spill.
+void spill_sort_rest(SpillSort *sort, SbRows *rows, SbParallel *parallel);
+
 #endif

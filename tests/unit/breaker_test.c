@@ -271,12 +271,33 @@ static void blocks_are_taken_again_and_make_way(void) {
     sb_memory_give_block(&memory, block, bytes);
     CHECK(memory.used == LIMIT - BLOCK / 2 - BLOCK && memory.kept == BLOCK);
     sb_memory_release(&memory, memory.used);
-    void *blocks[8];
-    for (int i = 0; i < 8; i++) blocks[i] = sb_memory_take_block(&memory, &bytes);
-    for (int i = 0; i < 8; i++) sb_memory_give_block(&memory, blocks[i], bytes);
-    CHECK(memory.used == 0 && memory.kept == LIMIT / 8);
+    void *blocks[16];
+    for (int i = 0; i < 16; i++) blocks[i] = sb_memory_take_block(&memory, &bytes);
+    for (int i = 0; i < 16; i++) sb_memory_give_block(&memory, blocks[i], bytes);
+    CHECK(memory.used == 0 && memory.kept == LIMIT / 4);
     sb_memory_keep_none(&memory);
     CHECK(memory.kept == 0);
+}
+
+static void blocks_are_kept_in_what_is_idle(void) {
+    enum : int64_t { BLOCK = 1 << 20, LIMIT = 32 << 20 };
+    SbMemory memory, account;
+    sb_memory_open(&memory, LIMIT);
+    sb_memory_keep(&memory);
+    sb_memory_open(&account, LIMIT);
+    account.whole = &memory;
+    CHECK(sb_memory_promise(&memory, LIMIT) && sb_memory_held(&memory) == 0);
+    int64_t bytes = BLOCK;
+    void *block = sb_memory_take_block(&account, &bytes);
+    CHECK(block && sb_memory_held(&memory) == BLOCK);
+    sb_memory_give_block(&account, block, bytes);
+    CHECK(memory.used == LIMIT && memory.kept == BLOCK);
+    CHECK(sb_memory_charge(&account, LIMIT - BLOCK) && memory.kept == BLOCK);
+    CHECK(sb_memory_charge(&account, 1) && memory.kept == 0);
+    sb_memory_release(&account, account.used);
+    sb_memory_recall(&memory, LIMIT);
+    CHECK(memory.used == 0 && memory.idle == 0);
+    sb_memory_keep_none(&memory);
 }
 
 static const UnitTest tests[] = {
@@ -289,6 +310,7 @@ static const UnitTest tests[] = {
     {"joins_by_numbers_far_apart_chain", joins_by_numbers_far_apart_chain},
     {"joins_by_close_numbers_chain", joins_by_close_numbers_chain},
     {"blocks_are_taken_again_and_make_way", blocks_are_taken_again_and_make_way},
+    {"blocks_are_kept_in_what_is_idle", blocks_are_kept_in_what_is_idle},
 };
 
 UNIT_MAIN("breaker", tests)
