@@ -50,7 +50,7 @@ static FlowPlan *make_plan(Job *job) {
 // ---- opening --------------------------------------------------------------------------------
 
 static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *minimum) {
-    Schedule *schedule = calloc(1, schedule_bytes(plan));
+    Schedule *schedule = malloc(schedule_bytes(plan));
     if (schedule && schedule_init(schedule, plan, policy, minimum) == CORE_OK) return schedule;
     free(schedule);
     return nullptr;

@@ -79,10 +79,9 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
 // Does a stage above make rows, or could it?
 static bool rows_may_come(const Schedule *s, StageId stage) {
     uint64_t above = s->shape.above[stage.i] & ~s->over;
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        const StageState *state = &s->stages[i];
-        if (above >> i & 1 && (state->running || !state->blocked)) return true;
-    }
+    if (above & ~s->blocked) return true;
+    for (; above; above &= above - 1)
+        if (s->stages[__builtin_ctzll(above)].running) return true;
     return false;
 }
 

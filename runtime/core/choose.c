@@ -16,66 +16,44 @@ bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint3
     return true;
 }
 
-// What is free on the node, of each resource.
-static void count_free(const Schedule *s, NodeId id, uint32_t *left) {
-    const NodeState *node = &s->nodes[id.i];
-    const NodeKind *kind = plan_node(&s->plan, id);
-    for (uint8_t r = 0; r < s->plan.resource_count; r++)
-        left[r] = kind->capacity[r] - node->used[r];
-}
-
-static bool fits_in(const Schedule *s, const CoreStage *stage, const uint32_t *left) {
-    for (uint8_t r = 0; r < s->plan.resource_count; r++)
-        if (stage->demand[r] > left[r]) return false;
-    return true;
-}
-
 // Puts the node into the sets of the stages that are in `now`, out of those that are not.
-static void put_changed(NodeSet *sets, NodeId id, uint64_t *before, uint64_t now) {
-    for (uint64_t changed = *before ^ now; changed; changed &= changed - 1) {
+// Returns the stages for which that is new.
+static uint64_t put_changed(NodeSet *sets, NodeId id, uint64_t *before, uint64_t now) {
+    uint64_t all = *before ^ now;
+    for (uint64_t changed = all; changed; changed &= changed - 1) {
         int stage = __builtin_ctzll(changed);
         node_set_put(&sets[stage], id, now >> stage & 1);
     }
     *before = now;
+    return all;
 }
 
 static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
-    uint32_t slots[RESOURCES_MAX];
-    count_free(s, id, slots);
+    uint64_t before = node->slots;
+    slots_judge(s, id);
     int64_t left = ledger_left_for_tasks(&node->ledger);
     uint64_t used = node->ledger.used[ROOM_SCRATCH] | node->ledger.used[ROOM_OUTPUT] |
                     node->ledger.used[ROOM_INPUT];
-    uint64_t fits = 0, roomy = 0;
-    for (uint16_t i = 0; node->up && i < s->plan.stage_count; i++) {
-        uint64_t fit = fits_in(s, &s->plan.stages[i], slots);
-        fits |= fit << i;
-        roomy |= (fit & (s->reserves.tasks[i] <= left)) << i;
+    uint64_t fits = node->slots, roomy = 0;
+    for (uint64_t all = fits; all; all &= all - 1) {
+        int i = __builtin_ctzll(all);
+        if (s->reserves.tasks[i] <= left) roomy |= 1ull << i;
     }
-    put_changed(s->slots, id, &node->slots, fits);
+    uint64_t changed = put_changed(s->slots, id, &before, fits);
+    for (; changed; changed &= changed - 1) {
+        StageId stage = {(uint16_t)__builtin_ctzll(changed)};
+        NodeId any;
+        bit_put(&s->free, stage, node_set_first(&s->slots[stage.i], &any));
+    }
     put_changed(s->roomy, id, &node->roomy, roomy);
     put_changed(s->spare, id, &node->spare, fits & ~used);
     node->dirty = false;
 }
 
-// Of one node nobody chooses: it is asked itself.
 void judge_nodes(Schedule *s) {
-    if (s->node_count == 1) return;
     for (uint32_t i = 0; i < s->dirty_count; i++) judge_node(s, s->dirty[i]);
     s->dirty_count = 0;
-}
-
-bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
-    if (s->node_count == 1) return node_fits(s, id, stage_of(s, stage), nullptr);
-    return node_set_has(&s->slots[stage.i], id);
-}
-
-bool has_slot(const Schedule *s, StageId stage) {
-    const StageState *state = &s->stages[stage.i];
-    NodeId node = {0};
-    if (state->running >= state->width) return false;
-    if (s->node_count == 1) return node_has_slot(s, node, stage);
-    return node_set_first(&s->slots[stage.i], &node);
 }
 
 // ---- order --------------------------------------------------------------------------------------
@@ -247,7 +225,8 @@ bool may_take(Schedule *s, StageId stage, ItemId ready) {
     if (!tables_complete(s, described)) return false;
     bool waits = s->policy->staged && described->kind != STAGE_SINK;
     if (waits && !inputs_over(s, described)) return false;
-    if (!may_open(s, stage, ready.i ? item_of(s, ready) : nullptr)) return false;
+    bool opens = !described->open_max || may_open(s, stage, ready.i ? item_of(s, ready) : nullptr);
+    if (!opens) return false;
     if (!ready.i && described->kind == STAGE_ZIP) return zip_may_begin(s, stage);
     if (!ready.i) return stage_is_root(described) && unit_may_begin(s, stage);
     if (stage_is_root(described) || rerun) return true;
@@ -278,38 +257,41 @@ Favored favored_work(Schedule *s, StageId stage) {
     return favored;
 }
 
-// Is there anything that could perhaps run?
-static bool has_any(const Schedule *s, StageId stage) {
-    const StageState *state = &s->stages[stage.i];
-    return state->ready.root.i || state->paused.root.i || stage_is_root(stage_of(s, stage));
-}
+// Stages with anything that could perhaps run.
+static uint64_t with_any(const Schedule *s) { return s->ready | s->paused | s->openers; }
 
 static bool has_work(Schedule *s, StageId stage) {
-    StageState *state = state_of(s, stage);
-    if (state->blocked) return false;
-    if (state->paused.root.i || may_begin(s, stage)) return true;
+    if (s->blocked >> stage.i & 1) return false;
+    if (s->paused >> stage.i & 1 || may_begin(s, stage)) return true;
+    if (!s->reruns.i) return false;
     Favored favored = favored_work(s, stage);
     for (uint32_t i = 0; i < favored.count; i++)
         if (may_take(s, stage, favored.items[i])) return true;
     return false;
 }
 
-// Has the stage as many tasks at work as it needs? Tasks are whole: 2.7 are 3, and 0.2 are one.
-static bool is_served(const Schedule *s, StageId stage, uint32_t running) {
-    return s->policy->even && running && running + 0.5 >= s->pacing.due[stage.i];
-}
+// ---- which is best ------------------------------------------------------------------------------
 
-// How much waits behind each stage, when one is to be chosen: bytes, or of policies that are even
-// rows, as those of its roots that they come of. So a stage of narrow rows does not run ahead of
-// one that makes them wide. And which stages have as many tasks at work as they need.
-static void judge_stages(Schedule *s) {
-    s->served = 0;
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        const StageState *state = &s->stages[i];
-        s->behind[i] = s->policy->even ? (double)state->queued_rows / s->pacing.given[i]
-                                       : (double)state->queued;
-        if (is_served(s, (StageId){i}, state->running)) s->served |= stage_bit((StageId){i});
-    }
+// What decides whether a stage stands before another.
+typedef struct Rank {
+    StageId stage;
+    bool sink, part;
+    bool served;    // It has as many tasks at work as it needs.
+    double behind;  // What waits behind it.
+} Rank;
+
+// Tasks are whole: 2.7 are 3, and 0.2 are one. What waits is counted in bytes, or of policies that
+// are even in rows, as those of its roots that they come of. So a stage of narrow rows does not run
+// ahead of one that makes them wide.
+static Rank rank_of(const Schedule *s, StageId id, uint32_t running) {
+    const StageState *state = &s->stages[id.i];
+    bool even = s->policy->even;
+    return (Rank){.stage = id,
+                  .sink = stage_of(s, id)->kind == STAGE_SINK,
+                  .part = batch_is_part(s, id),
+                  .served = even && running && running + 0.5 >= s->pacing.due[id.i],
+                  .behind = even ? (double)state->queued_rows / s->pacing.given[id.i]
+                                 : (double)state->queued};
 }
 
 // Would a task of one leave less for the other? Else they share memory only.
@@ -323,35 +305,31 @@ static bool compete(const Schedule *s, StageId a, StageId b) {
 // Sinks first, batches that are not full last; else of those that want the same slots one that has
 // not all tasks that it needs; else what has the least waiting behind it, of equals the one further
 // down.
-static bool is_better(const Schedule *s, StageId a, StageId b) {
-    bool sink_a = stage_of(s, a)->kind == STAGE_SINK, sink_b = stage_of(s, b)->kind == STAGE_SINK;
-    if (sink_a != sink_b) return sink_a;
-    bool part_a = batch_is_part(s, a), part_b = batch_is_part(s, b);
-    if (part_a != part_b) return part_b;
-    bool served_a = s->served >> a.i & 1, served_b = s->served >> b.i & 1;
-    if (served_a != served_b && compete(s, a, b)) return served_b;
-    double behind_a = s->behind[a.i], behind_b = s->behind[b.i];
-    return behind_a != behind_b ? behind_a < behind_b : a.i > b.i;
+static bool is_better(const Schedule *s, const Rank *a, const Rank *b) {
+    if (a->sink != b->sink) return a->sink;
+    if (a->part != b->part) return b->part;
+    if (a->served != b->served && compete(s, a->stage, b->stage)) return b->served;
+    return a->behind != b->behind ? a->behind < b->behind : a->stage.i > b->stage.i;
 }
 
 bool pick(Schedule *s, StageId *best) {
     bool found = false;
+    Rank first;
     judge_nodes(s);
-    judge_stages(s);
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        StageId stage = {i};
-        if (!has_any(s, stage)) continue;
-        if (!has_slot(s, stage)) {
-            batch_let_go(s, stage);
-            continue;
-        }
+    uint64_t any = with_any(s), slots = s->free & ~s->full;
+    for (uint64_t left = any & ~slots & s->shape.batching; left; left &= left - 1)
+        batch_let_go(s, (StageId){(uint16_t)__builtin_ctzll(left)});
+    for (uint64_t left = any & slots; left; left &= left - 1) {
+        StageId stage = {(uint16_t)__builtin_ctzll(left)};
         if (!has_work(s, stage)) {
-            state_of(s, stage)->hungry &= state_of(s, stage)->blocked;
+            s->hungry &= s->blocked | ~stage_bit(stage);
             continue;
         }
-        if (!found || is_better(s, stage, *best)) *best = stage;
+        Rank rank = rank_of(s, stage, s->stages[stage.i].running);
+        if (!found || is_better(s, &rank, &first)) first = rank;
         found = true;
     }
+    if (found) *best = first.stage;
     return found;
 }
 
@@ -359,15 +337,13 @@ bool should_yield(Schedule *s, const Task *task) {
     if (!s->policy->yields) return false;
     const CoreStage *own = stage_of(s, task->stage);
     judge_nodes(s);
-    judge_stages(s);
-    if (!is_served(s, task->stage, s->stages[task->stage.i].running - 1))
-        s->served &= ~stage_bit(task->stage);
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        StageId other = {i};
-        if (i == task->stage.i || !is_better(s, other, task->stage)) continue;
-        const StageState *state = state_of(s, other);
-        if (state->running >= state->width || has_slot(s, other) || !has_work(s, other)) continue;
-        if (node_fits(s, task->node, stage_of(s, other), own->demand)) return true;
+    Rank rank = rank_of(s, task->stage, s->stages[task->stage.i].running - 1);
+    uint64_t others = with_any(s) & ~(s->free | s->full | s->blocked | stage_bit(task->stage));
+    for (; others; others &= others - 1) {
+        StageId id = {(uint16_t)__builtin_ctzll(others)};
+        Rank other = rank_of(s, id, s->stages[id.i].running);
+        if (!is_better(s, &other, &rank) || !has_work(s, id)) continue;
+        if (node_fits(s, task->node, stage_of(s, id), own->demand)) return true;
     }
     return false;
 }

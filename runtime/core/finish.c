@@ -191,7 +191,6 @@ void task_end(Schedule *s, TaskId id) {
 
 void pause_task(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    StageState *state = state_of(s, task->stage);
     if (item_of(s, task->item)->twin.i == id.i) {
         // A second attempt never waits.
         item_of(s, task->item)->twin = (TaskId){0};
@@ -201,8 +200,7 @@ void pause_task(Schedule *s, TaskId id) {
     slot_give(s, task->stage, task->node);
     go(s, &task->state, TASK_PAUSED);
     act(s, (Action){.kind = ACTION_PAUSE, .stage = task->stage, .node = task->node, .task = id});
-    heap_push(s->items, &state->paused, task->item);
-    state->paused_count++;
+    paused_push(s, task->item);
 }
 
 static void go_on(Schedule *s, TaskId id) {
@@ -212,7 +210,7 @@ static void go_on(Schedule *s, TaskId id) {
 
 void go_on_or_pause(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) s->stages[i].blocked = false;
+    s->blocked = 0;
     bool on = !should_yield(s, task) && (task->output || output_take(s, task));
     if (!on) {
         pause_task(s, id);

@@ -7,18 +7,13 @@
 // Does a stage below wait for memory, with work that is ready? More rows for it would take what it
 // waits for, and be in its way. What is first does not mind: it has a reserve.
 static bool gives_way(const Schedule *s, StageId id) {
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        const StageState *state = &s->stages[i];
-        bool waits = state->hungry && state->ready_count && s->shape.above[i] >> id.i & 1;
-        if (waits && has_slot(s, (StageId){i})) return true;
-    }
-    return false;
+    return s->hungry & s->ready & s->shape.beneath[id.i] & s->free & ~s->full;
 }
 
 // Notes it, too: when the other has got what it waits for, this one is tried again.
 static bool stands_back(Schedule *s, StageId id, bool first) {
     bool stands = !first && gives_way(s, id);
-    if (stands) state_of(s, id)->stands_back = true;
+    if (stands) s->standing_back |= stage_bit(id);
     return stands;
 }
 
@@ -183,9 +178,20 @@ static bool resume(Schedule *s, StageId stage, ItemId id) {
     return true;
 }
 
+// A zip waits for both of its sides, and for no root.
+static void judge_openers(Schedule *s) {
+    s->openers = 0;
+    for (uint64_t left = s->shape.all_roots & ~s->exhausted; left; left &= left - 1) {
+        StageId root = {(uint16_t)__builtin_ctzll(left)};
+        bool held_back = s->shape.before[root.i] & ~s->exhausted;
+        if (!held_back || stage_of(s, root)->kind == STAGE_ZIP) s->openers |= stage_bit(root);
+    }
+}
+
 void root_exhaust(Schedule *s, StageId root) {
     if (s->exhausted >> root.i & 1) return;
     s->exhausted |= stage_bit(root);
+    judge_openers(s);
     order_root_end(&s->order, root);
 }
 
@@ -208,6 +214,7 @@ void root_judge(Schedule *s, StageId root) {
 }
 
 void roots_start(Schedule *s) {
+    judge_openers(s);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId id = {i};
         if (stage_of(s, id)->kind == STAGE_SOURCE) root_judge(s, id);
@@ -412,10 +419,10 @@ void launch_twins(Schedule *s) {
 // Stages that stood back before others whose wait is over. True: there are some.
 static bool come_forward(Schedule *s) {
     bool any = false;
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
-        StageState *state = &s->stages[i];
-        if (!state->stands_back || gives_way(s, (StageId){i})) continue;
-        state->stands_back = state->blocked = false;
+    for (uint64_t left = s->standing_back; left; left &= left - 1) {
+        StageId stage = {(uint16_t)__builtin_ctzll(left)};
+        if (gives_way(s, stage)) continue;
+        s->standing_back &= ~stage_bit(stage), s->blocked &= ~stage_bit(stage);
         any = true;
     }
     return any;
@@ -426,11 +433,12 @@ void fill_slots(Schedule *s) {
     zips_judge(s);
     s->hurries = false;
     do {
-        for (uint16_t i = 0; i < s->plan.stage_count; i++)
-            s->stages[i].blocked = s->stages[i].stands_back = false;
+        s->blocked = s->standing_back = 0;
         do {
-            while (!s->wrong && pick(s, &stage))
-                state_of(s, stage)->blocked = state_of(s, stage)->hungry = !start(s, stage);
+            while (!s->wrong && pick(s, &stage)) {
+                bool started = start(s, stage);
+                bit_put(&s->blocked, stage, !started), bit_put(&s->hungry, stage, !started);
+            }
         } while (!s->wrong && come_forward(s));
         s->hurries = !s->hurries && !s->running && !s->answers_due;
     } while (s->hurries);

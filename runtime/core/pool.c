@@ -31,14 +31,18 @@ void item_ready(Schedule *s, ItemId id) {
     Item *item = item_of(s, id);
     bool side = stage_of(s, item->stage)->kind == STAGE_ZIP && item->name.root.i != item->stage.i;
     if (side) return;  // Pieces are cut from the first places of the edges.
-    heap_push(s->items, &state_of(s, item->stage)->ready, id);
-    state_of(s, item->stage)->ready_count++;
-    state_of(s, item->stage)->ready_rows += item->rows;
+    StageState *state = state_of(s, item->stage);
+    heap_push(s->items, &state->ready, id);
+    state->ready_count++;
+    state->ready_rows += item->rows;
+    s->ready |= stage_bit(item->stage);
 }
 
 static void ready_gone(Schedule *s, StageState *state, ItemId id) {
+    const Item *item = item_of(s, id);
     state->ready_count--;
-    state->ready_rows -= item_of(s, id)->rows;
+    state->ready_rows -= item->rows;
+    bit_put(&s->ready, item->stage, state->ready_count);
 }
 
 void ready_remove(Schedule *s, ItemId id) {
@@ -51,12 +55,6 @@ void ready_remove(Schedule *s, ItemId id) {
     ready_gone(s, state, id);
 }
 
-void paused_remove(Schedule *s, ItemId id) {
-    StageState *state = state_of(s, item_of(s, id)->stage);
-    heap_remove(s->items, &state->paused, id);
-    state->paused_count--;
-}
-
 ItemId ready_pop(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId id = heap_pop(s->items, &state->ready);
@@ -65,6 +63,28 @@ ItemId ready_pop(Schedule *s, StageId stage) {
     const Item *next = item_of(s, state->ready.root);
     __builtin_prefetch(part_of(s, next->part), 1);
     __builtin_prefetch(&s->order.places[next->place.i], 1);
+    return id;
+}
+
+// ---- paused tasks -------------------------------------------------------------------------------
+
+void paused_push(Schedule *s, ItemId id) {
+    StageState *state = state_of(s, item_of(s, id)->stage);
+    heap_push(s->items, &state->paused, id);
+    state->paused_count++;
+    s->paused |= stage_bit(item_of(s, id)->stage);
+}
+
+void paused_remove(Schedule *s, ItemId id) {
+    StageState *state = state_of(s, item_of(s, id)->stage);
+    heap_remove(s->items, &state->paused, id);
+    state->paused_count--;
+    bit_put(&s->paused, item_of(s, id)->stage, state->paused_count);
+}
+
+ItemId paused_pop(Schedule *s, StageId stage) {
+    ItemId id = state_of(s, stage)->paused.root;
+    paused_remove(s, id);
     return id;
 }
 
@@ -189,9 +209,9 @@ void purse_give(Schedule *s, Task *task, Room room) {
     Purse *purse = room == ROOM_OUTPUT  ? &task->output
                    : room == ROOM_INPUT ? &task->input
                                         : &task->scratch;
-    if (room == ROOM_OUTPUT && *purse) s->outputs_open--;
-    int64_t bytes = s->reserves.rooms[room][task->stage.i];
-    if (room == ROOM_INPUT && *purse) bytes = task->loaded;
+    if (*purse == PURSE_NONE) return;
+    if (room == ROOM_OUTPUT) s->outputs_open--;
+    int64_t bytes = room == ROOM_INPUT ? task->loaded : s->reserves.rooms[room][task->stage.i];
     ledger_give(&node_of(s, task->node)->ledger, &s->reserves, task_room(task, room), task->stage,
                 *purse, bytes);
     *purse = PURSE_NONE;
@@ -218,13 +238,34 @@ void task_release(Schedule *s, Task *task) {
 
 // ---- slots --------------------------------------------------------------------------------------
 
+void slots_judge(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    const NodeKind *kind = plan_node(&s->plan, id);
+    uint64_t fits = node->up ? s->shape.all : 0;
+    for (uint8_t r = 0; r < s->plan.resource_count; r++)
+        fits &= shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]);
+    node->slots = fits;
+}
+
+void slots_judge_one(Schedule *s) {
+    slots_judge(s, (NodeId){0});
+    s->free = s->nodes[0].slots;
+}
+
+static void slots_changed(Schedule *s, StageId stage, NodeId node) {
+    const StageState *state = state_of(s, stage);
+    bit_put(&s->full, stage, state->running >= state->width);
+    if (s->node_count == 1) slots_judge_one(s);
+    touch(s, node);
+}
+
 void slot_take(Schedule *s, StageId stage, NodeId node) {
     for (uint8_t r = 0; r < s->plan.resource_count; r++)
         node_of(s, node)->used[r] += stage_of(s, stage)->demand[r];
     state_of(s, stage)->running++;
     s->running++;
     node_of(s, node)->spent = 0;
-    touch(s, node);
+    slots_changed(s, stage, node);
 }
 
 void slot_give(Schedule *s, StageId stage, NodeId node) {
@@ -232,5 +273,5 @@ void slot_give(Schedule *s, StageId stage, NodeId node) {
         node_of(s, node)->used[r] -= stage_of(s, stage)->demand[r];
     state_of(s, stage)->running--;
     s->running--;
-    touch(s, node);
+    slots_changed(s, stage, node);
 }

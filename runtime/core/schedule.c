@@ -64,6 +64,16 @@ static void lay_out(Schedule *s, const Sizes *sizes, const CorePlan *plan) {
     s->order.places = take(&at, sizes->places, sizeof *s->order.places);
 }
 
+// Records are written when they come into use: only those that stand for none are not.
+static void clear(Schedule *s, const CorePlan *plan) {
+    memset(s->nodes, 0, s->node_count * sizeof *s->nodes);
+    memset(s->slots, 0, plan->stage_count * sizeof *s->slots);
+    memset(s->roomy, 0, plan->stage_count * sizeof *s->roomy);
+    memset(s->spare, 0, plan->stage_count * sizeof *s->spare);
+    s->parts[0] = (Part){0}, s->items[0] = (Item){0}, s->tasks[0] = (Task){0};
+    s->order.places[0] = (Place){0};
+}
+
 size_t schedule_bytes(const CorePlan *plan) {
     Sizes sizes = sizes_of(plan);
     size_t heaps = aligned(sizes.items * sizeof(HeapEntry)) +
@@ -98,6 +108,7 @@ static CoreFault nodes_init(Schedule *s) {
         s->nodes[n].up = true;
         touch(s, id);
     }
+    if (s->node_count == 1) slots_judge_one(s);
     return CORE_OK;
 }
 
@@ -110,6 +121,7 @@ static void stages_init(Schedule *s) {
         state->width = plan_width(&s->plan, stage);
         if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
         state->units = stage->kind == STAGE_SOURCE ? stage->units : UNITS_LATER;
+        if (!state->width) s->full |= stage_bit((StageId){i});
         state->bound = UINT32_MAX;
         state->unit_bytes = stage->unit_bytes;
     }
@@ -118,10 +130,12 @@ static void stages_init(Schedule *s) {
 
 CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int64_t *minimum) {
     Sizes sizes = sizes_of(plan);
+    memset(s, 0, sizeof *s);
     s->plan = *plan;
     s->policy = policy_of(policy);
     lay_out(s, &sizes, plan);
     s->node_count = sizes.nodes;
+    clear(s, plan);
     s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks;
     s->action_max = sizes.actions;
     s->part_count = s->item_count = s->task_count = 1;
@@ -155,13 +169,6 @@ void break_off(Schedule *s, const char *why) {
 
 void go(Schedule *s, State *state, State to) {
     if (!state_go(state, to)) break_off(s, "a transition that the table of states does not know");
-}
-
-void touch(Schedule *s, NodeId node) {
-    NodeState *state = node_of(s, node);
-    if (state->dirty) return;
-    state->dirty = true;
-    s->dirty[s->dirty_count++] = node;
 }
 
 static void on_skip(Schedule *s, const Event *event) {
@@ -232,8 +239,7 @@ static void handle(Schedule *s, const Event *event) {
 static bool is_stuck(const Schedule *s) { return !s->running && !s->answers_due && s->items_live; }
 
 static bool all_over(const Schedule *s) {
-    uint64_t all = s->plan.stage_count == 64 ? ~0ull : (1ull << s->plan.stage_count) - 1;
-    bool over = s->started && s->over == all && !s->items_live && !s->running;
+    bool over = s->started && s->over == s->shape.all && !s->items_live && !s->running;
     for (uint16_t b = 0; over && b < s->plan.breaker_count; b++)
         over = s->breakers[b].state == BREAKER_FREED;
     return over;
@@ -302,7 +308,7 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .waiting_bytes = state->waiting_bytes,
                           .launched = state->launched,
                           .ended = state->ended,
-                          .blocked = state->blocked};
+                          .blocked = s->blocked >> stage.i & 1};
 }
 
 uint64_t schedule_over(const Schedule *s) { return s->over; }
@@ -356,7 +362,25 @@ static int64_t task_common(const Schedule *s, const Task *task) {
     return sum;
 }
 
+// Do the sets of stages say what the stages do?
+static const char *check_stages(const Schedule *s) {
+    for (uint16_t i = 0; i < s->plan.stage_count; i++) {
+        const StageState *state = &s->stages[i];
+        bool same = (s->ready >> i & 1) == (state->ready.count > 0) &&
+                    (s->paused >> i & 1) == (state->paused.count > 0) &&
+                    state->ready.count == state->ready_count &&
+                    state->paused.count == state->paused_count &&
+                    (s->full >> i & 1) == (state->running >= state->width);
+        if (s->node_count == 1)
+            same &= (s->free >> i & 1) == node_fits(s, (NodeId){0}, &s->plan.stages[i], nullptr);
+        if (!same) return "a set of stages is not up to date";
+    }
+    return nullptr;
+}
+
 static const char *check_all(const Schedule *s) {
+    const char *stages = check_stages(s);
+    if (stages) return stages;
     for (uint32_t n = 0; n < s->node_count; n++) {
         int64_t used = 0;
         for (TaskId t = s->nodes[n].tasks; t.i; t = s->tasks[t.i].node_next)

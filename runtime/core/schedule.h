@@ -140,8 +140,8 @@ typedef enum CoreFault : uint8_t {
 
 // Bytes that schedule_init needs for the plan.
 size_t schedule_bytes(const CorePlan *plan);
-// Builds a schedule in `room`, which is zeroed and aligned to 16. *minimum: bytes of memory that
-// a node needs at least.
+// Builds a schedule in its room, which is aligned to 16 and may hold anything. *minimum: bytes of
+// memory that a node needs at least.
 CoreFault schedule_init(Schedule *schedule, const CorePlan *plan, PolicyId policy,
                         int64_t *minimum);
 

@@ -294,20 +294,52 @@ static void spools_of_stage(Shape *shape, const CorePlan *plan, uint16_t s) {
     }
 }
 
+// The demands of one resource, in order; of equal ones one.
+static void demands_make(Demands *demands, const CorePlan *plan, uint8_t resource) {
+    demands->count = 1;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        uint32_t demand = plan->stages[s].demand[resource];
+        uint8_t at = demands->count;
+        while (demands->amounts[at - 1] > demand) at--;
+        if (demands->amounts[at - 1] == demand) continue;
+        uint32_t *amounts = demands->amounts;
+        for (uint8_t i = demands->count++; i > at; i--) amounts[i] = amounts[i - 1];
+        amounts[at] = demand;
+    }
+    for (uint8_t i = 0; i < demands->count; i++)
+        for (uint16_t s = 0; s < plan->stage_count; s++)
+            if (plan->stages[s].demand[resource] <= demands->amounts[i])
+                demands->stages[i] |= stage_bit((StageId){s});
+}
+
+static void stages_make(Shape *shape, const CorePlan *plan) {
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        uint64_t bit = stage_bit((StageId){s});
+        shape->all |= bit;
+        if (stage_is_root(stage)) shape->all_roots |= bit;
+        if (stage->kind == STAGE_ZIP) shape->zips |= bit;
+        if (stage->batch) shape->batching |= bit;
+    }
+    for (uint8_t r = 0; r < plan->resource_count; r++)
+        demands_make(&shape->demands[r], plan, r);
+}
+
 static void above_make(Shape *shape, const CorePlan *plan) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         for (uint8_t i = 0; i < plan->stages[s].input_count; i++) {
             StageId from = plan->edges[plan->stages[s].inputs[i].i].from;
             shape->above[s] |= shape->above[from.i] | stage_bit(from);
         }
+        for (uint16_t a = 0; a < s; a++)
+            if (shape->above[s] >> a & 1) shape->beneath[a] |= stage_bit((StageId){s});
     }
 }
 
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {
     memset(shape, 0, sizeof *shape);
     if (!trees_make(shape, plan)) return false;
-    for (uint16_t s = 0; s < plan->stage_count; s++)
-        shape->zips |= plan->stages[s].kind == STAGE_ZIP ? stage_bit((StageId){s}) : 0;
+    stages_make(shape, plan);
     above_make(shape, plan);
     breakers_make(shape, plan);
     waits_make(shape, plan);

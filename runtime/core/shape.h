@@ -31,15 +31,26 @@ typedef enum Spool : uint8_t {
     SPOOL_LONG,   // Until a root has ended or a table is complete.
 } Spool;
 
+// Of one resource: what stages demand of it, each amount once and in order, the first is none; and
+// the stages that demand no more than that, as bits.
+typedef struct Demands {
+    uint32_t amounts[STAGES_MAX + 1];
+    uint64_t stages[STAGES_MAX + 1];
+    uint8_t count;
+} Demands;
+
 typedef struct Shape {
     Tree below[EDGES_MAX];        // What the outputs of an edge's consumer reach.
     Tree reach[STAGES_MAX];       // Of the units of a root.
     uint64_t roots[EDGES_MAX];    // Roots whose rows come along an edge, as bits.
     uint64_t above[STAGES_MAX];   // Stages whose rows come to it, no breaker between, as bits.
+    uint64_t beneath[STAGES_MAX]; // Stages that its rows come to, the same way.
     uint64_t before[STAGES_MAX];  // Of a root: those that must have launched all their units.
     Spool spools[EDGES_MAX];
     uint16_t spool_count;
-    uint64_t zips;                // Stages, as bits.
+    uint64_t all, all_roots, zips;  // Stages, as bits;
+    uint64_t batching;              // those that take rows together.
+    Demands demands[RESOURCES_MAX];
     uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
     uint64_t fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];  // Stages.
     uint64_t waits[STAGES_MAX];   // Roots without which the stage cannot come to its end.
@@ -53,6 +64,13 @@ bool shape_make(Shape *shape, const CorePlan *plan, bool staged);
 
 static inline bool stage_is_root(const CoreStage *stage) {
     return stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER || stage->kind == STAGE_ZIP;
+}
+// Stages that demand no more of the resource than is free, as bits.
+static inline uint64_t shape_fits(const Shape *shape, uint8_t resource, uint32_t free) {
+    const Demands *demands = &shape->demands[resource];
+    uint8_t i = (uint8_t)(demands->count - 1);
+    while (demands->amounts[i] > free) i--;
+    return demands->stages[i];
 }
 static inline uint64_t stage_bit(StageId stage) { return 1ull << stage.i; }
 

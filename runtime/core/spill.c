@@ -341,9 +341,7 @@ static void spill_node(Schedule *s, NodeId id, bool stuck) {
 
 void spill_some(Schedule *s, bool stuck) {
     if (!s->shape.spool_count && !s->plan.breaker_count && s->node_count == 1) return;
-    bool blocked = stuck;
-    for (uint16_t i = 0; i < s->plan.stage_count; i++) blocked |= s->stages[i].blocked;
-    if (!blocked) return;
+    if (!stuck && !s->blocked) return;
     // With many nodes a few of them at a time, so that a step stays short.
     enum { NODES_AT_ONCE = 4 };
     uint32_t count = stuck || s->node_count < NODES_AT_ONCE ? s->node_count : NODES_AT_ONCE;

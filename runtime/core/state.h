@@ -31,9 +31,6 @@ typedef struct StageState {
     uint32_t live;   // Items.
     uint32_t width;  // Tasks that may run at once.
     uint32_t waiting;  // Tasks that wait for bytes which they must have.
-    bool blocked;    // For this step: memory is missing.
-    bool hungry;     // It could not begin for want of memory, when it was tried last.
-    bool stands_back;  // In this step, from memory that one further down waits for.
     bool stopped;    // Nobody wants its rows.
     bool crowded;    // So much waits in front of it that sources above it rest.
 } StageState;
@@ -96,10 +93,16 @@ struct Schedule {
     uint32_t skipped_count;
     int64_t skipped_rows[EDGES_MAX];  // Of a side of a zip: that are still to come again.
     int64_t now, timer;
-    double behind[STAGES_MAX];  // What waits behind each stage, when one is chosen.
-    uint64_t served;            // Stages with as many tasks as they need, as bits.
-    uint64_t exhausted;           // Roots all of whose units were launched, as bits.
-    uint64_t over;                // Stages.
+    // Stages, as bits.
+    uint64_t ready, paused;  // Something is, in their heaps.
+    uint64_t free;           // A node has a slot for a task of theirs,
+    uint64_t full;           // and they run as many tasks as they may.
+    uint64_t openers;        // Roots that may begin units as far as other roots go.
+    uint64_t blocked;        // For this step: memory is missing.
+    uint64_t hungry;         // They could not begin for want of memory, when they were tried last.
+    uint64_t standing_back;  // In this step, from memory that others further down wait for.
+    uint64_t exhausted;      // Roots all of whose units were launched.
+    uint64_t over;
     bool closed[EDGES_MAX];       // Nobody wants its rows.
     uint32_t on_edge[EDGES_MAX];  // Items that are not ended.
     uint64_t spilled_bytes, twins;
@@ -112,6 +115,9 @@ struct Schedule {
     uint32_t action_count, action_max;
 };
 
+static inline void bit_put(uint64_t *bits, StageId stage, bool in) {
+    *bits = in ? *bits | stage_bit(stage) : *bits & ~stage_bit(stage);
+}
 static inline const CoreStage *stage_of(const Schedule *s, StageId stage) {
     return &s->plan.stages[stage.i];
 }
@@ -127,8 +133,13 @@ void act(Schedule *s, Action action);
 // Changes a state; a change that the table does not know breaks the schedule.
 void go(Schedule *s, State *state, State to);
 void break_off(Schedule *s, const char *why);
-// The node's slots or memory changed.
-void touch(Schedule *s, NodeId node);
+// The node's slots or memory changed. One that is alone nobody chooses: it is asked itself.
+static inline void touch(Schedule *s, NodeId id) {
+    NodeState *node = node_of(s, id);
+    if (node->dirty || s->node_count == 1) return;
+    node->dirty = true;
+    s->dirty[s->dirty_count++] = id;
+}
 
 // ---- pool.c: records come and go ----------------------------------------------------------------
 
@@ -143,6 +154,10 @@ void part_unlink(Schedule *s, PartId id);
 void part_link(Schedule *s, PartId id);
 TaskId task_new(Schedule *s, Task task);
 void task_free(Schedule *s, TaskId id);
+// Finds for which stages the node has slots.
+void slots_judge(Schedule *s, NodeId id);
+// The same, where there is one only.
+void slots_judge_one(Schedule *s);
 void slot_take(Schedule *s, StageId stage, NodeId node);
 void slot_give(Schedule *s, StageId stage, NodeId node);
 // Gives back the task's memory of that kind.
@@ -158,7 +173,10 @@ void item_ready(Schedule *s, ItemId id);
 ItemId ready_pop(Schedule *s, StageId stage);
 // Takes this one out of it.
 void ready_remove(Schedule *s, ItemId id);
-// Takes the task of the item out of those that are paused.
+void paused_push(Schedule *s, ItemId id);
+// Takes the first one that is paused out of its heap; there is one.
+ItemId paused_pop(Schedule *s, StageId stage);
+// Takes this one out of it.
 void paused_remove(Schedule *s, ItemId id);
 
 // ---- batch.c ------------------------------------------------------------------------------------
@@ -182,8 +200,13 @@ void batch_end(Schedule *s, const Task *task);
 bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint32_t *returned);
 // Puts nodes that changed into the sets of stages that they have slots and memory for.
 void judge_nodes(Schedule *s);
-bool node_has_slot(const Schedule *s, NodeId id, StageId stage);
-bool has_slot(const Schedule *s, StageId stage);
+static inline bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
+    if (s->node_count == 1) return s->nodes[0].slots >> stage.i & 1;
+    return node_set_has(&s->slots[stage.i], id);
+}
+static inline bool has_slot(const Schedule *s, StageId stage) {
+    return (s->free & ~s->full) >> stage.i & 1;
+}
 // Will no row come along the edge any more, and has none to be taken?
 bool edge_is_done(const Schedule *s, EdgeId edge);
 // Is it the first unfinished work of its stage?

@@ -71,18 +71,16 @@ static void drop_tasks(Schedule *s, Drop drop, StageId stage) {
     StageState *state = state_of(s, stage);
     ItemId kept = {0};
     while (state->paused.root.i) {
-        ItemId id = heap_pop(s->items, &state->paused);
-        if (stays(s, drop, id)) {
+        ItemId id = paused_pop(s, stage);
+        if (stays(s, drop, id))
             item_of(s, id)->sibling = kept, kept = id;
-            continue;
-        }
-        state->paused_count--;
-        end_work(s, drop, item_of(s, id)->task);
+        else
+            end_work(s, drop, item_of(s, id)->task);
     }
     while (kept.i) {
         ItemId id = kept;
         kept = item_of(s, id)->sibling;
-        heap_push(s->items, &state->paused, id);
+        paused_push(s, id);
     }
     for (TaskId id = state->first; id.i;) {
         TaskId next = task_of(s, id)->next;

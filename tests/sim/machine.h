@@ -12,6 +12,7 @@ enum {
     NODES_SIMULATED = 8,
     TAKEN_MAX = 4096,
     TASKS_MAX = 1 << 16,
+    SIM_PARTS_MAX = 1 << 20,
 };
 
 typedef struct Rows {
@@ -138,7 +139,7 @@ typedef struct Sim {
     uint64_t numbers, random;
     int64_t now;
     Cursor cursors[STAGES_MAX][2];    // Of sinks, and of both sides of zips.
-    Rows redo[STAGES_MAX][REDO_MAX];  // What failed in sinks and zips comes again.
+    Rows (*redo)[REDO_MAX];           // What failed in sinks and zips comes again.
     uint32_t redo_count[STAGES_MAX];
     SimRoot roots[STAGES_MAX];
     uint32_t bounds[STAGES_MAX];  // Of roots.
@@ -154,7 +155,7 @@ typedef struct Sim {
     Kept unsafe[STAGES_MAX][NODES_SIMULATED], flushing[STAGES_MAX][NODES_SIMULATED];
     uint32_t lives[NODES_SIMULATED];
     bool down[NODES_SIMULATED];
-    Rows taken[TAKEN_MAX];  // What limits took of their items, for those that run again.
+    Rows *taken;  // What limits took of their items, for those that run again.
     uint32_t taken_count;
     struct Network *network;  // Null: nodes hear and are heard at once.
     bool denied;  // The last answer to a breaker.

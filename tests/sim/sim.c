@@ -186,17 +186,57 @@ static void check_journal(Sim *sim) {
     if (sim->ended && !journal->whole) sim_fail(sim, "rows are missing in the journal");
 }
 
+// What every run needs and leaves behind for the next: most of it is never touched, and to get it
+// anew would take longer than many a plan.
+typedef struct Rooms {
+    SimTask *tasks;  // Zero between runs.
+    Rows (*chains)[CHAIN_MAX], (*redo)[REDO_MAX], *taken;
+    SimPart *parts;
+    Pending *heap;
+    size_t heap_max;
+    void *schedule;
+    size_t schedule_bytes;
+} Rooms;
+
+static Rooms rooms;
+
+static void rooms_take(Sim *sim) {
+    if (!rooms.tasks)
+        rooms = (Rooms){.tasks = calloc(TASKS_MAX, sizeof *rooms.tasks),
+                        .chains = malloc(TASKS_MAX * sizeof *rooms.chains),
+                        .redo = malloc(STAGES_MAX * sizeof *rooms.redo),
+                        .taken = malloc(TAKEN_MAX * sizeof *rooms.taken),
+                        .parts = malloc(SIM_PARTS_MAX * sizeof *rooms.parts)};
+    sim->tasks = rooms.tasks, sim->chains = rooms.chains, sim->redo = rooms.redo;
+    sim->taken = rooms.taken, sim->parts = rooms.parts;
+    sim->heap = rooms.heap, sim->heap_max = rooms.heap_max;
+    sim->parts[0] = (SimPart){0};
+    sim->part_count = 1;
+}
+
+static void rooms_return(Sim *sim) {
+    memset(sim->tasks, 0, sim->task_count * sizeof *sim->tasks);
+    rooms.heap = sim->heap, rooms.heap_max = sim->heap_max;
+}
+
+static Schedule *room_for_schedule(const CorePlan *plan) {
+    size_t bytes = schedule_bytes(plan);
+    if (bytes > rooms.schedule_bytes) {
+        free(rooms.schedule);
+        rooms.schedule = malloc(bytes), rooms.schedule_bytes = bytes;
+    }
+    return rooms.schedule;
+}
+
 static bool begin(Sim *sim) {
-    size_t bytes = schedule_bytes(&sim->plan);
-    sim->schedule = calloc(1, bytes);
+    sim->schedule = room_for_schedule(&sim->plan);
     int64_t minimum = 0;
     CoreFault fault = schedule_init(sim->schedule, &sim->plan, sim->options->policy, &minimum);
     sim->result.minimum = minimum;
     if (sim->options->beyond >= 0 && fault == CORE_MEMORY_BELOW_MINIMUM) {
         for (uint8_t k = 0; k < sim->plan.node_kinds; k++)
             sim->plan.nodes[k].memory = minimum + sim->options->beyond;
-        free(sim->schedule);
-        sim->schedule = calloc(1, schedule_bytes(&sim->plan));
+        sim->schedule = room_for_schedule(&sim->plan);
         fault = schedule_init(sim->schedule, &sim->plan, sim->options->policy, &minimum);
     }
     sim->result.skipped = fault == CORE_PLAN_TOO_WIDE;
@@ -212,10 +252,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
         sim->limit_left[s] = load->work[s].limit_rows;
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         if (load->work[s].later) sim->plan.stages[s].units = UNITS_LATER;
-    sim->tasks = calloc(TASKS_MAX, sizeof *sim->tasks);
-    sim->chains = calloc(TASKS_MAX, sizeof *sim->chains);
-    sim->parts = calloc(1 << 20, sizeof *sim->parts);
-    sim->part_count = 1;
+    rooms_take(sim);
     if (begin(sim)) {
         if (options->journal) skip_committed(sim);
         plan_bounds(sim);
@@ -241,7 +278,7 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
     }
     sim->result.seconds = (double)sim->now / (double)SECOND;
     SimResult result = sim->result;
-    free(sim->schedule), free(sim->tasks), free(sim->chains), free(sim->parts), free(sim->heap);
+    rooms_return(sim);
     network_close(sim);
     free(sim->noted), free(sim);
     return result;

@@ -36,7 +36,7 @@ static void begin(void) {
         plan.stages[s].seconds_per_byte = 1e-9, plan.stages[s].bytes_per_byte = 1;
     int64_t minimum;
     free(schedule);
-    schedule = calloc(1, schedule_bytes(&plan));
+    schedule = malloc(schedule_bytes(&plan));
     CHECK(schedule_init(schedule, &plan, POLICY_PESSIMISTIC, &minimum) == CORE_OK);
 }
 

@@ -66,7 +66,7 @@ static SbStage over(uint32_t breaker, const uint32_t *terminals, uint32_t count)
 static bool runs_to_its_end(const FlowPlan *flow, uint32_t *spills) {
     enum { STEPS_MAX = 2000, UNITS = 3 };
     int64_t minimum;
-    Schedule *schedule = calloc(1, schedule_bytes(&flow->plan));
+    Schedule *schedule = malloc(schedule_bytes(&flow->plan));
     bool good = schedule_init(schedule, &flow->plan, POLICY_FULL, &minimum) == CORE_OK;
     bool ended = false;
     Event queue[STEPS_MAX] = {{.kind = EVENT_START}};
@@ -208,7 +208,7 @@ static void a_diamond_goes_to_disk(void) {
     uint32_t spills = 0;
     CHECK(runs_to_its_end(flow, &spills) && spills == 0);
     int64_t minimum = 0;
-    Schedule *schedule = calloc(1, schedule_bytes(&flow->plan));
+    Schedule *schedule = malloc(schedule_bytes(&flow->plan));
     CHECK(schedule_init(schedule, &flow->plan, POLICY_FULL, &minimum) == CORE_OK);
     CHECK(schedule_spools(schedule) == 1);
     free(schedule);
