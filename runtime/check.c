@@ -241,15 +241,18 @@ static void check_slots(Check *check) {
     sb_text_format(&item->found, "%u cpus, %u threads", cpus, slots_threads(&job->slots));
 }
 
-// Files that may be open at once: those of outputs, and for each thread an input and a spill file.
-static void check_files(Check *check) {
+uint64_t check_files_needed(const Job *job) {
     enum { OWN = 24, A_SINK = 3, A_THREAD = 2 };
+    return OWN + A_SINK * job->what->sink_count + job->what->source_count +
+           A_THREAD * slots_threads(&job->slots);
+}
+
+static void check_files(Check *check) {
     const Job *job = check->job;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     CheckItem *item = add_item(check, "limit", "open files", 10);
-    uint64_t needed = OWN + A_SINK * job->what->sink_count + job->what->source_count +
-                      A_THREAD * slots_threads(&job->slots);
+    uint64_t needed = check_files_needed(job);
     sb_text_format(&item->found, "%llu; the job needs about %llu",
                    (unsigned long long)limit.rlim_cur, (unsigned long long)needed);
     if (limit.rlim_cur >= needed) return;

@@ -10,4 +10,8 @@
 // that is wrong. Returns the exit code: 0, or that of the first of these.
 int check_run(Job *job);
 
+// Files that may be open at once, about: those of outputs, and for each thread an input and a spill
+// file.
+uint64_t check_files_needed(const Job *job);
+
 #endif

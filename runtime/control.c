@@ -1,6 +1,7 @@
 // Control: signals, progress, the watchdog and what is written or served while a job runs, on a
 // thread of their own with a libuv loop.
 #define _GNU_SOURCE
+#include "runtime/check.h"
 #include "runtime/control_http.h"
 #include "runtime/crash.h"
 #include "runtime/job.h"
@@ -10,9 +11,11 @@
 #include "runtime/trace.h"
 
 #include <pthread.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -23,6 +26,7 @@ static const char page[] = {
 enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 200 };
 enum { WATCHDOG_MS = 1000, WATCHDOG_PART = 4 };
 enum { SIGNALS = 3 };
+enum { LOOP_FILES = 8 };  // What a loop with signals opens at most.
 enum { LEAVE_MS = 2000 };  // Behind --grace, for tasks to stop.
 
 struct Control {
@@ -247,21 +251,71 @@ static bool is_ignored(int number) {
     return number == SIGHUP && sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-static void open_handles(Control *control) {
+// 0, or the error of libuv.
+static int open_handles(Control *control) {
     static const int numbers[SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
     uv_timer_t *timers[] = {&control->progress, &control->grace, &control->watchdog,
                             &control->sample};
     for (int i = 0; i < SIGNALS; i++) {
-        uv_signal_init(&control->loop, &control->signals[i]);
-        control->signals[i].data = control;
-        if (!is_ignored(numbers[i])) uv_signal_start(&control->signals[i], on_signal, numbers[i]);
+        uv_signal_t *handle = &control->signals[i];
+        int status = uv_signal_init(&control->loop, handle);
+        handle->data = control;
+        if (status == 0 && !is_ignored(numbers[i]))
+            status = uv_signal_start(handle, on_signal, numbers[i]);
+        if (status != 0) return status;
     }
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         uv_timer_init(&control->loop, timers[i]);
         timers[i]->data = control;
     }
-    uv_async_init(&control->loop, &control->end, on_end);
-    control->end.data = control;
+    return uv_async_init(&control->loop, &control->end, on_end);
+}
+
+// libuv ends the process when it gets no descriptor for signals: they have to be there before.
+// Returns 0 or the error of the system.
+static int find_files(void) {
+    int fds[LOOP_FILES], count = 0, error = 0;
+    while (count < LOOP_FILES && (fds[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
+    if (count < LOOP_FILES) error = errno;
+    while (count > 0) close(fds[--count]);
+    return error;
+}
+
+static bool start_fails(Job *job, int error) {
+    trouble_set(&job->trouble, TROUBLE_LIMIT, "cannot listen to signals: %s", strerror(error));
+    if (error == EMFILE)
+        trouble_fix(&job->trouble, "ulimit -n %llu",
+                    (unsigned long long)check_files_needed(job));
+    return false;
+}
+
+static void close_loop(Control *control) {
+    on_end(&control->end);
+    uv_run(&control->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&control->loop);
+}
+
+static bool start_thread(Control *control) {
+    Job *job = control->job;
+    int error = pthread_create(&control->thread, nullptr, control_main, control);
+    return error == 0 || trouble_set(&job->trouble, TROUBLE_THREADS,
+                                     "cannot start the thread for signals: %s", strerror(error));
+}
+
+static bool start_loop(Control *control) {
+    Job *job = control->job;
+    int error = find_files();
+    if (error == 0) error = -uv_loop_init(&control->loop);
+    if (error != 0) return start_fails(job, error);
+    error = -open_handles(control);
+    if (error == 0) {
+        start_timers(control);
+        if (serve(control) && start_thread(control)) return true;
+    } else {
+        start_fails(job, error);
+    }
+    close_loop(control);
+    return false;
 }
 
 static void free_control(Control *control) {
@@ -271,24 +325,16 @@ static void free_control(Control *control) {
 
 Control *control_open(Job *job) {
     Control *control = calloc(1, sizeof *control);
-    if (!control) return nullptr;
+    if (!control) return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to begin"), nullptr;
     control->job = job;
+    control->end.data = control;
     const char *trace = job->options.trace;
-    if (!progress_open(&control->report, job) ||
-        (trace && !trace_open(&control->trace, job, trace, &job->trouble)) ||
-        uv_loop_init(&control->loop) != 0) {
-        free_control(control);
-        return nullptr;
+    if (!progress_open(&control->report, job)) {
+        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to begin");
+    } else if (!trace || trace_open(&control->trace, job, trace, &job->trouble)) {
+        if (start_loop(control)) return control;
+        trace_close(&control->trace, 0);
     }
-    open_handles(control);
-    start_timers(control);
-    if (serve(control) &&
-        pthread_create(&control->thread, nullptr, control_main, control) == 0)
-        return control;
-    on_end(&control->end);
-    uv_run(&control->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&control->loop);
-    trace_close(&control->trace, 0);
     free_control(control);
     return nullptr;
 }

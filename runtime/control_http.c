@@ -6,7 +6,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { REQUEST_MAX = 8192, CONNECTIONS_MAX = 32, QUEUED_MAX = 4 << 20, REQUEST_MS = 10000 };
+enum { REQUEST_MAX = 8192, QUEUED_MAX = 4 << 20, REQUEST_MS = 10000 };
+// Readers of events leave room for requests that are answered at once.
+enum { CONNECTIONS_MAX = 64, READERS_MAX = 32 };
 
 struct HttpConnection {
     uv_tcp_t        tcp;
@@ -111,6 +113,13 @@ static void begin_events(HttpConnection *connection, const Text *first) {
 
 // ---- requests -----------------------------------------------------------------------------------
 
+static uint32_t count_readers(const Http *http) {
+    uint32_t count = 0;
+    for (const HttpConnection *at = http->connections; at; at = at->next)
+        count += at->reads_events && !uv_is_closing((const uv_handle_t *)&at->tcp);
+    return count;
+}
+
 // The value of a header in the request's lines; its length in `len`. nullptr: it is not there.
 static const char *header(const char *request, const char *name, size_t *len) {
     for (const char *line = strstr(request, "\r\n"); line; line = strstr(line, "\r\n")) {
@@ -157,8 +166,10 @@ static void serve(HttpConnection *connection) {
     Text body = {0};
     const char *type = http->setup.answer(http->setup.self, path + 1, &body);
     if (!type) refuse(connection, "404 Not Found");
-    else if (get && strcmp(path + 1, http->setup.events) == 0) begin_events(connection, &body);
-    else answer(connection, "200 OK", type, &body, get);
+    else if (!get || strcmp(path + 1, http->setup.events) != 0)
+        answer(connection, "200 OK", type, &body, get);
+    else if (count_readers(http) < READERS_MAX) begin_events(connection, &body);
+    else refuse(connection, "503 Service Unavailable");
     sb_text_close(&body);
 }
 
@@ -270,9 +281,7 @@ void http_close(Http *http) {
 }
 
 bool http_has_readers(const Http *http) {
-    for (const HttpConnection *at = http->connections; at; at = at->next)
-        if (at->reads_events) return true;
-    return false;
+    return count_readers(http) > 0;
 }
 
 void http_send(Http *http, const char *event, const Text *data) {
@@ -291,5 +300,5 @@ void http_send(Http *http, const char *event, const Text *data) {
 void http_tick(Http *http) {
     uint64_t now = uv_now(http->setup.loop);
     for (HttpConnection *at = http->connections; at; at = at->next)
-        if (!at->answered && now - at->opened_ms > REQUEST_MS) drop(at);
+        if (!at->reads_events && now - at->opened_ms > REQUEST_MS) drop(at);
 }

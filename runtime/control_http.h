@@ -1,10 +1,11 @@
 // HTTP: a small server on the loop of control: answers of one piece, and one stream of events that
-// any number of readers follow. It knows nothing of jobs.
+// up to 32 readers follow. It knows nothing of jobs.
 //
 // It speaks HTTP/1.1 to few clients that mean well, and is safe from the others: GET and HEAD only,
-// requests up to 8 KiB within 10 seconds, 32 connections, each closed behind its answer; a reader
-// of events that does not read is cut off. On the loopback it answers requests for a loopback name
-// only, so that no page from elsewhere can reach it under a name of its own.
+// requests up to 8 KiB, asked and answered within 10 seconds, 64 connections, each closed behind
+// its answer; a reader of events that does not read is cut off, one too many gets 503. On the
+// loopback it answers requests for a loopback name only, so that no page from elsewhere can reach
+// it under a name of its own.
 #ifndef SBC_RUNTIME_CONTROL_HTTP_H
 #define SBC_RUNTIME_CONTROL_HTTP_H
 
@@ -41,7 +42,7 @@ void http_close(Http *http);
 // Does anybody read the events?
 bool http_has_readers(const Http *http);
 void http_send(Http *http, const char *event, const Text *data);
-// Cuts those off that have not said in time what they want. To be called now and then.
+// Cuts those off that have not asked and taken their answer in time. To be called now and then.
 void http_tick(Http *http);
 
 #endif

@@ -533,7 +533,7 @@ static int run_job(Job *job) {
     }
     if (resume_finished(job)) return report(job, (Outcome){0});
     Control *control = control_open(job);
-    if (job->trouble.kind != TROUBLE_NONE) {
+    if (!control) {
         job_log_trouble(job, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
@@ -555,6 +555,7 @@ int sb_main(int argc, char **argv, const SbJob *what) {
     log_open(&job.log, stderr, false);
     pthread_mutex_init(&job.engine_lock, nullptr);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // A file over `ulimit -f` is an error of its write.
     sb_memory_begin();
     if (what->abi_version != SB_ABI_VERSION) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");

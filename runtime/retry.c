@@ -28,6 +28,15 @@ static bool wants_room(TroubleKind kind) {
     return kind == TROUBLE_WRITE || kind == TROUBLE_SPILL_WRITE || kind == TROUBLE_JOURNAL_WRITE;
 }
 
+// What helps where a limit of the process is in the way; nullptr: it is something else.
+static const char *limit_fix(int error) {
+    switch (error) {
+    case EFBIG: return "raise the limit of the size of files (ulimit -f), and run the job again";
+    case EMFILE: return "raise the limit of open files (ulimit -n); --check says how many it needs";
+    default: return nullptr;
+    }
+}
+
 bool retry_fail(Trouble *trouble, int error, TroubleKind kind, const char *what,
                 const char *path) {
     if (trouble->kind != TROUBLE_NONE) return false;
@@ -35,7 +44,9 @@ bool retry_fail(Trouble *trouble, int error, TroubleKind kind, const char *what,
         return trouble_set(trouble, TROUBLE_INTERRUPTED, "interrupted while it waited to %s '%s'",
                            what, path);
     trouble_set(trouble, kind, "cannot %s '%s': %s", what, path, strerror(error));
-    if (wants_room(kind) && retry_class(error) != ERROR_FULL)
+    const char *fix = limit_fix(error);
+    if (fix) trouble_fix(trouble, "%s", fix);
+    else if (wants_room(kind) && retry_class(error) != ERROR_FULL)
         trouble_fix(trouble, "check the disk or the device, and run the job again");
     return false;
 }

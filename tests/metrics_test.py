@@ -218,8 +218,8 @@ def bad_requests(folder):
                 connection.sendall(piece)
                 time.sleep(0.05)
             assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK")
-        # Many that say nothing do not keep others out once they have left; more than 32 are turned away.
-        idle = [socket.create_connection((job.host, job.port)) for _ in range(40)]
+        # Many that say nothing do not keep others out once they have left; more than 64 are turned away.
+        idle = [socket.create_connection((job.host, job.port)) for _ in range(72)]
         wait_until(lambda: sum(is_closed(connection) for connection in idle) == 8)
         for connection in idle:
             connection.close()
@@ -228,6 +228,13 @@ def bad_requests(folder):
     with Job(folder) as job:
         begun = time.monotonic()
         assert job.raw(b"GET /") == b"" and 9 < time.monotonic() - begun < 14
+
+
+def event_head(job):
+    """The first line that a new reader of the events gets."""
+    with socket.create_connection((job.host, job.port), timeout=10) as connection:
+        connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return connection.recv(4096).split(b"\r\n")[0]
 
 
 def events(folder):
@@ -247,6 +254,18 @@ def events(folder):
     assert spans and len(set(spans)) == len(spans)
     assert all(begin <= end <= now[2]["seconds"] + 0.01 for _, _, _, begin, end in spans)
     assert {work for _, _, work, _, _ in spans} >= {"task"}
+    # More readers than are served leave the other paths to be asked.
+    with Job(folder) as job:
+        readers = [socket.create_connection((job.host, job.port), timeout=10) for _ in range(40)]
+        for reader in readers:
+            reader.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        heads = [reader.recv(4096).split(b"\r\n")[0] for reader in readers]
+        assert heads.count(b"HTTP/1.1 200 OK") == 32, heads
+        assert heads.count(b"HTTP/1.1 503 Service Unavailable") == 8, heads
+        assert job.ask("/healthz")[0] == 200 and job.ask("/metrics")[0] == 200
+        for reader in readers:
+            reader.close()
+        wait_until(lambda: b"200 OK" in event_head(job))
     # No value of a cell without --show-rows.
     assert all("rejected_rows" not in at and at["rejected"] > 0 for at in now)
     with Job(folder, "--show-rows") as job:

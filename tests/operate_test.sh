@@ -328,6 +328,32 @@ if begin check; then
     end
 fi
 
+# ---- limits of the process ------------------------------------------------------------------------
+
+if begin few_files; then
+    # Whatever the job cannot open, a message says so.
+    numbers 10 >in.csv
+    for files in 5 6 7 8 9 10 11 12 13 14; do
+        sh -c "ulimit -n $files; ../rows --overwrite --threads=1" >"$work/out" 2>"$work/err"
+        code=$?
+        case $code in
+        0) [ $files -gt 12 ] || wrong "it runs with $files files" ;;
+        1 | 3) says "Too many open files" && says "ulimit -n" ;;
+        *) wrong "exit $code with $files files" ;;
+        esac
+    done
+    [ $code = 0 ] || wrong "14 files are too few"
+    end
+fi
+if begin file_size; then
+    numbers 10000 >in.csv
+    gives 3 sh -c 'ulimit -f 20; ../rows'
+    says "error[SB8018]: cannot write 'out.csv': File too large"
+    says "fix: raise the limit of the size of files (ulimit -f)"
+    only_files "./in.csv "
+    end
+fi
+
 # ---- errors of the system -----------------------------------------------------------------------
 
 # warned N CODE: so many warnings of it.
