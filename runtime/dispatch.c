@@ -318,8 +318,9 @@ static void finish(Dispatch *d, uint32_t thread) {
     if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
     if (!good) dispatch_stop(d);
     account_trim(account_of(d, id));
+    bool read = !skip && !d->draining;
     dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
-                             .count = skip ? 0 : UNITS_LATER, .bytes = job->options.partition});
+                             .count = read ? UNITS_LATER : 0, .bytes = job->options.partition});
 }
 
 // ---- threads --------------------------------------------------------------------------------
@@ -408,16 +409,28 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
 
 // ---- signals --------------------------------------------------------------------------------
 
-// Nothing more is taken in: what is on its way goes on to the outputs.
+// Will the root have no units at all, once nothing is finished any more? To say that nobody wants
+// its rows would end what fills its breaker.
+static bool waits_for_breaker(const Dispatch *d, uint32_t root) {
+    const CoreStage *stage = &d->plan->plan.stages[root];
+    return stage->kind == STAGE_READER && !d->job->finished[d->plan->breakers[stage->reads.i]];
+}
+
+// Nothing more is taken in: what is on its way goes on to the outputs and into breakers.
 static void drain(Dispatch *d) {
     d->draining = true;
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
         bool over = schedule_over(d->schedule) >> s & 1;
-        if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
-        d->cut_short |= !run->opened || !units_over(&run->units);
+        bool cut = !over && (!run->opened || !units_over(&run->units));
+        if (cut && stage_is_root(&d->plan->plan.stages[s])) d->cut_short |= (uint64_t)1 << s;
+    }
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        bool over = schedule_over(d->schedule) >> s & 1;
+        bool takes = stage_is_root(&d->plan->plan.stages[s]) && !waits_for_breaker(d, s);
+        if (!takes || over) continue;
         dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
-                                 .unit = (uint32_t)run->launched});
+                                 .unit = (uint32_t)d->runs[s].launched});
     }
 }
 

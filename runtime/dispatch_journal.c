@@ -305,7 +305,10 @@ bool commit_may_finish(Dispatch *d, uint32_t breaker) {
 bool commit_holds(const Dispatch *d, uint32_t breaker) {
     const CommitGroup *rows = group_of_breaker(d->job, breaker);
     const CommitGroup *marks = group_of_table(d->job, breaker);
-    return (rows && rows->state == COMMIT_BUSY) || (marks && marks->state == COMMIT_BUSY);
+    // A job that ends early does not finish its breakers: what came into them is for its last
+    // commit.
+    bool last = rows && atomic_load(&d->job->drain) && !rows->ended && !d->job->resume->closed;
+    return last || (rows && rows->state == COMMIT_BUSY) || (marks && marks->state == COMMIT_BUSY);
 }
 
 void commit_close(Dispatch *d, uint32_t breaker) {

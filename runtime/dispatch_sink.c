@@ -73,14 +73,16 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Trouble trouble;
     trouble_clear(&trouble);
     bool canceled = flow->canceled;
+    bool lost = flow_is_behind_cut(d, d->job->what->stage_count + s, flow->input->run->index);
     int64_t begun = d->now, before = sink->rows;
     d->taking[s] = true;
     watch_begin(&d->job->watch, thread, WORK_WRITE, flow->input->run->index, d->now);
     watch_from(&d->job->watch, thread, 0, flow->input->from);
     dispatch_watch_stage(d, flow->input->run->index);
-    commit_taking(d, flow);
+    if (lost) commit_lost(d, flow);
+    else commit_taking(d, flow);
     pthread_mutex_unlock(&d->lock);
-    bool good = canceled || take(d->job, flow, &extents, &trouble);
+    bool good = canceled || lost || take(d->job, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     bool done = sink->done;
     if (!canceled) doubt_sink(d, flow, sink->rows - before, done);

@@ -121,7 +121,7 @@ struct Dispatch {
     uint32_t   lane_count;
     Partition *alive;          // Partitions that the schedule knows.
     bool       telling, draining;
-    bool       cut_short;      // Because of that not all rows are judged.
+    uint64_t   cut_short;      // Roots not all of whose rows are judged because of that, as bits.
     uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
     int64_t    now;            // When somebody looked at the clock last.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.
@@ -165,6 +165,9 @@ void flow_input(Flow *flow, const Action *action);
 const SbEntry *const *flow_entries(const Flow *flow, int side);
 // Finds the batches that it reads, and how many rows.
 void flow_find_rows(Dispatch *d, Flow *flow);
+// Of a job that ends early: do rows that come to this stage, or sink, from that one stand behind
+// others that do not come any more? Then they go nowhere, and their units are not done.
+bool flow_is_behind_cut(const Dispatch *d, uint32_t reader, uint32_t from);
 // Of the terminals of the partition's stage, the one that is the edge; as many as there are: none.
 uint32_t flow_terminal(const Partition *partition, uint32_t edge);
 // Points its unit to the rows, which are in memory now.

@@ -1,5 +1,6 @@
 // Tasks of stages: from a launch to what the schedule is told.
 #include "runtime/dispatch_state.h"
+#include "runtime/failpoint.h"
 #include "runtime/log.h"
 #include "runtime/memory_plan.h"
 
@@ -500,6 +501,7 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
         return;
     }
     flow->begins = false;
+    failpoint("task");
     watch_turn(&d->job->watch, thread, WORK_TASK);
     if (flow->input) watch_from(&d->job->watch, thread, 0, flow->input->from);
     if (flow->other) watch_from(&d->job->watch, thread, 1, flow->other->from);

@@ -36,12 +36,41 @@ static bool lacks_table(const Dispatch *d, const SbStage *stage) {
     return false;
 }
 
+// Stages that do not hand on all rows that stand before those that still come.
+static uint64_t losing(const Dispatch *d) {
+    const CorePlan *plan = &d->plan->plan;
+    uint64_t all = d->cut_short;
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        bool loses = lacks_table(d, &d->job->what->stages[s]);
+        for (uint8_t i = 0; i < plan->stages[s].input_count; i++)
+            loses |= all >> plan->edges[plan->stages[s].inputs[i].i].from.i & 1;
+        all |= (uint64_t)loses << s;
+    }
+    return all;
+}
+
+// Of a union the rows of each input come when those before it are over, for a zip those of both
+// sides: only what is missing of the others ends it.
+bool flow_is_behind_cut(const Dispatch *d, uint32_t reader, uint32_t from) {
+    const CorePlan *plan = &d->plan->plan;
+    const CoreStage *stage = &plan->stages[reader];
+    if (!d->draining || stage->kind == STAGE_ZIP || stage->input_count < 2) return false;
+    uint64_t all = losing(d), sooner = 0;
+    for (uint8_t i = 0; i < stage->input_count; i++) {
+        uint32_t maker = plan->edges[stage->inputs[i].i].from.i;
+        if (maker == from) break;
+        sooner |= (uint64_t)1 << maker;
+    }
+    return all & sooner;
+}
+
 void flow_find_rows(Dispatch *d, Flow *flow) {
     const SbStage *stage = flow->run->stage;
     flow->batches[0] = batch_of(flow->input, stage->input_index);
     if (flow->other) flow->batches[1] = batch_of(flow->other, stage->right_index);
     else flow->rows = flow->batches[0] ? flow->batches[0]->count : 0;
-    if (!lacks_table(d, stage)) return;
+    bool behind = flow_is_behind_cut(d, flow->run->index, flow->input->run->index);
+    if (!behind && !lacks_table(d, stage)) return;
     commit_lost(d, flow);
     flow->rows = 0;  // They go nowhere.
 }

@@ -5,10 +5,12 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *wanted;  // nullptr: none.
 static size_t wanted_len;
-static int wanted_error;    // 0: the process is killed.
+static int wanted_error;    // 0: the process gets a signal,
+static int wanted_signal;   // this one.
 static atomic_long left;
 
 // The number of an error's name: at the beginning of `text`. 0: none.
@@ -30,6 +32,9 @@ void failpoint_open(void) {
     if (!wanted) return;
     wanted_len = strcspn(wanted, "=:");
     const char *count = strchr(wanted, ':');
+    static const char asks[] = "=SIGTERM";
+    bool is_asked = strncmp(wanted + wanted_len, asks, sizeof asks - 1) == 0;
+    wanted_signal = is_asked ? SIGTERM : SIGKILL;
     if (wanted[wanted_len] == '=') wanted_error = error_named(wanted + wanted_len + 1);
     atomic_store(&left, count ? strtol(count + 1, nullptr, 10) : 1);
 }
@@ -39,7 +44,8 @@ static bool is_wanted(const char *name) {
 }
 
 void failpoint(const char *name) {
-    if (is_wanted(name) && !wanted_error && atomic_fetch_sub(&left, 1) == 1) raise(SIGKILL);
+    if (is_wanted(name) && !wanted_error && atomic_fetch_sub(&left, 1) == 1)
+        kill(getpid(), wanted_signal);
 }
 
 bool failpoint_fails(const char *name) {

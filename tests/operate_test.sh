@@ -102,6 +102,50 @@ if begin drains_and_resumes; then
     { echo i; seq 0 1999; } | cmp -s - out.csv || wrong "out.csv is not what a whole run gives"
     end
 fi
+if begin drains_into_breakers; then
+    # What came into breakers is committed with them, whoever else reads the same rows.
+    cat >head.sbd <<'END'
+let f = range(900) | repartition rows 10 | where hold(1ms) | derive k = i % 7
+END
+    { cat head.sbd; printf 'f | write csv("rows.csv")\nf | aggregate { n = count(), s = sum(i) } | write csv("other.csv")\n'; } >sum.sbd
+    { cat head.sbd; printf 'f | write csv("rows.csv")\nf | sort i desc | write csv("other.csv")\n'; } >sorted.sbd
+    { cat head.sbd; printf 'f | write csv("rows.csv")\nf | limit 600 | group by k { n = count() } | write csv("other.csv")\n'; } >limited.sbd
+    { cat head.sbd; printf 'f | write csv("rows.csv")\nrange(90) | join right f on i | write csv("other.csv")\n'; } >joined.sbd
+    for name in sum sorted limited joined; do
+        "$sbc" $name.sbd -o $name 2>"$work/err" || wrong "$name does not compile"
+        gives 0 ./$name --overwrite
+        mv rows.csv rows.all && mv other.csv other.all
+        for after in 1 2 3; do
+            rm -rf journal rows.csv other.csv
+            started ./$name --resume=journal --threads=2
+            signal TERM 0.$after
+            ended 130 5
+            gives 0 ./$name --resume=journal
+            cmp -s rows.all rows.csv || wrong "$name: other rows"
+            cmp -s other.all other.csv || wrong "$name: other bytes of what a breaker had"
+        done
+    done
+    end
+fi
+if begin drains_unions; then
+    # Rows behind those that do not come any more go nowhere.
+    head='let f = range(600) | repartition rows 3 | where hold(300us)'
+    printf '%s\nf | union f | write csv("-")\n' "$head" >twice.sbd
+    printf '%s\n(f | aggregate { i = count() }) | union f | write csv("-")\n' "$head" >before.sbd
+    printf '%s\nf | union (f | where i > 10) | limit 900 | write csv("-")\n' "$head" >limit.sbd
+    for name in twice before limit; do
+        "$sbc" $name.sbd -o $name 2>"$work/err" || wrong "$name does not compile"
+        gives 0 ./$name
+        mv "$work/out" all.csv
+        for after in 05 1; do
+            started ./$name --threads=2
+            signal TERM 0.$after
+            ended 130 5
+            head -c "$(stat -c %s "$work/out")" all.csv | cmp -s - "$work/out" || wrong "$name: no prefix of the whole"
+        done
+    done
+    end
+fi
 if begin drains_what_waits; then
     # Rows that wait for a table which is not made any more go nowhere.
     cat >own.sbd <<'END'

@@ -23,7 +23,8 @@ class Found:
     def __init__(self, done, folder, inputs):
         self.code = done.returncode
         said = re.sub(rb"\n?^time .*\n", b"", done.stderr, flags=re.M)
-        self.files = {"stdout": done.stdout, "stderr": re.sub(rb"^resume: .*\n", b"", said, flags=re.M)}
+        said = re.sub(rb"^(resume: |warning\[SB8040\]).*\n", b"", said, flags=re.M)
+        self.files = {"stdout": done.stdout, "stderr": said}
         for parent, _, names in os.walk(folder):
             for name in names:
                 path = os.path.join(parent, name)
@@ -84,7 +85,9 @@ class Ways:
         return found
 
     def run_lives(self, name, job, lives):
-        """A job that is killed in each of its lives but the last, each with options of its own, and goes on."""
+        """A job that is killed or asked to end in each of its lives but the last, each with options of its own, and
+        goes on."""
+        killed, interrupted = -9, 130
         folder = os.path.join(self.work, name)
         os.mkdir(folder)
         write_files(self.program, folder)
@@ -93,7 +96,7 @@ class Ways:
             options = [o for o in life if o.startswith("-")]
             done = start(["env", "SBC_TEST_COMMIT=1", *variables, job, "--progress=none", "--resume=journal",
                           *options, *self.program.arguments], folder)
-            if done.returncode != -9:
+            if done.returncode not in (killed, interrupted):
                 break
         found = Found(done, folder, self.program.files)
         shutil.rmtree(folder)
