@@ -18,8 +18,8 @@ bool batches_check(const SbJob *job, int64_t room, Trouble *trouble) {
         if (__builtin_mul_overflow(stage->batch, row, &bytes)) bytes = INT64_MAX;
         if (stage->batch <= 1 || bytes <= room) continue;
         char takes[SIZE_TEXT], there[SIZE_TEXT];
-        options_size_text(bytes, takes);
-        options_size_text(room, there);
+        options_size_say(bytes, takes);
+        options_size_say(room, there);
         trouble_set(trouble, TROUBLE_BATCH,
                     "a batch of %lld rows of '%.*s' takes about %s, and %s are there for rows",
                     (long long)stage->batch, (int)stage->label.len, stage->label.ptr, takes, there);

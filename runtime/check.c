@@ -44,11 +44,10 @@ static CheckItem *add_item(Check *check, const char *what, const char *name, int
     return item;
 }
 
-static void add_size(Text *text, double bytes) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++) bytes /= 1024;
-    sb_text_format(text, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+static void add_size(Text *text, int64_t bytes) {
+    char size[SIZE_TEXT];
+    options_size_say(bytes, size);
+    sb_text_str(text, size);
 }
 
 // ---- folders ------------------------------------------------------------------------------------
@@ -96,7 +95,7 @@ static void look_at_folder(CheckItem *item, const char *folder, TroubleKind wron
         return;
     }
     if (statvfs(folder, &disk) != 0) return;
-    double room = (double)disk.f_bavail * (double)disk.f_frsize;
+    int64_t room = (int64_t)(disk.f_bavail * disk.f_frsize);
     add_size(&item->found, room);
     sb_text_format(&item->found, " free in '%s'", folder);
     if (room == 0 || (disk.f_files > 0 && disk.f_favail == 0))
@@ -128,7 +127,7 @@ static void count_files(CheckItem *item, const Source *source) {
     }
     sb_text_add_figure(&item->found, source->file_count);
     sb_text_str(&item->found, source->file_count == 1 ? " file, " : " files, ");
-    add_size(&item->found, (double)bytes);
+    add_size(&item->found, bytes);
 }
 
 // Each path by itself, so that all that is wrong is found.
@@ -218,14 +217,15 @@ static void check_memory(Check *check) {
     Job *job = check->job;
     CheckItem *item = add_item(check, "memory", "--memory", 8);
     int64_t least = memory_plan_least(job, slots_threads(&job->slots));
-    add_size(&item->found, (double)job->memory_whole);
+    add_size(&item->found, job->memory_whole);
     sb_text_str(&item->found, " of ");
-    add_size(&item->found, (double)cpu_memory());
+    add_size(&item->found, cpu_memory());
     if (least == 0) return;
     sb_text_str(&item->found, "; the least is ");
-    add_size(&item->found, (double)least);
+    add_size(&item->found, least);
     if (job->memory_whole >= least) {
-        batches_check(job->what, memory_plan_ledger(job), &item->trouble);
+        if (batches_check(job->what, memory_plan_ledger(job), &item->trouble))
+            memory_plan_over(job, &item->trouble);
         return;
     }
     trouble_set(&item->trouble, TROUBLE_MEMORY_LEAST,
@@ -301,13 +301,19 @@ static void log_items(const Check *check) {
     log_event(log, &text);
 }
 
+// A warning does not keep a job from running.
+static void log_found(Log *log, const Trouble *trouble) {
+    if (trouble_exit_code(trouble) != 0) log_trouble(log, trouble);
+    else log_warn(log, trouble->kind, "%s", trouble->text);
+}
+
 // Says what is wrong. Returns the exit code.
 static int say_troubles(Check *check) {
     int code = 0;
     for (uint32_t i = 0; i < check->count; i++) {
         CheckItem *item = &check->items[i];
         if (item->trouble.kind != TROUBLE_NONE) {
-            log_trouble(&check->job->log, &item->trouble);
+            log_found(&check->job->log, &item->trouble);
             if (code == 0) code = trouble_exit_code(&item->trouble);
         }
         free(item->name);

@@ -53,7 +53,7 @@ void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble) {
 }
 
 static void no_memory(Dispatch *d) {
-    trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the stages");
+    trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
     dispatch_stop(d);
 }
 

@@ -9,7 +9,7 @@ void flow_add(Dispatch *d, const Action *action) {
     Flow *flow = d->flows[action->task.i];
     FlowMore *more = calloc(1, sizeof *more);
     if (!more) {
-        trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the stages");
+        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
         dispatch_stop(d);
         return;
     }

@@ -22,7 +22,7 @@ static UnitTally *tally_of(const RootLog *log, uint64_t unit) {
 }
 
 static void no_memory(Dispatch *d) {
-    trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the journal");
+    trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
     dispatch_stop(d);
 }
 

@@ -42,7 +42,7 @@ static FlowPlan *make_plan(Job *job) {
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
                     "the program has %u stages and %u sinks, or as many ways between them",
                     job->what->stage_count, job->what->sink_count);
-    else trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the plan");
+    else trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the plan");
     free(plan);
     return nullptr;
 }
@@ -103,7 +103,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs) {
     Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
     Dispatch *d = schedule ? calloc(1, sizeof *d) : nullptr;
     if (plan && !d && job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the schedule");
+        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
     if (!d) {
         free(schedule);
         free(plan);
@@ -122,7 +122,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs) {
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
     if (good) return d;
     if (job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the schedule");
+        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
     dispatch_close(d);
     return nullptr;
 }

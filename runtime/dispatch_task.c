@@ -214,7 +214,8 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     bool leads = doubt_leads(&d->doubt, run->index);
     flow->weight += partition->rejects.weight;
     flow_place_lines(&flow->unit, &partition->rejects);
-    if (trouble->kind != TROUBLE_NONE || !stage_take_failure(run, partition, trouble) ||
+    if (trouble->kind != TROUBLE_NONE ||
+        !stage_take_failure(run, &flow->task->task, partition, trouble) ||
         !(leads ? keep_in_doubt(d, flow, partition) : count_source(flow, partition, trouble))) {
         dispatch_trouble(d, TROUBLE_MEMORY, trouble);
         return false;

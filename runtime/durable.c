@@ -80,7 +80,7 @@ static bool failed(const char *what, const char *path, Trouble *trouble) {
 }
 
 static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
 }
 
 // ---- folders --------------------------------------------------------------------------------

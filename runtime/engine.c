@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the stages");
+    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
 }
 
 static StageRun *open_runs(Job *job) {

@@ -22,14 +22,14 @@ bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     while (!sb_memory_charge(buffer->memory, cap - buffer->cap)) {
         if (relief && relief->find(relief->self)) continue;
         char lacks[SIZE_TEXT];
-        options_size_text(cap - buffer->cap, lacks);
+        options_size_say(cap - buffer->cap, lacks);
         return trouble_set(trouble, TROUBLE_MEMORY,
                            "reading input needs %s more than --memory leaves", lacks);
     }
     char *ptr = realloc(buffer->ptr, (size_t)cap);
     if (!ptr) {
         sb_memory_release(buffer->memory, cap - buffer->cap);
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read input");
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read input");
     }
     buffer->ptr = ptr;
     buffer->cap = cap;
@@ -184,7 +184,7 @@ static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
     *kept = begin + skip->bytes;
     char *block = skip->done || feed->ended ? nullptr : malloc(SKIP_BYTES);
     if (!skip->done && !feed->ended && !block)
-        return trouble_set(feed->trouble, TROUBLE_MEMORY, "no memory to read '%s'",
+        return trouble_set(feed->trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'",
                            feed->file->path);
     bool good = true;
     if (feed->sum) checksum_add(feed->sum, feed->buffer->ptr, *kept);

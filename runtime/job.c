@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to begin");
+    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
 }
 
 // ---- setup ----------------------------------------------------------------------------------
@@ -290,6 +290,8 @@ static bool open_job(Job *job) {
     uint32_t threads = slots_threads(&job->slots);
     job->lanes = dispatch_lanes(job, threads);
     if (!memory_plan_set(job, threads)) return false;
+    Trouble over = {0};
+    if (memory_plan_over(job, &over)) log_warn(&job->log, over.kind, "%s", over.text);
     if (!batches_check(job->what, memory_plan_ledger(job), &job->trouble)) return false;
     sb_memory_keep(&job->memory);
     job->watch.keeps_spans = options->trace || options->metrics;

@@ -113,7 +113,7 @@ JournalState journal_next(JournalReader *reader, JournalRecord *record) {
 // ---- the folder -----------------------------------------------------------------------------
 
 static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
 }
 
 bool journal_open(Journal *journal, const char *folder, Trouble *trouble) {

@@ -1,5 +1,6 @@
 #include "runtime/memory_plan.h"
 
+#include "runtime/cpu.h"
 #include "runtime/dispatch.h"
 #include "runtime/flow_job.h"
 #include "runtime/table.h"
@@ -43,14 +44,27 @@ int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory)
 
 bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
     char whole[SIZE_TEXT], rows[SIZE_TEXT];
-    options_size_text(job->memory_whole, whole);
-    options_size_text(job->memory.limit, rows);
+    if (job->options.memory) options_size_text(job->memory_whole, whole);
+    else options_size_say(job->memory_whole, whole);
+    options_size_say(job->memory.limit, rows);
     return trouble_set(trouble, TROUBLE_MEMORY,
                        job->options.memory
                            ? "'%.*s' needs more than the %s that --memory=%s leaves for rows"
                            : "'%.*s' needs more than the %s that 80 %% of the machine, %s, leave "
                              "for rows",
                        (int)who.len, who.ptr, rows, whole);
+}
+
+bool memory_plan_over(const Job *job, Trouble *trouble) {
+    char given[SIZE_TEXT], there[SIZE_TEXT];
+    int64_t memory = cpu_memory();
+    if (job->options.memory <= memory) return false;
+    options_size_text(job->options.memory, given);
+    options_size_say(memory, there);
+    trouble_set(trouble, TROUBLE_MEMORY_OVER,
+                "--memory=%s is more than the %s that the machine or its cgroup has: a job that "
+                "takes them is killed", given, there);
+    return true;
 }
 
 // ---- what tasks take ------------------------------------------------------------------------
@@ -178,7 +192,7 @@ static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t
 
 static Sketch *new_sketch(Job *job) {
     Sketch *sketch = malloc(sizeof *sketch);
-    if (!sketch) trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to begin");
+    if (!sketch) trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
     return sketch;
 }
 

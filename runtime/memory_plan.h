@@ -19,6 +19,8 @@ int64_t memory_plan_ledger(const Job *job);
 
 // False: sets the trouble that `who`, a step or a stage, finds no memory while the job runs.
 bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble);
+// Is --memory more than there is? Then that is the trouble, which is a warning.
+bool memory_plan_over(const Job *job, Trouble *trouble);
 
 // Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
 void memory_plan_print(Job *job, uint32_t threads, Text *text);

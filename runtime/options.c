@@ -149,6 +149,15 @@ void options_size_text(int64_t bytes, char text[static SIZE_TEXT]) {
     snprintf(text, SIZE_TEXT, "%.4g%s", value, units[unit]);
 }
 
+void options_size_say(int64_t bytes, char text[static SIZE_TEXT]) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    enum { UNITS = sizeof units / sizeof *units, UNIT = 1024 };
+    double value = (double)bytes;
+    int unit = 0;
+    while (value >= UNIT && unit + 1 < UNITS) value /= UNIT, unit++;
+    snprintf(text, SIZE_TEXT, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
 bool options_duration(const char *text, int64_t *microseconds) {
     static const NumberUnit units[] = {
         {"us", 1}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"h", 3600e6}, {"d", 86400e6},
@@ -220,11 +229,16 @@ static bool set_word(OptionKind kind, const char *value, int *number, Trouble *t
            false;
 }
 
+// The fix has the number that was given, if one was: "5" are seconds, "5m" minutes.
 static bool set_duration(OptionKind kind, const char *value, int64_t *time, Trouble *trouble) {
     if (options_duration(value, time)) return true;
+    int digits = (int)strspn(value, "0123456789.");
+    const char *unit = value[digits] == '\0' ? "s" : strcmp(value + digits, "m") == 0 ? "min" : "";
     trouble_set(trouble, TROUBLE_USAGE, "--%s=%s: '%s' is no duration", infos[kind].name, value,
                 value);
-    return trouble_fix(trouble, "a number and a unit: --%s=25s", infos[kind].name), false;
+    if (digits == 0 || *unit == '\0') digits = 2, value = "25", unit = "s";
+    trouble_fix(trouble, "a number and a unit: --%s=%.*s%s", infos[kind].name, digits, value, unit);
+    return false;
 }
 
 // "accel=4", "accel=0.5".
@@ -234,16 +248,24 @@ static bool add_supply(Options *options, const char *value, Trouble *trouble) {
     double amount = equals ? strtod(equals + 1, &end) : 0;
     bool good = equals && equals > value && *end == '\0' &&
                 end == equals + 1 + strspn(equals + 1, "0123456789.");
-    if (!good || amount * 1000 < 1 || amount > 1e6) {
+    if (!equals || equals == value) {
         trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: expected a name and an amount", value);
         return trouble_fix(trouble, "--resource=accel=4"), false;
     }
+    if (!good || amount * 1000 < 1 || amount > 1e6) {
+        trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: '%s' is no amount", value, equals + 1);
+        trouble_fix(trouble, "a number from 0.001 to 1000000: --resource=%.*s=4",
+                    (int)(equals - value), value);
+        return false;
+    }
     Supply supply = {value, (size_t)(equals - value), (uint32_t)(amount * 1000 + 0.5)};
     for (uint32_t i = 0; i < options->supply_count; i++) {
-        Supply *known = &options->supplies[i];
+        const Supply *known = &options->supplies[i];
         if (known->name_len != supply.name_len || memcmp(known->name, value, supply.name_len) != 0)
             continue;
-        return *known = supply, true;
+        trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: --resource=%s is given, too", value,
+                    known->name);
+        return trouble_fix(trouble, "keep one of them"), false;
     }
     if (options->supply_count == SB_RESOURCES_MAX)
         return trouble_set(trouble, TROUBLE_USAGE, "--resource=%s: more than %d resources", value,
@@ -263,6 +285,13 @@ static bool set_count(OptionKind kind, const char *value, int64_t *count, Troubl
                     infos[kind].name, value, value, (long long)max);
     return trouble_fix(trouble, "write --%s=%s", infos[kind].name,
                        kind == OPTION_THREADS ? "4" : "100"), false;
+}
+
+// A file or a folder.
+static bool set_path(OptionKind kind, const char *value, const char **path, Trouble *trouble) {
+    if (*value != '\0') return *path = value, true;
+    return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=%s", infos[kind].name,
+                       infos[kind].name, infos[kind].value);
 }
 
 // An option whose value is one of a few words.
@@ -294,18 +323,11 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_LICENSES: return options->licenses = true;
     case OPTION_CHECK: return options->check = true;
     case OPTION_OVERWRITE: return options->overwrite = true;
-    case OPTION_CONFIG: return options->config = value, true;
-    case OPTION_SPILL: return options->spill = value, true;
-    case OPTION_RESUME:
-    case OPTION_JOURNAL:
-        if (*value == '\0')
-            return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=DIR", info->name,
-                               info->name);
-        return *(kind == OPTION_RESUME ? &options->resume : &options->journal) = value, true;
-    case OPTION_REJECTS:
-        if (*value == '\0')
-            return trouble_set(trouble, TROUBLE_USAGE, "--rejects needs a value: --rejects=FILE");
-        return options->rejects = value, true;
+    case OPTION_CONFIG: return set_path(kind, value, &options->config, trouble);
+    case OPTION_SPILL: return set_path(kind, value, &options->spill, trouble);
+    case OPTION_RESUME: return set_path(kind, value, &options->resume, trouble);
+    case OPTION_JOURNAL: return set_path(kind, value, &options->journal, trouble);
+    case OPTION_REJECTS: return set_path(kind, value, &options->rejects, trouble);
     case OPTION_REJECT_LIMIT: return set_reject_limit(options, value, trouble);
     case OPTION_RESOURCE: return add_supply(options, value, trouble);
     case OPTION_MEMORY: return set_size(kind, value, &options->memory, trouble);
@@ -324,7 +346,7 @@ bool options_set(Options *options, OptionKind kind, const char *value, Trouble *
     case OPTION_WATCHDOG: return set_duration(kind, value, &options->watchdog_us, trouble);
     case OPTION_METRICS: return options->metrics = value, true;
     case OPTION_SHOW_ROWS: return options->show_rows = true;
-    case OPTION_TRACE: return options->trace = value, true;
+    case OPTION_TRACE: return set_path(kind, value, &options->trace, trouble);
     case OPTION_ON_FULL:
     case OPTION_SCHEDULE:
     case OPTION_PROGRESS:
@@ -339,7 +361,7 @@ bool options_add_text(Options *options, const SbJob *job, ParamText text, Troubl
     if (options->text_count == options->text_cap) {
         uint32_t cap = options->text_cap ? 2 * options->text_cap : 16;
         ParamText *texts = realloc(options->texts, cap * sizeof *texts);
-        if (!texts) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the options");
+        if (!texts) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the options");
         options->texts = texts;
         options->text_cap = cap;
     }
@@ -393,6 +415,30 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
     return unknown_option(job, (SbStr){name, (int64_t)len}, trouble);
 }
 
+// Of what is shown instead of a run one thing can be asked for; --help goes before all.
+static bool asks_once(const Options *options, Trouble *trouble) {
+    const struct {
+        OptionKind kind;
+        bool       given;
+    } asked[] = {
+        {OPTION_PARAMS, options->params},   {OPTION_PLAN, options->plan},
+        {OPTION_LICENSES, options->licenses}, {OPTION_CHECK, options->check},
+        {OPTION_JOURNAL, options->journal},
+    };
+    const char *first = nullptr;
+    for (size_t i = 0; !options->help && i < sizeof asked / sizeof *asked; i++) {
+        const char *name = infos[asked[i].kind].name;
+        if (!asked[i].given) continue;
+        if (first) {
+            trouble_set(trouble, TROUBLE_USAGE, "--%s and --%s: a job shows one of them at a time",
+                        first, name);
+            return trouble_fix(trouble, "leave one of them out"), false;
+        }
+        first = name;
+    }
+    return true;
+}
+
 bool options_read(Options *options, const SbJob *job, int argc, char **argv, Trouble *trouble) {
     *options = (Options){
         .first_rows = INT64_MAX,
@@ -416,7 +462,8 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
             good &= read_one(options, job, argv[i], trouble_more(trouble));
         }
     }
-    return (!options->config || config_read(options, job, trouble)) && good;
+    if (options->config) good &= config_read(options, job, trouble);
+    return asks_once(options, trouble_more(trouble)) && good;
 }
 
 void options_close(Options *options) {
@@ -445,6 +492,7 @@ void options_print_params(const SbJob *job, FILE *file) {
 }
 
 void options_print_help(const SbJob *job, FILE *file) {
+    enum { LEFT = 27 };
     fprintf(file, "The job compiled from %.*s.\n\nParameters (default):\n", (int)job->name.len,
             job->name.ptr);
     options_print_params(job, file);
@@ -456,7 +504,9 @@ void options_print_help(const SbJob *job, FILE *file) {
         bool value = infos[i].value[0] != '\0';
         snprintf(left, sizeof left, "--%s%s%s%s", infos[i].name, value ? open : "", infos[i].value,
                  close);
-        fprintf(file, "  %-27s %s\n", left, infos[i].doc);
+        // What is longer than the column of names has a line of its own.
+        if (strlen(left) > LEFT) fprintf(file, "  %s\n  %-*s %s\n", left, LEFT, "", infos[i].doc);
+        else fprintf(file, "  %-*s %s\n", LEFT, left, infos[i].doc);
     }
     fputs("\nExit codes: 0 done, 1 the program or data is wrong, 2 wrong usage, 3 the machine\n"
           "failed (disk, memory), 130 interrupted.\n", file);

@@ -89,6 +89,8 @@ bool options_size(const char *text, int64_t *bytes);
 // About so many bytes, as a user writes them: "512B", "64KiB", "50.5MiB", "1GiB".
 enum { SIZE_TEXT = 24 };
 void options_size_text(int64_t bytes, char text[static SIZE_TEXT]);
+// The same in a sentence: "512 bytes", "50.5 MiB", "1.0 GiB".
+void options_size_say(int64_t bytes, char text[static SIZE_TEXT]);
 
 // "90s", "1.5h": a literal of the language, in microseconds; false: none.
 bool options_duration(const char *text, int64_t *microseconds);

@@ -168,7 +168,7 @@ static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *par
     close_aside(run, task);
     if (!good) return false;
     bool whole = task->trouble.kind == TROUBLE_NONE;
-    if (whole && stage_take_failure(run, partition, &task->trouble)) return true;
+    if (whole && stage_take_failure(run, &task->task, partition, &task->trouble)) return true;
     *r->trouble = task->trouble;
     return false;
 }

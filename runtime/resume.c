@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the journal");
+    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
 }
 
 void resume_say(Job *job, const char *format, ...) {

@@ -23,7 +23,7 @@ static char *file_name(const Resume *resume, uint32_t number) {
 }
 
 static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
 }
 
 // ---- there --------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ enum : int64_t {
 };
 
 static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
 }
 
 static int64_t group_bytes(const Job *job, const CommitGroup *group) {

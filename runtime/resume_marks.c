@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the journal");
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
 }
 
 // ---- there --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@
 // ---- opening --------------------------------------------------------------------------------
 
 static bool no_memory(const Sink *sink, Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory to write '%s'", sink->path);
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to write '%s'", sink->path);
 }
 
 // The name that the part will have.
@@ -118,7 +118,7 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
                    .quote = setup->quote, .replace = setup->replace, .fd = -1,
                    .part_bytes = INT64_MAX, .tag = setup->tag, .extension = setup->extension};
     sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
-    if (!sink->path) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
+    if (!sink->path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
     size_t len = strlen(sink->path);
     if (len == 0)
         return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");

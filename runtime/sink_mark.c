@@ -23,7 +23,7 @@ struct SinkLog {
 };
 
 static bool no_memory(const Sink *sink, Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_MEMORY, "no memory to write '%s'", sink->path);
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to write '%s'", sink->path);
 }
 
 // ---- going on where an earlier run came to --------------------------------------------------

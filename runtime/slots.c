@@ -17,8 +17,17 @@ static SbStr resource_name(const void *self, uint32_t index) {
     return job->resources[index];
 }
 
+static bool is_named(const Supply *supply, const char *name) {
+    return strlen(name) == supply->name_len && memcmp(name, supply->name, supply->name_len) == 0;
+}
+
 static bool supply_one(Slots *slots, const Supply *supply, Trouble *trouble) {
     const SbJob *job = slots->job;
+    if (is_named(supply, "cpus")) {
+        trouble_set(trouble, TROUBLE_RESOURCE, "--resource=%s: --threads says how many cpus there "
+                    "are", supply->name);
+        return trouble_fix(trouble, "--threads=%u", (supply->amount + WHOLE - 1) / WHOLE), false;
+    }
     for (uint32_t i = 0; i < job->resource_count; i++) {
         SbStr name = job->resources[i];
         if ((size_t)name.len != supply->name_len ||

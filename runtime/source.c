@@ -169,7 +169,7 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     free(file->fields);  // A file that is read twice has its header read twice.
     file->fields = calloc(what->column_count + 1, sizeof *file->fields);
     if (!file->fields)
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
     if (!what->header) {
         for (uint32_t c = 0; c < what->column_count; c++) file->fields[c] = c;
         file->field_count = what->column_count;
@@ -195,7 +195,7 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     Header header = {0};
     bool good = header_split(&header, &source->dialect, text + at, end - at)
                     ? header_map(source, file, &header, trouble)
-                    : trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
+                    : trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
     header_close(&header);
     return good;
 }
@@ -220,7 +220,7 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
         char *text = calloc(1, (size_t)want + SB_SLACK);
         ssize_t got = text ? source_read(file, text, want, 0) : 0;
         if (!text) {
-            trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
+            trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
         } else if (got < 0) {
             retry_fail(trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
         } else {
@@ -258,7 +258,7 @@ static bool list_files(Source *source, SbList paths, Trouble *trouble) {
     const SbStr *texts = paths.ptr;
     for (int64_t i = 0; i < paths.len; i++) {
         char *path = strndup(texts[i].ptr, (size_t)texts[i].len);
-        if (!path) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a path");
+        if (!path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
         bool good = glob_add(&source->paths, path, trouble);
         free(path);
         if (!good) return false;
@@ -289,7 +289,7 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
     if (!list_files(source, setup->paths, trouble)) return false;
     source->files = calloc(source->paths.count, sizeof *source->files);
     if (!source->files)
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the list of files");
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the list of files");
     for (uint32_t i = 0; i < source->paths.count; i++) {
         source->file_count++;
         if (!add_file(source, &source->files[i], source->paths.paths[i], trouble)) return false;
@@ -343,7 +343,8 @@ bool source_file_check(const SourceFile *file, Trouble *trouble) {
 bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *trouble) {
     if (file->known_offset > offset) file->known_offset = file->known_lines = 0;
     char *block = malloc(LINES_BYTES);
-    if (!block) return trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%s'", file->path);
+    if (!block)
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
     bool good = true;
     while (good && file->known_offset < offset) {
         int64_t want = offset - file->known_offset;

@@ -85,7 +85,7 @@ bool spill_trouble(Spill *spill, Trouble *trouble) {
 
 static bool no_memory(Spill *spill) {
     char room[SIZE_TEXT];
-    options_size_text(spill->memory->limit, room);
+    options_size_say(spill->memory->limit, room);
     return spill_fail(spill, TROUBLE_MEMORY, "no memory to spill: --memory leaves %s for rows",
                       room);
 }

@@ -1,7 +1,7 @@
 #include "runtime/spill_groups.h"
 
+#include "runtime/options.h"
 #include "runtime/spill_rows.h"
-#include "runtime/text.h"
 #include "stdlib/held.h"
 #include "stdlib/key.h"
 
@@ -279,8 +279,8 @@ static bool is_key_text(const SbBreaker *what, const SbField *field) {
     return false;
 }
 
-// The keys of a group as JSON: a row of them, whose texts are laid out as in other rows.
-static void add_keys(Text *text, const SbBreaker *what, const SbEntry *entry) {
+// A row of the keys, whose texts are laid out as in other rows.
+void spill_groups_keys(Text *text, const SbBreaker *what, const SbEntry *entry) {
     SbField *fields = calloc(what->key_count, sizeof *fields);
     KeyText *texts = calloc(what->key_count, sizeof *texts);
     for (uint32_t k = 0; fields && texts && k < what->key_count; k++) {
@@ -314,13 +314,15 @@ static SbEntry *longest_row(const Range *range, int64_t *bytes) {
 
 static void too_large(Range *range) {
     Text keys = {0};
+    char size[SIZE_TEXT];
     int64_t bytes, table = sb_groups_bytes(&range->table);
     SbEntry *longest = longest_row(range, &bytes);
     const SbEntry *group = range->last ? range->last : longest;
-    if (group) add_keys(&keys, range->groups->what, group);
+    if (group) spill_groups_keys(&keys, range->groups->what, group);
+    options_size_say(table > bytes ? table : bytes, size);
     spill_fail(range->groups->spill, TROUBLE_MEMORY,
-               "one group takes more than %lld bytes, which --memory does not leave: %.*s",
-               (long long)(table > bytes ? table : bytes), (int)keys.len, keys.ptr ? keys.ptr : "");
+               "one group takes more than %s, which --memory does not leave: %.*s", size,
+               (int)keys.len, keys.ptr ? keys.ptr : "");
     sb_text_close(&keys);
     free(longest);
 }
@@ -390,7 +392,7 @@ static Work next_work(Work *work) {
     uint32_t count = count_parts(work);
     if (count > 0) next.ranges = calloc(count, sizeof *next.ranges);
     if (count > 0 && !next.ranges)
-        spill_fail(work->groups->spill, TROUBLE_MEMORY, "no memory for spilled groups");
+        spill_fail(work->groups->spill, TROUBLE_NO_MEMORY, "no memory for spilled groups");
     for (uint32_t i = 0; i < work->count; i++) {
         Range *range = &work->ranges[i];
         if (next.ranges) take_parts(&next, range);

@@ -11,6 +11,7 @@
 
 #include "runtime/groups.h"
 #include "runtime/spill_merge.h"
+#include "runtime/text.h"
 
 enum { SPILL_RANGES = 64 };
 
@@ -38,5 +39,7 @@ void spill_groups_close(SpillGroups *groups);
 bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table);
 // Makes the results of what was written. A status: SB_FAULT_TOO_LARGE where spilling failed.
 int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel);
+// The keys of a group as JSON.
+void spill_groups_keys(Text *text, const SbBreaker *what, const SbEntry *entry);
 
 #endif

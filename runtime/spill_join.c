@@ -70,7 +70,8 @@ static void join_runs(void *arg, uint32_t index, uint32_t thread) {
     }
     spill_merge_close(merge);
     if (good) good = spill_end(spill, thread, &join->run);
-    if (!noted) spill_fail(spill, TROUBLE_MEMORY, "no memory to find spilled rows of a join again");
+    if (!noted)
+        spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to find spilled rows of a join again");
 }
 
 static int64_t mark_bytes(const SpillJoin *join) {
@@ -87,7 +88,7 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
     Spill *spill = runs->spill;
     SpillJoin *join = calloc(1, sizeof *join);
     if (!join) {
-        spill_fail(spill, TROUBLE_MEMORY, "no memory for spilled rows of a join");
+        spill_fail(spill, TROUBLE_NO_MEMORY, "no memory for spilled rows of a join");
         return nullptr;
     }
     *join = (SpillJoin){.spill = spill, .what = what, .every = 1};

@@ -53,7 +53,7 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
         runs->rows += run->rows;
     }
     pthread_mutex_unlock(&runs->lock);
-    return room || spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for the list of runs");
+    return room || spill_fail(runs->spill, TROUBLE_NO_MEMORY, "no memory for the list of runs");
 }
 
 // ---- one merge ----------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *b
         pass.late = calloc(pass.groups, sizeof *pass.late);
         if (!pass.late || !spill_runs_open(&pass.to, runs->spill, runs->memory)) {
             free(pass.late);
-            return spill_fail(runs->spill, TROUBLE_MEMORY, "no memory for a lock");
+            return spill_fail(runs->spill, TROUBLE_NO_MEMORY, "no memory for a lock");
         }
         for (uint32_t i = pass.groups * pass.width; i < runs->count; i++)
             if (!spill_runs_add(&pass.to, &runs->items[i])) break;

@@ -11,7 +11,7 @@ static bool add_open(SpillSortPart *part, const SpillRun *run) {
         uint32_t cap = part->open_cap + part->open_cap / 4 + 4;
         SpillRun *open = realloc(part->open, cap * sizeof *open);
         if (!open)
-            return spill_fail(part->sort->runs->spill, TROUBLE_MEMORY,
+            return spill_fail(part->sort->runs->spill, TROUBLE_NO_MEMORY,
                               "no memory for the list of runs");
         part->open = open;
         part->open_cap = cap;
@@ -40,7 +40,7 @@ static bool write_sorted(const SpillSort *sort, uint32_t thread, const SbRows *r
     const SbEntry **entries = malloc((size_t)count * sizeof *entries);
     SbSortItem *room = malloc((size_t)count * 2 * sizeof *room);
     bool good = entries && room;
-    if (!good) spill_fail(spill, TROUBLE_MEMORY, "no memory to sort rows that are spilled");
+    if (!good) spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to sort rows that are spilled");
     if (good) {
         count = sb_rows_list_some(rows, first, count, entries);
         sb_sort_serial(entries, room, count, sort->by);

@@ -2,6 +2,7 @@
 
 #include "runtime/memory_plan.h"
 #include "runtime/resume.h"
+#include "runtime/spill_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +260,20 @@ static SbStr hungry_step(const StageRun *run) {
     return found == 1 ? label : run->stage->label;
 }
 
-bool stage_take_failure(const StageRun *run, const Partition *partition, Trouble *trouble) {
+// Of a stage that reads groups, says at which of them it is.
+static void name_group(const StageRun *run, const SbTask *task, const Partition *partition,
+                       Trouble *trouble) {
+    if (run->stage->input != SB_INPUT_ROWS || partition->end <= partition->begin) return;
+    const SbBreaker *what = &run->job->what->breakers[run->stage->input_index];
+    if (what->kind != SB_BREAK_GROUP || what->key_count == 0) return;
+    Text keys = {0};
+    spill_groups_keys(&keys, what, task->input.entries[partition->end - 1]);
+    trouble_add(trouble, ", at the group %.*s", (int)keys.len, keys.ptr ? keys.ptr : "");
+    sb_text_close(&keys);
+}
+
+bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition *partition,
+                        Trouble *trouble) {
     Job *job = run->job;
     const RejectList *rejects = &partition->rejects;
     bool by_record = partition->over || (rejects->count > 0 &&
@@ -270,8 +284,10 @@ bool stage_take_failure(const StageRun *run, const Partition *partition, Trouble
     if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
         label = job->what->steps[job->what->sites[partition->failure.site].step].label;
     }
-    if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK)
-        return memory_plan_lacks(job, label, trouble);
+    if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK) {
+        memory_plan_lacks(job, label, trouble);
+        return name_group(run, task, partition, trouble), false;
+    }
     return trouble_set(trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
                        rejects_fault_text(partition->failure.fault));
 }

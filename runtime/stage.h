@@ -77,6 +77,7 @@ bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status);
 
 // A fault that is no record, of memory or of an aggregate, becomes the partition's trouble. True:
 // there is none.
-bool stage_take_failure(const StageRun *run, const Partition *partition, Trouble *trouble);
+bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition *partition,
+                        Trouble *trouble);
 
 #endif

@@ -256,7 +256,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
     if (!index->ends || !index->starts || !state->terminals || !state->handed ||
         sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK ||
         !probe_open(&state->probe, setup)) {
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a task");
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a task");
     }
     sb_scratch_charge(&state->task.call, setup->memory);
     return true;

@@ -34,6 +34,14 @@ bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...) {
     return false;
 }
 
+void trouble_add(Trouble *trouble, const char *format, ...) {
+    size_t len = strlen(trouble->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(trouble->text + len, sizeof trouble->text - len, format, args);
+    va_end(args);
+}
+
 void trouble_fix(Trouble *trouble, const char *format, ...) {
     va_list args;
     va_start(args, format);

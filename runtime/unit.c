@@ -21,10 +21,10 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
                      .chain_end = UINT64_MAX, .chain_ordinal = start->ordinal,
                      .chain_begin = start->chain_begin, .chain_lines = start->chain_lines};
     if (what->sums && !(units->sum = checksum_open()))
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a checksum");
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a checksum");
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
         checksum_close(units->sum);
-        return trouble_set(trouble, TROUBLE_MEMORY, "no memory for a lock");
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a lock");
     }
     pthread_cond_init(&units->resolved, nullptr);
     const Source *source = what->source;

@@ -395,10 +395,22 @@ if begin spill_groups; then
     # The list of one group that holds everything.
     gives 3 ../groups --memory=36MiB --by=0 --threads=1 --partition=64KiB
     says "error[SB8019]: one group takes more than "
+    says " MiB, which --memory does not leave: "
     says ': {"k":"name"}'
     says "fix: raise --memory"
     only_files "./in.csv ./whole.csv "
     gives 0 ../groups --memory=256MiB --by=0
+    # Too large to be made, or too large to be written: the message has the key.
+    cat >list.sbd <<'END'
+range(300010) | derive k = if i < 5 or i > 300000 then i else 7 | group by k { l = collect(i) } | write jsonl("-")
+END
+    "$sbc" list.sbd -o list 2>"$work/err" || wrong "does not compile"
+    for memory in 40 45 50 55 60 65 70; do
+        gives 3 ./list --memory=${memory}MiB --threads=2
+        says "error[SB8019]: "
+        says ' {"k":7}'
+    done
+    says " needs more than the 38.0 MiB that --memory=70MiB leaves for rows, at the group "
     end
 fi
 if begin spill_joins; then
@@ -555,7 +567,7 @@ if begin long_rows_wait; then
     done
     # A row that does not fit alone.
     gives 3 ../rows --memory=36MiB --threads=4
-    says "error[SB8019]: reading input needs 9.35MiB more than --memory leaves"
+    says "error[SB8019]: reading input needs 9.3 MiB more than --memory leaves"
     says "fix: raise --memory"
     end
 fi
@@ -679,6 +691,19 @@ if begin options; then
     says "'0' is no whole number from 1 to 1024"
     gives 2 ../rows --memory=much
     says "fix: a number and a unit: --memory=64MiB"
+    for path in spill config trace rejects resume journal; do
+        gives 2 ../rows --$path=
+        says "error[SB8001]: --$path needs a value: --$path="
+    done
+    # One thing at a time is shown instead of a run.
+    for two in "plan check" "check journal=x" "params plan" "licenses journal=x"; do
+        gives 2 ../rows --${two% *} --${two#* }
+        says "error[SB8001]: --${two% *} and --"
+    done
+    gives 0 ../rows --plan --help
+    prints "Options:"
+    # A line for what is longer than the column of names.
+    grep -qx -e '  --schedule=full|paper|pessimistic|static|staged' "$work/out" || wrong "--help: a name runs into its text"
     gives 2 ../rows --workers=2
     says "error[SB8005]: --workers is not in this version"
     gives 2 ../rows file.csv
@@ -1121,10 +1146,20 @@ if begin resources; then
     gives 2 ../slots --resource=acel=2
     says "error[SB8027]: --resource=acel=2: no step asks for 'acel'"
     says "fix: did you mean 'accel'?"
-    for wrong in accel =1 accel= accel=0 accel=-1 accel=x accel=1e9 accel=1e2 accel=0x4 accel=nan; do
+    for wrong in accel =1; do
         gives 2 ../slots --resource=$wrong
         says "error[SB8001]: --resource=$wrong: expected a name and an amount"
     done
+    for wrong in "" 0 -1 x 1e9 1e2 0x4 nan 99999999999; do
+        gives 2 ../slots --resource=accel=$wrong
+        says "error[SB8001]: --resource=accel=$wrong: '$wrong' is no amount"
+        says "fix: a number from 0.001 to 1000000: --resource=accel=4"
+    done
+    gives 2 ../slots --resource=accel=1 --resource accel=2
+    says "error[SB8001]: --resource=accel=2: --resource=accel=1 is given, too"
+    gives 2 ../slots --resource=cpus=3.5
+    says "error[SB8027]: --resource=cpus=3.5: --threads says how many cpus there are"
+    says "fix: --threads=4"
     gives 2 ../slots --resource
     says "error[SB8001]: --resource needs a value"
     printf 'resource: [accel=2, disk=1]\n' >run.yaml
@@ -1179,7 +1214,7 @@ if begin batches; then
     (echo i; seq 2000) | cmp - "$work/out" || wrong "batches change the output"
     gives 2 ../too_many_together --resource=accel=1 --memory=256MiB
     says "error[SB8068]: a batch of 100000000 rows of "
-    says " takes about 2.235GiB, and 210MiB are there for rows"
+    says " takes about 2.2 GiB, and 210.0 MiB are there for rows"
     says "fix: write batch = "
     # What counts is what --memory leaves for rows, and what rows take that have come over a border.
     gives 2 ../wide_together --resource=accel=1 --memory=40MiB

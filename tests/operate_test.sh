@@ -191,7 +191,8 @@ if begin grace; then
     for wrong in 5 x 1.5us -1s s 1m; do
         gives 2 ../long --grace=$wrong
         says "error[SB8001]: --grace=$wrong: '$wrong' is no duration"
-        says "fix: a number and a unit: --grace=25s"
+        case $wrong in 5) fix=5s ;; 1m) fix=1min ;; *) fix=25s ;; esac
+        says "fix: a number and a unit: --grace=$fix"
     done
     printf 'grace: 1min\n' >run.yaml
     gives 0 ../slow --n=10 --resource=slot=1 --config=run.yaml
@@ -395,6 +396,21 @@ if begin file_size; then
     says "error[SB8018]: cannot write 'out.csv': File too large"
     says "fix: raise the limit of the size of files (ulimit -f)"
     only_files "./in.csv "
+    end
+fi
+
+if begin memory_limit; then
+    # More than there is: a slip that would end with the job killed.
+    numbers 10 >in.csv
+    gives 0 ../rows --memory=1000TiB
+    says "warning[SB8071]: --memory=1000TiB is more than the "
+    gives 0 ../rows --memory=1000TiB --check --overwrite
+    says "warning[SB8071]: "
+    grep -Eq '^memory .* SB8071$' "$work/out" || wrong "no state of the memory"
+    # What the system refuses no --memory gives.
+    gives 3 sh -c 'ulimit -v 16000; ../sort --overwrite --memory=64MiB'
+    says "error[SB8072]: no memory "
+    says "or lower --memory"
     end
 fi
 

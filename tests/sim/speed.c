@@ -128,9 +128,14 @@ static bool run(const CorePlan *plan, unsigned live, Measured *measured) {
     bool good = schedule_init(b->schedule, plan, POLICY_PESSIMISTIC, &minimum) == CORE_OK;
     if (good) step(b, (Event){.kind = EVENT_START});
     while (good && schedule_parts(b->schedule) < live && !b->broken && b->count) end_any(b);
+    if (good && schedule_parts(b->schedule) < live) {
+        printf("sim: the workers hold %u partitions, and %u are wanted\n",
+               schedule_parts(b->schedule), live);
+        good = false;
+    }
     b->times = measured->times;
     b->steps = 0;
-    for (uint32_t i = 0; i < STEPS && b->count; i++) end_any(b);
+    for (uint32_t i = 0; good && i < STEPS && b->count; i++) end_any(b);
     measured->steps = b->steps;
     measured->parts = schedule_parts(b->schedule);
     measured->reports = b->count;
@@ -153,9 +158,11 @@ bool speed_print(unsigned live) {
     Measured measured = {.times = times, .report_times = times + STEPS};
     bool good = true;
     for (int i = 0; i < RUNS && good; i++) good = run(plan, live, &measured);
-    if (good) print_steps(times, measured.steps, measured.parts);
     for (uint32_t i = 0; i < measured.reports; i++) reports += measured.report_times[i];
-    printf("sim: %u reports at once: %.1f ms\n", measured.reports, reports * 1e3);
+    if (good) {
+        print_steps(times, measured.steps, measured.parts);
+        printf("sim: %u reports at once: %.1f ms\n", measured.reports, reports * 1e3);
+    }
     free(times), free(plan);
     return good;
 }

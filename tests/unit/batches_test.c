@@ -67,7 +67,7 @@ static void memory_has_to_hold_it(void) {
     CHECK(batches_check(&job, 7200, &trouble));
     CHECK(!batches_check(&job, 7199, &trouble));
     CHECK(trouble.kind == TROUBLE_BATCH);
-    CHECK(strstr(trouble.text, "a batch of 300 rows of 'two' takes about 7.031KiB"));
+    CHECK(strstr(trouble.text, "a batch of 300 rows of 'two' takes about 7.0 KiB"));
     CHECK(strstr(trouble.fix, "batch = 299 "));
     trouble = (Trouble){0};
     CHECK(!batches_check(&job, 4999, &trouble));

@@ -481,7 +481,7 @@ static void tasks_yield_and_go_on(void) {
         CHECK(run(&slow_job, line) == 0 && says("read csv(input)    0   501  501"));
     }
     CHECK(run(&greedy_job, "--memory=48MiB --overwrite") == 3);
-    CHECK(says("needs more than the 16MiB that --memory=48MiB leaves for rows"));
+    CHECK(says("needs more than the 16.0 MiB that --memory=48MiB leaves for rows"));
     free(want);
     leave();
 }
