@@ -162,8 +162,8 @@ static void check_sink(Check *check, uint32_t number) {
     CheckItem *item = add_item(check, rejects ? "rejects" : "output", setup.path.ptr,
                                setup.path.len);
     Sink *sink = &job->sinks[number];
-    if (!sink_check(sink, &setup, &item->trouble) ||
-        !job_check_paths(job, number, &item->trouble))
+    if (!job_check_paths(job, number, &item->trouble) ||
+        !sink_check(sink, &setup, &item->trouble))
         return;
     if (sink->to_stream) {
         sb_text_str(&item->found, "a stream");
@@ -180,8 +180,9 @@ static bool is_good(const Check *check) {
     return true;
 }
 
-// What a run compares with its journal is looked at when all else is as it should be.
-static void check_journal(Check *check) {
+// What a run compares with its journal is looked at when all else is as it should be. `open`:
+// sources are opened where it needs them; nullptr: they are open.
+static void check_journal(Check *check, bool (*open)(Job *job)) {
     Job *job = check->job;
     bool good = is_good(check);
     char *folder = folder_on_the_way(job->options.resume);
@@ -194,11 +195,12 @@ static void check_journal(Check *check) {
                     (unsigned long long)(disk.f_bavail * disk.f_frsize));
     free(folder);
     if (!good || item->trouble.kind != TROUBLE_NONE) return;
-    if (!resume_look(job, job->options.resume, nullptr)) {
+    if (!job_check_journal(job, &item->trouble)) return;
+    if (!resume_look(job, job->options.resume, open)) {
         item->trouble = job->trouble;
         trouble_clear(&job->trouble);
     } else if (resume_resumed(job)) {
-        sb_text_str(&item->found, "; the job goes on");
+        sb_text_str(&item->found, resume_made(job) ? "; all rows are made" : "; the job goes on");
     }
 }
 
@@ -322,18 +324,26 @@ static int say_troubles(Check *check) {
     return code;
 }
 
-int check_run(Job *job) {
+// Those of a job that has made all rows are there, or appear from what an earlier run wrote.
+static void check_files_of_rows(Check *check) {
+    Job *job = check->job;
+    for (uint32_t s = 0; s < job->what->source_count; s++) check_source(check, s);
+    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++)
+        check_sink(check, s);
+}
+
+int check_run(Job *job, bool (*open)(Job *job)) {
     Check check = {.job = job};
     const Options *options = &job->options;
     check_slots(&check);
-    for (uint32_t s = 0; s < job->what->source_count; s++) check_source(&check, s);
     job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
-    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++)
-        check_sink(&check, s);
+    bool made = options->resume && resume_peek(job, options->resume) && resume_made(job);
+    trouble_clear(&job->trouble);
+    if (!made) check_files_of_rows(&check);
     if (job_may_spill(job))
         check_folder(&check, "spill", options->spill ? options->spill : spill_default_root(),
                      TROUBLE_SPILL_FOLDER, TROUBLE_SPILL_WRITE);
-    if (options->resume) check_journal(&check);
+    if (options->resume) check_journal(&check, made ? open : nullptr);
     if (options->trace) check_trace(&check);
     check_memory(&check);
     check_files(&check);

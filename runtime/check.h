@@ -7,8 +7,8 @@
 #include "runtime/job.h"
 
 // Parameters are read. Prints a table on standard output, or an event of the log, and everything
-// that is wrong. Returns the exit code: 0, or that of the first of these.
-int check_run(Job *job);
+// that is wrong. Returns the exit code: 0, or that of the first of these. `open` opens the sources.
+int check_run(Job *job, bool (*open)(Job *job));
 
 // Files that may be open at once, about: those of outputs, and for each thread an input and a spill
 // file.

@@ -323,12 +323,41 @@ void durable_close(DurableFile *file) {
 
 // ---- by name --------------------------------------------------------------------------------
 
+static bool exists_since(const char *path, Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists since the job began", path);
+}
+
+static bool opens(const char *path, int flags) {
+    int fd = disk->open(path, O_PATH | O_NOFOLLOW | flags, 0);
+    if (fd >= 0) disk->close(fd);
+    return fd >= 0;
+}
+
+bool durable_is_there(const char *path) { return opens(path, 0); }
+
+bool durable_is_folder(const char *path) { return opens(path, O_DIRECTORY); }
+
+bool durable_check_name(const char *path, bool replace, Trouble *trouble) {
+    if (durable_is_folder(path))
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is a folder since the job began",
+                           path);
+    return replace || !durable_is_there(path) || exists_since(path, trouble);
+}
+
+// A pipe that nobody writes to is not waited for.
+int64_t durable_front(const char *path, char *bytes, int64_t len) {
+    int fd = disk->open(path, O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    int64_t got = read_all(fd, bytes, len, 0);
+    disk->close(fd);
+    return got;
+}
+
 bool durable_rename(const char *temporary, const char *path, bool replace, int64_t size,
                     Trouble *trouble) {
     if (disk->rename(temporary, path, replace) == 0) return true;
     if (errno == ENOENT && size >= 0 && durable_size(path) == size) return true;
-    if (errno == EEXIST)
-        return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists since the job began", path);
+    if (errno == EEXIST) return exists_since(path, trouble);
     return failed("rename a file to", path, trouble);
 }
 

@@ -98,6 +98,14 @@ bool durable_blames_path(int error);
 // temporary file is gone and the final one has `size` bytes.
 bool durable_rename(const char *temporary, const char *path, bool replace, int64_t size,
                     Trouble *trouble);
+// May a file be published under the name? Not where a folder stands, nor, unless it replaces, where
+// anything does.
+bool durable_check_name(const char *path, bool replace, Trouble *trouble);
+// Whatever it is, a link too.
+bool durable_is_there(const char *path);
+bool durable_is_folder(const char *path);
+// Up to `len` bytes from the front of a file; -1: it cannot be read.
+int64_t durable_front(const char *path, char *bytes, int64_t len);
 // The length of a file; -1: it is not there.
 int64_t durable_size(const char *path);
 // A folder, locked for this process as long as the descriptor is open; -1: errno says why,

@@ -11,11 +11,11 @@
 #include "runtime/foreign.h"
 #include "runtime/leave.h"
 #include "runtime/licenses.h"
+#include "runtime/manifest.h"
 #include "runtime/memory_plan.h"
 #include "runtime/resume.h"
 #include "runtime/sample.h"
 #include "runtime/scratch.h"
-#include "runtime/trace.h"
 #include "stdlib/cpu_level.h"
 
 #include <errno.h>
@@ -130,64 +130,6 @@ static bool open_sources(Job *job) {
     return true;
 }
 
-// One name for all paths of a file: its folder's real path and its own name.
-static char *real_name(const char *path) {
-    char *whole = realpath(path, nullptr);
-    if (whole) return whole;
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    char *real = folder ? realpath(folder, nullptr) : nullptr, *name = nullptr;
-    if (!real || asprintf(&name, "%s/%s", real, slash ? slash + 1 : path) < 0) name = nullptr;
-    free(folder);
-    free(real);
-    return name ? name : strdup(path);
-}
-
-static bool same_place(const char *a, const char *b) {
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) return strcmp(a, b) == 0;
-    char *first = real_name(a), *second = real_name(b);
-    bool same = first && second && strcmp(first, second) == 0;
-    free(first);
-    free(second);
-    return same;
-}
-
-// Is the path that of one of the first `sinks` sinks, or of a source?
-static bool check_path(const Job *job, const char *path, uint32_t sinks, Trouble *trouble) {
-    for (uint32_t s = 0; s < sinks; s++) {
-        if (same_place(job->sinks[s].path, path)) {
-            return trouble_set(trouble, TROUBLE_SAME_PATH, "two outputs go to '%s'", path);
-        }
-    }
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        for (uint32_t f = 0; f < job->sources[s].file_count; f++) {
-            const char *file = job->sources[s].files[f].path;
-            if (strcmp(file, "-") == 0 || !same_place(file, path)) continue;
-            return trouble_set(trouble, TROUBLE_SAME_PATH, "'%s' is read and written", path);
-        }
-    }
-    return true;
-}
-
-bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble) {
-    return check_path(job, job->sinks[sink].path, sink, trouble);
-}
-
-// The same command goes on where a job with a journal ended: its trace may take the place of one.
-bool job_check_trace(const Job *job, Trouble *trouble) {
-    const char *path = job->options.trace;
-    struct stat is;
-    if (!path) return true;
-    uint32_t sinks = job->what->sink_count + job->has_rejects_sink;
-    if (!check_path(job, path, sinks, trouble)) return false;
-    bool replaces = stat(path, &is) == 0 && S_ISREG(is.st_mode);
-    if (!replaces || job->options.overwrite || (job->options.resume && trace_is_one(path)))
-        return true;
-    trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists", path);
-    trouble_fix(trouble, "give another path, or --overwrite to replace it: --trace=FILE");
-    return false;
-}
-
 static SbFormat rejects_format(const Job *job) {
     const char *path = job->options.rejects;
     if (!path) return job->what->rejects_format;
@@ -200,28 +142,41 @@ SinkSetup job_sink_setup(const Job *job, uint32_t number) {
     static const char *const extensions[] = {"csv", "jsonl", "txt"};
     const SbSetup *setup = &job->setup;
     bool replace = job->options.overwrite;
+    bool journaled = job->options.resume || job->options.journal;
     if (number == job->what->sink_count) {
         const char *path = job->options.rejects;
         return (SinkSetup){.path = path ? (SbStr){path, (int64_t)strlen(path)}
                                         : setup->rejects_path,
-                           .replace = replace, .extension = "jsonl", .step = {"rejects", 7}};
+                           .replace = replace, .journaled = journaled, .extension = "jsonl",
+                           .step = {"rejects", 7}};
     }
     const SbSink *what = &job->what->sinks[number];
     return (SinkSetup){.path = setup->sink_paths[number], .header = what->header,
                        .quote = what->format != SB_CSV ? 0 : what->quote,
                        .part_bytes = setup->sink_bytes[number], .replace = replace,
-                       .extension = extensions[what->format], .step = what->label};
+                       .journaled = journaled, .extension = extensions[what->format],
+                       .step = what->label};
+}
+
+// All of them before anything is made.
+static bool check_sinks(Job *job) {
+    job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
+    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
+        SinkSetup setup = job_sink_setup(job, s);
+        if (!job_check_paths(job, s, &job->trouble) ||
+            !sink_check(&job->sinks[s], &setup, &job->trouble)) {
+            return false;
+        }
+    }
+    return job_check_trace(job, &job->trouble);
 }
 
 static bool open_sinks(Job *job) {
-    job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
     for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
         SinkSetup setup = job_sink_setup(job, s);
         setup.tag = resume_tag(job);
         setup.from = resume_place(job, s);
-        if (!sink_open(&job->sinks[s], &setup, &job->trouble) ||
-            !job_check_paths(job, s, &job->trouble))
-            return false;
+        if (!sink_open(&job->sinks[s], &setup, &job->trouble)) return false;
     }
     return true;
 }
@@ -280,10 +235,11 @@ static bool open_plan(Job *job) {
     return run_setup(job);
 }
 
-// A job that turns out to be finished opens no outputs.
+// A job that turns out to be finished opens no outputs. One that begins a journal has looked at all
+// else before: a journal binds it to its parameters.
 static bool open_job(Job *job) {
     Options *options = &job->options;
-    if (!resume_open(job)) return false;
+    if (!job_check_journal(job, &job->trouble) || !resume_open(job)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
     uint32_t cpus = options->threads ? options->threads : cpu_count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
@@ -296,9 +252,11 @@ static bool open_job(Job *job) {
     sb_memory_keep(&job->memory);
     job->watch.keeps_spans = options->trace || options->metrics;
     job->watch.keeps_rows = options->show_rows;
-    if (!resume_begin(job, open_sources(job))) return false;
+    bool opened = open_sources(job), begins = !resume_resumed(job);
+    if (opened && begins && !check_sinks(job)) return false;
+    if (!resume_begin(job, opened)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
-    if (!open_sinks(job) || !job_check_trace(job, &job->trouble) || !resume_log(job)) return false;
+    if ((!begins && !check_sinks(job)) || !open_sinks(job) || !resume_log(job)) return false;
     return open_spill(job, job->lanes) && open_fills(job) &&
            pool_open(&job->pool, threads, &job->trouble) && open_watch(job, threads);
 }
@@ -382,9 +340,10 @@ static bool publish(Job *job) {
     if (atomic_load(&job->cancel) || !leave_settles(job, ENDING_PUBLISHES))
         return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (job->resume) return resume_publish(job);
-    for (uint32_t s = 0; s < count; s++) {
-        if (!sink_remove_manifest(&job->sinks[s], false, &job->trouble)) return false;
-    }
+    for (uint32_t s = 0; s < count; s++)
+        if (!sink_check_names(&job->sinks[s], &job->trouble)) return false;
+    for (uint32_t s = 0; s < count; s++)
+        if (!manifest_remove(&job->sinks[s], false, &job->trouble)) return false;
     for (uint32_t s = 0; s < count; s++) {
         if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
     }
@@ -394,7 +353,8 @@ static bool publish(Job *job) {
 // Of a job whose data made it fail they are all that it leaves.
 static void publish_rejects(Job *job) {
     Sink *sink = &job->sinks[job->what->sink_count];
-    if (sink_remove_manifest(sink, false, &job->trouble)) sink_publish(sink, &job->trouble);
+    if (sink_check_names(sink, &job->trouble) && manifest_remove(sink, false, &job->trouble))
+        sink_publish(sink, &job->trouble);
 }
 
 typedef struct Outcome {
@@ -527,7 +487,7 @@ static int run_job(Job *job) {
                                .cancel_fd = job->cancel_fd};
     retry_use(&job->retry);
     bool planned = open_plan(job);
-    if (planned && job->options.check) return check_run(job);
+    if (planned && job->options.check) return check_run(job, open_sources);
     if (planned && job->options.journal) return resume_show(job, open_sources);
     if (!planned || !open_job(job)) {
         job_log_trouble(job, &job->trouble);

@@ -107,10 +107,13 @@ void job_log_trouble(Job *job, Trouble *trouble);
 // What sink number `sink` writes, and the rejects (the number behind the last): an empty path means
 // none.
 SinkSetup job_sink_setup(const Job *job, uint32_t sink);
-// Is the path of a sink also that of another one before it, or of a source?
+// Do a sink and its manifest leave alone what others before it write, and what is read? Sources
+// are open.
 bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
-// The same for --trace; and would it replace a file that is to stay? Paths of sinks are known.
+// Does --trace? And would it replace a file that is to stay?
 bool job_check_trace(const Job *job, Trouble *trouble);
+// Do all sinks leave the journal alone? Sources need not be open.
+bool job_check_journal(const Job *job, Trouble *trouble);
 // Has it rows that may go to disk? Its slots are known.
 bool job_may_spill(Job *job);
 

@@ -27,6 +27,10 @@ bool resume_resumed(const Job *job);
 bool resume_begin(Job *job, bool opened);
 // Sinks are.
 bool resume_log(Job *job);
+// Reads the journal there, if there is one, and changes nothing. False: trouble.
+bool resume_peek(Job *job, const char *folder);
+// Are all rows made? Then the job opens no outputs, and needs no input.
+bool resume_made(const Job *job);
 // Could a run with --resume=FOLDER begin, or go on? Changes nothing. `open` opens the sources;
 // nullptr: they are. No journal there: resume_resumed says so.
 bool resume_look(Job *job, const char *folder, bool (*open)(Job *job));

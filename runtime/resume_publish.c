@@ -1,6 +1,7 @@
 // Resume publish: the record PUBLISH, what it leads to, and the closing figures it keeps.
 #define _GNU_SOURCE
 #include "runtime/failpoint.h"
+#include "runtime/manifest.h"
 #include "runtime/resume_run.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 //
 //   counts of all steps; by source: label figures of its files; by sink: rows, bytes
 //   files: temporary name, final name, replace, size, checksum
-//   folders that are replaced: path, extension, count of parts
+//   folders: path, extension, count of parts, replace
 //   manifests: path, text
 
 static void pack_figures(const Job *job, Text *text) {
@@ -63,37 +64,18 @@ static void pack_files(const Job *job, Text *text) {
 static void pack_folders(const Job *job, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) count += sink->folder && sink->replace;
+    for (Sink *sink; (sink = next_sink(job, &at));) count += sink->folder;
     pack_number(text, count);
     at = 0;
     for (Sink *sink; (sink = next_sink(job, &at));) {
-        if (!sink->folder || !sink->replace) continue;
+        if (!sink->folder) continue;
         pack_string(text, sink->path);
         pack_string(text, sink->extension);
         pack_number(text, sink->part_count);
+        pack_number(text, sink->replace);
     }
 }
 
-static void add_manifest(const Job *job, const Sink *sink, Text *text) {
-    char sum[CHECKSUM_DIGITS + 1];
-    checksum_text(checksum_of(job->what->plan.ptr, job->what->plan.len), sum);
-    sb_text_str(text, "{\"program\":");
-    sb_text_add_json(text, job->what->name.ptr, job->what->name.len);
-    sb_text_str(text, ",\"source\":");
-    sb_text_add_json(text, job->what->source_hash.ptr, job->what->source_hash.len);
-    sb_text_format(text, ",\"plan\":\"%s\",\"rows\":%lld,\"files\":[", sum, (long long)sink->rows);
-    for (uint32_t p = 0; p < sink->part_count; p++) {
-        const char *path = sink->parts[p]->file.path;
-        checksum_text(sink->parts[p]->sum, sum);
-        sb_text_format(text, "%s\n  {\"path\":", p ? "," : "");
-        sb_text_add_json(text, path, (int64_t)strlen(path));
-        sb_text_format(text, ",\"bytes\":%lld,\"xxh3_128\":\"%s\"}",
-                       (long long)sink->parts[p]->size, sum);
-    }
-    sb_text_str(text, "\n]}\n");
-}
-
-// Beside the output, a folder too: who reads it meets rows only.
 static void pack_manifests(const Job *job, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
@@ -102,8 +84,8 @@ static void pack_manifests(const Job *job, Text *text) {
     at = 0;
     for (Sink *sink; (sink = next_sink(job, &at));) {
         Text manifest = {0};
-        char *path = sink_manifest_path(sink);
-        add_manifest(job, sink, &manifest);
+        char *path = manifest_path(sink);
+        manifest_text(job->what, sink, &manifest);
         pack_string(text, path ? path : "");
         pack_bytes(text, manifest.ptr, manifest.len);
         text->failed |= !path | manifest.failed;
@@ -117,15 +99,23 @@ static void pack_manifests(const Job *job, Text *text) {
 static bool sync_names(Job *job) {
     uint32_t at = 0;
     for (Sink *sink; (sink = next_sink(job, &at));)
-        if (!sink_remove_manifest(sink, true, &job->trouble)) return false;
+        if (!manifest_remove(sink, true, &job->trouble)) return false;
     at = 0;
     for (Sink *sink; (sink = next_sink(job, &at));) {
-        char *manifest = sink_manifest_path(sink);
+        char *manifest = manifest_path(sink);
         bool good = manifest && durable_sync_folder_of(sink->path, &job->trouble) &&
                     (!sink->folder || durable_sync_folder_of(manifest, &job->trouble));
         free(manifest);
         if (!good) return false;
     }
+    return true;
+}
+
+// Before anything is done that others see: behind the record there is no way back to the rows.
+static bool check_names(Job *job) {
+    uint32_t at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));)
+        if (!sink_check_names(sink, &job->trouble)) return false;
     return true;
 }
 
@@ -138,7 +128,7 @@ bool resume_publish(Job *job) {
     pack_manifests(job, &text);
     if (text.failed)
         trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-    bool good = !text.failed && sync_names(job);
+    bool good = !text.failed && check_names(job) && sync_names(job);
     failpoint("publish-begins");
     good = good && journal_append(&resume->journal, RECORD_PUBLISH, text.ptr, text.len,
                                   &job->trouble);
@@ -198,9 +188,10 @@ typedef struct PublishedFile {
     Checksum    sum;
 } PublishedFile;
 
-static PublishedFile unpack_file(Unpack *from) {
+// `replace`: what goes on replaces what is there, whatever the run did that made the rows.
+static PublishedFile unpack_file(Unpack *from, bool replace) {
     PublishedFile file = {.temporary = unpack_string(from), .path = unpack_string(from)};
-    file.replace = unpack_number(from) != 0;
+    file.replace = (unpack_number(from) != 0) | replace;
     file.size = unpack_number(from);
     file.sum = unpack_checksum(from);
     return file;
@@ -212,11 +203,25 @@ static bool same_folder(const char *a, const char *b) {
     return !x == !y && first == second && memcmp(a, b, first) == 0;
 }
 
-static bool rename_files(Unpack *from, Trouble *trouble) {
+// The names of those that are not renamed yet. `from` is a copy.
+static bool names_are_free(Unpack from, uint32_t count, bool replace, Trouble *trouble) {
+    for (uint32_t i = 0; i < count; i++) {
+        PublishedFile file = unpack_file(&from, replace);
+        if (from.bad) return false;
+        if (durable_is_there(file.temporary) &&
+            !durable_check_name(file.path, file.replace, trouble)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool rename_files(Unpack *from, bool replace, Trouble *trouble) {
     uint32_t count = unpack_count(from, 7 * sizeof(int64_t));
     Unpack again = *from;
+    if (!names_are_free(*from, count, replace, trouble)) return false;
     for (uint32_t i = 0; i < count; i++) {
-        PublishedFile file = unpack_file(from);
+        PublishedFile file = unpack_file(from, replace);
         if (from->bad || !durable_rename(file.temporary, file.path, file.replace, file.size,
                                          trouble)) {
             return false;
@@ -225,7 +230,7 @@ static bool rename_files(Unpack *from, Trouble *trouble) {
     }
     const char *synced = nullptr;
     for (uint32_t i = 0; i < count; i++) {
-        PublishedFile file = unpack_file(&again);
+        PublishedFile file = unpack_file(&again, replace);
         if (synced && same_folder(synced, file.path)) continue;
         if (!durable_sync_folder_of(file.path, trouble)) return false;
         synced = file.path;
@@ -233,12 +238,14 @@ static bool rename_files(Unpack *from, Trouble *trouble) {
     return true;
 }
 
-static bool clean_folders(Unpack *from, Trouble *trouble) {
-    uint32_t count = unpack_count(from, 3 * sizeof(int64_t));
+static bool clean_folders(Unpack *from, bool replace, Trouble *trouble) {
+    uint32_t count = unpack_count(from, 4 * sizeof(int64_t));
     for (uint32_t i = 0; i < count; i++) {
         const char *path = unpack_string(from), *extension = unpack_string(from);
         uint32_t parts = (uint32_t)unpack_number(from);
+        bool replaced = (unpack_number(from) != 0) | replace;
         if (from->bad) return false;
+        if (!replaced) continue;
         sink_remove_parts(path, extension, parts);
         if (!durable_sync_folder_of(path, trouble)) return false;
     }
@@ -275,9 +282,10 @@ bool resume_finish(Job *job) {
         return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
     bool open = resume->journal.fd >= 0 ||
                 state_write(&resume->state, &resume->journal, &job->trouble);
-    if (!open || !rename_files(&from, &job->trouble)) return false;
+    bool replace = job->options.overwrite;
+    if (!open || !rename_files(&from, replace, &job->trouble)) return false;
     failpoint("published");
-    if (!clean_folders(&from, &job->trouble) ||
+    if (!clean_folders(&from, replace, &job->trouble) ||
         !write_manifests(resume, &from, &job->trouble)) {
         return false;
     }
@@ -294,7 +302,7 @@ bool resume_check_outputs(Job *job) {
         return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
     uint32_t count = unpack_count(&from, 7 * sizeof(int64_t));
     for (uint32_t i = 0; i < count; i++) {
-        PublishedFile file = unpack_file(&from);
+        PublishedFile file = unpack_file(&from, false);
         if (!from.bad && durable_size(file.path) == file.size) continue;
         return trouble_set(&job->trouble, TROUBLE_JOURNAL_OTHER,
                            "the job is finished, but its output '%s' is gone or was changed",

@@ -190,8 +190,17 @@ static bool is_publishing(const Job *job) {
     return state->publish.ptr && !state->done;
 }
 
+bool resume_made(const Job *job) {
+    return job->resume && job->resume->resumed && job->resume->state.publish.ptr;
+}
+
+bool resume_peek(Job *job, const char *folder) {
+    resume_close(job);
+    return resume_make(job) && read_unlocked(job, folder);
+}
+
 bool resume_look(Job *job, const char *folder, bool (*open)(Job *job)) {
-    if (!resume_make(job) || !read_unlocked(job, folder)) return false;
+    if (!resume_peek(job, folder)) return false;
     bool done = job->resume->state.done;
     if (!job->resume->resumed || is_publishing(job)) return true;
     bool opened = !open || open(job);

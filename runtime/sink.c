@@ -4,6 +4,7 @@
 #include "runtime/compress.h"
 #include "runtime/failpoint.h"
 #include "runtime/glob.h"
+#include "runtime/manifest.h"
 #include "runtime/retry.h"
 #include "runtime/sink_mark.h"
 #include "runtime/text.h"
@@ -76,10 +77,26 @@ static bool use_stream(Sink *sink) {
     return sink->to_stream = true;
 }
 
+// Is one of the folders on the way to it something else?
+static bool check_way(const Sink *sink, Trouble *trouble) {
+    struct stat is;
+    char *way = strdup(sink->path);
+    if (!way) return no_memory(sink, trouble);
+    bool good = true;
+    for (char *slash = way; good && (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        if (stat(way, &is) == 0 && !S_ISDIR(is.st_mode))
+            good = trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is no folder", way);
+        *slash = '/';
+    }
+    free(way);
+    return good;
+}
+
 static bool check_place(Sink *sink, Trouble *trouble) {
     struct stat about;
     if (stat(sink->path, &about) != 0) {
-        if (!glob_is_url(sink->path)) return true;
+        if (!glob_is_url(sink->path)) return check_way(sink, trouble);
         return trouble_set(trouble, TROUBLE_URL, "URLs are not in this version: '%s'", sink->path);
     }
     bool is_folder = S_ISDIR(about.st_mode);
@@ -105,7 +122,7 @@ static bool check_name(const Sink *sink, Trouble *trouble) {
     enum { SHOWN_MAX = 40 };
     const char *slash = strrchr(sink->path, '/'), *name = slash ? slash + 1 : sink->path;
     int64_t len = (int64_t)strlen(name), most = NAME_MAX - 2 - DURABLE_TAG;
-    if (sink->tag) most -= (int64_t)strlen(MANIFEST_ENDING);
+    if (sink->journaled) most -= (int64_t)strlen(MANIFEST_ENDING);
     if (len <= most) return true;
     trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the name '%.*s...' of an output has %lld bytes",
                 (int)sb_text_cut(name, len, SHOWN_MAX), name, (long long)len);
@@ -116,7 +133,8 @@ static bool check_name(const Sink *sink, Trouble *trouble) {
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
                    .quote = setup->quote, .replace = setup->replace, .fd = -1,
-                   .part_bytes = INT64_MAX, .tag = setup->tag, .extension = setup->extension};
+                   .part_bytes = INT64_MAX, .tag = setup->tag, .extension = setup->extension,
+                   .journaled = setup->journaled};
     sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
     if (!sink->path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
     size_t len = strlen(sink->path);
@@ -129,11 +147,13 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
     if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
-    return check_name(sink, trouble) && check_place(sink, trouble);
+    return check_name(sink, trouble) && check_place(sink, trouble) &&
+           (sink->to_stream || !sink->journaled || manifest_check(sink, trouble));
 }
 
+// The tag of a job that has only begun its journal was not known when the sink was checked.
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
-    if (!sink_check(sink, setup, trouble)) return false;
+    sink->tag = setup->tag;
     if (sink->compression != COMPRESSION_NONE &&
         !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES)))
         return no_memory(sink, trouble);
@@ -343,15 +363,17 @@ bool sink_finish(Sink *sink, Trouble *trouble) {
     return good;
 }
 
+int64_t sink_part_number(const char *name, const char *extension) {
+    unsigned number;
+    int end = 0;
+    if (sscanf(name, "part-%5u%n", &number, &end) != 1 || end != 10) return -1;
+    return name[end] == '.' && strcmp(name + end + 1, extension) == 0 ? (int64_t)number : -1;
+}
+
 void sink_remove_parts(const char *path, const char *extension, uint32_t count) {
     DIR *dir = opendir(path);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        unsigned number;
-        int end = 0;
-        if (sscanf(entry->d_name, "part-%5u%n", &number, &end) != 1 || end != 10) continue;
-        const char *dot = entry->d_name + end;
-        bool ours = *dot == '.' && strcmp(dot + 1, extension) == 0;
-        if (!ours || number < count) continue;
+        if (sink_part_number(entry->d_name, extension) < count) continue;
         char *name = nullptr;
         if (asprintf(&name, "%s%s", path, entry->d_name) >= 0) {
             durable_remove(name);
@@ -361,20 +383,11 @@ void sink_remove_parts(const char *path, const char *extension, uint32_t count) 
     if (dir) closedir(dir);
 }
 
-char *sink_manifest_path(const Sink *sink) {
-    char *path = nullptr;
-    int len = (int)strlen(sink->path) - sink->folder;
-    return asprintf(&path, "%.*s" MANIFEST_ENDING, len, sink->path) < 0 ? nullptr : path;
-}
-
-bool sink_remove_manifest(const Sink *sink, bool synced, Trouble *trouble) {
+bool sink_check_names(const Sink *sink, Trouble *trouble) {
     if (sink->to_stream) return true;
-    char *path = sink_manifest_path(sink);
-    if (!path) return no_memory(sink, trouble);
-    bool removed = durable_remove(path);
-    bool good = !removed || synced || durable_sync_folder_of(path, trouble);
-    free(path);
-    return good;
+    for (uint32_t i = 0; i < sink->part_count; i++)
+        if (!durable_check_name(sink->parts[i]->file.path, sink->replace, trouble)) return false;
+    return !sink->journaled || manifest_check(sink, trouble);
 }
 
 bool sink_publish(Sink *sink, Trouble *trouble) {

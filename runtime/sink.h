@@ -13,9 +13,6 @@
 
 #include <pthread.h>
 
-// Behind the path of an output of a job with a journal.
-#define MANIFEST_ENDING ".manifest.json"
-
 typedef struct SinkPart {
     DurableFile file;
     _Atomic int32_t pending;  // Extents to be written, one while the part is being filled, one
@@ -51,6 +48,7 @@ struct Sink {
     char        quote;
     bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
     bool        folder, replace;
+    bool        journaled;   // A manifest follows it.
     bool        done;        // The reader of the stream has left.
     int         fd;          // Of the stream...
     bool        waits;       // ...which may take no bytes for a while: a pipe or a terminal.
@@ -74,6 +72,7 @@ typedef struct SinkSetup {
     char    quote;
     int64_t part_bytes;
     bool    replace;
+    bool    journaled;      // Of a job with a journal.
     const char *extension;  // Of parts: "csv".
     SbStr   step;           // That writes to it.
     const char *tag;        // Of a job with a journal: see DurableSetup. Else nullptr.
@@ -82,7 +81,7 @@ typedef struct SinkSetup {
 
 // Refuses outputs that exist; makes nothing. What it set is given back by sink_close.
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble);
-// The same, and makes the first temporary file.
+// Of a sink that is checked: makes the first temporary file.
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 // The next `rows` rows. Adds what is left to write to `extents`.
 bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
@@ -91,12 +90,11 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
 bool sink_write(const Extent *extent, Trouble *trouble);
 // Everything is given and written: brings it to the disk.
 bool sink_finish(Sink *sink, Trouble *trouble);
+// Are the names free that it is about to take? Of all sinks before the first is published.
+bool sink_check_names(const Sink *sink, Trouble *trouble);
 bool sink_publish(Sink *sink, Trouble *trouble);
-// Where its manifest stands, beside the output, a folder too; from malloc. nullptr: no memory.
-char *sink_manifest_path(const Sink *sink);
-// The manifest of what stands there now goes before that is replaced: none speaks of other files
-// than those beside it. Before anything is published. `synced`: the caller syncs the folder.
-bool sink_remove_manifest(const Sink *sink, bool synced, Trouble *trouble);
+// Of the name of a part; -1: it is none.
+int64_t sink_part_number(const char *name, const char *extension);
 // Of a folder that replaces one: removes the parts of an earlier run from number `count` on.
 void sink_remove_parts(const char *path, const char *extension, uint32_t count);
 // Removes what was not published; with a journal it stays for the next run.

@@ -16,6 +16,14 @@ let t = read csv("in.csv") as { a: i64, b: str, x: f64? }
 t | derive d = 1 // (a - 2500) | write csv("a.csv")
 t | where a % 20 == 7 | write csv("b.csv")
 END
+compile pair <<'END'
+param input: [str] = ["in.csv"]
+param first: str = "a.csv"
+param second: str = "b.csv"
+let t = read csv(input) as { a: i64, b: str, x: f64? }
+t | write csv(first)
+t | where a >= 0 | write csv(second)
+END
 compile group <<'END'
 read csv("in.csv") as { a: i64, b: str, x: f64? } | group by a { n = count(), s = sum(x) } | write csv("out.csv")
 END
@@ -676,6 +684,152 @@ if begin output_exists; then
     says "fix: end the path in /"
     end
 fi
+# Until temporary files are there.
+until_begun() {
+    tries=0
+    until [ -n "$(find . -name '.*.csv.*')" ] || [ $tries = 100 ]; do
+        sleep 0.05
+        tries=$((tries + 1))
+    done
+}
+# refused CODE SB.... COMMAND...: by --check and by the run, which makes nothing but the folder of a journal.
+refused() {
+    want_code=$1 want_error=$2
+    shift 2
+    before=$(find . ! -path ./journal | LC_ALL=C sort)
+    for how in --check ""; do
+        gives "$want_code" "$@" $how
+        says "error[$want_error]: "
+    done
+    after=$(find . ! -path ./journal | LC_ALL=C sort)
+    [ "$after" = "$before" ] || wrong "there is:" $after
+}
+if begin own_input; then
+    numbers 3 >in.csv
+    mkdir -p d/deep
+    cp in.csv d/part-00001.csv
+    ln -s d other
+    ln -s ../in.csv d/to-in.csv
+    for to in d/ ./d/ d/deep/../ other/ "$PWD/d/"; do
+        for from in d/part-00001.csv 'other/*.csv' d/to-in.csv; do
+            refused 2 SB8008 ../parts --input="$from" --out="$to" --overwrite
+        done
+        says "stands in the output '$to'"
+    done
+    cmp -s in.csv d/part-00001.csv || wrong "the input is another one"
+    # What stands above or below the parts is not among them.
+    gives 0 ../parts --input=d/part-00001.csv --out=d/deep/ --overwrite
+    gives 0 ../parts --input=d/deep/part-00000.csv --out=d/ --overwrite
+    cmp -s in.csv d/part-00000.csv || wrong "d/part-00000.csv differs from in.csv"
+    end
+fi
+if begin two_uses; then
+    numbers 3 >in.csv
+    for to in new/out/part-00007.csv ./new//out/part-00000.csv new/x/../out/part-00000.csv; do
+        refused 2 SB8008 ../pair --first=new/out/ --second="$to"
+        says "it is a part of 'new/out/'"
+        refused 2 SB8008 ../pair --first="$to" --second=new/out/
+    done
+    refused 2 SB8008 ../pair --first=new/out.csv --second=./new/out.csv
+    refused 2 SB8008 ../pair --second=a.csv.manifest.json
+    says "the output 'a.csv.manifest.json' has the name of the manifest of 'a.csv'"
+    refused 2 SB8008 ../pair --first=b.csv.manifest.json --resume=journal
+    refused 2 SB8008 ../pair --first=out/ --second=out.manifest.json
+    for to in journal/ ./journal/ journal/journal journal/runs.0; do
+        refused 2 SB8008 ../pair --second=$to --resume=journal
+    done
+    says "the output 'journal/runs.0' is a file of the journal"
+    cp in.csv a.csv.manifest.json
+    refused 2 SB8008 ../pair --input=a.csv.manifest.json
+    refused 2 SB8008 ../pair --input=a.csv.manifest.json --resume=journal --overwrite
+    says "'a.csv.manifest.json' is read, and has the name of the manifest of 'a.csv'"
+    # Other files may stand between parts, and stay.
+    for i in 1 2; do gives 0 ../pair --first=out/ --second=out/part-00007.txt --rejects=out/rejects.csv --overwrite; done
+    gives 0 ../pair --first=out/ --second=b.csv --overwrite
+    only_files "./a.csv.manifest.json ./b.csv ./in.csv ./out/part-00000.csv ./out/part-00007.txt ./out/rejects.csv "
+    echo file >e.csv
+    for to in e.csv/ e.csv/deep/b.csv; do
+        refused 1 SB8024 ../rows --out=$to
+        says "'e.csv' is no folder"
+    done
+    end
+fi
+# What somebody else gave the name of a manifest.
+if begin foreign_manifest; then
+    numbers 3 >in.csv
+    for text in important '{"program":"x"}' ''; do
+        printf '%s' "$text" >out.csv.manifest.json
+        refused 2 SB8007 ../rows --resume=journal
+        says "'out.csv.manifest.json' exists, and is no manifest of an output"
+        gives 0 ../rows
+        gives 0 ../rows --overwrite
+        holds out.csv.manifest.json "$text"
+        rm out.csv
+    done
+    gives 0 ../rows --resume=journal --overwrite
+    grep -q '"rows":3,' out.csv.manifest.json || wrong "there is no manifest"
+    rm -r out.csv out.csv.manifest.json journal
+    mkdir out.csv.manifest.json
+    refused 1 SB8024 ../rows --resume=journal --overwrite
+    end
+fi
+# beside OPTION...: a job waits for the last of its input; its outputs have temporary names.
+beside() {
+    ../pair --input=in.csv --input=- "$@" <wait >"$work/out" 2>"$work/err" &
+    job=$!
+    exec 9>wait
+    until_begun
+}
+# ends CODE: it gets the rest.
+ends() {
+    cat in.csv >&9
+    exec 9>&-
+    wait $job
+    code=$?
+    [ $code = "$1" ] || wrong "exit $code instead of $1"
+}
+if begin names_taken; then
+    numbers 3 >in.csv
+    mkfifo wait
+    # All outputs appear, or none.
+    beside
+    echo mine >b.csv
+    ends 2
+    says "error[SB8007]: 'b.csv' exists since the job began"
+    only_files "./b.csv ./in.csv "
+    rm b.csv
+    beside --overwrite
+    mkdir b.csv
+    ends 1
+    says "error[SB8024]: 'b.csv' is a folder since the job began"
+    only_files "./in.csv "
+    rmdir b.csv
+    # Another job makes them meanwhile: they keep their manifests.
+    beside --resume=two
+    ../pair --resume=one >one.out 2>&1 || wrong "the other job failed"
+    cp a.csv.manifest.json kept
+    ends 2
+    says "error[SB8007]: 'a.csv' exists since the job began"
+    cmp -s kept a.csv.manifest.json || wrong "the manifest is another one"
+    gives 2 ../pair --input=in.csv --input=- --resume=two <in.csv
+    says "error[SB8007]: 'a.csv' exists"
+    gives 0 ../pair --input=in.csv --input=- --resume=two --overwrite <in.csv
+    grep -q '"rows":6,' a.csv.manifest.json || wrong "the manifest is another one"
+    # What somebody else calls a manifest meanwhile stays too.
+    rm a.csv b.csv a.csv.manifest.json b.csv.manifest.json
+    beside --resume=three
+    echo mine >b.csv.manifest.json
+    ends 2
+    says "error[SB8007]: 'b.csv.manifest.json' exists, and is no manifest of an output"
+    holds b.csv.manifest.json mine
+    [ ! -e a.csv ] || wrong "a.csv is published"
+    rm b.csv.manifest.json
+    gives 0 ../pair --input=in.csv --input=- --resume=three <in.csv
+    # A job that is done is in nobody's way.
+    gives 0 ../pair --input=in.csv --input=- --resume=three --check <in.csv
+    prints "; all rows are made"
+    end
+fi
 if begin options; then
     numbers 3 >in.csv
     gives 2 ../rows --low=x
@@ -726,11 +880,7 @@ interrupt() {
     job=$!
     exec 9>wait
     numbers 50 >&9
-    tries=0
-    until [ -n "$(find . -name '.*.csv.*')" ] || [ $tries = 100 ]; do
-        sleep 0.05
-        tries=$((tries + 1))
-    done
+    until_begun
     sleep 0.1
     kill -"$signal" $job
     tries=0

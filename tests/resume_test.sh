@@ -429,7 +429,7 @@ if begin damaged; then
     restored
     printf '\163\142\143\055\152\162\156\154\347\003\000\000\000\000\000\000\032\231\260\077\017\255\141\011\146\126\275\337\251\264\265\234' >journal/journal
     gives 2 ../file --resume=journal
-    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 6"
+    says "error[SB8045]: the journal in 'journal' is of version 999, this job knows 7"
     restored
     : >journal/journal
     gives 3 ../file --resume=journal
@@ -665,6 +665,28 @@ if begin stale_manifest; then
     [ $? = 137 ] && [ "$(wc -l <out.csv)" -lt 99 ] && [ ! -e out.csv.manifest.json ] || wrong "there is: $(ls -A), $(wc -l <out.csv)"
     gives 0 ../file --resume=three $all --first-rows=10
     grep -q '"rows":10,' out.csv.manifest.json || wrong "the manifest is that of another run"
+    end
+fi
+
+# All rows were made by a run that died before a name was taken: the next one may be told to replace it.
+if begin name_taken; then
+    SBC_FAILPOINT=publish-recorded ../several --resume=journal --reject-limit=99% 2>"$work/err"
+    for i in 00 02 77; do echo old >thirds/part-000$i.csv; done
+    gives 2 ../several --resume=journal --reject-limit=99%
+    says "error[SB8007]: 'thirds/part-00000.csv' exists since the job began"
+    [ ! -e thirds/part-00001.csv ] && [ ! -e names.csv ] || wrong "there is: $(ls -A . thirds)"
+    rm thirds/part-00000.csv thirds/part-00002.csv
+    echo old >rejects.jsonl
+    gives 2 ../several --resume=journal --reject-limit=99%
+    says "error[SB8007]: 'rejects.jsonl' exists since the job began"
+    [ ! -e thirds/part-00000.csv ] && [ ! -e names.csv ] || wrong "there is: $(ls -A . thirds)"
+    gives 0 ../several --resume=journal --reject-limit=99% --check
+    prints "; all rows are made"
+    gives 0 ../several --resume=journal --reject-limit=99% --overwrite
+    [ ! -e thirds/part-00077.csv ] || wrong "a part of an earlier run is left"
+    rm names.csv
+    gives 2 ../several --resume=journal --reject-limit=99% --check
+    says "its output 'names.csv' is gone or was changed"
     end
 fi
 

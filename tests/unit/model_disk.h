@@ -183,6 +183,8 @@ static int model_open_now(const char *given, int flags) {
         return errno = ENOENT, -1;
     if (node >= 0 && flags & O_EXCL) return errno = EEXIST, -1;
     if (node < 0 && !(flags & O_CREAT)) return errno = ENOENT, -1;
+    if (node >= 0 && flags & O_DIRECTORY && !model.nodes[node]->folder)
+        return errno = ENOTDIR, -1;
     if (node < 0) model_change("", path, node = model_node(false));
     if (flags & O_TRUNC && model.nodes[node]->now.len > 0) {
         model_cut(&model.nodes[node]->now, 0);
