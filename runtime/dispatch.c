@@ -1,5 +1,6 @@
 #include "runtime/dispatch_state.h"
 
+#include "runtime/failpoint.h"
 #include "runtime/log.h"
 #include "runtime/sample.h"
 
@@ -302,9 +303,12 @@ static void finish(Dispatch *d, uint32_t thread) {
     d->finishes = d->crew_busy = true;
     d->crew.leader = thread;
     watch_begin(&job->watch, thread, WORK_FINISH, stage_of_breaker(d, id), d->now);
+    failpoint("finish");
     // Nobody fills a breaker of whose rows none came.
     bool unused = d->unused_breakers >> id.i & 1;
-    bool skip = unused || atomic_load(&job->drain) || !stage_open_breaker(job, breaker);
+    bool drains = atomic_load(&job->drain);
+    bool skip = unused || drains || !stage_open_breaker(job, breaker);
+    d->gave_up |= drains && !unused;
     int32_t status = SB_OK;
     bool good = true;
     pthread_mutex_unlock(&d->lock);

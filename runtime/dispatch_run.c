@@ -246,7 +246,7 @@ bool dispatch_run(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
     commit_end(d);
     pthread_mutex_unlock(&d->lock);
-    if (d->cut_short && d->job->trouble.kind == TROUBLE_NONE)
+    if ((d->cut_short || d->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->job->trouble.kind != TROUBLE_NONE) return false;
     doubt_conclude(d);

@@ -122,6 +122,7 @@ struct Dispatch {
     Partition *alive;          // Partitions that the schedule knows.
     bool       telling, draining;
     uint64_t   cut_short;      // Roots not all of whose rows are judged because of that, as bits.
+    bool       gave_up;        // A breaker was not finished.
     uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
     int64_t    now;            // When somebody looked at the clock last.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.

@@ -124,7 +124,7 @@ void zip_uneven(Dispatch *d, const Action *action) {
                                    .step = what->sites[site].step,
                                    .weight = 1,
                                    .origin = (uint64_t)action->unit << UNIT_SHIFT}};
-    if (d->cut_short) return;
+    if (d->cut_short || d->gave_up) return;
     bool good = rejects_add(&list, what, &facts);
     if (good && doubt_leads(&d->doubt, zip)) good = doubt_fault(d, zip, action->unit, &list);
     else if (good) good = verdict_take(&d->verdict, &list, (VerdictPlace){zip, zip, 0});

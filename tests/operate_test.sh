@@ -127,6 +127,22 @@ END
     done
     end
 fi
+if begin drains_before_tables; then
+    # All of the input was in, but a table is not made any more: the job is not done.
+    printf 'range(50) | join (range(200000) | derive j = i * 2) on i | write csv("out.csv")\n' >table.sbd
+    "$sbc" table.sbd -o table 2>"$work/err" || wrong "it does not compile"
+    gives 0 ./table
+    mv out.csv all.csv
+    for try in 1 2 3 4 5 6 7 8; do
+        SBC_FAILPOINT=finish=SIGTERM ./table --overwrite --threads=2 >"$work/out" 2>"$work/err"
+        code=$?
+        [ $code = 130 ] || [ $code = 0 ] || wrong "exit $code"
+        if [ $code = 0 ]; then cmp -s all.csv out.csv || wrong "done, with other rows"
+        elif [ -e out.csv ]; then wrong "interrupted, and yet there is an output"; fi
+        rm -f out.csv
+    done
+    end
+fi
 if begin drains_unions; then
     # Rows behind those that do not come any more go nowhere.
     head='let f = range(600) | repartition rows 3 | where hold(300us)'
