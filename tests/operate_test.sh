@@ -145,7 +145,7 @@ if begin drains_before_tables; then
 fi
 if begin drains_unions; then
     # Rows behind those that do not come any more go nowhere.
-    head='let f = range(600) | repartition rows 3 | where hold(300us)'
+    head='let f = range(600) | repartition rows 3 | where hold(1ms)'
     printf '%s\nf | union f | write csv("-")\n' "$head" >twice.sbd
     printf '%s\n(f | aggregate { i = count() }) | union f | write csv("-")\n' "$head" >before.sbd
     printf '%s\nf | union (f | where i > 10) | limit 900 | write csv("-")\n' "$head" >limit.sbd

@@ -185,6 +185,31 @@ static bool is_far_ahead(Schedule *s, StageId source) {
     return far;
 }
 
+// Of the resources that these stages take, the slowest: all stages that take it.
+static uint64_t slowest_for(const Schedule *s, uint64_t fed) {
+    uint64_t slowest = 0;
+    double most = 0;
+    for (uint8_t r = 0; r < s->plan.resource_count; r++) {
+        uint64_t takes = s->shape.all & ~s->shape.demands[r].stages[0];
+        if (!(takes & fed) || s->pacing.load[r] <= most) continue;
+        most = s->pacing.load[r], slowest = takes;
+    }
+    return slowest;
+}
+
+// Is there room for a task in the slowest resource that takes what comes of the source, and is
+// nothing ready that takes it, or lies on the way to it? Then the pace is too slow, whatever says
+// so: a time that was taken of few tasks, or of others than those to come.
+static bool is_starved(const Schedule *s, StageId source) {
+    if (s->policy->admission != ADMIT_RATE) return false;
+    uint64_t fed = s->shape.beneath[source.i] | stage_bit(source);
+    uint64_t slowest = slowest_for(s, fed), way = slowest;
+    if (!(slowest & fed & s->free)) return false;
+    for (uint64_t left = slowest & fed; left; left &= left - 1)
+        way |= s->shape.above[__builtin_ctzll(left)];
+    return !(way & (s->ready | s->paused));
+}
+
 static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
@@ -197,7 +222,8 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
         return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
     bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
-    if (rests || (when <= s->now && !is_far_ahead(s, stage))) return true;
+    bool due = when <= s->now || is_starved(s, stage);
+    if (rests || (due && !is_far_ahead(s, stage))) return true;
     bool sets = s->now < when && when < INT64_MAX;
     if (sets && (s->timer <= s->now || when < s->timer)) s->timer = when;
     return false;

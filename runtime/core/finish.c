@@ -99,7 +99,7 @@ static Name name_of_output(const Schedule *s, const Task *task) {
 
 static void hand_over(Schedule *s, Task *task, const Event *event) {
     const CoreStage *stage = stage_of(s, task->stage);
-    int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
+    int64_t bytes = ledger_charged(event->bytes);
     Room room = task_room(task, ROOM_OUTPUT);
     ledger_fit(&node_of(s, task->node)->ledger, &s->reserves, room, task->stage, task->output,
                bytes);
@@ -164,7 +164,7 @@ void on_output(Schedule *s, const Event *event) {
         hand_over(s, task, event);
     else if (canceled || !task->rerun || !rerun_output(s, task, event))
         act(s, (Action){.kind = ACTION_FREE, .data = event->data, .stage = task->stage});
-    task->made += event->bytes;
+    task->made += ledger_charged(event->bytes);
     task->busy += event->busy;
     if (event->last)
         on_done(s, &(Event){.kind = EVENT_DONE, .task = event->task});

@@ -2,8 +2,7 @@
 
 int64_t ledger_output_bytes(const CoreStage *stage) {
     if (!stage->output_count) return 0;
-    int64_t bytes = stage->cut + stage->row_max;
-    return bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : bytes;
+    return ledger_charged(stage->cut + stage->row_max);
 }
 
 // The largest partitions that a task of the stage may have to bring from elsewhere.

@@ -20,6 +20,9 @@
 
 // The least that a live partition is charged: so few bytes bound the number of records.
 enum : int64_t { PARTITION_BYTES_MIN = 64 << 10 };
+static inline int64_t ledger_charged(int64_t bytes) {
+    return bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : bytes;
+}
 
 // What a task needs bytes for.
 typedef enum Room : uint8_t {

@@ -6,11 +6,6 @@
 
 static const double HEADROOM = 1.05, SECOND = 1e9;
 
-// First estimates weigh as much as this many bytes that were seen.
-static double prior_bytes(const CoreStage *stage) {
-    return stage->kind == STAGE_SOURCE ? (double)stage->unit_bytes : (double)(1 << 20);
-}
-
 // Bytes of each source: all of it, or where that is not known of all, what was seen of it. Returns
 // their sum.
 static double source_bytes(const Pacing *pacing, const CorePlan *plan, double *bytes) {
@@ -41,8 +36,8 @@ static void shares(const Pacing *pacing, const CorePlan *plan, double *alpha) {
     }
 }
 
-static double judge(const Pacing *pacing, const CorePlan *plan) {
-    double alpha[STAGES_MAX], work[RESOURCES_MAX] = {0}, least = 1e18;
+static double judge(Pacing *pacing, const CorePlan *plan) {
+    double alpha[STAGES_MAX], work[RESOURCES_MAX] = {0}, most = 1e-18;
     shares(pacing, plan, alpha);
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const Pace *pace = &pacing->stages[s];
@@ -52,10 +47,10 @@ static double judge(const Pacing *pacing, const CorePlan *plan) {
     }
     for (uint8_t r = 0; r < plan->resource_count; r++) {
         if (work[r] <= 0) continue;
-        double rate = (double)plan_capacity(plan, r) / work[r];
-        if (rate < least) least = rate;
+        pacing->load[r] = work[r] / (double)plan_capacity(plan, r);
+        if (pacing->load[r] > most) most = pacing->load[r];
     }
-    return least;
+    return 1 / most;
 }
 
 // Rows of a stage for one row of its roots, and the tasks that it needs for them. Rows that a task
@@ -116,9 +111,7 @@ void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, doub
     pacing->admission = admission;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        double bytes = prior_bytes(stage);
-        pacing->stages[s] = (Pace){bytes, bytes * stage->bytes_per_byte,
-                                   bytes * stage->seconds_per_byte};
+        pacing->stages[s] = (Pace){1, stage->bytes_per_byte, stage->seconds_per_byte};
         pacing->in_rows[s] = pacing->out_rows[s] = pacing->given[s] = 1;
     }
     pacing->since = now;

@@ -19,7 +19,7 @@
 
 #include "runtime/core/policy.h"
 
-typedef struct Pace {  // What a stage was seen to do. First estimates count as one unit.
+typedef struct Pace {  // What a stage was seen to do. First estimates weigh as one byte.
     double in_bytes, out_bytes, seconds;
 } Pace;
 
@@ -33,6 +33,7 @@ typedef struct Pacing {
     double admitted;         // Bytes that were admitted; of a budget: that were paid,
     double allowed;          // and that may be up to `since`.
     int64_t since;
+    double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
     double lambda;             // Bytes a second by which `allowed` grows.
     uint64_t seen;             // Tasks; all is judged again behind each of the first ones,
     uint64_t judged;           // later behind every 64th.

@@ -266,7 +266,7 @@ bool rerun_output(Schedule *s, Task *task, const Event *event) {
     *child_link(s, item, id) = part->next;
     part->child = false, part->next = part->prior = (PartId){0};
     if (known) act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
-    int64_t bytes = event->bytes < PARTITION_BYTES_MIN ? PARTITION_BYTES_MIN : event->bytes;
+    int64_t bytes = ledger_charged(event->bytes);
     ledger_fit(&node_of(s, task->node)->ledger, &s->reserves, task_room(task, ROOM_OUTPUT),
                task->stage, task->output, bytes);
     state_of(s, part->stage)->queued += part->idle * (bytes - part->bytes);

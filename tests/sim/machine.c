@@ -503,7 +503,10 @@ void sim_act(Sim *sim, const Action *action) {
     case ACTION_FINISH: finish_breaker(sim, action); break;
     case ACTION_CLOSE: break;
     case ACTION_TIMER: sim_push(sim, (Pending){.at = action->at, .what = HAPPEN_TICK}); break;
-    case ACTION_END: sim->ended = true; break;
+    case ACTION_END:
+        // What was to happen later, a timer that nobody needs any more, takes no time.
+        sim->ended = true, sim->result.seconds = (double)sim->now / (double)SECOND;
+        break;
     case ACTION_BROKEN: sim_fail(sim, action->text); break;
     }
 }

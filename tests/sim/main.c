@@ -3,6 +3,7 @@
 //   sim                 the short run of `zig build unit`
 //   sim table           the workloads of the targets under every policy
 //   sim optimum N       N tiny workloads beside the best that any order of launches can do
+//   sim near N          N chains of two resources that are just enough
 //   sim speed N         steps of 5,000 workers and N live partitions, in real time
 //   sim random A B      random plans of the seeds A to B
 //   sim nodes A B       the same over several nodes, of which some are lost
@@ -152,7 +153,8 @@ static uint64_t number(int argc, char **argv, int at, uint64_t otherwise) {
 }
 
 static bool is_command(const char *what) {
-    static const char *const others[] = {"", "table", "optimum", "speed", "workers", "chain"};
+    static const char *const others[] = {"",      "table",   "optimum", "near",
+                                         "speed", "workers", "chain"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(what, others[i]) == 0) return true;
     for (int k = 0; k < KINDS; k++)
@@ -162,7 +164,8 @@ static bool is_command(const char *what) {
 
 static int usage(const char *what) {
     enum { USAGE = 2 };
-    fprintf(stderr, "sim: '%s' is no command\nusage: sim [table | optimum N | speed N", what);
+    fprintf(stderr, "sim: '%s' is no command\n", what);
+    fprintf(stderr, "usage: sim [table | optimum N | near N | speed N");
     for (int k = 0; k < KINDS; k++)
         fprintf(stderr, " | %s A B | %s SEED", kinds[k].name, kinds[k].trace);
     fprintf(stderr, " | workers A B | chain WORDS]\n");
@@ -178,6 +181,8 @@ int main(int argc, char **argv) {
     if (!*what) tally.failed += check_shrinking(&tally.passed);
     if (!*what || strcmp(what, "optimum") == 0)
         tally.failed += optimum_print((unsigned)number(argc, argv, 2, 300), &tally.passed);
+    if (!*what || strcmp(what, "near") == 0)
+        tally.failed += table_print_near((unsigned)number(argc, argv, 2, 300), &tally.passed);
     if (strcmp(what, "speed") == 0) {
         bool good = speed_print((unsigned)number(argc, argv, 2, 100000));
         tally.passed += good, tally.failed += !good;

@@ -276,7 +276,6 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
         sim->result.spilled = schedule_spilled(sim->schedule);
         sim->result.peak = schedule_ledger(sim->schedule, (NodeId){0})->peak;
     }
-    sim->result.seconds = (double)sim->now / (double)SECOND;
     SimResult result = sim->result;
     rooms_return(sim);
     network_close(sim);

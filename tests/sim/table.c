@@ -1,6 +1,7 @@
 // The workloads of the targets under every policy, beside the bound that no schedule beats.
 #include "tests/sim/table.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 // A partition's way through a stage.
@@ -93,6 +94,7 @@ static const Row rows[] = {
     {workload_four_stages, 4000000000, 1.10},
     {workload_fast_producer, 2000000000, 1.10},
     {workload_skewed, 4000000000, 1.10},
+    {workload_even, 1000000000, 1.02},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -128,5 +130,38 @@ unsigned table_print(unsigned *passed) {
     printf("\n");
     for (size_t i = 0; i < ROWS; i++) failed += print_row(&rows[i]) != 0;
     *passed += ROWS - failed;
+    return failed;
+}
+
+static SimResult run_near(uint64_t seed, PolicyId policy, double *bound) {
+    uint64_t random = seed;
+    Workload load = {0};
+    workload_near(&load, &random);
+    SimOptions options = {.policy = policy, .beyond = -1, .disk_rate = 1e9, .seed = seed};
+    SimResult result = sim_run(&load, &options);
+    *bound = table_bound(&load, &result);
+    return result;
+}
+
+unsigned table_print_near(unsigned count, unsigned *passed) {
+    static const double MEAN = 1.005, MOST = 1.30;  // Times what it takes without a pace.
+    double sum = 0, most = 0, bounds = 0;
+    unsigned failed = 0;
+    for (uint64_t seed = 1; seed <= count; seed++) {
+        double bound, other;
+        SimResult full = run_near(seed, POLICY_FULL, &bound);
+        SimResult free = run_near(seed, POLICY_PESSIMISTIC, &other);
+        double ratio = full.seconds / bound / (free.seconds / other);
+        bool bad = full.wrong || free.wrong || ratio > MOST;
+        if (bad) fprintf(stderr, "sim: even workload %" PRIu64 ": %.3f\n", seed, ratio);
+        failed += bad;
+        bounds += full.seconds / bound, sum += ratio;
+        if (ratio > most) most = ratio;
+    }
+    printf("sim: %u nearly even workloads: full takes %.3f of the bound; of what it takes without "
+           "a pace %.3f, at most %.3f\n",
+           count, bounds / count, sum / count, most);
+    failed += sum / count > MEAN;
+    *passed += failed ? 0 : count;
     return failed;
 }

@@ -13,4 +13,8 @@ double table_bound(const Workload *load, const SimResult *result);
 // Prints the table; adds its good rows to *passed, and returns how many are not.
 unsigned table_print(unsigned *passed);
 
+// Random chains of two resources that are nearly just enough for each other, with and without a
+// pace. Counts and returns the same.
+unsigned table_print_near(unsigned count, unsigned *passed);
+
 #endif

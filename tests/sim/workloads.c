@@ -197,6 +197,48 @@ void workload_skewed(Workload *load, int64_t memory) {
                    memory);
 }
 
+// As of jobs whose rows come of no file: a unit is said to have 4 MiB, whatever it has.
+static void say_little(Workload *load) {
+    load->plan.stages[0].unit_bytes = 4 << 20;
+    for (uint16_t s = 0; s < load->plan.stage_count; s++)
+        load->plan.stages[s].seconds_per_byte = 2e-9;
+}
+
+void workload_even(Workload *load, int64_t memory) {
+    load->name = "even";
+    workload_chain(load,
+                   &(Chain){2,
+                            1,
+                            60,
+                            10,
+                            10,
+                            {{"load", CPU, 0.002, 0.002, 8},
+                             {"infer", ACCELERATOR, 0.001, 0.001, 8}},
+                            2},
+                   memory);
+    say_little(load);
+}
+
+void workload_near(Workload *load, uint64_t *random) {
+    Chain chain = {.cpus = (uint32_t)between(random, 1, 8),
+                   .accelerators = (uint32_t)between(random, 1, 4),
+                   .units = (uint32_t)between(random, 20, 100),
+                   .unit_rows = between(random, 1, 20),
+                   .count = 2};
+    chain.cut_rows = between(random, 1, chain.unit_rows);
+    double second = (double)between(random, 1, 100) * 1e-4;  // Of a row of all slots.
+    double ratio = (double)between(random, 80, 125) / 100;
+    double load_seconds = chain.cpus * second, infer_seconds = chain.accelerators * second * ratio;
+    int64_t bytes = draw(random) % 2 ? 8 : 10000;
+    double late[2] = {1, 1};
+    load->name = "near", load->spread = draw(random) % 2, load->phased = draw(random) % 2;
+    for (int i = 0; load->phased && i < 2; i++) late[i] = (double)between(random, 20, 100) / 100;
+    chain.links[0] = (ChainLink){"load", CPU, load_seconds, load_seconds * late[0], bytes};
+    chain.links[1] = (ChainLink){"infer", ACCELERATOR, infer_seconds, infer_seconds * late[1], 8};
+    workload_chain(load, &chain, 1000 * MB);
+    if (draw(random) % 2) say_little(load);
+}
+
 // ---- tiny ---------------------------------------------------------------------------------------
 
 void workload_tiny(Workload *load, uint64_t *random) {

@@ -78,6 +78,11 @@ void workload_four_stages(Workload *load, int64_t memory);
 // 128 units of 1 GB, made faster than they are taken.
 void workload_fast_producer(Workload *load, int64_t memory);
 void workload_skewed(Workload *load, int64_t memory);
+// Two resources that are just enough for each other.
+void workload_even(Workload *load, int64_t memory);
+// The same within a quarter, of any numbers and sizes; times are as said or random, and those of
+// the later half may be others.
+void workload_near(Workload *load, uint64_t *random);
 
 // Any plan that the language can express: maps, unions, forks, zips, limits, groups, joins.
 // memory: beyond the minimum.
