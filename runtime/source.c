@@ -185,7 +185,9 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     file->begin_lines = sb_lines_count(text, end);
     if (end > at && text[end - 1] == '\n') end--;
     if (end > at && text[end - 1] == '\r') end--;
-    int32_t fault = header_fault(&source->dialect, text + at, end - at);
+    int32_t fault = end - at > source->row_max
+                        ? SB_FAULT_ROW_TOO_LONG
+                        : header_fault(&source->dialect, text + at, end - at);
     if (fault) {
         trouble_set(trouble, TROUBLE_HEADER, "the header of '%s' is damaged: %s", file->path,
                     rejects_fault_text(fault));
