@@ -297,7 +297,7 @@ static void close_loop(Control *control) {
 
 static bool start_thread(Control *control) {
     Job *job = control->job;
-    int error = pthread_create(&control->thread, nullptr, control_main, control);
+    int error = pool_thread(&control->thread, control_main, control);
     return error == 0 || trouble_set(&job->trouble, TROUBLE_THREADS,
                                      "cannot start the thread for signals: %s", strerror(error));
 }

@@ -61,15 +61,20 @@ static void each(SbParallel *self, uint32_t count, SbEachFn *fn, void *arg) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+int pool_thread(pthread_t *thread, void *(*main)(void *arg), void *arg) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    int error = pthread_create(thread, &attributes, main, arg);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
 static bool start(Pool *pool, uint32_t thread) {
     Worker *worker = malloc(sizeof *worker);
     if (!worker) return false;
     *worker = (Worker){pool, thread};
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int status = pthread_create(&pool->threads[thread - 1], &attributes, worker_main, worker);
-    pthread_attr_destroy(&attributes);
+    int status = pool_thread(&pool->threads[thread - 1], worker_main, worker);
     if (status != 0) free(worker);
     return status == 0;
 }

@@ -22,6 +22,10 @@ typedef struct Pool {
     _Atomic uint32_t next;
 } Pool;
 
+// Begins a thread of the job with a stack of 1 MiB, whatever the limit of the process is. An errno;
+// 0: it runs.
+int pool_thread(pthread_t *thread, void *(*main)(void *arg), void *arg);
+
 bool pool_open(Pool *pool, uint32_t threads, Trouble *trouble);
 void pool_close(Pool *pool);
 
