@@ -216,6 +216,7 @@ static void close_stages(Dispatch *d) {
         bool over = left >> s & 1;
         if (!over || run->running > 0 || run->state != RUN_OPEN || doubt_holds(d, s)) continue;
         d->closed |= (uint64_t)1 << s;
+        commit_note_ordinal(d, s);
         stage_close(run);
     }
 }

@@ -79,13 +79,17 @@ static void fold(Dispatch *d, uint32_t root) {
     log->over |= zip_is_over(d, root, log);
 }
 
+void commit_note_ordinal(Dispatch *d, uint32_t stage) {
+    const StageRun *run = &d->runs[stage];
+    if (d->job->resume && d->plan->plan.stages[stage].kind == STAGE_MAP && run->opened)
+        d->job->resume->ordinals[stage] = run->units.ordinal;
+}
+
 // Folds what a commit that was packed held up, too.
 static void fold_group(Dispatch *d, const CommitGroup *group) {
     Resume *resume = d->job->resume;
     for (uint32_t r = group->root_count; r-- > 0 && !d->stop;) fold(d, group->roots[r]);
-    for (uint32_t s = 0; s < resume->root_count; s++)
-        if (d->plan->plan.stages[s].kind == STAGE_MAP && d->runs[s].opened)
-            resume->ordinals[s] = d->runs[s].units.ordinal;
+    for (uint32_t s = 0; s < resume->root_count; s++) commit_note_ordinal(d, s);
     // Of a job that fails because of its data nothing is kept.
     if (verdict_ends(&d->verdict)) resume->closed = true;
 }

@@ -316,6 +316,9 @@ uint32_t commit_lane(const Dispatch *d, const Flow *flow);
 bool commit_may_finish(Dispatch *d, uint32_t breaker);
 // Is the breaker being committed?
 bool commit_holds(const Dispatch *d, uint32_t breaker);
+// Commits tell with which number the units of a stage over an edge go on. To be called before the
+// stage is closed, too.
+void commit_note_ordinal(Dispatch *d, uint32_t stage);
 // It is about to be closed.
 void commit_close(Dispatch *d, uint32_t breaker);
 // It is finished: brings back what an earlier run knew of its rows. Without the lock. False:
