@@ -290,6 +290,7 @@ const runtime: []const []const u8 = &.{
     "unit.c",
     "unwind.c",
     "verdict.c",
+    "verdict_needs.c",
     "watch.c",
 };
 // Compiled three ways: into libsbrt.a, into sbc (reference interpreter, folding), and, those of

@@ -38,9 +38,8 @@ static Detail detail_of(Emit *e, Val status, bool tells, Text domain) {
         detail.len = emit_load_at(e, e->i64, context, offsetof(SbCall, detail) + 8, "");
     }
     if (!domain.len) return detail;
-    // No other fault of a function that names no text shows one.
+    if (!tells) detail = (Detail){LLVMConstNull(e->ptr), emit_i64(e, 0)};
     Detail says = {emit_bytes(e, domain, "domain"), emit_i64(e, (int64_t)domain.len)};
-    if (!tells) return says;
     Val of_domain = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_FAULT_BAD_ARGUMENT), "");
     return (Detail){LLVMBuildSelect(e->b, of_domain, says.ptr, detail.ptr, ""),
                     LLVMBuildSelect(e->b, of_domain, says.len, detail.len, "")};

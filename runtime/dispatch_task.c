@@ -265,7 +265,9 @@ static Partition *new_partition(Dispatch *d, Flow *flow) {
     partition->keeps = nullptr;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
         partition->quota[t] = doubt_quota(d, flow, t);
-    if (d->verdict.rows_max >= 0) partition->weight = d->verdict.rows_max - flow->weight;
+    bool stops = d->verdict.rows_max >= 0 &&
+                 !verdict_goes_on(&d->verdict, flow->run->index, flow->root);
+    if (stops) partition->weight = d->verdict.rows_max - flow->weight;
     return partition;
 }
 

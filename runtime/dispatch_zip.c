@@ -70,7 +70,8 @@ void flow_find_rows(Dispatch *d, Flow *flow) {
     if (flow->other) flow->batches[1] = batch_of(flow->other, stage->right_index);
     else flow->rows = flow->batches[0] ? flow->batches[0]->count : 0;
     bool behind = flow_is_behind_cut(d, flow->run->index, flow->input->run->index);
-    if (!behind && !lacks_table(d, stage)) return;
+    bool lost = verdict_is_lost(&d->verdict, flow->run->index);
+    if (!behind && !lost && !lacks_table(d, stage)) return;
     commit_lost(d, flow);
     flow->rows = 0;  // They go nowhere.
 }

@@ -101,6 +101,7 @@ bool verdict_open(Verdict *v, const SbJob *job, int64_t rows_max, SbMemory *memo
     v->bounds = calloc(job->stage_count + 1, sizeof *v->bounds);
     if (!v->ranks || !v->bounds) return false;
     number_roots(job, v->ranks);
+    verdict_needs_find(&v->needs, job);
     for (uint32_t s = 0; s < job->stage_count; s++) v->bounds[s] = INT64_MAX;
     return true;
 }
@@ -171,7 +172,9 @@ bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {
         Reject *record = &list->items[i];
         record->origin = rank | (record->origin & (((uint64_t)1 << RANK_SHIFT) - 1));
     }
-    if (list->items[list->count - 1].fails && !take_failing(v, list)) return false;
+    const Reject *last = &list->items[list->count - 1];
+    if (last->fails) v->lost |= v->needs.behind[last->stage];
+    if (last->fails && !take_failing(v, list)) return false;
     if (!rejects_move(&v->records, list)) return false;
     judge_limit(v);
     return true;
@@ -185,6 +188,10 @@ static const Reject *last_record(const Verdict *v) {
     const Reject *over = v->over ? &v->records.items[v->records.count - 1] : nullptr;
     if (!failing || !over) return failing ? failing : over;
     return compare(failing, over) < 0 ? failing : over;
+}
+
+bool verdict_goes_on(const Verdict *v, uint32_t stage, uint32_t root) {
+    return verdict_needs_all(&v->needs, stage, 0, v->ranks, v->ranks[root]);
 }
 
 bool verdict_ends(const Verdict *v) { return v->failing.count > 0 || v->over; }
@@ -214,8 +221,10 @@ bool verdict_bound(Verdict *v, uint64_t over, uint32_t *root, int64_t *unit) {
         int64_t due = v->ranks[s] < rank   ? INT64_MAX
                       : v->ranks[s] > rank ? 0
                                            : (int64_t)verdict_unit(last) + 1;
-        bool reader = reads_breaker(stage) && !is_zip(stage);
-        bool waits = due == 0 && reader && !is_filled(v->job, stage, over);
+        bool lost = verdict_is_lost(v, s), reader = reads_breaker(stage) && !is_zip(stage);
+        if (lost) due = 0;
+        bool needed = !lost && verdict_needs_all(&v->needs, s, over, v->ranks, (uint32_t)rank);
+        bool waits = needed || (due == 0 && reader && !is_filled(v->job, stage, over));
         if (due >= v->bounds[s] || waits) continue;
         v->bounds[s] = *unit = due;
         *root = s;

@@ -11,13 +11,16 @@
 #define SBC_RUNTIME_VERDICT_H
 
 #include "runtime/rejects.h"
+#include "runtime/verdict_needs.h"
 
 typedef struct Verdict {
     const SbJob *job;
     uint32_t    *ranks;     // By stage, of roots: their order.
+    VerdictNeeds needs;
     int64_t      rows_max;  // Of rejects; -1: no limit.
     RejectList   records;   // All so far, those that fail apart:
     RejectList   failing;   // the first of these, or none.
+    uint64_t     lost;      // Stages that depend on rows behind one that failed, as bits.
     bool         over;      // The records pass the limit: the last one does.
     int64_t     *bounds;    // By stage, of roots: units from there on are not wanted; INT64_MAX.
 } Verdict;
@@ -38,10 +41,18 @@ bool verdict_take(Verdict *verdict, RejectList *list, VerdictPlace place);
 bool verdict_restore(Verdict *verdict, RejectList *list, uint32_t root);
 // Is there a record that ends the job?
 bool verdict_ends(const Verdict *verdict);
+// A task of the stage has passed the limit of rejects by itself. Must it judge the rest of its rows
+// all the same, since rows that stand before them depend on them?
+bool verdict_goes_on(const Verdict *verdict, uint32_t stage, uint32_t root);
+// What the stage looks up, or reads, lacks rows since one has failed: what it would find means
+// nothing.
+static inline bool verdict_is_lost(const Verdict *verdict, uint32_t stage) {
+    return verdict->lost >> stage & 1;
+}
 // A bound of a root that is due and was not told before; of readers only once the stages that fill
-// their breaker are over (bits in `over`): what
-// feeds them alone would be given up with them, and its records may come first. False: there is
-// none.
+// their breaker are over (bits in `over`): what feeds them alone would be given up with them, and
+// its records may come first; of any root only once no earlier rows depend on all of its own
+// (verdict_needs.h). False: there is none.
 bool verdict_bound(Verdict *verdict, uint64_t over, uint32_t *root, int64_t *unit);
 // The unit of its root in which the row of a record began.
 uint64_t verdict_unit(const Reject *record);
