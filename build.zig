@@ -246,6 +246,8 @@ const runtime: []const []const u8 = &.{
     "probe.c",
     "probe_ahead.c",
     "progress.c",
+    "reject_set.c",
+    "reject_set.c",
     "rejects.c",
     "replay.c",
     "resume.c",

@@ -22,7 +22,8 @@ static UnitTally *tally_of(const RootLog *log, uint64_t unit) {
 }
 
 static void no_memory(Dispatch *d) {
-    trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+    if (!spill_trouble(&d->job->spill, &d->job->trouble))
+        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
     dispatch_stop(d);
 }
 
@@ -364,12 +365,10 @@ void commit_start(Dispatch *d) {
     for (uint32_t r = 0; resume && r < resume->root_count && !d->stop; r++) {
         RootLog *log = &resume->roots[r];
         if (!log->goes_on) continue;
-        RejectList records = {.memory = &d->job->memory};
-        if (!cut_restore(d->job, d->runs, r, d->doubt.by_taken, &records) ||
-            !verdict_restore(&d->verdict, &records, r))
+        if (!cut_restore(d->job, d->runs, r, d->doubt.by_taken) ||
+            !cut_restore_records(d->job, r, &d->verdict))
             no_memory(d);
         else restore_taken(d, log->cut.figures);
-        rejects_close(&records);
         if (log->cut.units > 0) skip(d, r, log);
     }
 }

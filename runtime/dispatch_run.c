@@ -115,8 +115,9 @@ Dispatch *dispatch_open(Job *job, StageRun *runs) {
     d->sinks = calloc(what->sink_count + 1, sizeof *d->sinks);
     d->taking = calloc(what->sink_count + 1, sizeof *d->taking);
     d->lanes = calloc(lanes + 1, sizeof *d->lanes);
+    RejectSetSetup records = job_records(job, REJECTS_BY_PLACE);
     bool good = open_locks(d) && accounts_open(d) && d->sinks && d->taking && d->lanes &&
-                verdict_open(&d->verdict, what, job->limits.rows, &job->memory);
+                verdict_open(&d->verdict, what, job->limits.rows, &records);
     doubt_open(d);
     good = good && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
@@ -144,7 +145,8 @@ static void drop_flows(Dispatch *d) {
     }
 }
 
-void dispatch_close(Dispatch *d) {
+// All that rows take.
+static void let_go(Dispatch *d) {
     drop_flows(d);
     doubt_close(d);
     // Who reads breakers takes memory from their accounts.
@@ -153,6 +155,10 @@ void dispatch_close(Dispatch *d) {
         if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
         d->job->breakers[b] = nullptr;
     }
+}
+
+void dispatch_close(Dispatch *d) {
+    let_go(d);
     accounts_close(d);
     verdict_close(&d->verdict);
     pthread_cond_destroy(&d->changed);
@@ -169,24 +175,6 @@ void dispatch_close(Dispatch *d) {
 
 // ---- running --------------------------------------------------------------------------------
 
-// The lines of records that tasks did not know: the files are read once more, up to the last one.
-static bool place_records(Job *job, RejectList *list) {
-    for (uint32_t i = 0; i < list->count; i++) {
-        Reject *record = &list->items[i];
-        bool relative = record->has_place && !record->behind && !record->has_line;
-        const Source *source = &job->sources[record->source];
-        if (!relative || record->line <= 0 || !source->is_text) continue;
-        SourceFile *file = &source->files[record->file];
-        int64_t lines;
-        if (!source_file_open(file, &job->trouble) ||
-            !source_lines(file, record->offset, &lines, &job->trouble))
-            return false;
-        record->line = lines + 1;
-        record->has_line = true;
-    }
-    return true;
-}
-
 // The stage that reads the source; nullptr: none does.
 static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
@@ -196,8 +184,8 @@ static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
     return nullptr;
 }
 
-// Rows are numbered within their unit: from now on within their source.
-static void number_records(Dispatch *d, RejectList *list) {
+// Rows are numbered within their unit: the rows before each one.
+static void sum_rows(const Dispatch *d) {
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         int64_t sum = 0;
         for (uint64_t u = 0; u < d->runs[s].unit_room; u++) {
@@ -206,23 +194,76 @@ static void number_records(Dispatch *d, RejectList *list) {
             sum += rows;
         }
     }
-    for (uint32_t i = 0; i < list->count; i++) {
-        Reject *record = &list->items[i];
-        const StageRun *run = record->behind ? nullptr : reader_of(d, record->source);
-        uint64_t unit = verdict_unit(record);
-        if (run && unit < run->unit_room) record->row += run->unit_rows[unit];
+}
+
+// From now on the row is numbered within its source.
+static void number_record(const Dispatch *d, Reject *record) {
+    const StageRun *run = record->behind ? nullptr : reader_of(d, record->source);
+    uint64_t unit = verdict_unit(record);
+    if (run && unit < run->unit_room) record->row += run->unit_rows[unit];
+}
+
+// The line of a record, where its task did not know it: the file is read once more up to there.
+static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) {
+    Job *job = d->job;
+    bool relative = record->has_place && !record->behind && !record->has_line;
+    const Source *source = &job->sources[record->source];
+    if (!relative || record->line <= 0 || !source->is_text) return true;
+    int64_t before;
+    if (!source_lines(lines, &source->files[record->file], record->offset, &before, &job->trouble))
+        return false;
+    record->line = before + 1;
+    record->has_line = true;
+    return true;
+}
+
+static bool complete_record(const Dispatch *d, Reject *record, SourceLines *lines) {
+    if (d->job->limits.share >= 0) number_record(d, record);
+    return place_record(d, record, lines);
+}
+
+// Those in memory stay where they are.
+static bool complete_list(const Dispatch *d, RejectList *list, SourceLines *lines) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!complete_record(d, &list->items[i], lines)) return false;
+    return true;
+}
+
+// Records on disk are copied: their order is another one from now on.
+static bool copy_records(const Dispatch *d, RejectSet *from, RejectSet *to, SourceLines *lines) {
+    RejectWalk walk;
+    bool good = reject_set_write(from, &from->list) && reject_walk_open(&walk, from);
+    if (!good) return from->runs.spill->failed ? false : spill_no_merge(&from->runs);
+    for (const Reject *next; good && (next = reject_walk_next(&walk));) {
+        if (!verdict_keeps(&d->verdict, next)) break;
+        Reject record = *next;
+        good = complete_record(d, &record, lines) && reject_set_add(to, &record);
     }
+    reject_walk_close(&walk);
+    return good && !from->runs.spill->failed;
+}
+
+static bool take_records(Dispatch *d, SourceLines *lines) {
+    Job *job = d->job;
+    RejectSet *records = &d->verdict.records;
+    if (records->runs.count == 0) {
+        if (!complete_list(d, &records->list, lines)) return false;
+        return rejects_move(&job->rejects.list, &records->list);
+    }
+    if (copy_records(d, records, &job->rejects, lines)) return true;
+    if (job->trouble.kind == TROUBLE_NONE && !spill_trouble(&job->spill, &job->trouble))
+        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    return false;
 }
 
 static bool conclude(Dispatch *d) {
     Job *job = d->job;
     Verdict *verdict = &d->verdict;
+    SourceLines lines = {0};
+    if (job->limits.share >= 0) sum_rows(d);
     bool ends = verdict_settle(verdict);
-    rejects_sort(&verdict->records);
-    if (job->limits.share >= 0) number_records(d, &verdict->records);
-    bool good = place_records(job, &verdict->records) && place_records(job, &verdict->failing);
-    job->rejects = verdict->records;
-    verdict->records = (RejectList){.memory = &job->memory};
+    bool good = take_records(d, &lines) && complete_list(d, &verdict->failing, &lines);
+    source_lines_close(&lines);
     if (verdict->failing.count > 0) {
         job->failing_list = verdict->failing;
         verdict->failing = (RejectList){.memory = &job->memory};
@@ -250,5 +291,6 @@ bool dispatch_run(Dispatch *d) {
         trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->job->trouble.kind != TROUBLE_NONE) return false;
     doubt_conclude(d);
+    let_go(d);
     return conclude(d);
 }

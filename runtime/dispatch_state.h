@@ -134,7 +134,7 @@ struct Dispatch {
     bool       ended, stop;
     pthread_mutex_t lock;
     pthread_cond_t  changed;   // There is work, or it is over.
-    pthread_cond_t  asked;     // A stage has asked ahead.
+    pthread_cond_t  asked;     // A stage has asked ahead, or records of rejects are on disk.
 };
 
 // ---- dispatch.c: the lock is held ---------------------------------------------------------------

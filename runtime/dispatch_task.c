@@ -232,6 +232,26 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     return false;
 }
 
+// Records that are too many for the memory go to disk, a list of them at a time. Who finds that it
+// has grown too long again waits.
+static void put_records_away(Dispatch *d, uint32_t thread) {
+    Verdict *verdict = &d->verdict;
+    while (verdict->writing && verdict_is_full(verdict) && !d->stop)
+        pthread_cond_wait(&d->asked, &d->lock);
+    if (!verdict_is_full(verdict) || d->stop) return;
+    RejectList list = verdict_begin_write(verdict);
+    watch_turn(&d->job->watch, thread, WORK_WRITE);
+    pthread_mutex_unlock(&d->lock);
+    bool good = reject_set_write(&verdict->records, &list);
+    pthread_mutex_lock(&d->lock);
+    watch_turn(&d->job->watch, thread, WORK_TASK);
+    verdict_end_write(verdict);
+    pthread_cond_broadcast(&d->asked);
+    if (good) return;
+    spill_trouble(&d->job->spill, &d->job->trouble);
+    dispatch_stop(d);
+}
+
 // ---- running --------------------------------------------------------------------------------
 
 static void keep_alive(Dispatch *d, Partition *partition) {
@@ -540,6 +560,7 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             flow_end(d, flow);
             return;
         }
+        put_records_away(d, thread);
         // First: when the task ends, what stands behind a fault of it is not to follow.
         dispatch_tell_bounds(d);
         on = hand_over(d, flow, partition, busy);

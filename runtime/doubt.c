@@ -193,6 +193,7 @@ void doubt_close(Dispatch *d) {
         DoubtRoot *root = &d->doubt.roots[s];
         while (root->count > 0) free_first(d, root);
         free(root->units);
+        root->units = nullptr;
     }
 }
 

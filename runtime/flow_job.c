@@ -24,6 +24,12 @@ bool flow_job_keeps(const Job *job) {
     return limited && once;
 }
 
+// A partition ends once its records are as large as it, but not within a block of a thousand rows.
+int64_t flow_job_record_bytes(const Job *job) {
+    enum : int64_t { BLOCK_BYTES = 320 << 10 };
+    return job->limits.rows == 0 ? 0 : BLOCK_BYTES;
+}
+
 // What the plan takes from the state of the job, in arrays as long as its parts are many.
 typedef struct Parts {
     int64_t cuts[STAGES_MAX];
@@ -58,6 +64,7 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
                                .streams = parts->streams, .limited = parts->limited,
                                .leaves = parts->leaves, .completes = resume_resumed(job),
                                .block_bytes = sizes->block_bytes,
+                               .record_bytes = flow_job_record_bytes(job),
                                .lanes = sizes->threads,
                                .parts = dispatch_lanes(job, sizes->threads),
                                .part_bytes = sizes->spill_bytes};

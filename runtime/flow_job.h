@@ -22,4 +22,7 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
 // known before sources are open.
 bool flow_job_keeps(const Job *job);
 
+// Of a task: bytes of records of rejects that it may have beyond its cut; 0: a record ends the job.
+int64_t flow_job_record_bytes(const Job *job);
+
 #endif

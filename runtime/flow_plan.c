@@ -118,7 +118,7 @@ static void add_stage(Maker *m, uint16_t s) {
                          .kind = kind_of(m, what),
                          .unmatched = what->input == SB_INPUT_UNMATCHED,
                          .concurrency = what->concurrency,
-                         .scratch = scratch_of(what, cut),
+                         .scratch = scratch_of(what, cut) + numbers->record_bytes,
                          .cut = cut,
                          .row_max = slack_of(m, what, cut),
                          .units = UNITS_LATER,

@@ -27,6 +27,7 @@ typedef struct FlowNumbers {
     const bool *leaves;   // By sink: its reader may leave.
     bool completes;       // As CorePlan's.
     int64_t  block_bytes; // Of memory for rows, at most.
+    int64_t  record_bytes;   // Of rejects that a task may have beyond its cut.
     uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.
     uint32_t parts;       // Of a breaker,
     int64_t  part_bytes;  // and what each takes to write rows to disk.

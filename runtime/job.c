@@ -187,11 +187,18 @@ bool job_may_spill(Job *job) {
     return flow_job_keeps(job) || memory_plan_spools(job, slots_threads(&job->slots));
 }
 
+RejectSetSetup job_records(Job *job, RejectOrder order) {
+    return (RejectSetSetup){order, &job->spill, job->lanes, &job->memory};
+}
+
 // A folder that the user names is made at once: a mistake in it shows before the job has worked.
 static bool open_spill(Job *job, uint32_t threads) {
     const char *root = job->options.spill ? job->options.spill : spill_default_root();
-    if (!spill_open(&job->spill, root, threads, &job->memory)) return no_memory(job);
+    // The last writer is that of the records of rejects.
+    if (!spill_open(&job->spill, root, threads + 1, &job->memory)) return no_memory(job);
     job->spill.journaled = job->resume;
+    RejectSetSetup records = job_records(job, REJECTS_BY_FILE);
+    if (!reject_set_open(&job->rejects, &records)) return no_memory(job);
     bool make = job->options.spill && job_may_spill(job);
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
@@ -271,14 +278,13 @@ static void close_job(Job *job) {
     watch_close(&job->watch);
     samples_close(job->samples);
     foreign_close();
+    reject_set_close(&job->rejects);
+    rejects_close(&job->failing_list);
     spill_close(&job->spill);
     for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
         source_close(&job->sources[s]);
     for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++)
         sink_close(&job->sinks[s]);
-    job->rejects.memory = job->failing_list.memory = &job->memory;
-    rejects_close(&job->rejects);
-    rejects_close(&job->failing_list);
     params_close(&job->params);
     options_close(&job->options);
     sb_scratch_close(&job->call);
@@ -297,39 +303,117 @@ static void close_job(Job *job) {
 
 // ---- running --------------------------------------------------------------------------------
 
-// Judges the limits over all records; `over` is the number of records up to the one that is too
-// many.
-static bool within_limits(Job *job, uint32_t *over) {
-    rejects_sort(&job->rejects);
-    *over = job->rejects.count;
-    uint32_t rows = rejects_over_rows(&job->rejects, job->limits);
-    if (rows > 0) {
-        *over = rows;
-        return false;
-    }
-    if (job->limits.share < 0) return true;
-    int64_t all = 0;
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        int64_t made = job->counts[job->what->sources[s].step * SB_COUNTS + SB_MADE];
-        all += made;
-        if (rejects_over_share(&job->rejects, job->limits.share, s, made)) return false;
-    }
-    return !rejects_over_share(&job->rejects, job->limits.share, UINT32_MAX, all);
+typedef struct Outcome {
+    bool    data_failed;  // A limit of rejects was passed, or a record ends the job.
+    int64_t over;         // Records that the rejects file gets...
+    int64_t weight;       // ...and what they count as, where they pass a limit.
+} Outcome;
+
+static bool no_records(Job *job) {
+    return !spill_trouble(&job->spill, &job->trouble) &&
+           trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 
-static bool write_rejects(Job *job, uint32_t count) {
-    if (!job->has_rejects_sink) return true;
+static bool end_records(Job *job, RejectWalk *walk) {
+    reject_walk_close(walk);
+    return !spill_trouble(&job->spill, &job->trouble);
+}
+
+// The shares of sources, and of all of them behind those.
+static RejectShare *open_shares(const Job *job) {
+    uint32_t count = job->what->source_count;
+    RejectShare *shares = calloc((size_t)count + 1, sizeof *shares);
+    for (uint32_t s = 0; shares && s <= count; s++)
+        rejects_share_open(&shares[s], job->limits.share, s < count ? s : UINT32_MAX);
+    return shares;
+}
+
+static bool shares_over(const Job *job, const RejectShare *shares) {
+    uint32_t count = job->what->source_count;
+    bool over = false;
+    int64_t all = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        int64_t made = job->counts[job->what->sources[s].step * SB_COUNTS + SB_MADE];
+        all += made;
+        over |= rejects_share_over(&shares[s], made);
+    }
+    return over || rejects_share_over(&shares[count], all);
+}
+
+// Judges the limits over all records; the first one stands for those that are too many.
+static bool judge_limits(Job *job, RejectWalk *walk, Outcome *outcome) {
+    RejectShare *shares = open_shares(job);
+    if (!shares) return no_memory(job);
+    bool over = false;
+    for (const Reject *next; !over && (next = reject_walk_next(walk));) {
+        if (outcome->over++ == 0 && !rejects_copy(&job->failing_list, next)) {
+            free(shares);
+            return no_records(job);
+        }
+        outcome->weight += next->weight;
+        over = job->limits.rows >= 0 && outcome->weight > job->limits.rows;
+        for (uint32_t s = 0; job->limits.share >= 0 && s <= job->what->source_count; s++)
+            rejects_share_take(&shares[s], next);
+    }
+    outcome->data_failed = over || (job->limits.share >= 0 && shares_over(job, shares));
+    free(shares);
+    return true;
+}
+
+// The rejects file holds what stands before the record that ends the job.
+static void count_before(const Job *job, RejectWalk *walk, Outcome *outcome) {
+    outcome->data_failed = true;
+    for (const Reject *next; (next = reject_walk_next(walk)); outcome->over++)
+        if (rejects_by_file(next, job->failing) >= 0) break;
+}
+
+static bool judge_records(Job *job, Outcome *outcome) {
+    RejectWalk walk;
+    if (!reject_walk_open(&walk, &job->rejects)) return no_records(job);
+    bool good = true;
+    if (job->failing) count_before(job, &walk, outcome);
+    else good = judge_limits(job, &walk, outcome);
+    return end_records(job, &walk) && good;
+}
+
+// Writes what the text holds, and empties it.
+static bool write_text(Job *job, Text *text, int64_t rows) {
     Sink *sink = &job->sinks[job->what->sink_count];
-    Text text = {0};
-    rejects_text(&job->rejects, count, job->what, rejects_format(job), &text);
     ExtentList extents = {0};
-    bool good = !text.failed ? sink_take(sink, text.ptr, text.len, count, &extents, &job->trouble)
-                             : no_memory(job);
+    bool good = !text->failed ? sink_take(sink, text->ptr, text->len, rows, &extents, &job->trouble)
+                              : no_memory(job);
     for (size_t i = 0; good && i < extents.count; i++)
         good = sink_write(&extents.items[i], &job->trouble);
     free(extents.items);
+    text->len = 0;
+    return good;
+}
+
+static bool write_records(Job *job, RejectWalk *walk, int64_t count, Text *text) {
+    enum { TEXT_BYTES = 64 << 10 };
+    SbFormat format = rejects_format(job);
+    const Reject *next;
+    int64_t rows = 0;
+    rejects_text_begin(format, text);
+    for (int64_t i = 0; i < count && (next = reject_walk_next(walk)); i++) {
+        rejects_text(next, job->what, format, text);
+        rows++;
+        if (text->len < TEXT_BYTES) continue;
+        if (!write_text(job, text, rows)) return false;
+        rows = 0;
+    }
+    return write_text(job, text, rows);
+}
+
+static bool write_rejects(Job *job, int64_t count) {
+    if (!job->has_rejects_sink) return true;
+    RejectWalk walk;
+    Text text = {0};
+    if (!reject_walk_open(&walk, &job->rejects)) return no_records(job);
+    bool good = write_records(job, &walk, count, &text);
     sb_text_close(&text);
-    return good && sink_finish(sink, &job->trouble);
+    return end_records(job, &walk) && good &&
+           sink_finish(&job->sinks[job->what->sink_count], &job->trouble);
 }
 
 static bool publish(Job *job) {
@@ -357,23 +441,13 @@ static void publish_rejects(Job *job) {
         sink_publish(sink, &job->trouble);
 }
 
-typedef struct Outcome {
-    bool     data_failed;  // A limit of rejects was passed, or a record ends the job.
-    uint32_t over;         // Of such a job: the records that the message counts.
-} Outcome;
-
 // What a job that ran all its stages or passed a limit leaves. Signals are still listened to: the
 // files appear all or not at all.
 static Outcome conclude(Job *job, bool ran) {
-    Outcome outcome = {.over = job->rejects.count};
-    outcome.data_failed = job->trouble.kind == TROUBLE_NONE &&
-                          (job->failing || !within_limits(job, &outcome.over));
-    if (outcome.data_failed && job->failing) {
-        rejects_sort(&job->rejects);
-        outcome.over = rejects_before(&job->rejects, job->failing);
-    }
+    Outcome outcome = {0};
+    bool good = job->trouble.kind == TROUBLE_NONE && judge_records(job, &outcome);
     job_summary_count(job);
-    if (job->trouble.kind == TROUBLE_NONE && write_rejects(job, outcome.over)) {
+    if (good && write_rejects(job, outcome.over)) {
         if (outcome.data_failed && job->has_rejects_sink) publish_rejects(job);
         if (!outcome.data_failed && ran) publish(job);
     }
@@ -383,18 +457,15 @@ static Outcome conclude(Job *job, bool ran) {
 
 // The record that ends the job, or that stands for too many.
 static void report_reject(Job *job, Outcome outcome) {
-    const Reject *reject = job->failing ? job->failing : &job->rejects.items[0];
+    const Reject *reject = &job->failing_list.items[0];
     const char *limit = job->failing ? nullptr : job->limit_text;
-    int64_t weight = 0;
-    for (uint32_t i = 0; !job->failing && i < outcome.over; i++)
-        weight += job->rejects.items[i].weight;
     Text text = {0};
     if (job->log.json) {
         log_begin(&job->log, &text, "trouble");
-        rejects_event(reject, job->what, limit, weight, &text);
+        rejects_event(reject, job->what, limit, outcome.weight, &text);
         log_event(&job->log, &text);
     } else {
-        rejects_explain(reject, job->what, limit, weight, &text);
+        rejects_explain(reject, job->what, limit, outcome.weight, &text);
         log_lines(&job->log, &text, false);
         sb_text_close(&text);
     }
@@ -512,7 +583,7 @@ static int run_job(Job *job) {
 int sb_main(int argc, char **argv, const SbJob *what) {
     hold_standard_streams();
     Job job = {.what = what, .cancel_fd = -1};
-    job.rejects.memory = &job.memory;
+    job.rejects.list.memory = job.failing_list.memory = &job.memory;
     failpoint_open();
     log_open(&job.log, stderr, false);
     pthread_mutex_init(&job.engine_lock, nullptr);

@@ -12,7 +12,7 @@
 #include "runtime/options.h"
 #include "runtime/params.h"
 #include "runtime/pool.h"
-#include "runtime/rejects.h"
+#include "runtime/reject_set.h"
 #include "runtime/retry.h"
 #include "runtime/sink.h"
 #include "runtime/slots.h"
@@ -61,9 +61,9 @@ typedef struct Job {
     bool         has_rejects_sink;
     RejectLimits limits;
     char         limit_text[32];
-    RejectList   rejects;
+    RejectSet    rejects;        // By file, once the stages are over.
     Reject      *failing;        // A record that ends the job: `else fail`.
-    RejectList   failing_list;
+    RejectList   failing_list;   // It, or the first record of a job that passes a limit.
     SbBreakerState **breakers;
     SbMemory   **accounts;       // By breaker: of its own; nullptr: all take from `memory`.
     bool        *finished;       // By breaker: its rows are there.
@@ -110,6 +110,8 @@ SinkSetup job_sink_setup(const Job *job, uint32_t sink);
 // Do a sink and its manifest leave alone what others before it write, and what is read? Sources
 // are open.
 bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
+// Where its records are kept; once the spill is open.
+RejectSetSetup job_records(Job *job, RejectOrder order);
 // Does --trace? And would it replace a file that is to stay?
 bool job_check_trace(const Job *job, Trouble *trouble);
 // Do all sinks leave the journal alone? Sources need not be open.

@@ -25,7 +25,7 @@ static void open_account(SbMemory *memory, int64_t whole, int64_t partition, uin
     sb_memory_reserve(memory, 2 * partition * threads);
 }
 
-enum { REST_SHARE = 16, BACK_SHARE = 6 };
+enum { REST_SHARE = 16, BACK_SHARE = 6, RECORDS_SHARE = 16 };
 
 static bool has_breakers(const SbJob *job) {
     for (uint32_t b = 0; b < job->breaker_count; b++)
@@ -33,11 +33,19 @@ static bool has_breakers(const SbJob *job) {
     return false;
 }
 
+// Of records of rejects: those that stay in memory and as many that are being written, and those of
+// the partition that makes them too many, with what it takes to write them.
+static int64_t records_of(const Job *job, const SbMemory *memory) {
+    int64_t bytes = flow_job_record_bytes(job);
+    return bytes > 0 ? memory->limit / RECORDS_SHARE + 2 * bytes : 0;
+}
+
 // All but what nobody foresees, as a row that is longer than a partition, with breakers what it
 // takes to read back what they have put on disk, and what is kept until limits have judged it.
 static int64_t ledger_of(const Job *job, const SbMemory *memory) {
     bool more = has_breakers(job->what) || flow_job_keeps(job);
-    return memory->limit - memory->limit / (more ? BACK_SHARE : REST_SHARE);
+    int64_t rest = memory->limit / (more ? BACK_SHARE : REST_SHARE);
+    return memory->limit - rest - records_of(job, memory);
 }
 
 int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }

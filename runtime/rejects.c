@@ -74,46 +74,52 @@ static bool grow(RejectList *list, uint32_t more) {
     return true;
 }
 
-bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts) {
-    if (!grow(list, 1)) return false;
-    Text text = {0};
-    add_message(&text, job, facts);
-    int64_t message_len = text.len;
-    sb_text_add_shown(&text, facts->raw, sb_text_cut(facts->raw, facts->raw_len, RAW_MAX));
-    int64_t bytes = text.cap + (int64_t)sizeof(Reject);
-    if (text.failed || !sb_memory_charge(list->memory, bytes)) {
-        sb_text_close(&text);
+static int64_t bytes_of(const Reject *reject) {
+    return reject->message_len + reject->raw_len + (int64_t)sizeof *reject;
+}
+
+static int64_t weight_of(const Reject *reject) { return reject->fails ? 0 : reject->weight; }
+
+// Adds a record whose texts are its own, and frees them where that fails.
+static bool add(RejectList *list, const Reject *reject) {
+    int64_t bytes = bytes_of(reject);
+    if (!grow(list, 1) || !sb_memory_charge(list->memory, bytes)) {
+        free(reject->message);
         return false;
     }
-    Reject *reject = &list->items[list->count++];
-    *reject = facts->place;
-    reject->message = text.ptr;
-    reject->message_len = message_len;
-    reject->raw = text.ptr + message_len;
-    reject->raw_len = text.len - message_len;
-    list->weight += reject->fails ? 0 : reject->weight;
+    list->items[list->count++] = *reject;
+    list->weight += weight_of(reject);
     list->bytes += bytes;
     return true;
 }
 
-bool rejects_copy(RejectList *list, const Reject *reject) {
-    int64_t len = reject->message_len + reject->raw_len;
-    int64_t bytes = len + 1 + (int64_t)sizeof(Reject);
-    if (!grow(list, 1) || !sb_memory_charge(list->memory, bytes)) return false;
-    char *texts = malloc((size_t)len + 1);
-    if (!texts) {
-        sb_memory_release(list->memory, bytes);
+bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts) {
+    Text text = {0};
+    add_message(&text, job, facts);
+    int64_t message_len = text.len;
+    sb_text_add_shown(&text, facts->raw, sb_text_cut(facts->raw, facts->raw_len, RAW_MAX));
+    if (text.failed) {
+        sb_text_close(&text);
         return false;
     }
+    sb_text_trim(&text);
+    Reject reject = facts->place;
+    reject.message = text.ptr;
+    reject.message_len = message_len;
+    reject.raw = text.ptr + message_len;
+    reject.raw_len = text.len - message_len;
+    return add(list, &reject);
+}
+
+bool rejects_copy(RejectList *list, const Reject *reject) {
+    Reject copy = *reject;
+    char *texts = malloc((size_t)(reject->message_len + reject->raw_len) + 1);
+    if (!texts) return false;
     memcpy(texts, reject->message, (size_t)reject->message_len);
     memcpy(texts + reject->message_len, reject->raw, (size_t)reject->raw_len);
-    Reject *copy = &list->items[list->count++];
-    *copy = *reject;
-    copy->message = texts;
-    copy->raw = texts + reject->message_len;
-    list->weight += reject->fails ? 0 : reject->weight;
-    list->bytes += bytes;
-    return true;
+    copy.message = texts;
+    copy.raw = texts + reject->message_len;
+    return add(list, &copy);
 }
 
 bool rejects_move(RejectList *list, RejectList *from) {
@@ -128,9 +134,29 @@ bool rejects_move(RejectList *list, RejectList *from) {
     return true;
 }
 
+bool rejects_move_last(RejectList *list, RejectList *from) {
+    if (!grow(list, 1)) return false;
+    const Reject *last = &from->items[--from->count];
+    list->items[list->count++] = *last;
+    list->weight += weight_of(last);
+    from->weight -= weight_of(last);
+    list->bytes += bytes_of(last);
+    from->bytes -= bytes_of(last);
+    return true;
+}
+
+void rejects_cut(RejectList *list, uint32_t count) {
+    while (list->count > count) {
+        const Reject *last = &list->items[--list->count];
+        list->weight -= weight_of(last);
+        list->bytes -= bytes_of(last);
+        sb_memory_release(list->memory, bytes_of(last));
+        free(last->message);
+    }
+}
+
 void rejects_close(RejectList *list) {
-    for (uint32_t i = 0; i < list->count; i++) free(list->items[i].message);
-    if (list->bytes > 0) sb_memory_release(list->memory, list->bytes);
+    rejects_cut(list, 0);
     free(list->items);
     *list = (RejectList){.memory = list->memory};
 }
@@ -139,8 +165,13 @@ void rejects_close(RejectList *list) {
 
 enum { RANK_SHIFT = 56 };  // Of a sequence.
 
-static int compare(const void *left, const void *right) {
-    const Reject *a = left, *b = right;
+int rejects_by_place(const Reject *a, const Reject *b) {
+    if (a->origin != b->origin) return a->origin < b->origin ? -1 : 1;
+    if (a->stage != b->stage) return a->stage < b->stage ? -1 : 1;
+    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+}
+
+int rejects_by_file(const Reject *a, const Reject *b) {
 #define BY(member) if (a->member != b->member) return a->member < b->member ? -1 : 1
     BY(behind);
     if (!a->behind) {
@@ -160,45 +191,29 @@ static int compare(const void *left, const void *right) {
     return 0;
 }
 
-uint32_t rejects_before(const RejectList *list, const Reject *reject) {
-    uint32_t count = 0;
-    while (count < list->count && compare(&list->items[count], reject) < 0) count++;
-    return count;
+void rejects_share_open(RejectShare *share, double most, uint32_t source) {
+    *share = (RejectShare){.most = most, .source = source, .begun = source == UINT32_MAX};
 }
 
-void rejects_sort(RejectList *list) {
-    if (list->count > 1) qsort(list->items, list->count, sizeof *list->items, compare);
+static bool is_passed(const RejectShare *share, int64_t rows) {
+    return (double)share->rejected > share->most * (double)rows;
 }
 
-uint32_t rejects_over_rows(const RejectList *list, RejectLimits limits) {
-    if (limits.rows < 0) return 0;
-    int64_t weight = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        weight += list->items[i].weight;
-        if (weight > limits.rows) return i + 1;
+void rejects_share_take(RejectShare *share, const Reject *reject) {
+    bool one = share->source != UINT32_MAX;
+    if (one && (reject->behind || reject->source != share->source)) return;
+    if (!share->begun && reject->row + reject->weight >= SHARE_ROWS_MIN) {
+        share->begun = true;
+        share->over |= reject->row >= SHARE_ROWS_MIN && is_passed(share, SHARE_ROWS_MIN);
     }
-    return 0;
+    share->rejected += reject->weight;
+    // Rows without a reject only lower the share: it is judged where it rises.
+    share->over |= one && share->begun && is_passed(share, reject->row + reject->weight);
 }
 
-bool rejects_over_share(const RejectList *list, double share, uint32_t source, int64_t rows) {
-    int64_t rejected = 0;
-    bool begun = source == UINT32_MAX;  // Row 10,000 is behind.
-    for (uint32_t i = 0; i < list->count; i++) {
-        const Reject *reject = &list->items[i];
-        if (source != UINT32_MAX && (reject->behind || reject->source != source)) continue;
-        if (!begun && reject->row + reject->weight >= SHARE_ROWS_MIN) {
-            begun = true;
-            bool at_start = reject->row >= SHARE_ROWS_MIN;
-            if (at_start && (double)rejected > share * (double)SHARE_ROWS_MIN) return true;
-        }
-        rejected += reject->weight;
-        // Rows without a reject only lower the share: it is judged where it rises.
-        int64_t now = reject->row + reject->weight;
-        if (source != UINT32_MAX && begun && (double)rejected > share * (double)now) return true;
-    }
-    if (!begun && rows >= SHARE_ROWS_MIN && (double)rejected > share * (double)SHARE_ROWS_MIN)
-        return true;
-    return (double)rejected > share * (double)rows;
+bool rejects_share_over(const RejectShare *share, int64_t rows) {
+    bool first = !share->begun && rows >= SHARE_ROWS_MIN;
+    return share->over || (first && is_passed(share, SHARE_ROWS_MIN)) || is_passed(share, rows);
 }
 
 // ---- texts ----------------------------------------------------------------------------------
@@ -224,7 +239,7 @@ static void add_number(Text *text, SbFormat format, const char *name, bool known
     else if (format != SB_CSV) sb_text_str(text, "null");
 }
 
-static void add_record(Text *text, SbFormat format, const Reject *reject, const SbJob *job) {
+void rejects_text(const Reject *reject, const SbJob *job, SbFormat format, Text *text) {
     SbStr step = job->steps[reject->step].label;
     const char *path = reject->behind ? nullptr : reject->path;
     const char *code = fault_info(reject->fault)->code;
@@ -240,10 +255,8 @@ static void add_record(Text *text, SbFormat format, const Reject *reject, const 
     sb_text_str(text, format == SB_CSV ? "\n" : "}\n");
 }
 
-void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format,
-                  Text *text) {
+void rejects_text_begin(SbFormat format, Text *text) {
     if (format == SB_CSV) sb_text_str(text, "step,source,line,offset,length,code,message,raw\n");
-    for (uint32_t i = 0; i < count; i++) add_record(text, format, &list->items[i], job);
 }
 
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
@@ -281,7 +294,7 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
 void rejects_event(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
                    Text *text) {
     Text record = {0};
-    add_record(&record, SB_JSONL, reject, job);
+    rejects_text(reject, job, SB_JSONL, &record);
     sb_text_str(text, ",");
     sb_text_add(text, record.ptr + 1, record.len - 3);  // Without the braces and the line end.
     sb_text_close(&record);

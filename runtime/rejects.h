@@ -1,7 +1,8 @@
 // Rejects: records of rows that could not be judged, their order, limits and file.
 //
-// docs/rejects.md fixes the bytes. Tasks collect records; commits hand them over in unit order;
-// the job sorts and writes them when all stages have run.
+// docs/rejects.md fixes the bytes. Tasks collect records; the verdict (verdict.h) has those of all
+// tasks, which may be on disk (reject_set.h); the job judges and writes them when all stages have
+// run.
 #ifndef SBC_RUNTIME_REJECTS_H
 #define SBC_RUNTIME_REJECTS_H
 
@@ -54,29 +55,44 @@ typedef struct RejectFacts {
 bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts);
 // Adds a copy of a record, its texts too.
 bool rejects_copy(RejectList *list, const Reject *reject);
-// Moves all records of `from` behind those of `list`.
+// Moves all records of `from` behind those of `list`, which has the same account.
 bool rejects_move(RejectList *list, RejectList *from);
+// The same of its last one.
+bool rejects_move_last(RejectList *list, RejectList *from);
+// Keeps the first `count` records.
+void rejects_cut(RejectList *list, uint32_t count);
 void rejects_close(RejectList *list);
-void rejects_sort(RejectList *list);
-// The number of records of a sorted list that stand before `reject`.
-uint32_t rejects_before(const RejectList *list, const Reject *reject);
+
+// < 0, 0, > 0: by place among all rows of the job (verdict.h).
+int rejects_by_place(const Reject *a, const Reject *b);
+// The same in the order of the rejects file.
+int rejects_by_file(const Reject *a, const Reject *b);
 
 typedef struct RejectLimits {
     int64_t rows;    // -1: no such limit.
     double  share;   // -1: no such limit.
 } RejectLimits;
 
-// After sorting: the number of records up to and with the one that passes the row limit; 0: none.
-uint32_t rejects_over_rows(const RejectList *list, RejectLimits limits);
-// Is the share passed, by `rows` rows of source `source`, or (UINT32_MAX) of all?
-bool rejects_over_share(const RejectList *list, double share, uint32_t source, int64_t rows);
+// A share, judged as records come in the order of the file.
+typedef struct RejectShare {
+    double   most;
+    uint32_t source;    // Of whose rows; UINT32_MAX: of all.
+    bool     begun;     // Row 10,000 is behind.
+    bool     over;
+    int64_t  rejected;
+} RejectShare;
+
+void rejects_share_open(RejectShare *share, double most, uint32_t source);
+void rejects_share_take(RejectShare *share, const Reject *reject);
+// At the end: is the share of so many rows passed?
+bool rejects_share_over(const RejectShare *share, int64_t rows);
 
 // The message of a fault that no row is to blame for.
 const char *rejects_fault_text(int32_t fault);
 
-// The first `count` records as JSON lines or CSV, header included.
-void rejects_text(const RejectList *list, uint32_t count, const SbJob *job, SbFormat format,
-                  Text *text);
+// What stands before the first record, and a record, as JSON lines or CSV.
+void rejects_text_begin(SbFormat format, Text *text);
+void rejects_text(const Reject *reject, const SbJob *job, SbFormat format, Text *text);
 // What the user sees of a record that ends the job. `limit` nullptr: it fails by itself.
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
                      Text *text);

@@ -202,8 +202,7 @@ static bool copy_cut(RootLog *log, const StageCut *from, uint32_t figure_count) 
     return true;
 }
 
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
-                 RejectList *records) {
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken) {
     Resume *resume = job->resume;
     const StageCut *cut = &resume->state.stages[root];
     if (!copy_cut(&resume->roots[root], cut, resume->state.figure_count)) return false;
@@ -211,13 +210,27 @@ bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
     restore_figures(job, runs, root, by_taken, cut->figures);
     restore_source(job, &runs[root], cut);
     runs[root].launched = cut->units;
-    Unpack from = {cut->rejects.ptr, cut->rejects.ptr + cut->rejects.len, false};
-    while (from.at < from.end) {
+    return true;
+}
+
+// One record at a time, since the memory may hold few of them.
+bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict) {
+    const Text *rejects = &job->resume->state.stages[root].rejects;
+    Unpack from = {rejects->ptr, rejects->ptr + rejects->len, false};
+    RejectList record = {.memory = &job->memory};
+    bool good = true;
+    while (good && from.at < from.end) {
         int64_t row = unpack_number(&from), count = unpack_number(&from);
-        for (int64_t i = 0; i < count; i++) {
-            if (!unpack_reject(job, &from, records)) return false;
-            records->items[records->count - 1].row += row;
+        for (int64_t i = 0; i < count && good; i++) {
+            good = unpack_reject(job, &from, &record);
+            if (good) record.items[0].row += row;
+            good = good && verdict_restore(verdict, &record, root);
+            if (!good || !verdict_is_full(verdict)) continue;
+            RejectList list = verdict_begin_write(verdict);
+            good = reject_set_write(&verdict->records, &list);
+            verdict_end_write(verdict);
         }
     }
-    return !from.bad;
+    rejects_close(&record);
+    return good && !from.bad;
 }

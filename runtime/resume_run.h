@@ -12,6 +12,7 @@
 
 #include "runtime/resume.h"
 #include "runtime/resume_state.h"
+#include "runtime/verdict.h"
 
 // What was made of a unit so far.
 typedef struct UnitTally {
@@ -160,10 +161,11 @@ bool tally_reject(UnitTally *tally, const Reject *reject);
 // Takes the tally of the next unit into the cut. False: no memory.
 bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_t figure_count);
 // Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
-// figures of steps and of edges, but those that are counted `by_taken` (doubt.h), source rows, and
-// the records, which go to `records`. False: no memory.
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
-                 RejectList *records);
+// figures of steps and of edges, but those that are counted `by_taken` (doubt.h), and source rows.
+// False: no memory.
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken);
+// The records of rejects that it committed. False: no memory, or trouble of the spill.
+bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict);
 
 // ---- resume_breakers.c --------------------------------------------------------------------------
 

@@ -342,25 +342,43 @@ bool source_file_check(const SourceFile *file, Trouble *trouble) {
                        file->path);
 }
 
-bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *trouble) {
-    if (file->known_offset > offset) file->known_offset = file->known_lines = 0;
-    char *block = malloc(LINES_BYTES);
-    if (!block)
+// Reads what is behind the bytes that are there.
+static bool read_on(SourceLines *lines, Trouble *trouble) {
+    const SourceFile *file = lines->file;
+    if (!lines->bytes) lines->bytes = malloc(LINES_BYTES);
+    if (!lines->bytes)
         return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
-    bool good = true;
-    while (good && file->known_offset < offset) {
-        int64_t want = offset - file->known_offset;
-        if (want > LINES_BYTES) want = LINES_BYTES;
-        ssize_t got = source_read(file, block, want, file->known_offset);
-        if (got <= 0) {
-            good = trouble_set(trouble, TROUBLE_SOURCE_CHANGED,
-                               "'%s' changed while the job read it", file->path);
-            break;
-        }
-        file->known_lines += sb_lines_count(block, got);
-        file->known_offset += got;
+    lines->begin += lines->len;
+    lines->len = source_read(file, lines->bytes, LINES_BYTES, lines->begin);
+    if (lines->len > 0) return true;
+    lines->len = 0;
+    return trouble_set(trouble, TROUBLE_SOURCE_CHANGED, "'%s' changed while the job read it",
+                       file->path);
+}
+
+bool source_lines(SourceLines *lines, SourceFile *file, int64_t offset, int64_t *count,
+                  Trouble *trouble) {
+    if (lines->file && lines->file != file) source_file_shut(lines->file);
+    if (!source_file_open(file, trouble)) return false;
+    if (lines->file != file || lines->counted > offset) {
+        lines->file = file;
+        lines->begin = lines->len = lines->counted = lines->count = 0;
     }
-    free(block);
-    *lines = file->known_lines;
-    return good;
+    while (lines->counted < offset) {
+        int64_t end = lines->begin + lines->len;
+        if (lines->counted == end && !read_on(lines, trouble)) return false;
+        end = lines->begin + lines->len;
+        int64_t to = offset < end ? offset : end;
+        lines->count += sb_lines_count(lines->bytes + (lines->counted - lines->begin),
+                                       to - lines->counted);
+        lines->counted = to;
+    }
+    *count = lines->count;
+    return true;
+}
+
+void source_lines_close(SourceLines *lines) {
+    if (lines->file) source_file_shut(lines->file);
+    free(lines->bytes);
+    *lines = (SourceLines){0};
 }

@@ -23,7 +23,6 @@ typedef struct SourceFile {
     int64_t     rows, bytes;  // Committed.
     uint32_t    units_open;   // Cut and not judged to their end.
     bool        all_cut;      // There are no more of them to come.
-    int64_t     known_offset, known_lines;  // Lines before an offset counted last.
 } SourceFile;
 
 typedef struct Source {
@@ -65,8 +64,20 @@ ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offse
 bool source_reads_again(const Source *source);
 // Is the file still what it was when the job began?
 bool source_file_check(const SourceFile *file, Trouble *trouble);
-// Lines before `offset` of a plain file; reads it again from the last place asked for.
-bool source_lines(SourceFile *file, int64_t offset, int64_t *lines, Trouble *trouble);
+
+// Counts lines of plain files, which it reads again from the last place asked for.
+typedef struct SourceLines {
+    SourceFile *file;
+    char       *bytes;           // Of it:
+    int64_t     begin, len;      // so many from there on.
+    int64_t     counted, count;  // Lines before that offset.
+} SourceLines;
+
+// Lines before `offset` of the file.
+bool source_lines(SourceLines *lines, SourceFile *file, int64_t offset, int64_t *count,
+                  Trouble *trouble);
+// Shuts the file too.
+void source_lines_close(SourceLines *lines);
 
 // Can rows of this source span lines, so that a row start depends on what comes before?
 static inline bool source_has_quotes(const Source *source) {

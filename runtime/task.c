@@ -413,8 +413,10 @@ static void relieve_groups(const SbTaskState *state) {
     }
 }
 
+// Records of rejects count too, though they go elsewhere: the rows of a partition may all be bad.
 static bool is_full(const SbTaskState *state, int64_t bytes) {
-    return !state->again && bytes_made(state->into, state->setup) >= bytes;
+    int64_t made = bytes_made(state->into, state->setup) + state->into->rejects.bytes;
+    return !state->again && made >= bytes;
 }
 
 // In the middle of a block of rows only partitions end that are worth it.

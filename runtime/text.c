@@ -11,6 +11,13 @@ void sb_text_close(Text *text) {
     *text = (Text){0};
 }
 
+void sb_text_trim(Text *text) {
+    char *ptr = text->len > 0 ? realloc(text->ptr, (size_t)text->len) : nullptr;
+    if (!ptr) return;
+    text->ptr = ptr;
+    text->cap = text->len;
+}
+
 void sb_text_add(Text *text, const char *bytes, int64_t len) {
     if (len <= 0) return;
     if (text->len + len > text->cap) {

@@ -11,6 +11,8 @@ typedef struct Text {
 } Text;
 
 void sb_text_close(Text *text);
+// Gives back the room that it does not use.
+void sb_text_trim(Text *text);
 void sb_text_add(Text *text, const char *bytes, int64_t len);
 void sb_text_str(Text *text, const char *word);
 void sb_text_format(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

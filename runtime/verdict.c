@@ -94,12 +94,11 @@ static void number_roots(const SbJob *job, uint32_t *ranks) {
 
 // ---- records --------------------------------------------------------------------------------
 
-bool verdict_open(Verdict *v, const SbJob *job, int64_t rows_max, SbMemory *memory) {
-    *v = (Verdict){.job = job, .rows_max = rows_max,
-                   .records.memory = memory, .failing.memory = memory};
+bool verdict_open(Verdict *v, const SbJob *job, int64_t rows_max, const RejectSetSetup *set) {
+    *v = (Verdict){.job = job, .rows_max = rows_max, .failing.memory = set->memory};
     v->ranks = calloc(job->stage_count + 1, sizeof *v->ranks);
     v->bounds = calloc(job->stage_count + 1, sizeof *v->bounds);
-    if (!v->ranks || !v->bounds) return false;
+    if (!reject_set_open(&v->records, set) || !v->ranks || !v->bounds) return false;
     number_roots(job, v->ranks);
     verdict_needs_find(&v->needs, job);
     for (uint32_t s = 0; s < job->stage_count; s++) v->bounds[s] = INT64_MAX;
@@ -107,53 +106,60 @@ bool verdict_open(Verdict *v, const SbJob *job, int64_t rows_max, SbMemory *memo
 }
 
 void verdict_close(Verdict *v) {
-    rejects_close(&v->records);
+    reject_set_close(&v->records);
     rejects_close(&v->failing);
     free(v->ranks);
     free(v->bounds);
 }
 
-// By place among all rows of the job.
-static int compare(const void *left, const void *right) {
-    const Reject *a = left, *b = right;
-    if (a->origin != b->origin) return a->origin < b->origin ? -1 : 1;
-    if (a->stage != b->stage) return a->stage < b->stage ? -1 : 1;
-    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
-}
-
-// Keeps the first `count` records of a list.
-static void cut(RejectList *list, uint32_t count) {
-    for (uint32_t i = count; i < list->count; i++) free(list->items[i].message);
-    list->count = count;
-    list->weight = 0;
-    for (uint32_t i = 0; i < count; i++) list->weight += list->items[i].weight;
-}
-
-// Drops the records behind the one that passes the limit.
-static void judge_limit(Verdict *v) {
-    RejectList *list = &v->records;
-    if (v->rows_max < 0 || list->weight <= v->rows_max) return;
-    qsort(list->items, list->count, sizeof *list->items, compare);
-    int64_t weight = 0;
+static void cut_list(Verdict *v) {
+    RejectList *list = &v->records.list;
     uint32_t count = 0;
-    while (weight <= v->rows_max) weight += list->items[count++].weight;
-    cut(list, count);
+    while (count < list->count && verdict_keeps(v, &list->items[count])) count++;
+    rejects_cut(list, count);
+}
+
+// Looks for the record that passes the limit, and drops those behind it. False: it takes more
+// memory than there is now.
+static bool find_end(Verdict *v) {
+    RejectWalk walk;
+    int64_t weight = 0;
+    const Reject *record = nullptr;
+    bool good = reject_walk_open(&walk, &v->records);
+    while (good && weight <= v->rows_max) {
+        record = reject_walk_next(&walk);
+        good = record;
+        if (!good) break;
+        weight += record->weight;
+        v->end = *record;
+    }
+    reject_walk_close(&walk);
+    if (!good) return false;
     v->over = true;
+    v->judged = v->weight = weight;
+    cut_list(v);
+    return true;
+}
+
+// Once it is passed, a record before the end moves it. It is looked for again when that makes a
+// difference: each time costs as much as there are records.
+static void judge_limit(Verdict *v) {
+    enum { SHARE = 8 };
+    if (v->rows_max < 0 || v->weight <= v->rows_max || v->writing) return;
+    if (!v->over || v->weight - v->judged > v->rows_max / SHARE) find_end(v);
 }
 
 // The last of the list fails: of such records the first one counts.
 static bool take_failing(Verdict *v, RejectList *list) {
-    RejectList last = {.items = &list->items[list->count - 1], .count = 1,
-                       .memory = list->memory};
-    if (v->failing.count == 0) {
-        if (!rejects_move(&v->failing, &last)) return false;
-    } else if (compare(last.items, v->failing.items) < 0) {
-        free(v->failing.items[0].message);
-        v->failing.items[0] = last.items[0];
-    } else {
-        free(last.items[0].message);
+    if (!rejects_move_last(&v->failing, list)) return false;
+    Reject *items = v->failing.items;
+    if (v->failing.count == 1) return true;
+    if (rejects_by_place(&items[1], &items[0]) < 0) {
+        Reject first = items[1];
+        items[1] = items[0];
+        items[0] = first;
     }
-    list->count--;
+    rejects_cut(&v->failing, 1);
     return true;
 }
 
@@ -163,6 +169,18 @@ bool verdict_take(Verdict *v, RejectList *list, VerdictPlace place) {
         list->items[i].way = place.way;
     }
     return verdict_restore(v, list, place.root);
+}
+
+// What stands behind the end is not wanted.
+static void drop_behind(const Verdict *v, RejectList *list) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (!verdict_keeps(v, &list->items[i])) continue;
+        Reject record = list->items[i];
+        list->items[i] = list->items[kept];
+        list->items[kept++] = record;
+    }
+    rejects_cut(list, kept);
 }
 
 bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {
@@ -175,9 +193,28 @@ bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {
     const Reject *last = &list->items[list->count - 1];
     if (last->fails) v->lost |= v->needs.behind[last->stage];
     if (last->fails && !take_failing(v, list)) return false;
-    if (!rejects_move(&v->records, list)) return false;
+    if (verdict_ends(v)) drop_behind(v, list);
+    int64_t weight = list->weight;
+    if (!rejects_move(&v->records.list, list)) return false;
+    v->weight += weight;
     judge_limit(v);
     return true;
+}
+
+// ---- to disk --------------------------------------------------------------------------------
+
+bool verdict_is_full(const Verdict *v) { return reject_set_is_full(&v->records); }
+
+RejectList verdict_begin_write(Verdict *v) {
+    RejectList list = v->records.list;
+    v->records.list = (RejectList){.memory = list.memory};
+    v->writing = true;
+    return list;
+}
+
+void verdict_end_write(Verdict *v) {
+    v->writing = false;
+    judge_limit(v);
 }
 
 // ---- the end --------------------------------------------------------------------------------
@@ -185,9 +222,9 @@ bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {
 // The record that ends the job, as things are; nullptr: none.
 static const Reject *last_record(const Verdict *v) {
     const Reject *failing = v->failing.count > 0 ? v->failing.items : nullptr;
-    const Reject *over = v->over ? &v->records.items[v->records.count - 1] : nullptr;
+    const Reject *over = v->over ? &v->end : nullptr;
     if (!failing || !over) return failing ? failing : over;
-    return compare(failing, over) < 0 ? failing : over;
+    return rejects_by_place(failing, over) < 0 ? failing : over;
 }
 
 bool verdict_goes_on(const Verdict *v, uint32_t stage, uint32_t root) {
@@ -233,19 +270,21 @@ bool verdict_bound(Verdict *v, uint64_t over, uint32_t *root, int64_t *unit) {
     return false;
 }
 
+bool verdict_keeps(const Verdict *v, const Reject *record) {
+    const Reject *last = last_record(v);
+    if (!last) return true;
+    int order = rejects_by_place(record, last);
+    return last == &v->end ? order <= 0 : order < 0;
+}
+
 bool verdict_settle(Verdict *v) {
+    if (v->rows_max >= 0 && v->weight > v->rows_max && v->weight != v->judged && !find_end(v))
+        spill_no_merge(&v->records.runs);
     const Reject *last = last_record(v);
     if (!last) return false;
-    bool fails = v->failing.count > 0 && last == v->failing.items;
-    if (!fails) {
-        rejects_close(&v->failing);
-        return true;
-    }
-    RejectList *list = &v->records;
-    if (list->count > 0) qsort(list->items, list->count, sizeof *list->items, compare);
-    uint32_t count = 0;
-    while (count < list->count && compare(&list->items[count], last) < 0) count++;
-    cut(list, count);
-    v->over = false;
+    if (last == &v->end) rejects_close(&v->failing);
+    else v->over = false;
+    reject_set_sort(&v->records);
+    cut_list(v);
     return true;
 }

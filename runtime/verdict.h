@@ -10,7 +10,7 @@
 #ifndef SBC_RUNTIME_VERDICT_H
 #define SBC_RUNTIME_VERDICT_H
 
-#include "runtime/rejects.h"
+#include "runtime/reject_set.h"
 #include "runtime/verdict_needs.h"
 
 typedef struct Verdict {
@@ -18,14 +18,19 @@ typedef struct Verdict {
     uint32_t    *ranks;     // By stage, of roots: their order.
     VerdictNeeds needs;
     int64_t      rows_max;  // Of rejects; -1: no limit.
-    RejectList   records;   // All so far, those that fail apart:
+    RejectSet    records;   // All so far, those that fail apart:
     RejectList   failing;   // the first of these, or none.
     uint64_t     lost;      // Stages that depend on rows behind one that failed, as bits.
-    bool         over;      // The records pass the limit: the last one does.
+    int64_t      weight;    // Of the records, without those that are known to stand behind the end;
+    int64_t      judged;    // what it was when the end was looked for last.
+    bool         over;      // The records pass the limit:
+    Reject       end;       // this one does. Its texts are gone.
+    bool         writing;   // Records are on their way to disk.
     int64_t     *bounds;    // By stage, of roots: units from there on are not wanted; INT64_MAX.
 } Verdict;
 
-bool verdict_open(Verdict *verdict, const SbJob *job, int64_t rows_max, SbMemory *memory);
+// How many records stay in memory, and where the others go, says `set`.
+bool verdict_open(Verdict *verdict, const SbJob *job, int64_t rows_max, const RejectSetSetup *set);
 void verdict_close(Verdict *verdict);
 
 // Where a stage judged rows: those of flows that begin at `root`, by the `way`-th of the ways into
@@ -39,6 +44,14 @@ typedef struct VerdictPlace {
 bool verdict_take(Verdict *verdict, RejectList *list, VerdictPlace place);
 // Takes records that an earlier run told of, with their places.
 bool verdict_restore(Verdict *verdict, RejectList *list, uint32_t root);
+
+// Should records go to disk, and does nobody write them?
+bool verdict_is_full(const Verdict *verdict);
+// Takes the records out that are to be written; they count on.
+RejectList verdict_begin_write(Verdict *verdict);
+// The same records are written (reject_set_write).
+void verdict_end_write(Verdict *verdict);
+
 // Is there a record that ends the job?
 bool verdict_ends(const Verdict *verdict);
 // A task of the stage has passed the limit of rejects by itself. Must it judge the rest of its rows
@@ -56,7 +69,10 @@ static inline bool verdict_is_lost(const Verdict *verdict, uint32_t stage) {
 bool verdict_bound(Verdict *verdict, uint64_t over, uint32_t *root, int64_t *unit);
 // The unit of its root in which the row of a record began.
 uint64_t verdict_unit(const Reject *record);
+
 // At the end: drops what stands behind the record that ends the job. True: there is one.
 bool verdict_settle(Verdict *verdict);
+// Of records that are on disk: do they stand before it, or are they it?
+bool verdict_keeps(const Verdict *verdict, const Reject *record);
 
 #endif

@@ -102,6 +102,19 @@ let rows = read csv("in.csv") as { a: i64, b: str, c: str }
 rows | join (rows | derive t = repeat(b, 10000000) | select a, t) on a
 | derive n = len(t), h = hash(t), m = hash(repeat(b, 10000000)) | select a, n, h, m | write csv("out.csv")
 END
+# Of whose rows most are bad; and of which one may end the job.
+compile bad_rows <<'END'
+param stop: i64 = -1
+read text("in.txt") | derive a = i64(line) | derive b = (100 // (a - stop)) else fail | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 100%
+END
+compile bad_groups <<'END'
+param stop: i64 = -1
+let t = read text("in.txt")
+t | derive a = i64(line) | derive b = (100 // (a - stop)) else fail | write csv("out.csv")
+t | group by k = hash(line) % 5000 { n = count() } | derive m = 1 // (n - n) | write csv("groups.csv")
+rejects write jsonl("rejects.jsonl") limit 100%
+END
 compile parts <<'END'
 param input: str = "in.csv"
 param out: str = "parts/"
@@ -1180,6 +1193,44 @@ if begin else_fail; then
     says "in.csv:3, byte 11"
     only_files "./in.csv "
     silent_on "-1"
+    end
+fi
+
+# same_rejects CODE OPTION...: the same records, and the same message, whatever the memory holds of them.
+same_rejects() {
+    want=$1
+    shift
+    for job in bad_rows bad_groups; do
+        rm -f rejects.*
+        gives "$want" ../$job "$@" --overwrite --memory=1GiB --threads=1
+        sed "/^$/q" "$work/err" >alone.err
+        md5sum rejects.* >alone.sum
+        for way in "--threads=3 --partition=16KiB --memory=100MiB" "--threads=3 --partition=300KiB --memory=100MiB" \
+            "$(least ../$job --threads=2) --threads=2" "$(least ../$job --threads=1) --threads=1"; do
+            for eager in "" SBC_TEST_SPILL=1; do
+                rm -f rejects.*
+                gives "$want" env $eager ../$job "$@" --overwrite $way
+                sed "/^$/q" "$work/err" | cmp -s - alone.err || wrong "$job $* $eager $way: another message"
+                md5sum -c --status alone.sum || wrong "$job $* $eager $way: other records"
+            done
+        done
+    done
+}
+if begin rejects_spill; then
+    awk 'BEGIN { for (i = 0; i < 30000; i++) if (i % 3) print "w" i; else print i }' >in.txt
+    same_rejects 0
+    same_rejects 0 --rejects=rejects.csv.gz
+    same_rejects 1 --reject-limit=19990   # Passed late,
+    same_rejects 1 --reject-limit=30      # and at once.
+    same_rejects 1 --reject-limit=60%
+    same_rejects 1 --stop=29997           # A record that fails behind many others,
+    same_rejects 1 --stop=29997 --reject-limit=19990
+    same_rejects 1 --stop=6
+    gives 0 ../bad_rows --overwrite $(least ../bad_rows --threads=1) --threads=1 --stats
+    says ", spilled "
+    # Of lines of two bytes each a partition has thirty times as many bytes of records.
+    awk 'BEGIN { for (i = 0; i < 200000; i++) print i % 50 ? "x" : 7 }' >in.txt
+    same_rejects 0
     end
 fi
 

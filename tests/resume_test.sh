@@ -216,7 +216,7 @@ run() {
 take_stdout() { if [ -s stdout.new ] || [ ! -e stdout ]; then mv stdout.new stdout; else rm stdout.new; fi; }
 # killed FAILPOINT: an earlier life of the job that `job` names. It may be done before it comes there.
 killed() {
-    draw_way "../../$job" --resume=journal
+    draw_way "../../$job" $more --resume=journal
     ways="$ways$1 $way, "
     SBC_TEST_COMMIT=1 SBC_FAILPOINT=$1 "../../$job" $more --resume=journal $way <../packed.csv >stdout.new 2>"$work/err"
     code=$?
@@ -527,6 +527,36 @@ END
     grep -Eq "^resume: 'join full .*' goes on at row [1-9]" "$work/err" || wrong "the right rows that are left do not go on"
     cmp -s groups.csv ../groups.csv && cmp -s right.csv ../right.csv || wrong "rests: other bytes"
     cd ..
+    end
+fi
+
+# More records of rejects than the memory holds, of lives that were killed too.
+if begin many_rejects; then
+    awk 'BEGIN { for (i = 0; i < 40000; i++) print i % 4 ? "w" i : i }' >lines.txt
+    cat >bad.sbd <<'END'
+param stop: i64 = -1
+read text("lines.txt") | derive a = i64(line) | derive b = (100 // (a - stop)) else fail | write csv("out.csv")
+rejects write jsonl("rejects.jsonl") limit 100%
+END
+    "$sbc" bad.sbd -o bad 2>"$work/err" || wrong "it does not compile"
+    for ends in "0 --stop=-1" "1 --stop=39996" "1 --reject-limit=29990"; do
+        want=${ends%% *} option=${ends#* }
+        gives $want ./bad $option --memory=1GiB
+        sed '/^$/q' "$work/err" >alone.err
+        mv rejects.jsonl alone.jsonl
+        rm -f out.csv
+        for eager in "" SBC_TEST_SPILL=1; do
+            way="--threads=1 --partition=16KiB $(least ./bad $option --resume=journal --threads=1 --partition=16KiB)"
+            for at in committed:5 commit-synced:4; do
+                env $eager SBC_TEST_COMMIT=1 SBC_FAILPOINT=$at ./bad $option --resume=journal $way 2>"$work/err"
+                [ $? = 137 ] || wrong "$at: it was not killed"
+            done
+            gives $want env $eager ./bad $option --resume=journal $way --threads=2
+            grep -v '^resume: ' "$work/err" | sed '/^$/q' | cmp -s - alone.err || wrong "$ends $eager: another message"
+            cmp -s rejects.jsonl alone.jsonl || wrong "$ends $eager: other records"
+            rm -rf journal out.csv* rejects.jsonl*
+        done
+    done
     end
 fi
 

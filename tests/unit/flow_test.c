@@ -228,7 +228,7 @@ typedef struct Record {
 } Record;
 
 static void take(Verdict *verdict, const SbJob *job, const Record *record) {
-    RejectList list = {.memory = verdict->records.memory};
+    RejectList list = {.memory = verdict->records.list.memory};
     RejectFacts facts = {.place = {.site = UINT32_MAX, .fault = SB_FAULT_OVERFLOW,
                                    .fails = record->fails,
                                    .weight = record->weight ? record->weight : 1,
@@ -250,33 +250,54 @@ static Given two_flows(void) {
     return given;
 }
 
-// The records in every order that `shuffle` starts: the same end, and the same records before it.
+// What is known of the job's end, in words: records up to it, and the one that fails.
+static void say_end(Verdict *verdict, char *found, size_t size) {
+    RejectWalk walk;
+    found[0] = '\0';
+    CHECK(reject_walk_open(&walk, &verdict->records));
+    for (const Reject *next; (next = reject_walk_next(&walk)) && verdict_keeps(verdict, next);)
+        snprintf(found + strlen(found), size - strlen(found), "%u:%u ", next->stage,
+                 (unsigned)(next->origin & 0xffff));
+    reject_walk_close(&walk);
+    if (verdict->failing.count > 0)
+        snprintf(found + strlen(found), size - strlen(found), "! %u:%u",
+                 verdict->failing.items[0].stage,
+                 (unsigned)(verdict->failing.items[0].origin & 0xffff));
+}
+
+static void write_records(Verdict *verdict) {
+    RejectList list = verdict_begin_write(verdict);
+    CHECK(reject_set_write(&verdict->records, &list) && list.count == 0);
+    verdict_end_write(verdict);
+}
+
+// The records in every order that `shuffle` starts, in memory, or all but `in_memory` of them on
+// disk: the same end, and the same records before it.
 static void check_end(const Record *records, uint32_t count, int64_t rows_max, const char *kept) {
     Given given = two_flows();
     SbJob job = job_of(&given);
-    for (uint32_t shuffle = 0; shuffle < 60; shuffle++) {
+    for (uint32_t shuffle = 0; shuffle < 120; shuffle++) {
         SbMemory memory;
+        Spill spill;
         Verdict verdict;
-        sb_memory_open(&memory, 1 << 20);
-        CHECK(verdict_open(&verdict, &job, rows_max, &memory));
+        uint32_t in_memory = shuffle % 2 ? shuffle % 3 : count;
+        sb_memory_open(&memory, 4 << 20);
+        CHECK(spill_open(&spill, spill_default_root(), 1, &memory));
+        RejectSetSetup set = {.order = REJECTS_BY_PLACE, .spill = &spill, .memory = &memory};
+        CHECK(verdict_open(&verdict, &job, rows_max, &set));
         bool taken[PARTS_MAX] = {0};
         for (uint32_t i = 0, at = shuffle; i < count; i++) {
             for (at = (at * 7 + shuffle + 3) % count; taken[at]; at = (at + 1) % count) {}
             taken[at] = true;
             take(&verdict, &job, &records[at]);
+            if (i + in_memory < count) write_records(&verdict);
         }
         CHECK(verdict_settle(&verdict));
-        char found[100] = "";
-        for (uint32_t i = 0; i < verdict.records.count; i++)
-            snprintf(found + strlen(found), sizeof found - strlen(found), "%u:%u ",
-                     verdict.records.items[i].stage,
-                     (unsigned)(verdict.records.items[i].origin & 0xffff));
-        if (verdict.failing.count > 0)
-            snprintf(found + strlen(found), sizeof found - strlen(found), "! %u:%u",
-                     verdict.failing.items[0].stage,
-                     (unsigned)(verdict.failing.items[0].origin & 0xffff));
+        char found[100];
+        say_end(&verdict, found, sizeof found);
         CHECK_SAYS(strcmp(found, kept) == 0, "%s", found);
         verdict_close(&verdict);
+        spill_close(&spill);
         CHECK(memory.used == 0);
     }
 }
@@ -308,7 +329,7 @@ static void what_stands_behind_is_bounded(void) {
     uint32_t root;
     int64_t unit;
     sb_memory_open(&memory, 1 << 20);
-    CHECK(verdict_open(&verdict, &job, 0, &memory));
+    CHECK(verdict_open(&verdict, &job, 0, &(RejectSetSetup){.memory = &memory}));
     CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
     take(&verdict, &job, &(Record){1, 0, 5, 9, false, 0});
     CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 0 && unit == 6);
@@ -336,7 +357,7 @@ static void readers_wait_for_what_fills_their_breaker(void) {
     uint32_t root;
     int64_t unit;
     sb_memory_open(&memory, 1 << 20);
-    CHECK(verdict_open(&verdict, &job, 0, &memory));
+    CHECK(verdict_open(&verdict, &job, 0, &(RejectSetSetup){.memory = &memory}));
     take(&verdict, &job, &(Record){0, 0, 0, 2, false, 0});
     CHECK(verdict_bound(&verdict, 0, &root, &unit) && root == 0 && unit == 1);
     CHECK(!verdict_bound(&verdict, 1, &root, &unit));
