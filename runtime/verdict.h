@@ -45,9 +45,9 @@ bool verdict_take(Verdict *verdict, RejectList *list, VerdictPlace place);
 // Takes records that an earlier run told of, with their places.
 bool verdict_restore(Verdict *verdict, RejectList *list, uint32_t root);
 
-// Should records go to disk, and does nobody write them?
+// Should records go to disk?
 bool verdict_is_full(const Verdict *verdict);
-// Takes the records out that are to be written; they count on.
+// Takes the records out that are to be written, while nobody else does that; they count on.
 RejectList verdict_begin_write(Verdict *verdict);
 // The same records are written (reject_set_write).
 void verdict_end_write(Verdict *verdict);

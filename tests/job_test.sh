@@ -1228,6 +1228,12 @@ if begin rejects_spill; then
     same_rejects 1 --stop=6
     gives 0 ../bad_rows --overwrite $(least ../bad_rows --threads=1) --threads=1 --stats
     says ", spilled "
+    rm -f out.csv rejects.*
+    gives 3 env SBC_FAILPOINT=spill-write=ENOSPC:99 ../bad_rows $(least ../bad_rows)
+    says "error[SB8029]: cannot write '"
+    gives 3 env SBC_FAILPOINT=spill-read=EIO:99 ../bad_rows $(least ../bad_rows) --retries=0
+    says "error[SB8030]: cannot read '"
+    only_files "./alone.err ./alone.sum ./groups.csv ./in.txt "
     # Of lines of two bytes each a partition has thirty times as many bytes of records.
     awk 'BEGIN { for (i = 0; i < 200000; i++) print i % 50 ? "x" : 7 }' >in.txt
     same_rejects 0
