@@ -414,13 +414,6 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
 
 // ---- signals --------------------------------------------------------------------------------
 
-// Will the root have no units at all, once nothing is finished any more? To say that nobody wants
-// its rows would end what fills its breaker.
-static bool waits_for_breaker(const Dispatch *d, uint32_t root) {
-    const CoreStage *stage = &d->plan->plan.stages[root];
-    return stage->kind == STAGE_READER && !d->job->finished[d->plan->breakers[stage->reads.i]];
-}
-
 // Nothing more is taken in: what is on its way goes on to the outputs and into breakers.
 static void drain(Dispatch *d) {
     d->draining = true;
@@ -430,10 +423,11 @@ static void drain(Dispatch *d) {
         bool cut = !over && (!run->opened || !units_over(&run->units));
         if (cut && stage_is_root(&d->plan->plan.stages[s])) d->cut_short |= (uint64_t)1 << s;
     }
+    // Else a root that is over might end what fills breakers that only its rows need.
+    dispatch_tell(d, (Event){.kind = EVENT_DRAIN});
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         bool over = schedule_over(d->schedule) >> s & 1;
-        bool takes = stage_is_root(&d->plan->plan.stages[s]) && !waits_for_breaker(d, s);
-        if (!takes || over) continue;
+        if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
         dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
                                  .unit = (uint32_t)d->runs[s].launched});
     }

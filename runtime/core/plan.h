@@ -100,7 +100,7 @@ typedef struct CorePlan {
     uint16_t stage_count, edge_count, breaker_count;
     uint8_t resource_count, node_kinds;
     bool completes;  // A breaker is complete before it is freed: those who need it may have been
-                     // over before this run, and count what came into it.
+                     // over before this run, and count what came into it. EVENT_DRAIN sets it.
 } CorePlan;
 
 #endif

@@ -221,6 +221,7 @@ static void handle(Schedule *s, const Event *event) {
     case EVENT_ENOUGH: on_enough(s, event); break;
     case EVENT_UNITS: on_units(s, event); break;
     case EVENT_BOUND: on_bound(s, event); break;
+    case EVENT_DRAIN: s->plan.completes = true; break;
     case EVENT_CUT: on_cut(s, event); break;
     case EVENT_FAILED: on_failed(s, event); break;
     case EVENT_SPILLED: on_spilled(s, event); break;

@@ -52,7 +52,7 @@ static Pending pop(Sim *sim) {
 
 static const char *const events[] = {
     "skip",   "start",    "output",  "done",      "next",    "need", "enough",
-    "units",  "bound",    "cut",     "failed",    "spilled", "hold", "release",
+    "units",  "bound",    "drain",   "cut",     "failed",    "spilled", "hold", "release",
     "shrunk", "finished", "flushed", "node lost", "node up", "tick"};
 static const char *const actions[] = {
     "launch", "piece", "uneven", "add",    "resume", "go on", "pause", "cancel", "drop",  "free",
