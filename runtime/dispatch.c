@@ -305,11 +305,11 @@ static void finish(Dispatch *d, uint32_t thread) {
     d->crew.leader = thread;
     watch_begin(&job->watch, thread, WORK_FINISH, stage_of_breaker(d, id), d->now);
     failpoint("finish");
+    dispatch_look(d);  // Those who need it are told that nothing more begins, before it is there.
     // Nobody fills a breaker of whose rows none came.
     bool unused = d->unused_breakers >> id.i & 1;
-    bool drains = atomic_load(&job->drain);
-    bool skip = unused || drains || !stage_open_breaker(job, breaker);
-    d->gave_up |= drains && !unused;
+    bool skip = unused || d->draining || !stage_open_breaker(job, breaker);
+    d->gave_up |= d->draining && !unused;
     int32_t status = SB_OK;
     bool good = true;
     pthread_mutex_unlock(&d->lock);

@@ -47,8 +47,8 @@ typedef enum EventKind : uint8_t {
                       // that was made of them down to the next breakers. A bound only gets lower.
                       // Zips that its rows come into make no more pieces; what comes to them, or
                       // to a zip behind its own bound, goes nowhere. One node only.
-    EVENT_DRAIN,      // The run ends early, with what has begun. What comes into breakers is for the
-                      // next run: from now on each is complete before it is freed, whoever needs it.
+    EVENT_DRAIN,      // The run ends early, with what has begun. What comes into breakers is for
+                      // the next run: from now on each is complete before it is freed.
     EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
     EVENT_FAILED,     // A running task ended without a result: it is to be run again.
     EVENT_SPILLED,    // Answers ACTION_SPILL: `part` is on disk. Each task that reads it brings it
