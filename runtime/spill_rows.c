@@ -82,10 +82,10 @@ static void prefetch_entry(const SbBreaker *what, const SbEntry *entry) {
 // The beginnings of what the entry points to. A field that begins with no pointer costs a hint.
 static void prefetch_held(const SbBreaker *what, const SbEntry *entry) {
     for (uint32_t i = 0; i < what->held_count; i++) {
-        const char *here;
+        uintptr_t here;
         memcpy(&here, (const char *)entry + what->held[i].offset, sizeof here);
-        for (int line = 0; line < HELD_LINES; line++)
-            __builtin_prefetch(here + (ptrdiff_t)line * CACHE_LINE);
+        for (uintptr_t line = 0; line < HELD_LINES; line++)
+            __builtin_prefetch((const void *)(here + line * CACHE_LINE));
     }
 }
 
