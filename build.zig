@@ -466,6 +466,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "reference_steps_test",
     "reference_json_test",
     "breaker_test",
+    "rows_test",
     "spill_test",
     "spill_join_test",
     "watch_test",

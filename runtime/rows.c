@@ -106,8 +106,8 @@ static void let_go(SbRows *rows, bool in_row) {
         return;
     }
     char *row = rows->at - state->entry_bytes;
-    sb_slab_drop_before(&state->entries, state->entries.blocks);
-    if (state->row_texts) sb_slab_drop_before(&state->texts, state->row_texts);
+    sb_slab_drop_older(&state->entries, state->entries.blocks);
+    sb_slab_drop_before(&state->texts, &state->row_texts);
     state->blocks[0] = (RowBlock){row, (state->block_end - row) / state->entry_bytes};
     state->block_count = 1;
     cover_less(rows);
@@ -118,8 +118,11 @@ static void let_go_before(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     RowsMark *mark = &state->mark;
     RowBlock *last = &state->blocks[mark->blocks - 1];  // Rows behind it may lie there too.
-    sb_slab_drop_before(&state->entries, mark->entries.block);
-    if (mark->texts.block) sb_slab_drop_before(&state->texts, mark->texts.block);
+    sb_slab_drop_older(&state->entries, mark->entries.block);
+    struct SbSlabBlock *texts = mark->texts.block;
+    sb_slab_drop_before(&state->texts, &mark->texts);
+    bool dropped = texts && !mark->texts.block;
+    if (dropped && state->row_texts.block == texts) state->row_texts = (SbSlabMark){0};
     last->count -= (mark->at - last->begin) / state->entry_bytes;
     last->begin = mark->at;
     state->block_count -= mark->blocks - 1;
@@ -138,7 +141,7 @@ void sb_rows_reset(SbRows *rows) {
     sb_slab_reset(&state->texts);
     state->block_count = 0;
     state->row = -1;
-    state->row_texts = nullptr;
+    state->row_texts = (SbSlabMark){0};
     rows->count = 0;
     rows->at = rows->end = state->block_end = nullptr;
 }
@@ -177,11 +180,8 @@ void sb_rows_back(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     const RowsMark mark = state->mark;
     state->mark = (RowsMark){0};
-    if (mark.gone) {
-        state->relief->settle(state->relief, false);
-        let_go(rows, false);
-        return;
-    }
+    if (mark.gone) state->relief->settle(state->relief, false);
+    if (mark.gone || mark.count == 0) return let_go(rows, false);
     sb_slab_back(&state->entries, &mark.entries);
     sb_slab_back(&state->texts, &mark.texts);
     state->block_count = mark.blocks;
@@ -214,7 +214,7 @@ static void note_row(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     if (state->row == rows->count) return;
     state->row = rows->count;
-    state->row_texts = state->texts.blocks;
+    state->row_texts = sb_slab_mark(&state->texts);
 }
 
 // ---- taking memory ------------------------------------------------------------------------------

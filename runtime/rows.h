@@ -46,7 +46,7 @@ struct SbRowsState {
     int64_t   batch, begin;  // where a piece of a batch of so many rows ends (0: none), whose row
                              // `begin` is the first here.
     int64_t   row;           // The number of the row that is being put together, whose texts lie...
-    struct SbSlabBlock *row_texts;  // ...in this block and in newer ones; nullptr: in any.
+    SbSlabMark row_texts;    // ...behind this.
     RowsMark  mark;
 };
 

@@ -8,7 +8,8 @@
 
 typedef struct SbSlabBlock {
     struct SbSlabBlock *next;
-    int64_t             bytes;  // All of it.
+    int64_t             bytes;   // All of it.
+    char               *filled;  // How far, once another block was begun.
     alignas(16) char    room[];
 } SbSlabBlock;
 
@@ -35,6 +36,7 @@ static SbSlabBlock *take_spare(SbSlab *slab, int64_t least, int64_t size) {
 }
 
 static void use_block(SbSlab *slab, SbSlabBlock *block) {
+    if (slab->at) slab->blocks->filled = slab->at;
     block->next = slab->blocks;
     slab->blocks = block;
     slab->at = block->room;
@@ -111,9 +113,29 @@ void sb_slab_back(SbSlab *slab, const SbSlabMark *mark) {
     slab->end = mark->end;
 }
 
-void sb_slab_drop_before(SbSlab *slab, SbSlabBlock *block) {
+void sb_slab_drop_older(SbSlab *slab, SbSlabBlock *block) {
     free_blocks(slab, block->next);
     block->next = nullptr;
+}
+
+static bool took_since(const SbSlab *slab, const SbSlabMark *mark) {
+    // After sb_slab_drop_newest nothing is taken of the block below it.
+    if (!mark->at) return false;
+    return (mark->block == slab->blocks ? slab->at : mark->block->filled) != mark->at;
+}
+
+void sb_slab_drop_before(SbSlab *slab, SbSlabMark *mark) {
+    if (!mark->block) return;
+    sb_slab_drop_older(slab, mark->block);
+    if (took_since(slab, mark)) return;
+    if (slab->blocks == mark->block) {
+        sb_slab_drop_newest(slab);
+    } else {
+        SbSlabBlock *above = slab->blocks;
+        while (above->next != mark->block) above = above->next;
+        sb_slab_drop_older(slab, above);
+    }
+    *mark = (SbSlabMark){0};
 }
 
 void sb_slab_join(SbSlab *slab, SbSlab *from) {

@@ -30,7 +30,7 @@ static inline char *sb_slab_text(SbSlab *slab, int64_t bytes) {
     // >=: no bytes of a slab without a block have an address too.
     if (bytes >= slab->end - slab->at && !sb_slab_grow(slab, bytes)) return nullptr;
     char *at = slab->at;
-    slab->at += bytes;
+    slab->at += bytes ? bytes : 1;  // No bytes keep their block, too.
     return at;
 }
 
@@ -56,7 +56,10 @@ void sb_slab_back(SbSlab *slab, const SbSlabMark *mark);
 // Gives back the newest block, of which nothing was taken.
 void sb_slab_drop_newest(SbSlab *slab);
 // Gives back the blocks that are older than `block`, one of the slab's.
-void sb_slab_drop_before(SbSlab *slab, struct SbSlabBlock *block);
+void sb_slab_drop_older(SbSlab *slab, struct SbSlabBlock *block);
+// Gives back the blocks of which nothing was taken since the mark, which is of the slab. Afterwards
+// the mark stands where all that is left begins.
+void sb_slab_drop_before(SbSlab *slab, SbSlabMark *mark);
 
 // Copies into the slab what a nested value (of memory layout, at `value`) points to. A status.
 int32_t sb_slab_nested(SbSlab *slab, const SbType *type, void *value);

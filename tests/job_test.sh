@@ -643,10 +643,7 @@ if begin long_values_wait; then
     for job in long_values long_sides; do
         gives 0 ../$job
         mv out.csv whole.csv
-        # Four tasks of the side of a join want more (docs/status.md).
-        few=64
-        [ $job = long_sides ] && few=96
-        for run in "64 1" "$few 4" "120 4" "140 4"; do
+        for run in "64 1" "64 4" "80 4" "140 4"; do
             gives 0 ../$job --memory=${run% *}MiB --threads=${run#* } --partition=64KiB
             cmp -s whole.csv out.csv || wrong "$job, $run: other bytes"
             rm out.csv
