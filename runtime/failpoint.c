@@ -10,8 +10,13 @@
 static const char *wanted;  // nullptr: none.
 static size_t wanted_len;
 static int wanted_error;    // 0: the process gets a signal,
-static int wanted_signal;   // this one.
+static int wanted_signal;   // this one; 0: the thread waits.
 static atomic_long left;
+
+static bool is_named(const char *text, const char *name) {
+    size_t len = strlen(name);
+    return strncmp(text, name, len) == 0 && (text[len] == ':' || !text[len]);
+}
 
 // The number of an error's name: at the beginning of `text`. 0: none.
 static int error_named(const char *text) {
@@ -20,11 +25,15 @@ static int error_named(const char *text) {
 #include "runtime/errors.def"
 #undef ERROR
     };
-    size_t len = strcspn(text, ":");
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (strlen(errors[i].name) == len && memcmp(errors[i].name, text, len) == 0)
-            return errors[i].error;
+        if (is_named(text, errors[i].name)) return errors[i].error;
     return 0;
+}
+
+static void choose(const char *text) {
+    if (is_named(text, "SIGTERM")) wanted_signal = SIGTERM;
+    else if (is_named(text, "WAIT")) wanted_signal = 0;
+    else wanted_error = error_named(text);
 }
 
 void failpoint_open(void) {
@@ -32,10 +41,8 @@ void failpoint_open(void) {
     if (!wanted) return;
     wanted_len = strcspn(wanted, "=:");
     const char *count = strchr(wanted, ':');
-    static const char asks[] = "=SIGTERM";
-    bool is_asked = strncmp(wanted + wanted_len, asks, sizeof asks - 1) == 0;
-    wanted_signal = is_asked ? SIGTERM : SIGKILL;
-    if (wanted[wanted_len] == '=') wanted_error = error_named(wanted + wanted_len + 1);
+    wanted_signal = SIGKILL;
+    if (wanted[wanted_len] == '=') choose(wanted + wanted_len + 1);
     atomic_store(&left, count ? strtol(count + 1, nullptr, 10) : 1);
 }
 
@@ -44,8 +51,10 @@ static bool is_wanted(const char *name) {
 }
 
 void failpoint(const char *name) {
-    if (is_wanted(name) && !wanted_error && atomic_fetch_sub(&left, 1) == 1)
-        kill(getpid(), wanted_signal);
+    enum { WAIT_MICROS = 200 * 1000 };
+    if (!is_wanted(name) || wanted_error || atomic_fetch_sub(&left, 1) != 1) return;
+    if (wanted_signal) kill(getpid(), wanted_signal);
+    else usleep(WAIT_MICROS);
 }
 
 bool failpoint_fails(const char *name) {

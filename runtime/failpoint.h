@@ -2,7 +2,8 @@
 // call of the system fail.
 //
 // SBC_FAILPOINT=NAME:N in the environment kills it with SIGKILL when it comes to NAME for the N-th
-// time (NAME alone: the first); SBC_FAILPOINT=NAME=SIGTERM:N asks it to end then, and it goes on.
+// time (NAME alone: the first); SBC_FAILPOINT=NAME=SIGTERM:N asks it to end then, and it goes on;
+// with SBC_FAILPOINT=NAME=WAIT:N the thread waits there for 0.2 s, as for a slow disk.
 // SBC_FAILPOINT=NAME=ERROR:N, as in source-read=EIO:2, lets the first N calls there fail with an
 // error of errors.def. The names are listed in tests/README.md. Without
 // the variable a failpoint is one comparison.

@@ -193,11 +193,20 @@ void sb_memory_give_block(SbMemory *memory, void *block, int64_t bytes) {
 
 // ---- the account ----------------------------------------------------------------------------
 
+// Of `bytes` that were just taken back.
+static void note_lacked(SbMemory *memory, int64_t bytes) {
+    SbMemory *whole = whole_of(memory);
+    int64_t left = whole->limit - whole->used;
+    if (memory != whole) left += memory->limit - memory->used;
+    atomic_store_explicit(&whole->lacked, bytes - left, memory_order_relaxed);
+}
+
 bool sb_memory_charge(SbMemory *memory, int64_t bytes) {
     assert(bytes >= 0);
     int64_t used = atomic_fetch_add(&memory->used, bytes) + bytes;
     if (used > memory->limit && !(memory->more && memory->more(memory, 0))) {
         atomic_fetch_sub_explicit(&memory->used, bytes, memory_order_relaxed);
+        note_lacked(memory, bytes);
         return false;
     }
     if (memory->whole) add_idle(memory->whole, -bytes);

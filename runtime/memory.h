@@ -13,6 +13,7 @@ typedef struct SbMemory {
     _Atomic int64_t  used;
     _Atomic int64_t  idle;           // Of that: what accounts within it were given and do not use.
     _Atomic int64_t  peak;           // The most that was used and not idle.
+    _Atomic int64_t  lacked;         // What was not there of a charge that was refused; the last.
     // Blocks that nobody uses now, and their bytes, which nobody is charged for; or nullptr.
     struct SbBlocks *blocks;
     _Atomic int64_t  kept;

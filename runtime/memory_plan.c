@@ -50,17 +50,28 @@ static int64_t ledger_of(const Job *job, const SbMemory *memory) {
 
 int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
 
+// With how much the last charge that was refused would have been there.
+static void say_enough(const Job *job, Trouble *trouble) {
+    enum : int64_t { MIB = 1 << 20 };
+    int64_t lacked = job->memory.lacked, enough = job->memory_whole + lacked;
+    if (lacked > 0)
+        trouble_fix(trouble, "raise --memory, to %lldMiB at least",
+                    (long long)((enough + MIB - 1) / MIB));
+}
+
 bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
     char whole[SIZE_TEXT], rows[SIZE_TEXT];
+    if (trouble->kind != TROUBLE_NONE) return false;
     if (job->options.memory) options_size_text(job->memory_whole, whole);
     else options_size_say(job->memory_whole, whole);
     options_size_say(job->memory.limit, rows);
-    return trouble_set(trouble, TROUBLE_MEMORY,
-                       job->options.memory
-                           ? "'%.*s' needs more than the %s that --memory=%s leaves for rows"
-                           : "'%.*s' needs more than the %s that 80 %% of the machine, %s, leave "
-                             "for rows",
-                       (int)who.len, who.ptr, rows, whole);
+    trouble_set(trouble, TROUBLE_MEMORY,
+                job->options.memory
+                    ? "'%.*s' needs more than the %s that --memory=%s leaves for rows"
+                    : "'%.*s' needs more than the %s that 80 %% of the machine, %s, leave for rows",
+                (int)who.len, who.ptr, rows, whole);
+    say_enough(job, trouble);
+    return false;
 }
 
 bool memory_plan_over(const Job *job, Trouble *trouble) {

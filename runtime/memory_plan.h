@@ -17,7 +17,8 @@ bool memory_plan_set(Job *job, uint32_t threads);
 // Of the account, what the scheduler's ledger may give.
 int64_t memory_plan_ledger(const Job *job);
 
-// False: sets the trouble that `who`, a step or a stage, finds no memory while the job runs.
+// False: sets the trouble that `who`, a step or a stage, finds no memory while the job runs. Its
+// fix says with how much the charge that was refused last would have been there.
 bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble);
 // Is --memory more than there is? Then that is the trouble, which is a warning.
 bool memory_plan_over(const Job *job, Trouble *trouble);

@@ -211,7 +211,10 @@ CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
 
 bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
     CommitGroup *group = group_of_breaker(job, breaker);
-    if (!group || group->ended || job->resume->closed) return true;
+    if (!group || group->ended) return true;
+    // Of a job that fails, too, a thread may be at what its breakers hold.
+    if (group->state == COMMIT_BUSY) return false;
+    if (job->resume->closed) return true;
     if (group->state == COMMIT_NONE && (group->has_runs || is_due(job, group)))
         if (!group_look(job, group, true, trouble)) return false;
     group->ended = group->state == COMMIT_NONE;

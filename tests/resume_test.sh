@@ -779,6 +779,24 @@ if begin data_fails; then
     gives 0 ../file --resume=journal
     end
 fi
+# A breaker is not finished while a commit of its rows is written, whatever the job does.
+if begin fails_while_committed; then
+    cat >fails.sbd <<'END'
+range(9) | derive v = 100 // (i - 30) else fail
+| join (range(200000) | derive v = 100 // (i - 300000) else fail | group by i = i % 100 { n = count(), q = quantile(v, 0.5) }) on i
+| write csv("a.csv")
+range(1) | where hold(100ms) | derive v = 100 // i else fail | write csv("b.csv")
+END
+    "$sbc" fails.sbd -o fails 2>"$work/err" || wrong "does not compile"
+    for at in commit-synced committed; do
+        for number in 1 2 3; do
+            gives 1 env SBC_TEST_COMMIT=1 SBC_FAILPOINT=$at=WAIT:$number ./fails --resume=journal --partition=4KiB --threads=4
+            says "error[SB7021]: division by zero"
+            rm -rf journal
+        done
+    done
+    end
+fi
 
 # The members of a compressed file are 4 MiB of text: some are in the file, the rest is in the journal.
 if begin large_files; then

@@ -49,12 +49,12 @@ def options_of(seed):
 
 def lives_of(seed):
     """Lives of a job that is killed behind some commits, or between one and its record, or asked to end there, at
-    any task or before any breaker is finished, and goes on."""
+    any task or before any breaker is finished, or that waits in a commit, and goes on."""
     source = random.Random(-seed)
     sizes = (4096, 30000, 65536) if sizes_of(seed) is HUGE else (1, 7, 16, 64, 200, 3000)
     lives = []
     for at in [source.choice(("committed", "committed", "commit-synced", "journal-written", "committed=SIGTERM",
-                              "task=SIGTERM", "task=SIGTERM", "finish=SIGTERM"))
+                              "task=SIGTERM", "task=SIGTERM", "finish=SIGTERM", "commit-synced=WAIT"))
                for _ in range(source.randint(1, 3))] + [""]:
         spills = source.choice(([], [], ["SBC_TEST_SPILL=1"]))
         dies = [f"SBC_FAILPOINT={at}:{source.randint(1, 12)}"] if at else []
