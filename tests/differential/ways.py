@@ -17,6 +17,7 @@ LEAST = "--memory=least"  # As much as the job needs with the other options.
 MIB = 1 << 20
 # The job looks at all headers before it begins, the interpreter when it comes to the file.
 HEADER = b"error[SB8014]"
+TEMPORARY = re.compile(r"(^|/)\.[^/]*\.[0-9a-z]{6}$")
 
 
 class Found:
@@ -101,6 +102,8 @@ class Ways:
             if done.returncode not in (killed, interrupted):
                 break
         found = Found(done, folder, self.program.files)
+        if found.code:  # What an earlier life committed stays for one that comes.
+            found.files = {name: body for name, body in found.files.items() if not TEMPORARY.search(name)}
         shutil.rmtree(folder)
         return found
 
