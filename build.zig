@@ -275,6 +275,7 @@ const runtime: []const []const u8 = &.{
     "spill.c",
     "spill_folder.c",
     "spill_groups.c",
+    "spill_index.c",
     "spill_join.c",
     "spill_merge.c",
     "spill_rows.c",

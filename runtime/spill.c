@@ -6,6 +6,7 @@
 #include "runtime/options.h"
 #include "runtime/retry.h"
 #include "runtime/spill_folder.h"
+#include "runtime/spill_index.h"
 #include "stdlib/digest.h"
 
 #include <errno.h>
@@ -289,11 +290,13 @@ bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRu
     run->begin += moved;
     run->longest_at += moved;
     run->end = spill->writers[thread].at;
+    run->index = nullptr;
     return !spill->failed;
 }
 
 // Where a file cannot have holes, the disk comes back with the end of the job.
 void spill_forget(Spill *spill, const SpillRun *run) {
+    spill_index_close(run->index);
     if (run->end > run->begin)
         fallocate(spill->writers[run->file].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   run->begin, run->end - run->begin);

@@ -18,6 +18,7 @@
 #include <pthread.h>
 
 typedef struct SpillWriter SpillWriter;
+typedef struct SpillIndex SpillIndex;
 
 typedef struct Spill {
     const char  *root;            // Where the folder is made.
@@ -33,6 +34,7 @@ typedef struct Spill {
     Trouble      trouble;
     _Atomic bool failed;
     _Atomic int64_t bytes_raw, bytes_written;  // Figures.
+    _Atomic int64_t indexed;      // Bytes of memory that indexes take.
 } Spill;
 
 // Rows in an order that their reader knows.
@@ -45,6 +47,7 @@ typedef struct SpillRun {
     int64_t  longest_at;          // ...and where those begin.
     int64_t  packed_max;          // The longest block as it lies there.
     bool     is_safe;             // A journal has a copy of it.
+    SpillIndex *index;            // Its own; nullptr: nobody finds rows of it again.
 } SpillRun;
 
 // Where spilling goes unless --spill says so: $TMPDIR, else /var/tmp, which is a disk even where
@@ -88,7 +91,7 @@ bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int
 bool spill_copy_in(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
 bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRun *run);
 
-// Gives the disk back that a run took.
+// Gives back the disk and the index that a run took.
 void spill_forget(Spill *spill, const SpillRun *run);
 
 // ---- reading ------------------------------------------------------------------------------------

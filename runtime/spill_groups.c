@@ -195,14 +195,16 @@ static int32_t write_result(Range *range) {
     while (sb_rows_next_span(rows, &span))
         for (int64_t i = 0; i < span.count; i++)
             if (!sb_group_is_merged(span_entry(&span, i))) list[count++] = span_entry(&span, i);
-    sb_sort_serial(list, room, count, &(SbSortBy){.prefix = sb_entry_order});
-    bool good = spill_begin(groups->spill, range->thread);
-    for (int64_t i = 0; i < count && good; i++)
-        good = spill_put(groups->spill, range->thread, groups->what, list[i]);
+    static const SbSortBy by_order = {.prefix = sb_entry_order};
+    sb_sort_serial(list, room, count, &by_order);
+    SpillIndex *index = spill_runs_index(groups->results);
+    const SpillPut put = {groups->spill, range->thread, groups->what, &by_order, index};
+    bool good = spill_begin(groups->spill, range->thread) && spill_put_all(&put, list, count);
     sb_memory_free(groups->memory, room, bytes);
     SpillRun run;
-    good = good && spill_end(groups->spill, range->thread, &run) &&
-           spill_runs_add(groups->results, &run);
+    if (good) good = spill_index_end(index, groups->spill, range->thread, &run) &&
+                     spill_runs_add(groups->results, &run);
+    else spill_index_close(index);
     return good ? SB_OK : SB_FAULT_TOO_LARGE;
 }
 

@@ -15,62 +15,29 @@ static const SbSortBy by_hash = {.prefix = spill_join_hash};
 
 // ---- one run ------------------------------------------------------------------------------------
 
-static bool more_blocks(SpillJoin *join) {
-    enum : int64_t { BLOCKS_MIN = 64, SHARE = 32 };
-    SbMemory *memory = join->spill->memory;
-    int64_t cap = join->block_cap ? 2 * join->block_cap : BLOCKS_MIN;
-    int64_t bytes = cap * (int64_t)sizeof *join->blocks;
-    int64_t more = bytes - join->block_cap * (int64_t)sizeof *join->blocks;
-    if (cap > BLOCKS_MIN && bytes > memory->limit / SHARE) return false;
-    if (!sb_memory_charge(memory, more)) return false;
-    join->charged += more;
-    SpillJoinBlock *moved = realloc(join->blocks, (size_t)bytes);
-    if (!moved) return false;
-    join->blocks = moved;
-    join->block_cap = cap;
-    return true;
-}
-
-// Keeps every second: who looks for a row reads twice as many blocks.
-static void thin_blocks(SpillJoin *join) {
-    join->block_count /= 2;
-    join->every *= 2;
-    for (int64_t i = 0; i < join->block_count; i++) join->blocks[i] = join->blocks[2 * i];
-}
-
-// A block begins with the row that was put last.
-static bool note_block(SpillJoin *join, int64_t at, int64_t row, uint64_t hash) {
-    if (join->passed++ % join->every != 0) return true;
-    if (join->block_count == join->block_cap && !more_blocks(join)) {
-        if (join->block_cap == 0) return false;
-        thin_blocks(join);
-    }
-    join->blocks[join->block_count++] = (SpillJoinBlock){at, row, hash};
-    return true;
-}
-
 typedef struct Join {
     SpillJoin *join;
     SpillRuns *runs;
 } Join;
 
-static void join_runs(void *arg, uint32_t index, uint32_t thread) {
-    (void)index;
+static void join_runs(void *arg, uint32_t number, uint32_t thread) {
+    (void)number;
     const Join *work = arg;
     SpillJoin *join = work->join;
     Spill *spill = join->spill;
-    int64_t held, row = 0, block = -1;
+    int64_t held;
     SpillMerge *merge = spill_merge_open(work->runs, join->what, &by_hash);
-    bool good = merge ? spill_begin(spill, thread) : spill_no_merge(work->runs), noted = true;
-    for (const SbEntry *entry; good && noted && (entry = spill_merge_first(merge, &held)); row++) {
-        good = spill_put(spill, thread, join->what, entry);
-        int64_t at = spill_row_at(spill, thread);
-        if (good && at != block) noted = note_block(join, block = at, row, entry->hash);
+    SpillIndex *index = spill_index_open(spill, true);
+    const SpillPut put = {spill, thread, join->what, &by_hash, index};
+    bool good = merge ? spill_begin(spill, thread) : spill_no_merge(work->runs);
+    for (const SbEntry *entry; good && index && (entry = spill_merge_first(merge, &held));) {
+        good = spill_put_noted(&put, entry) && !index->lost;
         spill_merge_pass(merge);
     }
     spill_merge_close(merge);
-    if (good) good = spill_end(spill, thread, &join->run);
-    if (!noted)
+    if (good) spill_index_end(index, spill, thread, &join->run);
+    else spill_index_close(index);
+    if (!join->run.index)
         spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to find spilled rows of a join again");
 }
 
@@ -91,7 +58,7 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
         spill_fail(spill, TROUBLE_NO_MEMORY, "no memory for spilled rows of a join");
         return nullptr;
     }
-    *join = (SpillJoin){.spill = spill, .what = what, .every = 1};
+    *join = (SpillJoin){.spill = spill, .what = what};
     if (spill_runs_reduce(runs, what, &by_hash, parallel))
         parallel->each(parallel, 1, join_runs, &(Join){join, runs});
     spill_runs_drop(runs);
@@ -103,8 +70,6 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
 void spill_join_close(SpillJoin *join) {
     if (!join) return;
     spill_forget(join->spill, &join->run);
-    sb_memory_release(join->spill->memory, join->charged);
-    free(join->blocks);
     if (join->matched) munmap(join->matched, (size_t)mark_bytes(join));
     free(join);
 }
@@ -137,13 +102,14 @@ void spill_join_cursor_close(SpillJoinCursor *cursor) {
 // Shows the next row. False: there is none, or trouble.
 static bool advance(SpillJoinCursor *cursor) {
     const SpillJoin *join = cursor->join;
+    const SpillIndex *index = join->run.index;
     SpillReader *reader = &cursor->reader;
     cursor->entry = nullptr;
     if (cursor->at == reader->len) {
         int64_t next = cursor->block + 1, from = reader->at;
         cursor->at = 0;
         if (!spill_read(reader)) return false;
-        if (next < join->block_count && join->blocks[next].at == from) cursor->block = next;
+        if (next < index->count && index->marks[next].at == from) cursor->block = next;
     }
     int64_t fixed = spill_entry_bytes(join->what), left = reader->len - cursor->at - fixed;
     char *row = reader->block + cursor->at;
@@ -160,7 +126,7 @@ static bool advance(SpillJoinCursor *cursor) {
 
 // Shows the first row of a block.
 static bool seek(SpillJoinCursor *cursor, int64_t block) {
-    const SpillJoinBlock *to = &cursor->join->blocks[block];
+    const SpillMark *to = &cursor->join->run.index->marks[block];
     cursor->reader.at = to->at;
     cursor->reader.len = cursor->at = 0;
     cursor->block = block - 1;
@@ -170,29 +136,15 @@ static bool seek(SpillJoinCursor *cursor, int64_t block) {
 
 // The last block that begins before `hash`, whose rows may end it; the first, if none does.
 static int64_t block_before(const SpillJoin *join, uint64_t hash) {
-    int64_t low = 0, high = join->block_count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (join->blocks[middle].hash < hash) low = middle + 1;
-        else high = middle;
-    }
-    return low > 0 ? low - 1 : 0;
-}
-
-static int64_t block_of_row(const SpillJoin *join, int64_t row) {
-    int64_t low = 0, high = join->block_count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (join->blocks[middle].row <= row) low = middle + 1;
-        else high = middle;
-    }
-    return low - 1;
+    int64_t before = spill_index_before(join->run.index, (SpillKey){.key = hash});
+    return before > 0 ? before - 1 : 0;
 }
 
 // Goes on to the first row whose hash is not less. Rows behind it were not shown yet.
 static bool go_to_hash(SpillJoinCursor *cursor, uint64_t hash) {
     const SpillJoin *join = cursor->join;
-    bool far = cursor->block + 1 < join->block_count && join->blocks[cursor->block + 1].hash < hash;
+    const SpillIndex *index = join->run.index;
+    bool far = cursor->block + 1 < index->count && index->marks[cursor->block + 1].key.key < hash;
     if (far && !seek(cursor, block_before(join, hash))) return false;
     while (cursor->entry && cursor->entry->hash < hash)
         if (!advance(cursor)) return false;
@@ -203,7 +155,7 @@ static bool go_to_row(SpillJoinCursor *cursor, int64_t row) {
     const SpillJoin *join = cursor->join;
     if (row >= join->run.rows) return false;
     bool ahead = cursor->entry && cursor->number <= row;
-    int64_t block = block_of_row(join, row);
+    int64_t block = spill_index_of_row(join->run.index, row);
     if (!(ahead && cursor->block == block) && !seek(cursor, block)) return false;
     while (cursor->number < row)
         if (!advance(cursor)) return false;
@@ -293,7 +245,7 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
     SpillJoinTaken taken = JOIN_TAKEN;
-    if (count == 0 || join->block_count == 0) return taken;
+    if (count == 0 || join->run.index->count == 0) return taken;
     if (!seek(cursor, block_before(join, hashes[0]))) return JOIN_TROUBLE;
     for (int64_t i = 0; i < count && taken == JOIN_TAKEN && go_to_hash(cursor, hashes[i]);) {
         uint64_t hash = cursor->entry->hash;
@@ -306,7 +258,7 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
 SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash) {
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
-    if (join->block_count == 0) return JOIN_TAKEN;
+    if (join->run.index->count == 0) return JOIN_TAKEN;
     bool there = (cursor->block >= 0 || seek(cursor, 0)) && go_to_hash(cursor, hash);
     if (there && cursor->entry->hash == hash) return take_hash(take, hash);
     return join->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
@@ -325,7 +277,7 @@ SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *answers = cursor->join;
     SpillJoinRows *into = take->into;
-    if (answers->block_count == 0) return JOIN_TAKEN;
+    if (answers->run.index->count == 0) return JOIN_TAKEN;
     bool there = seek(cursor, block_before(answers, unit)) && go_to_hash(cursor, unit);
     for (int64_t i = 0; there && cursor->entry->hash == unit; there = advance(cursor)) {
         uint64_t hash;
@@ -399,7 +351,7 @@ bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by,
                 sb_rows_init(&rows, join->spill->memory, join->what->entry_bytes) == SB_OK &&
                 spill_sort_open(&sort, join->what, by, to) &&
                 spill_sort_watch(&sort, thread, &rows);
-    bool more = good && join->block_count > 0 && seek(&cursor, 0);
+    bool more = good && join->run.index->count > 0 && seek(&cursor, 0);
     for (; good && more; more = advance(&cursor)) {
         if (is_matched(join, cursor.number)) continue;
         good = spill_keep(&rows, join->what, cursor.entry, cursor.held) ||

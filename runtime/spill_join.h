@@ -10,21 +10,11 @@
 #include "runtime/rows.h"
 #include "runtime/spill_merge.h"
 
-typedef struct SpillJoinBlock {
-    int64_t  at;        // In the file.
-    int64_t  row;       // The number of its first row...
-    uint64_t hash;      // ...and its hash.
-} SpillJoinBlock;
-
 struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
-    SpillRun         run;
-    SpillJoinBlock  *blocks;    // Every block, or every second, fourth... where they are many.
-    int64_t          block_count, block_cap;
-    int64_t          passed, every;  // While it is written: blocks so far, and which are kept.
+    SpillRun         run;       // Whose index has the hashes.
     uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
-    int64_t          charged;
 };
 
 // The order of rows on disk.
@@ -40,7 +30,7 @@ typedef struct SpillJoinCursor {
     const SpillJoin *join;      // nullptr: not open.
     SpillReader reader;
     int64_t     charged;
-    int64_t     block;          // The last of join->blocks that is not behind it.
+    int64_t     block;          // The last mark of the index that is not behind it.
     int64_t     at;             // In it: the row behind the one that is shown.
     SbEntry    *entry;          // Shown; nullptr: none.
     int64_t     held;           // Bytes behind it.

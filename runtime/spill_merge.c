@@ -56,6 +56,10 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
     return room || spill_fail(runs->spill, TROUBLE_NO_MEMORY, "no memory for the list of runs");
 }
 
+SpillIndex *spill_runs_index(const SpillRuns *runs) {
+    return runs->indexed ? spill_index_open(runs->spill, false) : nullptr;
+}
+
 // ---- one merge ----------------------------------------------------------------------------------
 
 typedef struct Source {
@@ -63,7 +67,8 @@ typedef struct Source {
     int64_t     at;       // In the block: the row behind the one that is shown.
     SbEntry    *entry;    // Shown; nullptr: the run is at its end.
     int64_t     held;     // Bytes behind it.
-    uint64_t    key, more;  // Its prefix, and what follows; 0: there is none.
+    char       *room_end; // Of blocks that stay; nullptr: there is room for one.
+    SpillKey    key;      // Its own.
 } Source;
 
 struct SpillMerge {
@@ -76,14 +81,26 @@ struct SpillMerge {
     uint32_t *losers;     // Node n has the loser of the game there; node 0 the winner of all.
     char    *packed;      // Used by one source after the other.
     int64_t  charged, charged_whole;  // To `memory`, and to that of the job.
+    SpillCut cut;
+    int64_t  row;         // The number of the winner.
     bool     begun, ended;
+    bool     lent;        // Room for blocks is the caller's.
 };
+
+// The next block comes behind the one that is there.
+static void pass_block(Source *source) {
+    SpillReader *reader = &source->reader;
+    reader->block += reader->len;
+    int64_t room = source->room_end - reader->block;
+    if (reader->run.block_max > room) reader->run.block_max = room;
+}
 
 // Shows the source's next row.
 static bool advance(SpillMerge *merge, Source *source) {
     source->entry = nullptr;
     if (source->at == source->reader.len) {
         source->at = 0;
+        if (source->room_end) pass_block(source);
         if (!spill_read(&source->reader)) return !merge->spill->failed;
     }
     int64_t fixed = spill_entry_bytes(merge->what), left = source->reader.len - source->at - fixed;
@@ -95,17 +112,17 @@ static bool advance(SpillMerge *merge, Source *source) {
                           merge->spill->path, source->reader.run.file);
     source->at += fixed + source->held;
     source->entry = entry;
-    source->key = merge->by->prefix ? merge->by->prefix(entry) : 0;
-    source->more = merge->by->prefix_more ? merge->by->prefix_more(entry) : 0;
+    source->key = spill_key_of(merge->by, entry);
+    if (merge->cut.ends && !spill_key_less(source->key, merge->cut.to)) source->entry = nullptr;
     return true;
 }
 
 static bool beats(const SpillMerge *merge, uint32_t a, uint32_t b) {
     const Source *x = &merge->sources[a], *y = &merge->sources[b];
     if (!x->entry || !y->entry) return x->entry;
-    if (x->key != y->key) return x->key < y->key;
-    if (x->more != y->more) return x->more < y->more;
-    return sb_sort_less(&(SbSortItem){x->key, x->entry}, &(SbSortItem){y->key, y->entry},
+    if (x->key.key != y->key.key) return x->key.key < y->key.key;
+    if (x->key.more != y->key.more) return x->key.more < y->key.more;
+    return sb_sort_less(&(SbSortItem){x->key.key, x->entry}, &(SbSortItem){y->key.key, y->entry},
                         merge->by);
 }
 
@@ -140,39 +157,65 @@ static bool buffer(SpillMerge *merge, Source *source) {
     return source->reader.block;
 }
 
-static bool open_sources(SpillMerge *merge, const SpillRuns *runs) {
+static int64_t packed_most(const SpillRuns *runs) {
     int64_t packed = 0;
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->items[i].packed_max > packed) packed = runs->items[i].packed_max;
-    if (!take(merge, packed)) return false;
-    merge->packed = malloc((size_t)packed + 1);
-    merge->sources = calloc(runs->count, sizeof *merge->sources);
-    merge->losers = malloc(runs->count * sizeof *merge->losers);
-    if (!merge->packed || !merge->sources || !merge->losers) return false;
-    merge->count = runs->count;
-    for (uint32_t i = 0; i < runs->count; i++) {
-        const SpillRun *run = &runs->items[i];
-        merge->sources[i].reader = (SpillReader){.spill = merge->spill, .run = *run,
-                                                 .at = run->begin};
-        if (!buffer(merge, &merge->sources[i])) return false;
-        merge->losers[i] = NOBODY;
+    return packed;
+}
+
+// A source whose rows are read, or lie there.
+static bool open_source(SpillMerge *merge, const SpillMergeOf *of, uint32_t i) {
+    SpillReader *reader = &merge->sources[i].reader;
+    const SpillRun *run = &of->order.runs->items[i];
+    *reader = (SpillReader){.spill = merge->spill, .run = *run, .at = run->begin};
+    merge->losers[i] = NOBODY;
+    if (of->cut) {
+        reader->at = of->cut->spans[i].begin;
+        reader->run.end = of->cut->spans[i].end;
+        merge->row += of->cut->spans[i].row;
     }
+    if (!of->room) return reader->at == reader->run.end || buffer(merge, &merge->sources[i]);
+    reader->block = i > 0 ? merge->sources[i - 1].room_end : of->room;
+    reader->packed = of->packed;
+    merge->sources[i].room_end = reader->block + of->cut->spans[i].bytes;
     return true;
 }
 
-SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const SbSortBy *by) {
+static bool open_sources(SpillMerge *merge, const SpillMergeOf *of) {
+    uint32_t count = of->order.runs->count;
+    int64_t packed = of->room ? 0 : packed_most(of->order.runs);
+    if (!take(merge, packed)) return false;
+    merge->packed = malloc((size_t)packed + 1);
+    merge->sources = calloc(count, sizeof *merge->sources);
+    merge->losers = malloc(count * sizeof *merge->losers);
+    if (!merge->packed || !merge->sources || !merge->losers) return false;
+    merge->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        if (!open_source(merge, of, i)) return false;
+    return true;
+}
+
+SpillMerge *spill_merge_open_of(const SpillMergeOf *of) {
+    const SpillOrder *order = &of->order;
     SpillMerge *merge = calloc(1, sizeof *merge);
-    if (merge) {
-        *merge = (SpillMerge){.spill = runs->spill, .memory = runs->memory, .what = what, .by = by};
-        if (open_sources(merge, runs)) return merge;
-        spill_merge_close(merge);
-    }
+    if (!merge) return nullptr;
+    *merge = (SpillMerge){.spill = order->runs->spill, .memory = order->runs->memory,
+                          .what = order->what, .by = order->by, .lent = of->room};
+    if (of->cut) merge->cut = *of->cut;
+    if (open_sources(merge, of)) return merge;
+    spill_merge_close(merge);
     return nullptr;
+}
+
+SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const SbSortBy *by) {
+    return spill_merge_open_of(&(SpillMergeOf){.order = {runs, what, by}});
 }
 
 void spill_merge_close(SpillMerge *merge) {
     if (!merge) return;
-    for (uint32_t i = 0; i < merge->count; i++) free(merge->sources[i].reader.block);
+    for (uint32_t i = 0; i < merge->count && !merge->lent; i++)
+        free(merge->sources[i].reader.block);
     free(merge->sources);
     free(merge->losers);
     free(merge->packed);
@@ -184,7 +227,10 @@ void spill_merge_close(SpillMerge *merge) {
 static bool begin(SpillMerge *merge) {
     merge->begun = true;
     for (uint32_t i = 0; i < merge->count; i++) {
-        if (!advance(merge, &merge->sources[i])) return false;
+        Source *source = &merge->sources[i];
+        if (!advance(merge, source)) return false;
+        for (; source->entry && spill_key_less(source->key, merge->cut.from); merge->row++)
+            if (!advance(merge, source)) return false;
         play(merge, i);
     }
     return merge->count > 0;
@@ -201,8 +247,11 @@ const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes) {
 void spill_merge_pass(SpillMerge *merge) {
     uint32_t winner = merge->losers[0];
     merge->ended = !advance(merge, &merge->sources[winner]);
+    merge->row++;
     if (!merge->ended) play(merge, winner);
 }
+
+int64_t spill_merge_row(const SpillMerge *merge) { return merge->row; }
 
 // ---- fewer runs ---------------------------------------------------------------------------------
 
@@ -235,26 +284,30 @@ bool spill_no_merge(const SpillRuns *runs) {
                       runs->count);
 }
 
-// Merges group `index` of the runs into one.
-static void merge_group(void *arg, uint32_t index, uint32_t thread) {
+// Merges group `number` of the runs into one.
+static void merge_group(void *arg, uint32_t number, uint32_t thread) {
     Pass *pass = arg;
     Spill *spill = pass->from->spill;
-    uint32_t begin = index * pass->width, left = pass->from->count - begin;
+    uint32_t begin = number * pass->width, left = pass->from->count - begin;
     SpillRuns group = {.spill = spill, .memory = pass->from->memory,
                        .items = pass->from->items + begin,
                        .count = left < pass->width ? left : pass->width};
     SpillMerge *merge = spill_merge_open(&group, pass->what, pass->by);
-    pass->late[index] = !merge && !pass->alone;
-    if (pass->late[index]) return;
+    pass->late[number] = !merge && !pass->alone;
+    if (pass->late[number]) return;
+    SpillIndex *index = spill_runs_index(pass->from);
+    const SpillPut put = {spill, thread, pass->what, pass->by, index};
     bool good = merge ? spill_begin(spill, thread) : spill_no_merge(&group);
     int64_t held;
     for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
-        good = spill_put(spill, thread, pass->what, entry);
+        good = spill_put_noted(&put, entry);
         spill_merge_pass(merge);
     }
     spill_merge_close(merge);
     SpillRun run;
-    if (!good || !spill_end(spill, thread, &run) || !spill_runs_add(&pass->to, &run)) return;
+    if (!good) spill_index_close(index);
+    if (!good || !spill_index_end(index, spill, thread, &run) || !spill_runs_add(&pass->to, &run))
+        return;
     for (uint32_t i = 0; i < group.count; i++) spill_forget(spill, &group.items[i]);
 }
 

@@ -89,14 +89,19 @@ static void prefetch_held(const SbBreaker *what, const SbEntry *entry) {
     }
 }
 
+bool spill_put_noted(const SpillPut *put, const SbEntry *entry) {
+    if (!spill_put(put->spill, put->thread, put->what, entry)) return false;
+    if (put->index) spill_index_note(put->index, put->thread, put->by, entry);
+    return true;
+}
+
 // Rows in order lie anywhere: without hints each would wait for memory twice.
-bool spill_put_all(Spill *spill, uint32_t thread, const SbBreaker *what,
-                   const SbEntry *const *entries, int64_t count) {
+bool spill_put_all(const SpillPut *put, const SbEntry *const *entries, int64_t count) {
     bool good = true;
     for (int64_t i = 0; i < count && good; i++) {
-        if (i + ENTRIES_AHEAD < count) prefetch_entry(what, entries[i + ENTRIES_AHEAD]);
-        if (i + HELD_AHEAD < count) prefetch_held(what, entries[i + HELD_AHEAD]);
-        good = spill_put(spill, thread, what, entries[i]);
+        if (i + ENTRIES_AHEAD < count) prefetch_entry(put->what, entries[i + ENTRIES_AHEAD]);
+        if (i + HELD_AHEAD < count) prefetch_held(put->what, entries[i + HELD_AHEAD]);
+        good = spill_put_noted(put, entries[i]);
     }
     return good;
 }

@@ -8,7 +8,7 @@
 #define SBC_RUNTIME_SPILL_ROWS_H
 
 #include "runtime/rows.h"
-#include "runtime/spill.h"
+#include "runtime/spill_index.h"
 
 // Bytes of an entry there, without what it points to: a multiple of 16.
 static inline int64_t spill_entry_bytes(const SbBreaker *what) {
@@ -18,9 +18,19 @@ static inline int64_t spill_entry_bytes(const SbBreaker *what) {
 // Appends the row to the run that the writer of `thread` has begun.
 bool spill_put(Spill *spill, uint32_t thread, const SbBreaker *what, const SbEntry *entry);
 
+// A run that is written in order, with an index of it.
+typedef struct SpillPut {
+    Spill           *spill;
+    uint32_t         thread;  // Of the writer.
+    const SbBreaker *what;
+    const SbSortBy  *by;
+    SpillIndex      *index;   // nullptr: nobody looks for rows of it.
+} SpillPut;
+
+// The same, noted in the index.
+bool spill_put_noted(const SpillPut *put, const SbEntry *entry);
 // The same of many, which lie anywhere in memory.
-bool spill_put_all(Spill *spill, uint32_t thread, const SbBreaker *what,
-                   const SbEntry *const *entries, int64_t count);
+bool spill_put_all(const SpillPut *put, const SbEntry *const *entries, int64_t count);
 
 // Points the entry to what it holds, which lies in the `len` bytes at `held` (a multiple of 16).
 // How many of them it takes, a multiple of 16; -1: more than there are.

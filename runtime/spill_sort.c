@@ -46,10 +46,13 @@ static bool write_sorted(const SpillSort *sort, uint32_t thread, const SbRows *r
         sb_sort_serial(entries, room, count, sort->by);
     }
     free(room);
-    good = good && spill_begin(spill, thread) &&
-           spill_put_all(spill, thread, sort->what, entries, count);
+    SpillIndex *index = spill_runs_index(sort->runs);
+    const SpillPut put = {spill, thread, sort->what, sort->by, index};
+    good = good && spill_begin(spill, thread) && spill_put_all(&put, entries, count);
     free(entries);
-    return good && spill_end(spill, thread, run);
+    if (good) return spill_index_end(index, spill, thread, run);
+    spill_index_close(index);
+    return false;
 }
 
 static bool write_run(RowsRelief *self, SbRows *rows, int64_t rows_count, bool for_good) {
@@ -94,7 +97,12 @@ bool spill_sort_open(SpillSort *sort, const SbBreaker *what, const SbSortBy *by,
 }
 
 void spill_sort_close(SpillSort *sort) {
-    for (uint32_t i = 0; sort->parts && i < sort->threads; i++) free(sort->parts[i].open);
+    for (uint32_t i = 0; sort->parts && i < sort->threads; i++) {
+        SpillSortPart *part = &sort->parts[i];
+        for (uint32_t r = 0; r < part->open_count; r++)
+            spill_forget(sort->runs->spill, &part->open[r]);
+        free(part->open);
+    }
     free(sort->parts);
     *sort = (SpillSort){0};
 }

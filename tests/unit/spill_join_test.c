@@ -212,9 +212,10 @@ static void blocks_between_are_read(void) {
     Job job;
     check_hashes(THIN_ROWS, THIN_LIMIT, KEYS - 1);
     job_open(&job, THIN_ROWS, THIN_LIMIT, SB_JOIN_MATCHES);
-    CHECK_SAYS(job.join->every > 1, "%ld blocks", (long)job.join->passed);
-    for (int64_t i = 1; i < job.join->block_count; i++)
-        CHECK(job.join->blocks[i - 1].row < job.join->blocks[i].row);
+    const SpillIndex *index = job.join->run.index;
+    CHECK_SAYS(index->every > 1, "%ld blocks", (long)index->passed);
+    for (int64_t i = 1; i < index->count; i++)
+        CHECK(index->marks[i - 1].row < index->marks[i].row);
     job_close(&job);
 }
 
