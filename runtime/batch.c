@@ -1,6 +1,7 @@
 #include "runtime/batch.h"
 
 #include "runtime/rows.h"
+#include "runtime/spill_range.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -18,10 +19,18 @@ Batch *batch_open(SbRows *rows) {
     return batch;
 }
 
+Batch *batch_open_range(SpillRange *range) {
+    Batch *batch = malloc(sizeof *batch);
+    if (batch)
+        *batch = (Batch){.range = range, .bytes = range->bytes, .used = range->bytes, .holders = 1};
+    return batch;
+}
+
 void batch_release(Batch *batch) {
     assert(batch->holders > 0);
     if (--batch->holders > 0) return;
     sb_rows_close(batch->rows);
+    spill_range_close(batch->range);
     free(batch);
 }
 

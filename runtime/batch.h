@@ -8,8 +8,11 @@
 #include "runtime/breaker.h"
 #include "runtime/watch.h"
 
+typedef struct SpillRange SpillRange;
+
 typedef struct Batch {
-    SbRows  *rows;       // nullptr: they are on disk.
+    SbRows  *rows;       // nullptr: they are on disk, or those of `range`.
+    SpillRange *range;   // Or nullptr.
     const SbEntry *const *entries;
     int64_t  count, bytes;
     int64_t  used;       // Of the bytes; as Partition.used counts them.
@@ -26,6 +29,8 @@ typedef struct Slice {
 
 // A batch of `rows`, which it owns from now on; nullptr: no memory.
 Batch *batch_open(SbRows *rows);
+// The same of rows that are read from disk, which have no entries yet.
+Batch *batch_open_range(SpillRange *range);
 void   batch_release(Batch *batch);
 // The rows of a batch that nobody else holds, empty, for the next one.
 SbRows *batch_empty(Batch *batch);

@@ -75,6 +75,7 @@ static bool watch(SbBreakerState *breaker, Spill *spill) {
     if (!spill || (groups && what->key_count == 0 && !spill->journaled)) return true;
     if (!spill_runs_open(&breaker->on_disk, spill, breaker->memory)) return false;
     breaker->spill = spill;
+    breaker->on_disk.indexed = !is_join(breaker);
     if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
     bool good = groups ? breaker->groups != nullptr
                        : spill_sort_open(&breaker->sort, what, &breaker->on_disk_by,
@@ -464,8 +465,8 @@ int64_t sb_breaker_row_max(const SbBreakerState *breaker) {
     return most;
 }
 
-SpillMerge *sb_breaker_read(const SbBreakerState *breaker) {
-    return spill_merge_open(&breaker->on_disk, breaker->what, &breaker->by);
+SpillOrder sb_breaker_on_disk(const SbBreakerState *breaker) {
+    return (SpillOrder){&breaker->on_disk, breaker->what, &breaker->by};
 }
 
 SbRows *sb_breaker_next(const SbBreakerState *breaker, SpillMerge *from, int64_t bytes,
@@ -494,6 +495,7 @@ bool sb_breaker_rest(SbBreakerState *breaker, uint32_t thread) {
     if (!breaker->join) return true;
     breaker->count = 0;
     SbAlone alone = sb_alone(thread);
+    breaker->on_disk.indexed = true;
     if (!spill_join_rest(breaker->join, thread, &breaker->by, &breaker->on_disk)) return false;
     breaker->count = breaker->on_disk.rows;
     return spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by,

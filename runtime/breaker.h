@@ -3,7 +3,7 @@
 //
 // Life of a breaker: open; while stages run, each thread fills its own part (sb_breaker_part is a
 // task's terminal); finish, once, when all producers are done; then its rows stand in order
-// (sb_breaker_entries), come in order from disk (sb_breaker_read) or can be probed
+// (sb_breaker_entries), come in order from disk (sb_breaker_on_disk) or can be probed
 // (sb_breaker_table); close.
 // An edge has no part for a thread: each task gets its own batch (sb_rows_open).
 #ifndef SBC_RUNTIME_BREAKER_H
@@ -15,6 +15,7 @@
 
 typedef struct SbBreakerState SbBreakerState;
 typedef struct SpillMerge SpillMerge;
+typedef struct SpillOrder SpillOrder;
 typedef struct SpillJoin SpillJoin;
 
 // Runs fn(arg, i, thread) for i = 0..count-1 on all threads and returns when all are done.
@@ -72,9 +73,8 @@ int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel);
 // After finish: the rows in output order. A group without keys has exactly one. nullptr with a
 // count: they are on disk.
 const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t *count);
-// Reads rows that are on disk, in output order. Several readers may, each from the beginning.
-// nullptr: there is no memory now.
-SpillMerge *sb_breaker_read(const SbBreakerState *breaker);
+// Rows that are on disk, and their output order. Any number of readers may merge them.
+SpillOrder sb_breaker_on_disk(const SbBreakerState *breaker);
 // Of the rows on disk, bytes of the longest at most; 0: there are none.
 int64_t sb_breaker_row_max(const SbBreakerState *breaker);
 // The next rows: about `bytes` of them, at most `rows`. nullptr: there are none, or trouble
@@ -93,9 +93,9 @@ int64_t sb_breaker_marks_bytes(const SbBreakerState *breaker);
 void sb_breaker_copy_marks(const SbBreakerState *breaker, uint64_t *marks);
 // Before any probe.
 void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks);
-// Behind all probes: from now on the rows that come out (sb_breaker_entries, sb_breaker_read) are
-// those that none matched, where they are on disk. `thread` is that of the writer. False:
-// spill->failed.
+// Behind all probes: from now on the rows that come out (sb_breaker_entries,
+// sb_breaker_on_disk) are those that none matched, where they are on disk. `thread` is that of the
+// writer. False: spill->failed.
 bool sb_breaker_rest(SbBreakerState *breaker, uint32_t thread);
 // After finish: rows that came in, and bytes held.
 int64_t sb_breaker_rows_in(const SbBreakerState *breaker);

@@ -3,6 +3,7 @@
 #include "runtime/failpoint.h"
 #include "runtime/log.h"
 #include "runtime/memory_plan.h"
+#include "runtime/spill_units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ bool flow_reads(const Flow *flow) {
 // nobody wants, too. Of rows that are there it takes less than to let go of the lock.
 static void prepare(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
-    bool reads = flow_reads(flow);
+    bool reads = flow_reads(flow) || spill_units_reads(&flow->unit);
     Trouble trouble;
     trouble_clear(&trouble);
     flow_limit_buffer(d, flow);

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum : int64_t { BLOCK_BYTES_MIN = 16 * 1024, BLOCK_BYTES_MAX = 256 * 1024 };
+enum : int64_t { BLOCK_BYTES_MIN = 16 * 1024, BLOCK_BYTES_MAX = 64 * 1024 };
 enum { BLOCK_SHARE = 64 };  // All writers' buffers together take about two of these of the memory.
 
 typedef struct BlockHead {

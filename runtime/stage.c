@@ -107,9 +107,13 @@ bool stage_open_breakers(StageRun *run) {
 
 // Of rows that are read back for a unit: as many that all threads have enough to do, and no more of
 // the memory than policy.c lets a stage hold.
-static int64_t batch_bytes(const Job *job) {
+static int64_t batch_most(const Job *job) {
     int64_t share = job->memory.limit / (job->what->stage_count + 1);
-    int64_t bytes = share / (UNITS_A_THREAD * job->pool.parallel.threads);
+    return share / (UNITS_A_THREAD * job->pool.parallel.threads);
+}
+
+static int64_t batch_bytes(const Job *job) {
+    int64_t bytes = batch_most(job);
     return bytes < job->options.partition ? bytes : job->options.partition;
 }
 
@@ -181,7 +185,8 @@ bool stage_open(StageRun *run, Trouble *trouble) {
                         .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
                         .rows_max = job->setup.stage_rows[run->index],
                         .batch = stage->batch, .tasks = job->pool.parallel.threads,
-                        .batch_bytes = batch_bytes(job), .sums = job->resume != nullptr};
+                        .batch_bytes = batch_bytes(job), .batch_most = batch_most(job),
+                        .sums = job->resume != nullptr};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
         run->source_row = (SbType){.kind = SB_STRUCT, .fields = run->setup.source->columns,

@@ -2,7 +2,7 @@
 
 #include "runtime/batches.h"
 #include "runtime/feed.h"
-#include "runtime/spill_merge.h"
+#include "runtime/spill_units.h"
 #include "stdlib/lines.h"
 
 #include <errno.h>
@@ -13,6 +13,14 @@
 #include <unistd.h>
 
 enum { ROWS_A_UNIT = 1 << 15, NUMBERS_A_UNIT = 1 << 18, FILES_A_UNIT = 1024 };
+
+static bool open_spilled(Units *units) {
+    const UnitsSetup *what = &units->what;
+    units->spilled = spill_units_open(&(SpillUnitsSetup){
+        .breaker = what->breaker, .bytes = what->batch_bytes, .most = what->batch_most,
+        .rows = what->rows_max, .tasks = what->tasks, .first = what->start.next});
+    return units->spilled;
+}
 
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
     const UnitsStart *start = &what->start;
@@ -27,6 +35,10 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a lock");
     }
     pthread_cond_init(&units->resolved, nullptr);
+    if (what->breaker && !open_spilled(units)) {
+        units_close(units);
+        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read spilled rows");
+    }
     const Source *source = what->source;
     units->chained = what->input == SB_INPUT_TEXT &&
                      (source_has_quotes(source) || source->what->wants_lines);
@@ -35,8 +47,7 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
 
 void units_close(Units *units) {
     stream_close(units->stream);
-    spill_merge_close(units->spilled);
-    sb_rows_close(units->read);
+    spill_units_close(units->spilled);
     unit_buffer_close(&units->carry);
     checksum_close(units->sum);
     pthread_cond_destroy(&units->resolved);
@@ -391,44 +402,6 @@ static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows)
     return UNIT_TAKEN;
 }
 
-static UnitTake no_rows_now(const Units *units, Trouble *trouble) {
-    if (!units->must) return UNIT_LATER;
-    trouble_set(trouble, TROUBLE_MEMORY, "reading spilled rows needs more than --memory leaves");
-    return UNIT_TROUBLE;
-}
-
-// Reads the rows of a breaker that are on disk, from the first one that is wanted.
-static SpillMerge *open_spilled(const Units *units) {
-    SpillMerge *merge = sb_breaker_read(units->what.breaker);
-    int64_t held;
-    for (int64_t row = 0; merge && row < units->next && spill_merge_first(merge, &held); row++)
-        spill_merge_pass(merge);
-    return merge;
-}
-
-// The next rows of a breaker that are on disk.
-static UnitTake take_spilled(Units *units, Unit *unit, Trouble *trouble) {
-    const SbBreakerState *breaker = units->what.breaker;
-    bool refused = false;
-    if (!units->spilled) units->spilled = open_spilled(units);
-    if (!units->spilled) return no_rows_now(units, trouble);
-    int64_t rows = units->what.rows_max < ROWS_A_UNIT ? units->what.rows_max : ROWS_A_UNIT;
-    if (!units->read)
-        units->read = sb_breaker_next(breaker, units->spilled, units->what.batch_bytes, rows,
-                                      &refused);
-    if (spill_trouble(units->what.spill, trouble)) return UNIT_TROUBLE;
-    if (!units->read) return refused ? no_rows_now(units, trouble) : UNIT_NONE;
-    Batch *batch = batch_open(units->read);
-    if (!batch) return no_rows_now(units, trouble);
-    units->read = nullptr;
-    unit->entries = batch->entries;
-    unit->end = batch->count;
-    unit->range_begin = units->next;
-    unit->range_end = units->next += batch->count;
-    unit->slices[0] = (Slice){batch, batch->entries, 0, 0, batch->count};
-    return UNIT_TAKEN;
-}
-
 static UnitTake take_files(Units *units, Unit *unit) {
     const Source *source = units->what.source;
     if (units->file >= source->file_count) return UNIT_NONE;
@@ -466,7 +439,7 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
     case SB_INPUT_ROWS:
     case SB_INPUT_UNMATCHED:
         taken = units->what.breaker
-                    ? take_spilled(units, unit, trouble)
+                    ? spill_units_take(units->spilled, unit, units->must, trouble)
                     : take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
         break;
     case SB_INPUT_RANGE: taken = take_rows(units, unit, source->range_count, NUMBERS_A_UNIT); break;
@@ -498,6 +471,7 @@ bool units_over(const Units *units) {
 }
 
 bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble) {
+    if (units->spilled) return spill_units_prepare(units->spilled, unit, trouble);
     if (units->what.input != SB_INPUT_TEXT) return true;
     if (!units->what.source->files[unit->file].stream) {
         return prepare_range(units, unit, buffer, trouble);

@@ -3,7 +3,7 @@
 //   plain text    range k of a file, [k U, (k+1) U): the rows that start in it
 //   streams       the same ranges, cut by the one reader
 //   rows          a run of a breaker's rows, of a range's numbers, of inline rows; of a breaker
-//                 whose rows are on disk, a batch that is read back
+//                 whose rows are on disk, some of them that are read back (spill_units.h)
 //   edges         what is left of a batch; of a zip, of two
 //   files         a few whole files
 //
@@ -22,6 +22,7 @@
 #include <pthread.h>
 
 typedef struct Unit Unit;
+typedef struct SpillUnits SpillUnits;
 
 enum { RAW_BYTES_MAX = 64 * 1024 };  // Of a reject.
 
@@ -89,7 +90,8 @@ typedef struct UnitsSetup {
     Spill   *spill;
     int64_t  rows_max;      // Of a unit, where rows are counted,
     int64_t  batch, tasks;  // and what batches_unit_rows asks for.
-    int64_t  batch_bytes;   // Of rows that are read back for a unit, about.
+    int64_t  batch_bytes;   // Of rows that are read back for a unit, about,
+    int64_t  batch_most;    // and where they come from many runs.
     SbMemory *memory;
     const BufferRelief *relief;
     _Atomic int *cancel;    // The job's.
@@ -103,8 +105,7 @@ typedef struct Units {
     uint32_t    file;
     int64_t     next;             // Byte or row where the next unit begins.
     uint64_t    ordinal;
-    SpillMerge *spilled;          // Rows come from disk; nullptr before the first.
-    SbRows     *read;             // Read back and not in a unit yet.
+    SpillUnits *spilled;          // Of what.breaker; else nullptr.
     bool        must;             // Nobody gives memory back any more: do not wait for it.
     Stream     *stream;
     UnitBuffer  carry;            // Bytes read from the stream behind the last unit.

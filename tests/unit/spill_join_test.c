@@ -341,7 +341,8 @@ static void what_nothing_matched_comes_in_right_order(void) {
     for (int64_t i = 0; i < job.rows; i++) unmatched += !matched[i];
     CHECK(sb_breaker_rest(job.breaker, 0));
     CHECK(!sb_breaker_entries(job.breaker, &count) && count == unmatched);
-    SpillMerge *merge = sb_breaker_read(job.breaker);
+    SpillOrder order = sb_breaker_on_disk(job.breaker);
+    SpillMerge *merge = spill_merge_open(order.runs, order.what, order.by);
     int64_t bytes;
     for (const SbEntry *entry; (entry = spill_merge_first(merge, &bytes)); seen++) {
         while (at < job.rows && matched[at]) at++;

@@ -168,6 +168,11 @@ static SbRows *next_batch(const SbBreakerState *breaker, SpillMerge *merge) {
     return batch;
 }
 
+static SpillMerge *read_sorted(const SbBreakerState *breaker) {
+    SpillOrder order = sb_breaker_on_disk(breaker);
+    return spill_merge_open(order.runs, order.what, order.by);
+}
+
 static void check_sort(int64_t rows, int64_t limit, bool eager, bool spills) {
     char *root = root_open();
     SbMemory memory;
@@ -186,7 +191,7 @@ static void check_sort(int64_t rows, int64_t limit, bool eager, bool spills) {
     CHECK((sb_breaker_entries(breaker, &count) == nullptr) == spills);
     CHECK_SAYS(count == rows && sb_breaker_rows_in(breaker) == rows, "%ld", count);
     CHECK((count_items(root) > 0) == spills);
-    SpillMerge *merge = spills ? sb_breaker_read(breaker) : nullptr;
+    SpillMerge *merge = spills ? read_sorted(breaker) : nullptr;
     for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
         const SbEntry *const *entries = sb_rows_entries(batch);
         for (int64_t i = 0; i < batch->count; i++, seen++) {
@@ -289,7 +294,7 @@ static void check_results(const GroupsCase *of, const SbBreakerState *breaker) {
     int64_t count, seen = 0, rows = 0;
     CHECK(!sb_breaker_entries(breaker, &count));
     CHECK_SAYS(count == of->groups, "%ld", count);
-    SpillMerge *merge = sb_breaker_read(breaker);
+    SpillMerge *merge = read_sorted(breaker);
     for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
         const SbEntry *const *entries = sb_rows_entries(batch);
         for (int64_t i = 0; i < batch->count; i++, seen++) {
