@@ -9,6 +9,7 @@
 #include "runtime/resume_run.h"
 
 #include "runtime/durable.h"
+#include "runtime/spill_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,24 +64,45 @@ static void close_file(RunFile *file) {
     sb_text_close(&file->runs);
 }
 
+static bool put_bytes(RunFile *file, const char *bytes, int64_t len) {
+    checksum_add(file->sum, bytes, len);
+    if (!durable_put(file->fd, bytes, len, file->at)) return cannot_write(file);
+    file->at += len;
+    return true;
+}
+
+// Where the blocks of a run begin, counted from its beginning.
+static bool put_index(RunFile *file, const SpillRun *run) {
+    enum { SOME = COPY_BYTES / sizeof(SpillMark) };
+    int64_t count = run->index ? run->index->count : 0;
+    SpillMark *marks = (SpillMark *)(void *)file->buffer;
+    for (int64_t at = 0, some; at < count; at += some) {
+        some = count - at < SOME ? count - at : SOME;
+        memcpy(marks, run->index->marks + at, (size_t)some * sizeof *marks);
+        for (int64_t i = 0; i < some; i++) marks[i].at -= run->begin;
+        if (!put_bytes(file, file->buffer, some * (int64_t)sizeof *marks)) return false;
+    }
+    return true;
+}
+
 static bool put_run(RunFile *file, uint32_t breaker, const SbBreakerRun *run) {
     Spill *spill = &file->job->spill;
+    const SpillIndex *index = run->run.index;
     int64_t len = run->run.end - run->run.begin;
     const int64_t about[] = {breaker, run->range, len, run->run.rows, run->run.bytes,
                              run->run.block_max, run->run.longest_at - run->run.begin,
-                             run->run.packed_max};
+                             run->run.packed_max, index ? index->count : 0,
+                             index ? index->every : 0};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++) pack_number(&file->runs, about[i]);
     file->run_count++;
     for (int64_t at = 0; at < len;) {
         int64_t some = len - at < COPY_BYTES ? len - at : COPY_BYTES;
         if (!spill_copy_out(spill, &run->run, at, file->buffer, some))
             return spill_trouble(spill, file->trouble), false;
-        checksum_add(file->sum, file->buffer, some);
-        if (!durable_put(file->fd, file->buffer, some, file->at)) return cannot_write(file);
+        if (!put_bytes(file, file->buffer, some)) return false;
         at += some;
-        file->at += some;
     }
-    return true;
+    return put_index(file, &run->run);
 }
 
 // What the lanes have goes to disk; all runs of theirs go to the file.
@@ -136,6 +158,34 @@ static bool damaged(Job *job, const char *name) {
                        "'%s', which an earlier run wrote, is gone or was changed", name);
 }
 
+static bool get_bytes(Job *job, RunFile *file, int64_t len) {
+    if (!durable_get(file->fd, file->buffer, len, file->at)) return damaged(job, file->name);
+    checksum_add(file->sum, file->buffer, len);
+    file->at += len;
+    return true;
+}
+
+// The index of a run that lies in a spill file now, which may do without one.
+static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, int64_t every) {
+    enum { SOME = COPY_BYTES / sizeof(SpillMark) };
+    SpillIndex *index = count > 0 ? spill_index_open(&job->spill, false) : nullptr;
+    SpillMark *marks = (SpillMark *)(void *)file->buffer;
+    bool good = true;
+    for (int64_t at = 0, some; good && at < count; at += some) {
+        some = count - at < SOME ? count - at : SOME;
+        good = get_bytes(job, file, some * (int64_t)sizeof *marks);
+        for (int64_t i = 0; good && index && i < some; i++) {
+            marks[i].at += run->begin;
+            if (!index->lost) spill_index_add(index, &marks[i]);
+        }
+    }
+    bool keeps = good && index && !index->lost;
+    if (keeps) index->every *= every;
+    else spill_index_close(index);
+    run->index = keeps ? index : nullptr;
+    return good;
+}
+
 // Copies the run to the end of a spill file; its bytes are added to the checksum.
 static bool take_run(Job *job, RunFile *file, Unpack *from) {
     enum : uint32_t { LANE = 0 };
@@ -147,6 +197,7 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
     run.run.block_max = unpack_number(from);
     run.run.longest_at = unpack_number(from);
     run.run.packed_max = unpack_number(from);
+    int64_t marks = unpack_number(from), every = unpack_number(from);
     run.run.is_safe = true;
     bool known = !from->bad && breaker >= 0 && breaker < job->what->breaker_count &&
                  job->what->breakers[breaker].kind != SB_BREAK_EDGE;
@@ -155,17 +206,15 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
     if (!spill_begin(spill, LANE)) return spill_trouble(spill, &job->trouble), false;
     for (int64_t at = 0; at < len;) {
         int64_t some = len - at < COPY_BYTES ? len - at : COPY_BYTES;
-        if (!durable_get(file->fd, file->buffer, some, file->at)) return damaged(job, file->name);
-        checksum_add(file->sum, file->buffer, some);
+        if (!get_bytes(job, file, some)) return false;
         if (!spill_copy_in(spill, LANE, file->buffer, some))
             return spill_trouble(spill, &job->trouble), false;
         at += some;
-        file->at += some;
     }
     SpillRun like = run.run;
-    return (spill_end_like(spill, LANE, &like, &run.run) &&
-            sb_breaker_add_run(job->breakers[breaker], &run)) ||
-           no_memory(&job->trouble);
+    if (!spill_end_like(spill, LANE, &like, &run.run)) return no_memory(&job->trouble);
+    if (!take_index(job, file, &run.run, marks, every)) return false;
+    return sb_breaker_add_run(job->breakers[breaker], &run) || no_memory(&job->trouble);
 }
 
 static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
