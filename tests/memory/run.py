@@ -262,12 +262,12 @@ def main():
                           f"tests/memory/run.py {name}", flush=True)
             for path in case.folder.glob("*.csv*"):
                 path.unlink()
+            if arguments.table and not failed:
+                pathlib.Path(arguments.table).write_text(table(results, arguments.times, rate))
             wrong = check_default(case) if name == "sort" else None
             if wrong:
                 failed += 1
                 print(f"FAIL memory {name}: {wrong}")
-    if arguments.table and not failed:
-        pathlib.Path(arguments.table).write_text(table(results, arguments.times, rate))
     print(f"{len(results) + ('sort' in (arguments.cases or CASES)) - failed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
 
