@@ -182,6 +182,7 @@ int rejects_by_file(const Reject *a, const Reject *b) {
     BY(step);
     if (a->behind && b->behind) {
         // In the order in which rows come to the step, wherever they began.
+        BY(result);
         BY(sequence >> RANK_SHIFT);
         BY(way);
     }

@@ -16,6 +16,7 @@ typedef struct Reject {
     bool     has_place;    // line, offset and length are known.
     bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
+    bool     result;       // Of what the step has gathered: behind the rows that came to it.
     uint32_t source, file, step;
     uint32_t stage;        // That judged the row,
     uint16_t way;          // and by which of the ways into it the row came, in their order.

@@ -8,7 +8,7 @@
 
 static void pack_reject(Text *text, const Reject *reject) {
     pack_number(text, reject->behind | reject->has_place << 1 | reject->has_line << 2 |
-                          (reject->path != nullptr) << 3);
+                          (reject->path != nullptr) << 3 | reject->result << 4);
     pack_number(text, reject->source);
     pack_number(text, reject->file);
     pack_number(text, reject->step);
@@ -33,6 +33,7 @@ static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
     reject.behind = is & 1;
     reject.has_place = is & 2;
     reject.has_line = is & 4;
+    reject.result = is & 16;
     reject.source = (uint32_t)unpack_number(from);
     reject.file = (uint32_t)unpack_number(from);
     reject.step = (uint32_t)unpack_number(from);

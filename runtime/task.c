@@ -48,6 +48,14 @@ static uint64_t first_order(const SbTaskState *state) {
     return (uint64_t)state->setup->stage->rank << 56 | state->unit.ordinal << 32;
 }
 
+// Does the stage read the groups of the step?
+static bool is_result(const TaskSetup *setup, uint32_t step) {
+    const SbStage *stage = setup->stage;
+    if (stage->input != SB_INPUT_ROWS) return false;
+    const SbBreaker *from = &setup->job->breakers[stage->input_index];
+    return from->kind == SB_BREAK_GROUP && from->step == step;
+}
+
 int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
     const TaskSetup *setup = state->setup;
     SbTask *task = &state->task;
@@ -58,6 +66,7 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts) {
         const SbSite *site = &setup->job->sites[place->site];
         place->step = site->step;
         place->fails = site->fails;
+        place->result = is_result(setup, site->step);
         task->counts[site->step * SB_COUNTS + SB_MERGED] += site->merges;
     }
     place->origin = task->origin;
