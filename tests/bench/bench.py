@@ -47,6 +47,7 @@ class Bench:
     def __init__(self, options):
         self.options = options
         self.sbc = Path(options.sbc).resolve()
+        self.before = Path(options.before).resolve() if options.before else None
         self.clang = options.clang
         self.memory = 0
         self.programs = BUILD / "programs"
@@ -80,10 +81,14 @@ class Bench:
         return self.build(f"reference_{pipeline}", sources, "-O3", f"-march=x86-64-{self.level}",
                           "-pthread", "-Wno-unused-function", "-D_GNU_SOURCE", f"-I{ROOT}")
 
-    def build_job(self, pipeline):
-        target = self.programs / f"job_{pipeline}"
-        subprocess.run([self.sbc, HERE / "pipelines" / f"{pipeline}.sbd", "-o", target], check=True)
+    def build_job(self, pipeline, sbc, name):
+        target = self.programs / f"{name}_{pipeline}"
+        subprocess.run([sbc, HERE / "pipelines" / f"{pipeline}.sbd", "-o", target], check=True)
         return target
+
+    def job_command(self, row, job, params):
+        return lambda out: [job, *params, f"--out={out}", "--overwrite", "--progress=none",
+                            f"--threads={self.options.threads}", *([f"--memory={row.memory}"] if row.memory else [])]
 
     def rows_of(self, name):
         return max(1, round(DATA[name].rows * self.options.scale))
@@ -125,15 +130,16 @@ class Bench:
 
     def commands(self, row):
         """Each contender's command without its output's path, in the order they run."""
-        job, reference = self.build_job(row.pipeline), self.build_reference(row.pipeline)
+        reference = self.build_reference(row.pipeline)
         paths = {param: self.make_data(name) for param, name in row.inputs.items()}
         job_params = [f"--{param}={path}" for param, path in paths.items()]
         commands = {
             "reference": lambda out: [reference, *paths.values(), out],
-            "sbc": lambda out: [job, *job_params, f"--out={out}", "--overwrite", "--progress=none",
-                                f"--threads={self.options.threads}",
-                                *([f"--memory={row.memory}"] if row.memory else [])],
+            "sbc": self.job_command(row, self.build_job(row.pipeline, self.sbc, "job"), job_params),
         }
+        if self.before:
+            before = self.build_job(row.pipeline, self.before, "before")
+            commands["before"] = self.job_command(row, before, job_params)
         return commands
 
     def peer_command(self, row_id, peer):
@@ -154,7 +160,7 @@ class Bench:
         if code or not out.exists():
             result.fault = f"exit {code}: " + " ".join(text.split())[-300:]
             return
-        if result.name not in ("reference", "sbc"):
+        if result.name not in report.PROGRAMS:
             seconds = json.loads(text.splitlines()[-1])["seconds"]
         result.seconds.append(seconds)
         result.memory = max(result.memory, memory)
@@ -175,7 +181,7 @@ class Bench:
             got = self.out / f"{result.name.replace(' ', '_')}.out"
             if result.name != "reference" and not result.fault:
                 mode = row.peer_compare.get(result.name, row.compare)
-                if result.name == "sbc":
+                if result.name in report.PROGRAMS:
                     mode = "ordered"
                 result.fault = self.same(mode, expected, got)
             if result.name != "reference":
@@ -187,7 +193,8 @@ class Bench:
         self.memory = row.memory
         self.say(row.title)
         commands = self.commands(row)
-        commands |= {peer: self.peer_command(row_id, peer) for peer in row.peers}
+        if not self.before:
+            commands |= {peer: self.peer_command(row_id, peer) for peer in row.peers}
         for name in row.inputs.values():  # Into the page cache.
             with open(self.data / name, "rb") as file:
                 while file.read(1 << 24):
@@ -233,6 +240,9 @@ def parse_options():
     parser.add_argument("--write", action="store_true", help="write tests/bench/RESULTS.md and the table of README.md")
     parser.add_argument("--clean", action="store_true", help="remove the generated data at the end")
     parser.add_argument("--sbc", default=ROOT / "zig-out" / "bin" / "sbc", help="the compiler")
+    parser.add_argument("--before", metavar="SBC",
+                        help="an earlier compiler: its jobs run in turn with those of --sbc, and no peers; "
+                             "--write writes tests/bench/SINCE.md")
     parser.add_argument("--clang", default="clang-22", help="builds generator and references")
     options = parser.parse_args()
     known = ["start", *ROWS]
@@ -241,6 +251,8 @@ def parse_options():
         if not any(name.startswith(r.lower()) for name in known):
             parser.error(f"no row '{r}'; there are {', '.join(known)}")
     options.rows = chosen or known
+    if options.before:
+        options.rows = [name for name in options.rows if name != "start"]
     if options.scale <= 0 or options.rounds < 1:
         parser.error("scale and rounds are positive")
     return options
@@ -260,9 +272,11 @@ def main():
             text += start.table(bench)
         else:
             figures[row_id] = bench.run_row(row_id)
-    text += report.tables(bench, figures)
+    text += report.since(figures) if options.before else report.tables(bench, figures)
     print(text)
-    if options.write:
+    if options.write and options.before:
+        (HERE / "SINCE.md").write_text(text)
+    elif options.write:
         (HERE / "RESULTS.md").write_text(text)
         readme = ROOT / "README.md"
         readme.write_text(report.into_readme(readme.read_text(), figures))

@@ -42,8 +42,11 @@ def seconds(x):
     return f"{x:.3f}" if x >= 0.01 else f"{x:.5f}"
 
 
+PROGRAMS = ("reference", "sbc", "before")  # That are timed from exec to exit.
+
+
 def best_peer(results):
-    peers = [r for r in results.values() if r.name not in ("reference", "sbc") and not r.fault]
+    peers = [r for r in results.values() if r.name not in PROGRAMS and not r.fault]
     return min(peers, key=lambda r: r.best, default=None)
 
 
@@ -99,13 +102,34 @@ def detail_lines(bench, row, results):
         cores = result.best * bench.options.threads
         lines.append([
             row.title, result.name, seconds(result.best), seconds(result.median),
-            seconds(result.processor) if result.name in ("reference", "sbc") else "",
+            seconds(result.processor) if result.name in PROGRAMS else "",
             f"{peer.best / result.best:.2f}×" if peer else "",
             f"{reference.best / result.best:.0%}" if not reference.fault else "",
             f"{rows / cores / 1e6:.2f}", f"{bytes_in / cores / 1e9:.2f}", f"{result.memory / 1e6:.0f}",
             result.digest,
         ])
     return lines
+
+
+SLOWER_MAX = 1.02
+
+
+def since(figures):
+    """Jobs beside those of an earlier compiler."""
+    text = "## Beside an earlier sbc\n\n"
+    text += f"Times of the earlier one are 1. Target: at most {SLOWER_MAX}, by the least processor time; outputs are the same.\n\n"
+    lines = []
+    for row, results in figures.items():
+        now, before = results["sbc"], results["before"]
+        if now.fault or before.fault:
+            lines.append([ROWS[row].title, "does not count", *[""] * 6])
+            continue
+        ratio = now.processor / before.processor
+        lines.append([ROWS[row].title, seconds(now.best), seconds(before.best), f"{now.best / before.best:.3f}",
+                      f"{now.median / before.median:.3f}", seconds(now.processor), f"{ratio:.3f}",
+                      "met" if ratio <= SLOWER_MAX else "missed"])
+    return text + table(["row", "sbc, s", "before, s", "by the least", "by the median", "processor, s", "by it", "target"],
+                        lines).rstrip("\n") + "\n"
 
 
 def tables(bench, figures):
