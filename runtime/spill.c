@@ -332,11 +332,24 @@ bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int
     return read_all(&reader, to, len, reader.at);
 }
 
+// In a cgroup as small as --memory what was written is on the disk and nowhere else: it comes while
+// rows of the blocks before it are merged.
+static void ask_ahead(SpillReader *reader) {
+    enum : int64_t { AHEAD = 256 << 10 };
+    const SpillRun *run = &reader->run;
+    int64_t from = reader->at > reader->asked ? reader->at : reader->asked;
+    if (reader->asked - reader->at > AHEAD / 2 || from >= run->end) return;
+    int64_t to = reader->at + AHEAD < run->end ? reader->at + AHEAD : run->end;
+    posix_fadvise(reader->spill->writers[run->file].fd, from, to - from, POSIX_FADV_WILLNEED);
+    reader->asked = to;
+}
+
 // Reads one block behind what is there.
 static bool read_block(SpillReader *reader, bool *goes_on) {
     const SpillRun *run = &reader->run;
     BlockHead head;
     if (reader->at >= run->end) return damaged(reader);
+    ask_ahead(reader);
     if (!read_all(reader, &head, sizeof head, reader->at)) return false;
     bool fits = head.raw > 0 && head.raw <= run->block_max - reader->len && head.stored > 0 &&
                 head.stored <= head.raw && head.stored <= run->packed_max;
