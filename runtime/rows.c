@@ -181,7 +181,10 @@ void sb_rows_back(SbRows *rows) {
     const RowsMark mark = state->mark;
     state->mark = (RowsMark){0};
     if (mark.gone) state->relief->settle(state->relief, false);
-    if (mark.gone || mark.count == 0) return let_go(rows, false);
+    if (mark.gone || mark.count == 0) {
+        let_go(rows, false);
+        return;
+    }
     sb_slab_back(&state->entries, &mark.entries);
     sb_slab_back(&state->texts, &mark.texts);
     state->block_count = mark.blocks;

@@ -106,7 +106,8 @@ typedef struct SpillReader {
     char    *block;       // Aligned to 16.
     char    *packed;
     int64_t  len;         // Of the block that is there.
-    int64_t  asked;       // Up to there the system was asked to have the file's bytes ready.
+    int64_t  asked;       // Up to there the system was asked to have the file's bytes ready;
+                          // INT64_MAX: it is not, as blocks are read here and there.
 } SpillReader;
 
 // Reads the next block. False: there is none, or trouble (spill->failed).

@@ -83,7 +83,7 @@ bool spill_join_cursor(SpillJoinCursor *cursor, const SpillJoin *join) {
     if (!sb_memory_charge(join->spill->memory, block + run->packed_max)) return false;
     cursor->join = join;
     cursor->charged = block + run->packed_max;
-    cursor->reader = (SpillReader){.spill = join->spill, .run = *run,
+    cursor->reader = (SpillReader){.spill = join->spill, .run = *run, .asked = INT64_MAX,
                                    .block = aligned_alloc(16, (size_t)block),
                                    .packed = malloc((size_t)run->packed_max + 1)};
     if (cursor->reader.block && cursor->reader.packed) return true;

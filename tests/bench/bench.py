@@ -263,6 +263,8 @@ def main():
     bench = Bench(options)
     if not bench.sbc.exists():
         sys.exit(f"bench: no compiler at {bench.sbc}; run ./bootstrap.sh build")
+    if bench.before and not bench.before.exists():
+        sys.exit(f"bench: no compiler at {bench.before}; build the earlier commit in a folder of its own")
     bench.build_tools()
     text = report.head(bench, versions(bench))
     figures = {}
