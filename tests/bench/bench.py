@@ -81,9 +81,9 @@ class Bench:
         return self.build(f"reference_{pipeline}", sources, "-O3", f"-march=x86-64-{self.level}",
                           "-pthread", "-Wno-unused-function", "-D_GNU_SOURCE", f"-I{ROOT}")
 
-    def build_job(self, pipeline, sbc, name):
+    def build_job(self, pipeline, sbc=None, name="job"):
         target = self.programs / f"{name}_{pipeline}"
-        subprocess.run([sbc, HERE / "pipelines" / f"{pipeline}.sbd", "-o", target], check=True)
+        subprocess.run([sbc or self.sbc, HERE / "pipelines" / f"{pipeline}.sbd", "-o", target], check=True)
         return target
 
     def job_command(self, row, job, params):
@@ -135,7 +135,7 @@ class Bench:
         job_params = [f"--{param}={path}" for param, path in paths.items()]
         commands = {
             "reference": lambda out: [reference, *paths.values(), out],
-            "sbc": self.job_command(row, self.build_job(row.pipeline, self.sbc, "job"), job_params),
+            "sbc": self.job_command(row, self.build_job(row.pipeline), job_params),
         }
         if self.before:
             before = self.build_job(row.pipeline, self.before, "before")
