@@ -470,6 +470,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "reference_json_test",
     "breaker_test",
     "rows_test",
+    "feed_test",
     "spill_test",
     "spill_join_test",
     "spill_units_test",

@@ -11,6 +11,22 @@
 
 enum { LOOKAHEAD_BYTES = 64 * 1024, STREAM_BYTES = 64 * 1024, SKIP_BYTES = 256 * 1024 };
 
+// Text begins in the middle of a page. At its start, where texts begin in the pages of a file,
+// loads of the copy would wait for stores whose addresses end in the same twelve bits: up to four
+// times as slow. The rest of a page is not charged.
+static bool grow(UnitBuffer *buffer, int64_t cap) {
+    enum : int64_t { PAGE = 4096 };
+    const int64_t before = buffer->ptr - buffer->room;
+    char *room = realloc(buffer->room, (size_t)(cap + PAGE));
+    if (!room) return false;
+    int64_t at = (PAGE / 2 - (intptr_t)room) & (PAGE - 1);
+    if (buffer->cap > 0 && at != before) memmove(room + at, room + before, (size_t)buffer->cap);
+    buffer->room = room;
+    buffer->ptr = room + at;
+    buffer->cap = cap;
+    return true;
+}
+
 bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     int64_t cap = bytes + SB_SLACK;
     if (cap <= buffer->cap) return true;
@@ -26,19 +42,14 @@ bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_MEMORY,
                            "reading input needs %s more than --memory leaves", lacks);
     }
-    char *ptr = realloc(buffer->ptr, (size_t)cap);
-    if (!ptr) {
-        sb_memory_release(buffer->memory, cap - buffer->cap);
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read input");
-    }
-    buffer->ptr = ptr;
-    buffer->cap = cap;
-    return true;
+    if (grow(buffer, cap)) return true;
+    sb_memory_release(buffer->memory, cap - buffer->cap);
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read input");
 }
 
 void unit_buffer_close(UnitBuffer *buffer) {
     if (buffer->cap > 0) sb_memory_release(buffer->memory, buffer->cap);
-    free(buffer->ptr);
+    free(buffer->room);
     free(buffer->entries);
     *buffer = (UnitBuffer){.memory = buffer->memory, .relief = buffer->relief};
 }

@@ -317,8 +317,8 @@ static UnitTake end_stream(Units *units, SourceFile *file) {
 
 static void swap_texts(UnitBuffer *a, UnitBuffer *b) {
     UnitBuffer was = *a;
-    a->ptr = b->ptr, a->cap = b->cap;
-    b->ptr = was.ptr, b->cap = was.cap;
+    a->room = b->room, a->ptr = b->ptr, a->cap = b->cap;
+    b->room = was.room, b->ptr = was.ptr, b->cap = was.cap;
 }
 
 // The text behind the last unit comes into `buffer`.

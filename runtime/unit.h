@@ -34,7 +34,8 @@ typedef struct BufferRelief {
 
 typedef struct UnitBuffer {
     const BufferRelief *relief;  // Or nullptr.
-    char     *ptr;
+    char     *room;     // What was allocated...
+    char     *ptr;      // ...and where the text begins in it.
     int64_t   cap;      // Charged, SB_SLACK included.
     int64_t   asks_from;  // For more than so many bytes it has to ask; 0: for none.
     int64_t   asks;       // It could not go on for that reason: what it needs.
