@@ -9,11 +9,12 @@
 #include <string.h>
 
 enum {
-    RANGE_BITS = 6,
+    RANGE_BITS = 8,
     RANGE_SHIFT = 42,    // Slots use the lowest bits of a hash, and its highest 16 as tags.
     LEVELS = 4,          // How often the groups of a range are shared out anew.
     PART_SHARE = 32,     // A table that is written has at least as small a part of each thread's.
     SPLIT_SHARE = 4,
+    FILL_SHARE = 2,      // Ranges that are merged together fill as small a part of each thread's.
 };
 static_assert(SPILL_RANGES == 1 << RANGE_BITS && RANGE_SHIFT >= RANGE_BITS * LEVELS);
 
@@ -110,7 +111,7 @@ bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table) {
 
 // ---- merging a range ----------------------------------------------------------------------------
 
-// The runs of one range of hashes, and what becomes of them.
+// The runs of some ranges of hashes that stand side by side, and what becomes of them.
 typedef enum RangeState {
     RANGE_WAITS,
     RANGE_DONE,
@@ -371,33 +372,73 @@ static void try_split(void *arg, uint32_t index, uint32_t thread) {
     split_range(range);
 }
 
-static uint32_t count_parts(const Work *work) {
+// What the groups take at most when they are merged: rows, slots, and the list that is sorted.
+static int64_t merged_bytes(const SpillRuns *runs) {
+    enum : int64_t { SLOTS = 2 * sizeof(SbEntry *),
+                     LISTED = sizeof(SbEntry *) + 2 * sizeof(SbSortItem) };
+    int64_t bytes = runs->rows * (SLOTS + LISTED);
+    for (uint32_t i = 0; i < runs->count; i++) bytes += runs->items[i].bytes;
+    return bytes;
+}
+
+// Ranges that stand side by side are merged together while they fill no more than a part of what is
+// a thread's. Is this one the first of some? `filled` is what those before it fill, 0 at first.
+static bool is_first(const Spill *spill, const SpillRuns *range, int64_t *filled) {
+    int64_t most = spill->memory->limit / FILL_SHARE / spill->threads, bytes = merged_bytes(range);
+    if (range->count == 0) return false;
+    bool first = *filled == 0 || *filled + bytes > most;
+    *filled = first ? bytes : *filled + bytes;
+    return first;
+}
+
+static uint32_t count_work(const Spill *spill, const SpillRuns *ranges) {
+    int64_t filled = 0;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < work->count; i++)
-        for (uint32_t r = 0; work->ranges[i].parts && r < SPILL_RANGES; r++)
-            count += work->ranges[i].parts[r].count > 0;
+    for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++)
+        count += is_first(spill, &ranges[r], &filled);
     return count;
 }
 
-static void take_parts(Work *work, const Range *range) {
-    for (uint32_t r = 0; range->parts && r < SPILL_RANGES; r++) {
-        if (range->parts[r].count == 0) continue;
-        Range *part = &work->ranges[work->count++];
-        *part = (Range){.groups = work->groups, .level = range->level + 1};
-        spill_runs_move(&part->runs, &range->parts[r]);
+// Gives `from` away.
+static void join_runs(SpillRuns *to, SpillRuns *from) {
+    for (uint32_t i = 0; i < from->count; i++) spill_runs_add(to, &from->items[i]);
+    from->count = 0;
+    from->rows = 0;
+}
+
+// The work has room for it.
+static void add_work(Work *work, SpillRuns *ranges, uint32_t level) {
+    int64_t filled = 0;
+    for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++) {
+        bool first = is_first(work->groups->spill, &ranges[r], &filled);
+        if (ranges[r].count == 0) continue;
+        if (!first) {
+            join_runs(&work->ranges[work->count - 1].runs, &ranges[r]);
+            continue;
+        }
+        Range *range = &work->ranges[work->count++];
+        *range = (Range){.groups = work->groups, .level = level};
+        spill_runs_move(&range->runs, &ranges[r]);
     }
+}
+
+static bool make_room(Work *work, uint32_t count) {
+    if (count == 0) return true;
+    work->ranges = calloc(count, sizeof *work->ranges);
+    return work->ranges ||
+           spill_fail(work->groups->spill, TROUBLE_NO_MEMORY, "no memory for spilled groups");
 }
 
 // Gives the work's runs back; what was split is the next work.
 static Work next_work(Work *work) {
     Work next = {.groups = work->groups};
-    uint32_t count = count_parts(work);
-    if (count > 0) next.ranges = calloc(count, sizeof *next.ranges);
-    if (count > 0 && !next.ranges)
-        spill_fail(work->groups->spill, TROUBLE_NO_MEMORY, "no memory for spilled groups");
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < work->count; i++)
+        count += count_work(work->groups->spill, work->ranges[i].parts);
+    bool room = make_room(&next, count);
     for (uint32_t i = 0; i < work->count; i++) {
         Range *range = &work->ranges[i];
-        if (next.ranges) take_parts(&next, range);
+        if (room) add_work(&next, range->parts, range->level + 1);
         close_ranges(range->parts);
         spill_runs_close(&range->runs);
     }
@@ -406,13 +447,9 @@ static Work next_work(Work *work) {
 }
 
 int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel) {
-    Work work = {.groups = groups, .ranges = calloc(SPILL_RANGES, sizeof *work.ranges),
-                 .count = SPILL_RANGES};
-    if (!work.ranges) return SB_FAULT_TOO_LARGE;
-    for (uint32_t r = 0; r < SPILL_RANGES; r++) {
-        work.ranges[r].groups = groups;
-        spill_runs_move(&work.ranges[r].runs, &groups->ranges[r]);
-    }
+    Work work = {.groups = groups};
+    if (!make_room(&work, count_work(groups->spill, groups->ranges))) return SB_FAULT_TOO_LARGE;
+    add_work(&work, groups->ranges, 0);
     while (work.count > 0) {
         parallel->each(parallel, work.count, try_range, &work);
         parallel->each(parallel, 1, try_alone, &work);

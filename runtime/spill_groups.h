@@ -1,9 +1,10 @@
 // Spill groups: groups that the memory does not hold, shared out by hash.
 //
-// When the memory grows short a thread writes its table: for each of 64 ranges of hashes a run of
-// the groups that it has there, with the states of their aggregates. At the end all threads do. A
-// range's runs are then merged in memory, as tables of threads are, and what comes out is a run in
-// the order of first rows; a range that does not fit is shared out by the next bits of the hashes.
+// When the memory grows short a thread writes its table: for each of 256 ranges of hashes a run of
+// the groups that it has there, with the states of their aggregates. At the end all threads do. The
+// runs of as many ranges as fit are then merged in memory, as tables of threads are, and what comes
+// out is a run in the order of first rows; what does not fit is shared out by the next bits of the
+// hashes.
 // The reader merges the runs by the order of first rows. So it sees what it would have seen:
 // merging does not depend on which rows of a group were added where.
 #ifndef SBC_RUNTIME_SPILL_GROUPS_H
@@ -13,7 +14,7 @@
 #include "runtime/spill_merge.h"
 #include "runtime/text.h"
 
-enum { SPILL_RANGES = 64 };
+enum { SPILL_RANGES = 256 };
 
 typedef struct SpillGroupsPart {
     GroupsRelief relief;    // First: it is found by it.
