@@ -33,6 +33,11 @@ static uint64_t checksum_of(const BlockHead *head, const char *body) {
     return sb_xxh64(body, head->stored, seed);
 }
 
+// Bytes of a file whose runs are forgotten, and how many of them still lie there.
+typedef struct Gap {
+    int64_t begin, end, held;
+} Gap;
+
 struct SpillWriter {
     int      fd;        // -1: no file yet.
     int64_t  at;        // Its end.
@@ -44,6 +49,8 @@ struct SpillWriter {
     int64_t  chain_at;  // ...and where they begin.
     int64_t  row_at;    // Where the blocks begin that are read to get at the last row.
     SpillRun run;
+    Gap     *gaps;      // In order, none beside another. Under the lock of the spill.
+    uint32_t gap_count, gap_cap;
 };
 
 bool spill_fail(Spill *spill, TroubleKind kind, const char *format, ...) {
@@ -122,6 +129,7 @@ void spill_close(Spill *spill) {
         if (writer->fd >= 0) close(writer->fd);
         free(writer->block);
         free(writer->packed);
+        free(writer->gaps);
         if (writer->packed_room > 0)
             sb_memory_release(spill->memory, spill->block_bytes + writer->packed_room);
     }
@@ -294,12 +302,61 @@ bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRu
     return !spill->failed;
 }
 
-// Where a file cannot have holes, the disk comes back with the end of the job.
+// ---- forgetting ---------------------------------------------------------------------------------
+
+// The first gap that ends at `begin` or behind it.
+static uint32_t gap_at(const SpillWriter *writer, int64_t begin) {
+    uint32_t low = 0, high = writer->gap_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (writer->gaps[middle].end < begin) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+// The gap of these bytes and those beside them. nullptr: no memory; they stay on the disk.
+static Gap *add_gap(SpillWriter *writer, int64_t begin, int64_t end) {
+    uint32_t at = gap_at(writer, begin), next = at;
+    Gap gap = {begin, end, end - begin};
+    for (; next < writer->gap_count && writer->gaps[next].begin <= end; next++) {
+        const Gap *beside = &writer->gaps[next];
+        if (beside->begin < gap.begin) gap.begin = beside->begin;
+        if (beside->end > gap.end) gap.end = beside->end;
+        gap.held += beside->held;
+    }
+    if (next == at && writer->gap_count == writer->gap_cap) {
+        uint32_t cap = 2 * writer->gap_cap + 16;
+        Gap *gaps = realloc(writer->gaps, cap * sizeof *gaps);
+        if (!gaps) return nullptr;
+        writer->gaps = gaps;
+        writer->gap_cap = cap;
+    }
+    memmove(&writer->gaps[at + 1], &writer->gaps[next],
+            (writer->gap_count - next) * sizeof *writer->gaps);
+    writer->gap_count = writer->gap_count - (next - at) + 1;
+    writer->gaps[at] = gap;
+    return &writer->gaps[at];
+}
+
+// The disk gets gaps back when they are long, in whole blocks: a hole for every run would have the
+// system read the blocks at its ends, and wait for a disk that is told what is free. Where a file
+// cannot have holes, the disk comes back with the end of the job.
 void spill_forget(Spill *spill, const SpillRun *run) {
+    enum : int64_t { GAP_BYTES = 1 << 20, BLOCK = 64 << 10 };
+    SpillWriter *writer = &spill->writers[run->file];
     spill_index_close(run->index);
-    if (run->end > run->begin)
-        fallocate(spill->writers[run->file].fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  run->begin, run->end - run->begin);
+    if (run->end <= run->begin) return;
+    pthread_mutex_lock(&spill->lock);
+    Gap *gap = add_gap(writer, run->begin, run->end), punched = {0};
+    if (gap && gap->held >= GAP_BYTES) {
+        punched = *gap;
+        gap->held = 0;
+    }
+    pthread_mutex_unlock(&spill->lock);
+    int64_t begin = (punched.begin + BLOCK - 1) & -BLOCK, end = punched.end & -BLOCK;
+    if (end > begin)
+        fallocate(writer->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin, end - begin);
 }
 
 // ---- reading ------------------------------------------------------------------------------------

@@ -424,6 +424,47 @@ static void change_file(const Job *job, bool cut) {
     close(file);
 }
 
+static int64_t disk_bytes(const Job *job) {
+    char path[300];
+    struct stat file;
+    snprintf(path, sizeof path, "%s/1", job->spill.path);
+    CHECK(stat(path, &file) == 0);
+    return (int64_t)file.st_blocks * 512;
+}
+
+// Forgets one run in `step` from `from` on, in no order; what stays moves together.
+static void forget_some(Job *job, uint32_t from, uint32_t step) {
+    enum { STRIDE = 37 };
+    SpillRuns *runs = &job->runs;
+    bool gone[128] = {0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < 128; i++) {
+        uint32_t r = i * STRIDE % 128;
+        gone[r] = r < runs->count && r >= from && (r - from) % step == 0;
+        if (gone[r]) spill_forget(&job->spill, &runs->items[r]);
+    }
+    for (uint32_t r = 0; r < runs->count; r++)
+        if (!gone[r]) runs->items[count++] = runs->items[r];
+    runs->count = count;
+}
+
+static void forgotten_runs_leave_the_disk(void) {
+    enum { RUNS = 128, ROWS = 2000, SLACK = 2 << 20 };
+    Job job;
+    job_open(&job);
+    for (uint64_t r = 0; r < RUNS; r++) write_run(&job, r * ROWS, 1, ROWS);
+    int64_t all = disk_bytes(&job);
+    CHECK_SAYS(all > 4 * SLACK, "%ld", (long)all);
+    forget_some(&job, 0, 2);
+    CHECK(read_all(&job) == RUNS / 2 * ROWS);
+    forget_some(&job, 16, 1);   // Of 64, of which each stood alone.
+    CHECK(read_all(&job) == 16 * ROWS);
+    CHECK_SAYS(disk_bytes(&job) < all / 4 + SLACK, "%ld of %ld", (long)disk_bytes(&job), (long)all);
+    forget_some(&job, 0, 1);
+    CHECK_SAYS(disk_bytes(&job) < SLACK, "%ld of %ld", (long)disk_bytes(&job), (long)all);
+    job_close(&job);
+}
+
 static void check_damage(bool cut) {
     Job job;
     job_open(&job);
@@ -638,6 +679,7 @@ static const UnitTest tests[] = {
     {"rows_without_memory_are_in_no_list", rows_without_memory_are_in_no_list},
     {"sorts_spill_and_merge", sorts_spill_and_merge},
     {"groups_spill_and_merge", groups_spill_and_merge},
+    {"forgotten_runs_leave_the_disk", forgotten_runs_leave_the_disk},
     {"damage_is_found", damage_is_found},
     {"blocks_of_a_job_with_more_memory", blocks_of_a_job_with_more_memory},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
