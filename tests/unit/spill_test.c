@@ -432,14 +432,15 @@ static int64_t disk_bytes(const Job *job) {
     return (int64_t)file.st_blocks * 512;
 }
 
+enum { RUNS = 128, STRIDE = 37 };  // Which have no divisor in common.
+
 // Forgets one run in `step` from `from` on, in no order; what stays moves together.
 static void forget_some(Job *job, uint32_t from, uint32_t step) {
-    enum { STRIDE = 37 };
     SpillRuns *runs = &job->runs;
-    bool gone[128] = {0};
+    bool gone[RUNS] = {0};
     uint32_t count = 0;
-    for (uint32_t i = 0; i < 128; i++) {
-        uint32_t r = i * STRIDE % 128;
+    for (uint32_t i = 0; i < RUNS; i++) {
+        uint32_t r = i * STRIDE % RUNS;
         gone[r] = r < runs->count && r >= from && (r - from) % step == 0;
         if (gone[r]) spill_forget(&job->spill, &runs->items[r]);
     }
@@ -449,7 +450,7 @@ static void forget_some(Job *job, uint32_t from, uint32_t step) {
 }
 
 static void forgotten_runs_leave_the_disk(void) {
-    enum { RUNS = 128, ROWS = 2000, SLACK = 2 << 20 };
+    enum { ROWS = 2000, SLACK = 2 << 20 };
     Job job;
     job_open(&job);
     for (uint64_t r = 0; r < RUNS; r++) write_run(&job, r * ROWS, 1, ROWS);
