@@ -359,45 +359,32 @@ bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread) {
     return any && !breaker->spill->failed;
 }
 
-// The lists of runs: one for each range of hashes of a group.
-static SpillRuns *run_lists(const SbBreakerState *breaker, uint32_t *count) {
-    *count = !breaker->spill ? 0 : is_group(breaker) ? SPILL_RANGES : 1;
-    return is_group(breaker) && breaker->groups ? breaker->groups->ranges
-                                                : (SpillRuns *)(uintptr_t)&breaker->on_disk;
+// What was written: tables of groups, or rows.
+static SpillRuns *runs_of(SbBreakerState *breaker) {
+    return breaker->groups ? &breaker->groups->tables.runs : &breaker->on_disk;
 }
 
-SbBreakerRun *sb_breaker_take_runs(SbBreakerState *breaker, uint32_t from, uint32_t to,
-                                   uint32_t *count) {
-    uint32_t lists, room = 0;
-    SpillRuns *runs = run_lists(breaker, &lists);
-    SbBreakerRun *taken = calloc(1, sizeof *taken);
+SpillRun *sb_breaker_take_runs(SbBreakerState *breaker, uint32_t from, uint32_t to,
+                               uint32_t *count) {
+    SpillRuns *runs = breaker->spill ? runs_of(breaker) : nullptr;
     *count = 0;
-    for (uint32_t l = 0; taken && l < lists; l++) {
-        pthread_mutex_lock(&runs[l].lock);
-        for (uint32_t i = 0; taken && i < runs[l].count; i++) {
-            SpillRun *run = &runs[l].items[i];
-            if (run->is_safe || run->file < from || run->file >= to) continue;
-            if (*count == room) {
-                room = room ? 2 * room : SPILL_RANGES;
-                SbBreakerRun *more = realloc(taken, room * sizeof *taken);
-                if (!more) free(taken);
-                taken = more;
-                if (!taken) continue;
-            }
-            run->is_safe = true;
-            taken[(*count)++] = (SbBreakerRun){l, *run};
-        }
-        pthread_mutex_unlock(&runs[l].lock);
+    if (!runs) return calloc(1, sizeof(SpillRun));
+    pthread_mutex_lock(&runs->lock);
+    SpillRun *taken = calloc(runs->count + 1, sizeof *taken);
+    for (uint32_t i = 0; taken && i < runs->count; i++) {
+        SpillRun *run = &runs->items[i];
+        if (run->is_safe || run->file < from || run->file >= to) continue;
+        run->is_safe = true;
+        taken[(*count)++] = *run;
     }
+    pthread_mutex_unlock(&runs->lock);
     return taken;
 }
 
-bool sb_breaker_add_run(SbBreakerState *breaker, const SbBreakerRun *run) {
-    uint32_t lists;
-    SpillRuns *runs = run_lists(breaker, &lists);
-    if (run->range >= lists) return false;
+bool sb_breaker_add_run(SbBreakerState *breaker, const SpillRun *run) {
+    if (!breaker->spill) return false;
     if (breaker->groups) breaker->groups->used = true;
-    return spill_runs_add(&runs[run->range], &run->run);
+    return spill_runs_add(runs_of(breaker), run);
 }
 
 static void relieve_groups(void *arg, uint32_t part, uint32_t thread) {

@@ -53,18 +53,12 @@ bool sb_breaker_keep(SbBreakerState *breaker, uint32_t thread);
 // something.
 bool sb_breaker_relieve(SbBreakerState *breaker, uint32_t thread);
 
-// A run of a breaker: of a group of the hashes of that range, else of range 0.
-typedef struct SbBreakerRun {
-    uint32_t range;
-    SpillRun run;
-} SbBreakerRun;
-
 // The runs that the parts from `from` to `to` have written since they were last asked; from malloc.
 // nullptr: no memory.
-SbBreakerRun *sb_breaker_take_runs(SbBreakerState *breaker, uint32_t from, uint32_t to,
-                                   uint32_t *count);
-// Adds a run that another job wrote. False: no memory, or there is no such range.
-bool sb_breaker_add_run(SbBreakerState *breaker, const SbBreakerRun *run);
+SpillRun *sb_breaker_take_runs(SbBreakerState *breaker, uint32_t from, uint32_t to,
+                               uint32_t *count);
+// Adds a run that another job wrote. False: no memory, or nothing of the breaker is on disk.
+bool sb_breaker_add_run(SbBreakerState *breaker, const SpillRun *run);
 
 // Merges the parts and brings the rows into order. SB_OK, SB_FAULT_TOO_LARGE when the account is
 // exhausted or spilling failed (spill->failed), or a fault of an aggregate's merge.

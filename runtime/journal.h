@@ -19,7 +19,7 @@
 #include "runtime/checksum.h"
 #include "runtime/trouble.h"
 
-enum { JOURNAL_VERSION = 9 };
+enum { JOURNAL_VERSION = 10 };
 enum { JOURNAL_ROOM = 1 << 20 };  // On the disk it grows in steps of so many bytes.
 
 typedef struct JournalRecord {

@@ -85,24 +85,23 @@ static bool put_index(RunFile *file, const SpillRun *run) {
     return true;
 }
 
-static bool put_run(RunFile *file, uint32_t breaker, const SbBreakerRun *run) {
+static bool put_run(RunFile *file, uint32_t breaker, const SpillRun *run) {
     Spill *spill = &file->job->spill;
-    const SpillIndex *index = run->run.index;
-    int64_t len = run->run.end - run->run.begin;
-    const int64_t about[] = {breaker, run->range, len, run->run.rows, run->run.bytes,
-                             run->run.block_max, run->run.longest_at - run->run.begin,
-                             run->run.packed_max, index ? index->count : 0,
-                             index ? index->every : 0};
+    const SpillIndex *index = run->index;
+    int64_t len = run->end - run->begin;
+    const int64_t about[] = {breaker, len, run->rows, run->bytes, run->block_max,
+                             run->longest_at - run->begin, run->packed_max,
+                             index ? index->count : 0, index ? index->every : 0};
     for (size_t i = 0; i < sizeof about / sizeof *about; i++) pack_number(&file->runs, about[i]);
     file->run_count++;
     for (int64_t at = 0; at < len;) {
         int64_t some = len - at < COPY_BYTES ? len - at : COPY_BYTES;
-        if (!spill_copy_out(spill, &run->run, at, file->buffer, some))
+        if (!spill_copy_out(spill, run, at, file->buffer, some))
             return spill_trouble(spill, file->trouble), false;
         if (!put_bytes(file, file->buffer, some)) return false;
         at += some;
     }
-    return put_index(file, &run->run);
+    return put_index(file, run);
 }
 
 // What the lanes have goes to disk; all runs of theirs go to the file.
@@ -117,7 +116,7 @@ static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t from, uint32_t
     }
     if (spill_trouble(&job->spill, file->trouble)) return false;
     uint32_t count;
-    SbBreakerRun *runs = sb_breaker_take_runs(state, from, to, &count);
+    SpillRun *runs = sb_breaker_take_runs(state, from, to, &count);
     bool good = runs || no_memory(file->trouble);
     for (uint32_t i = 0; good && i < count; i++) good = put_run(file, breaker, &runs[i]);
     free(runs);
@@ -190,15 +189,14 @@ static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, in
 static bool take_run(Job *job, RunFile *file, Unpack *from) {
     enum : uint32_t { LANE = 0 };
     Spill *spill = &job->spill;
-    int64_t breaker = unpack_number(from), len;
-    SbBreakerRun run = {.range = (uint32_t)unpack_number(from)};
-    len = unpack_number(from);
-    run.run = (SpillRun){.rows = unpack_number(from), .bytes = unpack_number(from)};
-    run.run.block_max = unpack_number(from);
-    run.run.longest_at = unpack_number(from);
-    run.run.packed_max = unpack_number(from);
+    int64_t breaker = unpack_number(from), len = unpack_number(from);
+    SpillRun like = {.is_safe = true}, run;
+    like.rows = unpack_number(from);
+    like.bytes = unpack_number(from);
+    like.block_max = unpack_number(from);
+    like.longest_at = unpack_number(from);
+    like.packed_max = unpack_number(from);
     int64_t marks = unpack_number(from), every = unpack_number(from);
-    run.run.is_safe = true;
     bool known = !from->bad && breaker >= 0 && breaker < job->what->breaker_count &&
                  job->what->breakers[breaker].kind != SB_BREAK_EDGE;
     if (!known) return damaged(job, file->name);
@@ -211,9 +209,8 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
             return spill_trouble(spill, &job->trouble), false;
         at += some;
     }
-    SpillRun like = run.run;
-    if (!spill_end_like(spill, LANE, &like, &run.run)) return no_memory(&job->trouble);
-    if (!take_index(job, file, &run.run, marks, every)) return false;
+    if (!spill_end_like(spill, LANE, &like, &run)) return no_memory(&job->trouble);
+    if (!take_index(job, file, &run, marks, every)) return false;
     return sb_breaker_add_run(job->breakers[breaker], &run) || no_memory(&job->trouble);
 }
 

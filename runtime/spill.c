@@ -389,16 +389,24 @@ bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int
     return read_all(&reader, to, len, reader.at);
 }
 
+enum : int64_t { AHEAD = 256 << 10 };  // Bytes that are asked for together.
+
+// Of the run, from `at` up to there.
+static int64_t ask(const Spill *spill, const SpillRun *run, int64_t from, int64_t at) {
+    int64_t to = at + AHEAD < run->end ? at + AHEAD : run->end;
+    posix_fadvise(spill->writers[run->file].fd, from, to - from, POSIX_FADV_WILLNEED);
+    return to;
+}
+
+void spill_ask(const Spill *spill, const SpillRun *run) { ask(spill, run, run->begin, run->begin); }
+
 // In a cgroup as small as --memory what was written is on the disk and nowhere else: it comes while
 // rows of the blocks before it are merged.
 static void ask_ahead(SpillReader *reader) {
-    enum : int64_t { AHEAD = 256 << 10 };
     const SpillRun *run = &reader->run;
     int64_t from = reader->at > reader->asked ? reader->at : reader->asked;
     if (reader->asked - reader->at > AHEAD / 2 || from >= run->end) return;
-    int64_t to = reader->at + AHEAD < run->end ? reader->at + AHEAD : run->end;
-    posix_fadvise(reader->spill->writers[run->file].fd, from, to - from, POSIX_FADV_WILLNEED);
-    reader->asked = to;
+    reader->asked = ask(reader->spill, run, from, reader->at);
 }
 
 // Reads one block behind what is there.

@@ -91,6 +91,9 @@ bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int
 bool spill_copy_in(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
 bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRun *run);
 
+// Asks the system to have the beginning of the run ready.
+void spill_ask(const Spill *spill, const SpillRun *run);
+
 // Gives back the disk and the index that a run took.
 void spill_forget(Spill *spill, const SpillRun *run);
 

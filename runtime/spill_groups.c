@@ -9,72 +9,40 @@
 #include <string.h>
 
 enum {
-    RANGE_BITS = 8,
-    RANGE_SHIFT = 42,    // Slots use the lowest bits of a hash, and its highest 16 as tags.
-    LEVELS = 4,          // How often the groups of a range are shared out anew.
-    PART_SHARE = 32,     // A table that is written has at least as small a part of each thread's.
+    RANGE_BITS_MIN = 4,
+    RANGE_BITS_MAX = 8,
+    HASH_BITS = 32,      // Of a hash that groups are shared out by, some at each level...
+    HASH_SHIFT = 50,     // ...from there down. Slots use the lowest ones.
+    PART_BYTES = 4096,   // Ranges of a table are longer, or fewer.
+    TABLE_SHARE = 32,    // A table that is written has at least as small a part of each thread's.
     SPLIT_SHARE = 4,
     FILL_SHARE = 2,      // Ranges that are merged together fill as small a part of each thread's.
 };
-static_assert(SPILL_RANGES == 1 << RANGE_BITS && RANGE_SHIFT >= RANGE_BITS * LEVELS);
+static_assert(SPILL_RANGES == 1 << RANGE_BITS_MAX && HASH_SHIFT >= HASH_BITS);
 
-static uint32_t range_of(const SbEntry *entry, uint32_t level) {
-    return (uint32_t)(entry->hash >> (RANGE_SHIFT - RANGE_BITS * level)) & (SPILL_RANGES - 1);
-}
-
-static void close_ranges(SpillRuns *ranges) {
-    for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++) spill_runs_close(&ranges[r]);
-    free(ranges);
-}
-
-static SpillRuns *open_ranges(Spill *spill, SbMemory *memory) {
-    SpillRuns *ranges = calloc(SPILL_RANGES, sizeof *ranges);
-    for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++) {
-        if (spill_runs_open(&ranges[r], spill, memory)) continue;
-        ranges[r].spill = nullptr;
-        close_ranges(ranges);
-        return nullptr;
-    }
-    return ranges;
+// The tables of a level.
+static bool open_tables(SpillTables *tables, const SpillGroups *groups, uint32_t level) {
+    *tables = (SpillTables){.what = groups->what, .ranges = 1u << groups->bits,
+                            .shift = HASH_SHIFT - groups->bits * (level + 1)};
+    return spill_tables_open(tables, groups->spill, groups->memory);
 }
 
 // ---- writing ------------------------------------------------------------------------------------
 
-// Writes the rows by range; `list` has room for all of them.
-static bool write_ranges(Spill *spill, uint32_t thread, const SbBreaker *what, const SbRows *rows,
-                         const SbEntry **list, SpillRuns *ranges, uint32_t level) {
-    int64_t ends[SPILL_RANGES] = {0}, at = 0;
-    RowSpan span = {0};
-    while (sb_rows_next_span(rows, &span))
-        for (int64_t i = 0; i < span.count; i++) ends[range_of(span_entry(&span, i), level)]++;
-    for (uint32_t r = 0; r < SPILL_RANGES; r++) {
-        int64_t count = ends[r];
-        ends[r] = at;
-        at += count;
-    }
-    span = (RowSpan){0};
-    while (sb_rows_next_span(rows, &span))
-        for (int64_t i = 0; i < span.count; i++)
-            list[ends[range_of(span_entry(&span, i), level)]++] = span_entry(&span, i);
-    at = 0;
-    for (uint32_t r = 0; r < SPILL_RANGES; r++) {
-        SpillRun run;
-        if (at == ends[r]) continue;
-        if (!spill_begin(spill, thread)) return false;
-        for (; at < ends[r]; at++)
-            if (!spill_put(spill, thread, what, list[at])) return false;
-        if (!spill_end(spill, thread, &run) || !spill_runs_add(&ranges[r], &run)) return false;
-    }
-    return true;
-}
-
 // The slots, of which there are more than entries, are the list.
 static bool write_table(GroupsRelief *self, SbGroups *table) {
     SpillGroupsPart *part = (SpillGroupsPart *)(void *)self;
-    SpillGroups *groups = part->groups;
-    groups->used = true;
-    return write_ranges(groups->spill, part->thread, groups->what, &table->state->rows,
-                        (const SbEntry **)(void *)table->slots, groups->ranges, 0);
+    part->groups->used = true;
+    return spill_tables_add(&part->groups->tables, part->thread, &table->state->rows,
+                            (const SbEntry **)(void *)table->slots);
+}
+
+// Runs that a journal has are those of all jobs that go on with it.
+static uint32_t range_bits(const Spill *spill) {
+    int64_t table = spill->memory->limit / SPLIT_SHARE / spill->threads;
+    uint32_t bits = RANGE_BITS_MAX;
+    while (!spill->journaled && bits > RANGE_BITS_MIN && table >> bits < PART_BYTES) bits--;
+    return bits;
 }
 
 SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *results) {
@@ -84,16 +52,16 @@ SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *r
     groups->what = what;
     groups->results = results;
     groups->memory = results->memory;
-    groups->ranges = open_ranges(spill, groups->memory);
+    groups->bits = range_bits(spill);
     groups->parts = calloc(spill->threads, sizeof *groups->parts);
-    if (groups->ranges && groups->parts) return groups;
+    if (open_tables(&groups->tables, groups, 0) && groups->parts) return groups;
     spill_groups_close(groups);
     return nullptr;
 }
 
 void spill_groups_close(SpillGroups *groups) {
     if (!groups) return;
-    close_ranges(groups->ranges);
+    spill_tables_close(&groups->tables);
     free(groups->parts);
     free(groups);
 }
@@ -103,7 +71,7 @@ bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table) {
     *part = (SpillGroupsPart){.groups = groups, .thread = thread};
     part->relief = (GroupsRelief){
         .write = write_table,
-        .bytes_min = groups->spill->memory->limit / PART_SHARE / groups->spill->threads,
+        .bytes_min = groups->spill->memory->limit / TABLE_SHARE / groups->spill->threads,
         .threads = groups->spill->threads};
     table->state->relief = &part->relief;
     return spill_ready(groups->spill, thread);
@@ -111,7 +79,7 @@ bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table) {
 
 // ---- merging a range ----------------------------------------------------------------------------
 
-// The runs of some ranges of hashes that stand side by side, and what becomes of them.
+// Some ranges of hashes that stand side by side, and what becomes of them.
 typedef enum RangeState {
     RANGE_WAITS,
     RANGE_DONE,
@@ -120,17 +88,18 @@ typedef enum RangeState {
 
 typedef struct Range {
     SpillGroups *groups;
-    SpillRuns    runs;
+    const SpillTables *tables;
+    uint32_t     from, to;   // The ranges from..to-1.
     RangeState   state;
     uint32_t     level, thread;
     SbGroups     table;
     SbEntry     *last;       // The group that was added last.
     uint64_t     hash;       // Of the first group...
     bool         several;    // ...and there is another one.
-    SpillRuns   *parts;      // Of a range that splits.
+    SpillTables  parts;      // Of a range that splits.
 } Range;
 
-// Reads all rows of the range's runs, one after the other.
+// Reads all rows of the range, a table after the other.
 typedef int32_t TakeFn(Range *range, void *arg, const SbEntry *entry, int64_t held);
 
 static int32_t read_run(Range *range, const SpillRun *run, TakeFn *take, void *arg) {
@@ -149,11 +118,19 @@ static int32_t read_run(Range *range, const SpillRun *run, TakeFn *take, void *a
     return range->groups->spill->failed ? SB_FAULT_TOO_LARGE : status;
 }
 
-static int32_t read_runs(Range *range, TakeFn *take, void *arg) {
+static int32_t read_rows(Range *range, TakeFn *take, void *arg) {
+    const SpillTables *tables = range->tables;
     int32_t status = SB_OK;
-    for (uint32_t i = 0; i < range->runs.count && !status; i++)
-        status = read_run(range, &range->runs.items[i], take, arg);
-    return status;
+    SpillRun run, next;
+    uint32_t count = tables->runs.count;
+    bool good = spill_tables_run(tables, 0, range->from, range->to, &next);
+    for (uint32_t t = 0; good && t < count && !status; t++) {
+        run = next;
+        if (t + 1 < count) good = spill_tables_run(tables, t + 1, range->from, range->to, &next);
+        if (good && t + 1 < count) spill_ask(range->groups->spill, &next);
+        if (good && run.rows > 0) status = read_run(range, &run, take, arg);
+    }
+    return good ? status : SB_FAULT_TOO_LARGE;
 }
 
 // Takes back the copy that was just made: its group has another entry.
@@ -215,7 +192,7 @@ static int32_t merge_range(Range *range) {
     if (sb_groups_open(&range->table, groups->what->entry_bytes, groups->memory))
         return SB_FAULT_TOO_LARGE;
     range->last = nullptr;
-    int32_t status = read_runs(range, add_group, nullptr);
+    int32_t status = read_rows(range, add_group, nullptr);
     if (!status) status = write_result(range);
     if (!status) range->state = RANGE_DONE;
     else if (status != SB_FAULT_TOO_LARGE) groups->status = status;
@@ -224,49 +201,41 @@ static int32_t merge_range(Range *range) {
 
 // ---- sharing out a range ------------------------------------------------------------------------
 
-typedef struct Split {
-    SbRows     rows;
-    SpillRuns *ranges;
-} Split;
-
-static bool write_split(Range *range, Split *split) {
+static bool write_split(Range *range, SbRows *rows) {
     Spill *spill = range->groups->spill;
-    int64_t bytes = split->rows.count * (int64_t)sizeof(SbEntry *);
+    int64_t bytes = rows->count * (int64_t)sizeof(SbEntry *);
     // Without this the rows stay: what the breaker is denied is taken from what the job leaves.
     SbMemory *memory = range->groups->memory;
     const SbEntry **list = sb_memory_pages(memory, bytes);
     if (!list) list = sb_memory_pages(memory = spill->memory, bytes);
-    bool good = list && write_ranges(spill, range->thread, range->groups->what, &split->rows, list,
-                                     split->ranges, range->level + 1);
+    bool good = list && spill_tables_add(&range->parts, range->thread, rows, list);
     sb_memory_free(memory, list, bytes);
-    sb_rows_clear(&split->rows);
+    sb_rows_clear(rows);
     return good || spill_fail(spill, TROUBLE_MEMORY, "no memory to share out spilled groups");
 }
 
 static int32_t split_row(Range *range, void *arg, const SbEntry *entry, int64_t held) {
-    Split *split = arg;
+    SbRows *rows = arg;
     const SbBreaker *what = range->groups->what;
     const SbMemory *memory = range->groups->spill->memory;
     int64_t most = memory->limit / SPLIT_SHARE / range->groups->spill->threads;
-    bool full = split->rows.count > 0 && sb_rows_bytes(&split->rows) > most;
-    if (full && !write_split(range, split)) return SB_FAULT_TOO_LARGE;
-    if (spill_keep(&split->rows, what, entry, held)) return SB_OK;
-    bool wrote = split->rows.count > 0 && write_split(range, split);
-    return wrote && spill_keep(&split->rows, what, entry, held) ? SB_OK : SB_FAULT_TOO_LARGE;
+    bool full = rows->count > 0 && sb_rows_bytes(rows) > most;
+    if (full && !write_split(range, rows)) return SB_FAULT_TOO_LARGE;
+    if (spill_keep(rows, what, entry, held)) return SB_OK;
+    bool wrote = rows->count > 0 && write_split(range, rows);
+    return wrote && spill_keep(rows, what, entry, held) ? SB_OK : SB_FAULT_TOO_LARGE;
 }
 
-// Rows of the range go to ranges of their own.
+// Rows of the range go to tables of their own.
 static void split_range(Range *range) {
     Spill *spill = range->groups->spill;
-    SbMemory *memory = range->groups->memory;
-    Split split = {.ranges = open_ranges(spill, memory)};
-    bool good = split.ranges &&
-                !sb_rows_init(&split.rows, memory, range->groups->what->entry_bytes) &&
-                !read_runs(range, split_row, &split) &&
-                (split.rows.count == 0 || write_split(range, &split));
-    sb_rows_fini(&split.rows);
+    SbRows rows = {0};
+    bool good = open_tables(&range->parts, range->groups, range->level + 1) &&
+                !sb_rows_init(&rows, range->groups->memory, range->groups->what->entry_bytes) &&
+                !read_rows(range, split_row, &rows) &&
+                (rows.count == 0 || write_split(range, &rows));
+    sb_rows_fini(&rows);
     if (!good) spill_fail(spill, TROUBLE_MEMORY, "no memory to share out spilled groups");
-    range->parts = split.ranges;
 }
 
 // ---- all ranges ---------------------------------------------------------------------------------
@@ -300,16 +269,27 @@ void spill_groups_keys(Text *text, const SbBreaker *what, const SbEntry *entry) 
     free(texts);
 }
 
+// The run that has the longest row of the range. False: trouble.
+static bool find_longest(const Range *range, SpillRun *longest) {
+    SpillRun run;
+    *longest = (SpillRun){0};
+    for (uint32_t t = 0; t < range->tables->runs.count; t++) {
+        if (!spill_tables_run(range->tables, t, range->from, range->to, &run)) return false;
+        if (run.block_max > longest->block_max) *longest = run;
+    }
+    return true;
+}
+
 // The longest row of the range: its keys come before all else that it holds. The caller frees it.
 static SbEntry *longest_row(const Range *range, int64_t *bytes) {
     Spill *spill = range->groups->spill;
-    const SpillRun *longest = &range->runs.items[0];
+    SpillRun longest;
     const int64_t fixed = spill_entry_bytes(range->groups->what);
     int64_t len;
-    for (uint32_t i = 1; i < range->runs.count; i++)
-        if (range->runs.items[i].block_max > longest->block_max) longest = &range->runs.items[i];
-    *bytes = longest->block_max;
-    char *row = spill_longest(spill, longest, &len);
+    *bytes = 0;
+    if (!find_longest(range, &longest)) return nullptr;
+    *bytes = longest.block_max;
+    char *row = spill_longest(spill, &longest, &len);
     SbEntry *entry = (SbEntry *)(void *)row;
     if (row) spill_link(range->groups->what, entry, row + fixed, len - fixed);
     return entry;
@@ -330,10 +310,11 @@ static void too_large(Range *range) {
     free(longest);
 }
 
+// Ranges of one level.
 typedef struct Work {
     SpillGroups *groups;
     Range       *ranges;
-    uint32_t     count;
+    uint32_t     count, level;
 } Work;
 
 static bool has_failed(const SpillGroups *groups) {
@@ -358,7 +339,7 @@ static void try_alone(void *arg, uint32_t index, uint32_t thread) {
         if (range->state != RANGE_WAITS) continue;
         range->thread = thread;
         bool fits = merge_range(range) != SB_FAULT_TOO_LARGE;
-        bool ends = !range->several || range->level + 1 == LEVELS;
+        bool ends = !range->several || range->level + 1 == HASH_BITS / range->groups->bits;
         if (!fits && ends) too_large(range);
         if (!fits) range->state = RANGE_SPLITS;
         sb_groups_close(&range->table);
@@ -373,88 +354,67 @@ static void try_split(void *arg, uint32_t index, uint32_t thread) {
 }
 
 // What the groups take at most when they are merged: rows, slots, and the list that is sorted.
-static int64_t merged_bytes(const SpillRuns *runs) {
+static int64_t merged_bytes(const SpillShare *share) {
     enum : int64_t { SLOTS = 2 * sizeof(SbEntry *),
                      LISTED = sizeof(SbEntry *) + 2 * sizeof(SbSortItem) };
-    int64_t bytes = runs->rows * (SLOTS + LISTED);
-    for (uint32_t i = 0; i < runs->count; i++) bytes += runs->items[i].bytes;
-    return bytes;
+    return share->rows * (SLOTS + LISTED) + share->bytes;
 }
 
 // Ranges that stand side by side are merged together while they fill no more than a part of what is
-// a thread's. Is this one the first of some? `filled` is what those before it fill, 0 at first.
-static bool is_first(const Spill *spill, const SpillRuns *range, int64_t *filled) {
-    int64_t most = spill->memory->limit / FILL_SHARE / spill->threads, bytes = merged_bytes(range);
-    if (range->count == 0) return false;
-    bool first = *filled == 0 || *filled + bytes > most;
-    *filled = first ? bytes : *filled + bytes;
-    return first;
+// a thread's. The work has room for them.
+static void add_work(Work *work, const SpillTables *tables, const SpillShare *shares) {
+    const Spill *spill = work->groups->spill;
+    int64_t most = spill->memory->limit / FILL_SHARE / spill->threads, filled = 0;
+    for (uint32_t r = 0; r < tables->ranges; r++) {
+        int64_t bytes = merged_bytes(&shares[r]);
+        if (shares[r].rows == 0) continue;
+        bool first = filled == 0 || filled + bytes > most;
+        filled = first ? bytes : filled + bytes;
+        if (first)
+            work->ranges[work->count++] = (Range){.groups = work->groups, .tables = tables,
+                                                  .from = r, .level = work->level};
+        work->ranges[work->count - 1].to = r + 1;
+    }
 }
 
-static uint32_t count_work(const Spill *spill, const SpillRuns *ranges) {
-    int64_t filled = 0;
-    uint32_t count = 0;
-    for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++)
-        count += is_first(spill, &ranges[r], &filled);
-    return count;
-}
+static void merge_tables(SpillGroups *groups, const SpillTables *tables, uint32_t level,
+                         SbParallel *parallel);
 
-// Gives `from` away.
-static void join_runs(SpillRuns *to, SpillRuns *from) {
-    for (uint32_t i = 0; i < from->count; i++) spill_runs_add(to, &from->items[i]);
-    from->count = 0;
-    from->rows = 0;
-}
-
-// The work has room for it.
-static void add_work(Work *work, SpillRuns *ranges, uint32_t level) {
-    int64_t filled = 0;
-    for (uint32_t r = 0; ranges && r < SPILL_RANGES; r++) {
-        bool first = is_first(work->groups->spill, &ranges[r], &filled);
-        if (ranges[r].count == 0) continue;
-        if (!first) {
-            join_runs(&work->ranges[work->count - 1].runs, &ranges[r]);
-            continue;
+// Ranges that do not fit are shared out, as many at a time as there are threads, and what comes of
+// them is merged before the next ones are: so neither memory nor disk holds it of all.
+static void merge_work(Work *work, SbParallel *parallel) {
+    SpillGroups *groups = work->groups;
+    parallel->each(parallel, work->count, try_range, work);
+    parallel->each(parallel, 1, try_alone, work);
+    for (uint32_t i = 0, some; i < work->count; i += some) {
+        some = work->count - i < parallel->threads ? work->count - i : parallel->threads;
+        Work these = {groups, work->ranges + i, some, work->level};
+        parallel->each(parallel, some, try_split, &these);
+        for (uint32_t r = i; r < i + some; r++) {
+            SpillTables *parts = &work->ranges[r].parts;
+            if (parts->runs.count > 0) merge_tables(groups, parts, work->level + 1, parallel);
+            spill_tables_close(parts);
         }
-        Range *range = &work->ranges[work->count++];
-        *range = (Range){.groups = work->groups, .level = level};
-        spill_runs_move(&range->runs, &ranges[r]);
     }
 }
 
-static bool make_room(Work *work, uint32_t count) {
-    if (count == 0) return true;
-    work->ranges = calloc(count, sizeof *work->ranges);
-    return work->ranges ||
-           spill_fail(work->groups->spill, TROUBLE_NO_MEMORY, "no memory for spilled groups");
-}
-
-// Gives the work's runs back; what was split is the next work.
-static Work next_work(Work *work) {
-    Work next = {.groups = work->groups};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < work->count; i++)
-        count += count_work(work->groups->spill, work->ranges[i].parts);
-    bool room = make_room(&next, count);
-    for (uint32_t i = 0; i < work->count; i++) {
-        Range *range = &work->ranges[i];
-        if (room) add_work(&next, range->parts, range->level + 1);
-        close_ranges(range->parts);
-        spill_runs_close(&range->runs);
+static void merge_tables(SpillGroups *groups, const SpillTables *tables, uint32_t level,
+                         SbParallel *parallel) {
+    SpillShare shares[SPILL_RANGES];
+    if (has_failed(groups) || !spill_tables_shares(tables, shares)) return;
+    Work work = {.groups = groups, .level = level,
+                 .ranges = calloc(tables->ranges, sizeof *work.ranges)};
+    if (!work.ranges) {
+        spill_fail(groups->spill, TROUBLE_NO_MEMORY, "no memory for spilled groups");
+        return;
     }
-    free(work->ranges);
-    return next;
+    add_work(&work, tables, shares);
+    merge_work(&work, parallel);
+    free(work.ranges);
 }
 
 int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel) {
-    Work work = {.groups = groups};
-    if (!make_room(&work, count_work(groups->spill, groups->ranges))) return SB_FAULT_TOO_LARGE;
-    add_work(&work, groups->ranges, 0);
-    while (work.count > 0) {
-        parallel->each(parallel, work.count, try_range, &work);
-        parallel->each(parallel, 1, try_alone, &work);
-        parallel->each(parallel, work.count, try_split, &work);
-        work = next_work(&work);
-    }
+    merge_tables(groups, &groups->tables, 0, parallel);
+    spill_runs_drop(&groups->tables.runs);
     return groups->spill->failed ? SB_FAULT_TOO_LARGE : groups->status;
 }

@@ -40,7 +40,7 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
     pthread_mutex_lock(&runs->lock);
     bool room = runs->count < runs->cap;
     if (!room) {
-        uint32_t cap = runs->cap + runs->cap / 4 + 16;
+        uint32_t cap = runs->cap + runs->cap / 4 + 4;
         SpillRun *items = realloc(runs->items, cap * sizeof *items);
         if (items) {
             runs->items = items;

@@ -1,8 +1,10 @@
-// spill_root.h: a folder of a test's own for what spills, and threads that work in turn.
+// spill_root.h: a folder of a test's own for what spills, threads that work in turn, and how what
+// spilled is read.
 #ifndef SBC_TESTS_UNIT_SPILL_ROOT_H
 #define SBC_TESTS_UNIT_SPILL_ROOT_H
 
 #include "runtime/breaker.h"
+#include "runtime/spill_merge.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>
@@ -35,6 +37,22 @@ static inline void root_close(char *root) {
     CHECK_SAYS(count_items(root) == 0, "%d", count_items(root));
     rmdir(root);
     free(root);
+}
+
+static inline SbRows *next_batch(const SbBreakerState *breaker, SpillMerge *merge) {
+    bool refused;
+    SbRows *batch = sb_breaker_next(breaker, merge, 20000, 1000, &refused);
+    CHECK(!refused);
+    return batch;
+}
+
+static inline SpillMerge *read_sorted(const SbBreakerState *breaker) {
+    SpillOrder order = sb_breaker_on_disk(breaker);
+    return spill_merge_open(order.runs, order.what, order.by);
+}
+
+static inline bool same_text(SbStr a, SbStr b) {
+    return a.len == b.len && memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
 }
 
 #endif

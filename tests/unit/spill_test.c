@@ -1,6 +1,5 @@
 #define _GNU_SOURCE
 #include "runtime/breaker.h"
-#include "runtime/groups.h"
 #include "runtime/spill_merge.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spool.h"
@@ -62,10 +61,6 @@ static SbStr text_of(char *room, uint64_t number, int64_t max) {
     int64_t len = (int64_t)(number * 7919 % (uint64_t)max);
     for (int64_t i = 0; i < len; i++) room[i] = (char)('a' + (number + (uint64_t)i) % 26);
     return (SbStr){room, len};
-}
-
-static bool same_text(SbStr a, SbStr b) {
-    return a.len == b.len && memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
 }
 
 enum { TEXT_MAX = 90, WORDS = 3 };
@@ -161,18 +156,6 @@ static void rows_without_memory_are_in_no_list(void) {
     CHECK_SAYS(most > 100 && begun > 10, "%ld %ld", (long)most, (long)begun);
 }
 
-static SbRows *next_batch(const SbBreakerState *breaker, SpillMerge *merge) {
-    bool refused;
-    SbRows *batch = sb_breaker_next(breaker, merge, 20000, 1000, &refused);
-    CHECK(!refused);
-    return batch;
-}
-
-static SpillMerge *read_sorted(const SbBreakerState *breaker) {
-    SpillOrder order = sb_breaker_on_disk(breaker);
-    return spill_merge_open(order.runs, order.what, order.by);
-}
-
 static void check_sort(int64_t rows, int64_t limit, bool eager, bool spills) {
     char *root = root_open();
     SbMemory memory;
@@ -221,137 +204,6 @@ static void sorts_spill_and_merge(void) {
     check_sort(2, 1 << 26, true, true);
 }
 
-// ---- groups -------------------------------------------------------------------------------------
-
-typedef struct Group {   // Of `group by name { n = count(), some = ... }`.
-    SbEntry  entry;
-    SbKeyStr name;
-    int64_t  rows;
-    SbStr    some;       // A state that lies elsewhere.
-} Group;
-
-enum { GROUP_BYTES = (sizeof(Group) + 15) / 16 * 16 };
-
-static const SbHeld group_held[] = {{offsetof(Group, name), nullptr, sb_held_key},
-                                    {offsetof(Group, some), &str_type, sb_held_value}};
-static const SbField group_fields[] = {{SB_LITERAL("name"), &str_type, offsetof(Group, name)}};
-static const SbType group_row = {.kind = SB_STRUCT, .fields = group_fields, .field_count = 1};
-
-static SbStr name_of(const Group *group) { return sb_key_text(&group->name); }
-
-static uint64_t *find(SbGroups *groups, uint64_t hash, SbStr name) {
-    uint64_t at = hash & groups->mask;
-    for (; groups->slots[at]; at = (at + 1) & groups->mask)
-        if (same_text(name_of((Group *)sb_slot_entry(groups->slots[at])), name)) break;
-    return &groups->slots[at];
-}
-
-static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
-    uint64_t *slot = find(into, entry->hash, name_of((Group *)entry));
-    Group *stays = (Group *)entry, *leaves = (Group *)sb_slot_entry(*slot);
-    if (!leaves) return *slot = sb_slot(entry), SB_OK;
-    if (leaves->entry.order < stays->entry.order) {
-        stays = leaves;
-        leaves = (Group *)entry;
-    }
-    *slot = sb_slot(&stays->entry);
-    stays->rows += leaves->rows;
-    leaves->entry.order = UINT64_MAX;
-    if (leaves->some.len <= stays->some.len) return SB_OK;
-    char *copy = sb_take(call, leaves->some.len);   // The longest stays.
-    if (!copy) return SB_FAULT_TOO_LARGE;
-    memcpy(copy, leaves->some.ptr, (size_t)leaves->some.len);
-    stays->some = (SbStr){copy, leaves->some.len};
-    return SB_OK;
-}
-
-static SbBreaker groups_by_name = {.kind = SB_BREAK_GROUP, .entry_bytes = GROUP_BYTES,
-                                   .held = group_held, .held_count = 2, .key_count = 1,
-                                   .row = &group_row, .merge = merge_group};
-
-// A row of the group of a number, whose state grows to `bytes`. `same`: all hashes are alike.
-static bool add_row(SbGroups *groups, uint64_t number, uint64_t order, int64_t bytes, bool same) {
-    char room[TEXT_MAX];
-    int len = snprintf(room, sizeof room, "the group of the number %lu", (unsigned long)number);
-    uint64_t hash = sb_xxh64(room, same ? 5 : len, 0);
-    Group *group = (Group *)sb_slot_entry(*find(groups, hash, (SbStr){room, len}));
-    if (!group) group = (Group *)sb_groups_insert(nullptr, groups, hash, order);
-    if (!group) return false;
-    if (group->rows++ == 0 && sb_groups_key(groups, &group->name, room, len)) return false;
-    int64_t want = (int64_t)(order % (uint64_t)bytes) + 1;
-    if (group->some.len >= want) return true;
-    group->some = (SbStr){sb_take(&groups->state->call, want), want};
-    if (group->some.ptr) memset((void *)(uintptr_t)group->some.ptr, 'x', (size_t)want);
-    return group->some.ptr;
-}
-
-typedef struct GroupsCase {
-    int64_t groups, rows, bytes, limit;
-    bool    same, eager, fails;
-} GroupsCase;
-
-static void check_results(const GroupsCase *of, const SbBreakerState *breaker) {
-    int64_t count, seen = 0, rows = 0;
-    CHECK(!sb_breaker_entries(breaker, &count));
-    CHECK_SAYS(count == of->groups, "%ld", count);
-    SpillMerge *merge = read_sorted(breaker);
-    for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
-        const SbEntry *const *entries = sb_rows_entries(batch);
-        for (int64_t i = 0; i < batch->count; i++, seen++) {
-            const Group *group = (const Group *)entries[i];
-            char name[TEXT_MAX];
-            int len = snprintf(name, sizeof name, "the group of the number %ld", seen);
-            CHECK(same_text(name_of(group), (SbStr){name, len}));
-            CHECK(group->entry.order == (uint64_t)seen);
-            CHECK(group->some.ptr[group->some.len - 1] == 'x');
-            rows += group->rows;
-        }
-        sb_rows_close(batch);
-    }
-    spill_merge_close(merge);
-    CHECK_SAYS(seen == of->groups && rows == of->rows, "%ld %ld", seen, rows);
-}
-
-static void check_groups(const GroupsCase *of, const char *says) {
-    char *root = root_open();
-    SbMemory memory;
-    Spill spill;
-    sb_memory_open(&memory, of->limit);
-    memory.eager = of->eager;
-    CHECK(spill_open(&spill, root, THREADS, &memory));
-    SbBreakerState *breaker = sb_breaker_open(&groups_by_name, THREADS, &memory, &spill);
-    bool good = breaker;
-    for (int64_t i = 0; i < of->rows && good; i++) {
-        SbGroups *part = sb_breaker_part(breaker, (uint32_t)(i / 50 % THREADS));
-        good = add_row(part, (uint64_t)(i % of->groups), (uint64_t)i, of->bytes, of->same);
-        if (i % 50 == 49) good = good && sb_groups_relieve_if_short(part);
-    }
-    CHECK_SAYS(good, "%s", spill.trouble.text);
-    int32_t status = sb_breaker_finish(breaker, &in_turn);
-    CHECK_SAYS((status == SB_OK) == !of->fails, "%s", spill.trouble.text);
-    if (!of->fails) check_results(of, breaker);
-    else CHECK_SAYS(strstr(spill.trouble.text, says), "%s", spill.trouble.text);
-    CHECK_SAYS(memory.peak <= of->limit, "%ld", (long)memory.peak);
-    sb_breaker_close(breaker);
-    spill_close(&spill);
-    CHECK_SAYS(memory.used == 0, "%ld", (long)memory.used);
-    root_close(root);
-}
-
-static void groups_spill_and_merge(void) {
-    check_groups(&(GroupsCase){.groups = 100, .rows = 3000, .bytes = 50, .limit = 64 << 20,
-                               .eager = true}, nullptr);
-    check_groups(&(GroupsCase){.groups = 50000, .rows = 200000, .bytes = 10, .limit = 3 << 20},
-                 nullptr);
-    // Ranges that do not fit are shared out again.
-    check_groups(&(GroupsCase){.groups = 60000, .rows = 60000, .bytes = 2000, .limit = 1 << 20},
-                 nullptr);
-    // States that do not fit together, and one that does not alone.
-    check_groups(&(GroupsCase){.groups = 3000, .rows = 6000, .bytes = 1500, .limit = 1 << 20,
-                               .same = true, .fails = true},
-                 "one group takes more than ");
-}
-
 // ---- runs ---------------------------------------------------------------------------------------
 
 typedef struct Job {
@@ -377,18 +229,23 @@ static void job_close(Job *job) {
     root_close(job->root);
 }
 
-// A run of the rows `from`, `from + step`, ...: numbers whose keys ascend.
-static void write_run(Job *job, uint64_t from, uint64_t step, int count) {
+// The rows `from`, `from + step`, ...: numbers whose keys ascend.
+static void write_rows(Job *job, uint64_t from, uint64_t step, int count) {
     char room[6][TEXT_MAX];
     Word words[WORDS];
     _Alignas(16) char bytes[ROW_BYTES] = {0};
-    CHECK(spill_begin(&job->spill, 1));
     for (int i = 0; i < count; i++) {
         make((Row *)(void *)bytes, from + step * (uint64_t)i, room, words);
         ((Row *)(void *)bytes)->key = i;
         CHECK(spill_put(&job->spill, 1, &sort, (SbEntry *)(void *)bytes));
     }
+}
+
+// A run of them.
+static void write_run(Job *job, uint64_t from, uint64_t step, int count) {
     SpillRun run;
+    CHECK(spill_begin(&job->spill, 1));
+    write_rows(job, from, step, count);
     CHECK(spill_end(&job->spill, 1, &run) && run.rows == count);
     CHECK(spill_runs_add(&job->runs, &run));
 }
@@ -679,7 +536,6 @@ static void folders_that_cannot_be_used(void) {
 static const UnitTest tests[] = {
     {"rows_without_memory_are_in_no_list", rows_without_memory_are_in_no_list},
     {"sorts_spill_and_merge", sorts_spill_and_merge},
-    {"groups_spill_and_merge", groups_spill_and_merge},
     {"forgotten_runs_leave_the_disk", forgotten_runs_leave_the_disk},
     {"damage_is_found", damage_is_found},
     {"blocks_of_a_job_with_more_memory", blocks_of_a_job_with_more_memory},

@@ -1,0 +1,248 @@
+#define _GNU_SOURCE
+#include "runtime/breaker.h"
+#include "runtime/groups.h"
+#include "runtime/spill_groups.h"
+#include "stdlib/digest.h"
+#include "stdlib/held.h"
+#include "stdlib/key.h"
+#include "tests/unit/spill_root.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = 90 };
+
+static const SbType str_type = {.kind = SB_STR, .size = sizeof(SbStr), .align = 8};
+
+typedef struct Group {   // Of `group by name { n = count(), some = ... }`.
+    SbEntry  entry;
+    SbKeyStr name;
+    int64_t  rows;
+    SbStr    some;       // A state that lies elsewhere.
+} Group;
+
+enum { GROUP_BYTES = (sizeof(Group) + 15) / 16 * 16 };
+
+static const SbHeld group_held[] = {{offsetof(Group, name), nullptr, sb_held_key},
+                                    {offsetof(Group, some), &str_type, sb_held_value}};
+static const SbField group_fields[] = {{SB_LITERAL("name"), &str_type, offsetof(Group, name)}};
+static const SbType group_row = {.kind = SB_STRUCT, .fields = group_fields, .field_count = 1};
+
+static SbStr name_of(const Group *group) { return sb_key_text(&group->name); }
+
+static uint64_t *find(SbGroups *groups, uint64_t hash, SbStr name) {
+    uint64_t at = hash & groups->mask;
+    for (; groups->slots[at]; at = (at + 1) & groups->mask)
+        if (same_text(name_of((Group *)sb_slot_entry(groups->slots[at])), name)) break;
+    return &groups->slots[at];
+}
+
+static int32_t merge_group(SbCall *call, SbGroups *into, SbEntry *entry) {
+    uint64_t *slot = find(into, entry->hash, name_of((Group *)entry));
+    Group *stays = (Group *)entry, *leaves = (Group *)sb_slot_entry(*slot);
+    if (!leaves) return *slot = sb_slot(entry), SB_OK;
+    if (leaves->entry.order < stays->entry.order) {
+        stays = leaves;
+        leaves = (Group *)entry;
+    }
+    *slot = sb_slot(&stays->entry);
+    stays->rows += leaves->rows;
+    leaves->entry.order = UINT64_MAX;
+    if (leaves->some.len <= stays->some.len) return SB_OK;
+    char *copy = sb_take(call, leaves->some.len);   // The longest stays.
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    memcpy(copy, leaves->some.ptr, (size_t)leaves->some.len);
+    stays->some = (SbStr){copy, leaves->some.len};
+    return SB_OK;
+}
+
+static SbBreaker groups_by_name = {.kind = SB_BREAK_GROUP, .entry_bytes = GROUP_BYTES,
+                                   .held = group_held, .held_count = 2, .key_count = 1,
+                                   .row = &group_row, .merge = merge_group};
+
+// A row of the group of a number, whose state grows to `bytes`. `same`: all hashes are alike.
+static bool add_row(SbGroups *groups, uint64_t number, uint64_t order, int64_t bytes, bool same) {
+    char room[TEXT_MAX];
+    int len = snprintf(room, sizeof room, "the group of the number %lu", (unsigned long)number);
+    uint64_t hash = sb_xxh64(room, same ? 5 : len, 0);
+    Group *group = (Group *)sb_slot_entry(*find(groups, hash, (SbStr){room, len}));
+    if (!group) group = (Group *)sb_groups_insert(nullptr, groups, hash, order);
+    if (!group) return false;
+    if (group->rows++ == 0 && sb_groups_key(groups, &group->name, room, len)) return false;
+    int64_t want = (int64_t)(order % (uint64_t)bytes) + 1;
+    if (group->some.len >= want) return true;
+    group->some = (SbStr){sb_take(&groups->state->call, want), want};
+    if (group->some.ptr) memset((void *)(uintptr_t)group->some.ptr, 'x', (size_t)want);
+    return group->some.ptr;
+}
+
+typedef struct GroupsCase {
+    int64_t groups, rows, bytes, limit;
+    bool    same, eager, fails;
+} GroupsCase;
+
+static void check_results(const GroupsCase *of, const SbBreakerState *breaker) {
+    int64_t count, seen = 0, rows = 0;
+    CHECK(!sb_breaker_entries(breaker, &count));
+    CHECK_SAYS(count == of->groups, "%ld", count);
+    SpillMerge *merge = read_sorted(breaker);
+    for (SbRows *batch; merge && (batch = next_batch(breaker, merge));) {
+        const SbEntry *const *entries = sb_rows_entries(batch);
+        for (int64_t i = 0; i < batch->count; i++, seen++) {
+            const Group *group = (const Group *)entries[i];
+            char name[TEXT_MAX];
+            int len = snprintf(name, sizeof name, "the group of the number %ld", seen);
+            CHECK(same_text(name_of(group), (SbStr){name, len}));
+            CHECK(group->entry.order == (uint64_t)seen);
+            CHECK(group->some.ptr[group->some.len - 1] == 'x');
+            rows += group->rows;
+        }
+        sb_rows_close(batch);
+    }
+    spill_merge_close(merge);
+    CHECK_SAYS(seen == of->groups && rows == of->rows, "%ld %ld", seen, rows);
+}
+
+static void check_groups(const GroupsCase *of, const char *says) {
+    char *root = root_open();
+    SbMemory memory;
+    Spill spill;
+    sb_memory_open(&memory, of->limit);
+    memory.eager = of->eager;
+    CHECK(spill_open(&spill, root, THREADS, &memory));
+    SbBreakerState *breaker = sb_breaker_open(&groups_by_name, THREADS, &memory, &spill);
+    bool good = breaker;
+    for (int64_t i = 0; i < of->rows && good; i++) {
+        SbGroups *part = sb_breaker_part(breaker, (uint32_t)(i / 50 % THREADS));
+        good = add_row(part, (uint64_t)(i % of->groups), (uint64_t)i, of->bytes, of->same);
+        if (i % 50 == 49) good = good && sb_groups_relieve_if_short(part);
+    }
+    CHECK_SAYS(good, "%s", spill.trouble.text);
+    int32_t status = sb_breaker_finish(breaker, &in_turn);
+    CHECK_SAYS((status == SB_OK) == !of->fails, "%s", spill.trouble.text);
+    if (!of->fails) check_results(of, breaker);
+    else CHECK_SAYS(strstr(spill.trouble.text, says), "%s", spill.trouble.text);
+    CHECK_SAYS(memory.peak <= of->limit, "%ld", (long)memory.peak);
+    sb_breaker_close(breaker);
+    spill_close(&spill);
+    CHECK_SAYS(memory.used == 0, "%ld", (long)memory.used);
+    root_close(root);
+}
+
+static void groups_spill_and_merge(void) {
+    check_groups(&(GroupsCase){.groups = 100, .rows = 3000, .bytes = 50, .limit = 64 << 20,
+                               .eager = true}, nullptr);
+    check_groups(&(GroupsCase){.groups = 50000, .rows = 200000, .bytes = 10, .limit = 3 << 20},
+                 nullptr);
+    // Ranges that do not fit are shared out again.
+    check_groups(&(GroupsCase){.groups = 60000, .rows = 60000, .bytes = 2000, .limit = 1 << 20},
+                 nullptr);
+    // States that do not fit together, and one that does not alone.
+    check_groups(&(GroupsCase){.groups = 3000, .rows = 6000, .bytes = 1500, .limit = 1 << 20,
+                               .same = true, .fails = true},
+                 "one group takes more than ");
+}
+
+// ---- tables -------------------------------------------------------------------------------------
+
+typedef struct Disk {
+    char       *root;
+    SbMemory    memory;
+    Spill       spill;
+    SpillTables tables;
+} Disk;
+
+enum { GROUPS = 200000, TABLES = 100, RANGES = 64 };
+
+// Tables of as many groups each.
+static void disk_open(Disk *disk) {
+    disk->root = root_open();
+    sb_memory_open(&disk->memory, 3 << 20);
+    CHECK(spill_open(&disk->spill, disk->root, THREADS, &disk->memory));
+    disk->tables = (SpillTables){.what = &groups_by_name, .ranges = RANGES, .shift = 30};
+    CHECK(spill_tables_open(&disk->tables, &disk->spill, &disk->memory));
+    for (uint64_t t = 0, i = 0; t < TABLES; t++) {
+        SbGroups groups;
+        CHECK(!sb_groups_open(&groups, GROUP_BYTES, &disk->memory));
+        for (; i < (t + 1) * GROUPS / TABLES; i++) CHECK(add_row(&groups, i, i, 10, false));
+        const SbEntry **list = (const SbEntry **)(void *)groups.slots;
+        CHECK(spill_tables_add(&disk->tables, 1, &groups.state->rows, list));
+        sb_groups_close(&groups);
+    }
+    CHECK(disk->tables.runs.count == TABLES && disk->tables.runs.rows == GROUPS);
+}
+
+static void disk_close(Disk *disk) {
+    spill_tables_close(&disk->tables);
+    spill_close(&disk->spill);
+    CHECK(disk->memory.used == 0);
+    root_close(disk->root);
+}
+
+// How many rows of a table are in the ranges; each is one of theirs.
+static int64_t read_ranges(const SpillTables *tables, uint32_t table, uint32_t from, uint32_t to) {
+    static const SbSortBy as_they_come = {0};
+    SpillRun run;
+    CHECK(spill_tables_run(tables, table, from, to, &run));
+    const SpillRuns one = {.spill = tables->runs.spill, .memory = tables->runs.memory,
+                           .items = &run, .count = 1};
+    SpillMerge *merge = spill_merge_open(&one, tables->what, &as_they_come);
+    int64_t rows = 0, held;
+    for (const SbEntry *entry; merge && (entry = spill_merge_first(merge, &held)); rows++) {
+        uint64_t range = entry->hash >> tables->shift & (tables->ranges - 1);
+        CHECK(range >= from && range < to);
+        spill_merge_pass(merge);
+    }
+    spill_merge_close(merge);
+    CHECK(rows == run.rows);
+    return rows;
+}
+
+static void tables_are_read_by_ranges(void) {
+    Disk disk;
+    SpillShare shares[SPILL_RANGES];
+    disk_open(&disk);
+    CHECK(spill_tables_shares(&disk.tables, shares));
+    int64_t rows = 0, share = 0;
+    for (uint32_t from = 0, to; from < RANGES; from = to) {
+        to = from + 1 + from % 7;
+        if (to > RANGES) to = RANGES;
+        for (uint32_t t = 0; t < TABLES; t++) rows += read_ranges(&disk.tables, t, from, to);
+        for (uint32_t r = from; r < to; r++) share += shares[r].rows;
+        CHECK(rows == share);
+    }
+    CHECK_SAYS(rows == GROUPS, "%ld rows", (long)rows);
+    disk_close(&disk);
+}
+
+// Each byte of the end of a directory.
+static void damaged_directories_are_found(void) {
+    Disk disk;
+    SpillShare shares[SPILL_RANGES];
+    char path[300], byte, changed;
+    disk_open(&disk);
+    snprintf(path, sizeof path, "%s/1", disk.spill.path);
+    int file = open(path, O_RDWR);
+    int64_t end = disk.tables.runs.items[7].end;
+    for (int64_t at = end - 1000; at < end; at++) {
+        CHECK(pread(file, &byte, 1, at) == 1);
+        changed = byte ^ 64;
+        CHECK(pwrite(file, &changed, 1, at) == 1);
+        CHECK_SAYS(!spill_tables_shares(&disk.tables, shares), "byte %ld", (long)at);
+        CHECK(disk.spill.failed && disk.spill.trouble.kind == TROUBLE_SPILL_READ);
+        disk.spill.failed = false;
+        CHECK(pwrite(file, &byte, 1, at) == 1);
+    }
+    CHECK(spill_tables_shares(&disk.tables, shares));
+    close(file);
+    disk_close(&disk);
+}
+
+static const UnitTest tests[] = {
+    {"groups_spill_and_merge", groups_spill_and_merge},
+    {"tables_are_read_by_ranges", tables_are_read_by_ranges},
+    {"damaged_directories_are_found", damaged_directories_are_found},
+};
+
+UNIT_MAIN("spill_groups", tests)
