@@ -282,17 +282,11 @@ static bool find_longest(const Range *range, SpillRun *longest) {
 
 // The longest row of the range: its keys come before all else that it holds. The caller frees it.
 static SbEntry *longest_row(const Range *range, int64_t *bytes) {
-    Spill *spill = range->groups->spill;
     SpillRun longest;
-    const int64_t fixed = spill_entry_bytes(range->groups->what);
-    int64_t len;
     *bytes = 0;
     if (!find_longest(range, &longest)) return nullptr;
     *bytes = longest.block_max;
-    char *row = spill_longest(spill, &longest, &len);
-    SbEntry *entry = (SbEntry *)(void *)row;
-    if (row) spill_link(range->groups->what, entry, row + fixed, len - fixed);
-    return entry;
+    return spill_longest_row(range->groups->spill, range->groups->what, &longest);
 }
 
 static void too_large(Range *range) {

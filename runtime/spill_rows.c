@@ -111,6 +111,15 @@ int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t le
     return walk_entry(&link, what, entry);
 }
 
+SbEntry *spill_longest_row(Spill *spill, const SbBreaker *what, const SpillRun *run) {
+    const int64_t fixed = spill_entry_bytes(what);
+    int64_t len;
+    char *row = spill_longest(spill, run, &len);
+    SbEntry *entry = (SbEntry *)(void *)row;
+    if (row) spill_link(what, entry, row + fixed, len - fixed);
+    return entry;
+}
+
 // A copy of the entry, and room for what it holds, at *held: empty texts have an address that can
 // be read, too.
 static SbEntry *add_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry,

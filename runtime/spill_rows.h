@@ -36,6 +36,11 @@ bool spill_put_all(const SpillPut *put, const SbEntry *const *entries, int64_t c
 // How many of them it takes, a multiple of 16; -1: more than there are.
 int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t len);
 
+// The longest row of the run, as far as its first block goes: keys come before all else that it
+// holds. For the message of a job that ends: nothing is charged. The caller frees it. nullptr: no
+// memory, or trouble.
+SbEntry *spill_longest_row(Spill *spill, const SbBreaker *what, const SpillRun *run);
+
 // A copy of a row that was read, whose entry holds `held_bytes` behind it; nullptr: over the limit.
 SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry, int64_t held_bytes);
 // The same of any row, wherever what it holds lies.

@@ -1,5 +1,9 @@
 #include "runtime/spill_units.h"
 
+#include "runtime/options.h"
+#include "runtime/spill_groups.h"
+#include "runtime/spill_rows.h"
+
 #include <stdlib.h>
 
 enum { ROWS_A_UNIT = 1 << 15, MERGE_SHARE = 8, TIMES = 2, RUNS_OF_TESTS = 64 };
@@ -47,9 +51,25 @@ static bool next_cut(SpillUnits *units) {
     return units->pending;
 }
 
-static UnitTake no_memory(bool must, Trouble *trouble) {
+// Says how long the longest row is, and of which group.
+static UnitTake no_memory(const SpillUnits *units, bool must, Trouble *trouble) {
     if (!must) return UNIT_LATER;
-    trouble_set(trouble, TROUBLE_MEMORY, "reading spilled rows needs more than --memory leaves");
+    const SpillRuns *runs = units->on_disk.runs;
+    const SbBreaker *what = units->on_disk.what;
+    const SpillRun *longest = &runs->items[0];
+    Text keys = {0};
+    char size[SIZE_TEXT];
+    for (uint32_t r = 1; r < runs->count; r++)
+        if (runs->items[r].block_max > longest->block_max) longest = &runs->items[r];
+    bool group = what->kind == SB_BREAK_GROUP;
+    SbEntry *row = group ? spill_longest_row(runs->spill, what, longest) : nullptr;
+    if (row) spill_groups_keys(&keys, what, row);
+    options_size_say(longest->block_max, size);
+    trouble_set(trouble, TROUBLE_MEMORY, "reading spilled rows, of which one takes %s, needs more "
+                "than --memory leaves%s%.*s", size, keys.len > 0 ? ", at the group " : "",
+                (int)keys.len, keys.ptr ? keys.ptr : "");
+    sb_text_close(&keys);
+    free(row);
     return UNIT_TROUBLE;
 }
 
@@ -60,7 +80,7 @@ static UnitTake open_merge(SpillUnits *units, bool must, Trouble *trouble) {
     const SpillCut *cut = units->cutter.next ? &units->cut : nullptr;
     int64_t held;
     units->merge = spill_merge_open_of(&(SpillMergeOf){*order, cut, nullptr});
-    if (!units->merge) return no_memory(must, trouble);
+    if (!units->merge) return no_memory(units, must, trouble);
     while (spill_merge_first(units->merge, &held) &&
            spill_merge_row(units->merge) < units->what.first)
         spill_merge_pass(units->merge);
@@ -77,9 +97,9 @@ static UnitTake take_batch(SpillUnits *units, Unit *unit, bool must, Trouble *tr
                                       &refused);
     }
     if (spill_trouble(units->on_disk.runs->spill, trouble)) return UNIT_TROUBLE;
-    if (!units->read) return refused ? no_memory(must, trouble) : UNIT_NONE;
+    if (!units->read) return refused ? no_memory(units, must, trouble) : UNIT_NONE;
     Batch *batch = batch_open(units->read);
-    if (!batch) return no_memory(must, trouble);
+    if (!batch) return no_memory(units, must, trouble);
     units->read = nullptr;
     unit->entries = batch->entries;
     unit->end = batch->count;
