@@ -167,7 +167,7 @@ static bool get_bytes(Job *job, RunFile *file, int64_t len) {
 // The index of a run that lies in a spill file now, which may do without one.
 static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, int64_t every) {
     enum { SOME = COPY_BYTES / sizeof(SpillMark) };
-    SpillIndex *index = count > 0 ? spill_index_open(&job->spill, false) : nullptr;
+    SpillIndex *index = count > 0 ? spill_index_open(&job->spill) : nullptr;
     SpillMark *marks = (SpillMark *)(void *)file->buffer;
     bool good = true;
     for (int64_t at = 0, some; good && at < count; at += some) {

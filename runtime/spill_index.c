@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum : int64_t { MARKS_MIN = 16 };
 enum { SHARE = 32 };   // All marks take at most as small a part of the memory.
@@ -11,17 +12,34 @@ SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry) {
                       by->prefix_more ? by->prefix_more(entry) : 0};
 }
 
-SpillIndex *spill_index_open(Spill *spill, bool needed) {
+static int64_t room_bytes(const SpillIndex *index) {
+    return index->cap * (int64_t)sizeof *index->marks;
+}
+
+SpillIndex *spill_index_open(Spill *spill) {
     SpillIndex *index = calloc(1, sizeof *index);
-    if (index) *index = (SpillIndex){.spill = spill, .every = 1, .block = -1, .needed = needed};
+    if (index) *index = (SpillIndex){.spill = spill, .every = 1, .block = -1};
     return index;
+}
+
+SpillIndex *spill_index_open_whole(Spill *spill, int64_t bytes) {
+    SpillIndex *index = spill_index_open(spill);
+    if (!index) return nullptr;
+    // A block and the next one hold more than one that is full.
+    index->cap = 2 * bytes / spill->block_bytes + 2;
+    index->mapped = true;
+    index->marks = spill_map(spill, room_bytes(index));
+    if (index->marks) return index;
+    free(index);
+    return nullptr;
 }
 
 void spill_index_close(SpillIndex *index) {
     if (!index) return;
     atomic_fetch_sub(&index->spill->indexed, index->charged);
     sb_memory_release(index->spill->memory, index->charged);
-    free(index->marks);
+    if (index->mapped) munmap(index->marks, (size_t)room_bytes(index));
+    else free(index->marks);
     free(index);
 }
 
@@ -30,8 +48,7 @@ static bool more_marks(SpillIndex *index) {
     SbMemory *memory = spill->memory;
     int64_t cap = index->cap ? 2 * index->cap : MARKS_MIN;
     int64_t more = (cap - index->cap) * (int64_t)sizeof *index->marks;
-    bool free_to = index->needed && index->cap == 0;
-    if (!free_to && spill->indexed + more > memory->limit / SHARE) return false;
+    if (index->mapped || spill->indexed + more > memory->limit / SHARE) return false;
     if (!sb_memory_charge(memory, more)) return false;
     SpillMark *moved = realloc(index->marks, (size_t)cap * sizeof *moved);
     if (!moved) {

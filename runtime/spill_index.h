@@ -1,5 +1,5 @@
 // Spill index: where the blocks of a run begin, so that its rows are found again by their order or
-// their number. It is noted while the run is written and stays in memory.
+// their number. It is noted while the run is written and stays in memory, or lies on disk.
 #ifndef SBC_RUNTIME_SPILL_INDEX_H
 #define SBC_RUNTIME_SPILL_INDEX_H
 
@@ -31,12 +31,15 @@ struct SpillIndex {
     int64_t    rows;    // Noted.
     int64_t    block;   // Of the last one.
     int64_t    charged;
-    bool       needed;  // Its first marks are there however many others there are.
+    bool       mapped;  // The marks lie on disk.
     bool       lost;    // They found no memory.
 };
 
 // Of a run that is to be written. nullptr: no memory.
-SpillIndex *spill_index_open(Spill *spill, bool needed);
+SpillIndex *spill_index_open(Spill *spill);
+// Of every block of a run of so many bytes, on disk (spill_map). nullptr: the same, or
+// spill->failed.
+SpillIndex *spill_index_open_whole(Spill *spill, int64_t bytes);
 void spill_index_close(SpillIndex *index);
 
 // Notes the row that was put last, with the writer of `thread`. False: it is lost.

@@ -12,6 +12,7 @@ enum { MATCHED = 1, NULL_KEY = 2, CUT = 3 };   // SbBreaker.matched_offset; CUT:
 uint64_t spill_join_hash(const SbEntry *entry) { return entry->hash; }
 
 static const SbSortBy by_hash = {.prefix = spill_join_hash};
+static const SbSortBy by_place = {.prefix = spill_join_hash, .prefix_more = sb_entry_order};
 
 // ---- one run ------------------------------------------------------------------------------------
 
@@ -27,8 +28,10 @@ static void join_runs(void *arg, uint32_t number, uint32_t thread) {
     Spill *spill = join->spill;
     int64_t held;
     SpillMerge *merge = spill_merge_open(work->runs, join->what, &by_hash);
-    SpillIndex *index = spill_index_open(spill, true);
-    const SpillPut put = {spill, thread, join->what, &by_hash, index};
+    int64_t bytes = 0;
+    for (uint32_t r = 0; r < work->runs->count; r++) bytes += work->runs->items[r].bytes;
+    SpillIndex *index = spill_index_open_whole(spill, bytes);
+    const SpillPut put = {spill, thread, join->what, &by_place, index};
     bool good = merge ? spill_begin(spill, thread) : spill_no_merge(work->runs);
     for (const SbEntry *entry; good && index && (entry = spill_merge_first(merge, &held));) {
         good = spill_put_noted(&put, entry) && !index->lost;
@@ -134,19 +137,21 @@ static bool seek(SpillJoinCursor *cursor, int64_t block) {
     return advance(cursor);
 }
 
-// The last block that begins before `hash`, whose rows may end it; the first, if none does.
-static int64_t block_before(const SpillJoin *join, uint64_t hash) {
-    int64_t before = spill_index_before(join->run.index, (SpillKey){.key = hash});
+// The last block that begins before `place`, whose rows may end it; the first, if none does.
+static int64_t block_before(const SpillJoin *join, SpillKey place) {
+    int64_t before = spill_index_before(join->run.index, place);
     return before > 0 ? before - 1 : 0;
 }
 
-// Goes on to the first row whose hash is not less. Rows behind it were not shown yet.
-static bool go_to_hash(SpillJoinCursor *cursor, uint64_t hash) {
+// Goes on to the first row that is not before `place`: a hash, and an order among its rows. Rows
+// behind it were not shown yet.
+static bool go_to(SpillJoinCursor *cursor, SpillKey place) {
     const SpillJoin *join = cursor->join;
     const SpillIndex *index = join->run.index;
-    bool far = cursor->block + 1 < index->count && index->marks[cursor->block + 1].key.key < hash;
-    if (far && !seek(cursor, block_before(join, hash))) return false;
-    while (cursor->entry && cursor->entry->hash < hash)
+    int64_t next = cursor->block + 1;
+    bool far = next < index->count && spill_key_less(index->marks[next].key, place);
+    if (far && !seek(cursor, block_before(join, place))) return false;
+    while (cursor->entry && spill_key_less(spill_key_of(&by_place, cursor->entry), place))
         if (!advance(cursor)) return false;
     return cursor->entry;
 }
@@ -246,8 +251,9 @@ SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes
     const SpillJoin *join = cursor->join;
     SpillJoinTaken taken = JOIN_TAKEN;
     if (count == 0 || join->run.index->count == 0) return taken;
-    if (!seek(cursor, block_before(join, hashes[0]))) return JOIN_TROUBLE;
-    for (int64_t i = 0; i < count && taken == JOIN_TAKEN && go_to_hash(cursor, hashes[i]);) {
+    if (!seek(cursor, block_before(join, (SpillKey){hashes[0]}))) return JOIN_TROUBLE;
+    for (int64_t i = 0;
+         i < count && taken == JOIN_TAKEN && go_to(cursor, (SpillKey){hashes[i]});) {
         uint64_t hash = cursor->entry->hash;
         while (i < count && hashes[i] < hash) i++;
         if (i < count && hashes[i] == hash) taken = take_hash(take, hash);
@@ -259,7 +265,7 @@ SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash) {
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
     if (join->run.index->count == 0) return JOIN_TAKEN;
-    bool there = (cursor->block >= 0 || seek(cursor, 0)) && go_to_hash(cursor, hash);
+    bool there = (cursor->block >= 0 || seek(cursor, 0)) && go_to(cursor, (SpillKey){hash});
     if (there && cursor->entry->hash == hash) return take_hash(take, hash);
     return join->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
 }
@@ -272,26 +278,46 @@ static void unwrap(const SpillJoin *answers, SbEntry *copy) {
     *mark = 0;
 }
 
+// Where the first answer to the unit may lie that is a row of `hash`: right rows are in the order
+// of hashes, and their numbers are the order of answers.
+static SpillKey answer_place(const SpillJoin *answers, uint64_t unit, uint64_t hash) {
+    const SpillIndex *index = answers->right->run.index;
+    int64_t block = block_before(answers->right, (SpillKey){hash});
+    return (SpillKey){unit, index->count > 0 ? (uint64_t)index->marks[block].row : 0};
+}
+
+// Takes the answer that is shown, to a row of `hash`.
+static SpillJoinTaken take_answer(const SpillJoinTake *take, uint64_t hash) {
+    const SpillJoin *answers = take->cursor->join;
+    SpillJoinRows *into = take->into;
+    if (!copy_row(take)) return JOIN_NO_ROOM;
+    SbEntry *copy = (SbEntry *)(uintptr_t)into->entries[into->rows.count - 1];
+    copy->order = take->cursor->entry->order;
+    put_next(answers, copy, hash);
+    unwrap(answers, copy);
+    return sb_rows_used(&into->rows) > take->rows_max ? JOIN_NO_ROOM : JOIN_TAKEN;
+}
+
 SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
                                        const uint64_t *hashes, int64_t count) {
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *answers = cursor->join;
-    SpillJoinRows *into = take->into;
-    if (answers->run.index->count == 0) return JOIN_TAKEN;
-    bool there = seek(cursor, block_before(answers, unit)) && go_to_hash(cursor, unit);
-    for (int64_t i = 0; there && cursor->entry->hash == unit; there = advance(cursor)) {
+    SpillJoinTaken taken = JOIN_TAKEN;
+    if (answers->run.index->count == 0 || (hashes && count == 0)) return JOIN_TAKEN;
+    SpillKey place = hashes ? answer_place(answers, unit, hashes[0]) : (SpillKey){unit};
+    bool there = seek(cursor, block_before(answers, place)) && go_to(cursor, place);
+    for (int64_t i = 0, at = 0; there && cursor->entry->hash == unit && taken == JOIN_TAKEN;) {
         uint64_t hash;
         memcpy(&hash, (char *)cursor->entry + answers->what->next_offset, sizeof hash);
         while (hashes && i < count && hashes[i] < hash) i++;
-        if (hashes && (i == count || hashes[i] != hash)) continue;
-        if (!copy_row(take)) return JOIN_NO_ROOM;
-        SbEntry *copy = (SbEntry *)(uintptr_t)into->entries[into->rows.count - 1];
-        copy->order = cursor->entry->order;
-        put_next(answers, copy, hash);
-        unwrap(answers, copy);
-        if (sb_rows_used(&into->rows) > take->rows_max) return JOIN_NO_ROOM;
+        if (hashes && i == count) break;
+        bool wanted = !hashes || hashes[i] == hash;
+        if (wanted) taken = take_answer(take, hash);
+        // Once for each hash it goes to where its answers may lie.
+        if (wanted || at == i) there = advance(cursor);
+        else there = go_to(cursor, answer_place(answers, unit, hashes[at = i]));
     }
-    return answers->spill->failed ? JOIN_TROUBLE : JOIN_TAKEN;
+    return answers->spill->failed ? JOIN_TROUBLE : taken;
 }
 
 SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry) {
@@ -447,6 +473,7 @@ SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbPar
     Answer all = {join, asks, &runs, false};
     parallel->each(parallel, 1, answer, &all);
     if (all.good) answers = spill_join_open(&runs, join->what, parallel);
+    if (answers) answers->right = join;
     spill_runs_close(&runs);
     return answers;
 }

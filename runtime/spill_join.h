@@ -1,8 +1,8 @@
 // Spill join: the right side of a join that the memory does not hold.
 //
-// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one, of
-// which the memory keeps where blocks begin: row numbers and hashes. Who has a list of hashes
-// in their order walks through the blocks where they are and takes the rows that he asks for; so
+// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one,
+// with an index on disk of where blocks begin: row numbers and hashes. Who has a list of hashes in
+// their order walks through the blocks where they are and takes the rows that he asks for; so
 // what he takes is in right order within each key. A row is known by its number there.
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
 #define SBC_RUNTIME_SPILL_JOIN_H
@@ -15,6 +15,7 @@ struct SpillJoin {
     const SbBreaker *what;
     SpillRun         run;       // Whose index has the hashes.
     uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
+    const SpillJoin *right;     // Of answers: what they are rows of.
 };
 
 // The order of rows on disk.

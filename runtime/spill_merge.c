@@ -57,7 +57,7 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
 }
 
 SpillIndex *spill_runs_index(const SpillRuns *runs) {
-    return runs->indexed ? spill_index_open(runs->spill, false) : nullptr;
+    return runs->indexed ? spill_index_open(runs->spill) : nullptr;
 }
 
 // ---- one merge ----------------------------------------------------------------------------------

@@ -207,16 +207,37 @@ static void hashes_find_their_rows(void) {
     check_hashes(4, 16 << 20, 1);
 }
 
-// Of many blocks with little memory only some are known: from the one before, rows are still found.
-static void blocks_between_are_read(void) {
+// However little memory there is, all blocks are known, as the index lies on disk.
+static void all_blocks_are_known(void) {
     Job job;
     check_hashes(THIN_ROWS, THIN_LIMIT, KEYS - 1);
     job_open(&job, THIN_ROWS, THIN_LIMIT, SB_JOIN_MATCHES);
     const SpillIndex *index = job.join->run.index;
-    CHECK_SAYS(index->every > 1, "%ld blocks", (long)index->passed);
+    CHECK_SAYS(index->every == 1 && index->count > 500, "%ld blocks", (long)index->count);
+    CHECK(index->charged == 0 && job.spill.indexed == 0);
     for (int64_t i = 1; i < index->count; i++)
         CHECK(index->marks[i - 1].row < index->marks[i].row);
     job_close(&job);
+}
+
+// Of an index in memory only some are, then.
+static void marks_are_thinned_out(void) {
+    enum { LIMIT = 64 << 10, MARKS = 1000 };
+    Spill spill;
+    SbMemory memory;
+    sb_memory_open(&memory, LIMIT);
+    CHECK(spill_open(&spill, "/tmp", THREADS, &memory));
+    SpillIndex *index = spill_index_open(&spill);
+    for (int64_t i = 0; i < MARKS; i++)
+        CHECK(spill_index_add(index, &(SpillMark){.at = i, .row = i, .key = {(uint64_t)i}}));
+    CHECK_SAYS(index->every > 1 && index->charged <= LIMIT / 32, "%ld", (long)index->charged);
+    CHECK(index->count == (MARKS + index->every - 1) / index->every);
+    for (int64_t i = 0; i < index->count; i++) CHECK(index->marks[i].row == i * index->every);
+    CHECK(spill_index_of_row(index, index->every - 1) == 0);
+    CHECK(spill_index_before(index, (SpillKey){.key = 1}) == 1);
+    spill_index_close(index);
+    CHECK(memory.used == 0);
+    spill_close(&spill);
 }
 
 static void more_than_there_is_room_for(void) {
@@ -484,7 +505,8 @@ static void damage_is_found(void) {
 
 static const UnitTest tests[] = {
     {"hashes_find_their_rows", hashes_find_their_rows},
-    {"blocks_between_are_read", blocks_between_are_read},
+    {"all_blocks_are_known", all_blocks_are_known},
+    {"marks_are_thinned_out", marks_are_thinned_out},
     {"more_than_there_is_room_for", more_than_there_is_room_for},
     {"one_row_of_a_key_is_enough", one_row_of_a_key_is_enough},
     {"cut_chains_are_read_on", cut_chains_are_read_on},
