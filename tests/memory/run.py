@@ -24,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SBC = os.environ.get("SBC", ROOT / "zig-out/bin/sbc")
 MIB = 1 << 20
 SECONDS = 900
+SHORT_SECONDS = 6
+ROUNDS = 5
 RATE_MIB = 1024
 
 # name: the program, bytes that a row takes about, and what it is about. ROWS stands for as many rows as are wanted.
@@ -189,6 +191,17 @@ class Case:
         return result
 
 
+def measure_again(case, result):
+    """Short runs are repeated, one with a limit behind one without; the least seconds of each count."""
+    for _ in range(ROUNDS - 1):
+        if result["wrong"] or result["seconds"] + result["unlimited"] > SHORT_SECONDS:
+            break
+        again = case.measure(result["name"], result["memory"])
+        best = {key: min(result[key], again[key]) for key in ("seconds", "unlimited")}
+        result = again | best
+    return result
+
+
 def check_default(case):
     """Without --memory a job takes 80 % of the limit."""
     limit = 200 * MIB
@@ -222,7 +235,7 @@ def allowed(one, rate):
 def table(results, times, rate):
     lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --all --times={times} --table=FILE`, two threads. The rows "
              f"of each case take {times} times the memory; every run has the same bytes as one without a limit, whose seconds stand "
-             f"beside its own. The target: done at the minimum, at whatever speed; at full speed 5 % slower than without a limit; and "
+             f"beside its own; of short runs the least of {ROUNDS} counts. The target: done at the minimum, at whatever speed; at full speed 5 % slower than without a limit; and "
              f"what spills above the minimum as long as without a limit, its bytes on disk twice at the rate of the disk, {rate:.0f} "
              f"MiB/s, and 10 % more.\n",
              "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | on disk, MiB | seconds | without a limit | target |",
@@ -255,6 +268,7 @@ def main():
             case = Case(name, pathlib.Path(work), arguments.times)
             for size, memory in list(case.memories().items())[: None if arguments.all else 1]:
                 result = case.measure(size, memory)
+                result = measure_again(case, result) if arguments.table else result
                 results.append(result)
                 if arguments.table:
                     print(f"{name}, {size}: {result['seconds']:.1f} s, {result['unlimited']:.1f} s without a limit", flush=True)
