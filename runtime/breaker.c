@@ -446,10 +446,8 @@ int32_t sb_breaker_finish(SbBreakerState *breaker, SbParallel *parallel) {
 }
 
 int64_t sb_breaker_row_max(const SbBreakerState *breaker) {
-    int64_t most = 0;
-    for (uint32_t i = 0; i < breaker->on_disk.count; i++)
-        if (breaker->on_disk.items[i].block_max > most) most = breaker->on_disk.items[i].block_max;
-    return most;
+    const SpillRun *longest = spill_runs_longest(&breaker->on_disk);
+    return longest ? longest->block_max : 0;
 }
 
 SpillOrder sb_breaker_on_disk(const SbBreakerState *breaker) {

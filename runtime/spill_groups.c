@@ -15,7 +15,7 @@ enum {
     HASH_SHIFT = 50,     // ...from there down. Slots use the lowest ones.
     PART_BYTES = 4096,   // Ranges of a table are longer, or fewer.
     TABLE_SHARE = 32,    // A table that is written has at least as small a part of each thread's.
-    SPLIT_SHARE = 4,
+    SPLIT_SHARE = 4,     // One that is shared out is as small a part of each thread's.
     FILL_SHARE = 2,      // Ranges that are merged together fill as small a part of each thread's.
 };
 static_assert(SPILL_RANGES == 1 << RANGE_BITS_MAX && HASH_SHIFT >= HASH_BITS);

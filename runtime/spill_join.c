@@ -143,6 +143,9 @@ static int64_t block_before(const SpillJoin *join, SpillKey place) {
     return before > 0 ? before - 1 : 0;
 }
 
+// As by_place has it.
+static SpillKey place_of(const SbEntry *entry) { return (SpillKey){entry->hash, entry->order}; }
+
 // Goes on to the first row that is not before `place`: a hash, and an order among its rows. Rows
 // behind it were not shown yet.
 static bool go_to(SpillJoinCursor *cursor, SpillKey place) {
@@ -151,7 +154,7 @@ static bool go_to(SpillJoinCursor *cursor, SpillKey place) {
     int64_t next = cursor->block + 1;
     bool far = next < index->count && spill_key_less(index->marks[next].key, place);
     if (far && !seek(cursor, block_before(join, place))) return false;
-    while (cursor->entry && spill_key_less(spill_key_of(&by_place, cursor->entry), place))
+    while (cursor->entry && spill_key_less(place_of(cursor->entry), place))
         if (!advance(cursor)) return false;
     return cursor->entry;
 }

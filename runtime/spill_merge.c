@@ -40,7 +40,7 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
     pthread_mutex_lock(&runs->lock);
     bool room = runs->count < runs->cap;
     if (!room) {
-        uint32_t cap = runs->cap + runs->cap / 4 + 4;
+        uint32_t cap = runs->cap + runs->cap / 4 + 16;
         SpillRun *items = realloc(runs->items, cap * sizeof *items);
         if (items) {
             runs->items = items;
@@ -54,6 +54,13 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run) {
     }
     pthread_mutex_unlock(&runs->lock);
     return room || spill_fail(runs->spill, TROUBLE_NO_MEMORY, "no memory for the list of runs");
+}
+
+const SpillRun *spill_runs_longest(const SpillRuns *runs) {
+    const SpillRun *longest = nullptr;
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (!longest || runs->items[i].block_max > longest->block_max) longest = &runs->items[i];
+    return longest;
 }
 
 SpillIndex *spill_runs_index(const SpillRuns *runs) {

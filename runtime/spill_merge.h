@@ -25,6 +25,8 @@ void spill_runs_move(SpillRuns *to, SpillRuns *from);
 // Gives up the runs that are there.
 void spill_runs_drop(SpillRuns *runs);
 bool spill_runs_add(SpillRuns *runs, const SpillRun *run);
+// The one that has the longest row; nullptr: there is none.
+const SpillRun *spill_runs_longest(const SpillRuns *runs);
 // The index of a run that is to be written for them; nullptr: it needs none, or finds no memory.
 SpillIndex *spill_runs_index(const SpillRuns *runs);
 // Merges runs until one merge can read all that are left.

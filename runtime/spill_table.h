@@ -25,6 +25,7 @@ typedef struct SpillShare {
     int64_t rows, bytes;       // Unpacked.
 } SpillShare;
 
+// The caller has set what, ranges and shift. False: no memory.
 bool spill_tables_open(SpillTables *tables, Spill *spill, SbMemory *memory);
 // Gives the disk back too.
 void spill_tables_close(SpillTables *tables);

@@ -56,15 +56,13 @@ static UnitTake no_memory(const SpillUnits *units, bool must, Trouble *trouble) 
     if (!must) return UNIT_LATER;
     const SpillRuns *runs = units->on_disk.runs;
     const SbBreaker *what = units->on_disk.what;
-    const SpillRun *longest = &runs->items[0];
+    const SpillRun *longest = spill_runs_longest(runs);
     Text keys = {0};
     char size[SIZE_TEXT];
-    for (uint32_t r = 1; r < runs->count; r++)
-        if (runs->items[r].block_max > longest->block_max) longest = &runs->items[r];
-    bool group = what->kind == SB_BREAK_GROUP;
+    bool group = longest && what->kind == SB_BREAK_GROUP;
     SbEntry *row = group ? spill_longest_row(runs->spill, what, longest) : nullptr;
     if (row) spill_groups_keys(&keys, what, row);
-    options_size_say(longest->block_max, size);
+    options_size_say(longest ? longest->block_max : 0, size);
     trouble_set(trouble, TROUBLE_MEMORY, "reading spilled rows, of which one takes %s, needs more "
                 "than --memory leaves%s%.*s", size, keys.len > 0 ? ", at the group " : "",
                 (int)keys.len, keys.ptr ? keys.ptr : "");

@@ -229,23 +229,18 @@ static void job_close(Job *job) {
     root_close(job->root);
 }
 
-// The rows `from`, `from + step`, ...: numbers whose keys ascend.
-static void write_rows(Job *job, uint64_t from, uint64_t step, int count) {
+// A run of the rows `from`, `from + step`, ...: numbers whose keys ascend.
+static void write_run(Job *job, uint64_t from, uint64_t step, int count) {
     char room[6][TEXT_MAX];
     Word words[WORDS];
     _Alignas(16) char bytes[ROW_BYTES] = {0};
+    CHECK(spill_begin(&job->spill, 1));
     for (int i = 0; i < count; i++) {
         make((Row *)(void *)bytes, from + step * (uint64_t)i, room, words);
         ((Row *)(void *)bytes)->key = i;
         CHECK(spill_put(&job->spill, 1, &sort, (SbEntry *)(void *)bytes));
     }
-}
-
-// A run of them.
-static void write_run(Job *job, uint64_t from, uint64_t step, int count) {
     SpillRun run;
-    CHECK(spill_begin(&job->spill, 1));
-    write_rows(job, from, step, count);
     CHECK(spill_end(&job->spill, 1, &run) && run.rows == count);
     CHECK(spill_runs_add(&job->runs, &run));
 }
