@@ -31,6 +31,7 @@ void batch_release(Batch *batch) {
     if (--batch->holders > 0) return;
     sb_rows_close(batch->rows);
     spill_range_close(batch->range);
+    free(batch->run);
     free(batch);
 }
 

@@ -12,6 +12,7 @@ typedef struct SpillRange SpillRange;
 
 typedef struct Batch {
     SbRows  *rows;       // nullptr: they are on disk, or those of `range`.
+    SpillRun *run;       // On disk; nullptr: they are not. Its bytes there are not the batch's.
     SpillRange *range;   // Or nullptr.
     const SbEntry *const *entries;
     int64_t  count, bytes;

@@ -181,7 +181,7 @@ static void do_action(Dispatch *d, const Action *action) {
     case ACTION_PAUSE: d->flows[action->task.i]->waits = true; break;
     case ACTION_CANCEL: cancel(d, action); break;
     case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
-    case ACTION_FREE: partition_free(d, (Partition *)(uintptr_t)action->data); break;
+    case ACTION_FREE: live_free(d, (LivePartition *)(uintptr_t)action->data); break;
     case ACTION_FINISH:
         d->due[d->due_count++] = action->breaker;
         d->full |= (uint64_t)1 << action->breaker.i;

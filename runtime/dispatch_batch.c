@@ -13,7 +13,7 @@ void flow_add(Dispatch *d, const Action *action) {
         dispatch_stop(d);
         return;
     }
-    Partition *input = (Partition *)(uintptr_t)action->data;
+    LivePartition *input = (LivePartition *)(uintptr_t)action->data;
     Flow begin = {.run = flow->run, .input = input, .root = input->root,
                   .root_unit = input->root_unit};
     doubt_launch(d, &begin);

@@ -167,13 +167,13 @@ void commit_settled(Dispatch *d, uint32_t root, uint64_t unit, bool wanted) {
     let_go(d, root, unit);
 }
 
-void commit_made(Dispatch *d, const Partition *partition) {
-    const RootLog *log = log_of(d, partition->root);
-    if (log) tally_of(log, partition->root_unit)->alive++;
+void commit_made(Dispatch *d, const LivePartition *live) {
+    const RootLog *log = log_of(d, live->root);
+    if (log) tally_of(log, live->root_unit)->alive++;
 }
 
-void commit_freed(Dispatch *d, const Partition *partition) {
-    let_go(d, partition->root, partition->root_unit);
+void commit_freed(Dispatch *d, const LivePartition *live) {
+    let_go(d, live->root, live->root_unit);
 }
 
 void commit_lost(Dispatch *d, const Flow *flow) {
@@ -183,12 +183,10 @@ void commit_lost(Dispatch *d, const Flow *flow) {
 
 // ---- what is made of them -----------------------------------------------------------------------
 
-// What a stage judged of rows of the unit. False: no memory.
-static bool add_judged(const Dispatch *d, UnitTally *tally, const int64_t *counts,
-                       const RejectList *rejects, VerdictPlace place) {
+// Records of rows of the unit. False: no memory.
+static bool add_rejects(const Dispatch *d, UnitTally *tally, const RejectList *rejects,
+                        VerdictPlace place) {
     bool good = true;
-    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
-        tally->figures[i] += counts[i];
     for (uint32_t i = 0; good && i < rejects->count; i++) {
         Reject reject = rejects->items[i];
         reject.stage = place.stage;
@@ -210,7 +208,9 @@ bool commit_counts(Dispatch *d, const Flow *flow, const Partition *partition) {
     if (flow->run->stage->input == SB_INPUT_UNMATCHED)
         tally->figures[d->job->resume->state.taken_at + stage] += partition->end - partition->begin;
     VerdictPlace place = {stage, flow->root, doubt_way(d, flow->root, flow->node)};
-    return add_judged(d, tally, partition->counts, &partition->rejects, place);
+    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+        tally->figures[i] += partition->counts[i];
+    return add_rejects(d, tally, &partition->rejects, place);
 }
 
 bool commit_slot(Dispatch *d, const DoubtUnit *unit, const DoubtSlot *slot, VerdictPlace place,
@@ -221,12 +221,13 @@ bool commit_slot(Dispatch *d, const DoubtUnit *unit, const DoubtSlot *slot, Verd
     if (of_root) {
         tally->rows += slot->made;
         tally->part = !slot->whole;
-        tally->end = unit->unit.offset + slot->end;
+        tally->end = doubt_unit_input(unit).offset + slot->end;
     }
     bool rest = d->job->what->stages[place.stage].input == SB_INPUT_UNMATCHED;
     tally->figures[d->job->resume->state.taken_at + place.stage] +=
         rest ? slot->bytes : slot->taken;
-    return add_judged(d, tally, slot->counts, &slot->rejects, place);
+    for (uint32_t i = 0; i < slot->count; i++) tally->figures[slot->from + i] += slot->counts[i];
+    return add_rejects(d, tally, &slot->rejects, place);
 }
 
 void commit_rows(Dispatch *d, const Flow *flow, int64_t taken, int64_t came) {
@@ -240,7 +241,7 @@ void commit_rows(Dispatch *d, const Flow *flow, int64_t taken, int64_t came) {
 
 void commit_taking(Dispatch *d, const Flow *flow) {
     const Resume *resume = d->job->resume;
-    const Partition *input = flow->input;
+    const LivePartition *input = flow->input;
     if (!resume || resume->closed || flow->canceled) return;
     Trouble trouble;
     trouble_clear(&trouble);

@@ -137,7 +137,7 @@ static void drop_flows(Dispatch *d) {
         if (flow && flow->run) flow_end(d, flow);
         else free(flow);
     }
-    while (d->alive) partition_free(d, d->alive);
+    while (d->alive) live_free(d, d->alive);
     while (d->unused) {
         Flow *flow = d->unused;
         d->unused = flow->next;

@@ -6,7 +6,7 @@
 
 // The bytes that the partition has for the sink; nullptr: none.
 static const SbOut *out_of(const Flow *flow) {
-    const Partition *input = flow->input;
+    const Partition *input = flow->input->made;
     const SbStage *maker = input->run->stage;
     for (uint32_t t = 0; t < maker->terminal_count; t++) {
         if (maker->terminals[t] == (SB_TERMINAL_SINK | flow->sink)) return &input->outs[t];

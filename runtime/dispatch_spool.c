@@ -9,56 +9,57 @@
 
 void spool_spill(Dispatch *d, const Action *action) {
     d->spools[d->spool_count++] =
-        (Spooling){.partition = (Partition *)(uintptr_t)action->data, .part = action->part};
+        (Spooling){.live = (LivePartition *)(uintptr_t)action->data, .part = action->part};
 }
 
 // Writes the rows for all edges. `most`: bytes that those of one edge take when they come back.
-static bool write_rows(Job *job, Partition *partition, uint32_t thread, int64_t *most) {
-    const SbStage *stage = partition->run->stage;
+static bool write_rows(Job *job, LivePartition *live, uint32_t thread, int64_t *most) {
+    const SbStage *stage = live->run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
-        const Batch *batch = partition->handed[t];
-        SpillRun *run = &partition->spilled[t];
+        Batch *batch = live->batches[t];
         if (!batch) continue;
         const SbBreaker *edge = &job->what->breakers[stage->terminals[t]];
-        if (!spool_write(&job->spill, thread, edge, batch, run)) return false;
-        if (spool_bytes(run) > *most) *most = spool_bytes(run);
+        batch->run = calloc(1, sizeof *batch->run);
+        if (!batch->run || !spool_write(&job->spill, thread, edge, batch, batch->run))
+            return false;
+        if (spool_bytes(batch->run) > *most) *most = spool_bytes(batch->run);
     }
     return true;
 }
 
 // Sinks have had their bytes: a partition goes to disk when only stages with spools wait for it.
-static void let_go(Partition *partition) {
-    const StageRun *run = partition->run;
+static void let_go(LivePartition *live) {
+    const StageRun *run = live->run;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
-        Batch *batch = partition->handed[t];
+        Batch *batch = live->batches[t];
         if (!batch || batch->holders > 1) continue;  // A piece in doubt has them.
         sb_rows_close(batch->rows);
         batch->rows = nullptr;
         batch->entries = nullptr;
     }
-    partition_close_spares(partition, &run->setup);
-    partition_close_outs(partition, &run->setup);
+    partition_close_spares(live->made, &run->setup);
+    partition_close_outs(live->made, &run->setup);
 }
 
 bool spool_work(Dispatch *d, uint32_t thread) {
     if (d->spool_count == 0) return false;
     Job *job = d->job;
     Spooling next = d->spools[0];
-    Partition *partition = next.partition;
+    LivePartition *live = next.live;
     int64_t bytes = 0;
     memmove(d->spools, d->spools + 1, --d->spool_count * sizeof *d->spools);
-    watch_begin(&job->watch, thread, WORK_WRITE, partition->run->index, d->now);
-    watch_from(&job->watch, thread, 0, partition->from);
+    watch_begin(&job->watch, thread, WORK_WRITE, live->run->index, d->now);
+    watch_from(&job->watch, thread, 0, live->from);
     pthread_mutex_unlock(&d->lock);
-    partition->spilled = calloc(partition->run->stage->terminal_count, sizeof(SpillRun));
     pthread_mutex_lock(&job->fills[thread]);
-    bool good = partition->spilled && write_rows(job, partition, thread, &bytes);
+    bool good = write_rows(job, live, thread, &bytes);
     pthread_mutex_unlock(&job->fills[thread]);
-    if (good) let_go(partition);
+    if (good) let_go(live);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
     watch_end(&job->watch, thread, d->now);
     if (good) {
+        live_stored(live);
         dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
     } else {
         if (!spill_trouble(&job->spill, &job->trouble))
@@ -68,24 +69,15 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     return true;
 }
 
-void spool_forget(Dispatch *d, Partition *partition) {
-    uint32_t terminals = partition->run->stage->terminal_count;
-    for (uint32_t t = 0; partition->spilled && t < terminals; t++)
-        spill_forget(&d->job->spill, &partition->spilled[t]);
-    free(partition->spilled);
-    partition->spilled = nullptr;
-}
-
 // ---- and back -------------------------------------------------------------------------------
 
 static bool load_side(Flow *flow, int side, Trouble *trouble) {
     Job *job = flow->run->job;
     const SbStage *stage = flow->run->stage;
-    const Partition *partition = side == 0 ? flow->input : flow->other;
+    const Batch *batch = flow->batches[side];
     uint32_t edge = side == 0 ? stage->input_index : stage->right_index;
-    if (!partition || !partition->spilled || !flow->batches[side]) return true;
-    const SpillRun *run = &partition->spilled[flow_terminal(partition, edge)];
-    return spool_read(&flow->loaded[side], &job->spill, &job->what->breakers[edge], run,
+    if (!batch || !batch->run) return true;
+    return spool_read(&flow->loaded[side], &job->spill, &job->what->breakers[edge], batch->run,
                       &flow->run->relief, trouble);
 }
 

@@ -8,7 +8,7 @@
 //   dispatch_need.c  rows that take more memory than there is
 //   doubt.c          what limits may turn down          replay.c         units made once more
 //   doubt_keep.c     what that takes, in memory or on disk
-//   dispatch_spool.c partitions that wait on disk
+//   dispatch_spool.c partitions that wait on disk   dispatch_live.c  partitions that others read
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
@@ -20,10 +20,24 @@
 #include "runtime/stage.h"
 #include "runtime/verdict.h"
 
+// A partition that the schedule knows. Those on disk may be many: all that is left of one is this,
+// and its batches.
+typedef struct LivePartition {
+    struct LivePartition *next, *prior;
+    StageRun   *run;         // Of the stage that made it.
+    Partition  *made;        // What has its rows; nullptr: they are on disk.
+    uint32_t    root;        // The stage that its flow begins with,
+    uint32_t    root_unit;   // the unit of that,
+    uint8_t     node;        // and where it was made in that stage's tree (doubt.h).
+    int64_t     unwritten;   // Bytes that sinks have not had.
+    WatchOrigin from;
+    Batch      *batches[];   // By terminal; edges only. Those of `made`, or its own.
+} LivePartition;
+
 // A partition that a launch takes behind others.
 typedef struct FlowMore {
     struct FlowMore *next;
-    Partition *input;
+    LivePartition *input;
     Batch     *batch;
     int64_t    at, rows;   // As in a flow that begins with it.
     Unit       unit;
@@ -42,8 +56,8 @@ typedef struct Flow {
     TaskId       id;
     StageRun    *run;      // nullptr: of a sink,
     uint32_t     sink;     // this one.
-    Partition   *input;    // That it reads; nullptr: a unit.
-    Partition   *other;    // Of a piece of a zip: the right side; else nullptr.
+    LivePartition *input;  // That it reads; nullptr: a unit.
+    LivePartition *other;  // Of a piece of a zip: the right side; else nullptr.
     Batch       *batches[2];  // Of both, for this stage; nullptr: they have none.
     bool         arrives;  // It has come to a partition that it has to bring.
     bool         loads;    // Not all of them are in memory:
@@ -82,8 +96,8 @@ typedef struct FlowQueue {
 
 // A partition that is to be written to disk.
 typedef struct Spooling {
-    Partition *partition;
-    PartId     part;
+    LivePartition *live;
+    PartId         part;
 } Spooling;
 
 typedef struct Account Account;
@@ -119,7 +133,7 @@ struct Dispatch {
     bool       crew_busy;      // The crew has a leader.
     uint32_t  *lanes;          // That no task holds.
     uint32_t   lane_count;
-    Partition *alive;          // Partitions that the schedule knows.
+    LivePartition *alive;      // Partitions that the schedule knows.
     bool       telling, draining;
     uint64_t   cut_short;      // Roots not all of whose rows are judged because of that, as bits.
     bool       gave_up;        // A breaker was not finished.
@@ -169,8 +183,6 @@ void flow_find_rows(Dispatch *d, Flow *flow);
 // Of a job that ends early: do rows that come to this stage, or sink, from that one stand behind
 // others that do not come any more? Then they go nowhere, and their units are not done.
 bool flow_is_behind_cut(const Dispatch *d, uint32_t reader, uint32_t from);
-// Of the terminals of the partition's stage, the one that is the edge; as many as there are: none.
-uint32_t flow_terminal(const Partition *partition, uint32_t edge);
 // Points its unit to the rows, which are in memory now.
 void flow_point(Flow *flow);
 // The next rows of its input, as many as a task of the stage takes at once.
@@ -214,8 +226,6 @@ void spool_spill(Dispatch *d, const Action *action);
 bool spool_work(Dispatch *d, uint32_t thread);
 // Brings back what the flow reads. False: job->trouble says why not.
 bool flow_load(Dispatch *d, Flow *flow);
-// Nobody reads the partition any more, wherever it is.
-void spool_forget(Dispatch *d, Partition *partition);
 // Lets go of what is kept to be used again, once the memory is nearly full.
 void spool_make_room(Dispatch *d);
 // The same, at once.
@@ -255,8 +265,15 @@ void flow_watch_rejects(const Dispatch *d, const RejectList *list);
 // Of records that a task placed in its unit the lines are counted from the start of the file, where
 // that is known.
 void flow_place_lines(const Unit *unit, RejectList *list);
-// Nobody reads the partition any more.
-void partition_free(Dispatch *d, Partition *partition);
+
+// ---- dispatch_live.c: the lock is held ----------------------------------------------------------
+
+// The flow has made a partition that others read. nullptr: no memory.
+LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made);
+// Its rows are on disk, as the runs of its batches say: lets go of what held them.
+void live_stored(LivePartition *live);
+// Nobody reads it any more, wherever it is.
+void live_free(Dispatch *d, LivePartition *live);
 
 // ---- dispatch_memory.c: the lock is held --------------------------------------------------------
 
@@ -279,9 +296,9 @@ void dispatch_watch(Dispatch *d);
 // The same, of one.
 void dispatch_watch_stage(Dispatch *d, uint32_t stage);
 // Sinks are to have what the partition holds for them; this one had its share; none is to come.
-void watch_hand_over(Dispatch *d, Partition *partition);
-void watch_wrote(Dispatch *d, Partition *partition, uint32_t sink);
-void watch_freed(Dispatch *d, Partition *partition);
+void watch_hand_over(Dispatch *d, LivePartition *live);
+void watch_wrote(Dispatch *d, LivePartition *live, uint32_t sink);
+void watch_freed(Dispatch *d, LivePartition *live);
 // The thread has made the partition.
 void flow_watch(const Flow *flow, Partition *partition, uint32_t thread);
 
@@ -293,8 +310,8 @@ void commit_start(Dispatch *d);
 void commit_unit(Dispatch *d, const Flow *flow);
 void commit_unit_ends(Dispatch *d, const Flow *flow);
 // The schedule knows the partition, and nobody reads it any more.
-void commit_made(Dispatch *d, const Partition *partition);
-void commit_freed(Dispatch *d, const Partition *partition);
+void commit_made(Dispatch *d, const LivePartition *live);
+void commit_freed(Dispatch *d, const LivePartition *live);
 // What the flow is to read goes nowhere: its unit is never done.
 void commit_lost(Dispatch *d, const Flow *flow);
 // What the partition says is final; its records have not gone yet. False: no memory.

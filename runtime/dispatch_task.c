@@ -255,34 +255,11 @@ static void put_records_away(Dispatch *d, uint32_t thread) {
 
 // ---- running --------------------------------------------------------------------------------
 
-static void keep_alive(Dispatch *d, Partition *partition) {
-    partition->prior = nullptr;
-    partition->next = d->alive;
-    if (d->alive) d->alive->prior = partition;
-    d->alive = partition;
-    commit_made(d, partition);
-}
-
-void partition_free(Dispatch *d, Partition *partition) {
-    spool_forget(d, partition);
-    StageRun *run = partition->run;
-    commit_freed(d, partition);
-    watch_freed(d, partition);
-    if (partition->prior) partition->prior->next = partition->next;
-    else d->alive = partition->next;
-    if (partition->next) partition->next->prior = partition->prior;
-    if (d->closed >> run->index & 1) partition_close(partition, &run->setup);
-    else stage_spare(run, partition);
-}
-
 static Partition *new_partition(Dispatch *d, Flow *flow) {
     Partition *partition = stage_partition(flow->run);
     if (!partition) return nullptr;
     partition_reset(partition, &flow->run->setup);
     partition->run = flow->run;
-    partition->root = flow->root;
-    partition->root_unit = flow->root_unit;
-    partition->node = flow->node;
     partition->keeps = nullptr;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
         partition->quota[t] = doubt_quota(d, flow, t);
@@ -432,16 +409,17 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
     Event event = {.kind = step == STEP_NEXT ? EVENT_NEXT : EVENT_DONE, .task = flow->id,
                    .busy = busy, .last = step == STEP_END, .next = step == STEP_NEXT};
     bool tells = step == STEP_NEXT || step == STEP_END;
-    if (hands && !flow->canceled) {
+    LivePartition *live = hands && !flow->canceled ? live_open(d, flow, partition) : nullptr;
+    if (live) {
         tells = true;
-        keep_alive(d, partition);
         event.kind = EVENT_OUTPUT;
         event.bytes = partition->bytes;
-        event.data = (uintptr_t)partition;
+        event.data = (uintptr_t)live;
         count_rows(d, partition, &event);
-        watch_hand_over(d, partition);
+        watch_hand_over(d, live);
     } else {
         stage_spare(flow->run, partition);
+        if (hands && !flow->canceled) dispatch_stop(d);
     }
     flow->goes_on = false;
     take_step(d, flow, step);

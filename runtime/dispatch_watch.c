@@ -13,31 +13,29 @@ static WatchState state_of(const Dispatch *d, uint32_t s, const StageFigures *fi
     return root ? WATCH_NO_ROOM : WATCH_NO_INPUT;
 }
 
-static int64_t sink_bytes(const Partition *partition, uint32_t t) {
-    const SbOut *out = &partition->outs[t];
-    bool sink = partition->run->stage->terminals[t] & SB_TERMINAL_SINK;
+static int64_t sink_bytes(const LivePartition *live, uint32_t t) {
+    const SbOut *out = &live->made->outs[t];
+    bool sink = live->run->stage->terminals[t] & SB_TERMINAL_SINK;
     return sink && out->state && out->state->begin ? out->at - out->state->begin : 0;
 }
 
-static void add_unwritten(Dispatch *d, Partition *partition, int64_t bytes) {
-    partition->unwritten += bytes;
-    watch_unwritten(&d->job->watch, partition->run->index, bytes);
+static void add_unwritten(Dispatch *d, LivePartition *live, int64_t bytes) {
+    live->unwritten += bytes;
+    watch_unwritten(&d->job->watch, live->run->index, bytes);
 }
 
-void watch_hand_over(Dispatch *d, Partition *partition) {
-    for (uint32_t t = 0; t < partition->run->stage->terminal_count; t++)
-        add_unwritten(d, partition, sink_bytes(partition, t));
+void watch_hand_over(Dispatch *d, LivePartition *live) {
+    for (uint32_t t = 0; t < live->run->stage->terminal_count; t++)
+        add_unwritten(d, live, sink_bytes(live, t));
 }
 
-void watch_wrote(Dispatch *d, Partition *partition, uint32_t sink) {
-    for (uint32_t t = 0; t < partition->run->stage->terminal_count; t++)
-        if (partition->run->stage->terminals[t] == (SB_TERMINAL_SINK | sink))
-            add_unwritten(d, partition, -sink_bytes(partition, t));
+void watch_wrote(Dispatch *d, LivePartition *live, uint32_t sink) {
+    for (uint32_t t = 0; t < live->run->stage->terminal_count; t++)
+        if (live->run->stage->terminals[t] == (SB_TERMINAL_SINK | sink))
+            add_unwritten(d, live, -sink_bytes(live, t));
 }
 
-void watch_freed(Dispatch *d, Partition *partition) {
-    add_unwritten(d, partition, -partition->unwritten);
-}
+void watch_freed(Dispatch *d, LivePartition *live) { add_unwritten(d, live, -live->unwritten); }
 
 void dispatch_watch_stage(Dispatch *d, uint32_t s) {
     StageFigures figures = schedule_figures(d->schedule, (StageId){(uint16_t)s});

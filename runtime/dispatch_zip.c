@@ -3,24 +3,19 @@
 
 // ---- input ----------------------------------------------------------------------------------
 
-uint32_t flow_terminal(const Partition *partition, uint32_t edge) {
-    const SbStage *maker = partition->run->stage;
+// The rows of the partition that come along the edge; nullptr: none do.
+static Batch *batch_of(const LivePartition *live, uint32_t edge) {
+    const SbStage *maker = live->run->stage;
     uint32_t t = 0;
     while (t < maker->terminal_count && maker->terminals[t] != edge) t++;
-    return t;
-}
-
-// The rows of the partition that come along the edge; nullptr: none do.
-static Batch *batch_of(const Partition *partition, uint32_t edge) {
-    uint32_t t = flow_terminal(partition, edge);
-    return t < partition->run->stage->terminal_count ? partition->handed[t] : nullptr;
+    return t < maker->terminal_count ? live->batches[t] : nullptr;
 }
 
 void flow_input(Flow *flow, const Action *action) {
-    flow->input = (Partition *)(uintptr_t)action->data;
+    flow->input = (LivePartition *)(uintptr_t)action->data;
     flow->loads = action->load;
     if (action->kind != ACTION_PIECE) return;
-    flow->other = (Partition *)(uintptr_t)action->other;
+    flow->other = (LivePartition *)(uintptr_t)action->other;
     flow->at[0] = action->row;
     flow->at[1] = action->other_row;
     flow->rows = action->rows;

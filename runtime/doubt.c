@@ -127,95 +127,20 @@ void doubt_start(Dispatch *d) {
     }
 }
 
-// ---- units ----------------------------------------------------------------------------------
-
-static DoubtUnit *find_unit(const DoubtRoot *root, uint32_t number) {
-    if (root->count == 0) return nullptr;
-    uint32_t at = number - root->units[root->first]->number;
-    return at < root->count ? root->units[(root->first + at) % root->cap] : nullptr;
-}
-
-static bool grow(DoubtRoot *root) {
-    uint32_t cap = root->cap ? 2 * root->cap : 64;
-    DoubtUnit **units = malloc(cap * sizeof(DoubtUnit *));
-    if (!units) return false;
-    for (uint32_t i = 0; i < root->count; i++)
-        units[i] = root->units[(root->first + i) % root->cap];
-    free(root->units);
-    root->units = units;
-    root->first = 0;
-    root->cap = cap;
-    return true;
-}
-
-static DoubtUnit *new_unit(DoubtRoot *root, uint32_t stage, uint32_t number) {
-    uint32_t nodes = root->tree->count;
-    if (root->count == root->cap && !grow(root)) return nullptr;
-    DoubtUnit *unit = calloc(1, sizeof *unit);
-    if (!unit) return nullptr;
-    *unit = (DoubtUnit){.root = stage, .number = number,
-                        .slots = calloc(nodes + 1, sizeof(DoubtSlot *)),
-                        .bases = malloc((nodes + 1) * sizeof *unit->bases),
-                        .pieces = calloc(nodes + 1, sizeof *unit->pieces)};
-    if (!unit->slots || !unit->bases || !unit->pieces) {
-        free(unit->slots);
-        free(unit->bases);
-        free(unit->pieces);
-        free(unit);
-        return nullptr;
-    }
-    for (uint32_t n = 0; n < nodes; n++) unit->bases[n] = -1;
-    root->units[(root->first + root->count++) % root->cap] = unit;
-    return unit;
-}
-
-static void free_slot(DoubtSlot *slot) {
-    if (!slot) return;
-    rejects_close(&slot->rejects);
-    free(slot->counts);
-    free(slot);
-}
-
-static void free_first(Dispatch *d, DoubtRoot *root) {
-    DoubtUnit *unit = root->units[root->first];
-    root->first = (root->first + 1) % root->cap;
-    root->count--;
-    for (uint32_t n = 0; n <= root->tree->count; n++) free_slot(unit->slots[n]);
-    doubt_forget(d, unit);
-    free(unit->slots);
-    free(unit->bases);
-    free(unit->pieces);
-    free(unit);
-}
-
 void doubt_close(Dispatch *d) {
     for (uint32_t s = 0; s < STAGES_MAX; s++) {
         DoubtRoot *root = &d->doubt.roots[s];
-        while (root->count > 0) free_first(d, root);
+        while (root->count > 0) doubt_unit_free_first(d, root);
         free(root->units);
         root->units = nullptr;
     }
 }
 
-DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node) {
-    uint32_t nodes = d->doubt.roots[unit->root].tree->count;
-    DoubtSlot **slot = &unit->slots[node == NODE_ROOT ? nodes : node];
-    if (*slot) return *slot;
-    DoubtSlot *made = calloc(1, sizeof *made);
-    if (!made) return nullptr;
-    made->counts = calloc((size_t)d->job->what->step_count * SB_COUNTS + 1, sizeof *made->counts);
-    made->rejects.memory = &d->job->memory;
-    if (!made->counts) {
-        free(made);
-        return nullptr;
-    }
-    return *slot = made;
-}
-
 // ---- flows ----------------------------------------------------------------------------------
 
 // The node of its root's tree by which rows of the partition come to the stage.
-static uint8_t node_of(const Dispatch *d, const Partition *input, uint32_t stage, uint8_t side) {
+static uint8_t node_of(const Dispatch *d, const LivePartition *input, uint32_t stage,
+                       uint8_t side) {
     const CorePlan *plan = &d->plan->plan;
     const Tree *tree = &shape_of(d)->reach[input->root];
     for (uint8_t i = 0; i < tree->count; i++) {
@@ -240,8 +165,8 @@ bool doubt_launch(Dispatch *d, Flow *flow) {
     if (!begins) flow->node = node_of(d, flow->input, stage, 0);
     bool counts = begins || doubt_leads(&d->doubt, stage) || d->doubt.gates[stage][0].is;
     if (!root->watched || !flow->run || !counts) return true;
-    flow->doubt = begins ? new_unit(root, stage, flow->root_unit)
-                         : find_unit(root, flow->root_unit);
+    flow->doubt = begins ? doubt_unit_new(d, stage, flow->root_unit)
+                         : doubt_unit_find(root, flow->root_unit);
     if (flow->doubt) flow->doubt->live++;
     return flow->doubt || !begins;
 }
@@ -264,26 +189,28 @@ static GatePlace place_of(const Dispatch *d, const Flow *flow) {
 // The piece is a unit of the zip, and rows of units of both sides.
 static void take_piece(Dispatch *d, Flow *flow) {
     uint32_t stage = flow->run->index;
-    DoubtUnit *piece = flow->doubt;
-    const Partition *inputs[] = {flow->input, flow->other};
-    if (!piece) return;
+    const LivePartition *inputs[] = {flow->input, flow->other};
+    if (!flow->doubt) return;
+    DoubtPiece *piece = flow->doubt->piece;
     piece->before = d->doubt.gates[stage][0].rows;
-    piece->unit = (Unit){.ordinal = flow->number, .lines = -1, .end = flow->rows};
+    flow->doubt->ordinal = flow->number;
+    flow->doubt->rows = flow->rows;
     for (uint8_t side = 0; side < 2; side++) {
         piece->first[side] = flow->at[side];
         uint8_t node = node_of(d, inputs[side], stage, side);
         piece->sides[side] = place_at(d, inputs[side]->root, node, inputs[side]->root_unit);
-        DoubtUnit *unit = find_unit(&d->doubt.roots[inputs[side]->root], inputs[side]->root_unit);
-        if (unit && unit->bases[node] < 0) unit->bases[node] = piece->before;
-        if (unit) unit->pieces[node] = flow->number + 1;
+        DoubtUnit *unit =
+            doubt_unit_find(&d->doubt.roots[inputs[side]->root], inputs[side]->root_unit);
+        if (unit && unit->nodes[node].base < 0) unit->nodes[node].base = piece->before;
+        if (unit) unit->nodes[node].piece = flow->number + 1;
         d->doubt.gates[stage][side].rows += flow->rows;
     }
-    DoubtSlot *slot = doubt_slot(d, piece, NODE_ROOT);
+    DoubtSlot *slot = doubt_slot(d, flow->doubt, NODE_ROOT);
     if (slot) slot->taken = flow->rows;
 }
 
 bool doubt_fault(Dispatch *d, uint32_t zip, uint32_t piece, RejectList *list) {
-    DoubtUnit *unit = new_unit(&d->doubt.roots[zip], zip, piece);
+    DoubtUnit *unit = doubt_unit_new(d, zip, piece);
     DoubtSlot *slot = unit ? doubt_slot(d, unit, NODE_ROOT) : nullptr;
     return slot && rejects_move(&slot->rejects, list);
 }
@@ -298,7 +225,7 @@ void doubt_take(Dispatch *d, Flow *flow) {
     DoubtUnit *unit = flow->doubt;
     int64_t base = gate->rows, rows = flow->rows, skip = 0;
     if (gate->is) {
-        if (unit && unit->bases[flow->node] < 0) unit->bases[flow->node] = base;
+        if (unit && unit->nodes[flow->node].base < 0) unit->nodes[flow->node].base = base;
         if (rows > gate->limit - base) rows = gate->limit - base;
         if (gate->skip > base) skip = gate->skip - base;
         if (skip > rows) skip = rows;
@@ -325,8 +252,8 @@ bool doubt_may_cancel(const Dispatch *d, uint32_t stage) {
 void doubt_sink(Dispatch *d, const Flow *flow, int64_t rows, bool done) {
     Gate *gate = &d->doubt.gates[stage_of_flow(d, flow)][0];
     if (!gate->is || gate->ended) return;
-    DoubtUnit *unit = find_unit(&d->doubt.roots[flow->root], flow->root_unit);
-    if (unit && unit->bases[flow->node] < 0) unit->bases[flow->node] = gate->rows;
+    DoubtUnit *unit = doubt_unit_find(&d->doubt.roots[flow->root], flow->root_unit);
+    if (unit && unit->nodes[flow->node].base < 0) unit->nodes[flow->node].base = gate->rows;
     gate->rows += rows;
     if (!done) return;
     gate->ended = true;
@@ -361,23 +288,17 @@ int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t) {
 bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition) {
     DoubtSlot *slot = doubt_slot(d, flow->doubt, flow->node);
     if (!slot) return false;
-    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
-        slot->counts[i] += partition->counts[i];
     const SbStage *stage = partition->run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++)
         if (stage->terminals[t] & SB_TERMINAL_SINK && partition->quota[t] > 0)
             slot->fed |= UINT64_C(1) << (stage->terminals[t] & ~SB_TERMINAL_SINK);
-    slot->made += partition->made;
-    slot->end = partition->end;
-    slot->bytes += partition->end - partition->begin;
-    slot->whole = partition->last && partition->status == SB_STAGE_DONE && !partition->stopped;
-    return rejects_move(&slot->rejects, &partition->rejects);
+    return doubt_slot_add(d, slot, partition);
 }
 
 // Somebody takes its rows again.
 void doubt_give_back(const FlowMore *more) {
     if (!more->doubt) return;
-    DoubtSlot *slot = more->doubt->slots[more->node];
+    DoubtSlot *slot = more->doubt->nodes[more->node].slot;
     if (slot) slot->taken -= more->rows;
     more->doubt->live--;
 }
@@ -420,7 +341,7 @@ Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit)
 // Are all pieces of the zip final that have rows of the unit?
 static bool are_final(const Dispatch *d, const DoubtUnit *unit, uint8_t node) {
     const DoubtRoot *zip = &d->doubt.roots[doubt_stage(d, unit->root, node)];
-    return zip->count == 0 || unit->pieces[node] <= zip->units[zip->first]->number;
+    return zip->count == 0 || unit->nodes[node].piece <= zip->units[zip->first]->number;
 }
 
 // Is it certain what the limit takes of the unit's rows?
@@ -440,12 +361,12 @@ static bool is_judged(const Dispatch *d, const DoubtUnit *unit, uint8_t node) {
 static bool take_slot(Dispatch *d, DoubtUnit *unit, uint8_t node, DoubtSlot *slot) {
     uint32_t stage = doubt_stage(d, unit->root, node);
     StageRun *run = &d->runs[stage];
-    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
-        run->counts[i] += slot->counts[i];
+    for (uint32_t i = 0; i < slot->count; i++) run->counts[slot->from + i] += slot->counts[i];
     d->doubt.taken[stage] += slot->taken;
     flow_watch_rejects(d, &slot->rejects);
     VerdictPlace place = {stage, unit->root, doubt_way(d, unit->root, node)};
-    Judged judged = {.unit = &unit->unit, .made = slot->made, .end = slot->end,
+    Unit input = doubt_unit_input(unit);
+    Judged judged = {.unit = &input, .made = slot->made, .end = slot->end,
                      .bytes = slot->bytes, .whole = slot->whole};
     if (node == NODE_ROOT && unit->cut && !flow_count_source(run, &judged, &d->job->trouble))
         return false;
@@ -460,7 +381,7 @@ bool doubt_again(const Dispatch *d, const DoubtUnit *unit, uint8_t node) {
     uint32_t sinks = d->job->what->stage_count;
     if (!doubt_leads(&d->doubt, doubt_stage(d, unit->root, node))) return false;
     Share share = doubt_share_of_stage(d, unit->root, node, unit->number);
-    const DoubtSlot *slot = unit->slots[node == NODE_ROOT ? tree->count : node];
+    const DoubtSlot *slot = unit->nodes[node == NODE_ROOT ? tree->count : node].slot;
     if (share != SHARE_ALL) return share == SHARE_PART;
     for (uint8_t i = 0; i < tree->count && slot; i++) {
         uint32_t stage = doubt_stage(d, unit->root, i);
@@ -484,8 +405,8 @@ static void end_sides(Dispatch *d, const DoubtUnit *piece, uint8_t nodes) {
     bool part = doubt_share_of_stage(d, piece->root, NODE_ROOT, piece->number) == SHARE_PART;
     for (int side = 0; side < 2 && part && sides[0].zips && !sides[side].ended; side++) {
         sides[side].ended = true;
-        sides[side].end = piece->sides[side];
-        sides[side].limit = piece->before + piece->slots[nodes]->taken;
+        sides[side].end = piece->piece->sides[side];
+        sides[side].limit = piece->piece->before + piece->nodes[nodes].slot->taken;
     }
 }
 
@@ -495,7 +416,8 @@ static bool take_unit(Dispatch *d, DoubtUnit *unit) {
     for (uint8_t n = 0; n <= nodes; n++) {
         uint8_t node = n < nodes ? n : NODE_ROOT;
         bool none = doubt_share_of_stage(d, unit->root, node, unit->number) == SHARE_NONE;
-        if (unit->slots[n] && !none && !take_slot(d, unit, node, unit->slots[n])) return false;
+        DoubtSlot *slot = unit->nodes[n].slot;
+        if (slot && !none && !take_slot(d, unit, node, slot)) return false;
     }
     return true;
 }
@@ -519,7 +441,7 @@ static bool settle_first(Dispatch *d, uint32_t s) {
     }
     uint32_t number = unit->number;
     bool wanted = doubt_share_of_stage(d, s, NODE_ROOT, number) != SHARE_NONE;
-    free_first(d, root);
+    doubt_unit_free_first(d, root);
     commit_settled(d, s, number, wanted);
     return true;
 }
@@ -550,11 +472,12 @@ bool doubt_work(Dispatch *d, uint32_t thread) {
     d->doubt.due = unit->next;
     watch_begin(&d->job->watch, thread, WORK_TASK, unit->root, d->now);
     // All units of the file may be judged in the meantime.
-    bool good = flow_hold_file(run, &unit->unit, &trouble);
+    Unit input = doubt_unit_input(unit);
+    bool good = flow_hold_file(run, &input, &trouble);
     pthread_mutex_unlock(&d->lock);
     good = good && replay_unit(d, unit, thread, &trouble);
     pthread_mutex_lock(&d->lock);
-    good = good && flow_let_file(run, &unit->unit, &trouble);
+    good = good && flow_let_file(run, &input, &trouble);
     dispatch_clock(d);
     watch_end(&d->job->watch, thread, d->now);
     unit->made = true;

@@ -50,7 +50,8 @@ typedef struct Gate {
 
 // What flows of a unit did at one node of the root's tree.
 typedef struct DoubtSlot {
-    int64_t    *counts;  // [step][SbCount]
+    int64_t    *counts;  // Of [step][SbCount] those from `from` on; all others are zero.
+    uint32_t    from, count;
     RejectList  rejects;
     int64_t     taken;   // Rows of the stage's input.
     int64_t     made, end, bytes;  // Of a source: rows, the last cursor, bytes between cursors.
@@ -58,27 +59,44 @@ typedef struct DoubtSlot {
     uint64_t    fed;     // Sinks, as bits, for which a partition could take rows.
 } DoubtSlot;
 
+typedef struct DoubtNode {
+    DoubtSlot *slot;   // nullptr: nothing was done there.
+    int64_t    base;   // Rows at the limit before those of the unit; -1: none came.
+    uint32_t   piece;  // At a zip: behind the last piece that has rows of it.
+} DoubtNode;
+
+// Of a unit that reads no edges, and whose rows are not on disk: what it takes to make it again.
+typedef struct DoubtInput {
+    Unit         unit;
+    int64_t      kept;         // Bytes of it that stay in memory.
+    SbTaskState *keeps;        // Its text is in a task's buffer; or nullptr.
+} DoubtInput;
+
+// Of a piece of a zip: what it reads, where these rows stand, and how many came before.
+typedef struct DoubtPiece {
+    Batch       *held[2];
+    SpoolRows    loaded[2];    // Instead, where they came back from disk.
+    int64_t      kept;         // Bytes of both.
+    int64_t      first[2];
+    GatePlace    sides[2];
+    int64_t      before;
+} DoubtPiece;
+
+// Many may wait for a limit, so that it is small.
 typedef struct DoubtUnit {
     struct DoubtUnit *next;    // To be made once more.
     uint32_t     root, number;
     uint32_t     live;         // Flows at work on it.
-    bool         cut;          // It has rows:
-    Unit         unit;         // these.
-    bool         stored;       // What of that cannot be read again is on disk,
-    SpillRun     runs[2];      // here: text, rows of a breaker, or of both sides.
-    int64_t      kept;         // Else so many bytes of it stay in memory:
-    SbTaskState *keeps;        // its text is in a task's buffer; or nullptr.
+    bool         cut;          // It has rows.
+    bool         stored;       // What of these cannot be read again is on disk.
     bool         due;          // It is to be made once more,
     bool         made;         // or was.
-    DoubtSlot  **slots;        // By node, the root's last; nullptr: nothing was done there.
-    int64_t     *bases;        // By node: rows at the limit before those of the unit.
-    uint32_t    *pieces;       // By node, at a zip: behind the last piece that has rows of it.
-    // Of a piece of a zip: what it reads, where these rows stand, and how many came before.
-    Batch       *held[2];
-    SpoolRows    loaded[2];    // Instead, where they came back from disk.
-    int64_t      first[2];
-    GatePlace    sides[2];
-    int64_t      before;
+    uint64_t     ordinal;      // Rows of breakers and of both sides, as a Unit has them.
+    int64_t      row, rows;
+    DoubtInput  *input;        // Or nullptr,
+    DoubtPiece  *piece;        // too.
+    SpillRun    *runs;         // Where it is stored: text, rows of a breaker, or of both sides.
+    DoubtNode    nodes[];      // The root's is the last.
 } DoubtUnit;
 
 typedef struct DoubtRoot {
@@ -156,8 +174,23 @@ uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node);
 Gate *doubt_gate(Dispatch *d, uint32_t root, uint8_t node);
 // The stage at a node.
 uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node);
+
+// ---- doubt_unit.c: the lock is held -------------------------------------------------------------
+
+// A unit behind all of its root; nullptr: no memory.
+DoubtUnit *doubt_unit_new(Dispatch *d, uint32_t root, uint32_t number);
+// The unit of that number, if it is in doubt.
+DoubtUnit *doubt_unit_find(const DoubtRoot *root, uint32_t number);
+// The first unit of the root is in doubt no more.
+void doubt_unit_free_first(Dispatch *d, DoubtRoot *root);
+// What it reads. Rows that are on disk are not there yet.
+Unit doubt_unit_input(const DoubtUnit *unit);
+DoubtNode *doubt_node(const Dispatch *d, DoubtUnit *unit, uint8_t node);
 // What was done at a node; nullptr: no memory.
 DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node);
+// The stage there has judged the rows of the partition. False: no memory.
+bool doubt_slot_add(const Dispatch *d, DoubtSlot *slot, Partition *partition);
+void doubt_slot_empty(DoubtSlot *slot);
 
 // ---- doubt_keep.c: the lock is held -------------------------------------------------------------
 
@@ -169,9 +202,10 @@ void doubt_put_away(Dispatch *d, Flow *flow, uint32_t thread);
 void doubt_leave(Dispatch *d, Flow *flow);
 // What the unit kept, anywhere, goes.
 void doubt_forget(Dispatch *d, DoubtUnit *unit);
-// Without the lock: a stored unit is made once more. `task`, which has none, is to hold its text.
-// False: `trouble` is set.
-bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, Trouble *trouble);
+// Without the lock: the rows of a unit that is made once more, as `again`. `task`, which has none, is to
+// hold its text, `rows` what comes back from disk. False: `trouble` is set.
+bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
+                      Unit *again, Trouble *trouble);
 
 // ---- replay.c -----------------------------------------------------------------------------------
 

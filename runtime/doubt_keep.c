@@ -22,6 +22,14 @@ void doubt_open_keep(Dispatch *d) {
 
 // ---- how much -------------------------------------------------------------------------------
 
+// Of how many breakers a unit of the stage has rows; 0: it has text.
+static int sides_of(const StageRun *run) {
+    if (run->stage->input == SB_INPUT_TEXT) return 0;
+    return run->stage->right_index != UINT32_MAX ? 2 : 1;
+}
+
+static int runs_of(const StageRun *run) { return sides_of(run) == 2 ? 2 : 1; }
+
 // Of the text of a unit: with the bytes of a row behind it that a reject shows.
 static int64_t text_bytes(const Unit *unit) {
     enum { SHOWN = RAW_BYTES_MAX + 16 };
@@ -47,7 +55,7 @@ static int64_t kept_bytes(const Flow *flow) {
 // ---- in memory ------------------------------------------------------------------------------
 
 static void keep_sides(Flow *flow) {
-    DoubtUnit *piece = flow->doubt;
+    DoubtPiece *piece = flow->doubt->piece;
     for (int side = 0; side < 2; side++) {
         piece->loaded[side] = flow->loaded[side];
         flow->loaded[side] = (SpoolRows){0};
@@ -57,10 +65,35 @@ static void keep_sides(Flow *flow) {
     }
 }
 
-static void point_sides(const Flow *flow) {
-    DoubtUnit *piece = flow->doubt;
-    piece->unit.entries = flow_entries(flow, 0) + piece->first[0];
-    piece->unit.right = flow_entries(flow, 1) + piece->first[1];
+// Rows that are on disk need no more than their number.
+static void leave_stored(const Flow *flow) {
+    DoubtUnit *unit = flow->doubt;
+    if (!unit->input) return;
+    unit->input->unit = flow->unit;
+    unit->input->unit.slices[0].batch = nullptr;
+    if (sides_of(flow->run) == 0) return;
+    unit->ordinal = flow->unit.ordinal;
+    unit->row = flow->unit.range_begin;
+    unit->rows = flow->unit.end;
+    free(unit->input);
+    unit->input = nullptr;
+}
+
+static void leave_kept(Dispatch *d, Flow *flow) {
+    DoubtInput *input = flow->doubt->input;
+    int64_t bytes = kept_bytes(flow);
+    d->doubt.kept += bytes;
+    if (flow->other) {
+        flow->doubt->piece->kept = bytes;
+        keep_sides(flow);
+        return;
+    }
+    input->unit = flow->unit;
+    input->kept = bytes;
+    flow->unit.slices[0].batch = nullptr;
+    if (flow->run->repeats) return;
+    input->keeps = flow->task;
+    flow->task = nullptr;
 }
 
 void doubt_leave(Dispatch *d, Flow *flow) {
@@ -69,41 +102,28 @@ void doubt_leave(Dispatch *d, Flow *flow) {
     unit->live--;
     if (!flow->prepared || (flow->input && !flow->other)) return;
     unit->cut = true;
-    if (flow->other) point_sides(flow);
-    else unit->unit = flow->unit;
-    if (unit->stored) {
-        unit->unit.slices[0].batch = nullptr;
-        return;
-    }
-    d->doubt.kept += unit->kept = kept_bytes(flow);
-    if (flow->other) {
-        keep_sides(flow);
-        return;
-    }
-    flow->unit.slices[0].batch = nullptr;
-    if (flow->run->repeats) return;
-    unit->keeps = flow->task;
-    flow->task = nullptr;
+    if (unit->stored) leave_stored(flow);
+    else leave_kept(d, flow);
 }
 
 void doubt_forget(Dispatch *d, DoubtUnit *unit) {
-    d->doubt.kept -= unit->kept;
-    stage_spare_task(&d->runs[unit->root], unit->keeps);
-    if (unit->unit.slices[0].batch) batch_release(unit->unit.slices[0].batch);
-    for (int side = 0; side < 2; side++) {
-        if (unit->held[side]) batch_release(unit->held[side]);
-        spool_close(&unit->loaded[side], &d->job->memory);
-        if (unit->stored) spill_forget(&d->job->spill, &unit->runs[side]);
+    const DoubtInput *input = unit->input;
+    DoubtPiece *piece = unit->piece;
+    int runs = unit->stored ? runs_of(&d->runs[unit->root]) : 0;
+    if (input) {
+        d->doubt.kept -= input->kept;
+        stage_spare_task(&d->runs[unit->root], input->keeps);
+        if (input->unit.slices[0].batch) batch_release(input->unit.slices[0].batch);
     }
+    if (piece) d->doubt.kept -= piece->kept;
+    for (int side = 0; piece && side < 2; side++) {
+        if (piece->held[side]) batch_release(piece->held[side]);
+        spool_close(&piece->loaded[side], &d->job->memory);
+    }
+    for (int i = 0; i < runs; i++) spill_forget(&d->job->spill, &unit->runs[i]);
 }
 
 // ---- to disk --------------------------------------------------------------------------------
-
-// Of how many breakers a unit of the stage has rows; 0: it has text.
-static int sides_of(const StageRun *run) {
-    if (run->stage->input == SB_INPUT_TEXT) return 0;
-    return run->stage->right_index != UINT32_MAX ? 2 : 1;
-}
 
 static const SbBreaker *breaker_of(const StageRun *run, int side) {
     uint32_t breaker = side == 0 ? run->stage->input_index : run->stage->right_index;
@@ -113,8 +133,8 @@ static const SbBreaker *breaker_of(const StageRun *run, int side) {
 static Batch rows_of(const Flow *flow, int side) {
     const DoubtUnit *unit = flow->doubt;
     if (!flow->other) return (Batch){.entries = flow->unit.entries, .count = flow->unit.end};
-    return (Batch){.entries = flow_entries(flow, side) + unit->first[side],
-                   .count = unit->unit.end};
+    return (Batch){.entries = flow_entries(flow, side) + unit->piece->first[side],
+                   .count = unit->rows};
 }
 
 // As one row, which comes back in one piece.
@@ -132,6 +152,8 @@ static bool write_unit(const Flow *flow, uint32_t thread) {
     Spill *spill = &run->job->spill;
     DoubtUnit *unit = flow->doubt;
     int sides = sides_of(run);
+    unit->runs = calloc((size_t)runs_of(run), sizeof *unit->runs);
+    if (!unit->runs) return false;
     if (sides == 0) return write_text(spill, thread, &flow->unit, &unit->runs[0]);
     for (int side = 0; side < sides; side++) {
         Batch rows = rows_of(flow, side);
@@ -162,33 +184,44 @@ void doubt_put_away(Dispatch *d, Flow *flow, uint32_t thread) {
 
 // ---- and back -------------------------------------------------------------------------------
 
-static bool read_text(Spill *spill, DoubtUnit *unit, Trouble *trouble) {
-    const SpillRun *run = &unit->runs[0];
-    UnitBuffer *buffer = &unit->keeps->buffer;
+static bool read_text(Spill *spill, const SpillRun *run, UnitBuffer *buffer, Trouble *trouble) {
     if (!unit_buffer_reserve(buffer, run->bytes, trouble)) return false;
     char *packed = malloc((size_t)run->packed_max + 1);
     SpillReader reader = {.spill = spill, .run = *run, .at = run->begin, .block = buffer->ptr,
                           .packed = packed};
-    unit->unit.text = buffer->ptr;
     bool good = packed && (run->bytes == 0 || spill_read(&reader));
     free(packed);
     return good || (!spill_trouble(spill, trouble) &&
                     trouble_set(trouble, TROUBLE_MEMORY, "no memory to read spilled text"));
 }
 
-bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, Trouble *trouble) {
+static const SbEntry *const *piece_entries(const DoubtPiece *piece, int side) {
+    const SpoolRows *loaded = &piece->loaded[side];
+    return (loaded->entries ? loaded->entries : piece->held[side]->entries) + piece->first[side];
+}
+
+bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
+                      Unit *again, Trouble *trouble) {
     StageRun *run = &d->runs[unit->root];
     Spill *spill = &d->job->spill;
     int sides = sides_of(run);
     bool good = true;
+    if (!unit->stored) {
+        if (!unit->piece) return true;
+        again->entries = piece_entries(unit->piece, 0);
+        again->right = piece_entries(unit->piece, 1);
+        return true;
+    }
     if (sides == 0) {
-        unit->keeps = task;
-        return read_text(spill, unit, trouble);
+        unit->input->keeps = task;
+        good = read_text(spill, &unit->runs[0], &task->buffer, trouble);
+        again->text = task->buffer.ptr;
+        return good;
     }
     for (int side = 0; good && side < sides; side++)
-        good = spool_read(&unit->loaded[side], spill, breaker_of(run, side), &unit->runs[side],
+        good = spool_read(&rows[side], spill, breaker_of(run, side), &unit->runs[side],
                           &run->relief, trouble);
-    unit->unit.entries = unit->loaded[0].entries;
-    unit->unit.right = unit->loaded[1].entries;
+    again->entries = rows[0].entries;
+    again->right = rows[1].entries;
     return good;
 }

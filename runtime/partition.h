@@ -1,4 +1,7 @@
 // Partition: what a task hands over when it returns, the unit of commit and of memory accounting.
+//
+// This is what the task fills. Of one that others read LivePartition (dispatch_state.h) is left where its
+// rows are on disk.
 #ifndef SBC_RUNTIME_PARTITION_H
 #define SBC_RUNTIME_PARTITION_H
 
@@ -22,8 +25,7 @@ typedef struct ProbeAhead ProbeAhead;
 // counts and the rejects of the rows that were judged since the task was last called. Partitions
 // of a stage are taken over in the order of (unit, ordinal): the lists that hold them keep it.
 typedef struct Partition {
-    struct Partition *next;     // In its list,
-    struct Partition *prior;    // of those that the schedule knows.
+    struct Partition *next;     // Of those that are empty.
     struct StageRun *run;       // Of the stage that makes it.
     Unit        unit;           // All that it takes to make the partition once more.
     SbTaskState *keeps;         // Holds the unit's text, which cannot be read again; else nullptr.
@@ -44,10 +46,6 @@ typedef struct Partition {
     SbRows    **batches;        // By terminal; edges only.
     Batch     **handed;         // The same, once their readers may have them.
     SbRows    **spare;          // The same, empty: for those that come next.
-    SpillRun   *spilled;        // By terminal: rows of `handed` that are on disk; else nullptr.
-    uint32_t    root;           // The stage that its flow begins with,
-    uint32_t    root_unit;      // the unit of that,
-    uint8_t     node;           // and where it was made in that stage's tree (doubt.h).
     int64_t    *rows;           // By terminal: rows in it.
     int64_t    *quota;          // By terminal: rows that it could take...
     int64_t    *left;           // ...and what of it is left.
@@ -55,7 +53,6 @@ typedef struct Partition {
     RejectList  rejects;
     int64_t     bytes;          // Charged for outs and batches...
     int64_t     used;           // ...and what of it rows fill.
-    int64_t     unwritten;      // Bytes that sinks have not had.
     WatchOrigin from;
 } Partition;
 

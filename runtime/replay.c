@@ -24,6 +24,7 @@ typedef struct Replay {
     bool         satisfied[TREE_MAX];  // By node: the stage there wants no more.
     SbTaskState *tasks[TREE_MAX];      // By node: it has judged what came so far.
     DoubtSlot   *slots[TREE_MAX + 1];  // By node: what is counted now, where a part is wanted.
+    Unit         input;                // What the unit reads, as it was.
     int64_t      made;                 // Rows of the root's source.
     bool         failed;               // A fault ends the job.
 } Replay;
@@ -101,7 +102,7 @@ static void set_wants(Replay *r) {
     uint32_t root = r->unit->root, number = r->unit->number;
     for (uint8_t i = 0; i < r->tree->count; i++) {
         const Gate *gate = gate_at(r, i);
-        int64_t base = r->unit->bases[i];
+        int64_t base = r->unit->nodes[i].base;
         r->left[i] = gate->exact && base >= 0 ? gate->limit - base : INT64_MAX;
         r->satisfied[i] = doubt_share(r->d, root, i, number) == SHARE_NONE;
     }
@@ -278,14 +279,8 @@ static bool hand_all_down(Replay *r, uint8_t node, Partition *partition, int64_t
 static bool count(Replay *r, uint8_t node, Partition *partition) {
     DoubtSlot *slot = r->slots[node];
     if (!slot) return true;
-    for (uint32_t i = 0; i < r->d->job->what->step_count * SB_COUNTS; i++)
-        slot->counts[i] += partition->counts[i];
-    slot->made += partition->made;
-    slot->end = partition->end;
-    slot->bytes += partition->end - partition->begin;
-    slot->whole = partition->last && partition->status == SB_STAGE_DONE && !partition->stopped;
-    if (node == NODE_ROOT) flow_place_lines(&r->unit->unit, &partition->rejects);
-    return rejects_move(&slot->rejects, &partition->rejects) || no_memory(r, partition->run);
+    if (node == NODE_ROOT) flow_place_lines(&r->input, &partition->rejects);
+    return doubt_slot_add(r->d, slot, partition) || no_memory(r, partition->run);
 }
 
 // One partition of the stage. False: the job ends.
@@ -296,7 +291,7 @@ static bool run_partition(Replay *r, uint8_t node, SbTaskState *task, Partition 
     int64_t *quotas = calloc(stage->terminal_count + 1, sizeof *quotas);
     if (!quotas) return no_memory(r, run);
     partition_reset(partition, &run->setup);
-    partition->keeps = node == NODE_ROOT ? r->unit->keeps : nullptr;
+    partition->keeps = node == NODE_ROOT && r->unit->input ? r->unit->input->keeps : nullptr;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         bool limited = stage->terminals[t] & SB_TERMINAL_SINK || run->edges[t] != EDGE_NONE;
         partition->quota[t] = limited ? quota_of(r, node, stage->terminals[t], exact) : INT64_MAX;
@@ -333,26 +328,20 @@ static bool run_stage(Replay *r, uint8_t node, SbTaskState *task, int64_t *judge
 
 static bool run_root(Replay *r) {
     StageRun *run = run_at(r, NODE_ROOT);
-    DoubtUnit *unit = r->unit;
-    SbTaskState *task = unit->keeps;
+    DoubtInput *input = r->unit->input;
+    SbTaskState *task = input ? input->keeps : nullptr;
+    SpoolRows rows[2] = {0};
     int64_t judged = 0;
     if (!task && !(task = new_task(r, run))) return false;
-    bool good = !unit->stored || doubt_bring_back(r->d, unit, task, r->trouble);
-    Unit again = unit->unit;
-    good = good &&
-           (unit->keeps || units_again(&run->units, &again, &task->buffer, r->trouble)) &&
+    Unit again = r->input = doubt_unit_input(r->unit);
+    bool good = doubt_bring_back(r->d, r->unit, task, rows, &again, r->trouble);
+    bool keeps = input && input->keeps;
+    good = good && (keeps || units_again(&run->units, &again, &task->buffer, r->trouble)) &&
            task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
-    if (!unit->keeps) spare(r, run, task, nullptr);
+    if (!keeps) spare(r, run, task, nullptr);
+    for (int side = 0; side < 2; side++) spool_close(&rows[side], &r->d->job->memory);
     if (r->slots[NODE_ROOT]) r->slots[NODE_ROOT]->taken = judged;
     return good;
-}
-
-static void empty_slot(const Replay *r, DoubtSlot *slot) {
-    RejectList rejects = {.memory = slot->rejects.memory};
-    int64_t *counts = slot->counts;
-    rejects_close(&slot->rejects);
-    memset(counts, 0, r->d->job->what->step_count * SB_COUNTS * sizeof *counts);
-    *slot = (DoubtSlot){.counts = counts, .rejects = rejects};
 }
 
 bool replay_unit(Dispatch *d, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
@@ -365,7 +354,7 @@ bool replay_unit(Dispatch *d, DoubtUnit *unit, uint32_t thread, Trouble *trouble
         uint8_t node = n < r.tree->count ? n : NODE_ROOT;
         if (!doubt_again(d, unit, node)) continue;
         r.slots[node] = doubt_slot(d, unit, node);
-        if (r.slots[node]) empty_slot(&r, r.slots[node]);
+        if (r.slots[node]) doubt_slot_empty(r.slots[node]);
         good = r.slots[node] || no_memory(&r, run_at(&r, node));
     }
     pthread_mutex_unlock(&d->lock);
