@@ -185,11 +185,11 @@ DoubtUnit *doubt_unit_find(const DoubtRoot *root, uint32_t number);
 void doubt_unit_free_first(Dispatch *d, DoubtRoot *root);
 // What it reads. Rows that are on disk are not there yet.
 Unit doubt_unit_input(const DoubtUnit *unit);
-DoubtNode *doubt_node(const Dispatch *d, DoubtUnit *unit, uint8_t node);
 // What was done at a node; nullptr: no memory.
 DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node);
 // The stage there has judged the rows of the partition. False: no memory.
 bool doubt_slot_add(const Dispatch *d, DoubtSlot *slot, Partition *partition);
+// Nothing was done there: it is counted once more.
 void doubt_slot_empty(DoubtSlot *slot);
 
 // ---- doubt_keep.c: the lock is held -------------------------------------------------------------
@@ -202,8 +202,8 @@ void doubt_put_away(Dispatch *d, Flow *flow, uint32_t thread);
 void doubt_leave(Dispatch *d, Flow *flow);
 // What the unit kept, anywhere, goes.
 void doubt_forget(Dispatch *d, DoubtUnit *unit);
-// Without the lock: the rows of a unit that is made once more, as `again`. `task`, which has none, is to
-// hold its text, `rows` what comes back from disk. False: `trouble` is set.
+// Without the lock: the rows of a unit that is made once more, as `again`. `task`, which has none,
+// is to hold its text, `rows` what comes back from disk. False: `trouble` is set.
 bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
                       Unit *again, Trouble *trouble);
 

@@ -72,12 +72,9 @@ Unit doubt_unit_input(const DoubtUnit *unit) {
 
 // ---- what was done ----------------------------------------------------------------------------
 
-DoubtNode *doubt_node(const Dispatch *d, DoubtUnit *unit, uint8_t node) {
-    return &unit->nodes[node == NODE_ROOT ? d->doubt.roots[unit->root].tree->count : node];
-}
-
 DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node) {
-    DoubtSlot **slot = &doubt_node(d, unit, node)->slot;
+    uint8_t at = node == NODE_ROOT ? d->doubt.roots[unit->root].tree->count : node;
+    DoubtSlot **slot = &unit->nodes[at].slot;
     if (*slot) return *slot;
     DoubtSlot *made = calloc(1, sizeof *made);
     if (made) made->rejects.memory = &d->job->memory;

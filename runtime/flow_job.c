@@ -12,22 +12,34 @@ static bool is_stream(const Source *source) {
     return false;
 }
 
+static bool has_limits(const Job *job) {
+    bool limited = job->options.first_rows != INT64_MAX;
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) limited |= job->edges[b].limited;
+    return limited;
+}
+
 bool flow_job_keeps(const Job *job) {
     const SbJob *what = job->what;
-    bool limited = job->options.first_rows != INT64_MAX, once = false;
-    for (uint32_t b = 0; b < what->breaker_count; b++) {
-        limited |= job->edges[b].limited;
+    bool once = false;
+    for (uint32_t b = 0; b < what->breaker_count; b++)
         once |= what->breakers[b].kind != SB_BREAK_EDGE;
-    }
     for (uint32_t s = 0; s < what->stage_count; s++)
         once |= what->stages[s].input == SB_INPUT_TEXT || what->stages[s].right_index != UINT32_MAX;
-    return limited && once;
+    return once && has_limits(job);
 }
 
 // A partition ends once its records are as large as it, but not within a block of a thousand rows.
 int64_t flow_job_record_bytes(const Job *job) {
     enum : int64_t { BLOCK_BYTES = 320 << 10 };
     return job->limits.rows == 0 ? 0 : BLOCK_BYTES;
+}
+
+// What stays in memory of a partition on disk: what the schedule knows of it, a LivePartition with
+// its batches and runs; of its unit what was counted in front of limits, and the tally for commits.
+// About what was measured.
+static int64_t stub_bytes(const Job *job) {
+    enum : int64_t { STUB = 1024, DOUBT = 512, TALLY = 512 };
+    return STUB + (has_limits(job) ? DOUBT : 0) + (job->resume ? TALLY : 0);
 }
 
 // What the plan takes from the state of the job, in arrays as long as its parts are many.
@@ -61,6 +73,8 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
         fill_parts(job, sizes->partition, parts);
         FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
                                .memory = sizes->ledger, .cuts = parts->cuts,
+                               .stub_bytes = stub_bytes(job),
+                               .stubs_free = sb_memory_rest(job->memory_whole) / 2,
                                .streams = parts->streams, .limited = parts->limited,
                                .leaves = parts->leaves, .completes = resume_resumed(job),
                                .block_bytes = sizes->block_bytes,

@@ -251,6 +251,8 @@ FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *nu
     plan->resource_count = (uint8_t)(1 + job->resource_count);
     plan->node_kinds = 1;
     plan->completes = numbers->completes;
+    plan->stub_bytes = numbers->stub_bytes;
+    plan->stubs_free = numbers->stubs_free;
     NodeKind *node = &plan->nodes[0];
     *node = (NodeKind){.count = 1, .capacity = {numbers->cpus}, .memory = numbers->memory};
     for (uint32_t r = 0; r < job->resource_count; r++) node->capacity[1 + r] = numbers->supply[r];

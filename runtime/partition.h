@@ -1,7 +1,7 @@
 // Partition: what a task hands over when it returns, the unit of commit and of memory accounting.
 //
-// This is what the task fills. Of one that others read LivePartition (dispatch_state.h) is left where its
-// rows are on disk.
+// This is what the task fills. Where the rows are on disk, only a LivePartition (dispatch_state.h)
+// is left of it.
 #ifndef SBC_RUNTIME_PARTITION_H
 #define SBC_RUNTIME_PARTITION_H
 

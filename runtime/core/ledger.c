@@ -115,6 +115,19 @@ void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId st
     ledger->reserved_used -= taken;
 }
 
+int64_t ledger_stubs_common(const Ledger *ledger, int64_t free) {
+    return beyond(ledger->stubs, free);
+}
+
+void ledger_stub(Ledger *ledger, int64_t free, int64_t bytes) {
+    int64_t before = ledger_stubs_common(ledger, free);
+    ledger->stubs += bytes;
+    int64_t more = ledger_stubs_common(ledger, free) - before;
+    ledger->common_used += more;
+    ledger->over += more;
+    note(ledger);
+}
+
 int64_t ledger_held_common(const Ledger *ledger, const Reserves *reserves, BreakerId breaker) {
     return beyond(ledger->held[breaker.i], reserves->floors[breaker.i]);
 }

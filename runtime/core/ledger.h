@@ -10,6 +10,9 @@
 // from the common pool even where it is not there. Nothing more is given of the pool then until
 // enough came back; reserves and floors stay what they are, so that work goes on.
 //
+// Of a partition that goes to disk a stub stays in memory. Nobody can do without it, so that stubs
+// are taken where nothing is there, too, but for what was set aside for them.
+//
 // A task that has come to such a row may say before how much it takes. If that is not there, it
 // waits, and as long as one does, others get nothing of the pool: what they have comes back. When
 // nothing else moves, it gets its bytes even where they are not there.
@@ -49,8 +52,9 @@ typedef struct Ledger {
     int64_t breakers;   // Of what is used: what breakers hold beyond their floors,
     int64_t tasks_max;  // and how much all else may take.
     int64_t tasks_part; // That breakers leave to tasks.
-    int64_t over;  // Of what is used: what partitions have beyond their stage's room, and what was
-                   // given where it was not there.
+    int64_t over;  // Of what is used: what partitions have beyond their stage's room, stubs, and
+                   // what was given where it was not there.
+    int64_t stubs; // Bytes of stubs, those set aside for them included.
     uint32_t waiting;  // Tasks that wait for bytes which they must have.
     int64_t reserved_used, peak;  // peak: most bytes ever given, reserves in use included.
     uint64_t used[ROOMS];         // Reserves in use, as bits by stage.
@@ -82,6 +86,12 @@ bool ledger_take_bytes(Ledger *ledger, int64_t bytes);
 void ledger_give_bytes(Ledger *ledger, int64_t bytes);
 // The same, whether they are there or not. Returns how many were not: these go back to `over`.
 int64_t ledger_force_bytes(Ledger *ledger, int64_t bytes);
+
+// A partition has gone to disk, or one that was there is freed (`bytes` < 0). `free`: bytes of
+// stubs that are not of the ledger's memory.
+void ledger_stub(Ledger *ledger, int64_t free, int64_t bytes);
+// Bytes of the common pool that stubs take.
+int64_t ledger_stubs_common(const Ledger *ledger, int64_t free);
 
 // Bytes that a breaker keeps: up to its floor they are always there.
 bool ledger_hold(Ledger *ledger, const Reserves *reserves, BreakerId breaker, int64_t bytes);

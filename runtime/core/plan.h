@@ -99,6 +99,8 @@ typedef struct CorePlan {
     NodeKind nodes[NODE_KINDS_MAX];
     uint16_t stage_count, edge_count, breaker_count;
     uint8_t resource_count, node_kinds;
+    int64_t stub_bytes;  // That the job keeps in memory of a partition on disk,
+    int64_t stubs_free;  // and how many of these on a node are not of the ledger's memory.
     bool completes;  // A breaker is complete before it is freed: those who need it may have been
                      // over before this run, and count what came into it. EVENT_DRAIN sets it.
 } CorePlan;

@@ -127,15 +127,17 @@ PartId part_new(Schedule *s, Part part) {
 }
 
 static void part_give_back(Schedule *s, const Part *part) {
-    ledger_give(&node_of(s, part->node)->ledger, &s->reserves, part->room, part->stage, part->purse,
-                part->bytes);
+    Ledger *ledger = &node_of(s, part->node)->ledger;
+    if (part->state == PART_SPILLED) ledger_stub(ledger, s->plan.stubs_free, -s->plan.stub_bytes);
+    else if (!part->purse) return;
+    ledger_give(ledger, &s->reserves, part->room, part->stage, part->purse, part->bytes);
     touch(s, part->node);
 }
 
 void part_free(Schedule *s, PartId id) {
     Part *part = part_of(s, id);
     if (part->state != PART_LOST) part_unlink(s, id);
-    if (part->purse) part_give_back(s, part);
+    part_give_back(s, part);
     bool made = part->rows >= 0;
     if (made) act(s, (Action){.kind = ACTION_FREE, .data = part->data, .stage = part->stage});
     go(s, &part->state, PART_NONE);

@@ -383,16 +383,18 @@ static const char *check_all(const Schedule *s) {
     const char *stages = check_stages(s);
     if (stages) return stages;
     for (uint32_t n = 0; n < s->node_count; n++) {
-        int64_t used = 0;
+        int64_t used = ledger_stubs_common(&s->nodes[n].ledger, s->plan.stubs_free), stubs = 0;
         for (TaskId t = s->nodes[n].tasks; t.i; t = s->tasks[t.i].node_next)
             used += task_common(s, &s->tasks[t.i]);
         for (uint32_t i = 1; i < s->part_count; i++) {
             const Part *part = &s->parts[i];
             bool there = part->state != PART_NONE && part->node.i == n;
+            if (there && part->state == PART_SPILLED) stubs += s->plan.stub_bytes;
             if (there)
                 used += ledger_common_of(&s->reserves, part->room, part->stage, part->purse,
                                          part->bytes);
         }
+        if (stubs != s->nodes[n].ledger.stubs) return "stubs of partitions do not add up";
         const char *wrong = check_node(s, (NodeId){(uint16_t)n}, used);
         if (wrong) return wrong;
         if (s->node_count > 64) break;  // Each look is at all partitions.

@@ -86,6 +86,7 @@ void on_spilled(Schedule *s, const Event *event) {
     part->stored = event->bytes;
     ledger_give(&node->ledger, &s->reserves, part->room, part->stage, part->purse, part->bytes);
     part->purse = PURSE_NONE;
+    ledger_stub(&node->ledger, s->plan.stubs_free, s->plan.stub_bytes);
     touch(s, part->node);
     wake_waiting(s, part);
 }
@@ -210,7 +211,8 @@ void need_over(Schedule *s, Task *task) {
     bool waits = task->must && task->need && task->state == TASK_PAUSED;
     if (!waits) return;
     state_of(s, task->stage)->waiting--;
-    node_of(s, task->node)->ledger.waiting--;
+    // The common pool gives to others again: whom it has refused in this step is tried again.
+    if (--node_of(s, task->node)->ledger.waiting == 0) s->blocked = 0;
     touch(s, task->node);
 }
 

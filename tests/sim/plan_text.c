@@ -57,6 +57,9 @@ void workload_print(FILE *out, const Workload *load, bool staged) {
             fprintf(out, " %u", plan->nodes[k].capacity[r]);
         fprintf(out, ", memory %" PRId64 "\n", plan->nodes[k].memory);
     }
+    if (plan->stub_bytes)
+        fprintf(out, "stubs of %" PRId64 ", %" PRId64 " set aside\n", plan->stub_bytes,
+                plan->stubs_free);
     for (uint16_t s = 0; s < plan->stage_count; s++) print_stage(out, load, &shape, s);
     for (uint16_t b = 0; b < plan->breaker_count; b++)
         fprintf(out, "  breaker %u: floor %" PRId64 "\n", b, plan->breakers[b].floor);

@@ -181,10 +181,17 @@ static void make(Maker *m) {
     finish(m);
 }
 
+// As much as a partition in some plans, so that they fill the memory.
+static void add_stubs(CorePlan *plan, uint64_t *random) {
+    plan->stub_bytes = draw(random) % 2 ? between(random, 1, 64 << 10) : 0;
+    plan->stubs_free = between(random, 0, 4) * plan->stub_bytes;
+}
+
 void workload_random(Workload *load, uint64_t *random) {
     make(&(Maker){.load = load, .plan = &load->plan, .random = random});
     if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
     load->plan.completes = draw(random) % 4 == 0;
+    add_stubs(&load->plan, random);
 }
 
 static void drop_limit(Workload *load, uint16_t s) {
@@ -235,6 +242,7 @@ static void add_nodes(Workload *load, uint64_t *random) {
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->nodes[1].capacity[r] = (uint32_t)between(random, 0, 4) * WHOLE;
     load->losses = (uint32_t)between(random, 0, 6);
+    plan->stub_bytes = plan->stubs_free = 0;
 }
 
 void workload_random_nodes(Workload *load, uint64_t *random) {

@@ -138,7 +138,7 @@ static void check_end(Sim *sim) {
     for (uint32_t k = 0, n = 0; k < sim->plan.node_kinds; k++)
         for (uint32_t i = 0; i < sim->plan.nodes[k].count; i++, n++) {
             const Ledger *ledger = schedule_ledger(sim->schedule, (NodeId){(uint16_t)n});
-            if (ledger->common_used || ledger->reserved_used || ledger->over)
+            if (ledger->common_used || ledger->reserved_used || ledger->over || ledger->stubs)
                 sim_fail(sim, "memory is not given back");
         }
 }
