@@ -20,10 +20,17 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
     return live;
 }
 
-void live_stored(LivePartition *live) {
-    memset(live->made->handed, 0, live->run->stage->terminal_count * sizeof *live->batches);
-    stage_spare(live->run, live->made);
+// A stage that is over fills no more.
+static void spare_made(const Dispatch *d, LivePartition *live) {
+    StageRun *run = live->run;
+    if (d->closed >> run->index & 1) partition_close(live->made, &run->setup);
+    else stage_spare(run, live->made);
     live->made = nullptr;
+}
+
+void live_stored(const Dispatch *d, LivePartition *live) {
+    memset(live->made->handed, 0, live->run->stage->terminal_count * sizeof *live->batches);
+    spare_made(d, live);
 }
 
 // Batches of its own, and what they have on disk.
@@ -39,14 +46,12 @@ static void close_batches(Dispatch *d, LivePartition *live) {
 }
 
 void live_free(Dispatch *d, LivePartition *live) {
-    StageRun *run = live->run;
     commit_freed(d, live);
     watch_freed(d, live);
     close_batches(d, live);
     if (live->prior) live->prior->next = live->next;
     else d->alive = live->next;
     if (live->next) live->next->prior = live->prior;
-    if (live->made && d->closed >> run->index & 1) partition_close(live->made, &run->setup);
-    else if (live->made) stage_spare(run, live->made);
+    if (live->made) spare_made(d, live);
     free(live);
 }

@@ -59,7 +59,7 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     dispatch_clock(d);
     watch_end(&job->watch, thread, d->now);
     if (good) {
-        live_stored(live);
+        live_stored(d, live);
         dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
     } else {
         if (!spill_trouble(&job->spill, &job->trouble))

@@ -271,7 +271,7 @@ void flow_place_lines(const Unit *unit, RejectList *list);
 // The flow has made a partition that others read. nullptr: no memory.
 LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made);
 // Its rows are on disk, as the runs of its batches say: lets go of what held them.
-void live_stored(LivePartition *live);
+void live_stored(const Dispatch *d, LivePartition *live);
 // Nobody reads it any more, wherever it is.
 void live_free(Dispatch *d, LivePartition *live);
 

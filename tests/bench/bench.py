@@ -238,6 +238,7 @@ def parse_options():
     parser.add_argument("--rounds", type=int, default=5, help="runs of each contender (5)")
     parser.add_argument("--threads", type=int, default=2, help="threads of sbc and peers (2)")
     parser.add_argument("--write", action="store_true", help="write tests/bench/RESULTS.md and the table of README.md")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="write the tables of these rows to a file")
     parser.add_argument("--clean", action="store_true", help="remove the generated data at the end")
     parser.add_argument("--sbc", default=ROOT / "zig-out" / "bin" / "sbc", help="the compiler")
     parser.add_argument("--before", metavar="SBC",
@@ -255,6 +256,8 @@ def parse_options():
         options.rows = [name for name in options.rows if name != "start"]
     if options.scale <= 0 or options.rounds < 1:
         parser.error("scale and rounds are positive")
+    if options.write and options.rows != known and not options.before:
+        parser.error("--write is of all rows: --table=FILE writes the tables of a few")
     return options
 
 
@@ -276,6 +279,8 @@ def main():
             figures[row_id] = bench.run_row(row_id)
     text += report.since(figures) if options.before else report.tables(bench, figures)
     print(text)
+    if options.table:
+        options.table.write_text(text)
     if options.write and options.before:
         (HERE / "SINCE.md").write_text(text)
     elif options.write:

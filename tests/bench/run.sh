@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh [--scale=F] [--rounds=N] [--write] [ROW...]: the benchmark in one command; --help lists the rest.
+# run.sh [--scale=F] [--rounds=N] [--write] [--table=FILE] [ROW...]: the benchmark in one command; --help lists the rest.
 #
 # Installs the peers into build/bench/venv, builds generator and reference programs, generates data into
 # build/bench/data, runs sbc's job, the reference and the peers in turn and prints the table. Nothing but README.md and
