@@ -256,6 +256,8 @@ def parse_options():
         options.rows = [name for name in options.rows if name != "start"]
     if options.scale <= 0 or options.rounds < 1:
         parser.error("scale and rounds are positive")
+    if options.table and not options.table.resolve().parent.is_dir():
+        parser.error(f"no folder for {options.table}")
     if options.write and options.rows != known and not options.before:
         parser.error("--write is of all rows: --table=FILE writes the tables of a few")
     return options

@@ -259,6 +259,11 @@ def main():
     parser.add_argument("--table")
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
+    for name in arguments.cases:
+        if name not in CASES:
+            parser.error(f"no case '{name}'; there are {', '.join(CASES)}")
+    if arguments.table and not pathlib.Path(arguments.table).resolve().parent.is_dir():
+        parser.error(f"no folder for {arguments.table}")
     if arguments.table and not arguments.times:
         arguments.times = 20
     why = cgroup.why_not()
