@@ -155,3 +155,26 @@ uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads) 
     }
     return most;
 }
+
+static uint32_t more(uint32_t a, uint32_t b) { return a > b ? a : b; }
+
+// The same through so many borders.
+static uint32_t widest(const Slots *slots, const SbStage *stage, uint32_t threads, int borders) {
+    const SbJob *job = slots->job;
+    uint32_t most = slots_most(slots, stage, threads);
+    for (uint32_t t = 0; borders > 0 && t < stage->terminal_count; t++) {
+        uint32_t edge = stage->terminals[t];
+        for (uint32_t s = 0; s < job->stage_count; s++) {
+            const SbStage *reader = &job->stages[s];
+            bool reads = reader->input_index == edge || reader->right_index == edge;
+            if (reader->input == SB_INPUT_ROWS && reads)
+                most = more(most, widest(slots, reader, threads, borders - 1));
+        }
+    }
+    return most;
+}
+
+uint32_t slots_widest(const Slots *slots, const SbStage *stage, uint32_t threads) {
+    enum { BORDERS_MAX = 8 };
+    return widest(slots, stage, threads, BORDERS_MAX);
+}

@@ -1,5 +1,6 @@
 #include "runtime/stage.h"
 
+#include "runtime/batches.h"
 #include "runtime/memory_plan.h"
 #include "runtime/resume.h"
 #include "runtime/spill_groups.h"
@@ -163,6 +164,25 @@ static bool fills_groups(const StageRun *run) {
     return false;
 }
 
+// Rows that it or a stage behind it takes together: units of whole batches give each slot some.
+static int64_t batch_below(const StageRun *run) {
+    int64_t batch = run->stage->batch;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (run->edges[t] == EDGE_NONE) continue;
+        int64_t wanted = batches_wanted(run->job->what, run->stage->terminals[t]);
+        if (wanted > batch) batch = wanted;
+    }
+    return batch;
+}
+
+// Slots to which a small input is to give work. A stage that takes rows of files together fills its
+// batches within a unit only.
+static int64_t slots_to_fill(const StageRun *run) {
+    const Source *files = run->setup.files;
+    if (run->stage->batch > 1 && files && files->file_count > 0) return 0;
+    return slots_widest(&run->job->slots, run->stage, run->job->pool.parallel.threads);
+}
+
 bool stage_open(StageRun *run, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
@@ -184,7 +204,8 @@ bool stage_open(StageRun *run, Trouble *trouble) {
     UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
                         .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
                         .rows_max = job->setup.stage_rows[run->index],
-                        .batch = stage->batch, .tasks = job->pool.parallel.threads,
+                        .batch = batch_below(run), .tasks = job->pool.parallel.threads,
+                        .slots = slots_to_fill(run),
                         .batch_bytes = batch_bytes(job), .batch_most = batch_most(job),
                         .sums = job->resume != nullptr};
     if (source) {

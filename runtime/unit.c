@@ -22,9 +22,29 @@ static bool open_spilled(Units *units) {
     return units->spilled;
 }
 
+// Rows or bytes of a unit where there are so many, and a unit may have `most`.
+static int64_t share_of(const UnitsSetup *what, int64_t all, int64_t most) {
+    enum { UNITS_A_SLOT = 8 };
+    int64_t units = UNITS_A_SLOT * what->slots;
+    int64_t share = units > 0 ? (all + units - 1) / units : most;
+    return share < most ? share : most;
+}
+
+// How long a stream is nobody knows.
+static int64_t unit_bytes(const UnitsSetup *what) {
+    const Source *source = what->source;
+    int64_t all = 0;
+    if (!source) return 0;
+    for (uint32_t f = 0; f < source->file_count; f++)
+        if (!source->files[f].stream) all += source->files[f].size;
+    int64_t bytes = share_of(what, all, source->unit_bytes);
+    return bytes > 0 ? bytes : 1;
+}
+
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
     const UnitsStart *start = &what->start;
-    *units = (Units){.what = *what, .carry = {.memory = what->memory, .relief = what->relief},
+    *units = (Units){.what = *what, .unit_bytes = unit_bytes(what),
+                     .carry = {.memory = what->memory, .relief = what->relief},
                      .ordinal = start->ordinal, .file = start->file, .next = start->next,
                      .chain_end = UINT64_MAX, .chain_ordinal = start->ordinal,
                      .chain_begin = start->chain_begin, .chain_lines = start->chain_lines};
@@ -34,7 +54,7 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
         checksum_close(units->sum);
         return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a lock");
     }
-    pthread_cond_init(&units->resolved, nullptr);
+    for (int p = 0; p < UNIT_CHAIN_PLACES; p++) pthread_cond_init(&units->resolved[p], nullptr);
     if (what->breaker && !open_spilled(units)) {
         units_close(units);
         return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read spilled rows");
@@ -50,21 +70,30 @@ void units_close(Units *units) {
     spill_units_close(units->spilled);
     unit_buffer_close(&units->carry);
     checksum_close(units->sum);
-    pthread_cond_destroy(&units->resolved);
+    for (int p = 0; p < UNIT_CHAIN_PLACES; p++) pthread_cond_destroy(&units->resolved[p]);
     pthread_mutex_destroy(&units->lock);
+}
+
+// Where the task of a unit waits. If all waited at one place, each unit would wake all of them.
+static pthread_cond_t *place_of(Units *units, uint64_t ordinal) {
+    return &units->resolved[ordinal % UNIT_CHAIN_PLACES];
+}
+
+static void wake_all(Units *units) {
+    for (uint64_t p = 0; p < UNIT_CHAIN_PLACES; p++) pthread_cond_broadcast(place_of(units, p));
 }
 
 void units_break(Units *units) {
     pthread_mutex_lock(&units->lock);
     units->chain_broken = true;
-    pthread_cond_broadcast(&units->resolved);
+    wake_all(units);
     pthread_mutex_unlock(&units->lock);
 }
 
 void units_drop(Units *units, const Unit *unit) {
     pthread_mutex_lock(&units->lock);
     if (unit->ordinal < units->chain_end) units->chain_end = unit->ordinal;
-    pthread_cond_broadcast(&units->resolved);
+    wake_all(units);
     pthread_mutex_unlock(&units->lock);
 }
 
@@ -100,7 +129,7 @@ static bool chain_wait(Units *units, const Unit *unit, UnitBuffer *buffer, int64
     pthread_mutex_lock(&units->lock);
     while (units->chain_ordinal != unit->ordinal && !chain_ends(units, unit) &&
            !units->chain_asks) {
-        pthread_cond_wait(&units->resolved, &units->lock);
+        pthread_cond_wait(place_of(units, unit->ordinal), &units->lock);
     }
     bool first = units->chain_ordinal == unit->ordinal;
     bool good = first && !units->chain_broken;
@@ -116,7 +145,7 @@ static bool chain_wait(Units *units, const Unit *unit, UnitBuffer *buffer, int64
 static void chain_ask(Units *units) {
     pthread_mutex_lock(&units->lock);
     units->chain_asks = true;
-    pthread_cond_broadcast(&units->resolved);
+    wake_all(units);
     pthread_mutex_unlock(&units->lock);
 }
 
@@ -125,7 +154,7 @@ static void chain_hand_on(Units *units, const Unit *unit, int64_t lines) {
     units->chain_ordinal = unit->ordinal + 1;
     units->chain_begin = unit->next;
     units->chain_lines = lines;
-    pthread_cond_broadcast(&units->resolved);
+    pthread_cond_broadcast(place_of(units, units->chain_ordinal));
     pthread_mutex_unlock(&units->lock);
 }
 
@@ -134,7 +163,7 @@ static void chain_hand_on(Units *units, const Unit *unit, int64_t lines) {
 static UnitTake take_range(Units *units, Unit *unit, Trouble *trouble) {
     Source *source = units->what.source;
     SourceFile *file = &source->files[units->file];
-    int64_t bytes = source->unit_bytes;
+    int64_t bytes = units->unit_bytes;
     if (!source_file_open(file, trouble)) return UNIT_TROUBLE;
     unit->file = units->file;
     unit->range_begin = units->next;
@@ -393,7 +422,9 @@ static UnitTake take_text(Units *units, Unit *unit, UnitBuffer *buffer, Trouble 
 
 static UnitTake take_rows(Units *units, Unit *unit, int64_t count, int64_t rows) {
     if (units->next >= count) return UNIT_NONE;
-    rows = batches_unit_rows(units->what.batch, rows, count, units->what.tasks);
+    const UnitsSetup *what = &units->what;
+    rows = batches_unit_rows(what->batch, share_of(what, count, rows), count,
+                             what->slots > 0 ? what->slots : what->tasks);
     if (rows > units->what.rows_max) rows = units->what.rows_max;
     unit->range_begin = unit->begin = units->next;
     units->next = count - units->next < rows ? count : units->next + rows;
@@ -410,7 +441,7 @@ static UnitTake take_files(Units *units, Unit *unit) {
     unit->range_begin = units->file;
     do {
         bytes += source->files[units->file++].size;
-    } while (units->file < source->file_count && bytes < source->unit_bytes &&
+    } while (units->file < source->file_count && bytes < units->unit_bytes &&
              units->file - unit->file < FILES_A_UNIT);
     unit->range_end = units->file;
     return UNIT_TAKEN;

@@ -91,6 +91,7 @@ typedef struct UnitsSetup {
     Spill   *spill;
     int64_t  rows_max;      // Of a unit, where rows are counted,
     int64_t  batch, tasks;  // and what batches_unit_rows asks for.
+    int64_t  slots;         // That a small input is to give work to. 0: units may have any size.
     int64_t  batch_bytes;   // Of rows that are read back for a unit, about,
     int64_t  batch_most;    // and where they come from many runs.
     SbMemory *memory;
@@ -100,9 +101,12 @@ typedef struct UnitsSetup {
     UnitsStart start;
 } UnitsSetup;
 
+enum { UNIT_CHAIN_PLACES = 64 };
+
 typedef struct Units {
     UnitsSetup  what;
     bool        chained;
+    int64_t     unit_bytes;       // Of text, and of whole files.
     uint32_t    file;
     int64_t     next;             // Byte or row where the next unit begins.
     uint64_t    ordinal;
@@ -115,7 +119,7 @@ typedef struct Units {
     bool        stream_ended;
     bool        stream_begun;     // A unit of it was taken.
     pthread_mutex_t lock;         // Of the chain.
-    pthread_cond_t  resolved;
+    pthread_cond_t  resolved[UNIT_CHAIN_PLACES];  // By the ordinal of the unit that waits.
     uint64_t    chain_ordinal;    // The unit whose exact start is known...
     int64_t     chain_begin, chain_lines;  // ...and where it is.
     uint64_t    chain_end;        // Units behind this one come to no start: it was dropped.

@@ -1445,6 +1445,28 @@ if begin batches; then
     end
 fi
 
+# A small input has rows for all slots. Each task works longer than it takes to begin the others.
+compile slow_numbers <<'END'
+range(400) | with (accel = 1, batch = 10) { where hold(20ms, 10) } | write csv("-")
+END
+compile slow_text <<'END'
+read csv("few.csv", header = false) as { i: i64 } | with (accel = 1) { where hold(2ms) } | write csv("-")
+END
+compile slow_groups <<'END'
+range(4000) | group by i = i % 400 { n = count() } | with (accel = 1) { where hold(2ms) } | write csv("-")
+END
+if begin small_inputs; then
+    seq 400 >few.csv
+    for job in slow_numbers slow_text slow_groups; do
+        gives 0 ../$job --threads=2 --resource=accel=4 --stats=json
+        share=$(python3 -c 'import json, sys
+seconds = json.loads(sys.stdin.read().splitlines()[-1])["seconds"]
+print(int(100 * seconds / 0.8))' <"$work/err")
+        [ "$share" -lt 60 ] || wrong "$job takes $share % of what one slot takes: 25 % is what four take"
+    done
+    end
+fi
+
 # Both readers of a fork, one behind the other: the second one's rows wait on disk.
 compile together_on_disk <<'END'
 let wide = range(4000) | repartition rows 100 | derive x = repeat("x", 20000)
