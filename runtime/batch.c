@@ -29,9 +29,9 @@ Batch *batch_open_range(SpillRange *range) {
 void batch_release(Batch *batch) {
     assert(batch->holders > 0);
     if (--batch->holders > 0) return;
+    assert(!batch->run);  // What it has on disk is its LivePartition's.
     sb_rows_close(batch->rows);
     spill_range_close(batch->range);
-    free(batch->run);
     free(batch);
 }
 

@@ -30,15 +30,17 @@ static int64_t share_of(const UnitsSetup *what, int64_t all, int64_t most) {
     return share < most ? share : most;
 }
 
-// How long a stream is nobody knows.
+// How long a stream is nobody knows. A unit of text is to have some rows.
 static int64_t unit_bytes(const UnitsSetup *what) {
+    enum { BYTES_MIN = 256 };
     const Source *source = what->source;
     int64_t all = 0;
     if (!source) return 0;
     for (uint32_t f = 0; f < source->file_count; f++)
         if (!source->files[f].stream) all += source->files[f].size;
     int64_t bytes = share_of(what, all, source->unit_bytes);
-    return bytes > 0 ? bytes : 1;
+    int64_t least = source->unit_bytes < BYTES_MIN ? source->unit_bytes : BYTES_MIN;
+    return bytes > least ? bytes : least;
 }
 
 bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {

@@ -28,7 +28,7 @@ read csv("in.csv") as { i: i64 }
 | write csv("out.csv")
 SBD
 "$sbc" lines.sbd -o job || exit 1
-sed 's/^read.*/range(100)/' lines.sbd > columns.sbd
+sed 's/^read.*/range(100000)/' lines.sbd > columns.sbd
 "$sbc" columns.sbd -o columns || exit 1
 
 if command -v gdb >/dev/null; then

@@ -252,6 +252,8 @@ def parse_options():
         if not any(name.startswith(r.lower()) for name in known):
             parser.error(f"no row '{r}'; there are {', '.join(known)}")
     options.rows = chosen or known
+    if options.before and chosen == ["start"]:
+        parser.error("'start' runs no job: --before wants other rows")
     if options.before:
         options.rows = [name for name in options.rows if name != "start"]
     if options.scale <= 0 or options.rounds < 1:
