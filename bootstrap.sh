@@ -40,6 +40,7 @@ valgrind=/usr/bin/valgrind
 binutils=/usr/bin/addr2line
 zstd=/usr/bin/zstd
 lz4=/usr/bin/lz4
+chromium=/usr/bin/chromium
 "
 
 say() { printf '%s\n' "bootstrap: $*" >&2; }
@@ -84,6 +85,19 @@ install_zig() {
     fi
 }
 
+# Of the package of Prometheus one program for a test: installed, it would start a server.
+install_promtool() {
+    ! command -v promtool >/dev/null && [ ! -x .venv/tools/promtool ] || return 0
+    say "taking promtool from the package prometheus into .venv"
+    mkdir -p .venv/tools/package
+    (
+        set +f
+        cd .venv/tools/package && apt-get download -qq prometheus 2>/dev/null &&
+            dpkg -x prometheus_*.deb . && mv usr/bin/promtool ..
+    ) || say "there is none: a test is skipped"
+    rm -rf .venv/tools/package
+}
+
 zig() {
     # One setting for every call: it names the build runner's cache.
     ZIG_DEBUG_CMD=1 .venv/bin/python -m ziglang "$@" 2> >(grep -v '^debug: ' >&2)
@@ -105,6 +119,8 @@ build) build ;;
 test)
     install_packages $PACKAGES $TEST_PACKAGES
     install_zig
+    install_promtool
+    export PATH="$PATH:$PWD/.venv/tools"
     # tests/suites.sh sums up what each suite says; every suite runs alone with the same command.
     export ZIG_DEBUG_CMD=1 LLVM
     exec sh tests/suites.sh ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" \
