@@ -47,8 +47,13 @@ started() {
     env --default-signal=INT "$@" >"$work/out" 2>"$work/err" &
     job=$!
 }
-# signal NAME AFTER: to the job.
+# signal NAME AFTER: to the job, so long after it handles signals.
 signal() {
+    for try in $(seq 500); do
+        caught=$(awk '/^SigCgt:/ { print $2 }' /proc/$job/status 2>/dev/null)
+        [ $((0x0$caught >> 14 & 1)) = 1 ] && break
+        sleep 0.01
+    done
     sleep "$2"
     kill "-$1" $job || wrong "the job has ended"
 }
