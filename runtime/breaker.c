@@ -75,7 +75,7 @@ static bool watch(SbBreakerState *breaker, Spill *spill) {
     if (!spill || (groups && what->key_count == 0 && !spill->journaled)) return true;
     if (!spill_runs_open(&breaker->on_disk, spill, breaker->memory)) return false;
     breaker->spill = spill;
-    breaker->on_disk.indexed = !is_join(breaker);
+    breaker->on_disk.indexed = true;
     if (groups) breaker->groups = spill_groups_open(spill, what, &breaker->on_disk);
     bool good = groups ? breaker->groups != nullptr
                        : spill_sort_open(&breaker->sort, what, &breaker->on_disk_by,
@@ -476,15 +476,12 @@ const SbEntry *const *sb_breaker_entries(const SbBreakerState *breaker, int64_t 
     return breaker->entries;
 }
 
-bool sb_breaker_rest(SbBreakerState *breaker, uint32_t thread) {
+bool sb_breaker_rest(SbBreakerState *breaker, SbParallel *parallel) {
     if (!breaker->join) return true;
     breaker->count = 0;
-    SbAlone alone = sb_alone(thread);
-    breaker->on_disk.indexed = true;
-    if (!spill_join_rest(breaker->join, thread, &breaker->by, &breaker->on_disk)) return false;
+    if (!spill_join_rest(breaker->join, &breaker->by, &breaker->on_disk, parallel)) return false;
     breaker->count = breaker->on_disk.rows;
-    return spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by,
-                             &alone.parallel);
+    return spill_runs_reduce(&breaker->on_disk, breaker->what, &breaker->by, parallel);
 }
 
 const SpillJoin *sb_breaker_join(const SbBreakerState *breaker) { return breaker->join; }

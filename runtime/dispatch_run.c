@@ -73,7 +73,9 @@ static void open_stages(Dispatch *d) {
         StageRun *run = &d->runs[s];
         if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
         Trouble trouble = {0};
-        if (!stage_open(run, &trouble)) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
+        SbAlone alone = sb_alone(0);
+        if (!stage_open(run, &alone.parallel, &trouble))
+            dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
     }
 }
 

@@ -439,37 +439,50 @@ static bool pass_over(Dispatch *d, Flow *flow) {
     return step != STEP_END && (flow->goes_on || (flow->canceled && !flow->waits));
 }
 
-// Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
-static void open_reader(Dispatch *d, StageRun *run) {
-    Trouble trouble;
-    trouble_clear(&trouble);
+// The crew, if nobody leads it, or the thread alone. Gives the lock back.
+static SbParallel *lead(Dispatch *d, uint32_t thread, SbAlone *alone) {
+    bool crew = !d->crew_busy;
+    *alone = sb_alone(thread);
+    if (crew) d->crew_busy = true;
+    d->crew.leader = crew ? thread : d->crew.leader;
     pthread_mutex_unlock(&d->lock);
-    bool good = stage_open(run, &trouble);
+    if (!crew) pthread_mutex_lock(&d->job->fills[thread]);
+    return crew ? &d->crew.parallel : &alone->parallel;
+}
+
+static void led(Dispatch *d, uint32_t thread, const SbParallel *parallel) {
+    bool crew = parallel == &d->crew.parallel;
+    if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
     pthread_mutex_lock(&d->lock);
+    if (crew) d->crew_busy = false;
+    if (d->due_count > 0) pthread_cond_signal(&d->changed);
+}
+
+// Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
+static void open_reader(Dispatch *d, StageRun *run, uint32_t thread) {
+    Trouble trouble;
+    SbAlone alone;
+    trouble_clear(&trouble);
+    SbParallel *parallel = lead(d, thread, &alone);
+    bool good = stage_open(run, parallel, &trouble);
+    led(d, thread, parallel);
     if (!good) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
 }
 
 // Before its first unit a stage says what it looks up in joins on disk.
 static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
-    SbAlone alone = sb_alone(thread);
-    bool crew = !d->crew_busy;
+    SbAlone alone;
     run->asked = run->asking = true;
-    if (crew) d->crew_busy = true;
-    d->crew.leader = crew ? thread : d->crew.leader;
-    pthread_mutex_unlock(&d->lock);
-    if (!crew) pthread_mutex_lock(&d->job->fills[thread]);
-    stage_ask_ahead(run, crew ? &d->crew.parallel : &alone.parallel);
-    if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
-    pthread_mutex_lock(&d->lock);
-    if (crew) d->crew_busy = false;
-    if (d->due_count > 0) pthread_cond_signal(&d->changed);
+    SbParallel *parallel = lead(d, thread, &alone);
+    stage_ask_ahead(run, parallel);
+    led(d, thread, parallel);
     run->asking = false;
     pthread_cond_broadcast(&d->asked);
 }
 
 static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     StageRun *run = flow->run;
-    if (!run->opened) open_reader(d, run);
+    if (!run->opened) open_reader(d, run, thread);
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);

@@ -122,6 +122,7 @@ static SpillJoin *tell(Asking *asking, const SpillJoin *join, SbParallel *parall
     if (!units_open(&asking->units, &units, &trouble)) return nullptr;
     pthread_mutex_init(&asking->lock, nullptr);
     if (spill_runs_open(&asking->asks, join->spill, join->spill->memory)) {
+        asking->asks.indexed = true;
         if (ask_all(asking, parallel)) answers = spill_join_answer(join, &asking->asks, parallel);
         spill_runs_close(&asking->asks);
     }

@@ -1,5 +1,6 @@
 #include "runtime/spill_join.h"
 
+#include "runtime/spill_range.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spill_sort.h"
 
@@ -16,32 +17,74 @@ static const SbSortBy by_place = {.prefix = spill_join_hash, .prefix_more = sb_e
 
 // ---- one run ------------------------------------------------------------------------------------
 
-typedef struct Join {
-    SpillJoin *join;
-    SpillRuns *runs;
-} Join;
+typedef struct Build {
+    SpillJoin  *join;
+    SpillPieces pieces;   // That become its parts.
+} Build;
 
-static void join_runs(void *arg, uint32_t number, uint32_t thread) {
-    (void)number;
-    const Join *work = arg;
-    SpillJoin *join = work->join;
+static bool no_index(Spill *spill) {
+    return spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to find spilled rows of a join again");
+}
+
+static void write_part(void *arg, uint32_t number, uint32_t thread) {
+    const Build *build = arg;
+    SpillJoin *join = build->join;
     Spill *spill = join->spill;
-    int64_t held;
-    SpillMerge *merge = spill_merge_open(work->runs, join->what, &by_hash);
-    int64_t bytes = 0;
-    for (uint32_t r = 0; r < work->runs->count; r++) bytes += work->runs->items[r].bytes;
-    SpillIndex *index = spill_index_open_whole(spill, bytes);
+    SpillMerge *merge = build->pieces.merges[number];
+    SpillIndex *index = spill_index_open_whole(spill, build->pieces.bytes[number]);
     const SpillPut put = {spill, thread, join->what, &by_place, index};
-    bool good = merge ? spill_begin(spill, thread) : spill_no_merge(work->runs);
-    for (const SbEntry *entry; good && index && (entry = spill_merge_first(merge, &held));) {
+    bool good = index && spill_begin(spill, thread);
+    int64_t held;
+    for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
         good = spill_put_noted(&put, entry) && !index->lost;
         spill_merge_pass(merge);
     }
-    spill_merge_close(merge);
-    if (good) spill_index_end(index, spill, thread, &join->run);
+    SpillRun *run = &join->parts[number].run;
+    if (good) spill_index_end(index, spill, thread, run);
     else spill_index_close(index);
-    if (!join->run.index)
-        spill_fail(spill, TROUBLE_NO_MEMORY, "no memory to find spilled rows of a join again");
+    if (!run->index) no_index(spill);
+}
+
+// What is known of all parts.
+static bool join_parts(SpillJoin *join) {
+    SpillRun *all = &join->run;
+    for (uint32_t i = 0; i < join->part_count; i++) {
+        const SpillRun *run = &join->parts[i].run;
+        all->rows += run->rows;
+        all->bytes += run->bytes;
+        if (run->block_max > all->block_max) all->block_max = run->block_max;
+        if (run->packed_max > all->packed_max) all->packed_max = run->packed_max;
+    }
+    int64_t room = all->bytes + join->part_count * join->spill->block_bytes, row = 0;
+    all->index = spill_index_open_whole(join->spill, room);
+    for (uint32_t i = 0; all->index && i < join->part_count; i++) {
+        SpillRun *run = &join->parts[i].run;
+        join->parts[i].block = all->index->count;
+        for (int64_t m = 0; m < run->index->count; m++) {
+            SpillMark mark = run->index->marks[m];
+            mark.row += row;
+            spill_index_add(all->index, &mark);
+        }
+        row += run->rows;
+        spill_index_close(run->index);
+        run->index = nullptr;
+    }
+    return all->index || no_index(join->spill);
+}
+
+static bool make_parts(SpillJoin *join, const SpillRuns *runs, SbParallel *parallel) {
+    const SpillOrder order = {runs, join->what, &by_hash};
+    Build build = {.join = join};
+    bool good = spill_pieces_open(&build.pieces, &order, parallel->threads) || spill_no_merge(runs);
+    join->parts = calloc(parallel->threads, sizeof *join->parts);
+    if (!join->parts) good = no_index(join->spill);
+    if (good) {
+        join->part_count = build.pieces.count;
+        parallel->each(parallel, join->part_count, write_part, &build);
+        good = !join->spill->failed && join_parts(join);
+    }
+    spill_pieces_close(&build.pieces);
+    return good;
 }
 
 static int64_t mark_bytes(const SpillJoin *join) {
@@ -62,17 +105,20 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
         return nullptr;
     }
     *join = (SpillJoin){.spill = spill, .what = what};
-    if (spill_runs_reduce(runs, what, &by_hash, parallel))
-        parallel->each(parallel, 1, join_runs, &(Join){join, runs});
+    bool good = spill_runs_reduce(runs, what, &by_hash, parallel) &&
+                make_parts(join, runs, parallel);
     spill_runs_drop(runs);
-    if (!spill->failed) return join;
+    if (good) return join;
     spill_join_close(join);
     return nullptr;
 }
 
 void spill_join_close(SpillJoin *join) {
     if (!join) return;
-    spill_forget(join->spill, &join->run);
+    for (uint32_t i = 0; i < join->part_count; i++)
+        spill_forget(join->spill, &join->parts[i].run);
+    spill_index_close(join->run.index);
+    free(join->parts);
     if (join->matched) munmap(join->matched, (size_t)mark_bytes(join));
     free(join);
 }
@@ -102,6 +148,12 @@ void spill_join_cursor_close(SpillJoinCursor *cursor) {
     *cursor = (SpillJoinCursor){0};
 }
 
+static void go_to_part(SpillJoinCursor *cursor, uint32_t part) {
+    cursor->part = part;
+    cursor->reader.run = cursor->join->parts[part].run;
+    cursor->reader.at = cursor->reader.run.begin;
+}
+
 // Shows the next row. False: there is none, or trouble.
 static bool advance(SpillJoinCursor *cursor) {
     const SpillJoin *join = cursor->join;
@@ -109,6 +161,8 @@ static bool advance(SpillJoinCursor *cursor) {
     SpillReader *reader = &cursor->reader;
     cursor->entry = nullptr;
     if (cursor->at == reader->len) {
+        while (reader->at >= reader->run.end && cursor->part + 1 < join->part_count)
+            go_to_part(cursor, cursor->part + 1);
         int64_t next = cursor->block + 1, from = reader->at;
         cursor->at = 0;
         if (!spill_read(reader)) return false;
@@ -120,7 +174,7 @@ static bool advance(SpillJoinCursor *cursor) {
     cursor->held = left < 0 ? -1 : spill_link(join->what, entry, row + fixed, left);
     if (cursor->held < 0)
         return spill_fail(join->spill, TROUBLE_SPILL_READ, "'%s/%u' holds no rows",
-                          join->spill->path, join->run.file);
+                          join->spill->path, reader->run.file);
     cursor->at += fixed + cursor->held;
     cursor->number++;
     cursor->entry = entry;
@@ -129,7 +183,11 @@ static bool advance(SpillJoinCursor *cursor) {
 
 // Shows the first row of a block.
 static bool seek(SpillJoinCursor *cursor, int64_t block) {
-    const SpillMark *to = &cursor->join->run.index->marks[block];
+    const SpillJoin *join = cursor->join;
+    const SpillMark *to = &join->run.index->marks[block];
+    uint32_t part = join->part_count - 1;
+    while (join->parts[part].block > block) part--;
+    go_to_part(cursor, part);
     cursor->reader.at = to->at;
     cursor->reader.len = cursor->at = 0;
     cursor->block = block - 1;
@@ -372,27 +430,76 @@ static bool is_matched(const SpillJoin *join, int64_t row) {
     return join->matched[row / 64] >> (row % 64) & 1;
 }
 
-bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by, SpillRuns *to) {
+// Rows that are still to be looked at.
+typedef struct RestPiece {
+    int64_t row, end;
+} RestPiece;
+
+typedef struct Rest {
+    const SpillJoin *join;
+    const SbSortBy  *by;
+    SpillRuns       *to;
+    RestPiece       *pieces;
+    uint32_t         count;
+} Rest;
+
+static bool keep_rest(const SpillJoinCursor *cursor, SbRows *rows) {
+    const SbBreaker *what = cursor->join->what;
+    return spill_keep(rows, what, cursor->entry, cursor->held) ||
+           (sb_rows_relieve(rows) && spill_keep(rows, what, cursor->entry, cursor->held));
+}
+
+// Goes along a piece, or as far as there is memory beside the others.
+static void rest_piece(void *arg, uint32_t number, uint32_t thread) {
+    const Rest *rest = arg;
+    const SpillJoin *join = rest->join;
+    RestPiece *piece = &rest->pieces[number];
     SpillJoinCursor cursor = {0};
     SpillSort sort = {0};
     SbRows rows = {0};
     bool good = spill_join_cursor(&cursor, join) &&
                 sb_rows_init(&rows, join->spill->memory, join->what->entry_bytes) == SB_OK &&
-                spill_sort_open(&sort, join->what, by, to) &&
+                spill_sort_open(&sort, join->what, rest->by, rest->to) &&
                 spill_sort_watch(&sort, thread, &rows);
-    bool more = good && join->run.index->count > 0 && seek(&cursor, 0);
-    for (; good && more; more = advance(&cursor)) {
-        if (is_matched(join, cursor.number)) continue;
-        good = spill_keep(&rows, join->what, cursor.entry, cursor.held) ||
-               (sb_rows_relieve(&rows) &&
-                spill_keep(&rows, join->what, cursor.entry, cursor.held));
+    bool more = good && go_to_row(&cursor, piece->row);
+    for (; more && piece->row < piece->end; more = advance(&cursor)) {
+        if (!is_matched(join, cursor.number) && !keep_rest(&cursor, &rows)) break;
+        piece->row = cursor.number + 1;
     }
-    good = good && sb_rows_relieve(&rows) && !join->spill->failed;
-    if (!good) spill_fail(join->spill, TROUBLE_MEMORY, "no memory for the rest of a spilled join");
+    if (good && !sb_rows_relieve(&rows))
+        spill_fail(join->spill, TROUBLE_MEMORY, "no memory for the rest of a spilled join");
     spill_join_cursor_close(&cursor);
     sb_rows_fini(&rows);
     spill_sort_close(&sort);
-    return good;
+}
+
+static void rest_late(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    const Rest *rest = arg;
+    for (uint32_t i = 0; i < rest->count && !rest->join->spill->failed; i++) {
+        const RestPiece *piece = &rest->pieces[i];
+        if (piece->row < piece->end) rest_piece(arg, i, thread);
+        if (piece->row < piece->end)
+            spill_fail(rest->join->spill, TROUBLE_MEMORY,
+                       "no memory for the rest of a spilled join");
+    }
+}
+
+bool spill_join_rest(const SpillJoin *join, const SbSortBy *by, SpillRuns *to,
+                     SbParallel *parallel) {
+    const SpillIndex *index = join->run.index;
+    uint32_t threads = parallel->threads;
+    Rest rest = {join, by, to, calloc(threads, sizeof *rest.pieces), threads};
+    if (!rest.pieces) return spill_fail(join->spill, TROUBLE_NO_MEMORY, "no memory for a list");
+    for (uint32_t i = 0; i < threads; i++) {
+        int64_t block = index->count * (i + 1) / threads;
+        int64_t end = block < index->count ? index->marks[block].row : join->run.rows;
+        rest.pieces[i] = (RestPiece){i > 0 ? rest.pieces[i - 1].end : 0, end};
+    }
+    parallel->each(parallel, threads, rest_piece, &rest);
+    parallel->each(parallel, 1, rest_late, &rest);
+    free(rest.pieces);
+    return !join->spill->failed;
 }
 
 // ---- answers ------------------------------------------------------------------------------------
@@ -402,9 +509,9 @@ const SbBreaker spill_join_ask = {.kind = SB_BREAK_SORT, .entry_bytes = sizeof(S
 
 typedef struct Answer {
     const SpillJoin *join;
-    const SpillRuns *asks;
+    SpillPieces      asks;
     SpillRuns       *to;
-    bool             good;
+    _Atomic bool     short_of_memory;
 } Answer;
 
 // Puts the rows of a hash down as answers to `unit`.
@@ -426,11 +533,10 @@ static bool answer_unit(const SpillJoin *join, const SpillJoinRows *rows, uint64
 }
 
 // Goes along asks and right rows side by side.
-static bool answer_all(const Answer *of, SpillJoinTake *take, SbRows *out) {
-    const SpillJoin *join = of->join;
-    SpillMerge *merge = spill_merge_open(of->asks, &spill_join_ask, &by_hash);
+static bool answer_asks(const SpillJoin *join, SpillMerge *merge, SpillJoinTake *take,
+                        SbRows *out) {
     SbEntry last = {0};
-    bool good = merge, any = false;
+    bool good = true, any = false;
     int64_t held;
     for (const SbEntry *ask; good && (ask = spill_merge_first(merge, &held));) {
         bool same = any && ask->hash == last.hash, twice = same && ask->order == last.order;
@@ -444,12 +550,10 @@ static bool answer_all(const Answer *of, SpillJoinTake *take, SbRows *out) {
         last = *ask;
         spill_merge_pass(merge);
     }
-    spill_merge_close(merge);
     return good && sb_rows_relieve(out);
 }
 
-static void answer(void *arg, uint32_t index, uint32_t thread) {
-    (void)index;
+static void answer(void *arg, uint32_t number, uint32_t thread) {
     enum { KEY_SHARE = 1024 };
     Answer *of = arg;
     const SpillJoin *join = of->join;
@@ -459,23 +563,40 @@ static void answer(void *arg, uint32_t index, uint32_t thread) {
     SbRows out = {0};
     int64_t key_max = join->spill->memory->eager ? 0 : join->spill->memory->limit / KEY_SHARE;
     SpillJoinTake take = {&cursor, &rows, INT64_MAX, key_max};
-    of->good = spill_join_cursor(&cursor, join) &&
-               sb_rows_init(&out, join->spill->memory, join->what->entry_bytes) == SB_OK &&
-               spill_sort_open(&sort, join->what, &by_hash, of->to) &&
-               spill_sort_watch(&sort, thread, &out) && answer_all(of, &take, &out);
+    bool good = spill_join_cursor(&cursor, join) &&
+                sb_rows_init(&out, join->spill->memory, join->what->entry_bytes) == SB_OK &&
+                spill_sort_open(&sort, join->what, &by_hash, of->to) &&
+                spill_sort_watch(&sort, thread, &out) &&
+                answer_asks(join, of->asks.merges[number], &take, &out);
+    if (!good) of->short_of_memory = true;
     spill_join_cursor_close(&cursor);
     spill_join_rows_close(&rows);
     sb_rows_fini(&out);
     spill_sort_close(&sort);
 }
 
+// By so many threads at most. False: there is no memory, or trouble.
+static bool answer_all(const SpillJoin *join, const SpillRuns *asks, SpillRuns *to, uint32_t most,
+                       SbParallel *parallel) {
+    const SpillOrder order = {asks, &spill_join_ask, &by_hash};
+    Answer all = {.join = join, .to = to};
+    bool good = spill_pieces_open(&all.asks, &order, most);
+    if (good) parallel->each(parallel, all.asks.count, answer, &all);
+    spill_pieces_close(&all.asks);
+    return good && !all.short_of_memory && !join->spill->failed;
+}
+
 SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel) {
     SpillRuns runs;
     SpillJoin *answers = nullptr;
     if (!spill_runs_open(&runs, join->spill, join->spill->memory)) return nullptr;
-    Answer all = {join, asks, &runs, false};
-    parallel->each(parallel, 1, answer, &all);
-    if (all.good) answers = spill_join_open(&runs, join->what, parallel);
+    runs.indexed = true;
+    bool good = answer_all(join, asks, &runs, parallel->threads, parallel);
+    if (!good && parallel->threads > 1 && !join->spill->failed) {
+        spill_runs_drop(&runs);
+        good = answer_all(join, asks, &runs, 1, parallel);
+    }
+    if (good) answers = spill_join_open(&runs, join->what, parallel);
     if (answers) answers->right = join;
     spill_runs_close(&runs);
     return answers;

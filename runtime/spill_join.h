@@ -1,7 +1,8 @@
 // Spill join: the right side of a join that the memory does not hold.
 //
-// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one,
-// with an index on disk of where blocks begin: row numbers and hashes. Who has a list of hashes in
+// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one of
+// several parts, which threads write side by side, with an index on disk of where blocks begin: row
+// numbers and hashes. Who has a list of hashes in
 // their order walks through the blocks where they are and takes the rows that he asks for; so
 // what he takes is in right order within each key. A row is known by its number there.
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
@@ -10,10 +11,17 @@
 #include "runtime/rows.h"
 #include "runtime/spill_merge.h"
 
+typedef struct SpillJoinPart {
+    SpillRun run;       // Without an index.
+    int64_t  block;     // The first, in the index of all.
+} SpillJoinPart;
+
 struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
-    SpillRun         run;       // Whose index has the hashes.
+    SpillRun         run;       // What all parts come to, without a file. Its index has the hashes.
+    SpillJoinPart   *parts;     // One behind the other.
+    uint32_t         part_count;
     uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
     const SpillJoin *right;     // Of answers: what they are rows of.
 };
@@ -21,7 +29,8 @@ struct SpillJoin {
 // The order of rows on disk.
 uint64_t spill_join_hash(const SbEntry *entry);
 
-// Brings all runs, which are in that order, into one. Takes them. nullptr: spill->failed.
+// Brings all runs, which are in that order, into one; by as many threads as there are if the runs
+// have an index. Takes them. nullptr: spill->failed.
 SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel);
 void spill_join_close(SpillJoin *join);
 
@@ -30,6 +39,7 @@ void spill_join_close(SpillJoin *join);
 typedef struct SpillJoinCursor {
     const SpillJoin *join;      // nullptr: not open.
     SpillReader reader;
+    uint32_t    part;           // That it reads.
     int64_t     charged;
     int64_t     block;          // The last mark of the index that is not behind it.
     int64_t     at;             // In it: the row behind the one that is shown.
@@ -84,8 +94,9 @@ void spill_join_mark(const SpillJoin *join, const SbRows *rows);
 // Copies what is noted, which others may add to meanwhile; and the way back, before anything is.
 void spill_join_copy_marks(const SpillJoin *join, uint64_t *marks);
 void spill_join_set_marks(SpillJoin *join, const uint64_t *marks);
-// Writes the rows that were not to `to`, in the order `by`. `thread` is that of the writer.
-bool spill_join_rest(const SpillJoin *join, uint32_t thread, const SbSortBy *by, SpillRuns *to);
+// Writes the rows that were not to `to`, in the order `by`. False: spill->failed.
+bool spill_join_rest(const SpillJoin *join, const SbSortBy *by, SpillRuns *to,
+                     SbParallel *parallel);
 
 // ---- answers ------------------------------------------------------------------------------------
 

@@ -20,6 +20,13 @@ int64_t spill_cut_waste(const SpillRuns *runs) {
     return bytes;
 }
 
+int64_t spill_cut_bytes(const SpillRuns *runs) {
+    int64_t bytes = 0;
+    for (uint32_t r = 0; r < runs->count; r++)
+        bytes += runs->items[r].index->count * bytes_a_mark(&runs->items[r]);
+    return bytes;
+}
+
 bool spill_cutter_open(SpillCutter *cutter, const SpillRuns *runs, int64_t bytes) {
     *cutter = (SpillCutter){.runs = runs, .bytes = bytes,
                             .next = calloc(runs->count, sizeof *cutter->next),
@@ -131,4 +138,61 @@ bool spill_range_read(SpillRange *range, const SpillOrder *order) {
     range->row = spill_merge_row(merge) - range->count;
     spill_merge_close(merge);
     return !range->runs->spill->failed;
+}
+
+// ---- pieces -------------------------------------------------------------------------------------
+
+static void close_merges(SpillPieces *pieces) {
+    for (uint32_t i = 0; i < pieces->count; i++) spill_merge_close(pieces->merges[i]);
+    pieces->count = 0;
+}
+
+void spill_pieces_close(SpillPieces *pieces) {
+    close_merges(pieces);
+    free(pieces->merges);
+    free(pieces->bytes);
+    *pieces = (SpillPieces){0};
+}
+
+static int64_t bytes_of(const SpillRuns *runs) {
+    int64_t bytes = 0;
+    for (uint32_t r = 0; r < runs->count; r++) bytes += runs->items[r].bytes;
+    return bytes;
+}
+
+// Up to `count` of them. False: there is no memory for all of them.
+static bool cut_pieces(SpillPieces *pieces, const SpillOrder *order, uint32_t count) {
+    SpillCutter cutter;
+    SpillCut cut;
+    SpillCutSize size;
+    int64_t all = bytes_of(order->runs);
+    bool good = spill_cutter_open(&cutter, order->runs, spill_cut_bytes(order->runs) / count + 1);
+    for (uint32_t i = 0; good && i < count; i++) {
+        if (i + 1 == count) cutter.bytes = INT64_MAX;
+        if (!spill_cutter_next(&cutter, &cut, &size)) break;
+        pieces->merges[i] = spill_merge_open_of(&(SpillMergeOf){.order = *order, .cut = &cut});
+        pieces->bytes[i] = size.bytes < all ? size.bytes : all;
+        pieces->count = i + 1;
+        good = pieces->merges[i];
+    }
+    spill_cutter_close(&cutter);
+    return good;
+}
+
+bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most) {
+    enum : int64_t { BLOCKS_A_PIECE = 8 };
+    const SpillRuns *runs = order->runs;
+    const Spill *spill = runs->spill;
+    int64_t bytes = bytes_of(runs);
+    int64_t worth = bytes / (BLOCKS_A_PIECE * spill->block_bytes);
+    uint32_t count = spill->memory->eager || worth >= most ? most : (uint32_t)worth;
+    *pieces = (SpillPieces){.merges = calloc(most, sizeof *pieces->merges),
+                            .bytes = calloc(most, sizeof *pieces->bytes)};
+    if (!pieces->merges || !pieces->bytes) return false;
+    if (count > 1 && spill_runs_can_cut(runs) && cut_pieces(pieces, order, count)) return true;
+    close_merges(pieces);
+    pieces->merges[0] = spill_merge_open(runs, order->what, order->by);
+    pieces->bytes[0] = bytes;
+    pieces->count = 1;
+    return pieces->merges[0];
 }

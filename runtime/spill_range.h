@@ -32,6 +32,9 @@ bool spill_runs_can_cut(const SpillRuns *runs);
 // Bytes of the blocks, one of each run, that a cut has at its beginning, at most.
 int64_t spill_cut_waste(const SpillRuns *runs);
 
+// Bytes of all blocks, as cuts count them: at most.
+int64_t spill_cut_bytes(const SpillRuns *runs);
+
 // False: no memory.
 bool spill_cutter_open(SpillCutter *cutter, const SpillRuns *runs, int64_t bytes);
 void spill_cutter_close(SpillCutter *cutter);
@@ -54,5 +57,20 @@ SpillRange *spill_range_open(const SpillRuns *runs, const SpillCut *cut, const S
 // Reads and merges them; the order is that of the same runs. False: no memory, or spill->failed.
 bool spill_range_read(SpillRange *range, const SpillOrder *order);
 void spill_range_close(SpillRange *range);
+
+// ---- pieces -------------------------------------------------------------------------------------
+
+// The merged sequence in a few pieces, for a thread each: merges that read about as much. No row
+// with the key of another one is in another piece.
+typedef struct SpillPieces {
+    SpillMerge **merges;
+    int64_t     *bytes;   // That one reads, at most.
+    uint32_t     count;
+} SpillPieces;
+
+// Up to `most`; one, if the runs cannot be cut or there is no memory for more. The runs must stay.
+// False: there is no memory, which is no trouble yet.
+bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most);
+void spill_pieces_close(SpillPieces *pieces);
 
 #endif

@@ -59,24 +59,14 @@ static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *uni
     return true;
 }
 
-// The same of a build side on disk, with the writer of a thread that writes nothing now: at least
-// that of this one.
-static bool find_rest(StageRun *run, SbBreakerState *breaker, Trouble *trouble) {
-    Job *job = run->job;
-    uint32_t thread = 0, threads = job->pool.parallel.threads;
-    while (pthread_mutex_trylock(&job->fills[thread]) != 0) thread = (thread + 1) % threads;
-    bool good = sb_breaker_rest(breaker, thread);
-    pthread_mutex_unlock(&job->fills[thread]);
-    return good || !spill_trouble(&job->spill, trouble);
-}
-
 // The finished rows that the stage reads.
-static bool find_rows(StageRun *run, UnitsSetup *units, Trouble *trouble) {
+static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
     if (reads_edge(run)) return true;
     SbBreakerState *breaker = job->breakers[stage->input_index];
-    if (stage->input == SB_INPUT_UNMATCHED && !find_rest(run, breaker, trouble)) return false;
+    if (stage->input == SB_INPUT_UNMATCHED && !sb_breaker_rest(breaker, parallel))
+        return !spill_trouble(&job->spill, trouble);
     units->entries = sb_breaker_entries(breaker, &units->entry_count);
     if (!units->entries && units->entry_count > 0) {
         units->breaker = breaker;
@@ -183,7 +173,7 @@ static int64_t slots_to_fill(const StageRun *run) {
     return slots_widest(&run->job->slots, run->stage, run->job->pool.parallel.threads);
 }
 
-bool stage_open(StageRun *run, Trouble *trouble) {
+bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
     bool source = is_source_input(stage);
@@ -214,7 +204,7 @@ bool stage_open(StageRun *run, Trouble *trouble) {
                                    .field_count = run->setup.source->column_count};
         units.entries = run->setup.source->rows;
         units.entry_count = run->setup.source->row_count;
-    } else if (!find_rows(run, &units, trouble)) {
+    } else if (!find_rows(run, &units, parallel, trouble)) {
         return false;
     }
     resume_units(run, &units.start);

@@ -54,7 +54,7 @@ bool stage_open_breaker(Job *job, uint32_t breaker);
 // Opens the breakers that it fills, unless another stage has. The lock is held.
 bool stage_open_breakers(StageRun *run);
 // Opens what it reads.
-bool stage_open(StageRun *run, Trouble *trouble);
+bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble);
 // Lets all its units say what they look up in joins on disk. Changes nothing but time. Wanted: only
 // then is it worth to have threads for it.
 bool stage_asks_ahead(const StageRun *run);

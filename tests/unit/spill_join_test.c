@@ -360,7 +360,7 @@ static void what_nothing_matched_comes_in_right_order(void) {
     spill_join_mark(job.join, &taker.rows.rows);
     taker_close(&taker);
     for (int64_t i = 0; i < job.rows; i++) unmatched += !matched[i];
-    CHECK(sb_breaker_rest(job.breaker, 0));
+    CHECK(sb_breaker_rest(job.breaker, &in_turn));
     CHECK(!sb_breaker_entries(job.breaker, &count) && count == unmatched);
     SpillOrder order = sb_breaker_on_disk(job.breaker);
     SpillMerge *merge = spill_merge_open(order.runs, order.what, order.by);
@@ -476,11 +476,11 @@ static void units_are_told_what_they_ask_for(void) {
 
 // ---- damage -------------------------------------------------------------------------------------
 
-static void change_byte(const Job *job) {
+static void change_byte(const Job *job, const SpillRun *run) {
     char path[300];
-    snprintf(path, sizeof path, "%s/%u", job->spill.path, job->join->run.file);
+    snprintf(path, sizeof path, "%s/%u", job->spill.path, run->file);
     int file = open(path, O_RDWR);
-    int64_t at = (job->join->run.begin + job->join->run.end) / 2;
+    int64_t at = (run->begin + run->end) / 2;
     char byte;
     CHECK(file >= 0 && pread(file, &byte, 1, at) == 1);
     byte ^= 4;
@@ -488,18 +488,47 @@ static void change_byte(const Job *job) {
     close(file);
 }
 
-static void damage_is_found(void) {
+static void check_damage(uint32_t part) {
     Job job;
     Taker taker;
     uint64_t hashes[KEYS];
     int64_t count = hashes_of(hashes, 1);
-    job_open(&job, 3000, 16 << 20, SB_JOIN_MATCHES);
-    change_byte(&job);
+    job_open(&job, THIN_ROWS, 16 << 20, SB_JOIN_MATCHES);
+    CHECK_SAYS(job.join->part_count == THREADS, "%u parts", job.join->part_count);
+    change_byte(&job, &job.join->parts[part].run);
     taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
     CHECK(spill_join_take(&taker.take, hashes, count) == JOIN_TROUBLE);
     CHECK(job.spill.failed && job.spill.trouble.kind == TROUBLE_SPILL_READ);
     CHECK_SAYS(strstr(job.spill.trouble.text, "is damaged at byte"), "%s", job.spill.trouble.text);
     taker_close(&taker);
+    job_close(&job);
+}
+
+static void damage_is_found(void) {
+    for (uint32_t part = 0; part < THREADS; part++) check_damage(part);
+}
+
+// ---- parts --------------------------------------------------------------------------------------
+
+// What threads write side by side has the order, the marks and the sizes of one run.
+static void parts_are_one_run(void) {
+    Job job;
+    job_open(&job, THIN_ROWS, 16 << 20, SB_JOIN_MATCHES);
+    const SpillJoin *join = job.join;
+    const SpillIndex *index = join->run.index;
+    int64_t least = join->run.bytes, rows = 0;
+    CHECK_SAYS(join->part_count == THREADS, "%u parts", join->part_count);
+    for (uint32_t p = 0; p < join->part_count; p++) {
+        const SpillJoinPart *part = &join->parts[p];
+        const SpillMark *first = &index->marks[part->block];
+        CHECK(first->row == rows && first->at == part->run.begin);
+        if (part->run.bytes < least) least = part->run.bytes;
+        rows += part->run.rows;
+    }
+    CHECK(rows == THIN_ROWS && join->run.rows == rows);
+    CHECK_SAYS(least > join->run.bytes / THREADS / 2, "%ld bytes", (long)least);
+    for (int64_t i = 1; i < index->count; i++)
+        CHECK(!spill_key_less(index->marks[i].key, index->marks[i - 1].key));
     job_close(&job);
 }
 
@@ -512,6 +541,7 @@ static const UnitTest tests[] = {
     {"cut_chains_are_read_on", cut_chains_are_read_on},
     {"what_nothing_matched_comes_in_right_order", what_nothing_matched_comes_in_right_order},
     {"units_are_told_what_they_ask_for", units_are_told_what_they_ask_for},
+    {"parts_are_one_run", parts_are_one_run},
     {"damage_is_found", damage_is_found},
 };
 
