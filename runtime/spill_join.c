@@ -532,6 +532,16 @@ static bool answer_unit(const SpillJoin *join, const SpillJoinRows *rows, uint64
     return true;
 }
 
+// The right rows of a hash, for which answers make room.
+static bool take_asked(SpillJoinTake *take, const SpillJoin *join, uint64_t hash, SbRows *out) {
+    spill_join_rows_close(take->into);
+    if (!spill_join_rows_open(take->into, join)) return false;
+    if (spill_join_take_next(take, hash) == JOIN_TAKEN) return true;
+    if (join->spill->failed || out->count == 0 || !sb_rows_relieve(out)) return false;
+    spill_join_rows_close(take->into);
+    return spill_join_rows_open(take->into, join) && spill_join_take(take, &hash, 1) == JOIN_TAKEN;
+}
+
 // Goes along asks and right rows side by side.
 static bool answer_asks(const SpillJoin *join, SpillMerge *merge, SpillJoinTake *take,
                         SbRows *out) {
@@ -540,11 +550,7 @@ static bool answer_asks(const SpillJoin *join, SpillMerge *merge, SpillJoinTake 
     int64_t held;
     for (const SbEntry *ask; good && (ask = spill_merge_first(merge, &held));) {
         bool same = any && ask->hash == last.hash, twice = same && ask->order == last.order;
-        if (!same) {
-            spill_join_rows_close(take->into);
-            good = spill_join_rows_open(take->into, join) &&
-                   spill_join_take_next(take, ask->hash) == JOIN_TAKEN;
-        }
+        if (!same) good = take_asked(take, join, ask->hash, out);
         if (good && !twice) good = answer_unit(join, take->into, ask->order, out);
         any = true;
         last = *ask;

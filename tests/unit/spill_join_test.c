@@ -474,6 +474,28 @@ static void units_are_told_what_they_ask_for(void) {
     check_told(16 << 20, true);
 }
 
+// Answers that fill the memory are written before the right rows of the next hash need room: for
+// some of these sizes, those of the hot key come when the rest is too little for them.
+static void answers_make_room(void) {
+    enum { LIMIT = 64 << 20, LEAST = 1900000, STEP = 6000 };
+    SbParallel alone = {each_in_turn, 1};
+    Job job;
+    job_open(&job, 20000, LIMIT, SB_JOIN_MATCHES);
+    for (int64_t left = LEAST; left < 9 << 18; left += STEP) {
+        SpillRuns runs;
+        int64_t others = LIMIT - job.memory.used - left;
+        CHECK(spill_runs_open(&runs, &job.spill, job.spill.memory));
+        write_asks(&job, &runs);
+        CHECK(sb_memory_charge(&job.memory, others));
+        SpillJoin *answers = spill_join_answer(job.join, &runs, &alone);
+        CHECK_SAYS(answers, "%ld bytes: %s", (long)left, job.spill.trouble.text);
+        sb_memory_release(&job.memory, others);
+        spill_join_close(answers);
+        spill_runs_close(&runs);
+    }
+    job_close(&job);
+}
+
 // ---- damage -------------------------------------------------------------------------------------
 
 static void change_byte(const Job *job, const SpillRun *run) {
@@ -541,6 +563,7 @@ static const UnitTest tests[] = {
     {"cut_chains_are_read_on", cut_chains_are_read_on},
     {"what_nothing_matched_comes_in_right_order", what_nothing_matched_comes_in_right_order},
     {"units_are_told_what_they_ask_for", units_are_told_what_they_ask_for},
+    {"answers_make_room", answers_make_room},
     {"parts_are_one_run", parts_are_one_run},
     {"damage_is_found", damage_is_found},
 };
