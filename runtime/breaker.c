@@ -94,7 +94,7 @@ SbBreakerState *sb_breaker_open(const SbBreaker *what, uint32_t threads, SbMemor
     *breaker = (SbBreakerState){.what = what, .memory = memory, .threads = threads};
     breaker->by = sorts ? (SbSortBy){what->prefix, what->prefix_more, what->compare}
                         : (SbSortBy){.prefix = sb_entry_order};
-    breaker->on_disk_by = is_join(breaker) ? (SbSortBy){.prefix = spill_join_hash} : breaker->by;
+    breaker->on_disk_by = is_join(breaker) ? spill_join_by : breaker->by;
     breaker->parts = calloc(threads, sizeof *breaker->parts);
     int32_t status = breaker->parts ? SB_OK : SB_FAULT_TOO_LARGE;
     for (uint32_t i = 0; i < threads && !status; i++)
@@ -280,12 +280,11 @@ static bool wants_numbers(const SbBreakerState *breaker) {
 }
 
 static int32_t number_entries(SbBreakerState *breaker, SbParallel *parallel) {
-    static const SbSortBy by_hash = {.prefix = spill_join_hash};
     breaker->by_number = charged_alloc(breaker, breaker->count, sizeof *breaker->by_number);
     if (!breaker->by_number) return SB_FAULT_TOO_LARGE;
     memcpy(breaker->by_number, breaker->entries,
            (size_t)breaker->count * sizeof *breaker->by_number);
-    return sb_sort(breaker->by_number, breaker->count, &by_hash, breaker->memory, parallel);
+    return sb_sort(breaker->by_number, breaker->count, &spill_join_by, breaker->memory, parallel);
 }
 
 static void forget_numbers(SbBreakerState *breaker) {

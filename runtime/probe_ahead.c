@@ -105,12 +105,12 @@ static void ask_on(void *arg, uint32_t index, uint32_t thread) {
 // ---- all units ----------------------------------------------------------------------------------
 
 static bool ask_all(Asking *asking, SbParallel *parallel) {
-    static const SbSortBy by_hash = {.prefix = spill_join_hash};
-    if (!spill_sort_open(&asking->sort, &spill_join_ask, &by_hash, &asking->asks)) return false;
+    if (!spill_sort_open(&asking->sort, &spill_join_ask, &spill_join_by, &asking->asks))
+        return false;
     parallel->each(parallel, parallel->threads, ask_on, asking);
     spill_sort_close(&asking->sort);
     return !asking->failed &&
-           spill_runs_reduce(&asking->asks, &spill_join_ask, &by_hash, parallel);
+           spill_runs_reduce(&asking->asks, &spill_join_ask, &spill_join_by, parallel);
 }
 
 // What the units are told about one join. nullptr: they ask for themselves.

@@ -109,9 +109,15 @@ typedef struct SpillReader {
     char    *block;       // Aligned to 16.
     char    *packed;
     int64_t  len;         // Of the block that is there.
-    int64_t  asked;       // Up to there the system was asked to have the file's bytes ready;
-                          // INT64_MAX: it is not, as blocks are read here and there.
+    int64_t  asked;       // Up to there the system was asked to have the file's bytes ready,
+    int64_t  ahead;       // so many at a time: more and more of a reader that goes on, none of one
+                          // that has come from elsewhere.
 } SpillReader;
+
+enum : int64_t { SPILL_AHEAD = 256 << 10 };  // SpillReader.ahead at most.
+
+// The next block is the one at that place of the file, of that run.
+void spill_seek(SpillReader *reader, const SpillRun *run, int64_t at);
 
 // Reads the next block. False: there is none, or trouble (spill->failed).
 bool spill_read(SpillReader *reader);

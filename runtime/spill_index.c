@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 
 enum : int64_t { MARKS_MIN = 16 };
-enum { SHARE = 32 };   // All marks take at most as small a part of the memory.
+// All marks take at most as small a part of the memory; the last quarter of it is for the first
+// ones of runs to come: a single run without any ends all ranges.
+enum { SHARE = 16, QUARTERS = 4 };
 
 SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry) {
     return (SpillKey){by->prefix ? by->prefix(entry) : 0,
@@ -48,7 +50,9 @@ static bool more_marks(SpillIndex *index) {
     SbMemory *memory = spill->memory;
     int64_t cap = index->cap ? 2 * index->cap : MARKS_MIN;
     int64_t more = (cap - index->cap) * (int64_t)sizeof *index->marks;
-    if (index->mapped || spill->indexed + more > memory->limit / SHARE) return false;
+    int64_t most = memory->limit / SHARE;
+    if (index->cap > 0) most = most / QUARTERS * (QUARTERS - 1);
+    if (index->mapped || spill->indexed + more > most) return false;
     if (!sb_memory_charge(memory, more)) return false;
     SpillMark *moved = realloc(index->marks, (size_t)cap * sizeof *moved);
     if (!moved) {

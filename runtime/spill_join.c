@@ -10,10 +10,9 @@
 
 enum { MATCHED = 1, NULL_KEY = 2, CUT = 3 };   // SbBreaker.matched_offset; CUT: of answers.
 
-uint64_t spill_join_hash(const SbEntry *entry) { return entry->hash; }
+static uint64_t hash_of(const SbEntry *entry) { return entry->hash; }
 
-static const SbSortBy by_hash = {.prefix = spill_join_hash};
-static const SbSortBy by_place = {.prefix = spill_join_hash, .prefix_more = sb_entry_order};
+const SbSortBy spill_join_by = {.prefix = hash_of, .prefix_more = sb_entry_order};
 
 // ---- one run ------------------------------------------------------------------------------------
 
@@ -32,7 +31,7 @@ static void write_part(void *arg, uint32_t number, uint32_t thread) {
     Spill *spill = join->spill;
     SpillMerge *merge = build->pieces.merges[number];
     SpillIndex *index = spill_index_open_whole(spill, build->pieces.bytes[number]);
-    const SpillPut put = {spill, thread, join->what, &by_place, index};
+    const SpillPut put = {spill, thread, join->what, &spill_join_by, index};
     bool good = index && spill_begin(spill, thread);
     int64_t held;
     for (const SbEntry *entry; good && (entry = spill_merge_first(merge, &held));) {
@@ -73,7 +72,7 @@ static bool join_parts(SpillJoin *join) {
 }
 
 static bool make_parts(SpillJoin *join, const SpillRuns *runs, SbParallel *parallel) {
-    const SpillOrder order = {runs, join->what, &by_hash};
+    const SpillOrder order = {runs, join->what, &spill_join_by};
     Build build = {.join = join};
     bool good = spill_pieces_open(&build.pieces, &order, parallel->threads) || spill_no_merge(runs);
     join->parts = calloc(parallel->threads, sizeof *join->parts);
@@ -105,7 +104,7 @@ SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *p
         return nullptr;
     }
     *join = (SpillJoin){.spill = spill, .what = what};
-    bool good = spill_runs_reduce(runs, what, &by_hash, parallel) &&
+    bool good = spill_runs_reduce(runs, what, &spill_join_by, parallel) &&
                 make_parts(join, runs, parallel);
     spill_runs_drop(runs);
     if (good) return join;
@@ -132,7 +131,7 @@ bool spill_join_cursor(SpillJoinCursor *cursor, const SpillJoin *join) {
     if (!sb_memory_charge(join->spill->memory, block + run->packed_max)) return false;
     cursor->join = join;
     cursor->charged = block + run->packed_max;
-    cursor->reader = (SpillReader){.spill = join->spill, .run = *run, .asked = INT64_MAX,
+    cursor->reader = (SpillReader){.spill = join->spill, .run = *run,
                                    .block = aligned_alloc(16, (size_t)block),
                                    .packed = malloc((size_t)run->packed_max + 1)};
     if (cursor->reader.block && cursor->reader.packed) return true;
@@ -148,10 +147,9 @@ void spill_join_cursor_close(SpillJoinCursor *cursor) {
     *cursor = (SpillJoinCursor){0};
 }
 
-static void go_to_part(SpillJoinCursor *cursor, uint32_t part) {
+static void go_to_part(SpillJoinCursor *cursor, uint32_t part, int64_t at) {
     cursor->part = part;
-    cursor->reader.run = cursor->join->parts[part].run;
-    cursor->reader.at = cursor->reader.run.begin;
+    spill_seek(&cursor->reader, &cursor->join->parts[part].run, at);
 }
 
 // Shows the next row. False: there is none, or trouble.
@@ -162,7 +160,7 @@ static bool advance(SpillJoinCursor *cursor) {
     cursor->entry = nullptr;
     if (cursor->at == reader->len) {
         while (reader->at >= reader->run.end && cursor->part + 1 < join->part_count)
-            go_to_part(cursor, cursor->part + 1);
+            go_to_part(cursor, cursor->part + 1, join->parts[cursor->part + 1].run.begin);
         int64_t next = cursor->block + 1, from = reader->at;
         cursor->at = 0;
         if (!spill_read(reader)) return false;
@@ -187,9 +185,8 @@ static bool seek(SpillJoinCursor *cursor, int64_t block) {
     const SpillMark *to = &join->run.index->marks[block];
     uint32_t part = join->part_count - 1;
     while (join->parts[part].block > block) part--;
-    go_to_part(cursor, part);
-    cursor->reader.at = to->at;
-    cursor->reader.len = cursor->at = 0;
+    go_to_part(cursor, part, to->at);
+    cursor->at = 0;
     cursor->block = block - 1;
     cursor->number = to->row - 1;
     return advance(cursor);
@@ -201,7 +198,7 @@ static int64_t block_before(const SpillJoin *join, SpillKey place) {
     return before > 0 ? before - 1 : 0;
 }
 
-// As by_place has it.
+// As spill_join_by has it.
 static SpillKey place_of(const SbEntry *entry) { return (SpillKey){entry->hash, entry->order}; }
 
 // Goes on to the first row that is not before `place`: a hash, and an order among its rows. Rows
@@ -571,7 +568,7 @@ static void answer(void *arg, uint32_t number, uint32_t thread) {
     SpillJoinTake take = {&cursor, &rows, INT64_MAX, key_max};
     bool good = spill_join_cursor(&cursor, join) &&
                 sb_rows_init(&out, join->spill->memory, join->what->entry_bytes) == SB_OK &&
-                spill_sort_open(&sort, join->what, &by_hash, of->to) &&
+                spill_sort_open(&sort, join->what, &spill_join_by, of->to) &&
                 spill_sort_watch(&sort, thread, &out) &&
                 answer_asks(join, of->asks.merges[number], &take, &out);
     if (!good) of->short_of_memory = true;
@@ -584,7 +581,7 @@ static void answer(void *arg, uint32_t number, uint32_t thread) {
 // By so many threads at most. False: there is no memory, or trouble.
 static bool answer_all(const SpillJoin *join, const SpillRuns *asks, SpillRuns *to, uint32_t most,
                        SbParallel *parallel) {
-    const SpillOrder order = {asks, &spill_join_ask, &by_hash};
+    const SpillOrder order = {asks, &spill_join_ask, &spill_join_by};
     Answer all = {.join = join, .to = to};
     bool good = spill_pieces_open(&all.asks, &order, most);
     if (good) parallel->each(parallel, all.asks.count, answer, &all);

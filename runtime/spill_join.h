@@ -26,8 +26,8 @@ struct SpillJoin {
     const SpillJoin *right;     // Of answers: what they are rows of.
 };
 
-// The order of rows on disk.
-uint64_t spill_join_hash(const SbEntry *entry);
+// The order of rows on disk: their hash, then the order in which they came.
+extern const SbSortBy spill_join_by;
 
 // Brings all runs, which are in that order, into one; by as many threads as there are if the runs
 // have an index. Takes them. nullptr: spill->failed.

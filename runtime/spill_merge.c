@@ -175,7 +175,8 @@ static int64_t packed_most(const SpillRuns *runs) {
 static bool open_source(SpillMerge *merge, const SpillMergeOf *of, uint32_t i) {
     SpillReader *reader = &merge->sources[i].reader;
     const SpillRun *run = &of->order.runs->items[i];
-    *reader = (SpillReader){.spill = merge->spill, .run = *run, .at = run->begin};
+    *reader = (SpillReader){.spill = merge->spill, .run = *run, .at = run->begin,
+                            .ahead = SPILL_AHEAD};
     merge->losers[i] = NOBODY;
     if (of->cut) {
         reader->at = of->cut->spans[i].begin;
@@ -326,19 +327,20 @@ static void merge_late(void *arg, uint32_t index, uint32_t thread) {
         if (pass->late[i]) merge_group(pass, i, thread);
 }
 
-// Only as many runs as there are too many are merged: each group leaves width - 1 fewer.
-static uint32_t groups_needed(const SpillRuns *runs, uint32_t width, uint32_t most) {
-    uint32_t all = (runs->count + width - 1) / width;
-    uint32_t needed = (runs->count - most + width - 2) / (width - 1);
-    return needed < all ? needed : all;
+// Only as many runs as there are too many are merged, `width` at once at most: a group leaves one.
+static void set_groups(Pass *pass, uint32_t width, uint32_t most) {
+    uint32_t count = pass->from->count, over = count - most;
+    uint32_t all = (count + width - 1) / width, needed = (over + width - 2) / (width - 1);
+    pass->groups = needed < all ? needed : all;
+    pass->width = (over + 2 * pass->groups - 1) / pass->groups;
+    if (pass->width > width) pass->width = width;
 }
 
 bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
                        SbParallel *parallel) {
     for (uint32_t most; !runs->spill->failed && runs->count > (most = fan_in(runs, 1));) {
-        Pass pass = {.from = runs, .what = what, .by = by,
-                     .width = fan_in(runs, parallel->threads)};
-        pass.groups = groups_needed(runs, pass.width, most);
+        Pass pass = {.from = runs, .what = what, .by = by};
+        set_groups(&pass, fan_in(runs, parallel->threads), most);
         pass.late = calloc(pass.groups, sizeof *pass.late);
         if (!pass.late || !spill_runs_open(&pass.to, runs->spill, runs->memory)) {
             free(pass.late);

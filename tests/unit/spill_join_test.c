@@ -386,8 +386,7 @@ static bool asks(int64_t unit, int64_t key) { return (unit * 31 + key * 17) % 23
 static void write_asks(Job *job, SpillRuns *runs) {
     SpillSort sort;
     SbRows rows;
-    static const SbSortBy by = {.prefix = spill_join_hash};
-    CHECK(spill_sort_open(&sort, &spill_join_ask, &by, runs));
+    CHECK(spill_sort_open(&sort, &spill_join_ask, &spill_join_by, runs));
     CHECK(sb_rows_init(&rows, &job->memory, spill_join_ask.entry_bytes) == SB_OK);
     CHECK(spill_sort_watch(&sort, 0, &rows));
     for (int64_t unit = 0; unit < UNITS; unit++)
