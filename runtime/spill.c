@@ -393,6 +393,7 @@ bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int
 }
 
 static void ask(const Spill *spill, const SpillRun *run, int64_t from, int64_t to) {
+    if (from >= to) return;  // No bytes would be the rest of the file.
     posix_fadvise(spill->writers[run->file].fd, from, to - from, POSIX_FADV_WILLNEED);
 }
 
