@@ -35,6 +35,8 @@ typedef struct Spill {
     _Atomic bool failed;
     _Atomic int64_t bytes_raw, bytes_written;  // Figures.
     _Atomic int64_t indexed;      // Bytes of memory that indexes take.
+    _Atomic int32_t pieces;       // Sets of merges that are open for a while (SpillPieces): what
+                                  // they hold comes back.
 } Spill;
 
 // Rows in an order that their reader knows.

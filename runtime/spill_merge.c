@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MERGE_SHARE = 8 };   // A merge takes at most as small a part of the memory.
+enum {
+    MERGE_SHARE = 8,    // A merge takes at most as small a part of the memory,
+    MERGES_SHARE = 4,   // and merges side by side as small a one together.
+};
 
 // ---- the runs -----------------------------------------------------------------------------------
 
@@ -274,6 +277,13 @@ static uint32_t fan_in(const SpillRuns *runs, int64_t shares) {
     int64_t most = (runs->spill->memory->limit / MERGE_SHARE / shares - packed) /
                    (block + SB_SLACK);
     return most < 2 ? 2 : most > runs->count ? runs->count : (uint32_t)most;
+}
+
+uint32_t spill_merges_most(const SpillRuns *runs) {
+    int64_t one = packed_most(runs) + 1;
+    for (uint32_t i = 0; i < runs->count; i++) one += runs->items[i].block_max + SB_SLACK;
+    int64_t most = runs->spill->memory->limit / MERGES_SHARE / one;
+    return most < 1 ? 1 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
 typedef struct Pass {

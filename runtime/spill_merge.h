@@ -29,6 +29,9 @@ bool spill_runs_add(SpillRuns *runs, const SpillRun *run);
 const SpillRun *spill_runs_longest(const SpillRuns *runs);
 // The index of a run that is to be written for them; nullptr: it needs none, or finds no memory.
 SpillIndex *spill_runs_index(const SpillRuns *runs);
+// How many merges of all runs side by side leave room for who reads and writes beside them; at
+// least one.
+uint32_t spill_merges_most(const SpillRuns *runs);
 // Merges runs until one merge can read all that are left.
 bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
                        SbParallel *parallel);

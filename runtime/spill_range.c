@@ -1,5 +1,6 @@
 #include "runtime/spill_range.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,7 @@ static void close_merges(SpillPieces *pieces) {
 }
 
 void spill_pieces_close(SpillPieces *pieces) {
+    if (pieces->spill) atomic_fetch_sub(&pieces->spill->pieces, 1);
     close_merges(pieces);
     free(pieces->merges);
     free(pieces->bytes);
@@ -186,8 +188,11 @@ bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t mo
     int64_t bytes = bytes_of(runs);
     int64_t worth = bytes / (BLOCKS_A_PIECE * spill->block_bytes);
     uint32_t count = spill->memory->eager || worth >= most ? most : (uint32_t)worth;
-    *pieces = (SpillPieces){.merges = calloc(most, sizeof *pieces->merges),
+    uint32_t fit = count > 1 ? spill_merges_most(runs) : 1;
+    if (count > fit) count = fit;
+    *pieces = (SpillPieces){.spill = runs->spill, .merges = calloc(most, sizeof *pieces->merges),
                             .bytes = calloc(most, sizeof *pieces->bytes)};
+    atomic_fetch_add(&pieces->spill->pieces, 1);
     if (!pieces->merges || !pieces->bytes) return false;
     if (count > 1 && spill_runs_can_cut(runs) && cut_pieces(pieces, order, count)) return true;
     close_merges(pieces);

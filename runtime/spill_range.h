@@ -66,9 +66,11 @@ typedef struct SpillPieces {
     SpillMerge **merges;
     int64_t     *bytes;   // That one reads, at most.
     uint32_t     count;
+    Spill       *spill;   // Which counts them while they are open.
 } SpillPieces;
 
-// Up to `most`; one, if the runs cannot be cut or there is no memory for more. The runs must stay.
+// Up to `most`, and no more than share a quarter of the memory; one, if the runs cannot be cut or
+// there is no memory for more. The runs must stay.
 // False: there is no memory, which is no trouble yet.
 bool spill_pieces_open(SpillPieces *pieces, const SpillOrder *order, uint32_t most);
 void spill_pieces_close(SpillPieces *pieces);

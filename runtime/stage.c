@@ -120,12 +120,12 @@ static void give_accounts_back(const StageRun *run) {
 
 // Memory for a buffer of text, when there is none: what breakers that the stage fills keep goes to
 // disk, of threads that fill none now. Those that do let go of it as they go on, or when their task
-// is done: that is waited for.
+// is done, and merges of spilled rows when they end: that is waited for.
 static bool find_memory(void *self) {
     enum { WAIT_MICROS = 1000 };
     const StageRun *run = self;
     Job *job = run->job;
-    bool gave = false, busy = false;
+    bool gave = false, busy = atomic_load(&job->spill.pieces) > 0;
     for (uint32_t i = 0; i < job->lanes; i++) {
         if (pthread_mutex_trylock(&job->fills[i]) != 0) {
             busy = true;

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "runtime/spill_join.h"
+#include "runtime/spill_range.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spill_sort.h"
 #include "stdlib/held.h"
@@ -401,6 +402,44 @@ static void write_asks(Job *job, SpillRuns *runs) {
     spill_sort_close(&sort);
 }
 
+// Merges side by side leave memory to who reads and writes beside them.
+static void pieces_take_a_share_of_the_memory(void) {
+    enum { LIMIT = 8 << 20, RUNS = 8, ASKS = 20000, MOST = 64 };
+    SbMemory memory;
+    Spill spill;
+    SpillRuns runs;
+    SpillPieces pieces;
+    char *root = root_open();
+    sb_memory_open(&memory, LIMIT);
+    CHECK(spill_open(&spill, root, THREADS, &memory));
+    CHECK(spill_runs_open(&runs, &spill, &memory));
+    runs.indexed = true;
+    for (uint64_t r = 0; r < RUNS; r++) {
+        SpillRun run;
+        const SpillPut put = {&spill, 0, &spill_join_ask, &spill_join_by, spill_runs_index(&runs)};
+        CHECK(put.index && spill_begin(&spill, 0));
+        for (uint64_t i = 0; i < ASKS; i++)
+            CHECK(spill_put_noted(&put, &(SbEntry){i * RUNS + r, r}));
+        CHECK(spill_index_end(put.index, &spill, 0, &run) && spill_runs_add(&runs, &run));
+    }
+    memory.eager = true;
+    int64_t before = memory.used;
+    const SpillOrder order = {&runs, &spill_join_ask, &spill_join_by};
+    CHECK(spill_pieces_open(&pieces, &order, MOST));
+    CHECK_SAYS(pieces.count > 1 && pieces.count < MOST, "%u pieces", pieces.count);
+    int64_t taken = memory.used - before;
+    CHECK_SAYS(taken > 0 && taken <= LIMIT / 4, "%ld bytes", (long)taken);
+    CHECK(spill.pieces == 1);
+    spill_pieces_close(&pieces);
+    CHECK(spill.pieces == 0);
+    spill_runs_drop(&runs);
+    CHECK(spill_pieces_open(&pieces, &order, MOST) && pieces.count == 1);
+    spill_pieces_close(&pieces);
+    spill_runs_close(&runs);
+    spill_close(&spill);
+    root_close(root);
+}
+
 // What the unit is told is what it would have taken itself.
 static void check_unit(const Job *job, const SpillJoin *answers, int64_t unit, int64_t step) {
     Taker told, taken;
@@ -514,7 +553,7 @@ static void check_damage(uint32_t part) {
     Taker taker;
     uint64_t hashes[KEYS];
     int64_t count = hashes_of(hashes, 1);
-    job_open(&job, THIN_ROWS, 16 << 20, SB_JOIN_MATCHES);
+    job_open(&job, THIN_ROWS, 64 << 20, SB_JOIN_MATCHES);
     CHECK_SAYS(job.join->part_count == THREADS, "%u parts", job.join->part_count);
     change_byte(&job, &job.join->parts[part].run);
     taker_open(&taker, job.join, INT64_MAX, INT64_MAX);
@@ -534,7 +573,7 @@ static void damage_is_found(void) {
 // What threads write side by side has the order, the marks and the sizes of one run.
 static void parts_are_one_run(void) {
     Job job;
-    job_open(&job, THIN_ROWS, 16 << 20, SB_JOIN_MATCHES);
+    job_open(&job, THIN_ROWS, 64 << 20, SB_JOIN_MATCHES);
     const SpillJoin *join = job.join;
     const SpillIndex *index = join->run.index;
     int64_t least = join->run.bytes, rows = 0;
@@ -563,6 +602,7 @@ static const UnitTest tests[] = {
     {"what_nothing_matched_comes_in_right_order", what_nothing_matched_comes_in_right_order},
     {"units_are_told_what_they_ask_for", units_are_told_what_they_ask_for},
     {"answers_make_room", answers_make_room},
+    {"pieces_take_a_share_of_the_memory", pieces_take_a_share_of_the_memory},
     {"parts_are_one_run", parts_are_one_run},
     {"damage_is_found", damage_is_found},
 };
