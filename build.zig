@@ -169,6 +169,7 @@ const codegen: []const []const u8 = &.{
     "emit_function.c",
     "emit_batch.c",
     "emit_group.c",
+    "emit_inside.c",
     "emit_join.c",
     "emit_keep.c",
     "emit_key.c",

@@ -241,7 +241,8 @@ static Val call_loop(Emit *e, const ColumnEmit *c, Val first, Val count) {
     return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(c->function), c->function, args, n, "");
 }
 
-// A row in the middle of the chunk ends the stage: only the filters' work up to there counts.
+// A row in the middle of the chunk ends the stage: only the filters' work up to there counts. They
+// have kept that row, so it does not matter whether it comes once more.
 static void leave_early(Emit *e, const ColumnEmit *c, const Chunk *chunk, Block early, Block to) {
     emit_at(e, early);
     Val behind = LLVMBuildSub(e->b, emit_load(e, e->i64, chunk->row, ""), chunk->first, "");
@@ -282,11 +283,12 @@ ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     c->kept = emit_alloca(e, e->i64, "kept");
     c->filtered = emit_alloca(e, LLVMArrayType2(e->i64, c->filter_count + 1), "filtered");
     Block call = emit_here(e), clean = emit_block(e, "clean"), counted = emit_block(e, "counted");
-    Block stop = s->stop, satisfied = s->satisfied, full = s->full;
+    Block stop = s->stop, satisfied = s->satisfied, full = s->full, inside = s->inside;
     s->behind = c;
     s->stop = emit_block(e, "stop_kept");
     s->satisfied = satisfied ? emit_block(e, "satisfied_kept") : nullptr;
     s->full = full ? emit_block(e, "full_kept") : nullptr;
+    s->inside = inside ? emit_block(e, "inside_kept") : nullptr;
     emit_at(e, clean);
     Block some = emit_block(e, "some_kept");
     Val kept = emit_load(e, e->i64, c->kept, "");
@@ -303,9 +305,11 @@ ColumnEmit *stage_columns(Emit *e, const Chunk *chunk) {
     leave_early(e, c, chunk, s->stop, stop);
     if (satisfied) leave_early(e, c, chunk, s->satisfied, satisfied);
     if (full) leave_early(e, c, chunk, s->full, full);
+    if (inside) leave_early(e, c, chunk, s->inside, inside);
     s->stop = stop;
     s->satisfied = satisfied;
     s->full = full;
+    s->inside = inside;
     s->behind = nullptr;
     emit_at(e, call);
     Val rows = call_loop(e, c, chunk->first, chunk->count);

@@ -187,17 +187,18 @@ static RowLoop begin_loop(Emit *e) {
     if (s->stage->kind == STAGE_SCAN) stage_count(e, root->step, SB_MADE, count);
     stage_block_border(e, block);
     // Left in the middle of a block: the row that has all, that fills the partition, or that stops
-    // the stage, is counted too.
-    Block stop = emit_block(e, "stop_row"), leaves[] = {stop, s->satisfied, s->full};
+    // the stage, is counted too; one inside which the stage goes on comes once more.
+    Block stop = emit_block(e, "stop_row"), leaves[] = {stop, s->satisfied, s->full, s->inside};
     for (size_t i = 0; i < countof(leaves); i++) {
         if (!leaves[i]) continue;
         emit_at(e, leaves[i]);
-        Val taken = LLVMBuildAdd(e->b, emit_load(e, e->i64, row, ""), emit_i64(e, 1), "");
+        Val taken = emit_load(e, e->i64, row, "");
+        if (leaves[i] != s->inside) taken = LLVMBuildAdd(e->b, taken, emit_i64(e, 1), "");
         emit_store(e, taken, s->cursor);
         if (s->stage->kind == STAGE_SCAN)
             stage_count(e, root->step, SB_MADE, LLVMBuildSub(e->b, taken, first, ""));
         if (leaves[i] == stop) emit_jump(e, s->stop);
-        else if (leaves[i] == s->full) stage_leave_full(e);
+        else if (leaves[i] == s->full || leaves[i] == s->inside) stage_leave_full(e);
         else stage_leave(e, SB_STAGE_DONE);
     }
     s->stop = stop;

@@ -30,6 +30,17 @@ static Value load_exploded(Emit *e, Frame *frame, uint32_t column) {
     return emit_load_value(e, op->columns[column].type, frame->entry);
 }
 
+// A step behind it may leave: then it goes on with element `number`.
+static void leave_element(Emit *e, Inside *inside, Val number) {
+    if (inside->leave) {
+        Block here = emit_here(e);
+        emit_at(e, inside->leave);
+        stage_inside_leave(e, inside, number, emit_i64(e, 0));
+        emit_at(e, here);
+    }
+    stage_inside_close(e, inside);
+}
+
 static void explode_list(Emit *e, Frame *frame, const Op *op, Block next) {
     Value list = frame_column(e, frame, op->explode.column);
     const Type *elem = op->columns[op->explode.column].type;
@@ -39,17 +50,28 @@ static void explode_list(Emit *e, Frame *frame, const Op *op, Block next) {
     Block latch = emit_block(e, "element_next");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSGT, len, emit_i64(e, 0), ""), some, none);
     count_none(e, op, none, next);
-    emit_at(e, some);
-    stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, len, emit_i64(e, 1), ""));
-    emit_jump(e, head);
     emit_at(e, head);
     Val i = emit_phi(e, e->i64, "element"), at = emit_phi(e, e->ptr, "at");
-    emit_phi_add(i, emit_i64(e, 0), some);
-    emit_phi_add(at, list.a, some);
+    emit_at(e, some);
+    Inside inside;
+    Block begin = emit_block(e, "elements");
+    if (stage_inside_open(e, &inside, begin)) {
+        emit_phi_add(i, inside.number, emit_here(e));
+        Val bytes = LLVMBuildMul(e->b, inside.number, emit_i64(e, (int64_t)type_size(elem)), "");
+        emit_phi_add(at, emit_index(e, e->i8, list.a, bytes), emit_here(e));
+        emit_jump(e, head);
+    }
+    emit_at(e, begin);
+    stage_count(e, op->step, SB_MADE, LLVMBuildSub(e->b, len, emit_i64(e, 1), ""));
+    emit_phi_add(i, emit_i64(e, 0), begin);
+    emit_phi_add(at, list.a, begin);
+    emit_jump(e, head);
+    emit_at(e, head);
     Frame *out = frame_of_element(e, frame, op, i);
     out->load = load_exploded;
     out->entry = at;
     stage_push(e, out, latch);
+    leave_element(e, &inside, i);
     emit_at(e, latch);
     Val more = LLVMBuildAdd(e->b, i, emit_i64(e, 1), "");
     emit_phi_add(i, more, latch);
@@ -134,8 +156,25 @@ static void count_pieces(Emit *e, const Op *op, const Cut *cut, Val i, Block lea
     emit_jump(e, leave);
 }
 
+// Where the loop over pieces does not begin with the first one, those before it are passed over.
+static Val first_piece(Emit *e, Inside *inside) {
+    Block from = emit_here(e), begin = emit_block(e, "pieces");
+    emit_at(e, begin);
+    Val first = emit_phi(e, e->i64, "first");
+    emit_phi_add(first, emit_i64(e, 0), from);
+    emit_at(e, from);
+    if (stage_inside_open(e, inside, begin)) {
+        emit_phi_add(first, inside->number, emit_here(e));
+        emit_jump(e, begin);
+    }
+    emit_at(e, begin);
+    return first;
+}
+
 static void explode_pieces(Emit *e, Frame *frame, const Op *op, const Expr *call, Block next) {
     Cut cut = start_cut(e, frame, call);
+    Inside inside;
+    Val first = first_piece(e, &inside);
     Block head = emit_block(e, "piece"), look = emit_block(e, "look"),
           take = emit_block(e, "take"), latch = emit_block(e, "piece_next"),
           end = emit_block(e, "end"), none = emit_block(e, "none"), some = emit_block(e, "some"),
@@ -150,6 +189,11 @@ static void explode_pieces(Emit *e, Frame *frame, const Op *op, const Expr *call
     emit_branch(e, call_cut(e, &cut, "look", e->i1), take, end);
     emit_at(e, take);
     call_cut(e, &cut, "take", e->type_void);
+    if (inside.leave) {
+        Block piece = emit_block(e, "new_piece");
+        emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntSGE, i, first, ""), piece, latch);
+        emit_at(e, piece);
+    }
     Frame *out = frame_of_element(e, frame, op, i);
     out->columns[op->explode.column] = (Value){
         .a = emit_load_at(e, e->ptr, cut.state, offsetof(SbCut, piece.ptr), "piece"),
@@ -162,6 +206,7 @@ static void explode_pieces(Emit *e, Frame *frame, const Op *op, const Expr *call
         count_pieces(e, op, &cut, i, satisfied);
     }
     e->stage->satisfied = satisfied;
+    leave_element(e, &inside, i);
     emit_at(e, latch);
     emit_phi_add(i, LLVMBuildAdd(e->b, i, emit_i64(e, 1), ""), latch);
     emit_jump(e, head);

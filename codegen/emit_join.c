@@ -195,6 +195,10 @@ static void mark_matched(Emit *e, Frame *out) {
     emit_at(e, end);
 }
 
+static Val breaker_number(Emit *e, const Frame *out) {
+    return emit_i32(e, (uint32_t)(out->breaker - e->plan->breakers));
+}
+
 // The entry behind `entry` in its chain. Goes on where there is one, else at `none`. Of a join
 // whose right side is on disk the chain may be cut: its last entry then has SB_CUT behind it, and
 // the runtime reads on.
@@ -208,8 +212,7 @@ static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
     emit_at(e, cut);
     batches_flush(e);  // What waits there may lie in the entries that are read over.
     Val read = emit_callv(e, "sb_join_more", e->ptr, arg(e->task),
-                          arg(emit_i32(e, (uint32_t)(out->breaker - e->plan->breakers))),
-                          arg(entry));
+                          arg(breaker_number(e, out)), arg(entry));
     Block got = emit_block(e, "read_on");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, read, null_pointer(e), ""), none, got);
     emit_at(e, got);
@@ -235,17 +238,59 @@ static void count_rest(Emit *e, Frame *out, Val entry, Block leave) {
     emit_jump(e, head);
 }
 
-// Pushes the row with `first` and the entries chained behind it.
-static void push_matches(Emit *e, Frame *out, Val first, Block next) {
-    const Op *op = out->op;
-    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next");
+// The matches begin with `first`, or where the stage has left them.
+static void begin_matches(Emit *e, Frame *out, Inside *inside, Val first, Block head, Block next) {
     Block from = emit_here(e);
-    emit_jump(e, head);
     emit_at(e, head);
     out->entry = emit_phi(e, e->ptr, "joined");
     out->number = emit_phi(e, e->i64, "number");
     emit_phi_add(out->entry, first, from);
     emit_phi_add(out->number, emit_i64(e, 0), from);
+    emit_at(e, from);
+    if (stage_inside_open(e, inside, head)) {
+        Block on = emit_block(e, "go_on");
+        Val entry = emit_callv(e, "sb_join_go_on", e->ptr, arg(e->task),
+                               arg(breaker_number(e, out)), arg(first), arg(inside->place));
+        emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, entry, null_pointer(e), ""), next, on);
+        emit_at(e, on);
+        emit_phi_add(out->entry, entry, on);
+        emit_phi_add(out->number, inside->number, on);
+        emit_jump(e, head);
+    }
+    emit_at(e, head);
+}
+
+// Where the stage finds the match again.
+static Val place_of_match(Emit *e, const Frame *out, Val entry) {
+    return emit_callv(e, "sb_join_place", e->i64, arg(e->task), arg(breaker_number(e, out)),
+                      arg(entry));
+}
+
+// Behind a match: the next one, with which the stage may also go on later.
+static void end_match(Emit *e, Frame *out, const Inside *inside, Block head, Block next) {
+    Val behind = next_match(e, out, out->entry, next);
+    stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
+    Val number = LLVMBuildAdd(e->b, out->number, emit_i64(e, 1), "");
+    Block more = emit_block(e, "next_match");
+    stage_inside_border(e, inside, more);
+    if (inside->leave) {
+        stage_inside_leave(e, inside, number, place_of_match(e, out, behind));
+        emit_at(e, inside->leave);
+        stage_inside_leave(e, inside, out->number, place_of_match(e, out, out->entry));
+    }
+    emit_at(e, more);
+    emit_phi_add(out->entry, behind, more);
+    emit_phi_add(out->number, number, more);
+    emit_jump(e, head);
+    stage_inside_close(e, inside);
+}
+
+// Pushes the row with `first` and the entries chained behind it.
+static void push_matches(Emit *e, Frame *out, Val first, Block next) {
+    const Op *op = out->op;
+    Inside inside;
+    Block head = emit_block(e, "match"), latch = emit_block(e, "match_next");
+    begin_matches(e, out, &inside, first, head, next);
     bool marks = op->join.kind == JOIN_RIGHT || op->join.kind == JOIN_FULL;
     if (marks && !e->stage->asks) mark_matched(e, out);
     Block satisfied = e->stage->satisfied;
@@ -257,12 +302,7 @@ static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     }
     e->stage->satisfied = satisfied;
     emit_at(e, latch);
-    Val behind = next_match(e, out, out->entry, next);
-    stage_count(e, op->step, SB_MADE, emit_i64(e, 1));
-    Block more = emit_here(e);
-    emit_phi_add(out->entry, behind, more);
-    emit_phi_add(out->number, LLVMBuildAdd(e->b, out->number, emit_i64(e, 1), ""), more);
-    emit_jump(e, head);
+    end_match(e, out, &inside, head, next);
 }
 
 static bool has_join_behind(const Emit *e, const Op *op) {

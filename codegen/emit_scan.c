@@ -132,7 +132,7 @@ static Val place_behind(Emit *e, const TextRow *row) {
 }
 
 static void emit_leaves(Emit *e, TextRow *row) {
-    Block satisfied = e->stage->satisfied, full = e->stage->full;
+    Block satisfied = e->stage->satisfied, full = e->stage->full, inside = e->stage->inside;
     if (satisfied) {
         emit_at(e, satisfied);
         count_until(e, row);
@@ -142,6 +142,12 @@ static void emit_leaves(Emit *e, TextRow *row) {
         emit_at(e, full);
         count_until(e, row);
         emit_store(e, place_behind(e, row), e->stage->cursor);
+        stage_leave_full(e);
+    }
+    if (inside) {
+        emit_at(e, inside);
+        stage_count(e, row->op->step, SB_MADE, row->row);
+        emit_store(e, row->begin, e->stage->cursor);
         stage_leave_full(e);
     }
 }

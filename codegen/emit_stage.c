@@ -84,15 +84,16 @@ static void deliver_filter(Emit *e, Frame *frame, const Op *op, Block next) {
     stage_push(e, out, next);
 }
 
-// What can fault is judged here, in order; the rest when somebody asks.
+// What can fault or has an effect is computed here, in order; the rest when somebody asks.
 static void deliver_project(Emit *e, Frame *frame, const Op *op, Block next) {
     Frame *out = frame_new(e, op, frame, nullptr);
     const bool *used = e->plan->usage.columns[op->id.i];
     if (columns_did(e, op)) out->load = columns_load;
     for (uint32_t i = 0; i < op->project.count; i++) {
-        if (!used[i] || !graph_faults(e->graph, op->project.items[i].expr) ||
-            columns_did_item(e, op, i) || explode_cuts(e, op, i))
-            continue;
+        ExprId item = op->project.items[i].expr;
+        bool effects = graph_has_effects(e->graph, item) && !e->stage->asks;
+        bool here = graph_faults(e->graph, item) || effects;
+        if (!used[i] || !here || columns_did_item(e, op, i) || explode_cuts(e, op, i)) continue;
         part_split(e);
         frame_column(e, out, i);
     }
@@ -231,8 +232,10 @@ static void count_in(Emit *e, const Op *from, Consumer consumer) {
     bool edge = !consumer.op && !terminal->is_sink &&
                 e->plan->breakers[terminal->index].kind == BREAK_EDGE;
     bool own = op->step.i == STEP_NONE.i || op->step.i == from->step.i;
-    if (!edge && !own && e->plan->counts_in[op->step.i])
-        stage_count(e, op->step, SB_IN, emit_i64(e, 1));
+    if (edge || own || !e->plan->counts_in[op->step.i]) return;
+    stage_count(e, op->step, SB_IN, emit_i64(e, 1));
+    StageEmit *s = e->stage;
+    arena_push(e->arena, s->way, s->way_count, s->way_cap, op->step);
 }
 
 void stage_push(Emit *e, Frame *frame, Block next) {
@@ -243,14 +246,20 @@ void stage_push(Emit *e, Frame *frame, Block next) {
         emit_jump(e, next);
         return;
     }
-    bool goes_on = count > 1 || (op_multiplies(frame->op->kind) && !e->stage->can_stop);
+    StageEmit *s = e->stage;
+    bool goes_on = count > 1 || (op_multiplies(frame->op->kind) && !s->can_stop);
+    size_t way = s->way_count;
+    Block inside = s->inside;
+    if (count > 1) s->inside = nullptr;  // The row would come to the other branches once more.
     for (uint32_t i = 0; i < count; i++) {
         Block after = i + 1 < count ? emit_block(e, "fork") : next;
         if (goes_on) skip_full_branch(e, consumers[i], after);
         count_in(e, frame->op, consumers[i]);
         deliver(e, frame, consumers[i], after);
+        s->way_count = way;
         if (i + 1 < count) emit_at(e, after);
     }
+    s->inside = inside;
 }
 
 // ---- the function -------------------------------------------------------------------------------
@@ -370,6 +379,8 @@ static void emit_frame_of_function(Emit *e) {
     load_terminals(e);
     batches_open(e);
     if (leaves_behind_rows(e, s->stage)) s->full = emit_block(e, "full_row");
+    if (s->full && !s->asks && stage_splits_rows(e, s->stage))
+        s->inside = emit_block(e, "inside_row");
     if (!s->can_stop) return;
     s->satisfied = emit_block(e, "satisfied");
     Block here = emit_here(e);

@@ -32,6 +32,10 @@ typedef struct StageEmit {
     Block     stop;        // Leaves with SB_STAGE_FAULT.
     Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
     Block     full;        // Behind a row: leaves with SB_STAGE_FULL; null: none.
+    Block     inside;      // Inside a row: the same; null: none (emit_inside.c).
+    uint32_t  inside_level;  // How many loops are open that the stage leaves in their midst.
+    StepId   *way;         // Steps that have counted the row as SB_IN where the builder stands.
+    size_t    way_count, way_cap;
     Val       column_site; // In a loop over columns: the site of the one it is at; null: no loop.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
     bool      asks;        // It says which keys rows look up, and does nothing else: emit_ask.
@@ -67,6 +71,25 @@ void stage_row_border(Emit *e, Block next);
 void stage_leave_full(Emit *e);
 // At a border between blocks of rows, cursor stored: polls cancellation and quotas, then `next`.
 void stage_block_border(Emit *e, Block next);
+
+// A loop over the rows that one row makes, in whose midst the stage may leave (emit_inside.c).
+typedef struct Inside {
+    uint32_t level;          // How many are around it.
+    Block    leave, outer;   // Here it leaves, and those around it do. `leave` null: it does not.
+    Val      number, place;  // Where it goes on: as stage_inside_leave was told.
+} Inside;
+
+// May the stage leave inside a row?
+bool stage_splits_rows(const Emit *e, const Stage *stage);
+// Opens a loop that starts at `begin`. True: it may leave; the builder stands where it goes on.
+bool stage_inside_open(Emit *e, Inside *inside, Block begin);
+// Behind one of the loop's rows: goes on at `next`; where the partition is full, and if
+// inside->leave is not null, in a block that stage_inside_leave has to end.
+void stage_inside_border(Emit *e, const Inside *inside, Block next);
+// The loop goes on with its row of that number, which is found by `place`. So ends inside->leave,
+// too, whose builder stands where a loop within this one has left.
+void stage_inside_leave(Emit *e, const Inside *inside, Val number, Val place);
+void stage_inside_close(Emit *e, const Inside *inside);
 
 // Column loops (emit_columns.c). Chunks of the rows `first`..`first + count - 1`.
 typedef struct Chunk {

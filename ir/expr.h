@@ -92,9 +92,9 @@ typedef struct Expr {
     ElseKind     handler;  // ELSE.
     const FnRef *fn;       // CALL.
     bool         proven;   // A pass proved that the node itself cannot fault: no check is needed.
-    // Filled by graph_expr: see graph_faults; and may an `else reject` or `else fail` in it settle
-    // the row, whatever handler is around?
-    bool         faults, leaves;
+    // Filled by graph_expr: see graph_faults; may an `else reject` or `else fail` in it settle the
+    // row, whatever handler is around? And see graph_has_effects.
+    bool         faults, leaves, effects;
 } Expr;
 
 const char *expr_op_name(ExprOp op);

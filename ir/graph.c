@@ -152,6 +152,21 @@ bool graph_faults(const Graph *graph, ExprId id) {
     return !expr_is_none(id) && graph_at(graph, id)->faults;
 }
 
+static bool is_impure(const Expr *node) {
+    return node->op == EXPR_CALL && (node->fn->traits & FN_IMPURE);
+}
+
+static bool has_effects_at_all(const Graph *graph, const Expr *node) {
+    if (is_impure(node)) return true;
+    for (uint32_t i = 0; i < node->arg_count; i++)
+        if (graph_at(graph, node->args[i])->effects) return true;
+    return false;
+}
+
+bool graph_has_effects(const Graph *graph, ExprId id) {
+    return !expr_is_none(id) && graph_at(graph, id)->effects;
+}
+
 // ---- nodes ----
 
 static bool has_value(ExprOp op) {
@@ -229,7 +244,8 @@ ExprId graph_expr(Graph *graph, Expr payload, const ExprId *args, uint32_t arg_c
     for (uint32_t i = 0; i < arg_count; i++) assert(args[i].i < graph->expr_count);
     payload.leaves = leaves_at_all(graph, &payload);
     payload.faults = faults_at_all(graph, &payload);
-    bool impure = payload.op == EXPR_CALL && (payload.fn->traits & FN_IMPURE);
+    payload.effects = has_effects_at_all(graph, &payload);
+    bool impure = is_impure(&payload);
     size_t place = 0;
     if (!impure) {
         if (graph->index_count * 2 >= graph->index_cap) index_grow(graph);

@@ -308,6 +308,8 @@ const char *join_kind_name(JoinKind kind);
 // Can judging the node fault: itself, an argument that no `else` value covers, or one that settles
 // the row whatever covers it?
 bool graph_faults(const Graph *graph, ExprId id);
+// Does it call an impure function? Then it is computed once where its step stands.
+bool graph_has_effects(const Graph *graph, ExprId id);
 bool const_same(const Type *type, const Const *a, const Const *b);
 
 #endif

@@ -245,22 +245,35 @@ static void mark_inputs(Marker *marker, const Op *op) {
     }
 }
 
-// ---- rejects ----
+// ---- effects and rejects ----
 
-typedef struct Faults {
+typedef struct Found {
     const Graph *graph;
     bool         found;
-} Faults;
+} Found;
+
+static void see_effect(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
+    (void)scope, (void)wanted;
+    Found *effects = self;
+    effects->found |= graph_has_effects(effects->graph, *slot);
+}
+
+bool ops_have_effects(const Graph *graph, const OpId *ops, uint32_t count) {
+    Found effects = {.graph = graph};
+    for (uint32_t i = 0; i < count; i++)
+        op_each_expr(graph_op_at(graph, ops[i]), &effects, see_effect);
+    return effects.found;
+}
 
 static void see_fault(void *self, ExprId *slot, Scope scope, TypeKind wanted) {
     (void)wanted;
-    Faults *faults = self;
+    Found *faults = self;
     if (scope == SCOPE_INPUT || scope == SCOPE_RIGHT)
         faults->found |= graph_faults(faults->graph, *slot);
 }
 
 bool op_rejects(const Graph *graph, const Op *op) {
-    Faults faults = {.graph = graph};
+    Found faults = {.graph = graph};
     op_each_expr((Op *)op, &faults, see_fault);
     // A field that needs a quote where there is none cannot be written.
     bool unquoted = op->kind == OP_SINK && op->sink.format == FORMAT_CSV &&

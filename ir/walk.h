@@ -37,6 +37,8 @@ void walk_start(Walk *walk);
 void walk_add(Walk *walk, ExprId root);   // EXPR_NONE adds nothing.
 bool walk_next(Walk *walk, ExprId *id);   // Parents before what only they have.
 
+// Does an expression of the operators do more than compute its value?
+bool ops_have_effects(const Graph *graph, const OpId *ops, uint32_t count);
 // Does `op` reject rows that it takes?
 bool op_rejects(const Graph *graph, const Op *op);
 

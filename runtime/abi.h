@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SB_ABI_VERSION = 6, SB_SLACK = 64 };
+enum { SB_ABI_VERSION = 7, SB_SLACK = 64 };
 
 // Before the name of an extern function, and of all else that a user's C files define, in a job.
 #define SB_USER_PREFIX "sb_user_"
@@ -96,7 +96,7 @@ typedef enum SbStatus : int32_t {
 // What a stage returns.
 typedef enum SbStageStatus : int32_t {
     SB_STAGE_DONE,   // The input is used up, or nobody wants more of it (task->stopped).
-    SB_STAGE_FULL,   // An output reached its quota: take it and call again.
+    SB_STAGE_FULL,   // An output reached its quota: take it and call again, behind a row or inside.
     SB_STAGE_NEED,   // task->need bytes more are wanted; call again when granted.
     SB_STAGE_FAULT,  // The job fails; task->failure says why.
 } SbStageStatus;
@@ -279,6 +279,14 @@ typedef struct SbFailure {
     uint64_t order;
 } SbFailure;
 
+// Where a loop over what one row makes goes on: with its row of that number; a join finds the match
+// by the place (sb_join_place).
+typedef struct SbInside {
+    int64_t number, place;
+} SbInside;
+
+enum { SB_INSIDE_MAX = 8 };   // Such loops, one inside the other, that a stage leaves.
+
 // One stage on one unit of input. The runtime owns it; generated code keeps its cursor here.
 typedef struct SbTask {
     SbCall   call;
@@ -297,7 +305,10 @@ typedef struct SbTask {
     int64_t  need;
     int32_t  stopped;          // No terminal wants more rows.
     int32_t  cancel;           // Set by others; polled once a block.
-    int32_t  full;             // The outputs hold a partition: the stage returns behind the row.
+    int32_t  full;             // The outputs hold a partition: the stage returns behind the row,
+    int32_t  splits;           // or where this is set inside it, in a loop over what it makes.
+    uint32_t insides;          // Loops in which it goes on inside the row at the cursor, the outer
+    SbInside inside[SB_INSIDE_MAX];  // one first; 0: it begins with that row.
     uint32_t asked;            // SbStage.ask: breaker number of a join.
     SbFailure failure;
     struct SbTaskState *state; // Runtime's.
@@ -560,6 +571,11 @@ void sb_join_ask(SbTask *task, uint64_t hash);
 // What comes behind `entry`, the last of a chain that is cut. It lives until the next call for this
 // join. nullptr: nothing does.
 const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry);
+// Where the stage finds a match again when it goes on inside a row, maybe with another table.
+int64_t sb_join_place(const SbTask *task, uint32_t breaker, const SbEntry *entry);
+// Finds it: `first` is the first match of the same row. It lives as long as what sb_join_more
+// returns. nullptr: it could not be read, and the stage is to go on with the next row.
+const SbEntry *sb_join_go_on(SbTask *task, uint32_t breaker, const SbEntry *first, int64_t place);
 
 // The path of a file of a source.
 SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file);

@@ -317,6 +317,8 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&d->job->fills[lane]);
     flow->task->live = &d->job->watch.threads[thread].live;
+    // Who judges how far a limit lets rows come counts whole ones.
+    flow->task->task.splits = !flow->doubt;
     task_run(flow->task, partition, lane);
     flow->task->live = nullptr;
     bool back = flow_goes_back(d, flow, partition);

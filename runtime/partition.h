@@ -33,6 +33,8 @@ typedef struct Partition {
     int64_t     begin, end;     // Cursors.
     uint64_t    order;          // Order key of its first row.
     uint64_t    records;        // Rejects of the unit before it.
+    uint32_t    insides;        // As in SbTask: it begins inside a row.
+    SbInside    inside[SB_INSIDE_MAX];
     int64_t     made;           // Rows of the source that were judged.
     int32_t     status;         // SbStageStatus
     bool        stopped;        // No terminal wants more.

@@ -264,15 +264,15 @@ static SpillJoinTaken find_piece(SbTaskState *state, uint32_t count, uint32_t th
 
 // ---- running ------------------------------------------------------------------------------------
 
-static ProbeJoin *find_join(Probe *probe, uint32_t breaker) {
-    uint32_t i = 0;
-    while (probe->joins[i].breaker != breaker) i++;
-    return &probe->joins[i];
+// nullptr: its table is in memory.
+static ProbeJoin *find_join(const Probe *probe, uint32_t breaker) {
+    for (uint32_t i = 0; i < probe->count; i++)
+        if (probe->joins[i].breaker == breaker) return &probe->joins[i];
+    return nullptr;
 }
 
-const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry) {
-    Probe *probe = &task->state->probe;
-    ProbeJoin *join = find_join(probe, breaker);
+// Reads on with the rows of the key of `entry` from that number on.
+static const SbEntry *read_on(Probe *probe, ProbeJoin *join, const SbEntry *entry, int64_t row) {
     Spill *spill = join->join->spill;
     SpillJoinRows *into = &join->more[join->turn ^= 1];
     if (into->rows.state) spill_join_mark(join->join, &into->rows);
@@ -280,9 +280,29 @@ const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry
     bool good = !spill->failed && !probe->starved && spill_join_rows_open(into, join->join) &&
                 (join->cursor.join || spill_join_cursor(&join->cursor, join->join));
     SpillJoinTake take = {&join->cursor, into, INT64_MAX, key_bytes(probe)};
-    if (!good || spill_join_more(&take, entry) == JOIN_NO_ROOM) probe->starved = true;
+    if (!good || spill_join_more(&take, entry, row) == JOIN_NO_ROOM) probe->starved = true;
     good = !spill->failed && !probe->starved;
     return good && into->rows.count > 0 ? into->entries[0] : nullptr;
+}
+
+const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry) {
+    Probe *probe = &task->state->probe;
+    return read_on(probe, find_join(probe, breaker), entry, (int64_t)entry->order + 1);
+}
+
+// A table in memory stays where it is. Of one that is read anew the rows keep their numbers.
+int64_t sb_join_place(const SbTask *task, uint32_t breaker, const SbEntry *entry) {
+    bool on_disk = find_join(&task->state->probe, breaker);
+    return on_disk ? (int64_t)entry->order : (int64_t)(uintptr_t)entry;
+}
+
+const SbEntry *sb_join_go_on(SbTask *task, uint32_t breaker, const SbEntry *first, int64_t place) {
+    Probe *probe = &task->state->probe;
+    ProbeJoin *join = find_join(probe, breaker);
+    if (!join) return (const SbEntry *)(uintptr_t)place;
+    const SbEntry *entry = first;
+    while (entry && (int64_t)entry->order != place) entry = spill_join_next(join->join, entry);
+    return entry ? entry : read_on(probe, join, first, place);
 }
 
 static void mark(Probe *probe) {

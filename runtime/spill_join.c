@@ -378,11 +378,17 @@ SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
     return answers->spill->failed ? JOIN_TROUBLE : taken;
 }
 
-SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry) {
+const SbEntry *spill_join_next(const SpillJoin *join, const SbEntry *entry) {
+    uint64_t next;
+    memcpy(&next, (const char *)entry + join->what->next_offset, sizeof next);
+    return next == SB_CUT ? nullptr : (const SbEntry *)(uintptr_t)next;
+}
+
+SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry, int64_t row) {
     SpillJoinCursor *cursor = take->cursor;
     const SpillJoin *join = cursor->join;
     SpillJoinRows *into = take->into;
-    bool more = go_to_row(cursor, (int64_t)entry->order + 1);
+    bool more = go_to_row(cursor, row);
     for (; more && cursor->entry->hash == entry->hash; more = advance(cursor)) {
         if (mark_of(join, cursor->entry) == NULL_KEY || !join->what->equal(entry, cursor->entry))
             continue;

@@ -84,8 +84,10 @@ SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash);
 // ascend; nullptr: all.
 SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
                                        const uint64_t *hashes, int64_t count);
-// Takes what comes behind `entry`, a copy, in its chain, and chains it; or nothing.
-SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry);
+// Takes rows with the key of `entry`, a copy, from number `row` on, and chains them; or nothing.
+SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry, int64_t row);
+// The copy behind `entry` in its chain; nullptr: there is none, or the chain is cut there.
+const SbEntry *spill_join_next(const SpillJoin *join, const SbEntry *entry);
 
 // From now on it is noted which rows are matched. False: spill->failed.
 bool spill_join_marks(SpillJoin *join);

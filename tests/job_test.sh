@@ -92,6 +92,30 @@ range(400) | derive k = i % 10, a = i | select k, a
 | group by a { n = count(), bytes = sum(len(text)), first = min(text) }
 | write csv("out.csv")
 END
+# A row makes many: behind steps that count rows, in loops in each other, of texts, lists, numbers, and sorted.
+compile many_matches <<'END'
+type Row = { k: i64, words: str }
+let r = range(40000) | derive k = if i % 2 == 0 then 7 else i % 50, text = f"right row {i} of many rows" | select k, text
+let s = range(9000) | derive key = if i % 3 == 0 then 1 else i % 40, other = f"other {i}" | select key, other
+read csv("in.csv") as Row | where k % 5 != 4 | join r on k | derive d = random(7) | write csv("one.csv")
+read csv("in.csv") as Row | where k > 9 | join left s on k == key | derive key2 = len(other ?? "") % 4
+| join (s | where key < 12 | rename key2 = key, text2 = other) on key2 | where key2 != 3
+| derive bad = 100 // (hash(text2) % 20 - 3) | where bad % 5 != 1 | select k, other, text2, bad | write csv("two.csv")
+read csv("in.csv") as Row | derive w = split(words, " ") | explode w | derive n = len(w) | join s on n == key
+| derive m = [n, k] | explode m | write csv("words.csv")
+read csv("in.csv") as Row | derive l = [k, 3, 7] | explode l | join full s on l == key
+| select l, other, words | write csv("full.csv")
+range(12) | join left r on i == k | where hash(text ?? "") % 7 == 0 | derive i2 = i % 5
+| join (s | where key > 0 | select key) on i2 == key | where i == 9 or text == "right row 1 of many rows"
+| write csv("range.csv")
+read csv("in.csv") as Row | sort words desc | join r on k | derive d = random(3) | select text, d, k
+| write jsonl("sorted.jsonl")
+rejects write jsonl("rejects.jsonl") limit 1000000
+END
+compile hot_rows <<'END'
+let r = range(300000) | derive k = if i % 100 == 0 then i else 1, text = f"right row {i}" | select k, text
+range(3) | join r on i == k | write csv("out.csv")
+END
 # Short rows, of which every fourth makes a long one.
 compile long_values <<'END'
 let rows = read csv("in.csv") as { a: i64, b: str, c: str } | derive t = repeat(b, 10000000)
@@ -462,6 +486,41 @@ if begin spill_hot_key; then
     gives 0 ../hot_key --threads=2 $(least ../hot_key --threads=2) --stats
     says ", spilled "
     cmp -s whole.csv out.csv || wrong "out.csv differs"
+    end
+fi
+if begin split_rows; then
+    awk 'BEGIN {
+        print "k,words"
+        for (i = 0; i < 40; i++) {
+            words = "w" i
+            for (j = 0; j < i % 7; j++) words = words " " substr("abcdefghij", 1, 1 + (i * 3 + j) % 9)
+            print (i % 20 == 9 ? 7 : i % 13) "," words
+        }
+    }' >in.csv
+    gives 0 ../many_matches --threads=2
+    cp "$work/err" steps
+    mkdir whole && mv ./*.csv ./*.jsonl whole && mv whole/in.csv .
+    for options in "--threads=1" "--threads=4" "--threads=2 --partition=16KiB"; do
+        gives 0 env SBC_TEST_SPILL=1 ../many_matches $options $(least ../many_matches $options --over=6)
+        cmp -s steps "$work/err" || wrong "other figures with $options"
+        for file in whole/*; do cmp -s $file ${file#*/} || wrong "${file#*/} differs with $options"; done
+        mv in.csv in && rm ./*.csv ./*.jsonl && mv in in.csv
+    done
+    # What one row makes does not fit.
+    gives 0 ../hot_rows --threads=2
+    mv out.csv whole.csv
+    gives 0 ../hot_rows --threads=2 $(least ../hot_rows --threads=2)
+    cmp -s whole.csv out.csv || wrong "out.csv differs"
+    # What has an effect is computed once for each row.
+    echo 'long counted(long x) { static long n; return x - x + ++n; }' >counted.c
+    cat >effect.sbd <<'END'
+extern fn counted(x: i64) -> i64 from "counted.c" impure
+let r = range(20000) | derive k = i % 3, text = f"right row {i}" | select k, text
+range(3) | derive n = counted(i) | join r on i == k | write csv("effect.csv")
+END
+    "$sbc" effect.sbd -o effect 2>"$work/err" || wrong "does not compile"
+    gives 0 env SBC_TEST_SPILL=1 ./effect --threads=1
+    [ "$(cut -d, -f2 effect.csv | sort -u | tr '\n' ' ')" = "1 2 3 n " ] || wrong "computed more than once"
     end
 fi
 if begin spill_diamonds; then

@@ -66,6 +66,11 @@ let right = range(rows) | derive k = if i % 10 == 0 then i else 1, text = f"righ
 range(3) | derive k = i | join right on k | aggregate { n = count(), last = max(text), first = min(text) }
 | write csv("out.csv")
 """),
+    "hot_rows": (60, """
+param rows: i64 = 1000
+let right = range(rows) | derive k = if i % 10 == 0 then i else 1, text = f"right row {i}" | select k, text
+range(3) | derive k = i | join right on k | write csv("out.csv")
+"""),
     "limit": (60, """
 param rows: i64 = 1000
 let sorted = range(rows) | derive key = hash(i), kind = i % 50, text = f"row {i} of many" | sort key

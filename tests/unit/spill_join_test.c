@@ -295,7 +295,7 @@ static void walk_cut(const Job *job, const SbEntry *entry, int64_t at, int64_t k
             spill_join_rows_close(&rows[turn]);
             CHECK(spill_join_rows_open(&rows[turn], job->join));
             SpillJoinTake take = {&cursor, &rows[turn], INT64_MAX, key_max};
-            CHECK(spill_join_more(&take, entry) == JOIN_TAKEN);
+            CHECK(spill_join_more(&take, entry, (int64_t)entry->order + 1) == JOIN_TAKEN);
             next = rows[turn].rows.count ? rows[turn].entries[0] : nullptr;
         }
         at = next_of_key(job, key, at + 1);
