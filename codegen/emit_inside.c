@@ -16,11 +16,26 @@ static bool makes_many(const Op *op) {
     return op->kind == OP_JOIN && op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI;
 }
 
+static bool is_edge(const Emit *e, uint32_t breaker) {
+    return e->plan->breakers[breaker].kind == BREAK_EDGE;
+}
+
+// All rows that a row of an edge makes have its origin. Behind another edge only the number in the
+// task says which of their records comes first: so one task has to take them.
+static bool hands_origins_on(const Emit *e, const Stage *stage) {
+    if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;
+    bool hands_on = false;
+    for (uint32_t i = 0; i < stage->terminal_count; i++)
+        hands_on |= !stage->terminals[i].is_sink && is_edge(e, stage->terminals[i].index);
+    return hands_on && is_edge(e, stage->breaker);
+}
+
 bool stage_splits_rows(const Emit *e, const Stage *stage) {
     bool many = false;
     for (uint32_t i = 1; i < stage->op_count; i++)
         many |= makes_many(graph_op_at(e->graph, stage->ops[i]));
-    return many && !ops_have_effects(e->graph, stage->ops, stage->op_count);
+    return many && !hands_origins_on(e, stage) &&
+           !ops_have_effects(e->graph, stage->ops, stage->op_count);
 }
 
 static size_t place_of(const Inside *inside) {

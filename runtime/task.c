@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { INDEX_ROWS = 1024, INDEX_ENDS_MAX = 1 << 18, SCRATCH_BYTES = 256 * 1024 };
-enum { ROW_BORDER_BYTES = 64 * 1024 };
+// EAGER: tests want partitions that end inside rows.
+enum { ROW_BORDER_BYTES = 64 * 1024, EAGER_BORDER_BYTES = 4 * 1024 };
 
 static bool is_edge(const SbJob *job, uint32_t terminal) {
     return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
@@ -438,10 +439,9 @@ static int64_t cut_behind_row(const SbTaskState *state) {
     return bytes > ROW_BORDER_BYTES ? bytes : ROW_BORDER_BYTES;
 }
 
-// Tests want partitions that end inside rows.
 void sb_task_grew(SbTask *task) {
     bool eager = task->splits && task->state->setup->memory->eager;
-    task->full |= is_full(task->state, eager ? 1 : cut_behind_row(task->state));
+    task->full |= is_full(task->state, eager ? EAGER_BORDER_BYTES : cut_behind_row(task->state));
 }
 
 void sb_task_piece(SbTask *task, int64_t rows, int64_t next) {

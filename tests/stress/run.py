@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""run.py [--runs N] [--seed N] [PART OF A NAME]: every pipeline of this folder is compiled
+"""run.py [--runs N] [--seed N] [--joins N] [PART OF A NAME]: every pipeline of this folder, and N random ones of
+joins (joins.py; number k of seed N is the first of seed N + k), is compiled
 and run N times with random threads, partitions, schedules and memory, also the least. Each run must leave the same files,
 the same standard output, the same messages and the same exit code as the first, which has one
-thread and whole files, and must end in time. A first line `# exit: N` says that the job fails so;
-the data that pipelines read is made here. Whatever differs stays in /tmp/sbc-stress/."""
+thread and whole files, and must end in time. A first line `# exit: N` says that the job fails so, a line `# compile: OPTIONS`
+how it is compiled, `# many rows` that partitions are not to be tiny; the data that pipelines read is made here. Whatever differs stays in /tmp/sbc-stress/."""
 
 import argparse
 import gzip
@@ -15,6 +16,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import joins
 
 HERE = pathlib.Path(__file__).resolve().parent
 SBC = os.environ.get("SBC", str(HERE.parent.parent / "zig-out/bin/sbc"))
@@ -57,10 +60,12 @@ def leavings(folder, data):
 
 
 def run(job, folder, options):
-    """What a run leaves: exit code, standard output, messages, files."""
+    """What a run leaves: exit code, standard output, messages, files. Options may be variables of the environment."""
     data = {path.name for path in folder.iterdir()}
+    variables = dict(option.split("=", 1) for option in options if not option.startswith("-"))
+    options = [option for option in options if option.startswith("-")]
     try:
-        done = subprocess.run([job, *options], cwd=folder, capture_output=True, timeout=SECONDS)
+        done = subprocess.run([job, *options], cwd=folder, capture_output=True, timeout=SECONDS, env=os.environ | variables)
     except subprocess.TimeoutExpired:
         return {"exit": "none: it hangs"}
     # How far a failed job was, its summary, depends on when it was noticed.
@@ -79,7 +84,7 @@ def random_options(draw, job, partitions):
         return options
     plan = subprocess.run([job, "--plan", *options], capture_output=True, text=True, check=True).stdout
     least = float(re.search(r"^--memory +([\d.]+) MiB", plan, re.M)[1])
-    return [*options, f"--memory={int(times * least * MIB)}"]
+    return [*options, f"--memory={int(times * least * MIB)}", *draw.choice([[], ["SBC_TEST_SPILL=1"]])]
 
 
 def differences(first, other):
@@ -110,12 +115,13 @@ def stress(program, data, work, runs, seed):
     """The complaint about one pipeline, or None."""
     name = program.stem
     job = work / name
-    compiled = subprocess.run([SBC, program, "-o", job], capture_output=True, text=True)
+    text = program.read_text()
+    how = re.search(r"^# compile: (.+)$", text, re.M)
+    compiled = subprocess.run([SBC, program, "-o", job, *(how[1].split() if how else [])], capture_output=True, text=True)
     if compiled.returncode != 0:
         return "it does not compile:\n" + compiled.stderr
-    text = program.read_text()
     said = re.match(r"# exit: (\d+)", text)
-    partitions = MANY_PARTITIONS if "many.csv" in text else PARTITIONS
+    partitions = MANY_PARTITIONS if re.search(r"many\.csv|^# many rows$", text, re.M) else PARTITIONS
     wanted = int(said[1]) if said else 0
     first = in_a_copy(data, job, ["--threads=1"])
     if first["exit"] != wanted:
@@ -136,6 +142,7 @@ def main():
     parser.add_argument("name", nargs="?", default="")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--joins", type=int, default=12)
     arguments = parser.parse_args()
     passed = failed = 0
     with tempfile.TemporaryDirectory() as made:
@@ -143,7 +150,11 @@ def main():
         data = work / "data"
         data.mkdir()
         make_data(data)
-        for program in sorted(HERE.glob("*.sbd")):
+        made_up = []
+        for seed in range(arguments.seed, arguments.seed + arguments.joins):
+            made_up.append(work / f"joins_{seed}.sbd")
+            made_up[-1].write_text(joins.program(random.Random(seed)))
+        for program in [*sorted(HERE.glob("*.sbd")), *made_up]:
             if arguments.name not in program.stem:
                 continue
             complaint = stress(program, data, work, arguments.runs, arguments.seed)
