@@ -282,6 +282,14 @@ void spill_add(Spill *spill, uint32_t thread, const char *bytes, int64_t len) {
     }
 }
 
+char *spill_room(Spill *spill, uint32_t thread, int64_t bytes) {
+    SpillWriter *writer = &spill->writers[thread];
+    if (writer->used + bytes > spill->block_bytes) return nullptr;
+    char *room = writer->block + writer->used;
+    writer->used += bytes;
+    return room;
+}
+
 bool spill_end(Spill *spill, uint32_t thread, SpillRun *run) {
     SpillWriter *writer = &spill->writers[thread];
     if (!spill->failed && writer->used > 0) write_block(spill, thread, false);

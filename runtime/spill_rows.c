@@ -6,7 +6,7 @@
 
 enum { CACHE_LINE = 64, HELD_LINES = 2, ENTRIES_AHEAD = 16, HELD_AHEAD = 8 };
 
-typedef enum Way { WAY_MEASURE, WAY_PUT, WAY_LINK, WAY_COPY } Way;
+typedef enum Way { WAY_MEASURE, WAY_PUT, WAY_PACK, WAY_LINK, WAY_COPY } Way;
 
 // Goes along what an entry points to.
 typedef struct Walk {
@@ -15,16 +15,21 @@ typedef struct Walk {
     int64_t  at;      // Bytes passed.
     Spill   *spill;   // When writing,
     uint32_t thread;  // by this one.
-    char    *base;    // When copying: where to. When linking: what is there...
+    char    *base;    // When packing or copying: where to. When linking: what is there...
     int64_t  end;     // ...how much of it...
     bool     bad;     // ...and that it ends too early.
 } Walk;
 
 static const char zeroes[15];
 
+// Stands for every address on disk, since LZ4 finds nothing in those that rows had in memory. Not
+// null, by which some states tell that they hold nothing.
+static const uintptr_t some_address = 1;
+
 static void align(Walk *walk) {
     int64_t gap = -walk->at & 15;
     if (walk->way == WAY_PUT) spill_add(walk->spill, walk->thread, zeroes, gap);
+    if (walk->way == WAY_PACK) memset(walk->base + walk->at, 0, (size_t)gap);
     walk->at += gap;
 }
 
@@ -36,6 +41,11 @@ static void *hold(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     switch (walk->way) {
     case WAY_MEASURE: break;
     case WAY_PUT: spill_add(walk->spill, walk->thread, here, bytes); break;
+    case WAY_PACK:
+        memcpy(walk->base + walk->at, here, (size_t)bytes);
+        here = walk->base + walk->at;
+        memcpy(field, &some_address, sizeof some_address);
+        break;
     case WAY_COPY:
         memcpy(walk->base + walk->at, here, (size_t)bytes);
         here = walk->base + walk->at;
@@ -63,10 +73,23 @@ static int64_t walk_entry(Walk *walk, const SbBreaker *what, const SbEntry *entr
     return walk->bad ? -1 : walk->at;
 }
 
+// `fixed` bytes of the entry and what it holds behind them, all at `room`.
+static void pack(char *room, const SbBreaker *what, const SbEntry *entry, int64_t fixed) {
+    Walk walk = {.way = WAY_PACK, .base = room + fixed};
+    memcpy(room, entry, what->entry_bytes);
+    memset(room + what->entry_bytes, 0, (size_t)fixed - what->entry_bytes);
+    walk_entry(&walk, what, (SbEntry *)(void *)room);
+}
+
 bool spill_put(Spill *spill, uint32_t thread, const SbBreaker *what, const SbEntry *entry) {
     Walk measure = {.way = WAY_MEASURE};
     int64_t held = walk_entry(&measure, what, entry), fixed = spill_entry_bytes(what);
     if (!spill_row(spill, thread, fixed + held)) return false;
+    char *room = spill_room(spill, thread, fixed + held);
+    if (room) {
+        pack(room, what, entry, fixed);
+        return true;
+    }
     spill_add(spill, thread, (const char *)entry, what->entry_bytes);
     spill_add(spill, thread, zeroes, fixed - what->entry_bytes);
     Walk put = {.way = WAY_PUT, .spill = spill, .thread = thread};

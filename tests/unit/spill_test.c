@@ -365,6 +365,43 @@ static void blocks_of_a_job_with_more_memory(void) {
     job_close(&after);
 }
 
+// Where a row lies in memory makes its bytes on disk no other ones.
+static void addresses_stay_in_memory(void) {
+    enum { ROWS = 100 };
+    static char room[2][WORDS][TEXT_MAX];
+    static Word words[2][WORDS];
+    static const SbHeld list = {sizeof(SbEntry), &words_type, sb_held_value};
+    static const SbBreaker what = {.entry_bytes = 32, .held = &list, .held_count = 1};
+    typedef struct Listed {
+        SbEntry entry;
+        SbList  words;
+    } Listed;
+    char *bytes[2];
+    int64_t len[2];
+    Job job;
+    job_open(&job);
+    for (int side = 0; side < 2; side++) {
+        CHECK(spill_begin(&job.spill, 1));
+        for (uint64_t i = 0; i < ROWS; i++) {
+            for (int w = 0; w < WORDS; w++) {
+                words[side][w].text = text_of(room[side][w], i + (uint64_t)w, 20);
+                words[side][w].valid = true;
+            }
+            Listed row = {{0, i}, {words[side], WORDS}};
+            CHECK(spill_put(&job.spill, 1, &what, &row.entry));
+        }
+        SpillRun run;
+        CHECK(spill_end(&job.spill, 1, &run));
+        len[side] = run.end - run.begin;
+        bytes[side] = malloc((size_t)len[side]);
+        CHECK(spill_copy_out(&job.spill, &run, 0, bytes[side], len[side]));
+    }
+    CHECK(len[0] == len[1] && memcmp(bytes[0], bytes[1], (size_t)len[0]) == 0);
+    free(bytes[0]);
+    free(bytes[1]);
+    job_close(&job);
+}
+
 static void a_long_row_is_a_block(void) {
     enum { BYTES = 10 << 20 };
     static const SbHeld text = {sizeof(SbEntry), &str_type, sb_held_value};
@@ -534,6 +571,7 @@ static const UnitTest tests[] = {
     {"forgotten_runs_leave_the_disk", forgotten_runs_leave_the_disk},
     {"damage_is_found", damage_is_found},
     {"blocks_of_a_job_with_more_memory", blocks_of_a_job_with_more_memory},
+    {"addresses_stay_in_memory", addresses_stay_in_memory},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
     {"rows_of_edges_come_back", rows_of_edges_come_back},
     {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},
