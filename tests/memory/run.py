@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -239,12 +240,14 @@ def allowed(one, rate):
     return 1.1 * (one["unlimited"] + 2 * one["spilled_on_disk"] / MIB / rate)
 
 
-def table(results, times, rate):
+def table(results, times, rates):
+    rate = statistics.median(rates)
     lines = [f"# Jobs in a cgroup of --memory\n\nMade by `tests/memory/run.py --all --times={times} --table=FILE`, two threads. The rows "
              f"of each case take {times} times the memory; every run has the same bytes as one without a limit, whose seconds stand "
              f"beside its own; of short runs the least of {ROUNDS} counts. The target: done at the minimum, at whatever speed; at full speed 5 % slower than without a limit; and "
-             f"what spills above the minimum as long as without a limit, its bytes on disk twice at the rate of the disk, {rate:.0f} "
-             f"MiB/s, and 10 % more.\n",
+             f"what spills above the minimum as long as without a limit, its bytes on disk twice at the rate of the disk, and 10 % more. "
+             f"That rate, of {RATE_MIB} MiB written and flushed, is measured before each case: {min(rates):.0f} to {max(rates):.0f} MiB/s; "
+             f"the median, {rate:.0f}, counts.\n",
              "| case | memory | MiB | tasks at once | most that was counted, MiB | spilled, MiB | on disk, MiB | seconds | without a limit | target |",
              "|---|---|---:|---|---:|---:|---:|---:|---:|---:|"]
     for one in results:
@@ -275,11 +278,12 @@ def main():
     if why:
         print(f"skipped: {why}\n0 passed, 0 failed, {len(CASES)} skipped")
         return 0
-    failed, results = 0, []
+    failed, results, rates = 0, [], []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # So that the job of a run ends with it.
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as work:
-        rate = disk_rate(pathlib.Path(work)) if arguments.table else 0
         for name in arguments.cases or CASES:
+            if arguments.table:
+                rates.append(disk_rate(pathlib.Path(work)))
             case = Case(name, pathlib.Path(work), arguments.times or TIMES.get(name, 2))
             for size, memory in list(case.memories().items())[: None if arguments.all else 1]:
                 result = case.measure(size, memory)
@@ -294,7 +298,7 @@ def main():
             for path in case.folder.glob("*.csv*"):
                 path.unlink()
             if arguments.table and not failed:
-                pathlib.Path(arguments.table).write_text(table(results, arguments.times, rate))
+                pathlib.Path(arguments.table).write_text(table(results, arguments.times, rates))
             wrong = check_default(case) if name == "sort" else None
             if wrong:
                 failed += 1
