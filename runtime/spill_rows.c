@@ -24,7 +24,7 @@ static const char zeroes[15];
 
 // Stands for every address on disk, since LZ4 finds nothing in those that rows had in memory. Not
 // null, by which some states tell that they hold nothing.
-static const uintptr_t some_address = 1;
+static char *const some_address = (char *)1;
 
 static void align(Walk *walk) {
     int64_t gap = -walk->at & 15;
@@ -42,14 +42,10 @@ static void *hold(SbHolder *self, void *field, int64_t bytes, bool aligned) {
     case WAY_MEASURE: break;
     case WAY_PUT: spill_add(walk->spill, walk->thread, here, bytes); break;
     case WAY_PACK:
-        memcpy(walk->base + walk->at, here, (size_t)bytes);
-        here = walk->base + walk->at;
-        memcpy(field, &some_address, sizeof some_address);
-        break;
     case WAY_COPY:
         memcpy(walk->base + walk->at, here, (size_t)bytes);
         here = walk->base + walk->at;
-        memcpy(field, &here, sizeof here);
+        memcpy(field, walk->way == WAY_PACK ? &some_address : &here, sizeof here);
         break;
     case WAY_LINK:
         walk->bad |= bytes < 0 || bytes > walk->end - walk->at;

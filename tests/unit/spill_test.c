@@ -3,6 +3,7 @@
 #include "runtime/spill_merge.h"
 #include "runtime/spill_rows.h"
 #include "runtime/spool.h"
+#include "stdlib/aggregate.h"
 #include "stdlib/digest.h"
 #include "stdlib/held.h"
 #include "stdlib/key.h"
@@ -402,6 +403,45 @@ static void addresses_stay_in_memory(void) {
     job_close(&job);
 }
 
+// By a null pointer states of aggregates tell that nothing was seen, when they come back too.
+static void empty_states_stay_empty(void) {
+    enum { ROWS = 100 };
+    typedef struct Group {
+        SbEntry      entry;
+        SbExtremeStr most;
+        SbKept       kept;
+    } Group;
+    static const SbHeld states[] = {{offsetof(Group, most), nullptr, sb_held_extreme_str},
+                                    {offsetof(Group, kept), &str_type, sb_held_kept}};
+    static const SbBreaker what = {.entry_bytes = sizeof(Group), .held = states, .held_count = 2};
+    Job job;
+    job_open(&job);
+    CHECK(spill_begin(&job.spill, 1));
+    char room[TEXT_MAX];
+    for (uint64_t i = 0; i < ROWS; i++) {
+        SbStr text = text_of(room, i, TEXT_MAX);
+        Group group = {{0, i}, {0}, {0}};
+        if (i % 2 == 0) group.most = (SbExtremeStr){room, text.len, TEXT_MAX};
+        if (i % 3 == 0) group.kept.value = &text;
+        CHECK(spill_put(&job.spill, 1, &what, &group.entry));
+    }
+    SpillRun run;
+    CHECK(spill_end(&job.spill, 1, &run) && spill_runs_add(&job.runs, &run));
+    SpillMerge *merge = spill_merge_open(&job.runs, &what, &(SbSortBy){0});
+    int64_t held_bytes;
+    for (uint64_t i = 0; i < ROWS; i++) {
+        SbStr text = text_of(room, i, TEXT_MAX);
+        const Group *group = (const Group *)spill_merge_first(merge, &held_bytes);
+        CHECK(group && (group->most.ptr != nullptr) == (i % 2 == 0));
+        CHECK(i % 2 || same_text((SbStr){group->most.ptr, group->most.len}, text));
+        CHECK((group->kept.value != nullptr) == (i % 3 == 0));
+        CHECK(i % 3 || same_text(*(const SbStr *)group->kept.value, text));
+        spill_merge_pass(merge);
+    }
+    spill_merge_close(merge);
+    job_close(&job);
+}
+
 static void a_long_row_is_a_block(void) {
     enum { BYTES = 10 << 20 };
     static const SbHeld text = {sizeof(SbEntry), &str_type, sb_held_value};
@@ -572,6 +612,7 @@ static const UnitTest tests[] = {
     {"damage_is_found", damage_is_found},
     {"blocks_of_a_job_with_more_memory", blocks_of_a_job_with_more_memory},
     {"addresses_stay_in_memory", addresses_stay_in_memory},
+    {"empty_states_stay_empty", empty_states_stay_empty},
     {"a_long_row_is_a_block", a_long_row_is_a_block},
     {"rows_of_edges_come_back", rows_of_edges_come_back},
     {"what_killed_jobs_left_is_swept", what_killed_jobs_left_is_swept},
