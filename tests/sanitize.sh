@@ -29,10 +29,8 @@ check() {
     if "$@" >"$log" 2>&1; then pass "$name"; else fail "$name" "$log"; fi
 }
 
-# The C files of one list of build.zig.
-files() {
-    sed -n "/^const $1: /,/^};/p" build.zig | grep -o '"[^"]*\.c"' | tr -d '"' | sed "s#^#$2/#"
-}
+# The C files of a folder and its sub-folders, as build.zig finds them.
+files() { find "$@" -name '*.c' | sort; }
 
 # objects KIND FLAGS FILE...: compiles what is older than any header or its source.
 objects() {
@@ -80,13 +78,14 @@ END
 
 # The hot files of the standard library as bitcode, as build.zig makes it, for codegen to embed.
 bitcode() {
-    local out=$work/bitcode name names
-    names=$(sed -n '/^const stdlib_hot: /,/^};/p' build.zig | grep -o '^ *"[a-z_]*"' | tr -d '" ')
+    local out=$work/bitcode name names file
+    names=$(sed -n '/^const stdlib_hot: /,/^};/s/^ *"\([a-z_0-9]*\)\.c".*/\1/p' build.zig)
     mkdir -p "$out"
     for name in $names; do
-        [ "$out/$name.bc" -nt "stdlib/$name.c" ] && continue
+        file=$(find stdlib -name "$name.c")
+        [ "$out/$name.bc" -nt "$file" ] && continue
         clang-22 -std=gnu23 -O2 -c -emit-llvm -I. -target x86_64-linux-gnu -march=x86-64-v3 \
-            -fno-stack-protector -ffp-contract=off "stdlib/$name.c" -o "$out/$name.bc" || return
+            -fno-stack-protector -ffp-contract=off "$file" -o "$out/$name.bc" || return
     done
     {
         for name in $names; do
@@ -98,11 +97,11 @@ bitcode() {
     } >"$out/stdlib_bitcode.inc"
 }
 
-RUNTIME="$(files runtime runtime) $(files runtime_core runtime/core)"
-STDLIB=$(files stdlib stdlib)
-CORE="$(files ir ir) $(files frontend frontend) $(files codegen_reference codegen/reference)
-    $(files codegen_build codegen/build) $(files driver driver)"
-CODEGEN=$(files codegen codegen)
+RUNTIME=$(files runtime)
+STDLIB=$(files stdlib)
+IR=$(files ir)
+CORE="$IR $(files frontend codegen/reference codegen/build driver)"
+CODEGEN=$(files codegen | grep -v -e ^codegen/reference/ -e ^codegen/build/)
 
 # ---- AddressSanitizer and UBSan ----------------------------------------------------------------
 
@@ -111,11 +110,11 @@ ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 # shellcheck disable=SC2086
 build_asan() {
     objects asan "$ASAN" $CORE $RUNTIME $STDLIB sbc.c &&
-        objects asan/pic "$ASAN -fPIC -I$work/bitcode --embed-dir=$work/bitcode -isystem $LLVM/include" $(files ir ir) $CODEGEN &&
+        objects asan/pic "$ASAN -fPIC -I$work/bitcode --embed-dir=$work/bitcode -isystem $LLVM/include" $IR $CODEGEN &&
         archive asan libcore $CORE && archive asan libstd $STDLIB &&
         archive asan libsbrt $RUNTIME $STDLIB && linker asan "$ASAN" && mkdir -p "$work/asan/bin" &&
         clang-22 $ASAN -shared -o "$work/asan/lib/libsbc-codegen.so" \
-            $(printf "$work/asan/pic/%s.o\n" $(echo $(files ir ir) $CODEGEN | sed 's/\.c\b//g')) \
+            $(printf "$work/asan/pic/%s.o\n" $(echo $IR $CODEGEN | sed 's/\.c\b//g')) \
             -L"$LLVM/lib" -lLLVM-22 &&
         link_asan "$work/asan/sbc.o" "$work/asan/bin/sbc"
 }
@@ -136,7 +135,7 @@ unit_test() {
 
 unit_tests() {
     local name names
-    names=$(sed -n '/^const unit: /,/^};/p' build.zig | grep -o '^ *"[a-z_]*"' | tr -d '" ')
+    names=$(basename -s .c tests/unit/*.c)
     # shellcheck disable=SC2046
     objects asan "$ASAN" $(printf 'tests/unit/%s.c\n' $names) || return
     for name in $names; do

@@ -9,19 +9,23 @@ work=build/fuzz
 passed=0 failed=0 skipped=0
 mkdir -p "$work"
 
+# c FOLDER NAME...: the C files of those names, wherever below the folder they stand.
+c() {
+    folder=$1
+    shift
+    for name; do find "$folder" -name "$name.c"; done
+}
+
 # What each links beside its own file.
 sources_of() {
     case $1 in
-    csv) echo stdlib/csv_*.c stdlib/lines.c stdlib/utf8.c runtime/memory.c runtime/scratch.c ;;
-    json) echo stdlib/json_[fpr]*.c stdlib/text_out.c stdlib/number*.c stdlib/date*.c \
-        stdlib/decimal.c stdlib/zone*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c ;;
-    regex) echo stdlib/regex*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c ;;
-    ir_read) echo ir/*.c ir/passes/*.c ;;
-    journal) echo runtime/journal.c runtime/checksum.c runtime/durable.c runtime/failpoint.c \
-        runtime/retry.c runtime/log.c runtime/text.c runtime/trouble.c ;;
-    parse) echo frontend/source.c frontend/diag*.c frontend/lex*.c frontend/parse*.c \
-        frontend/format*.c frontend/ast_print.c ir/arena.c ir/text.c ;;
-    check) echo frontend/*.c ir/*.c ir/passes/*.c ;;
+    csv) c stdlib 'csv_*' lines utf8 && c runtime memory scratch ;;
+    json) c stdlib 'json_[fpr]*' text_out 'number*' 'date*' decimal 'zone*' utf8 && c runtime memory scratch ;;
+    regex) c stdlib 'regex*' utf8 && c runtime memory scratch ;;
+    ir_read) c ir '*' ;;
+    journal) c runtime journal checksum durable failpoint retry log text trouble ;;
+    parse) c frontend source 'diag*' 'lex*' 'parse*' 'format*' ast_print && c ir arena text ;;
+    check) c frontend '*' && c ir '*' ;;
     esac
 }
 
