@@ -17,23 +17,23 @@ const cflags: []const []const u8 = &.{
 // Compiled once more, to bitcode that stages inline. The other users of stdlib/ are libsbrt.a and sbc, whose
 // interpreter and folding call it.
 const stdlib_hot: []const []const u8 = &.{
-    "math.c",
-    "aggregate_distinct.c",
-    "aggregate_extreme.c",
-    "aggregate_sum.c",
-    "date.c",
-    "date_parts.c",
-    "hash.c",
-    "key.c",
-    "number.c",
-    "xxhash.c",
-    "put_small.c",
-    "text_out.c",
-    "string.c",
-    "cut.c",
+    "stdlib/number/math.c",
+    "stdlib/aggregate/aggregate_distinct.c",
+    "stdlib/aggregate/aggregate_extreme.c",
+    "stdlib/aggregate/aggregate_sum.c",
+    "stdlib/time/date.c",
+    "stdlib/time/date_parts.c",
+    "stdlib/hash/hash.c",
+    "stdlib/hash/key.c",
+    "stdlib/number/number.c",
+    "stdlib/hash/xxhash.c",
+    "stdlib/number/put_small.c",
+    "stdlib/text/text_out.c",
+    "stdlib/text/string.c",
+    "stdlib/regex/cut.c",
 };
 // Scratch memory for the library functions that the reference interpreter calls.
-const scratch: []const []const u8 = &.{ "hold.c", "memory.c", "scratch.c" };
+const scratch: []const []const u8 = &.{ "runtime/host/hold.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
 
 // Scripts that run sbc and its jobs, quick ones first; each prints "N passed, N failed, N skipped".
 const suites: []const []const u8 = &.{
@@ -73,7 +73,7 @@ pub fn build(b: *std.Build) void {
     for ([_][]const []const u8{ runtime, stdlib }) |files| compile(b, sbrt.root_module, files, "-gline-tables-only");
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
-    _ = page.addCopyFile(b.path("runtime/page.html"), "page.html");
+    _ = page.addCopyFile(b.path("runtime/observe/page.html"), "page.html");
     sbrt.root_module.addEmbedPath(page.getDirectory()); // #embed <page.html>
     sbrt.bundle_compiler_rt = false; // jobs are linked by lld against libgcc
     b.installArtifact(sbrt);
@@ -87,7 +87,7 @@ pub fn build(b: *std.Build) void {
         find(b, "codegen/reference", ".c", &.{}),
         find(b, "codegen/build", ".c", &.{}),
         find(b, "driver", ".c", &.{}), // What each command of sbc does with the phases; sbc.c is the table of them.
-        pick(runtime, scratch),
+        scratch,
     }) |files| sources(b, core, files);
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const embedded = b.addWriteFiles();
@@ -104,7 +104,7 @@ pub fn build(b: *std.Build) void {
     const gen = module(b, target, optimize);
     sources(b, gen, ir);
     sources(b, gen, find(b, "codegen", ".c", &.{ "codegen/reference", "codegen/build" }));
-    const bitcode = stdlib_bitcode(b, pick(stdlib, stdlib_hot));
+    const bitcode = stdlib_bitcode(b, stdlib_hot);
     gen.addEmbedPath(bitcode);
     gen.addIncludePath(bitcode); // <stdlib_bitcode.inc>, which embeds them
     gen.addSystemIncludePath(.{ .cwd_relative = b.fmt("{s}/include", .{llvm}) });
@@ -168,6 +168,7 @@ fn stdlib_bitcode(b: *std.Build, files: []const []const u8) std.Build.LazyPath {
     const dir = b.addWriteFiles();
     const headers = find(b, "stdlib", ".h", &.{});
     const tables = find(b, "stdlib", ".def", &.{});
+    const shared = find(b, "runtime/abi", ".h", &.{});
     var embeds: []const u8 = "";
     var names: []const u8 = "#define EACH_FILE(X)";
     for (files) |file| {
@@ -181,7 +182,7 @@ fn stdlib_bitcode(b: *std.Build, files: []const []const u8) std.Build.LazyPath {
         cc.addArg("-o");
         _ = dir.addCopyFile(cc.addOutputFileArg(b.fmt("{s}.bc", .{name})), b.fmt("{s}.bc", .{name}));
         // Not -MMD: zig cc 0.17.0 -emit-llvm with -MMD exits 0 and writes no .bc.
-        for ([_][]const []const u8{ headers, tables, &.{ "runtime/abi.h", "runtime/faults.def" } }) |read|
+        for ([_][]const []const u8{ headers, tables, shared, &.{"runtime/abi/faults.def"} }) |read|
             for (read) |h| cc.addFileInput(b.path(h));
         embeds = b.fmt("{s}static const unsigned char {s}_bc[] = {{\n#embed <{s}.bc>\n}};\n", .{ embeds, name, name });
         names = b.fmt("{s} X({s})", .{ names, name });
@@ -253,21 +254,6 @@ fn find(b: *std.Build, top: []const u8, extension: []const u8, except: []const [
     }
     std.mem.sort([]const u8, files.items, {}, before);
     return files.items;
-}
-
-/// The one file of each name, wherever in the tree it stands.
-fn pick(files: []const []const u8, comptime names: []const []const u8) []const []const u8 {
-    const picked = std.heap.page_allocator.alloc([]const u8, names.len) catch @panic("OOM");
-    for (names, picked) |name, *path| {
-        var count: usize = 0;
-        for (files) |file| {
-            if (!std.mem.eql(u8, std.fs.path.basename(file), name)) continue;
-            path.* = file;
-            count += 1;
-        }
-        if (count != 1) std.process.fatal("{d} files are called {s}: build.zig needs one", .{ count, name });
-    }
-    return picked;
 }
 
 fn among(list: []const []const u8, one: []const u8) bool {

@@ -1,13 +1,13 @@
 // Emit: the state of code generation for one module, and small helpers over the LLVM C API.
 //
 // Code is generated once, for no particular CPU; codegen/target.c then specialises copies of the
-// module. Layouts of runtime/abi.h are used by offsetof: no mirror of them exists here.
+// module. Layouts of runtime/abi/abi.h are used by offsetof: no mirror of them exists here.
 #ifndef SBC_CODEGEN_EMIT_H
 #define SBC_CODEGEN_EMIT_H
 
 #include "codegen/codegen.h"
 #include "ir/plan.h"
-#include "runtime/abi.h"
+#include "runtime/abi/abi.h"
 
 #include <llvm-c/Core.h>
 
@@ -123,7 +123,7 @@ Val  emit_load_at(Emit *e, Ty type, Val address, size_t offset, const char *name
 void emit_store(Emit *e, Val value, Val address);
 void emit_store_at(Emit *e, Val value, Val address, size_t offset);
 
-// A value of `type` from and to its memory layout (runtime/abi.h).
+// A value of `type` from and to its memory layout (runtime/abi/abi.h).
 Value emit_load_value(Emit *e, const Type *type, Val address);
 void  emit_store_value(Emit *e, const Type *type, Value value, Val address);
 Val   emit_value_address(Emit *e, const Type *type, Value value);  // In a fresh alloca.
@@ -177,7 +177,7 @@ Value emit_text(Emit *e, Text text);                                 // A str co
 Value emit_const(Emit *e, const Type *type, const Const *value);
 Val   emit_sbtype(Emit *e, const Type *type);                        // Address of its SbType.
 Val   emit_regex(Emit *e, Text pattern);                             // const SbRegex *
-bool emit_regex_is_runs(Text pattern);  // REGEX_RUNS of stdlib/regex.h.
+bool emit_regex_is_runs(Text pattern);  // REGEX_RUNS of stdlib/regex/regex.h.
 Val   emit_zone(Emit *e, Text name);                                 // const SbZone *
 
 typedef struct LineColumn {

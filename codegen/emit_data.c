@@ -1,4 +1,4 @@
-// The job as constant data: SbJob and all that hangs on it (runtime/abi.h).
+// The job as constant data: SbJob and all that hangs on it (runtime/abi/abi.h).
 #include "codegen/emit_group.h"
 #include "codegen/emit_job.h"
 
@@ -270,7 +270,7 @@ static Val entry_type(Emit *e, const Breaker *breaker) {
     return emit_global(e, parts_struct(e, &parts, sizeof(SbType)), "entry_type");
 }
 
-// `name`: of a function of stdlib/held.h.
+// `name`: of a function of stdlib/aggregate/held.h.
 static Val held_constant(Emit *e, size_t offset, const Type *type, Text name) {
     const char *symbol = text_c(e->arena, text_format(e->arena, "sb_held_%.*s", TEXT_ARG(name)));
     Ty params[] = {e->ptr, e->ptr, e->ptr};

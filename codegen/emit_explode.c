@@ -1,7 +1,7 @@
 // Explode: a row for each element of a list, or for each piece of a text that is cut as rows go on.
 #include "codegen/emit_stage.h"
 
-#include "stdlib/cut.h"
+#include "stdlib/regex/cut.h"
 
 static Val identify_exploded(Emit *e, Frame *frame) {
     return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),

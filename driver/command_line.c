@@ -114,7 +114,7 @@ void complain_unknown(const Options *options, const char *what, const char *text
 static const Text job_options[] = {
 #define OPTION(name, text, operand, about) TEXT("--" text),
 #define LATER(text)
-#include "runtime/options.def"
+#include "runtime/options/options.def"
 #undef LATER
 #undef OPTION
 };

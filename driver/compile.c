@@ -8,7 +8,7 @@
 #include "driver/header.h"
 #include "driver/read_graph.h"
 #include "ir/pass.h"
-#include "runtime/abi.h"
+#include "runtime/abi/abi.h"
 
 #include <string.h>
 #include <sys/stat.h>

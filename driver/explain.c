@@ -12,7 +12,7 @@ typedef struct Fault {
 
 static const Fault faults[] = {
 #define FAULT(name, ...) {__VA_ARGS__},
-#include "runtime/faults.def"
+#include "runtime/abi/faults.def"
 #undef FAULT
 };
 
@@ -43,7 +43,7 @@ typedef struct JobEnd {
 
 static const JobEnd job_ends[] = {
 #define TROUBLE(name, code, exit, title, fix) {code, exit, title, fix},
-#include "runtime/troubles.def"
+#include "runtime/report/troubles.def"
 #undef TROUBLE
 };
 
@@ -125,8 +125,8 @@ static void print_markdown_page(const char *page) {
 
 static void print_markdown(void) {
     puts("# Diagnostics\n\nMade by `sbc explain --markdown` from `frontend/diagnostics.def`, "
-         "`runtime/faults.def` and\n`runtime/troubles.def`. The tests compile each wrong and each "
-         "right example.\n\n"
+         "`runtime/abi/faults.def` and\n`runtime/report/troubles.def`. The tests compile each "
+         "wrong and each right example.\n\n"
          "## Programs\n");
     for (uint32_t c = 0; c < DIAG_COUNT; c++) {
         printf("### %s: %s\n\n", diag_code((DiagCode)c), diag_title((DiagCode)c));

@@ -1,11 +1,11 @@
 #include "driver/judge.h"
 
-#include "stdlib/date_parts.h"
-#include "stdlib/encode.h"
-#include "stdlib/json_access.h"
-#include "stdlib/regex.h"
-#include "stdlib/utf8.h"
-#include "stdlib/zone.h"
+#include "stdlib/time/date_parts.h"
+#include "stdlib/text/encode.h"
+#include "stdlib/json/json_access.h"
+#include "stdlib/regex/regex.h"
+#include "stdlib/text/utf8.h"
+#include "stdlib/time/zone.h"
 
 static bool judge_pattern(Arena *arena, Text text, ConstantFault *fault) {
     SbRegexError error = {0};

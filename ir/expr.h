@@ -53,7 +53,7 @@ typedef enum FnTrait : uint32_t {
     FN_OUT      = 1u << 8,  // The result is of type T: returned through `out` with SB_OK.
     FN_COLUMNS  = 1u << 9,  // So little code without a branch that column loops take it in.
     FN_EACH     = 1u << 10, // There is SYMBOL_each, which computes it for all rows that wait.
-    FN_CUTS     = 1u << 11, // There is SYMBOL_take, which goes from piece to piece (stdlib/cut.h).
+    FN_CUTS     = 1u << 11, // There is SYMBOL_take, which goes from piece to piece (cut.h).
 } FnTrait;
 
 // What values an integer result may have.

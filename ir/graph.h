@@ -118,7 +118,7 @@ typedef struct AggRef {
     uint32_t traits;
     uint32_t pointers;     // Bit i: argument i of add goes by pointer (type T, T? or a struct).
     uint32_t state_bytes, state_align;  // All zero bytes are the empty state.
-    Text     held;         // What the state points to: sb_held_HELD of stdlib/held.h; or empty.
+    Text     held;         // What the state points to: sb_held_HELD of held.h; or empty.
     ResultRange range;
 } AggRef;
 

@@ -16,17 +16,29 @@ static const struct Layer {
     {"frontend/", {"ir/", nullptr}},
     // The interpreter shares the scalar library, and the scratch memory that it allocates from.
     {"codegen/reference/",
-     {"codegen/", "ir/", "stdlib/", "runtime/abi.h", "runtime/faults.def", "runtime/troubles.def",
-      "runtime/options.def", "runtime/scratch.h"}},
-    {"codegen/", {"ir/", "stdlib/", "runtime/abi.h", nullptr}},
+     {"codegen/", "ir/", "stdlib/", "runtime/abi/", "runtime/report/troubles.def",
+      "runtime/options/options.def", "runtime/memory/scratch.h", nullptr}},
+    {"codegen/", {"ir/", "stdlib/", "runtime/abi/", nullptr}},
     {"runtime/core/", {nullptr}},
-    {"runtime/", {"stdlib/", nullptr}},
-    {"stdlib/", {"runtime/abi.h", nullptr}},
+    {"runtime/", {"runtime/", "stdlib/", nullptr}},
+    {"stdlib/", {"runtime/abi/", "stdlib/", nullptr}},
     {"tests/", {"", nullptr}},
     {"driver/",
-     {"frontend/", "ir/", "codegen/", "stdlib/", "runtime/abi.h", "runtime/faults.def",
-      "runtime/troubles.def", "runtime/options.def", nullptr}},
+     {"frontend/", "ir/", "codegen/", "stdlib/", "runtime/abi/", "runtime/report/troubles.def",
+      "runtime/options/options.def", nullptr}},
     {"sbc.c", {"driver/", "ir/", nullptr}},
+};
+
+// The rooms of the runtime and the standard library, lowest first. A file includes headers of its
+// own room and of rooms before it.
+static const char *const rooms[] = {
+    "runtime/abi/", "runtime/memory/", "stdlib/text/", "stdlib/number/", "stdlib/time/",
+    "stdlib/hash/", "stdlib/value/", "stdlib/aggregate/", "stdlib/regex/", "stdlib/json/",
+    "stdlib/csv/", "stdlib/field/", "stdlib/cast/", "runtime/report/", "runtime/crash/",
+    "runtime/host/", "runtime/compression/", "runtime/rows/", "runtime/disk/",
+    "runtime/breakers/", "runtime/input/", "runtime/output/", "runtime/rejects/", "runtime/task/",
+    "runtime/core/", "runtime/options/", "runtime/plan/", "runtime/job/", "runtime/dispatch/",
+    "runtime/limits/", "runtime/resume/", "runtime/observe/", "runtime/main/",
 };
 
 // A third-party header belongs to one place.
@@ -34,12 +46,12 @@ static const struct Owner {
     const char *header;
     const char *places[3];
 } owners[] = {
-    {"<yaml.h>", {"runtime/config", "codegen/build/", nullptr}},
-    {"<uv.h>", {"runtime/control", nullptr, nullptr}},
+    {"<yaml.h>", {"runtime/options/config", "codegen/build/", nullptr}},
+    {"<uv.h>", {"runtime/main/control", "runtime/observe/http", nullptr}},
     {"<llvm-c/", {"codegen/", nullptr, nullptr}},
     {"<zlib.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
     {"<zstd.h>", {"runtime/", "codegen/reference/", "driver/peek"}},
-    {"<xxhash.h>", {"runtime/checksum", nullptr, nullptr}},
+    {"<xxhash.h>", {"runtime/host/checksum", nullptr, nullptr}},
     {"<utf8proc.h>", {"stdlib/", "driver/table", nullptr}},
     {"<ffi.h>", {"codegen/reference/", nullptr, nullptr}},
 };
@@ -80,10 +92,35 @@ static void check_core(const char *path, int line, const char *what) {
     problem(path, line, "a core includes ", what);
 }
 
+// The number of the room that a path is in; countof(rooms): none.
+static size_t room_of(const char *path) {
+    size_t room = 0;
+    while (room < COUNTOF(rooms) && !starts(path, rooms[room])) room++;
+    return room;
+}
+
+// What is left of the calls that the dispatch makes upwards: to be turned into observers.
+static bool is_owed(const char *path, const char *what) {
+    static const char *const rooms_above[] = {"runtime/limits/", "runtime/resume/",
+                                              "runtime/observe/"};
+    for (size_t i = 0; i < COUNTOF(rooms_above); i++)
+        if (starts(path, "runtime/dispatch/") && starts(what, rooms_above[i])) return true;
+    return false;
+}
+
+static void check_room(const char *path, int line, const char *what) {
+    bool has_rooms = starts(path, "runtime/") || starts(path, "stdlib/");
+    size_t from = room_of(path), to = room_of(what);
+    if (has_rooms && from == COUNTOF(rooms)) problem(path, line, "file outside every room", "");
+    else if (has_rooms && to != COUNTOF(rooms) && to > from && !is_owed(path, what))
+        problem(path, line, "include from a higher room: ", what);
+}
+
 static void check_include(const char *path, int line, const char *what) {
     check_owner(path, line, what);
     if (*what != '"' && starts(path, "runtime/core/")) check_core(path, line, what);
     if (*what != '"') return;
+    check_room(path, line, what + 1);
     for (size_t i = 0; i < COUNTOF(layers); i++) {
         if (!starts(path, layers[i].folder)) continue;
         if (starts(what + 1, layers[i].folder)) return;

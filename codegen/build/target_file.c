@@ -1,6 +1,6 @@
 #include "codegen/build/target_file.h"
 
-#include "stdlib/cpu_level.h"
+#include "runtime/abi/cpu_level.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "codegen/reference/eval.h"
 
-#include "runtime/scratch.h"
+#include "runtime/memory/scratch.h"
 
 #include <string.h>
 

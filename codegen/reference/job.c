@@ -31,7 +31,7 @@ static const struct {
     const char *fix;
 } troubles[] = {
 #define TROUBLE(name, code, exit, title, fix) {code, exit, fix},
-#include "runtime/troubles.def"
+#include "runtime/report/troubles.def"
 #undef TROUBLE
 };
 

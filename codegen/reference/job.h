@@ -94,7 +94,7 @@ Row *job_row(Job *job, OpId op, size_t i);
 
 typedef enum JobTrouble {
 #define TROUBLE(name, code, exit, title, fix) JOB_##name,
-#include "runtime/troubles.def"
+#include "runtime/report/troubles.def"
 #undef TROUBLE
 } JobTrouble;
 

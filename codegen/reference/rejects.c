@@ -10,7 +10,7 @@ static const struct {
     const char *code, *message, *fix, *computed_fix;
 } faults[] = {
 #define FAULT(name, ...) {__VA_ARGS__},
-#include "runtime/faults.def"
+#include "runtime/abi/faults.def"
 #undef FAULT
 };
 

@@ -10,7 +10,7 @@
 static const char *const known[] = {
 #define OPTION(name, word, value, text) word,
 #define LATER(word) word,
-#include "runtime/options.def"
+#include "runtime/options/options.def"
 #undef OPTION
 #undef LATER
 };

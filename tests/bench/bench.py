@@ -77,7 +77,7 @@ class Bench:
         """The program by hand, for the CPU level that the job picks here."""
         sources = [HERE / "reference" / f"{pipeline}.c"]
         if pipeline == "w1":
-            sources += [ROOT / "stdlib" / "number_put.c", ROOT / "stdlib" / "number_powers.c"]
+            sources += [ROOT / "stdlib/number/number_put.c", ROOT / "stdlib/number/number_powers.c"]
         return self.build(f"reference_{pipeline}", sources, "-O3", f"-march=x86-64-{self.level}",
                           "-pthread", "-Wno-unused-function", "-D_GNU_SOURCE", f"-I{ROOT}")
 

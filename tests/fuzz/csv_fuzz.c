@@ -1,9 +1,7 @@
 // libFuzzer target: the CSV and UTF-8 scanners against the automata of the unit tests.
-//   clang-22 -std=gnu23 -g -O1 -march=x86-64-v3 -fsanitize=fuzzer,address,undefined -I. -o csv_fuzz
-//       tests/fuzz/csv_fuzz.c stdlib/csv_*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c
-//   ./csv_fuzz -max_len=2000 NEW tests/fuzz/corpus/csv
-#include "stdlib/csv.h"
-#include "stdlib/utf8.h"
+//   ONLY=csv tests/fuzz/run.sh 60
+#include "stdlib/csv/csv.h"
+#include "stdlib/text/utf8.h"
 #include "tests/unit/csv_oracle.h"
 
 #include <stdlib.h>

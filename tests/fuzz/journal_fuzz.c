@@ -2,7 +2,7 @@
 // bytes, and their numbers ascend.
 //
 //     ONLY=journal tests/fuzz/run.sh [SECONDS]
-#include "runtime/journal.h"
+#include "runtime/resume/journal.h"
 
 #include <stdlib.h>
 

@@ -1,14 +1,10 @@
 // libFuzzer target: the JSON reader against the recursive-descent reader of the unit tests, and
 // what it reads written and read again.
-//   clang-22 -std=gnu23 -g -O1 -march=x86-64-v3 -fsanitize=fuzzer,address,undefined -I.
-//       -o json_fuzz tests/fuzz/json_fuzz.c stdlib/json_*.c stdlib/text_out.c
-//       stdlib/number*.c stdlib/date*.c stdlib/decimal.c stdlib/zone.c stdlib/utf8.c
-//       runtime/memory.c runtime/scratch.c -lm
-//   ./json_fuzz -max_len=2000 NEW tests/fuzz/corpus/json
-#include "runtime/scratch.h"
-#include "stdlib/json.h"
-#include "stdlib/text_out.h"
-#include "stdlib/utf8.h"
+//   ONLY=json tests/fuzz/run.sh 60
+#include "runtime/memory/scratch.h"
+#include "stdlib/json/json.h"
+#include "stdlib/text/text_out.h"
+#include "stdlib/text/utf8.h"
 #include "tests/unit/json_oracle.h"
 
 #include <stdlib.h>

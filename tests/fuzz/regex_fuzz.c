@@ -1,12 +1,10 @@
 // Fuzzes regular expressions: any bytes as a pattern and a text. The automaton and the program
 // must agree on every match, and nothing may be read beyond the text and its slack.
 //
-//   clang-22 -g -O1 -std=gnu23 -fsanitize=fuzzer,address,undefined -I. tests/fuzz/regex_fuzz.c \
-//       stdlib/regex*.c stdlib/utf8.c runtime/memory.c runtime/scratch.c -lutf8proc -o regex_fuzz
-//   ./regex_fuzz -max_len=200 -max_total_time=120
-#include "runtime/scratch.h"
-#include "stdlib/regex_match.h"
-#include "stdlib/utf8.h"
+//     ONLY=regex tests/fuzz/run.sh [SECONDS]
+#include "runtime/memory/scratch.h"
+#include "stdlib/regex/regex_match.h"
+#include "stdlib/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,11 +19,11 @@ c() {
 # What each links beside its own file.
 sources_of() {
     case $1 in
-    csv) c stdlib 'csv_*' lines utf8 && c runtime memory scratch ;;
-    json) c stdlib 'json_[fpr]*' text_out 'number*' 'date*' decimal 'zone*' utf8 && c runtime memory scratch ;;
-    regex) c stdlib 'regex*' utf8 && c runtime memory scratch ;;
+    csv) c stdlib 'csv_*' lines utf8 && c runtime/memory memory scratch ;;
+    json) c stdlib 'json_[fpr]*' text_out 'number*' 'date*' decimal 'zone*' utf8 && c runtime/memory memory scratch ;;
+    regex) c stdlib 'regex*' utf8 && c runtime/memory memory scratch ;;
     ir_read) c ir '*' ;;
-    journal) c runtime journal checksum durable failpoint retry log text trouble ;;
+    journal) c runtime/resume journal && c runtime/host checksum durable failpoint retry && c runtime/report log text trouble ;;
     parse) c frontend source 'diag*' 'lex*' 'parse*' 'format*' ast_print && c ir arena text ;;
     check) c frontend '*' && c ir '*' ;;
     esac

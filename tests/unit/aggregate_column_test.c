@@ -1,5 +1,5 @@
 // Aggregates over columns against the same values added one by one.
-#include "stdlib/aggregate.h"
+#include "stdlib/aggregate/aggregate.h"
 #include "tests/unit/random.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"

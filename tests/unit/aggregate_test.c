@@ -1,6 +1,6 @@
 // Aggregates: exact sums against other orders and wide arithmetic, the rest against plain loops.
-#include "stdlib/aggregate.h"
-#include "stdlib/decimal.h"
+#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/number/decimal.h"
 #include "tests/unit/random.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
 // Batches: where partitions may end so that batches can be made up of them.
-#include "runtime/batches.h"
+#include "runtime/rows/batches.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
-#include "runtime/breaker.h"
-#include "runtime/slab.h"
-#include "runtime/sort.h"
-#include "stdlib/hash.h"
+#include "runtime/abi/calls.h"
+#include "runtime/breakers/breaker.h"
+#include "runtime/memory/slab.h"
+#include "runtime/rows/sort.h"
+#include "stdlib/hash/hash.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

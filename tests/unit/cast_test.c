@@ -1,6 +1,6 @@
 // Casts and decimals: text, alignment, limits, exactness.
-#include "stdlib/cast.h"
-#include "stdlib/decimal.h"
+#include "stdlib/cast/cast.h"
+#include "stdlib/number/decimal.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

@@ -3,8 +3,8 @@
 #ifndef SBC_TESTS_UNIT_CRASH_JOBS_H
 #define SBC_TESTS_UNIT_CRASH_JOBS_H
 
-#include "runtime/abi.h"
-#include "stdlib/number.h"
+#include "runtime/abi/abi.h"
+#include "stdlib/number/number.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 //
 // One thread runs the jobs (crash_jobs.h), so that a seed replays.
 #define _GNU_SOURCE
-#include "runtime/compress.h"
+#include "runtime/compression/compress.h"
 #include "tests/unit/crash_jobs.h"
 #include "tests/unit/model_disk.h"
 #include "tests/unit/unit.h"

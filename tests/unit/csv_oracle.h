@@ -3,7 +3,7 @@
 #ifndef SBC_TESTS_UNIT_CSV_ORACLE_H
 #define SBC_TESTS_UNIT_CSV_ORACLE_H
 
-#include "stdlib/csv.h"
+#include "stdlib/csv/csv.h"
 #include "tests/unit/utf8_oracle.h"
 
 #include <string.h>

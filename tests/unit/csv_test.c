@@ -1,8 +1,8 @@
 // CSV: examples of every rule, and the fast scanner against a plain automaton on millions of small
 // hostile texts.
-#include "stdlib/csv.h"
-#include "stdlib/utf8.h"
-#include "runtime/scratch.h"
+#include "stdlib/csv/csv.h"
+#include "stdlib/text/utf8.h"
+#include "runtime/memory/scratch.h"
 #include "tests/unit/csv_oracle.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,7 @@
 // Cut: pieces that are taken one by one are those of the list.
-#include "stdlib/cut.h"
-#include "runtime/scratch.h"
-#include "stdlib/string.h"
+#include "stdlib/regex/cut.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/text/string.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 // Dates, zones and durations: the calendar day by day, texts, arithmetic, known transitions.
-#include "stdlib/date_parts.h"
+#include "stdlib/time/date_parts.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/unit.h"
 

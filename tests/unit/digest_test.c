@@ -1,6 +1,6 @@
 // Digest: published test vectors, and texts whose length meets every edge of a block.
-#include "runtime/scratch.h"
-#include "stdlib/digest.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/hash/digest.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

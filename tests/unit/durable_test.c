@@ -1,6 +1,6 @@
 // Files that last: what the real disk does, and what is left of it when the model's power fails.
 #define _GNU_SOURCE
-#include "runtime/durable.h"
+#include "runtime/host/durable.h"
 #include "tests/unit/model_disk.h"
 #include "tests/unit/unit.h"
 

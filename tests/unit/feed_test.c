@@ -1,5 +1,5 @@
 // The buffer that texts are read into: it grows, keeps what it holds, and is charged.
-#include "runtime/feed.h"
+#include "runtime/input/feed.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // What the scheduler is told of a job, and which rows count when a fault ends it.
-#include "runtime/flow_plan.h"
-#include "runtime/verdict.h"
+#include "runtime/plan/flow_plan.h"
+#include "runtime/rejects/verdict.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

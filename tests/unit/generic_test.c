@@ -1,4 +1,4 @@
-#include "stdlib/generic.h"
+#include "stdlib/value/generic.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // The journal: what is read of damaged ones, and what a crash leaves.
-#include "runtime/journal.h"
+#include "runtime/resume/journal.h"
 
 #include "tests/unit/model_disk.h"
 #include "tests/unit/unit.h"

@@ -2,7 +2,7 @@
 #ifndef SBC_TESTS_UNIT_JSON_ORACLE_H
 #define SBC_TESTS_UNIT_JSON_ORACLE_H
 
-#include "stdlib/json.h"
+#include "stdlib/json/json.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE  // memmem
 // JSON: the grammar and the wanted keys against a recursive-descent reader, strings, nesting, and
 // values of every type there and back.
-#include "stdlib/json.h"
-#include "stdlib/text_out.h"
-#include "runtime/scratch.h"
+#include "stdlib/json/json.h"
+#include "stdlib/text/text_out.h"
+#include "runtime/memory/scratch.h"
 #include "tests/unit/json_oracle.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"

@@ -1,6 +1,6 @@
 // Lines and UTF-8: the fast scanners against plain loops.
-#include "stdlib/lines.h"
-#include "stdlib/utf8.h"
+#include "stdlib/text/lines.h"
+#include "stdlib/text/utf8.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 #include "tests/unit/utf8_oracle.h"

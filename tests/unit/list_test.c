@@ -1,6 +1,6 @@
 // List: edges, nulls and NaN, stability, far positions.
-#include "runtime/scratch.h"
-#include "stdlib/list.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/value/list.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

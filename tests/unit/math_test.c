@@ -1,6 +1,6 @@
 // Mathematics: elementary functions within one unit of reference points, special values, rounding.
-#include "stdlib/math.h"
-#include "stdlib/decimal.h"
+#include "stdlib/number/math.h"
+#include "stdlib/number/decimal.h"
 #include "tests/unit/unit.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// model_disk.h: a disk in memory behind the calls of runtime/durable.h, whose power can fail.
+// model_disk.h: a disk in memory behind the calls of runtime/host/durable.h, whose power can fail.
 //
 // Of a file the bytes at its last sync are safe; of each write since, at a crash any of its sectors
 // is there or is not, and the length may have grown over bytes that were never written. Names that
@@ -11,7 +11,7 @@
 #ifndef SBC_TESTS_UNIT_MODEL_DISK_H
 #define SBC_TESTS_UNIT_MODEL_DISK_H
 
-#include "runtime/durable.h"
+#include "runtime/host/durable.h"
 #include "tests/unit/random.h"
 
 #include <errno.h>

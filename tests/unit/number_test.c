@@ -1,5 +1,5 @@
 // Numbers as text: readers against strtod and exact limits, printers for round trips and length.
-#include "stdlib/number.h"
+#include "stdlib/number/number.h"
 #include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 

@@ -105,10 +105,10 @@ static void every_code_stands_once(void) {
 #include "frontend/diagnostics.def"
 #undef DIAG
 #define FAULT(name, code, ...) code,
-#include "runtime/faults.def"
+#include "runtime/abi/faults.def"
 #undef FAULT
 #define TROUBLE(name, code, ...) code,
-#include "runtime/troubles.def"
+#include "runtime/report/troubles.def"
 #undef TROUBLE
     };
     for (size_t i = 0; i < countof(codes); i++) {

@@ -2,10 +2,10 @@
 #include "codegen/reference/aggregate.h"
 #include "codegen/reference/eval.h"
 #include "codegen/reference/reference.h"
-#include "runtime/scratch.h"
-#include "stdlib/aggregate.h"
-#include "stdlib/date.h"
-#include "stdlib/number.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/time/date.h"
+#include "stdlib/number/number.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

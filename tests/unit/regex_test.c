@@ -1,7 +1,7 @@
 // Regex: known matches, errors with their place, and random patterns against PCRE2.
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "stdlib/regex_match.h"
-#include "runtime/scratch.h"
+#include "stdlib/regex/regex_match.h"
+#include "runtime/memory/scratch.h"
 #include "tests/unit/unit.h"
 
 #include <pcre2.h>
@@ -253,7 +253,7 @@ static void time_stays_linear(void) {
 // ---- scripts, against PCRE2 ---------------------------------------------------------------------
 
 static const struct { const char *name; uint32_t first, last; } scripts[] = {
-#include "stdlib/regex_scripts.def"
+#include "stdlib/regex/regex_scripts.def"
 };
 
 static size_t put_character(char *out, uint32_t c) {

@@ -1,7 +1,8 @@
 // Rows that go elsewhere when memory grows short, that are marked and taken back: against a list of
 // what was added, kept and taken back.
-#include "runtime/breaker.h"
-#include "runtime/rows.h"
+#include "runtime/abi/calls.h"
+#include "runtime/breakers/breaker.h"
+#include "runtime/rows/rows.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // The local runtime, driven by a hand-written job that plays generated code: it reads CSV with the
 // columns name and number, rejects rows whose number is none, and writes the two as CSV.
 #define _GNU_SOURCE
-#include "runtime/abi.h"
-#include "stdlib/csv.h"
-#include "stdlib/number.h"
+#include "runtime/abi/abi.h"
+#include "stdlib/csv/csv.h"
+#include "stdlib/number/number.h"
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>

@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
-#include "runtime/breaker.h"
-#include "runtime/groups.h"
-#include "runtime/spill_groups.h"
-#include "stdlib/digest.h"
-#include "stdlib/held.h"
-#include "stdlib/key.h"
+#include "runtime/abi/calls.h"
+#include "runtime/breakers/breaker.h"
+#include "runtime/breakers/groups.h"
+#include "runtime/breakers/spill_groups.h"
+#include "stdlib/hash/digest.h"
+#include "stdlib/aggregate/held.h"
+#include "stdlib/hash/key.h"
 #include "tests/unit/spill_root.h"
 
 #include <fcntl.h>

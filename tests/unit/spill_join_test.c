@@ -1,9 +1,10 @@
 #define _GNU_SOURCE
-#include "runtime/spill_join.h"
-#include "runtime/spill_range.h"
-#include "runtime/spill_rows.h"
-#include "runtime/spill_sort.h"
-#include "stdlib/held.h"
+#include "runtime/abi/calls.h"
+#include "runtime/breakers/spill_join.h"
+#include "runtime/disk/range.h"
+#include "runtime/disk/entries.h"
+#include "runtime/breakers/spill_sort.h"
+#include "stdlib/aggregate/held.h"
 #include "tests/unit/spill_root.h"
 
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #ifndef SBC_TESTS_UNIT_SPILL_ROOT_H
 #define SBC_TESTS_UNIT_SPILL_ROOT_H
 
-#include "runtime/breaker.h"
-#include "runtime/spill_merge.h"
+#include "runtime/breakers/breaker.h"
+#include "runtime/disk/merge.h"
 #include "tests/unit/unit.h"
 
 #include <dirent.h>

@@ -1,12 +1,13 @@
 #define _GNU_SOURCE
-#include "runtime/breaker.h"
-#include "runtime/spill_merge.h"
-#include "runtime/spill_rows.h"
-#include "runtime/spool.h"
-#include "stdlib/aggregate.h"
-#include "stdlib/digest.h"
-#include "stdlib/held.h"
-#include "stdlib/key.h"
+#include "runtime/abi/calls.h"
+#include "runtime/breakers/breaker.h"
+#include "runtime/disk/merge.h"
+#include "runtime/disk/entries.h"
+#include "runtime/input/spool.h"
+#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/hash/digest.h"
+#include "stdlib/aggregate/held.h"
+#include "stdlib/hash/key.h"
 #include "tests/unit/spill_root.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // Rows of a sort that come back from disk: whatever the units are, and in whatever order they are
 // read, they are the rows of one merge.
-#include "runtime/spill_units.h"
-#include "runtime/spill_rows.h"
-#include "stdlib/held.h"
+#include "runtime/input/spill_units.h"
+#include "runtime/disk/entries.h"
+#include "stdlib/aggregate/held.h"
 #include "tests/unit/random.h"
 #include "tests/unit/spill_root.h"
 

@@ -1,6 +1,6 @@
 // String: hostile texts, combining characters, far positions.
-#include "runtime/scratch.h"
-#include "stdlib/string.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/text/string.h"
 #include "tests/unit/texts.h"
 
 static SbCall call;

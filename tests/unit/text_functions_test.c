@@ -1,9 +1,9 @@
 // Text functions: encodings, format, JSON access, choices and random numbers on hostile arguments.
-#include "runtime/scratch.h"
-#include "stdlib/condition.h"
-#include "stdlib/encode.h"
-#include "stdlib/json_access.h"
-#include "stdlib/random.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/value/condition.h"
+#include "stdlib/text/encode.h"
+#include "stdlib/json/json_access.h"
+#include "stdlib/hash/random.h"
 #include "tests/unit/texts.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // The watch over threads and stages, and what follows from its figures.
-#include "runtime/bound.h"
-#include "runtime/log.h"
-#include "runtime/table.h"
-#include "runtime/watch.h"
+#include "runtime/observe/bound.h"
+#include "runtime/report/log.h"
+#include "runtime/report/table.h"
+#include "runtime/observe/watch.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
@@ -130,8 +130,8 @@ static void work_is_counted_by_kind(void) {
     watch_figures(&watch, 1, &figures);
     CHECK(figures.running == 1 && figures.pieces[WORK_READ] == 0);
     watch_turn(&watch, 1, WORK_TASK);
-    watch_from(&watch, 1, 0, (WatchOrigin){0, 7});
-    WatchOrigin from = watch_made(&watch, 1, &(WatchMade){3, 2, 30, 20});
+    watch_from(&watch, 1, 0, (MadeBy){0, 7});
+    MadeBy from = watch_made(&watch, 1, &(WatchMade){3, 2, 30, 20});
     watch_made(&watch, 1, &(WatchMade){1, 1, 10, 10});
     CHECK(from.thread == 1 && from.at_ns > 0);
     watch_end(&watch, 1, from.at_ns);

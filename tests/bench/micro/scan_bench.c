@@ -1,9 +1,9 @@
 // scan_bench: speed of the text scanners on made-up data. `scan_bench [NAME [ROUNDS]]` prints GB/s;
 // under `valgrind --tool=callgrind`, with two numbers of rounds, the instructions per byte.
-#include "runtime/scratch.h"
-#include "stdlib/csv.h"
-#include "stdlib/json.h"
-#include "stdlib/lines.h"
+#include "runtime/memory/scratch.h"
+#include "stdlib/csv/csv.h"
+#include "stdlib/json/json.h"
+#include "stdlib/text/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

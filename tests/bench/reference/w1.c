@@ -1,7 +1,7 @@
 // W1 by hand: trips as JSON lines. Checks nothing: no text needs an escape, amounts are valid JSON
 // as they stand. Floats are put by sbc's own library, so that the two differ in everything else.
 #include "scan.h"
-#include "stdlib/number.h"
+#include "stdlib/number/number.h"
 
 enum {
     COLUMNS = 14,

@@ -29,7 +29,7 @@ ROUNDS = 3
 
 def schedules():
     """Those of jobs, from the one table of options."""
-    options = (ROOT / "runtime/options.def").read_text()
+    options = (ROOT / "runtime/options/options.def").read_text()
     return re.search(r'"schedule",\s+"([a-z|]+)"', options).group(1).split("|")
 
 

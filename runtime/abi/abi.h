@@ -1,0 +1,29 @@
+// abi: everything that generated code, the standard library and the runtime share, in parts by who
+// uses them:
+//
+//   value.h    values, types, status           all of the standard library
+//   call.h     scratch memory of a call        functions that make values
+//   text.h     indexed text, bytes for sinks   scanners, writers
+//   kept.h     rows that are kept              breakers, edges, keys, aggregates
+//   task.h     one stage on one unit           generated code, runtime/task
+//   program.h  what a job is                   code generation, all of the runtime
+//   calls.h    what generated code calls       code generation; who defines them
+//   foreign.h  C files of the user             codegen/build, runtime/memory
+//   cpu_level.h  what a CPU has to have        codegen/build, runtime/job
+//
+// Code generation takes offsets and sizes from these structs by offsetof and sizeof, in its own
+// process (codegen/emit.h); SB_ABI_VERSION is in each job and is checked when it starts.
+//
+// Worked example: the stage of `read csv(x) as {a: i64} | where a > 1 | group by a {}` is an
+// SbStageFn. It is called with an SbTask whose input holds a block of text, indexes rows into
+// SbIndex, looks each key up in the SbGroups of terminal 0, calls sb_groups_insert for a new one,
+// sb_reject_text for a bad row, and returns SB_STAGE_DONE at the end of the text.
+#ifndef SBC_RUNTIME_ABI_ABI_H
+#define SBC_RUNTIME_ABI_ABI_H
+
+#include "runtime/abi/calls.h"
+#include "runtime/abi/foreign.h"
+
+enum { SB_ABI_VERSION = 7 };
+
+#endif

@@ -1,0 +1,104 @@
+// Rows that breakers and stage borders keep: entries, keys, places, tables.
+//
+// Used by generated code, which fills entries, and by the rooms that keep them.
+#ifndef SBC_RUNTIME_ABI_KEPT_H
+#define SBC_RUNTIME_ABI_KEPT_H
+
+#include "runtime/abi/call.h"
+
+// Begins every row that is kept in memory; the columns follow at offsets that the plan fixed.
+typedef struct SbEntry {
+    uint64_t hash;   // Of the key; of a row that passes an edge its origin (SbTask); else 0.
+    uint64_t order;  // Order key of the row (of a group: its first row).
+} SbEntry;
+
+// A str that is a hash key, inside an entry. len <= 16: the bytes, zero-padded. Longer: bytes
+// 0..7 of the text in `head`, and a counted copy at `ptr`.
+typedef struct SbKeyStr {
+    int64_t len;
+    union {
+        char bytes[16];
+        struct { uint64_t head; const char *ptr; } far;
+    };
+} SbKeyStr;
+
+enum { SB_KEY_INLINE = 16 };
+
+// Where a kept row was read. Of a row of `range` or of an inline table the offset is its number.
+typedef struct SbPlace {
+    SbStr    raw;            // len: of the whole row; at ptr at most SB_PLACE_RAW bytes of it.
+    int64_t  offset, line;   // line: from 1; 0: none.
+    int64_t  row;            // Its number in the source, from 0, where a share limits the rejects.
+    uint32_t source, file;
+} SbPlace;
+
+enum { SB_PLACE_RAW = 64 * 1024 + 4 };
+
+// Hash table of groups of one thread. A slot holds the entry's address in its low 48 bits and the
+// top 16 bits of its hash above; 0 is empty. Linear probing from hash & mask.
+typedef struct SbGroups {
+    uint64_t *slots;
+    uint64_t  mask;
+    int64_t   count;     // Entries.
+    int64_t   count_max; // Grow beyond.
+    struct SbGroupsState *state;  // Begins with the SbCall whose memory lives as long as the table,
+                                  // for aggregate states. The rest is the runtime's.
+} SbGroups;
+
+enum { SB_BATCH_ROWS = 64 };   // That wait in a stage for their groups, at most.
+enum : uint64_t { SB_SLOT_ADDRESS = (UINT64_C(1) << 48) - 1 };
+
+static inline uint64_t sb_slot(const SbEntry *entry) {
+    return (uint64_t)(uintptr_t)entry | (entry->hash & ~SB_SLOT_ADDRESS);
+}
+
+static inline SbEntry *sb_slot_entry(uint64_t slot) {
+    return (SbEntry *)(uintptr_t)(slot & SB_SLOT_ADDRESS);
+}
+
+// Rows that a sort, a join's build side or a stage border keeps.
+typedef struct SbRows {
+    char   *at, *end;    // Room for entries in the current block.
+    int64_t count;
+    struct SbRowsState *state;
+} SbRows;
+
+// Something in an entry that points elsewhere, so that it can be written down and read back: a
+// value, a SbKeyStr, the state of an aggregate. stdlib/aggregate/held.h has the functions.
+typedef struct SbHolder SbHolder;
+typedef void SbHeldFn(SbHolder *holder, const SbType *type, void *at);
+
+typedef struct SbHeld {
+    uint32_t      offset;  // In the entry.
+    const SbType *type;    // Of the value, or of what the aggregate takes; or null.
+    SbHeldFn     *hold;
+} SbHeld;
+
+// The build side of a join; entries of equal key are chained in right order through the pointer at
+// SbBreaker.next_offset. Slots are as in SbGroups, or, where `span` is not 0, the entry of the key
+// least + i stands in slot i: keys are one whole number and lie close together.
+typedef struct SbTable {
+    const uint64_t *slots;
+    uint64_t        mask;
+    uint64_t        least, span;
+} SbTable;
+
+// What stands behind the last entry of a chain that goes on on disk, where sb_join_more finds it.
+enum : uint64_t { SB_CUT = 1 };
+
+// Records of rows that wait: a hash first.
+typedef struct SbWaiting {
+    int64_t record_bytes;
+    int64_t text_offset;  // Of the SbKeyStr in entries; -1: there is none.
+    int64_t len_offset;   // Of the length of that key's text in records.
+} SbWaiting;
+
+// Records of rows that wait: where a function with the trait `each` finds their texts, and where
+// its results go: void SYMBOL_each(char *records, int64_t count, const SbEach *each).
+typedef struct SbEach {
+    int64_t record_bytes;
+    int64_t ptr_offset, len_offset;
+    int64_t out_offset;
+} SbEach;
+
+#endif

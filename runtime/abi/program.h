@@ -1,0 +1,203 @@
+// What a job is: constant data that the compiler emits, and the code that it points to.
+//
+// Used by code generation, which writes it, and by all rooms of the runtime, which read it.
+#ifndef SBC_RUNTIME_ABI_PROGRAM_H
+#define SBC_RUNTIME_ABI_PROGRAM_H
+
+#include "runtime/abi/task.h"
+
+typedef struct SbSource {
+    SbStr    label;         // "read csv(input)"
+    uint8_t  format;        // SbFormat
+    uint32_t step;
+    // CSV
+    char     delimiter, quote, decimal;
+    uint8_t  header;
+    SbStr    comment;
+    const SbStr *nulls;
+    uint32_t null_count;
+    SbStr    type_name;
+    const SbField *columns; // Declared columns, in type order.
+    uint32_t column_count;
+    uint8_t  wants_lines;   // line() is used: number lines before the stage runs.
+    uint8_t  fails;         // Upstream of a zip: a reject fails the job.
+    // Range: the row count is in setup's `count`. Inline: constant rows.
+    const SbEntry *const *rows;
+    int64_t  row_count;
+} SbSource;
+
+typedef enum SbFormat { SB_CSV, SB_JSONL, SB_TEXT, SB_FILES, SB_RANGE, SB_INLINE } SbFormat;
+
+typedef struct SbSink {
+    SbStr    label;
+    uint8_t  format;        // SB_CSV, SB_JSONL, SB_TEXT
+    uint32_t step;
+    SbStr    header;        // CSV: the header line with its line end; empty for none.
+    char     quote;         // CSV: 0 for none. Parts of a folder are cut at row ends.
+} SbSink;
+
+typedef enum SbBreakerKind {
+    SB_BREAK_GROUP,  // Groups and distinct.
+    SB_BREAK_SORT,   // Sort and shuffle.
+    SB_BREAK_JOIN,   // The build side.
+    SB_BREAK_EDGE,   // No order to make: rows wait for limit, union, zip, a spool.
+} SbBreakerKind;
+
+// Which right rows a join hands on.
+typedef enum SbJoinWants {
+    SB_JOIN_MATCHES,
+    SB_JOIN_ONE,     // Whether there is one for a key (semi, anti).
+    SB_JOIN_REST,    // Matches, and those that nothing matched (right, full).
+} SbJoinWants;
+
+typedef struct SbBreaker {
+    uint8_t  kind;
+    uint8_t  wants;            // JOIN: SbJoinWants
+    uint32_t step;
+    uint32_t entry_bytes;
+    uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
+    uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
+                               // join matched it, 2 when its key is null (never in the table).
+    uint32_t identity_offset;  // u64 in the entry; UINT32_MAX: none.
+    uint32_t place_offset;     // EDGE: SbPlace in the entry; UINT32_MAX: none.
+    const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
+    const SbHeld *held;        // All that the entry points to.
+    uint32_t held_count;
+    uint32_t key_count;        // GROUP: the first columns of `row`. Without keys one row comes out
+                               // whatever went in.
+    uint8_t  keeps;            // EDGE of the step's own rows; else of the rows that it takes.
+    // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key that
+    // of the earlier row stays there and takes what the other counted; the order of the other
+    // becomes UINT64_MAX. A status; nonzero fails the job.
+    int32_t (*merge)(SbCall *call, SbGroups *into, SbEntry *from);
+    // SORT: the first 64 bits of the keys as a number that orders the same way, the 64 behind them
+    // (null: there are none), and a comparison, < 0, 0, > 0, that decides what those leave open
+    // (null: nothing).
+    uint64_t (*prefix)(const SbEntry *entry);
+    uint64_t (*prefix_more)(const SbEntry *entry);
+    int32_t (*compare)(const SbEntry *a, const SbEntry *b);
+    // JOIN: are the keys equal? And the key, where it is one whole number (else null): widened to
+    // 64 bits with its sign.
+    int32_t (*equal)(const SbEntry *a, const SbEntry *b);
+    uint64_t (*number)(const SbEntry *entry);
+} SbBreaker;
+
+typedef enum SbInputKind {
+    SB_INPUT_TEXT,       // A source of CSV, JSON lines or text.
+    SB_INPUT_ROWS,       // The finished rows of a breaker.
+    SB_INPUT_RANGE,      // A source `range`.
+    SB_INPUT_UNMATCHED,  // A join's build side: the rows that nothing matched, and only those.
+    SB_INPUT_RECORDS,    // A source of entries: files, inline rows. Read as SB_INPUT_ROWS.
+} SbInputKind;
+
+// What a task holds while it runs: thousandths of resource number `resource`; SB_CPUS or an index
+// into SbJob.resources.
+typedef struct SbDemand {
+    uint32_t resource, amount;
+} SbDemand;
+
+enum : uint32_t { SB_CPUS = UINT32_MAX };
+enum {
+    SB_RESOURCES_MAX = 7,  // Of a job, beside the cpus.
+    SB_STAGES_MAX = 64,    // Of a job, with its sinks.
+};
+
+typedef struct SbStage {
+    SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.
+    SbStageFn *run_level[2];   // x86-64-v3, x86-64-v4 (either may be null).
+    SbStageFn *ask;            // Goes along the same rows and hands nothing on: tells sb_join_ask
+                               // what they look up in the table task->asked. Null: no join.
+    SbStr      label;
+    uint8_t    input;          // SbInputKind
+    uint32_t   input_index;    // Source number, or breaker number.
+    uint32_t   right_index;    // Zip: the breaker of the right side, else UINT32_MAX; and the site
+    uint32_t   zip_site;       // of what is wrong when its rows are more or fewer.
+    // Breakers that must be finished before the stage starts (join tables).
+    const uint32_t *needs;
+    uint32_t   need_count;
+    // Terminals: sinks come as SB_TERMINAL_SINK | number, breakers as the number.
+    const uint32_t *terminals;
+    uint32_t   terminal_count;
+    uint8_t    keeps_order;    // A terminal is a sink or an edge: outputs are taken in unit order.
+    uint32_t   rank;           // Of the stage among those that feed one terminal (union).
+    const SbDemand *demands;
+    uint32_t   demand_count;
+    uint32_t   concurrency;    // Tasks that may run at once; 0: as many as fit.
+    int64_t    memory;         // Bytes that a task needs beside its rows.
+    int64_t    batch;          // Rows that it takes together where there are as many; 0: not said.
+    int64_t    row_bytes;      // About, of a row that it works on.
+} SbStage;
+
+enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
+
+typedef struct SbSite {        // A place in the program that can fault.
+    uint32_t step;
+    uint32_t line, column;     // In the .sbd file.
+    SbStr    file;
+    SbStr    what;             // "column 'fare'", or the expression's text.
+    uint8_t  fails;            // `else fail`, or upstream of a zip.
+    int8_t   merges;           // What a reject adds to its step's MERGED: 1 for a finished group,
+                               // whose rows all are; -1 for a right row of a join, which is not.
+} SbSite;
+
+typedef struct SbFile {        // A file of the program, as it was when it was compiled.
+    SbStr path, text;
+} SbFile;
+
+typedef struct SbStepInfo {
+    SbStr    label;
+    uint32_t file;             // Number; UINT32_MAX: not known.
+    uint32_t begin, end;       // Bytes of its text.
+    uint32_t line;
+    uint8_t  kind;             // OpKind of ir/graph.h, for the summary's wording.
+    uint32_t from[2];          // Steps before it: left and right; UINT32_MAX for none.
+    uint8_t  counts_in;        // Tasks count its SB_IN: not every row of the step before comes.
+} SbStepInfo;
+
+typedef struct SbParam {
+    SbStr         name, doc;
+    const SbType *type;
+    uint8_t       required;
+    SbStr         value_text;  // The default as the help shows it.
+    const void   *value;       // The default, in memory layout.
+} SbParam;
+
+// Values that setup computes from the parameters, before anything is opened.
+typedef struct SbSetup {
+    SbCall  *call;
+    const void *const *params;
+    SbList  *source_paths;     // By source: [str]
+    int64_t *source_counts;    // By source: range's rows.
+    int64_t *source_row_max;   // By source: bytes.
+    SbStr   *sink_paths;       // By sink.
+    int64_t *sink_bytes;       // By sink: bytes a part.
+    int64_t *limit_rows;       // By breaker (an edge of a limit): rows kept, INT64_MAX for all.
+    int64_t *skip_rows;        // By breaker: rows skipped first; 0.
+    int64_t *stage_rows;       // By stage: rows that a task takes at most; INT64_MAX.
+    int64_t *stage_bytes;      // By stage: bytes at which it hands its output over; INT64_MAX.
+    SbStr    rejects_path;     // Empty: none.
+    int64_t  reject_rows;      // -1: no such limit.
+    double   reject_share;     // -1: no such limit.
+} SbSetup;
+
+typedef struct SbJob {
+    uint32_t abi_version;
+    SbStr    name;             // Of the pipeline file.
+    SbStr    plan;             // Text of `--plan`.
+    SbStr    source_hash;      // Identifies program and compiler.
+    int32_t (*setup)(SbSetup *setup);  // A status; `call->detail` names the culprit.
+    const SbParam   *params;   uint32_t param_count;
+    const SbStepInfo *steps;   uint32_t step_count;
+    const SbSource  *sources;  uint32_t source_count;
+    const SbSink    *sinks;    uint32_t sink_count;
+    const SbBreaker *breakers; uint32_t breaker_count;
+    SbStage         *stages;   uint32_t stage_count;  // In an order in which needs come first.
+    const SbSite    *sites;    uint32_t site_count;
+    const SbFile    *files;    uint32_t file_count;
+    const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
+    uint8_t  rejects_format;   // SbFormat
+} SbJob;
+
+extern const SbJob sb_job;     // Defined by generated code.
+
+#endif

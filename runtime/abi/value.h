@@ -1,0 +1,81 @@
+// Values in memory, their types, and the status that a function returns.
+//
+// Used by all of the standard library, by generated code and by the runtime. A value has the C
+// layout of its type; a nullable T is {T value; uint8_t valid}. Every SbStr may be read up to
+// SB_SLACK bytes past its end; the bytes there mean nothing.
+#ifndef SBC_RUNTIME_ABI_VALUE_H
+#define SBC_RUNTIME_ABI_VALUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SB_SLACK = 64 };
+
+typedef struct SbStr {   // str, bytes, json: a view
+    const char *ptr;
+    int64_t     len;
+} SbStr;
+
+// A literal as a view, with the SB_SLACK bytes behind it that may be read.
+#define SB_LITERAL(text) ((SbStr){text SB_LITERAL_SLACK SB_LITERAL_SLACK, sizeof(text) - 1})
+#define SB_LITERAL_SLACK \
+    "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+static_assert(sizeof SB_LITERAL_SLACK * 2 > SB_SLACK);
+
+typedef struct SbList {  // len elements in memory layout
+    const void *ptr;
+    int64_t     len;
+} SbList;
+
+typedef __int128 SbDecimal;  // decimal of precision > 18; others are int64_t
+
+// Mirrors TypeKind of ir/type.h, in its order.
+typedef enum SbKind {
+    SB_BOOL, SB_I8, SB_I16, SB_I32, SB_I64, SB_U8, SB_U16, SB_U32, SB_U64, SB_F16, SB_BF16,
+    SB_F32, SB_F64, SB_DECIMAL, SB_STR, SB_BYTES, SB_DATE, SB_TIMESTAMP, SB_DURATION, SB_JSON,
+    SB_LIST, SB_STRUCT,
+} SbKind;
+
+typedef struct SbType SbType;
+
+typedef struct SbField {
+    SbStr         name;
+    const SbType *type;
+    int64_t       offset;  // In the struct, bytes.
+} SbField;
+
+// What a value of unknown type is: for nested values, generic functions and rows as JSON.
+struct SbType {
+    uint8_t kind;              // SbKind
+    uint8_t nullable;          // {T value; uint8_t valid} in memory
+    uint8_t precision, scale;  // SB_DECIMAL
+    uint8_t unit;              // SB_TIMESTAMP: 0 s, 1 ms, 2 us, 3 ns
+    uint32_t size, align;      // In memory, nullable included.
+    uint32_t valid_offset;     // Of the byte `valid` when nullable.
+    const SbType  *elem;       // SB_LIST
+    const SbField *fields;     // SB_STRUCT
+    uint32_t       field_count;
+};
+
+// Bytes of the value without the flag of a nullable one.
+static inline int64_t sb_base_size(const SbType *type) {
+    return type->nullable ? type->valid_offset : type->size;
+}
+
+static inline int sb_is_valid(const SbType *type, const void *value) {
+    return !type->nullable || ((const uint8_t *)value)[type->valid_offset];
+}
+
+
+typedef enum SbStatus : int32_t {
+    SB_OK = 0,
+    SB_NULL = 1,         // A T? function: no value.
+    SB_FAULT_BEFORE = 15,
+#define FAULT(name, ...) SB_FAULT_##name,
+#include "runtime/abi/faults.def"
+#undef FAULT
+    SB_FAULT_END,
+    SB_FAULT_FIRST = SB_FAULT_BEFORE + 1,
+} SbStatus;
+
+#endif

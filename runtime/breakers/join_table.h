@@ -1,0 +1,24 @@
+// Join table: the slots of a join's build side, filled by all threads.
+#ifndef SBC_RUNTIME_JOIN_TABLE_H
+#define SBC_RUNTIME_JOIN_TABLE_H
+
+#include "runtime/breakers/breaker.h"
+
+typedef struct SbJoinBuild {
+    const SbBreaker *what;
+    const SbEntry *const *entries;  // In right order.
+    int64_t     count;
+    uint64_t   *slots;              // All zero; as many as sb_join_table_plan says.
+    SbTable     table;              // What it planned.
+    const SbEntry **lists;          // Room for all entries; means nothing afterwards.
+} SbJoinBuild;
+
+// Decides on the form of the table and fills `build->table` but for its slots; returns their
+// number. Needs what, entries and count.
+int64_t sb_join_table_plan(SbJoinBuild *build, SbParallel *parallel);
+
+// Puts the entries whose key is not null; those of one key are chained in right order.
+// SB_FAULT_TOO_LARGE: out of memory.
+int32_t sb_join_table_build(SbJoinBuild *build, SbParallel *parallel);
+
+#endif

@@ -1,0 +1,45 @@
+// Spill groups: groups that the memory does not hold, shared out by hash.
+//
+// When the memory grows short a thread writes its table: the groups that it has there, by up to 256
+// ranges of their hashes, with the states of their aggregates (disk/table.h). At the end all
+// threads do. As many ranges as fit are then merged in memory, as tables of threads are, and what
+// comes out is a run in the order of first rows; what does not fit is shared out by the next bits
+// of the hashes.
+// The reader merges the runs by the order of first rows. So it sees what it would have seen:
+// merging does not depend on which rows of a group were added where.
+#ifndef SBC_RUNTIME_SPILL_GROUPS_H
+#define SBC_RUNTIME_SPILL_GROUPS_H
+
+#include "runtime/breakers/groups.h"
+#include "runtime/disk/table.h"
+#include "runtime/report/text.h"
+
+typedef struct SpillGroupsPart {
+    GroupsRelief relief;    // First: it is found by it.
+    struct SpillGroups *groups;
+    uint32_t   thread;
+} SpillGroupsPart;
+
+typedef struct SpillGroups {
+    Spill           *spill;
+    SbMemory        *memory;    // That merging takes from.
+    const SbBreaker *what;
+    uint32_t         bits;      // Of a hash: a level has as many ranges as they have values.
+    SpillTables      tables;    // That were written.
+    SpillRuns       *results;   // Runs of whole groups, in order.
+    SpillGroupsPart *parts;     // By thread.
+    _Atomic bool     used;      // There is a run.
+    _Atomic int32_t  status;    // A fault of a merge.
+} SpillGroups;
+
+// nullptr: no memory. `results` is open.
+SpillGroups *spill_groups_open(Spill *spill, const SbBreaker *what, SpillRuns *results);
+void spill_groups_close(SpillGroups *groups);
+// Lets the table of `thread` go to disk when the memory grows short. False: no memory.
+bool spill_groups_watch(SpillGroups *groups, uint32_t thread, SbGroups *table);
+// Makes the results of what was written. A status: SB_FAULT_TOO_LARGE where spilling failed.
+int32_t spill_groups_finish(SpillGroups *groups, SbParallel *parallel);
+// The keys of a group as JSON.
+void spill_groups_keys(Text *text, const SbBreaker *what, const SbEntry *entry);
+
+#endif

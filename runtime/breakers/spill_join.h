@@ -1,0 +1,119 @@
+// Spill join: the right side of a join that the memory does not hold.
+//
+// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one of
+// several parts, which threads write side by side, with an index on disk of where blocks begin: row
+// numbers and hashes. Who has a list of hashes in
+// their order walks through the blocks where they are and takes the rows that he asks for; so
+// what he takes is in right order within each key. A row is known by its number there.
+#ifndef SBC_RUNTIME_SPILL_JOIN_H
+#define SBC_RUNTIME_SPILL_JOIN_H
+
+#include "runtime/disk/merge.h"
+#include "runtime/rows/rows.h"
+
+typedef struct SpillJoin SpillJoin;
+
+typedef struct SpillJoinPart {
+    SpillRun run;       // Without an index.
+    int64_t  block;     // The first, in the index of all.
+} SpillJoinPart;
+
+struct SpillJoin {
+    Spill           *spill;
+    const SbBreaker *what;
+    SpillRun         run;       // What all parts come to, without a file. Its index has the hashes.
+    SpillJoinPart   *parts;     // One behind the other.
+    uint32_t         part_count;
+    uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
+    const SpillJoin *right;     // Of answers: what they are rows of.
+};
+
+// The order of rows on disk: their hash, then the order in which they came.
+extern const SbSortBy spill_join_by;
+
+// Brings all runs, which are in that order, into one; by as many threads as there are if the runs
+// have an index. Takes them. nullptr: spill->failed.
+SpillJoin *spill_join_open(SpillRuns *runs, const SbBreaker *what, SbParallel *parallel);
+void spill_join_close(SpillJoin *join);
+
+// ---- reading, by any number of threads ----------------------------------------------------------
+
+typedef struct SpillJoinCursor {
+    const SpillJoin *join;      // nullptr: not open.
+    SpillReader reader;
+    uint32_t    part;           // That it reads.
+    int64_t     charged;
+    int64_t     block;          // The last mark of the index that is not behind it.
+    int64_t     at;             // In it: the row behind the one that is shown.
+    SbEntry    *entry;          // Shown; nullptr: none.
+    int64_t     held;           // Bytes behind it.
+    int64_t     number;         // Of it.
+} SpillJoinCursor;
+
+// False: no memory.
+bool spill_join_cursor(SpillJoinCursor *cursor, const SpillJoin *join);
+void spill_join_cursor_close(SpillJoinCursor *cursor);
+
+// Copies of rows, in the order of the rows. Of a copy `order` is the number of its row.
+typedef struct SpillJoinRows {
+    SbRows          rows;
+    const SbEntry **entries;    // rows.count of them...
+    int64_t         room;       // ...of as many at most; charged.
+} SpillJoinRows;
+
+bool spill_join_rows_open(SpillJoinRows *rows, const SpillJoin *join);
+void spill_join_rows_close(SpillJoinRows *rows);
+
+typedef enum SpillJoinTaken {
+    JOIN_TAKEN,
+    JOIN_NO_ROOM,
+    JOIN_TROUBLE,   // spill->failed
+} SpillJoinTaken;
+
+typedef struct SpillJoinTake {
+    SpillJoinCursor *cursor;
+    SpillJoinRows   *into;      // Empty.
+    int64_t          rows_max;  // Bytes of all rows, unless they are those of a single hash...
+    int64_t          key_max;   // ...and of those of one hash. The rest is cut: behind the last row
+                                // of each key stands SB_CUT then.
+} SpillJoinTake;
+
+// Takes the rows with one of the hashes, which ascend.
+SpillJoinTaken spill_join_take(const SpillJoinTake *take, const uint64_t *hashes, int64_t count);
+// Takes the rows of one hash, for which the cursor is opened anew or has come to a lesser one.
+SpillJoinTaken spill_join_take_next(const SpillJoinTake *take, uint64_t hash);
+// Of answers (below): takes those to the unit, or of these the ones with one of the hashes, which
+// ascend; nullptr: all.
+SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
+                                       const uint64_t *hashes, int64_t count);
+// Takes rows with the key of `entry`, a copy, from number `row` on, and chains them; or nothing.
+SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry, int64_t row);
+// The copy behind `entry` in its chain; nullptr: there is none, or the chain is cut there.
+const SbEntry *spill_join_next(const SpillJoin *join, const SbEntry *entry);
+
+// From now on it is noted which rows are matched. False: spill->failed.
+bool spill_join_marks(SpillJoin *join);
+// Notes which of the copies were.
+void spill_join_mark(const SpillJoin *join, const SbRows *rows);
+// Copies what is noted, which others may add to meanwhile; and the way back, before anything is.
+void spill_join_copy_marks(const SpillJoin *join, uint64_t *marks);
+void spill_join_set_marks(SpillJoin *join, const uint64_t *marks);
+// Writes the rows that were not to `to`, in the order `by`. False: spill->failed.
+bool spill_join_rest(const SpillJoin *join, const SbSortBy *by, SpillRuns *to,
+                     SbParallel *parallel);
+
+// ---- answers ------------------------------------------------------------------------------------
+
+// Where all units of left rows can say at once which hashes they ask for, the right rows are gone
+// along once for all of them. What each asks for becomes the answers to it, a file like that of
+// the right rows in which the number of the unit stands in place of the hash, and `order` is the
+// number of the right row; so each unit finds what it asks for side by side. A key whose rows are
+// too many for that is cut.
+
+// An ask: {hash, number of the unit}, in that order.
+extern const SbBreaker spill_join_ask;
+
+// Answers the asks, which are reduced and stay. nullptr: spill->failed, or there is no memory.
+SpillJoin *spill_join_answer(const SpillJoin *join, const SpillRuns *asks, SbParallel *parallel);
+
+#endif

@@ -1,0 +1,39 @@
+// Spill sort: the rows of a sort that the memory does not hold, as sorted runs.
+//
+// When the memory grows short a thread sorts what it keeps and writes it as a run. At the end all
+// threads do, and whoever reads the sort merges the runs. Which rows are in which run depends on
+// threads and memory; the order of the rows does not, since no two are equal: the last key is the
+// order in which they came.
+#ifndef SBC_RUNTIME_SPILL_SORT_H
+#define SBC_RUNTIME_SPILL_SORT_H
+
+#include "runtime/disk/merge.h"
+#include "runtime/rows/rows.h"
+
+typedef struct SpillSortPart {
+    RowsRelief relief;    // First: it is found by it.
+    struct SpillSort *sort;
+    uint32_t   thread;
+    SpillRun  *open;      // Runs of rows that may be taken back.
+    uint32_t   open_count, open_cap;
+} SpillSortPart;
+
+typedef struct SpillSort {
+    const SbBreaker *what;
+    const SbSortBy  *by;
+    SpillRuns       *runs;
+    SpillSortPart   *parts;   // By thread,
+    uint32_t         threads; // of which there are so many.
+} SpillSort;
+
+// `runs` is open. False: no memory.
+bool spill_sort_open(SpillSort *sort, const SbBreaker *what, const SbSortBy *by, SpillRuns *runs);
+void spill_sort_close(SpillSort *sort);
+// Lets the rows of `thread` go to disk when the memory grows short. False: no memory.
+bool spill_sort_watch(SpillSort *sort, uint32_t thread, SbRows *rows);
+
+// Writes all rows of one thread and lets them go. The threads share them: one may have kept far
+// more than the others when no more came. What goes wrong is told by the spill.
+void spill_sort_rest(SpillSort *sort, SbRows *rows, SbParallel *parallel);
+
+#endif

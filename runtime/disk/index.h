@@ -1,0 +1,59 @@
+// Spill index: where the blocks of a run begin, so that its rows are found again by their order or
+// their number. It is noted while the run is written and stays in memory, or lies on disk.
+#ifndef SBC_RUNTIME_SPILL_INDEX_H
+#define SBC_RUNTIME_SPILL_INDEX_H
+
+#include "runtime/disk/spill.h"
+#include "runtime/rows/sort.h"
+
+// The bits that begin the order of rows. Rows with the same ones may still differ.
+typedef struct SpillKey {
+    uint64_t key, more;   // SbSortBy.prefix and prefix_more; 0: there is none.
+} SpillKey;
+
+static inline bool spill_key_less(SpillKey a, SpillKey b) {
+    return a.key != b.key ? a.key < b.key : a.more < b.more;
+}
+
+SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry);
+
+typedef struct SpillMark {
+    int64_t  at;        // A block, in the file...
+    int64_t  row;       // ...the number of its first row in the run...
+    SpillKey key;       // ...and that row's.
+} SpillMark;
+
+struct SpillIndex {
+    Spill     *spill;
+    SpillMark *marks;   // Of every block, or every second, fourth... where they are many.
+    int64_t    count, cap;
+    int64_t    passed, every;  // While it is written: blocks so far, and which are kept.
+    int64_t    rows;    // Noted.
+    int64_t    block;   // Of the last one.
+    int64_t    charged;
+    bool       mapped;  // The marks lie on disk.
+    bool       lost;    // They found no memory.
+};
+
+// Of a run that is to be written. nullptr: no memory.
+SpillIndex *spill_index_open(Spill *spill);
+// Of every block of a run of so many bytes, on disk (spill_map). nullptr: the same, or
+// spill->failed.
+SpillIndex *spill_index_open_whole(Spill *spill, int64_t bytes);
+void spill_index_close(SpillIndex *index);
+
+// Notes the row that was put last, with the writer of `thread`. False: it is lost.
+bool spill_index_note(SpillIndex *index, uint32_t thread, const SbSortBy *by,
+                      const SbEntry *entry);
+// Adds a mark that an index had at its place of all of them. False: the same.
+bool spill_index_add(SpillIndex *index, const SpillMark *mark);
+// Ends the run of the writer. The index, which may be nullptr, becomes its own, unless it is lost.
+// False: spill->failed, and the index is closed.
+bool spill_index_end(SpillIndex *index, Spill *spill, uint32_t thread, SpillRun *run);
+
+// As many marks have a lesser key.
+int64_t spill_index_before(const SpillIndex *index, SpillKey key);
+// The last mark that the row is not before.
+int64_t spill_index_of_row(const SpillIndex *index, int64_t row);
+
+#endif

@@ -1,0 +1,90 @@
+// Spill merge: runs on disk become one sequence in order, by a tree of losers; and when there are
+// more runs than buffers fit into memory, first fewer runs.
+#ifndef SBC_RUNTIME_SPILL_MERGE_H
+#define SBC_RUNTIME_SPILL_MERGE_H
+
+#include "runtime/abi/program.h"
+#include "runtime/disk/index.h"
+#include "runtime/rows/sort.h"
+
+// The runs of a breaker.
+typedef struct SpillRuns {
+    Spill    *spill;
+    SbMemory *memory;       // That reading them takes from.
+    SpillRun *items;
+    uint32_t  count, cap;
+    int64_t   rows;
+    bool      indexed;      // Who reads them looks for rows in their midst.
+    pthread_mutex_t lock;   // Of adding.
+} SpillRuns;
+
+bool spill_runs_open(SpillRuns *runs, Spill *spill, SbMemory *memory);
+// Gives the disk back too.
+void spill_runs_close(SpillRuns *runs);
+// `to` becomes what `from` is; `from` is closed.
+void spill_runs_move(SpillRuns *to, SpillRuns *from);
+// Gives up the runs that are there.
+void spill_runs_drop(SpillRuns *runs);
+bool spill_runs_add(SpillRuns *runs, const SpillRun *run);
+// The one that has the longest row; nullptr: there is none.
+const SpillRun *spill_runs_longest(const SpillRuns *runs);
+// The index of a run that is to be written for them; nullptr: it needs none, or finds no memory.
+SpillIndex *spill_runs_index(const SpillRuns *runs);
+// How many merges of all runs side by side leave room for who reads and writes beside them; at
+// least one.
+uint32_t spill_merges_most(const SpillRuns *runs);
+// Merges runs until one merge can read all that are left.
+bool spill_runs_reduce(SpillRuns *runs, const SbBreaker *what, const SbSortBy *by,
+                       SbParallel *parallel);
+
+// Runs, and the order that they have in common.
+typedef struct SpillOrder {
+    const SpillRuns *runs;
+    const SbBreaker *what;
+    const SbSortBy  *by;
+} SpillOrder;
+
+// Of one run: where rows of a cut may lie.
+typedef struct SpillSpan {
+    int64_t begin, end;   // In the file.
+    int64_t row;          // The number of its first row in the run.
+    int64_t bytes;        // Unpacked, at most.
+} SpillSpan;
+
+// Some of the merged sequence: rows whose key is not below `from`, and below `to`. No row with the
+// key of another one is in another cut.
+typedef struct SpillCut {
+    SpillSpan *spans;     // By run.
+    SpillKey   from, to;
+    bool       ends;      // False: there is no `to`.
+} SpillCut;
+
+// One merge, by one thread.
+typedef struct SpillMerge SpillMerge;
+
+// The runs must stay. nullptr: no memory, which is no trouble yet.
+SpillMerge *spill_merge_open(const SpillRuns *runs, const SbBreaker *what, const SbSortBy *by);
+
+// What is merged, of which all below must stay.
+typedef struct SpillMergeOf {
+    SpillOrder        order;
+    const SpillCut   *cut;    // nullptr: all rows.
+    // Rows of the cut stay where they are read: room for all bytes of its spans and SB_SLACK,
+    // aligned to 16, and for a packed block. Or nullptr.
+    char *room, *packed;
+} SpillMergeOf;
+
+// The same.
+SpillMerge *spill_merge_open_of(const SpillMergeOf *of);
+// Says that it is. False.
+bool spill_no_merge(const SpillRuns *runs);
+void spill_merge_close(SpillMerge *merge);
+// The first entry in order that was not passed, and the bytes of what it holds, which lie behind
+// it. nullptr: there is none, or trouble.
+const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes);
+// Passes it.
+void spill_merge_pass(SpillMerge *merge);
+// The number of the first entry, of all rows of the runs; once it was asked for.
+int64_t spill_merge_row(const SpillMerge *merge);
+
+#endif

@@ -1,0 +1,448 @@
+#include "runtime/dispatch/state.h"
+#include "runtime/host/failpoint.h"
+#include "runtime/observe/sample.h"
+#include "runtime/report/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// ---- queues ---------------------------------------------------------------------------------
+
+static void queue_push(FlowQueue *queue, Flow *flow) {
+    flow->next = nullptr;
+    if (queue->last) queue->last->next = flow;
+    else queue->first = flow;
+    queue->last = flow;
+    queue->count++;
+}
+
+Flow *flow_queue_pop(FlowQueue *queue) {
+    Flow *flow = queue->first;
+    if (!flow) return nullptr;
+    queue->first = flow->next;
+    queue->count--;
+    if (!queue->first) queue->last = nullptr;
+    return flow;
+}
+
+// ---- trouble --------------------------------------------------------------------------------
+
+void dispatch_stop(Dispatch *d) {
+    if (d->stop) return;
+    d->stop = true;
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        if (d->runs[s].opened) units_break(&d->runs[s].units);
+    }
+    for (uint32_t i = 0; i < d->flow_max; i++) {
+        Flow *flow = d->flows[i];
+        if (flow && flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
+    }
+    pthread_cond_broadcast(&d->changed);
+}
+
+void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble) {
+    Trouble *first = &d->job->trouble;
+    bool ends = d->stop || atomic_load(&d->job->cancel);
+    assert(kind != TROUBLE_NONE);
+    if (trouble->kind == TROUBLE_NONE && !ends) trouble_set(first, kind, "%s", trouble_title(kind));
+    else if (first->kind == TROUBLE_NONE && trouble != first) *first = *trouble;
+    dispatch_stop(d);
+}
+
+static void no_memory(Dispatch *d) {
+    trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+    dispatch_stop(d);
+}
+
+// ---- what the schedule wants done -----------------------------------------------------------
+
+static Flow *flow_new(Dispatch *d, const Action *action) {
+    Flow *flow = d->unused;
+    if (flow) d->unused = flow->next;
+    else flow = malloc(sizeof *flow);
+    uint32_t max = d->flow_max ? d->flow_max : 64;
+    while (action->task.i >= max) max *= 2;
+    if (flow && max > d->flow_max) {
+        Flow **flows = realloc(d->flows, max * sizeof(Flow *));
+        if (flows) {
+            memset(flows + d->flow_max, 0, (max - d->flow_max) * sizeof(Flow *));
+            d->flows = flows;
+            d->flow_max = max;
+        }
+    }
+    if (!flow || action->task.i >= d->flow_max) {
+        free(flow);
+        return nullptr;
+    }
+    *flow = (Flow){.id = action->task, .lane = LANE_OF_THREAD, .number = action->unit,
+                    .waits = true};
+    return d->flows[action->task.i] = flow;
+}
+
+static void launch(Dispatch *d, const Action *action) {
+    uint32_t stages = d->job->what->stage_count;
+    Flow *flow = flow_new(d, action);
+    if (!flow) {
+        no_memory(d);
+        return;
+    }
+    if (!action->of_unit) flow_input(flow, action);
+    bool new = !flow->input || flow->other;
+    flow->root = new ? action->stage.i : flow->input->root;
+    flow->root_unit = new ? flow->number : flow->input->root_unit;
+    if (action->stage.i >= stages) {
+        flow->sink = action->stage.i - stages;
+        doubt_launch(d, flow);
+        queue_push(&d->sinks[flow->sink], flow);
+        return;
+    }
+    flow->run = &d->runs[action->stage.i];
+    flow->begins = true;
+    if (!doubt_launch(d, flow)) {
+        no_memory(d);
+        return;
+    }
+    flow_launch(d, flow);
+    queue_push(&d->queue, flow);
+}
+
+static void resume(Dispatch *d, const Action *action) {
+    Flow *flow = d->flows[action->task.i];
+    queue_push(&d->queue, flow);
+}
+
+static void cancel(Dispatch *d, const Action *action) {
+    Flow *flow = d->flows[action->task.i];
+    flow->canceled = true;
+    if (flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
+}
+
+// Is a thread at the breaker, or may one be: does a stage still fill it, for others that go on?
+static bool is_in_use(const Dispatch *d, BreakerId id) {
+    const CorePlan *plan = &d->plan->plan;
+    if (d->shrinking || (d->finishes && d->due[0].i == id.i)) return true;
+    if (commit_holds(d, d->plan->breakers[id.i])) return true;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const CoreStage *stage = &plan->stages[s];
+        bool open = s < d->job->what->stage_count && d->runs[s].running > 0;
+        bool over = schedule_over(d->schedule) >> s & 1;
+        for (uint8_t f = 0; f < stage->fill_count && (open || !over); f++)
+            if (stage->fills[f].i == id.i) return true;
+        bool uses = stage->kind == STAGE_READER && stage->reads.i == id.i;
+        for (uint8_t n = 0; n < stage->need_count; n++) uses |= stage->needs[n].i == id.i;
+        if (uses && doubt_holds(d, s)) return true;
+    }
+    return false;
+}
+
+// Lets go of breakers that nobody needs and nobody is at.
+static void release_breakers(Dispatch *d) {
+    for (uint16_t i = 0; i < d->plan->plan.breaker_count && d->closing; i++) {
+        uint32_t breaker = d->plan->breakers[i];
+        if (!(d->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
+        d->closing &= ~((uint64_t)1 << i);
+        commit_close(d, breaker);
+        if (d->job->breakers[breaker]) sb_breaker_close(d->job->breakers[breaker]);
+        d->job->breakers[breaker] = nullptr;
+        account_close(account_of(d, (BreakerId){i}));
+    }
+}
+
+// Pieces of work that a thread could take.
+static uint32_t ready_count(const Dispatch *d) {
+    uint32_t count = d->queue.count + d->spool_count + d->doubt.due_count + d->timer_new;
+    count += d->due_count > 0 && !d->crew_busy;
+    count += d->shrinks && !d->shrinking;
+    for (uint32_t s = 0; s < d->job->what->sink_count; s++)
+        count += d->sinks[s].first && !d->taking[s];
+    return count;
+}
+
+// Wakes a thread for each piece of work but those that the caller takes. To be woken costs more
+// than a small task: who is not needed is left alone.
+static void call_threads(Dispatch *d, uint32_t takes) {
+    uint32_t ready = ready_count(d);
+    for (; ready > d->called + takes && d->waiting > d->called; d->called++)
+        pthread_cond_signal(&d->changed);
+}
+
+static void do_action(Dispatch *d, const Action *action) {
+    switch (action->kind) {
+    case ACTION_LAUNCH:
+    case ACTION_PIECE: launch(d, action); break;
+    case ACTION_ADD: flow_add(d, action); break;
+    case ACTION_UNEVEN: zip_uneven(d, action); break;
+    case ACTION_RESUME: resume(d, action); break;
+    case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
+    case ACTION_PAUSE: d->flows[action->task.i]->waits = true; break;
+    case ACTION_CANCEL: cancel(d, action); break;
+    case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
+    case ACTION_FREE: live_free(d, (LivePartition *)(uintptr_t)action->data); break;
+    case ACTION_FINISH:
+        d->due[d->due_count++] = action->breaker;
+        d->full |= (uint64_t)1 << action->breaker.i;
+        break;
+    case ACTION_HOLD: d->given = !action->denied; break;
+    case ACTION_SHRINK: account_shrink(d, action->breaker); break;
+    case ACTION_CLOSE:
+        d->closing |= (uint64_t)1 << action->breaker.i;
+        d->unused_breakers |= d->closing;
+        break;
+    case ACTION_TIMER: d->timer = action->at, d->timer_new = true; break;
+    case ACTION_END:
+        d->ended = true;
+        pthread_cond_broadcast(&d->changed);
+        break;
+    case ACTION_SPILL: spool_spill(d, action); break;
+    // Of plans with several nodes.
+    case ACTION_FLUSH:
+    case ACTION_BROKEN:
+        trouble_set(&d->job->trouble, TROUBLE_FAULT, "the schedule is broken (%s): report this",
+                    action->text ? action->text : "an action that no plan needs");
+        dispatch_stop(d);
+        break;
+    }
+}
+
+// A stage that is over holds no memory any more.
+static void close_stages(Dispatch *d) {
+    uint64_t left = schedule_over(d->schedule) & ~d->closed;
+    for (uint32_t s = 0; left && s < d->job->what->stage_count; s++) {
+        StageRun *run = &d->runs[s];
+        bool over = left >> s & 1;
+        if (!over || run->running > 0 || run->state != RUN_OPEN || doubt_holds(d, s)) continue;
+        d->closed |= (uint64_t)1 << s;
+        commit_note_ordinal(d, s);
+        stage_close(run);
+    }
+}
+
+// What stands behind the record that ends the job is not wanted. False: all of that is told.
+static bool add_bound(Dispatch *d) {
+    uint32_t root;
+    int64_t unit;
+    if (d->stop || !verdict_ends(&d->verdict) ||
+        !verdict_bound(&d->verdict, schedule_over(d->schedule), &root, &unit))
+        return false;
+    d->events[d->event_count++] = (Event){.kind = EVENT_BOUND,
+                                          .stage = {(uint16_t)root},
+                                          .unit = (uint32_t)unit};
+    return true;
+}
+
+void dispatch_clock(Dispatch *d) { d->now = log_clock_ns(); }
+
+// The events that are there, and what follows from them.
+static void tell_all(Dispatch *d) {
+    d->telling = true;
+    dispatch_clock(d);
+    do {
+        for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
+            Event *next = &d->events[i];
+            next->now = d->now;
+            Actions actions = schedule_step(d->schedule, next);
+            for (uint32_t a = 0; a < actions.count; a++) do_action(d, &actions.items[a]);
+        }
+        d->event_count = 0;
+    } while (add_bound(d));
+    d->telling = false;
+}
+
+// Has the thread that tells this left its slot, so that it looks for work next?
+static bool looks_next(const Dispatch *d, const Event *event) {
+    bool ends = event->kind == EVENT_DONE || event->kind == EVENT_FINISHED;
+    if (event->kind != EVENT_OUTPUT && event->kind != EVENT_NEED) return ends;
+    const Flow *flow = d->flows[event->task.i];  // None, once it is dropped.
+    return event->last || !flow || !flow->goes_on;
+}
+
+void dispatch_tell(Dispatch *d, Event event) {
+    if (d->stop || d->event_count == sizeof d->events / sizeof *d->events) return;
+    d->events[d->event_count++] = event;
+    if (d->telling) return;
+    tell_all(d);
+    bool looks = !d->stop && looks_next(d, &event);
+    dispatch_settle(d);
+    if (!d->stop) call_threads(d, looks);
+}
+
+void dispatch_tell_bounds(Dispatch *d) {
+    if (d->telling || !add_bound(d)) return;
+    tell_all(d);
+    dispatch_settle(d);
+    if (!d->stop) call_threads(d, 0);
+}
+
+void dispatch_settle(Dispatch *d) {
+    if (!d->stop) doubt_settle(d);
+    if (d->stop) return;
+    close_stages(d);
+    release_breakers(d);
+    dispatch_watch(d);
+}
+
+// ---- breakers -------------------------------------------------------------------------------
+
+// A stage that fills it.
+static uint32_t stage_of_breaker(const Dispatch *d, BreakerId id) {
+    const CorePlan *plan = &d->plan->plan;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        for (uint8_t f = 0; f < plan->stages[s].fill_count; f++)
+            if (plan->stages[s].fills[f].i == id.i) return s;
+    }
+    return 0;
+}
+
+static void finish(Dispatch *d, uint32_t thread) {
+    Job *job = d->job;
+    BreakerId id = d->due[0];
+    uint32_t breaker = d->plan->breakers[id.i];
+    d->finishes = d->crew_busy = true;
+    d->crew.leader = thread;
+    watch_begin(job->watch, thread, WORK_FINISH, stage_of_breaker(d, id), d->now);
+    failpoint("finish");
+    dispatch_look(d);  // Those who need it are told that nothing more begins, before it is there.
+    // Nobody fills a breaker of whose rows none came.
+    bool unused = d->unused_breakers >> id.i & 1;
+    bool skip = unused || d->draining || !stage_open_breaker(job, breaker);
+    d->gave_up |= d->draining && !unused;
+    int32_t status = SB_OK;
+    bool good = true;
+    pthread_mutex_unlock(&d->lock);
+    if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->crew.parallel);
+    if (!skip && status == SB_OK) good = commit_finished(d, breaker);
+    pthread_mutex_lock(&d->lock);
+    dispatch_clock(d);
+    watch_end(job->watch, thread, d->now);
+    d->finishes = d->crew_busy = false;
+    memmove(d->due, d->due + 1, --d->due_count * sizeof *d->due);
+    if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
+    if (!good) dispatch_stop(d);
+    account_trim(account_of(d, id));
+    bool read = !skip && !d->draining;
+    dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
+                             .count = read ? UNITS_LATER : 0, .bytes = job->options.partition});
+}
+
+// ---- threads --------------------------------------------------------------------------------
+
+// Does one thing. False: there is nothing to do.
+static bool work(Dispatch *d, uint32_t thread) {
+    if (d->stop) return false;
+    if (spool_work(d, thread) || sink_work(d, thread) || commit_work(d, thread)) return true;
+    if (crew_has_work(&d->crew)) {
+        call_threads(d, 0);
+        uint32_t stage = stage_of_breaker(d, d->due[0]);
+        watch_begin(d->job->watch, thread, WORK_FINISH, stage, d->now);
+        crew_help(&d->crew, thread);
+        dispatch_clock(d);
+        watch_end(d->job->watch, thread, d->now);
+        return true;
+    }
+    if (d->shrinks && !d->shrinking) {
+        call_threads(d, 1);
+        shrink_work(d);
+        return true;
+    }
+    if (d->due_count > 0 && !d->crew_busy && !d->shrinking) {
+        bool may = commit_may_finish(d, d->plan->breakers[d->due[0].i]);
+        if (may) {
+            call_threads(d, 1);
+            finish(d, thread);
+        }
+        if (may || commit_work(d, thread)) return true;
+    }
+    if (doubt_work(d, thread)) return true;
+    Flow *flow = flow_queue_pop(&d->queue);
+    if (!flow) return false;
+    flow->waits = false;
+    // To find that there are no rows is no task.
+    bool reads = flow->begins && (flow->empty || flow_reads(flow));
+    WatchWork work = reads ? WORK_READ : WORK_TASK;
+    watch_begin(d->job->watch, thread, work, flow->run->index, d->now);
+    flow_work(d, flow, thread);
+    watch_end(d->job->watch, thread, d->now);
+    return true;
+}
+
+// Until there is work, or the time that the schedule asked for.
+static void wait(Dispatch *d) {
+    enum : int64_t { SECOND = 1000000000 };
+    if (d->timer && d->timer <= log_clock_ns()) {
+        d->timer = 0;
+        dispatch_tell(d, (Event){.kind = EVENT_TICK});
+        return;
+    }
+    d->waiting++;
+    if (d->timer) {
+        struct timespec until = {.tv_sec = d->timer / SECOND, .tv_nsec = d->timer % SECOND};
+        d->timer_new = false;
+        pthread_cond_timedwait(&d->changed, &d->lock, &until);
+    } else {
+        pthread_cond_wait(&d->changed, &d->lock);
+    }
+    d->waiting--;
+    d->called -= d->called > 0;
+    dispatch_clock(d);
+}
+
+static bool is_over(const Dispatch *d) {
+    return d->stop ? d->busy == 0 : d->ended && d->doubt.due_count == 0;
+}
+
+void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
+    (void)index;
+    Dispatch *d = arg;
+    samples_thread(d->job->samples, thread, true);
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        dispatch_look(d);
+        if (is_over(d)) break;
+        d->busy++;
+        bool worked = work(d, thread);
+        d->busy--;
+        if (!worked && !is_over(d)) wait(d);
+    }
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    samples_thread(d->job->samples, thread, false);
+}
+
+// ---- signals --------------------------------------------------------------------------------
+
+// Nothing more is taken in: what is on its way goes on to the outputs and into breakers.
+static void drain(Dispatch *d) {
+    d->draining = true;
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        const StageRun *run = &d->runs[s];
+        bool over = schedule_over(d->schedule) >> s & 1;
+        bool cut = !over && (!run->opened || !units_over(&run->units));
+        if (cut && stage_is_root(&d->plan->plan.stages[s])) d->cut_short |= (uint64_t)1 << s;
+    }
+    // Else a root that is over might end what fills breakers that only its rows need.
+    dispatch_tell(d, (Event){.kind = EVENT_DRAIN});
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        bool over = schedule_over(d->schedule) >> s & 1;
+        if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
+        dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
+                                 .unit = (uint32_t)d->runs[s].launched});
+    }
+}
+
+void dispatch_look(Dispatch *d) {
+    Job *job = d->job;
+    if (job->trouble.kind == TROUBLE_NONE && atomic_load(&job->cancel))
+        trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (job->trouble.kind != TROUBLE_NONE) dispatch_stop(d);
+    if (!d->stop && atomic_load(&job->drain) && !d->draining) drain(d);
+}
+
+void dispatch_wake(Dispatch *d) {
+    pthread_mutex_lock(&d->lock);
+    dispatch_look(d);
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}

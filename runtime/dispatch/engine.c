@@ -1,0 +1,68 @@
+// Engine: all stages of a job, run by a dispatch from the first to the last.
+#include "runtime/dispatch/dispatch.h"
+#include "runtime/observe/watch.h"
+#include "runtime/resume/resume.h"
+
+#include <stdlib.h>
+
+static bool no_memory(Job *job) {
+    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+}
+
+static StageRun *open_runs(Job *job) {
+    StageRun *runs = calloc(job->what->stage_count + 1, sizeof *runs);
+    bool good = runs || no_memory(job);
+    for (uint32_t s = 0; good && s < job->what->stage_count; s++)
+        good = stage_prepare(&runs[s], job, s);
+    for (uint32_t s = 0; good && s < job->what->stage_count; s++)
+        resume_units(&runs[s], &runs[s].start);
+    return runs;
+}
+
+static void close_runs(const Job *job, StageRun *runs) {
+    for (uint32_t s = 0; runs && s < job->what->stage_count; s++)
+        if (runs[s].job) stage_finish(&runs[s]);
+    free(runs);
+}
+
+static void set_dispatch(Job *job, Dispatch *dispatch) {
+    pthread_mutex_lock(&job->engine_lock);
+    job->dispatch = dispatch;
+    pthread_mutex_unlock(&job->engine_lock);
+}
+
+void engine_wake(Job *job) {
+    pthread_mutex_lock(&job->engine_lock);
+    if (job->dispatch) dispatch_wake(job->dispatch);
+    pthread_mutex_unlock(&job->engine_lock);
+}
+
+static bool run(Job *job, StageRun *runs) {
+    Dispatch *dispatch = dispatch_open(job, runs);
+    if (!dispatch) return false;
+    set_dispatch(job, dispatch);
+    bool good = dispatch_run(dispatch);
+    set_dispatch(job, nullptr);
+    dispatch_close(dispatch);
+    return good;
+}
+
+// What the stages counted.
+static void gather(Job *job, const StageRun *runs) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        const StageRun *run = &runs[s];
+        for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
+            job->counts[i] += run->counts[i];
+        if (run->stage->input == SB_INPUT_UNMATCHED)
+            job->unmatched_rows[run->stage->input_index] = run->rows;
+    }
+}
+
+bool engine_run(Job *job) {
+    StageRun *runs = open_runs(job);
+    bool opened = runs && job->trouble.kind == TROUBLE_NONE, good = opened && run(job, runs);
+    watch_stop(job->watch);
+    if (opened) gather(job, runs);
+    close_runs(job, runs);
+    return good && job->trouble.kind == TROUBLE_NONE;
+}

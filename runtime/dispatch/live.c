@@ -1,0 +1,57 @@
+// Partitions that others read, from the hand-over to their end.
+#include "runtime/dispatch/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
+    uint32_t terminals = made->run->stage->terminal_count;
+    LivePartition *live = malloc(sizeof *live + terminals * sizeof *live->batches);
+    if (!live) {
+        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+        return nullptr;
+    }
+    *live = (LivePartition){.next = d->alive, .run = made->run, .made = made, .root = flow->root,
+                            .root_unit = flow->root_unit, .node = flow->node, .from = made->from};
+    memcpy(live->batches, made->handed, terminals * sizeof *live->batches);
+    if (d->alive) d->alive->prior = live;
+    d->alive = live;
+    commit_made(d, live);
+    return live;
+}
+
+// A stage that is over fills no more.
+static void spare_made(const Dispatch *d, LivePartition *live) {
+    StageRun *run = live->run;
+    if (d->closed >> run->index & 1) partition_close(live->made, &run->setup);
+    else stage_spare(run, live->made);
+    live->made = nullptr;
+}
+
+void live_stored(const Dispatch *d, LivePartition *live) {
+    memset(live->made->handed, 0, live->run->stage->terminal_count * sizeof *live->batches);
+    spare_made(d, live);
+}
+
+// Batches of its own, and what they have on disk.
+static void close_batches(Dispatch *d, LivePartition *live) {
+    for (uint32_t t = 0; t < live->run->stage->terminal_count; t++) {
+        Batch *batch = live->batches[t];
+        if (!batch) continue;
+        if (batch->run) spill_forget(&d->job->spill, batch->run);
+        free(batch->run);
+        batch->run = nullptr;
+        if (!live->made) batch_release(batch);
+    }
+}
+
+void live_free(Dispatch *d, LivePartition *live) {
+    commit_freed(d, live);
+    watch_freed(d, live);
+    close_batches(d, live);
+    if (live->prior) live->prior->next = live->next;
+    else d->alive = live->next;
+    if (live->next) live->next->prior = live->prior;
+    if (live->made) spare_made(d, live);
+    free(live);
+}

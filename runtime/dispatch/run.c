@@ -1,0 +1,278 @@
+// The life of a dispatch: from the plan of a job to its figures.
+#define _GNU_SOURCE
+#include "runtime/dispatch/state.h"
+#include "runtime/job/flow_job.h"
+#include "runtime/job/memory_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the plan -------------------------------------------------------------------------------
+
+// Whether the memory is enough was judged before (memory_plan.h).
+static FlowPlan *make_plan(Job *job) {
+    FlowSizes sizes = {.ledger = memory_plan_ledger(job), .partition = job->options.partition,
+                       .block_bytes = job->memory.block_max,
+                       .spill_bytes = spill_buffer_bytes(job->memory.limit, job->lanes),
+                       .threads = job->pool.parallel.threads};
+    FlowPlan *plan = malloc(sizeof *plan);
+    FlowFault fault = plan ? flow_job_make(job, &sizes, plan) : FLOW_OK;
+    if (plan && fault == FLOW_OK) return plan;
+    if (fault == FLOW_TOO_WIDE)
+        trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
+                    "the program has %u stages and %u sinks, or as many ways between them",
+                    job->what->stage_count, job->what->sink_count);
+    else trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the plan");
+    free(plan);
+    return nullptr;
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
+static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *minimum) {
+    Schedule *schedule = malloc(schedule_bytes(plan));
+    if (schedule && schedule_init(schedule, plan, policy, minimum) == CORE_OK) return schedule;
+    free(schedule);
+    return nullptr;
+}
+
+static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
+    PolicyId policy = job_policy(job);
+    int64_t minimum = 0;
+    Schedule *schedule = make_schedule(&plan->plan, policy, &minimum);
+    if (!schedule || !job->memory.eager || schedule_spools(schedule) == 0) return schedule;
+    // A test of what goes to disk: with the least memory nearly all that waits in spools does.
+    free(schedule);
+    plan->plan.nodes[0].memory = minimum;
+    return make_schedule(&plan->plan, policy, &minimum);
+}
+
+// What reads no breaker is ready from the start.
+static void open_stages(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        StageRun *run = &d->runs[s];
+        if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
+        Trouble trouble = {0};
+        SbAlone alone = sb_alone(0);
+        if (!stage_open(run, &alone.parallel, &trouble))
+            dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
+    }
+}
+
+// The lock is held for a microsecond: who waits for it does better to try again than to sleep.
+static bool open_lock(pthread_mutex_t *lock) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ADAPTIVE_NP);
+    bool good = pthread_mutex_init(lock, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    return good;
+}
+
+static bool open_locks(Dispatch *d) {
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    bool good = open_lock(&d->lock) &&
+                pthread_cond_init(&d->changed, &attributes) == 0 &&
+                pthread_cond_init(&d->asked, nullptr) == 0;
+    pthread_condattr_destroy(&attributes);
+    return good;
+}
+
+Dispatch *dispatch_open(Job *job, StageRun *runs) {
+    FlowPlan *plan = make_plan(job);
+    Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
+    Dispatch *d = schedule ? calloc(1, sizeof *d) : nullptr;
+    if (plan && !d && job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
+    if (!d) {
+        free(schedule);
+        free(plan);
+        return nullptr;
+    }
+    const SbJob *what = job->what;
+    uint32_t threads = job->pool.parallel.threads, lanes = flow_lanes(what, threads) - threads;
+    *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule};
+    d->sinks = calloc(what->sink_count + 1, sizeof *d->sinks);
+    d->taking = calloc(what->sink_count + 1, sizeof *d->taking);
+    d->lanes = calloc(lanes + 1, sizeof *d->lanes);
+    RejectSetSetup records = job_records(job, REJECTS_BY_PLACE);
+    bool good = open_locks(d) && accounts_open(d) && d->sinks && d->taking && d->lanes &&
+                verdict_open(&d->verdict, what, job->limits.rows, &records);
+    doubt_open(d);
+    good = good && spool_open(d);
+    for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
+    if (good) return d;
+    if (job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
+    dispatch_close(d);
+    return nullptr;
+}
+
+// ---- closing --------------------------------------------------------------------------------
+
+// What a job that stopped early has left in queues and with the schedule.
+static void drop_flows(Dispatch *d) {
+    for (uint32_t i = 0; i < d->flow_max; i++) {
+        Flow *flow = d->flows[i];
+        if (flow && flow->run) flow_end(d, flow);
+        else free(flow);
+    }
+    while (d->alive) live_free(d, d->alive);
+    while (d->unused) {
+        Flow *flow = d->unused;
+        d->unused = flow->next;
+        free(flow);
+    }
+}
+
+// All that rows take.
+static void let_go(Dispatch *d) {
+    drop_flows(d);
+    doubt_close(d);
+    // Who reads breakers takes memory from their accounts.
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) stage_close(&d->runs[s]);
+    for (uint32_t b = 0; b < d->job->what->breaker_count; b++) {
+        if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
+        d->job->breakers[b] = nullptr;
+    }
+}
+
+void dispatch_close(Dispatch *d) {
+    let_go(d);
+    accounts_close(d);
+    verdict_close(&d->verdict);
+    pthread_cond_destroy(&d->changed);
+    pthread_cond_destroy(&d->asked);
+    pthread_mutex_destroy(&d->lock);
+    free(d->flows);
+    free(d->sinks);
+    free(d->taking);
+    free(d->lanes);
+    free(d->schedule);
+    free(d->plan);
+    free(d);
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+// The stage that reads the source; nullptr: none does.
+static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        const StageRun *run = &d->runs[s];
+        if (run->setup.source && run->setup.files->number == source) return run;
+    }
+    return nullptr;
+}
+
+// Rows are numbered within their unit: the rows before each one.
+static void sum_rows(const Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        int64_t sum = 0;
+        for (uint64_t u = 0; u < d->runs[s].unit_room; u++) {
+            int64_t rows = d->runs[s].unit_rows[u];
+            d->runs[s].unit_rows[u] = sum;
+            sum += rows;
+        }
+    }
+}
+
+// From now on the row is numbered within its source.
+static void number_record(const Dispatch *d, Reject *record) {
+    const StageRun *run = record->behind ? nullptr : reader_of(d, record->source);
+    uint64_t unit = verdict_unit(record);
+    if (run && unit < run->unit_room) record->row += run->unit_rows[unit];
+}
+
+// The line of a record, where its task did not know it: the file is read once more up to there.
+static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) {
+    Job *job = d->job;
+    bool relative = record->has_place && !record->behind && !record->has_line;
+    const Source *source = &job->sources[record->source];
+    if (!relative || record->line <= 0 || !source->is_text) return true;
+    int64_t before;
+    if (!source_lines(lines, &source->files[record->file], record->offset, &before, &job->trouble))
+        return false;
+    record->line = before + 1;
+    record->has_line = true;
+    return true;
+}
+
+static bool complete_record(const Dispatch *d, Reject *record, SourceLines *lines) {
+    if (d->job->limits.share >= 0) number_record(d, record);
+    return place_record(d, record, lines);
+}
+
+// Those in memory stay where they are.
+static bool complete_list(const Dispatch *d, RejectList *list, SourceLines *lines) {
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!complete_record(d, &list->items[i], lines)) return false;
+    return true;
+}
+
+// Records on disk are copied: their order is another one from now on.
+static bool copy_records(const Dispatch *d, RejectSet *from, RejectSet *to, SourceLines *lines) {
+    RejectWalk walk;
+    bool good = reject_set_write(from, &from->list) && reject_walk_open(&walk, from);
+    if (!good) return from->runs.spill->failed ? false : spill_no_merge(&from->runs);
+    for (const Reject *next; good && (next = reject_walk_next(&walk));) {
+        if (!verdict_keeps(&d->verdict, next)) break;
+        Reject record = *next;
+        good = complete_record(d, &record, lines) && reject_set_add(to, &record);
+    }
+    reject_walk_close(&walk);
+    return good && !from->runs.spill->failed;
+}
+
+static bool take_records(Dispatch *d, SourceLines *lines) {
+    Job *job = d->job;
+    RejectSet *records = &d->verdict.records;
+    if (records->runs.count == 0) {
+        if (!complete_list(d, &records->list, lines)) return false;
+        return rejects_move(&job->rejects.list, &records->list);
+    }
+    if (copy_records(d, records, &job->rejects, lines)) return true;
+    if (job->trouble.kind == TROUBLE_NONE && !spill_trouble(&job->spill, &job->trouble))
+        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    return false;
+}
+
+static bool conclude(Dispatch *d) {
+    Job *job = d->job;
+    Verdict *verdict = &d->verdict;
+    SourceLines lines = {0};
+    if (job->limits.share >= 0) sum_rows(d);
+    bool ends = verdict_settle(verdict);
+    bool good = take_records(d, &lines) && complete_list(d, &verdict->failing, &lines);
+    source_lines_close(&lines);
+    if (verdict->failing.count > 0) {
+        job->failing_list = verdict->failing;
+        verdict->failing = (RejectList){.memory = &job->memory};
+        job->failing = &job->failing_list.items[0];
+    }
+    job->over_limit = verdict->over;
+    return good && !ends;
+}
+
+bool dispatch_run(Dispatch *d) {
+    SbParallel *parallel = &d->job->pool.parallel;
+    crew_open(&d->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
+    pthread_mutex_lock(&d->lock);
+    commit_start(d);
+    open_stages(d);
+    doubt_start(d);
+    dispatch_tell(d, (Event){.kind = EVENT_START});
+    pthread_mutex_unlock(&d->lock);
+    parallel->each(parallel, parallel->threads, dispatch_thread, d);
+    crew_close(&d->crew);
+    pthread_mutex_lock(&d->lock);
+    commit_end(d);
+    pthread_mutex_unlock(&d->lock);
+    if ((d->cut_short || d->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (d->job->trouble.kind != TROUBLE_NONE) return false;
+    doubt_conclude(d);
+    let_go(d);
+    return conclude(d);
+}

@@ -1,0 +1,99 @@
+// Sinks: partitions come in their order; bytes are given to the sink one after the other, and
+// written by several threads at once.
+#include "runtime/dispatch/state.h"
+
+#include <stdlib.h>
+
+// The bytes that the partition has for the sink; nullptr: none.
+static const SbOut *out_of(const Flow *flow) {
+    const Partition *input = flow->input->made;
+    const SbStage *maker = input->run->stage;
+    for (uint32_t t = 0; t < maker->terminal_count; t++) {
+        if (maker->terminals[t] == (SB_TERMINAL_SINK | flow->sink)) return &input->outs[t];
+    }
+    return nullptr;
+}
+
+// The bytes of the first `rows` rows.
+static int64_t first_rows(const Sink *sink, const SbOut *out, int64_t rows) {
+    int64_t len = out->at - out->state->begin, end = 0;
+    for (int64_t i = 0; i < rows && end < len; i++)
+        end += sink_row_end(sink, out->state->begin + end, len - end, 1);
+    return end;
+}
+
+// A sink of a job with --first-rows is done when it has as many.
+static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble *trouble) {
+    Sink *sink = &job->sinks[flow->sink];
+    const SbOut *out = out_of(flow);
+    if (!out || !out->state->begin || sink->done) return true;
+    int64_t most = job->options.first_rows;
+    int64_t left = most == INT64_MAX ? most : most - sink->rows, rows = out->rows;
+    int64_t len = out->at - out->state->begin;
+    if (rows > left) rows = left, len = first_rows(sink, out, rows);
+    bool good = sink_take(sink, out->state->begin, len, rows, extents, trouble);
+    if (sink->rows == most) sink->done = true;
+    return good;
+}
+
+static void end(Dispatch *d, Flow *flow, bool leaves, int64_t busy) {
+    TaskId id = flow->id;
+    bool canceled = flow->canceled;
+    if (leaves && !canceled) dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .task = id});
+    d->flows[id.i] = nullptr;
+    flow->next = d->unused;
+    d->unused = flow;
+    dispatch_tell(d, (Event){.kind = EVENT_DONE, .task = id, .busy = busy});
+}
+
+static Flow *next_partition(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->sink_count; s++) {
+        if (d->sinks[s].first && !d->taking[s]) return flow_queue_pop(&d->sinks[s]);
+    }
+    return nullptr;
+}
+
+// Others may take the next partition meanwhile.
+static bool write(Dispatch *d, uint32_t sink, ExtentList *extents, Trouble *trouble) {
+    bool good = trouble->kind == TROUBLE_NONE;
+    if (d->sinks[sink].first) pthread_cond_signal(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+    for (size_t i = 0; good && i < extents->count; i++)
+        good = sink_write(&extents->items[i], trouble);
+    pthread_mutex_lock(&d->lock);
+    return good;
+}
+
+bool sink_work(Dispatch *d, uint32_t thread) {
+    Flow *flow = d->stop ? nullptr : next_partition(d);
+    if (!flow) return false;
+    uint32_t s = flow->sink;
+    Sink *sink = &d->job->sinks[s];
+    ExtentList extents = {0};
+    Trouble trouble;
+    trouble_clear(&trouble);
+    bool canceled = flow->canceled;
+    bool lost = flow_is_behind_cut(d, d->job->what->stage_count + s, flow->input->run->index);
+    int64_t begun = d->now, before = sink->rows;
+    d->taking[s] = true;
+    watch_begin(d->job->watch, thread, WORK_WRITE, flow->input->run->index, d->now);
+    watch_from(d->job->watch, thread, 0, flow->input->from);
+    dispatch_watch_stage(d, flow->input->run->index);
+    if (lost) commit_lost(d, flow);
+    else commit_taking(d, flow);
+    pthread_mutex_unlock(&d->lock);
+    bool good = canceled || lost || take(d->job, flow, &extents, &trouble);
+    pthread_mutex_lock(&d->lock);
+    bool done = sink->done;
+    if (!canceled) doubt_sink(d, flow, sink->rows - before, done);
+    d->taking[s] = false;
+    if (extents.count > 0) good = write(d, s, &extents, &trouble);
+    free(extents.items);
+    dispatch_clock(d);
+    watch_end(d->job->watch, thread, d->now);
+    watch_wrote(d, flow->input, s);
+    if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
+    bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && done;
+    end(d, flow, leaves, d->now - begun);
+    return true;
+}

@@ -1,0 +1,126 @@
+// Spools: partitions that wait on disk until the stage that reads them has its turn.
+#include "runtime/dispatch/state.h"
+#include "runtime/job/flow_job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- to disk --------------------------------------------------------------------------------
+
+void spool_spill(Dispatch *d, const Action *action) {
+    d->spools[d->spool_count++] =
+        (Spooling){.live = (LivePartition *)(uintptr_t)action->data, .part = action->part};
+}
+
+// Writes the rows for all edges. `most`: bytes that those of one edge take when they come back.
+static bool write_rows(Job *job, LivePartition *live, uint32_t thread, int64_t *most) {
+    const SbStage *stage = live->run->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        Batch *batch = live->batches[t];
+        if (!batch) continue;
+        const SbBreaker *edge = &job->what->breakers[stage->terminals[t]];
+        batch->run = calloc(1, sizeof *batch->run);
+        if (!batch->run || !spool_write(&job->spill, thread, edge, batch, batch->run))
+            return false;
+        if (spool_bytes(batch->run) > *most) *most = spool_bytes(batch->run);
+    }
+    return true;
+}
+
+// Sinks have had their bytes: a partition goes to disk when only stages with spools wait for it.
+static void let_go(LivePartition *live) {
+    const StageRun *run = live->run;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        Batch *batch = live->batches[t];
+        if (!batch || batch->holders > 1) continue;  // A piece in doubt has them.
+        sb_rows_close(batch->rows);
+        batch->rows = nullptr;
+        batch->entries = nullptr;
+    }
+    partition_close_spares(live->made, &run->setup);
+    partition_close_outs(live->made, &run->setup);
+}
+
+bool spool_work(Dispatch *d, uint32_t thread) {
+    if (d->spool_count == 0) return false;
+    Job *job = d->job;
+    Spooling next = d->spools[0];
+    LivePartition *live = next.live;
+    int64_t bytes = 0;
+    memmove(d->spools, d->spools + 1, --d->spool_count * sizeof *d->spools);
+    watch_begin(job->watch, thread, WORK_WRITE, live->run->index, d->now);
+    watch_from(job->watch, thread, 0, live->from);
+    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_lock(&job->fills[thread]);
+    bool good = write_rows(job, live, thread, &bytes);
+    pthread_mutex_unlock(&job->fills[thread]);
+    if (good) let_go(live);
+    pthread_mutex_lock(&d->lock);
+    dispatch_clock(d);
+    watch_end(job->watch, thread, d->now);
+    if (good) {
+        live_stored(d, live);
+        dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
+    } else {
+        if (!spill_trouble(&job->spill, &job->trouble))
+            trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to spill");
+        dispatch_stop(d);
+    }
+    return true;
+}
+
+// ---- and back -------------------------------------------------------------------------------
+
+static bool load_side(Flow *flow, int side, Trouble *trouble) {
+    Job *job = flow->run->job;
+    const SbStage *stage = flow->run->stage;
+    const Batch *batch = flow->batches[side];
+    uint32_t edge = side == 0 ? stage->input_index : stage->right_index;
+    if (!batch || !batch->run) return true;
+    return spool_read(&flow->loaded[side], &job->spill, &job->what->breakers[edge], batch->run,
+                      &flow->run->relief, trouble);
+}
+
+bool flow_load(Dispatch *d, Flow *flow) {
+    Trouble trouble;
+    trouble_clear(&trouble);
+    if (!flow->loads) return true;
+    pthread_mutex_unlock(&d->lock);
+    bool good = load_side(flow, 0, &trouble) && load_side(flow, 1, &trouble);
+    pthread_mutex_lock(&d->lock);
+    if (good) flow_point(flow);
+    else dispatch_trouble(d, TROUBLE_SPILL_READ, &trouble);
+    return good;
+}
+
+// ---- room -----------------------------------------------------------------------------------
+
+void spool_drop_spares(Dispatch *d) {
+    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+        StageRun *run = &d->runs[s];
+        for (Partition *spare = run->spare; spare; spare = spare->next) {
+            partition_close_spares(spare, &run->setup);
+            partition_close_outs(spare, &run->setup);
+        }
+        for (SbTaskState *task = run->spare_tasks; task; task = task->next)
+            unit_buffer_close(&task->buffer);
+    }
+}
+
+// What stages keep to use it again is not the ledger's: it goes when partitions fill the memory.
+void spool_make_room(Dispatch *d) {
+    enum { SHARES = 4 };
+    const SbMemory *memory = &d->job->memory;
+    bool full = memory->used > memory->limit - memory->limit / SHARES;
+    if (full && !d->roomy) spool_drop_spares(d);
+    d->roomy = full;
+}
+
+bool spool_open(Dispatch *d) {
+    Job *job = d->job;
+    if (schedule_spools(d->schedule) == 0 && !flow_job_keeps(job)) return true;
+    bool good = true;
+    for (uint32_t i = 0; good && i < job->pool.parallel.threads; i++)
+        good = spill_ready(&job->spill, i);
+    return good || !spill_trouble(&job->spill, &job->trouble);
+}

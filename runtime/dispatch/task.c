@@ -1,0 +1,562 @@
+// Tasks of stages: from a launch to what the schedule is told.
+#include "runtime/dispatch/state.h"
+#include "runtime/host/failpoint.h"
+#include "runtime/input/spill_units.h"
+#include "runtime/job/memory_plan.h"
+#include "runtime/report/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// ---- input ----------------------------------------------------------------------------------
+
+static void note_file(Flow *flow) {
+    StageRun *run = flow->run;
+    if (run->stage->input != SB_INPUT_TEXT) return;
+    SourceFile *file = &run->setup.files->files[flow->unit.file];
+    file->units_open++;
+    file->all_cut |= flow->unit.last;
+}
+
+// What units_take said.
+static void judge_take(Dispatch *d, Flow *flow, UnitTake taken, Trouble *trouble) {
+    flow->cut = taken == UNIT_TAKEN;
+    flow->empty = !flow->cut;
+    // Rows are never left out without a word.
+    if (taken == UNIT_TROUBLE)
+        trouble_set(trouble, TROUBLE_MEMORY, "no memory to read '%.*s'",
+                    (int)flow->run->stage->label.len, flow->run->stage->label.ptr);
+    if (taken == UNIT_TROUBLE) dispatch_trouble(d, TROUBLE_MEMORY, trouble);
+    if (flow->cut) note_file(flow);
+    // Units are taken in their order: the first one that is not there says how many there are.
+    if (flow->cut || flow->run->exhausted) return;
+    flow->run->exhausted = true;
+    StageId stage = {(uint16_t)flow->run->index};
+    dispatch_tell(d, (Event){.kind = EVENT_UNITS, .stage = stage, .count = flow->number});
+}
+
+void flow_launch(Dispatch *d, Flow *flow) {
+    StageRun *run = flow->run;
+    if (run->state == RUN_WAITING) {
+        run->state = RUN_OPEN;
+        if (!stage_open_breakers(run)) dispatch_stop(d);
+    }
+    run->running++;
+    spool_make_room(d);
+    if (!flow->input || flow->other) run->launched = flow->number + 1;
+    commit_unit(d, flow);
+    if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
+    if (flow->input) {
+        flow_find_rows(d, flow);
+        if (flow->batches[0]) doubt_take(d, flow);
+        flow->empty = flow->rows == 0;
+        if (!flow->empty) flow_take_rows(d, flow);
+    } else if (!d->plan->plan.stages[run->index].serial) {
+        Trouble trouble;
+        trouble_clear(&trouble);
+        judge_take(d, flow, units_take(&run->units, &flow->unit, nullptr, &trouble), &trouble);
+    }
+}
+
+// A unit that is read from where the one before ended. There may be no memory for it now: then it
+// asks for some first.
+static void take_in_turn(Dispatch *d, Flow *flow) {
+    enum { WAIT_MICROS = 1000 };
+    StageRun *run = flow->run;
+    Trouble trouble;
+    trouble_clear(&trouble);
+    UnitTake taken = UNIT_LATER;
+    while (taken == UNIT_LATER && !d->stop) {
+        run->units.must = flow->asked && d->busy == 1;
+        flow_limit_buffer(d, flow);
+        pthread_mutex_unlock(&d->lock);
+        taken = units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
+        bool text = flow->task->buffer.asks > 0;
+        if (taken == UNIT_LATER && flow->asked && !text) usleep(WAIT_MICROS);
+        pthread_mutex_lock(&d->lock);
+        if (taken == UNIT_LATER && (flow_wants_text(flow) || flow_wants_back(flow))) return;
+    }
+    judge_take(d, flow, taken, &trouble);
+    if (flow->cut) dispatch_tell(d, (Event){.kind = EVENT_CUT, .task = flow->id});
+}
+
+bool flow_reads(const Flow *flow) {
+    const StageRun *run = flow->run;
+    const Source *source = run->setup.files;
+    bool files = source && source->what->format == SB_FILES;
+    return flow->loads || files || run->stage->input == SB_INPUT_TEXT;
+}
+
+// Fixes the unit's rows. Who comes next in a chain waits for that, so it is done for units that
+// nobody wants, too. Of rows that are there it takes less than to let go of the lock.
+static void prepare(Dispatch *d, Flow *flow) {
+    StageRun *run = flow->run;
+    bool reads = flow_reads(flow) || spill_units_reads(&flow->unit);
+    Trouble trouble;
+    trouble_clear(&trouble);
+    flow_limit_buffer(d, flow);
+    if (reads) pthread_mutex_unlock(&d->lock);
+    bool good = units_prepare(&run->units, &flow->unit, &flow->task->buffer, &trouble) &&
+                task_begin(flow->task, &flow->unit, &trouble);
+    if (reads) pthread_mutex_lock(&d->lock);
+    stage_note_buffer(run, flow->task->buffer.cap);
+    flow->prepared = good;
+    if (!good && flow_wants_text(flow)) return;
+    if (!good && trouble.kind != TROUBLE_NONE) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
+}
+
+// ---- figures --------------------------------------------------------------------------------
+
+// A unit of whole files: each is one row.
+static bool count_files(StageRun *run, const Judged *judged, Trouble *trouble) {
+    SourceFile *files = &run->setup.files->files[judged->unit->file + judged->files];
+    for (int64_t i = 0; i < judged->made; i++) {
+        files[i].rows = 1;
+        files[i].bytes = files[i].size;
+        if (!source_file_check(&files[i], trouble)) return false;
+    }
+    return true;
+}
+
+// The unit is judged to its end: perhaps the file is.
+static bool end_unit(SourceFile *file, Trouble *trouble) {
+    if (--file->units_open > 0 || !file->all_cut) return true;
+    if (!file->stream) {
+        file->bytes = file->size;
+        source_file_shut(file);
+    }
+    return source_file_check(file, trouble);
+}
+
+bool flow_hold_file(const StageRun *run, const Unit *unit, Trouble *trouble) {
+    if (run->stage->input != SB_INPUT_TEXT) return true;
+    SourceFile *file = &run->setup.files->files[unit->file];
+    file->units_open++;
+    return file->stream || source_file_open(file, trouble);
+}
+
+bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble) {
+    return run->stage->input != SB_INPUT_TEXT ||
+           end_unit(&run->setup.files->files[unit->file], trouble);
+}
+
+// Are the stage's rows numbered, for a share that limits the rejects?
+static bool numbers_rows(const StageRun *run) {
+    return run->setup.wants_rows && run->setup.source;
+}
+
+// Rows of the units before one say which number its rows have in the source.
+bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble) {
+    uint64_t room = run->unit_room ? run->unit_room : 64;
+    while (room <= unit) room *= 2;
+    if (room > run->unit_room) {
+        int64_t *rows = realloc(run->unit_rows, room * sizeof *rows);
+        if (!rows) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+        memset(rows + run->unit_room, 0, (room - run->unit_room) * sizeof *rows);
+        run->unit_rows = rows;
+        run->unit_room = room;
+    }
+    run->unit_rows[unit] += made;
+    return true;
+}
+
+bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble) {
+    Progress *progress = &run->job->progress;
+    if (numbers_rows(run) && !flow_count_rows(run, judged->unit->ordinal, judged->made, trouble))
+        return false;
+    if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += judged->bytes;
+    if (run->setup.source) atomic_fetch_add(&progress->rows, judged->made);
+    if (!run->setup.files || run->setup.files->file_count == 0) return true;
+    if (run->stage->input != SB_INPUT_TEXT) return count_files(run, judged, trouble);
+    SourceFile *file = &run->setup.files->files[judged->unit->file];
+    int64_t end = judged->whole ? judged->unit->next : judged->unit->offset + judged->end;
+    file->rows += judged->made;
+    if (end > file->bytes) file->bytes = end;
+    atomic_fetch_add(&progress->bytes, judged->bytes);
+    return !judged->whole || end_unit(file, trouble);
+}
+
+static bool count_source(Flow *flow, const Partition *partition, Trouble *trouble) {
+    Judged judged = {.unit = &flow->unit, .made = partition->made, .end = partition->end,
+                     .bytes = partition->end - partition->begin, .files = flow->files,
+                     .whole = partition->last && partition->status == SB_STAGE_DONE};
+    flow->files += partition->made;
+    return flow_count_source(flow->run, &judged, trouble);
+}
+
+// Of plain files the lines before a record are counted at the end of the job.
+void flow_place_lines(const Unit *unit, RejectList *list) {
+    for (uint32_t i = 0; i < list->count && unit->lines >= 0; i++) {
+        Reject *record = &list->items[i];
+        if (record->line > 0 && !record->has_line) record->line += unit->lines;
+        record->has_line = true;
+    }
+}
+
+void flow_watch_rejects(const Dispatch *d, const RejectList *list) {
+    if (list->count == 0) return;
+    const Reject *last = &list->items[list->count - 1];
+    watch_reject(d->job->watch, list->weight, (SbStr){last->message, last->message_len},
+                 (SbStr){last->raw, last->raw_len});
+}
+
+// Of a stage in front of limits all that is kept until they have judged the rows.
+static bool keep_in_doubt(Dispatch *d, Flow *flow, Partition *partition) {
+    if (!flow->doubt) return true;
+    if (doubt_keep(d, flow, partition)) return true;
+    return trouble_set(&flow->task->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+}
+
+// What the partition says of the rows that it judged is final. False: the job ends.
+static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
+    StageRun *run = flow->run;
+    Trouble *trouble = &flow->task->trouble;
+    bool leads = doubt_leads(&d->doubt, run->index);
+    flow->weight += partition->rejects.weight;
+    flow_place_lines(&flow->unit, &partition->rejects);
+    if (trouble->kind != TROUBLE_NONE ||
+        !stage_take_failure(run, &flow->task->task, partition, trouble) ||
+        !(leads ? keep_in_doubt(d, flow, partition) : count_source(flow, partition, trouble))) {
+        dispatch_trouble(d, TROUBLE_MEMORY, trouble);
+        return false;
+    }
+    if (leads) return true;
+    flow_watch_rejects(d, &partition->rejects);
+    VerdictPlace place = {run->index, flow->root, doubt_way(d, flow->root, flow->node)};
+    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+        run->counts[i] += partition->counts[i];
+    if (commit_counts(d, flow, partition) && verdict_take(&d->verdict, &partition->rejects, place))
+        return true;
+    trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    dispatch_trouble(d, TROUBLE_MEMORY, trouble);
+    return false;
+}
+
+// Records that are too many for the memory go to disk, a list of them at a time. Who finds that it
+// has grown too long again waits.
+static void put_records_away(Dispatch *d, uint32_t thread) {
+    Verdict *verdict = &d->verdict;
+    while (verdict->writing && verdict_is_full(verdict) && !d->stop)
+        pthread_cond_wait(&d->asked, &d->lock);
+    if (!verdict_is_full(verdict) || d->stop) return;
+    RejectList list = verdict_begin_write(verdict);
+    watch_turn(d->job->watch, thread, WORK_WRITE);
+    pthread_mutex_unlock(&d->lock);
+    bool good = reject_set_write(&verdict->records, &list);
+    pthread_mutex_lock(&d->lock);
+    watch_turn(d->job->watch, thread, WORK_TASK);
+    verdict_end_write(verdict);
+    pthread_cond_broadcast(&d->asked);
+    if (good) return;
+    spill_trouble(&d->job->spill, &d->job->trouble);
+    dispatch_stop(d);
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+static Partition *new_partition(Dispatch *d, Flow *flow) {
+    Partition *partition = stage_partition(flow->run);
+    if (!partition) return nullptr;
+    partition_reset(partition, &flow->run->setup);
+    partition->run = flow->run;
+    partition->keeps = nullptr;
+    for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
+        partition->quota[t] = doubt_quota(d, flow, t);
+    bool stops = d->verdict.rows_max >= 0 &&
+                 !verdict_goes_on(&d->verdict, flow->run->index, flow->root);
+    if (stops) partition->weight = d->verdict.rows_max - flow->weight;
+    return partition;
+}
+
+void flow_number_records(const StageRun *run, RejectList *list, int64_t before) {
+    for (uint32_t i = 0; numbers_rows(run) && i < list->count; i++) list->items[i].row += before;
+}
+
+void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before) {
+    uint32_t offset = run->job->what->breakers[run->stage->terminals[t]].place_offset;
+    bool places = numbers_rows(run) && offset != UINT32_MAX && before > 0;
+    for (int64_t i = 0; places && i < batch->count; i++) {
+        char *entry = (char *)(uintptr_t)batch->entries[i];
+        ((SbPlace *)(void *)(entry + offset))->row += before;
+    }
+}
+
+// Readies rows for those who read the edges; without the lock.
+static void make_batches(const Flow *flow, Partition *partition) {
+    const StageRun *run = flow->run;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (partition->rows[t] == 0 || !partition->batches[t]) continue;
+        partition->handed[t] = batch_open(partition->batches[t]);
+        if (!partition->handed[t]) {
+            memory_plan_lacks(run->job, run->stage->label, &flow->task->trouble);
+            return;
+        }
+        flow_number_batch(run, t, partition->handed[t], flow->made);
+        partition->bytes += partition->handed[t]->bytes - sb_rows_bytes(partition->batches[t]);
+        partition->batches[t] = nullptr;
+    }
+}
+
+static bool has_rows(const Partition *partition) {
+    const SbStage *stage = partition->run->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        if (partition->handed[t] || partition->outs[t].rows > 0) return true;
+    }
+    return false;
+}
+
+// Runs the task until it hands something over. nullptr: the job ends.
+static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
+    Partition *partition = new_partition(d, flow);
+    if (!partition) {
+        dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
+        return nullptr;
+    }
+    uint32_t lane = (flow->lane == LANE_OF_THREAD ? thread : flow->lane) + commit_lane(d, flow);
+    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_lock(&d->job->fills[lane]);
+    flow->task->live = &d->job->watch->threads[thread].live;
+    // Who judges how far a limit lets rows come counts whole ones.
+    flow->task->task.splits = !flow->doubt;
+    task_run(flow->task, partition, lane);
+    flow->task->live = nullptr;
+    bool back = flow_goes_back(d, flow, partition);
+    pthread_mutex_unlock(&d->job->fills[lane]);
+    if (!back) {
+        flow_number_records(flow->run, &partition->rejects, flow->made);
+        make_batches(flow, partition);
+        flow->made += partition->made;
+    }
+    *busy = log_clock_ns() - flow->task->task.call.hold.from;
+    pthread_mutex_lock(&d->lock);
+    flow_watch(flow, partition, thread);
+    return partition;
+}
+
+// The same task goes on with rows behind those of the unit.
+static void go_on_with_rows(Dispatch *d, Flow *flow) {
+    uint64_t order = flow->task->task.order, records = flow->task->records;
+    flow_take_rows(d, flow);
+    if (!flow->cut) return;
+    flow->unit.ordinal = flow->task->unit.ordinal;
+    task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    flow->task->task.order = order;
+    flow->task->records = records;
+}
+
+void flow_end(Dispatch *d, Flow *flow) {
+    StageRun *run = flow->run;
+    run->running--;
+    // It was dropped before it knew where its unit ends. What stands behind is not wanted either.
+    if (flow->task && flow->cut && !flow->prepared) units_drop(&run->units, &flow->unit);
+    commit_unit_ends(d, flow);
+    doubt_leave(d, flow);
+    stage_spare_task(run, flow->task);
+    flow_drop_more(flow);
+    for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], &d->job->memory);
+    if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
+    if (flow->lane != LANE_OF_THREAD) d->lanes[d->lane_count++] = flow->lane;
+    d->flows[flow->id.i] = nullptr;
+    flow->next = d->unused;
+    d->unused = flow;
+}
+
+// Rows by output of the stage with their bytes, and all of them. What the summary says of steps
+// between edges is known by the rows that passed these.
+static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
+    StageRun *run = partition->run;
+    const CoreStage *stage = &d->plan->plan.stages[run->index];
+    for (uint8_t o = 0; o < stage->output_count; o++) {
+        uint32_t t = d->plan->terminals[stage->outputs[o].i];
+        event->output_rows[o] = partition->rows[t];
+        if (partition->handed[t]) event->output_bytes[o] = partition->handed[t]->used;
+    }
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t edge = run->edges[t];
+        event->rows += partition->rows[t];
+        if (edge != EDGE_NONE && !d->doubt.by_taken[edge])
+            run->job->edges[edge].rows += partition->rows[t];
+    }
+}
+
+// What the task does behind a partition.
+typedef enum FlowStep : uint8_t {
+    STEP_ON,    // It goes on with the same rows,
+    STEP_ROWS,  // with more of its input,
+    STEP_NEXT,  // with the next input of its launch,
+    STEP_END,   // or ends.
+} FlowStep;
+
+static FlowStep step_behind(const Flow *flow, const Partition *partition) {
+    if (flow->canceled) return STEP_END;
+    if (!partition->last) return STEP_ON;
+    if (partition->status != SB_STAGE_DONE) return STEP_END;
+    return flow->rows > 0 ? STEP_ROWS : flow->more ? STEP_NEXT : STEP_END;
+}
+
+static void take_step(Dispatch *d, Flow *flow, FlowStep step) {
+    switch (step) {
+    case STEP_ON: break;
+    case STEP_ROWS: go_on_with_rows(d, flow); break;
+    case STEP_NEXT: flow_next(d, flow); break;
+    case STEP_END: flow_end(d, flow); break;
+    }
+}
+
+// Tells the schedule of the partition. True: the task goes on.
+static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t busy) {
+    bool hands = d->plan->plan.stages[flow->run->index].output_count > 0 && has_rows(partition);
+    FlowStep step = step_behind(flow, partition);
+    Event event = {.kind = step == STEP_NEXT ? EVENT_NEXT : EVENT_DONE, .task = flow->id,
+                   .busy = busy, .last = step == STEP_END, .next = step == STEP_NEXT};
+    bool tells = step == STEP_NEXT || step == STEP_END;
+    LivePartition *live = hands && !flow->canceled ? live_open(d, flow, partition) : nullptr;
+    if (live) {
+        tells = true;
+        event.kind = EVENT_OUTPUT;
+        event.bytes = partition->bytes;
+        event.data = (uintptr_t)live;
+        count_rows(d, partition, &event);
+        watch_hand_over(d, live);
+    } else {
+        stage_spare(flow->run, partition);
+        if (hands && !flow->canceled) dispatch_stop(d);
+    }
+    flow->goes_on = false;
+    take_step(d, flow, step);
+    if (!tells) return !d->stop;
+    dispatch_tell(d, event);
+    // A launch that came to what nobody wants is canceled, and says so.
+    return step != STEP_END && (flow->goes_on || (flow->canceled && !flow->waits));
+}
+
+// The partition that the task has come to has no rows for it. True: the task goes on.
+static bool pass_over(Dispatch *d, Flow *flow) {
+    FlowStep step = flow->more ? STEP_NEXT : STEP_END;
+    Event event = {.kind = step == STEP_NEXT ? EVENT_NEXT : EVENT_DONE, .task = flow->id};
+    flow->goes_on = false;
+    take_step(d, flow, step);
+    dispatch_tell(d, event);
+    return step != STEP_END && (flow->goes_on || (flow->canceled && !flow->waits));
+}
+
+// The crew, if nobody leads it, or the thread alone. Gives the lock back.
+static SbParallel *lead(Dispatch *d, uint32_t thread, SbAlone *alone) {
+    bool crew = !d->crew_busy;
+    *alone = sb_alone(thread);
+    if (crew) d->crew_busy = true;
+    d->crew.leader = crew ? thread : d->crew.leader;
+    pthread_mutex_unlock(&d->lock);
+    if (!crew) pthread_mutex_lock(&d->job->fills[thread]);
+    return crew ? &d->crew.parallel : &alone->parallel;
+}
+
+static void led(Dispatch *d, uint32_t thread, const SbParallel *parallel) {
+    bool crew = parallel == &d->crew.parallel;
+    if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
+    pthread_mutex_lock(&d->lock);
+    if (crew) d->crew_busy = false;
+    if (d->due_count > 0) pthread_cond_signal(&d->changed);
+}
+
+// Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
+static void open_reader(Dispatch *d, StageRun *run, uint32_t thread) {
+    Trouble trouble;
+    SbAlone alone;
+    trouble_clear(&trouble);
+    SbParallel *parallel = lead(d, thread, &alone);
+    bool good = stage_open(run, parallel, &trouble);
+    led(d, thread, parallel);
+    if (!good) dispatch_trouble(d, TROUBLE_MEMORY, &trouble);
+}
+
+// Before its first unit a stage says what it looks up in joins on disk.
+static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
+    SbAlone alone;
+    run->asked = run->asking = true;
+    SbParallel *parallel = lead(d, thread, &alone);
+    stage_ask_ahead(run, parallel);
+    led(d, thread, parallel);
+    run->asking = false;
+    pthread_cond_broadcast(&d->asked);
+}
+
+static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
+    StageRun *run = flow->run;
+    if (!run->opened) open_reader(d, run, thread);
+    if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
+    while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
+    if (!d->stop) flow->task = stage_task(run);
+    if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
+    return flow->task;
+}
+
+// The first part of a task: its rows are found. False: it has to ask for memory first (flow->need),
+// it has none, or nobody wants them.
+static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
+    if (flow->empty || (flow->canceled && !flow->cut)) return false;
+    if (!flow->task && !open_task(d, flow, thread)) return false;
+    if (!flow->cut) take_in_turn(d, flow);
+    if (flow->cut && !d->stop && !flow->canceled && !flow_load(d, flow)) return false;
+    if (flow->cut && !d->stop) prepare(d, flow);
+    return flow->prepared && !flow->canceled && !d->stop;
+}
+
+void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
+    // Its launch stays one: other work may count on it that is in order.
+    while (flow->begins && flow->empty && flow->more)
+        if (!pass_over(d, flow)) return;
+    while (flow->begins && !begin(d, flow, thread)) {
+        if (flow->need > 0 && !d->stop) {
+            if (flow_ask(d, flow)) continue;
+            return;
+        }
+        Event event = {.kind = EVENT_DONE, .task = flow->id};
+        flow_end(d, flow);
+        if (!d->stop) dispatch_tell(d, event);
+        return;
+    }
+    flow->begins = false;
+    failpoint("task");
+    watch_turn(d->job->watch, thread, WORK_TASK);
+    if (flow->input) watch_from(d->job->watch, thread, 0, flow->input->from);
+    if (flow->other) watch_from(d->job->watch, thread, 1, flow->other->from);
+    for (bool on = true; on;) {
+        int64_t busy = 0;
+        if (flow->canceled) {
+            Event event = {.kind = EVENT_DONE, .task = flow->id};
+            flow_end(d, flow);
+            dispatch_tell(d, event);
+            return;
+        }
+        if (flow->empty) {
+            on = pass_over(d, flow);
+            continue;
+        }
+        if (!flow_arrive(d, flow)) {
+            flow_end(d, flow);
+            return;
+        }
+        if (flow_wants_rows(flow)) {
+            on = flow_ask(d, flow);
+            continue;
+        }
+        Partition *partition = run_task(d, flow, thread, &busy);
+        if (partition && flow->need > 0 && !d->stop) {
+            stage_spare(flow->run, partition);
+            on = flow_ask(d, flow);
+            continue;
+        }
+        if (partition && partition->last) doubt_put_away(d, flow, thread);
+        if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
+            if (partition) stage_spare(flow->run, partition);
+            flow_end(d, flow);
+            return;
+        }
+        put_records_away(d, thread);
+        // First: when the task ends, what stands behind a fault of it is not to follow.
+        dispatch_tell_bounds(d);
+        on = hand_over(d, flow, partition, busy);
+    }
+}

@@ -1,0 +1,424 @@
+#define _GNU_SOURCE
+#include "runtime/host/durable.h"
+
+#include "runtime/host/failpoint.h"
+#include "runtime/host/retry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// ---- the system -----------------------------------------------------------------------------
+
+static int system_open(const char *path, int flags, mode_t mode) {
+    return open(path, flags | O_CLOEXEC, mode);
+}
+
+// Behind its first CACHED_MAX bytes a file goes to the disk as it is written and leaves the page
+// cache: the job waits for the disk in any case, and the memory of a page that was just written
+// takes the next one. Growing the page cache costs more than the writing itself.
+static ssize_t system_write(int fd, const void *bytes, size_t len, off_t offset) {
+    enum : int64_t { CACHED_MAX = 64 << 20 };
+    enum { UNCACHED = 0x80 };  // RWF_DONTCACHE, of Linux 6.14.
+    if (offset >= CACHED_MAX) {
+        const struct iovec part = {(void *)(uintptr_t)bytes, len};
+        ssize_t put = pwritev2(fd, &part, 1, offset, UNCACHED);
+        if (put >= 0 || (errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS)) return put;
+    }
+    return pwrite(fd, bytes, len, offset);
+}
+
+static int system_reserve(int fd, off_t len) { return posix_fallocate(fd, 0, len); }
+
+static off_t system_size(int fd) {
+    struct stat is;
+    return fstat(fd, &is) == 0 ? is.st_size : -1;
+}
+
+static int system_rename(const char *from, const char *to, bool replace) {
+    if (!replace) {
+        int status = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+        if (status == 0 || errno != EINVAL) return status;
+    }
+    return rename(from, to);
+}
+
+static int system_make_folder(const char *path) { return mkdir(path, 0777); }
+
+static int system_lock(int fd) { return flock(fd, LOCK_EX | LOCK_NB); }
+
+const DurableCalls durable_system = {
+    .open = system_open, .close = close, .read = pread, .write = system_write,
+    .sync_data = fdatasync, .sync = fsync, .truncate = ftruncate, .reserve = system_reserve,
+    .size = system_size, .rename = system_rename, .unlink = unlink,
+    .make_folder = system_make_folder, .lock = system_lock,
+};
+
+static const DurableCalls *disk = &durable_system;
+
+void durable_use(const DurableCalls *calls) { disk = calls; }
+
+// ---- messages -------------------------------------------------------------------------------
+
+// What the path or the program is to blame for, and what the machine.
+bool durable_blames_path(int error) {
+    return error == EACCES || error == ENOENT || error == ENOTDIR || error == EISDIR ||
+           error == EROFS || error == EPERM || error == ENAMETOOLONG || error == ELOOP;
+}
+
+static bool failed(const char *what, const char *path, Trouble *trouble) {
+    int error = errno;
+    TroubleKind kind = durable_blames_path(error) ? TROUBLE_OUTPUT_PATH : TROUBLE_WRITE;
+    return retry_fail(trouble, error, kind, what, path);
+}
+
+static bool no_memory(Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+}
+
+// ---- folders --------------------------------------------------------------------------------
+
+// Makes one folder of a path, and its name durable.
+static bool make_one(const char *path, Trouble *trouble) {
+    Retry retry = {.path = path};
+    int status;
+    do status = disk->make_folder(path);
+    while (status != 0 && retry_again(&retry));
+    retry_done(&retry);
+    if (status == 0) return durable_sync_folder_of(path, trouble);
+    return errno == EEXIST || failed("make the folder", path, trouble);
+}
+
+bool durable_make_folder(const char *path, Trouble *trouble) {
+    char *copy = strdup(path);
+    if (!copy) return no_memory(trouble);
+    bool good = true;
+    for (char *at = copy + 1; good; at++) {
+        if (*at != '/' && *at != '\0') continue;
+        char end = *at;
+        *at = '\0';
+        good = make_one(copy, trouble);
+        *at = end;
+        if (end == '\0') break;
+    }
+    free(copy);
+    return good;
+}
+
+bool durable_sync_folder_of(const char *path, Trouble *trouble) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!folder) return no_memory(trouble);
+    int fd = disk->open(folder, O_RDONLY | O_DIRECTORY, 0);
+    // Some file systems do not sync folders; that is not the job's fault.
+    bool good = fd >= 0 && (disk->sync(fd) == 0 || errno == EINVAL);
+    if (!good) failed("sync the folder", folder, trouble);
+    if (fd >= 0) disk->close(fd);
+    free(folder);
+    return good;
+}
+
+bool durable_remove(const char *path) { return disk->unlink(path) == 0; }
+
+// ---- files ----------------------------------------------------------------------------------
+
+// Temporary files that go when the process ends at once.
+static pthread_mutex_t listing = PTHREAD_MUTEX_INITIALIZER;
+static DurableFile *listed;
+
+static void list(DurableFile *file) {
+    file->next = listed;
+    file->link = &listed;
+    if (listed) listed->link = &file->next;
+    listed = file;
+}
+
+static void unlist(DurableFile *file) {
+    if (!file->link) return;
+    *file->link = file->next;
+    if (file->next) file->next->link = file->link;
+    file->link = nullptr;
+}
+
+void durable_abandon(void) {
+    pthread_mutex_lock(&listing);
+    for (const DurableFile *file = listed; file; file = file->next) disk->unlink(file->temporary);
+}
+
+// The temporary name: hidden, beside the final one.
+static char *temporary_name(const char *path, const char *tag) {
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    char *name = nullptr;
+    int len = asprintf(&name, "%.*s.%s.%.*s", folder, path, path + folder, DURABLE_TAG, tag);
+    return len < 0 ? nullptr : name;
+}
+
+static void random_tag(char tag[static DURABLE_TAG + 1]) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    uint8_t bytes[DURABLE_TAG];
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) memset(bytes, 0, sizeof bytes);
+    for (int i = 0; i < DURABLE_TAG; i++) tag[i] = letters[bytes[i] % (sizeof letters - 1)];
+    tag[DURABLE_TAG] = '\0';
+}
+
+static int open_retried(const char *path, const char *shown, int flags) {
+    Retry retry = {.path = shown};
+    int fd;
+    do fd = failpoint_fails("output-create") ? -1 : disk->open(path, flags, 0666);
+    while (fd < 0 && retry_again(&retry));
+    retry_done(&retry);
+    return fd;
+}
+
+static bool open_random(DurableFile *file) {
+    enum { TRIES = 100 };
+    char tag[DURABLE_TAG + 1];
+    for (int i = 0; i < TRIES && file->fd < 0; i++) {
+        random_tag(tag);
+        free(file->temporary);
+        file->temporary = temporary_name(file->path, tag);
+        if (!file->temporary) return false;
+        file->fd = open_retried(file->temporary, file->path, O_RDWR | O_CREAT | O_EXCL);
+        if (file->fd < 0 && errno != EEXIST) return false;
+    }
+    return file->fd >= 0;
+}
+
+// What an earlier run left under the name was not committed.
+static bool open_empty(DurableFile *file) {
+    file->fd = open_retried(file->temporary, file->path, O_RDWR | O_CREAT);
+    return file->fd >= 0 && disk->truncate(file->fd, 0) == 0;
+}
+
+static bool open_listed(DurableFile *file) {
+    pthread_mutex_lock(&listing);
+    bool good = open_random(file);
+    if (good) list(file);
+    pthread_mutex_unlock(&listing);
+    return good;
+}
+
+bool durable_find(DurableFile *file) {
+    file->fd = open_retried(file->temporary, file->path, O_RDWR);
+    return file->fd >= 0;
+}
+
+bool durable_cut(const DurableFile *file, int64_t len, Trouble *trouble) {
+    return disk->truncate(file->fd, len) == 0 || failed("cut", file->temporary, trouble);
+}
+
+bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble) {
+    *file = (DurableFile){.fd = -1, .replace = setup->replace, .keep = setup->tag};
+    file->path = strdup(setup->path);
+    if (file->path && setup->tag) file->temporary = temporary_name(setup->path, setup->tag);
+    return (file->path && (file->temporary || !setup->tag)) || no_memory(trouble);
+}
+
+bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *trouble) {
+    if (!durable_name(file, setup, trouble)) return false;
+    const char *slash = strrchr(setup->path, '/');
+    if (slash && slash > setup->path) {
+        char *parent = strndup(setup->path, (size_t)(slash - setup->path));
+        bool made = parent ? durable_make_folder(parent, trouble) : no_memory(trouble);
+        free(parent);
+        if (!made) return false;
+    }
+    if (setup->tag ? open_empty(file) : open_listed(file)) return true;
+    failed("create a file beside", setup->path, trouble);
+    if (file->fd < 0 && !setup->tag) {
+        free(file->temporary);
+        file->temporary = nullptr;
+    }
+    return false;
+}
+
+static bool put_all(int fd, const char *path, const char *bytes, int64_t len, int64_t offset) {
+    Retry retry = {.path = path};
+    while (len > 0) {
+        ssize_t put = failpoint_fails("output-write") ? -1
+                                                      : disk->write(fd, bytes, (size_t)len, offset);
+        if (put < 0 && !retry_again(&retry)) break;
+        if (put < 0) continue;
+        retry_done(&retry);
+        retry.tries = 0;
+        bytes += put;
+        len -= put;
+        offset += put;
+    }
+    retry_done(&retry);
+    return len == 0;
+}
+
+bool durable_write(const DurableFile *file, const char *bytes, int64_t len, int64_t offset,
+                   Trouble *trouble) {
+    return put_all(file->fd, file->path, bytes, len, offset) ||
+           failed("write", file->path, trouble);
+}
+
+static int64_t read_all(int fd, char *bytes, int64_t len, int64_t offset) {
+    int64_t at = 0;
+    while (at < len) {
+        ssize_t got = disk->read(fd, bytes + at, (size_t)(len - at), offset + at);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return -1;
+        if (got == 0) break;
+        at += got;
+    }
+    return at;
+}
+
+int64_t durable_read(const DurableFile *file, char *bytes, int64_t len, int64_t offset,
+                     Trouble *trouble) {
+    int64_t got = read_all(file->fd, bytes, len, offset);
+    if (got < 0) failed("read back", file->temporary, trouble);
+    return got;
+}
+
+bool durable_flush(DurableFile *file, Trouble *trouble) {
+    if (file->failed)
+        return trouble_set(trouble, TROUBLE_WRITE, "'%s' could not be synced", file->path);
+    if (disk->sync_data(file->fd) == 0) return true;
+    file->failed = true;
+    return failed("sync", file->path, trouble);
+}
+
+bool durable_sync(DurableFile *file, Trouble *trouble) {
+    if (file->fd < 0) return true;
+    bool good = durable_flush(file, trouble);
+    int fd = file->fd;
+    file->fd = -1;
+    if (disk->close(fd) != 0 && good) good = failed("close", file->path, trouble);
+    return good;
+}
+
+bool durable_publish(DurableFile *file, Trouble *trouble) {
+    pthread_mutex_lock(&listing);
+    bool good = durable_rename(file->temporary, file->path, file->replace, -1, trouble);
+    if (good) unlist(file);
+    pthread_mutex_unlock(&listing);
+    if (!good) return false;
+    free(file->temporary);
+    file->temporary = nullptr;
+    return true;
+}
+
+void durable_close(DurableFile *file) {
+    if (file->fd >= 0) disk->close(file->fd);
+    pthread_mutex_lock(&listing);
+    if (file->temporary && !file->keep) disk->unlink(file->temporary);
+    unlist(file);
+    pthread_mutex_unlock(&listing);
+    free(file->temporary);
+    free(file->path);
+    *file = (DurableFile){.fd = -1};
+}
+
+// ---- by name --------------------------------------------------------------------------------
+
+static bool exists_since(const char *path, Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists since the job began", path);
+}
+
+static bool opens(const char *path, int flags) {
+    int fd = disk->open(path, O_PATH | O_NOFOLLOW | flags, 0);
+    if (fd >= 0) disk->close(fd);
+    return fd >= 0;
+}
+
+bool durable_is_there(const char *path) { return opens(path, 0); }
+
+bool durable_is_folder(const char *path) { return opens(path, O_DIRECTORY); }
+
+bool durable_check_name(const char *path, bool replace, Trouble *trouble) {
+    if (durable_is_folder(path))
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is a folder since the job began",
+                           path);
+    return replace || !durable_is_there(path) || exists_since(path, trouble);
+}
+
+// A pipe that nobody writes to is not waited for.
+int64_t durable_front(const char *path, char *bytes, int64_t len) {
+    int fd = disk->open(path, O_RDONLY | O_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    int64_t got = read_all(fd, bytes, len, 0);
+    disk->close(fd);
+    return got;
+}
+
+bool durable_rename(const char *temporary, const char *path, bool replace, int64_t size,
+                    Trouble *trouble) {
+    if (disk->rename(temporary, path, replace) == 0) return true;
+    if (errno == ENOENT && size >= 0 && durable_size(path) == size) return true;
+    if (errno == EEXIST) return exists_since(path, trouble);
+    return failed("rename a file to", path, trouble);
+}
+
+int64_t durable_size(const char *path) {
+    int fd = disk->open(path, O_RDONLY, 0);
+    if (fd < 0) return -1;
+    int64_t size = disk->size(fd);
+    disk->close(fd);
+    return size;
+}
+
+int durable_lock_folder(const char *path) {
+    int fd = disk->open(path, O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0 || disk->lock(fd) == 0) return fd;
+    int error = errno;
+    disk->close(fd);
+    errno = error;
+    return -1;
+}
+
+void durable_unlock(int fd) { disk->close(fd); }
+
+int durable_open(const char *path, bool make) {
+    return make ? disk->open(path, O_RDWR | O_CREAT | O_TRUNC, 0666) : disk->open(path, O_RDWR, 0);
+}
+
+char *durable_load(const char *path, int64_t *len) {
+    int fd = disk->open(path, O_RDONLY, 0);
+    if (fd < 0) return nullptr;
+    int64_t size = disk->size(fd);
+    char *bytes = size >= 0 ? malloc((size_t)size + 1) : nullptr;
+    *len = bytes ? read_all(fd, bytes, size, 0) : -1;
+    int error = errno;
+    disk->close(fd);
+    errno = error;
+    if (*len >= 0) return bytes;
+    free(bytes);
+    return nullptr;
+}
+
+bool durable_reserve(int fd, int64_t len) {
+    Retry retry = {.path = "the journal"};
+    int error;
+    // Some file systems cannot: the room is then found, or not, when it is needed.
+    do {
+        error = failpoint_fails("journal-reserve") ? errno : disk->reserve(fd, len);
+        if (error == EOPNOTSUPP || error == EINVAL) error = 0;
+        errno = error;
+    } while (error != 0 && retry_again(&retry));
+    retry_done(&retry);
+    return error == 0;
+}
+
+bool durable_get(int fd, char *bytes, int64_t len, int64_t offset) {
+    return read_all(fd, bytes, len, offset) == len;
+}
+
+bool durable_put(int fd, const char *bytes, int64_t len, int64_t offset) {
+    return put_all(fd, "the journal", bytes, len, offset);
+}
+
+bool durable_put_sync(int fd) { return disk->sync_data(fd) == 0; }
+
+void durable_shut(int fd) { disk->close(fd); }

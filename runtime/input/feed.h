@@ -1,0 +1,31 @@
+// Feed: a growing window of a file, for finding where rows end.
+#ifndef SBC_RUNTIME_FEED_H
+#define SBC_RUNTIME_FEED_H
+
+#include "runtime/host/checksum.h"
+#include "runtime/input/unit.h"
+
+typedef struct Feed {
+    Source     *source;
+    SourceFile *file;
+    Stream     *stream;   // nullptr: the file can be read at any place.
+    UnitBuffer *buffer;
+    int64_t     offset;   // Of buffer->ptr[0] in the file.
+    int64_t     len;
+    bool        ended;    // buffer->ptr + len is the end of the file.
+    ChecksumState *sum;   // Of what rows over row_max cover, and of the window before; or nullptr.
+    Trouble    *trouble;
+} Feed;
+
+bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble);
+
+// Reads on until the window holds `want` bytes or the file ends.
+bool feed_to(Feed *feed, int64_t want);
+
+typedef enum FeedEnd { FEED_FOUND, FEED_UNSURE, FEED_TROUBLE } FeedEnd;
+
+// Fixes unit->end and unit->next: the rows from the row start `begin` that start before `target`
+// (both relative to the window). Without `exact` it gives up (FEED_UNSURE) rather than read far.
+FeedEnd feed_rows(Feed *feed, Unit *unit, int64_t begin, int64_t target, bool exact);
+
+#endif

@@ -1,0 +1,88 @@
+// Source: the files that a `read` opens: their list, headers, identity and line numbers.
+#ifndef SBC_RUNTIME_SOURCE_H
+#define SBC_RUNTIME_SOURCE_H
+
+#include "runtime/abi/program.h"
+#include "runtime/compression/stream.h"
+#include "runtime/input/glob.h"
+#include "stdlib/csv/csv.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+typedef struct SourceFile {
+    const char *path;
+    bool        stream;       // Read from the front only: standard input, compressed, a pipe.
+    bool        opened;       // Header read.
+    int64_t     size;         // Plain files.
+    struct stat about;        // As it was when the job began.
+    uint32_t   *fields;       // CSV: the field number of each column.
+    uint32_t    field_count;
+    int64_t     begin;        // Offset of the first row, behind byte order mark and header.
+    int64_t     begin_lines;  // Lines before it.
+    int         fd;           // Plain files, while units are read; -1.
+    int64_t     rows, bytes;  // Committed.
+    uint32_t    units_open;   // Cut and not judged to their end.
+    bool        all_cut;      // There are no more of them to come.
+} SourceFile;
+
+typedef struct Source {
+    const SbSource *what;
+    uint32_t     number;
+    PathList     paths;
+    SourceFile  *files;
+    uint32_t     file_count;
+    int64_t      row_max;
+    int64_t      range_count;
+    int64_t      unit_bytes;
+    SbCsvDialect dialect;
+    bool         is_text;
+    int          cancel_fd;
+} Source;
+
+typedef struct SourceSetup {
+    SbList  paths;
+    int64_t row_max, count;
+    int64_t partition;
+    int     cancel_fd;
+} SourceSetup;
+
+// Lists the files and, for those that can be read at any place, reads the headers.
+bool source_open(Source *source, const SbSource *what, const SourceSetup *setup, Trouble *trouble);
+void source_close(Source *source);
+
+// Takes the byte order mark and the header from the front of a file: `text` holds its first bytes.
+bool source_header(Source *source, SourceFile *file, const char *text, int64_t len,
+                   Trouble *trouble);
+// Does the front of a file hold its whole header?
+bool source_header_whole(const Source *source, const char *text, int64_t len);
+// Opens a plain file for its units.
+bool source_file_open(SourceFile *file, Trouble *trouble);
+void source_file_shut(SourceFile *file);
+// Reads from any place of a plain file that is open. How many bytes, or -1 and errno.
+ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offset);
+// Can all of it be read twice from the front: is it made of plain or compressed files?
+bool source_reads_again(const Source *source);
+// Is the file still what it was when the job began?
+bool source_file_check(const SourceFile *file, Trouble *trouble);
+
+// Counts lines of plain files, which it reads again from the last place asked for.
+typedef struct SourceLines {
+    SourceFile *file;
+    char       *bytes;           // Of it:
+    int64_t     begin, len;      // so many from there on.
+    int64_t     counted, count;  // Lines before that offset.
+} SourceLines;
+
+// Lines before `offset` of the file.
+bool source_lines(SourceLines *lines, SourceFile *file, int64_t offset, int64_t *count,
+                  Trouble *trouble);
+// Shuts the file too.
+void source_lines_close(SourceLines *lines);
+
+// Can rows of this source span lines, so that a row start depends on what comes before?
+static inline bool source_has_quotes(const Source *source) {
+    return source->what->format == SB_CSV && source->what->quote != 0;
+}
+
+#endif

@@ -1,0 +1,45 @@
+// Spill units: the rows of a breaker that are on disk, a unit at a time.
+//
+//   ranges     each unit is a cut of the merged sequence (disk/range.h), which the thread that
+//              takes it merges: any number of them side by side
+//   one merge  units are batches of merged rows, one behind the other: where a key has more rows
+//              than a unit, runs have no index, or there is no memory for more
+#ifndef SBC_RUNTIME_SPILL_UNITS_H
+#define SBC_RUNTIME_SPILL_UNITS_H
+
+#include "runtime/breakers/breaker.h"
+#include "runtime/disk/range.h"
+#include "runtime/input/unit.h"
+
+typedef struct SpillUnitsSetup {
+    const SbBreakerState *breaker;
+    int64_t bytes, rows;  // Of a unit, about; rows at most.
+    int64_t most;         // Bytes of a range, about, if there are many runs.
+    int64_t tasks;        // That read at once.
+    int64_t first;        // The first row that is wanted.
+} SpillUnitsSetup;
+
+typedef struct SpillUnits {
+    SpillUnitsSetup what;
+    SpillOrder      on_disk;
+    int64_t         bytes, most;  // Of a range, about, and with the blocks at its beginning.
+    SpillCutter     cutter;  // Not open: all rows are one cut.
+    SpillCut        cut;     // That comes next, or that `merge` reads...
+    SpillCutSize    size;
+    bool            begun, pending;  // ...where there is one.
+    SpillMerge     *merge;
+    SbRows         *read;    // By it, and not in a unit yet.
+    int64_t         row;     // The number of the first of these.
+} SpillUnits;
+
+// nullptr: no memory.
+SpillUnits *spill_units_open(const SpillUnitsSetup *what);
+void spill_units_close(SpillUnits *units);
+// The next unit. One thread at a time. `must`: nobody gives memory back any more.
+UnitTake spill_units_take(SpillUnits *units, Unit *unit, bool must, Trouble *trouble);
+// Are its rows still to be read?
+bool spill_units_reads(const Unit *unit);
+// Reads them. Any number of threads.
+bool spill_units_prepare(const SpillUnits *units, Unit *unit, Trouble *trouble);
+
+#endif

@@ -1,0 +1,33 @@
+// Flow plan of a job: what the cores know of a job with its options and inputs.
+#ifndef SBC_RUNTIME_FLOW_JOB_H
+#define SBC_RUNTIME_FLOW_JOB_H
+
+#include "runtime/job/job.h"
+#include "runtime/plan/flow_plan.h"
+
+// What the plan takes from the memory.
+typedef struct FlowSizes {
+    int64_t  ledger, partition;
+    int64_t  block_bytes;  // Of memory for rows, at most.
+    int64_t  spill_bytes;  // Buffers of one who writes rows to disk.
+    uint32_t threads;
+} FlowSizes;
+
+// Parts of a breaker: one for each thread, and for tasks that keep one while they wait; with a
+// journal as many again.
+uint32_t job_lanes(const Job *job, uint32_t threads);
+// How the job is scheduled.
+PolicyId job_policy(const Job *job);
+// Fills in the plan, whatever it has that the schedule cannot run yet; FLOW_TOO_WIDE: not at all.
+// What is not known before sources are open changes nothing that takes memory.
+FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
+
+// Are there limits, and units that perhaps cannot be read again once these have judged their rows?
+// Such units stay in memory or go to disk (doubt_keep.c). Text may be that of a stream: that is not
+// known before sources are open.
+bool flow_job_keeps(const Job *job);
+
+// Of a task: bytes of records of rejects that it may have beyond its cut; 0: a record ends the job.
+int64_t flow_job_record_bytes(const Job *job);
+
+#endif

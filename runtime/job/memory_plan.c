@@ -1,0 +1,329 @@
+#include "runtime/job/memory_plan.h"
+
+#include "runtime/host/cpu.h"
+#include "runtime/job/flow_job.h"
+#include "runtime/report/table.h"
+
+#include <stdlib.h>
+
+enum : int64_t { PARTITION_MAX = 4 << 20, PARTITION_MIN = 64 << 10 };
+
+// What the job has with so much memory and partitions of that size, and what its tasks take.
+typedef struct Sketch {
+    FlowPlan   flow;
+    FlowSizes  sizes;
+    MemoryNeed need;
+    int64_t    whole;
+} Sketch;
+
+// ---- sharing out ----------------------------------------------------------------------------
+
+static void open_account(SbMemory *memory, int64_t whole, int64_t partition, uint32_t threads) {
+    int64_t rest = sb_memory_rest(whole);
+    sb_memory_open(memory, whole > rest ? whole - rest : 0);
+    sb_memory_reserve(memory, 2 * partition * threads);
+}
+
+enum { REST_SHARE = 16, BACK_SHARE = 6, RECORDS_SHARE = 16 };
+
+static bool has_breakers(const SbJob *job) {
+    for (uint32_t b = 0; b < job->breaker_count; b++)
+        if (job->breakers[b].kind != SB_BREAK_EDGE) return true;
+    return false;
+}
+
+// Of records of rejects: those that stay in memory and as many that are being written, and those of
+// the partition that makes them too many, with what it takes to write them.
+static int64_t records_of(const Job *job, const SbMemory *memory) {
+    int64_t bytes = flow_job_record_bytes(job);
+    return bytes > 0 ? memory->limit / RECORDS_SHARE + 2 * bytes : 0;
+}
+
+// All but what nobody foresees, as a row that is longer than a partition, with breakers what it
+// takes to read back what they have put on disk, and what is kept until limits have judged it.
+static int64_t ledger_of(const Job *job, const SbMemory *memory) {
+    bool more = has_breakers(job->what) || flow_job_keeps(job);
+    int64_t rest = memory->limit / (more ? BACK_SHARE : REST_SHARE);
+    return memory->limit - rest - records_of(job, memory);
+}
+
+int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
+
+// With how much the last charge that was refused would have been there.
+static void say_enough(const Job *job, Trouble *trouble) {
+    enum : int64_t { MIB = 1 << 20 };
+    int64_t lacked = job->memory.lacked, enough = job->memory_whole + lacked;
+    if (lacked > 0)
+        trouble_fix(trouble, "raise --memory, to %lldMiB at least",
+                    (long long)((enough + MIB - 1) / MIB));
+}
+
+bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
+    char whole[SIZE_TEXT], rows[SIZE_TEXT];
+    if (trouble->kind != TROUBLE_NONE) return false;
+    if (job->options.memory) size_text(job->memory_whole, whole);
+    else size_say(job->memory_whole, whole);
+    size_say(job->memory.limit, rows);
+    trouble_set(trouble, TROUBLE_MEMORY,
+                job->options.memory
+                    ? "'%.*s' needs more than the %s that --memory=%s leaves for rows"
+                    : "'%.*s' needs more than the %s that 80 %% of the machine, %s, leave for rows",
+                (int)who.len, who.ptr, rows, whole);
+    say_enough(job, trouble);
+    return false;
+}
+
+bool memory_plan_over(const Job *job, Trouble *trouble) {
+    char given[SIZE_TEXT], there[SIZE_TEXT];
+    int64_t memory = cpu_memory();
+    if (job->options.memory <= memory) return false;
+    size_text(job->options.memory, given);
+    size_say(memory, there);
+    trouble_set(trouble, TROUBLE_MEMORY_OVER,
+                "--memory=%s is more than the %s that the machine or its cgroup has: a job that "
+                "takes them is killed", given, there);
+    return true;
+}
+
+// ---- what tasks take ------------------------------------------------------------------------
+
+static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partition,
+                 Sketch *sketch) {
+    SbMemory memory;
+    open_account(&memory, whole, partition, threads);
+    sketch->whole = whole;
+    sketch->sizes = (FlowSizes){
+        .ledger = ledger_of(job, &memory), .partition = partition,
+        .block_bytes = memory.block_max, .threads = threads,
+        .spill_bytes = spill_buffer_bytes(memory.limit, job_lanes(job, threads))};
+    return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
+           memory_need_least(&sketch->need, &sketch->flow.plan,
+                             policy_of(job_policy(job))->staged);
+}
+
+typedef enum Speed { SPEED_LEAST, SPEED_FULL } Speed;
+
+static int64_t partition_of(const Job *job, Speed speed) {
+    if (job->options.partition) return job->options.partition;
+    return speed == SPEED_FULL ? PARTITION_MAX : PARTITION_MIN;
+}
+
+// The tasks that are busy at full speed, whatever memory there is: what --plan, the summary and the
+// statistics mean. False: the job is too wide for a plan.
+static bool find_busy(const Job *job, uint32_t threads, Sketch *sketch, BusyTasks *busy) {
+    if (!make(job, threads, job->memory_whole, partition_of(job, SPEED_FULL), sketch)) return false;
+    memory_need_busy(busy, &sketch->flow.plan);
+    return true;
+}
+
+// The least memory for the speed, to the granule.
+static bool find_least(const Job *job, uint32_t threads, Speed speed, Sketch *sketch) {
+    enum : int64_t { GRANULE = 512 << 10, GRANULES_MAX = INT64_C(1) << 28 };
+    int64_t low = 0, high = GRANULES_MAX, partition = partition_of(job, speed);
+    BusyTasks busy;
+    if (!find_busy(job, threads, sketch, &busy)) return false;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (!make(job, threads, middle * GRANULE, partition, sketch)) return false;
+        if (speed == SPEED_FULL)
+            memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, INT64_MAX);
+        if (sketch->need.total <= sketch->sizes.ledger) high = middle;
+        else low = middle + 1;
+    }
+    if (!make(job, threads, high * GRANULE, partition, sketch)) return false;
+    if (speed == SPEED_FULL) memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, INT64_MAX);
+    return true;
+}
+
+// ---- what the job gets ----------------------------------------------------------------------
+
+static double megabytes(int64_t bytes) { return (double)bytes / (1 << 20); }
+
+// The stage whose tasks hold the most memory by what the program says.
+static const SbStage *largest_task(const SbJob *job) {
+    const SbStage *largest = nullptr;
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        if (!largest || job->stages[s].memory > largest->memory) largest = &job->stages[s];
+    return largest;
+}
+
+static void refuse_task(Job *job, const SbStage *stage, long long least) {
+    char given[SIZE_TEXT];
+    size_text(stage->memory, given);
+    trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or a task of '%.*s' less than "
+                "with (memory = %s)", least, (int)stage->label.len, stage->label.ptr, given);
+}
+
+static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
+    if (!find_least(job, threads, SPEED_LEAST, sketch)) return;
+    const char *from = job->options.memory ? "--memory gives" : "80 % of the machine are";
+    trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
+                "the job needs at least %.1f MiB of memory, and %s %.1f MiB",
+                megabytes(sketch->whole), from, megabytes(job->memory_whole));
+    long long least = (sketch->whole + (1 << 20) - 1) >> 20;
+    const SbStage *stage = largest_task(job->what);
+    if (job->options.memory > 0 && job->options.memory < 1 << 20)
+        trouble_fix(&job->trouble, "%lld are bytes: give it --memory=%lldMiB or more",
+                    (long long)job->options.memory, least);
+    else if (stage && stage->memory > job->memory_whole / 2)
+        refuse_task(job, stage, least);
+    else
+        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more%s; --plan shows what takes it",
+                    least, job->options.partition > PARTITION_MIN ? ", or a smaller --partition"
+                                                                 : "");
+}
+
+// Of a job that is too wide for a plan.
+static int64_t guess_partition(const Job *job, uint32_t threads) {
+    enum { SHARE = 32 };
+    int64_t rest = sb_memory_rest(job->memory_whole);
+    int64_t bytes = (job->memory_whole - rest) / SHARE / threads;
+    if (bytes < PARTITION_MIN) return PARTITION_MIN;
+    return bytes > PARTITION_MAX ? PARTITION_MAX : bytes;
+}
+
+// Where there are breakers, memory is worth more to them than to larger partitions.
+static int64_t tasks_share(Job *job, const Sketch *sketch) {
+    enum { SHARE = 4 };
+    return sketch->sizes.ledger / (job_may_spill(job) ? SHARE : 1);
+}
+
+// The largest partition with which all slots can be busy, else the smallest. False: even so there
+// is too little.
+static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t *partition) {
+    bool given = job->options.partition > 0;
+    BusyTasks busy = {0};
+    if (find_busy(job, threads, sketch, &busy)) job->tasks_most = busy.count;
+    for (*partition = partition_of(job, SPEED_FULL);; *partition /= 2) {
+        if (!make(job, threads, job->memory_whole, *partition, sketch)) {
+            if (!given) *partition = guess_partition(job, threads);
+            return true;
+        }
+        MemoryNeed full = sketch->need;
+        memory_need_tasks(&full, &sketch->flow.plan, &busy, INT64_MAX);
+        if (full.total <= tasks_share(job, sketch) || given || *partition <= PARTITION_MIN) break;
+    }
+    memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, sketch->sizes.ledger);
+    job->tasks_fit = sketch->need.tasks;
+    return sketch->need.total <= sketch->sizes.ledger;
+}
+
+static Sketch *new_sketch(Job *job) {
+    Sketch *sketch = malloc(sizeof *sketch);
+    if (!sketch) trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
+    return sketch;
+}
+
+bool memory_plan_set(Job *job, uint32_t threads) {
+    Sketch *sketch = new_sketch(job);
+    if (!sketch) return false;
+    int64_t partition;
+    bool enough = choose_partition(job, threads, sketch, &partition);
+    if (!enough) refuse(job, threads, sketch);
+    job->options.partition = partition;
+    open_account(&job->memory, job->memory_whole, partition, threads);
+    job->memory.eager = getenv("SBC_TEST_SPILL") != nullptr;
+    free(sketch);
+    return enough;
+}
+
+// ---- what is said of it ---------------------------------------------------------------------
+
+static void add_size(TextTable *table, int64_t bytes) {
+    sb_text_format(sb_table_cell(table), "%.1f MiB", megabytes(bytes));
+}
+
+static void add_row(TextTable *table, const char *what, int64_t least, int64_t full) {
+    if (least == 0 && full == 0) return;
+    sb_table_word(table, what);
+    add_size(table, least);
+    add_size(table, full);
+}
+
+static void add_stage(TextTable *table, uint32_t number, const StageNeed *least,
+                      const StageNeed *full) {
+    char what[48];
+    snprintf(what, sizeof what, "stage %u: scratch", number);
+    add_row(table, what, least->scratch, full->scratch);
+    snprintf(what, sizeof what, "stage %u: output", number);
+    add_row(table, what, least->output, full->output);
+    snprintf(what, sizeof what, "stage %u: input", number);
+    add_row(table, what, least->input, full->input);
+}
+
+// What takes so much: the sums of both columns are what --memory has to be.
+static void add_rows(const Job *job, TextTable *table, const Sketch *least, const Sketch *full) {
+    for (uint32_t s = 0; s < job->what->stage_count; s++)
+        add_stage(table, s, &least->need.stages[s], &full->need.stages[s]);
+    for (uint16_t b = 0; b < least->flow.plan.breaker_count; b++) {
+        SbStr step = job->what->steps[job->what->breakers[least->flow.breakers[b]].step].label;
+        enum { LABEL_MAX = 40 };
+        sb_text_add_short(sb_table_cell(table), step.ptr, step.len, LABEL_MAX);
+        add_size(table, least->need.floors[b]);
+        add_size(table, full->need.floors[b]);
+    }
+    int64_t rest[] = {sb_memory_rest(least->whole), sb_memory_rest(full->whole)};
+    add_row(table, "rows that spill, long rows", least->whole - rest[0] - least->need.total,
+            full->whole - rest[1] - full->need.total);
+    add_row(table, "program, stacks, tables", rest[0], rest[1]);
+    add_row(table, "--memory", least->whole, full->whole);
+}
+
+// What no one can know before: how long the longest row is.
+static void say_long_rows(const SbJob *job, uint32_t threads, Text *text) {
+    int64_t most = 0;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        int64_t copies = flow_row_copies(job, &job->stages[s]);
+        if (copies > most) most = copies;
+    }
+    // Each other thread may have one in its part of a breaker.
+    if (has_breakers(job)) most += threads - 1;
+    most += 1 + most / BACK_SHARE;  // Not all of the memory is the ledger's.
+    sb_text_format(text, "a row longer than a partition waits until there is room for it: up to "
+                   "%lld times its bytes beside the minimum\n", (long long)most);
+}
+
+void memory_plan_print(Job *job, uint32_t threads, Text *text) {
+    Sketch *least = new_sketch(job), *full = new_sketch(job);
+    bool known = least && full && find_least(job, threads, SPEED_LEAST, least) &&
+                 find_least(job, threads, SPEED_FULL, full);
+    if (known) {
+        TextTable table = {.columns = 3, .left = 1};
+        sb_table_word(&table, "memory");
+        sb_table_word(&table, "minimum");
+        sb_table_word(&table, "full speed");
+        add_rows(job, &table, least, full);
+        sb_table_print(&table, text);
+        sb_text_format(text, "minimum: one task at a time, partitions of %lld KiB; full speed: %u "
+                       "at once, of %lld KiB\n",
+                       (long long)least->sizes.partition >> 10, full->need.tasks,
+                       (long long)full->sizes.partition >> 10);
+        say_long_rows(job->what, threads, text);
+        sb_table_close(&table);
+    }
+    free(least);
+    free(full);
+}
+
+void memory_plan_say_cut(const Job *job, Text *text) {
+    if (job->tasks_fit == job->tasks_most) return;
+    sb_text_format(text,
+                   "slots were cut: the memory holds %u of %u tasks at once; --plan shows how much "
+                   "all take\n",
+                   job->tasks_fit, job->tasks_most);
+}
+
+bool memory_plan_spools(Job *job, uint32_t threads) {
+    Sketch *sketch = new_sketch(job);
+    bool spools = sketch && make(job, threads, job->memory_whole, PARTITION_MAX, sketch) &&
+                  sketch->need.spools > 0;
+    free(sketch);
+    return spools;
+}
+
+int64_t memory_plan_least(Job *job, uint32_t threads) {
+    Sketch *sketch = new_sketch(job);
+    int64_t least = sketch && find_least(job, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
+    free(sketch);
+    return least;
+}

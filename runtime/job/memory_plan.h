@@ -1,0 +1,38 @@
+// Memory plan: what --memory has to hold for the job to run at all and to run at full speed, and
+// how it is shared out.
+//
+//   --memory = rest (what no account counts) + account (SbMemory)
+//   account  = ledger (tasks, partitions, breakers) + buffers of those who read rows back, and rows
+//              that nobody foresees
+#ifndef SBC_RUNTIME_MEMORY_PLAN_H
+#define SBC_RUNTIME_MEMORY_PLAN_H
+
+#include "runtime/job/job.h"
+#include "runtime/plan/memory_need.h"
+
+// Sets the size of partitions, unless the user did, and the account. False: --memory is below the
+// minimum; job->trouble says so.
+bool memory_plan_set(Job *job, uint32_t threads);
+
+// Of the account, what the scheduler's ledger may give.
+int64_t memory_plan_ledger(const Job *job);
+
+// False: sets the trouble that `who`, a step or a stage, finds no memory while the job runs. Its
+// fix says with how much the charge that was refused last would have been there.
+bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble);
+// Is --memory more than there is? Then that is the trouble, which is a warning.
+bool memory_plan_over(const Job *job, Trouble *trouble);
+
+// Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
+void memory_plan_print(Job *job, uint32_t threads, Text *text);
+
+// The least --memory; 0: not known.
+int64_t memory_plan_least(Job *job, uint32_t threads);
+
+// May rows have to wait on disk on their way from stage to stage?
+bool memory_plan_spools(Job *job, uint32_t threads);
+
+// What the summary says of it: nothing, or that not all slots could be busy.
+void memory_plan_say_cut(const Job *job, Text *text);
+
+#endif

@@ -1,0 +1,405 @@
+#include "runtime/job/stage.h"
+
+#include "runtime/breakers/spill_groups.h"
+#include "runtime/job/memory_plan.h"
+#include "runtime/report/fault.h"
+#include "runtime/rows/batches.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { UNITS_A_THREAD = 4, BUFFER_PARTITIONS = 3, SPARE_A_THREAD = 4 };
+// Partitions of few rows wait by the hundred, and take longer to make than to fill.
+enum { SPARE_SMALL_BYTES = 4 * 1024, SPARE_SMALL = 512 };
+
+static bool is_source_input(const SbStage *stage) {
+    return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
+           stage->input == SB_INPUT_RECORDS;
+}
+
+static bool no_memory(const StageRun *run, Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
+                       (int)run->stage->label.len, run->stage->label.ptr);
+}
+
+static bool is_edge(const Job *job, uint32_t terminal) {
+    return !(terminal & SB_TERMINAL_SINK) && job->what->breakers[terminal].kind == SB_BREAK_EDGE;
+}
+
+static bool reads_edge(const StageRun *run) {
+    return run->stage->input == SB_INPUT_ROWS && is_edge(run->job, run->stage->input_index);
+}
+
+bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
+    const SbStage *stage = &job->what->stages[index];
+    *run = (StageRun){.job = job, .stage = stage, .index = index};
+    run->edges = calloc(stage->terminal_count + 1, sizeof *run->edges);
+    run->counts = calloc((size_t)job->what->step_count * SB_COUNTS + 1, sizeof *run->counts);
+    for (uint32_t t = 0; run->edges && t < stage->terminal_count; t++)
+        run->edges[t] = is_edge(job, stage->terminals[t]) ? stage->terminals[t] : EDGE_NONE;
+    return (run->edges && run->counts) || no_memory(run, &job->trouble);
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
+// The rows of a join's build side that no probe marked.
+static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *units,
+                           Trouble *trouble) {
+    const SbEntry **rows = malloc(((size_t)units->entry_count + 1) * sizeof(const SbEntry *));
+    if (!rows) return no_memory(run, trouble);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < units->entry_count; i++) {
+        const SbEntry *entry = units->entries[i];
+        if (((const uint8_t *)entry)[what->matched_offset] != 1) rows[kept++] = entry;
+    }
+    run->unmatched = rows;
+    units->entries = rows;
+    units->entry_count = kept;
+    return true;
+}
+
+// The finished rows that the stage reads.
+static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Trouble *trouble) {
+    Job *job = run->job;
+    const SbStage *stage = run->stage;
+    if (reads_edge(run)) return true;
+    SbBreakerState *breaker = job->breakers[stage->input_index];
+    if (stage->input == SB_INPUT_UNMATCHED && !sb_breaker_rest(breaker, parallel))
+        return !spill_trouble(&job->spill, trouble);
+    units->entries = sb_breaker_entries(breaker, &units->entry_count);
+    if (!units->entries && units->entry_count > 0) {
+        units->breaker = breaker;
+        return true;
+    }
+    if (stage->input == SB_INPUT_UNMATCHED)
+        return find_unmatched(run, &job->what->breakers[stage->input_index], units, trouble);
+    return true;
+}
+
+bool stage_open_breaker(Job *job, uint32_t breaker) {
+    const SbBreaker *what = &job->what->breakers[breaker];
+    if (job->breakers[breaker] || what->kind == SB_BREAK_EDGE) return true;
+    SbMemory *memory = job->accounts ? job->accounts[breaker] : &job->memory;
+    job->breakers[breaker] = sb_breaker_open(what, job->lanes, memory, &job->spill);
+    SbStr step = job->what->steps[what->step].label;
+    return job->breakers[breaker] || trouble_set(&job->trouble, TROUBLE_MEMORY,
+                                                 "no memory for '%.*s'", (int)step.len, step.ptr);
+}
+
+bool stage_open_breakers(StageRun *run) {
+    const SbStage *stage = run->stage;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        if (!(terminal & SB_TERMINAL_SINK) && !stage_open_breaker(run->job, terminal)) return false;
+    }
+    return true;
+}
+
+// Of rows that are read back for a unit: as many that all threads have enough to do, and no more of
+// the memory than policy.c lets a stage hold.
+static int64_t batch_most(const Job *job) {
+    int64_t share = job->memory.limit / (job->what->stage_count + 1);
+    return share / (UNITS_A_THREAD * job->pool.parallel.threads);
+}
+
+static int64_t batch_bytes(const Job *job) {
+    int64_t bytes = batch_most(job);
+    return bytes < job->options.partition ? bytes : job->options.partition;
+}
+
+// What breakers have and do not use.
+static void give_accounts_back(const StageRun *run) {
+    Job *job = run->job;
+    for (uint32_t t = 0; job->accounts && t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        bool breaker = !(terminal & SB_TERMINAL_SINK) && job->accounts[terminal];
+        if (breaker) job->accounts[terminal]->less(job->accounts[terminal]);
+    }
+}
+
+// Memory for a buffer of text, when there is none: what breakers that the stage fills keep goes to
+// disk, of threads that fill none now. Those that do let go of it as they go on, or when their task
+// is done, and merges of spilled rows when they end: that is waited for.
+static bool find_memory(void *self) {
+    enum { WAIT_MICROS = 1000 };
+    const StageRun *run = self;
+    Job *job = run->job;
+    bool gave = false, busy = atomic_load(&job->spill.pieces) > 0;
+    for (uint32_t i = 0; i < job->lanes; i++) {
+        if (pthread_mutex_trylock(&job->fills[i]) != 0) {
+            busy = true;
+            continue;
+        }
+        for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+            uint32_t terminal = run->stage->terminals[t];
+            bool breaker = !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal];
+            gave |= breaker && sb_breaker_relieve(job->breakers[terminal], i);
+        }
+        pthread_mutex_unlock(&job->fills[i]);
+    }
+    give_accounts_back(run);
+    if (!gave && busy) usleep(WAIT_MICROS);
+    return (gave || busy) && !job->spill.failed && !atomic_load(&job->cancel);
+}
+
+// What states of groups have counted cannot be taken back.
+static bool fills_groups(const StageRun *run) {
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (!(terminal & SB_TERMINAL_SINK) &&
+            run->job->what->breakers[terminal].kind == SB_BREAK_GROUP)
+            return true;
+    }
+    return false;
+}
+
+// Rows that it or a stage behind it takes together: units of whole batches give each slot some.
+static int64_t batch_below(const StageRun *run) {
+    int64_t batch = run->stage->batch;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        if (run->edges[t] == EDGE_NONE) continue;
+        int64_t wanted = batches_wanted(run->job->what, run->stage->terminals[t]);
+        if (wanted > batch) batch = wanted;
+    }
+    return batch;
+}
+
+// Slots to which a small input is to give work. A stage that takes rows of files together fills its
+// batches within a unit only.
+static int64_t slots_to_fill(const StageRun *run) {
+    const Source *files = run->setup.files;
+    if (run->stage->batch > 1 && files && files->file_count > 0) return 0;
+    return slots_widest(&run->job->slots, run->stage, run->job->pool.parallel.threads);
+}
+
+bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
+    Job *job = run->job;
+    const SbStage *stage = run->stage;
+    bool source = is_source_input(stage);
+    run->setup = (TaskSetup){
+        .job = job->what, .stage = stage,
+        .source = source ? &job->what->sources[stage->input_index] : nullptr,
+        .files = source ? &job->sources[stage->input_index] : nullptr,
+        .sources = job->sources,
+        .row = source ? &run->source_row : job->what->breakers[stage->input_index].row,
+        .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
+        .memory = &job->memory, .partition_bytes = job->options.partition,
+        .wants_rows = job->limits.share >= 0, .units = &run->units, .relief = &run->relief,
+    };
+    run->setup.goes_back = !fills_groups(run);
+    run->relief = (BufferRelief){find_memory, run};
+    int64_t cut = job->setup.stage_bytes[run->index];
+    if (cut != INT64_MAX) run->setup.partition_bytes = cut;
+    UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
+                        .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
+                        .rows_max = job->setup.stage_rows[run->index],
+                        .batch = batch_below(run), .tasks = job->pool.parallel.threads,
+                        .slots = slots_to_fill(run),
+                        .batch_bytes = batch_bytes(job), .batch_most = batch_most(job),
+                        .sums = job->resume != nullptr};
+    if (source) {
+        // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
+        run->source_row = (SbType){.kind = SB_STRUCT, .fields = run->setup.source->columns,
+                                   .field_count = run->setup.source->column_count};
+        units.entries = run->setup.source->rows;
+        units.entry_count = run->setup.source->row_count;
+    } else if (!find_rows(run, &units, parallel, trouble)) {
+        return false;
+    }
+    units.start = run->start;
+    if (!units_open(&run->units, &units, trouble)) return false;
+    run->repeats = units_can_repeat(&run->units);
+    run->opened = true;
+    return true;
+}
+
+// Rows behind what a limit needs would ask in vain.
+static bool may_stop_early(const StageRun *run) {
+    bool limited = true, first_rows = run->job->options.first_rows != INT64_MAX;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t edge = run->edges[t];
+        bool by_edge = edge != EDGE_NONE && run->job->edges[edge].limited;
+        bool by_sink = run->stage->terminals[t] & SB_TERMINAL_SINK && first_rows;
+        limited = limited && (by_edge || by_sink);
+    }
+    return limited;
+}
+
+bool stage_asks_ahead(const StageRun *run) {
+    bool again = run->repeats || source_reads_again(run->setup.files);
+    return again && !reads_edge(run) && !may_stop_early(run) &&
+           probe_ahead_wanted(&run->setup);
+}
+
+void stage_ask_ahead(StageRun *run, SbParallel *parallel) {
+    ProbeAheadSetup what = {&run->setup, &run->units.what, &run->job->cancel};
+    probe_ahead_open(&run->ahead, &what, parallel);
+    run->setup.ahead = &run->ahead;
+}
+
+void stage_note_buffer(StageRun *run, int64_t bytes) {
+    Job *job = run->job;
+    int64_t before = run->buffer_max > 2 * run->setup.partition_bytes
+                         ? run->buffer_max : 2 * run->setup.partition_bytes;
+    if (bytes <= before) return;
+    sb_memory_reserve(&job->memory, (bytes - before) * job->pool.parallel.threads);
+    run->buffer_max = bytes;
+}
+
+bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status) {
+    const SbBreaker *what = &job->what->breakers[breaker];
+    SbStr step = job->what->steps[what->step].label;
+    job->finished[breaker] = true;
+    if (status == SB_OK) {
+        sb_breaker_entries(job->breakers[breaker], &job->kept[breaker]);
+        if (what->kind == SB_BREAK_JOIN)
+            job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
+        return true;
+    }
+    if (spill_trouble(&job->spill, &job->trouble)) return false;
+    if (status == SB_FAULT_TOO_LARGE) return memory_plan_lacks(job, step, &job->trouble);
+    return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
+                       fault_info(status)->message);
+}
+
+// Who wants the memory: the one breaker that the stage fills, edges aside, or the stage.
+static SbStr hungry_step(const StageRun *run) {
+    const SbJob *what = run->job->what;
+    SbStr label = run->stage->label;
+    uint32_t found = 0;
+    for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
+        uint32_t terminal = run->stage->terminals[t];
+        if (terminal & SB_TERMINAL_SINK || what->breakers[terminal].kind == SB_BREAK_EDGE) continue;
+        if (++found == 1) label = what->steps[what->breakers[terminal].step].label;
+    }
+    return found == 1 ? label : run->stage->label;
+}
+
+// Of a stage that reads groups, says at which of them it is.
+static void name_group(const StageRun *run, const SbTask *task, const Partition *partition,
+                       Trouble *trouble) {
+    if (run->stage->input != SB_INPUT_ROWS || partition->end <= partition->begin) return;
+    const SbBreaker *what = &run->job->what->breakers[run->stage->input_index];
+    if (what->kind != SB_BREAK_GROUP || what->key_count == 0) return;
+    Text keys = {0};
+    spill_groups_keys(&keys, what, task->input.entries[partition->end - 1]);
+    trouble_add(trouble, ", at the group %.*s", (int)keys.len, keys.ptr ? keys.ptr : "");
+    sb_text_close(&keys);
+}
+
+bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition *partition,
+                        Trouble *trouble) {
+    Job *job = run->job;
+    const RejectList *rejects = &partition->rejects;
+    bool by_record = partition->over || (rejects->count > 0 &&
+                                         rejects->items[rejects->count - 1].fails);
+    if (partition->status != SB_STAGE_FAULT || (by_record && !partition->starved)) return true;
+    if (spill_trouble(&job->spill, trouble)) return false;
+    SbStr label = hungry_step(run);
+    if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
+        label = job->what->steps[job->what->sites[partition->failure.site].step].label;
+    }
+    if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK) {
+        memory_plan_lacks(job, label, trouble);
+        return name_group(run, task, partition, trouble), false;
+    }
+    return trouble_set(trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
+                       fault_info(partition->failure.fault)->message);
+}
+
+void stage_close(StageRun *run) {
+    while (run->spare) {
+        Partition *partition = run->spare;
+        run->spare = partition->next;
+        partition_close(partition, &run->setup);
+    }
+    while (run->spare_tasks) {
+        SbTaskState *task = run->spare_tasks;
+        run->spare_tasks = task->next;
+        task_close(task);
+        free(task);
+    }
+    if (run->opened) units_close(&run->units);
+    probe_ahead_close(&run->ahead);
+    free(run->unmatched);
+    run->unmatched = nullptr;
+    run->opened = false;
+}
+
+void stage_finish(StageRun *run) {
+    stage_close(run);
+    free(run->edges);
+    free(run->counts);
+    free(run->unit_rows);
+}
+
+// ---- what is used again ---------------------------------------------------------------------
+
+SbTaskState *stage_task(StageRun *run) {
+    SbTaskState *task = run->spare_tasks;
+    if (task) {
+        run->spare_tasks = task->next;
+        // Here, where the lock is held: from now on others may cancel it.
+        __atomic_store_n(&task->task.cancel, 0, __ATOMIC_RELAXED);
+        return task;
+    }
+    task = malloc(sizeof *task);
+    if (!task || !task_open(task, &run->setup, &run->job->trouble)) {
+        if (task) task_close(task);
+        free(task);
+        no_memory(run, &run->job->trouble);
+        return nullptr;
+    }
+    return task;
+}
+
+Partition *stage_partition(StageRun *run) {
+    Partition *partition = run->spare;
+    if (partition) {
+        run->spare = partition->next;
+        run->spare_count--;
+    } else {
+        partition = partition_open(&run->setup);
+    }
+    if (!partition) no_memory(run, &run->job->trouble);
+    return partition;
+}
+
+// Is so much of the memory in use that nobody may keep what he does not need now?
+static bool is_scarce(const StageRun *run) {
+    return run->job->memory.used > run->job->memory.limit / 2;
+}
+
+// Is it worth to keep one more?
+static bool is_spare(const StageRun *run, const Partition *partition) {
+    if (run->spare_count < SPARE_A_THREAD * run->job->pool.parallel.threads) return true;
+    return run->spare_count < SPARE_SMALL && partition->bytes <= SPARE_SMALL_BYTES;
+}
+
+void stage_spare(StageRun *run, Partition *partition) {
+    if (!is_spare(run, partition)) {
+        partition_close(partition, &run->setup);
+        return;
+    }
+    if (is_scarce(run) || partition->bytes > BUFFER_PARTITIONS * run->setup.partition_bytes) {
+        partition_close_batches(partition, &run->setup);
+        partition_close_outs(partition, &run->setup);
+    } else {
+        partition_empty_batches(partition, &run->setup);
+    }
+    run->spare_count++;
+    partition->next = run->spare;
+    run->spare = partition;
+}
+
+void stage_spare_task(StageRun *run, SbTaskState *task) {
+    if (!task) return;
+    // Who takes the task next says himself whether it has to ask: a replay may not.
+    task->buffer.asks_from = 0;
+    // A long row made the buffer large.
+    if (is_scarce(run) || task->buffer.cap > BUFFER_PARTITIONS * run->setup.partition_bytes)
+        unit_buffer_close(&task->buffer);
+    task->next = run->spare_tasks;
+    run->spare_tasks = task;
+}

@@ -1,0 +1,84 @@
+// Stage run: one stage while it runs: what its tasks share, and what they made so far.
+#ifndef SBC_RUNTIME_STAGE_H
+#define SBC_RUNTIME_STAGE_H
+
+#include "runtime/input/batch.h"
+#include "runtime/job/job.h"
+#include "runtime/task/probe_ahead.h"
+#include "runtime/task/task.h"
+
+typedef enum RunState {
+    RUN_WAITING,
+    RUN_OPEN,  // A task was launched: breakers that it fills are open.
+} RunState;
+
+enum : uint32_t { EDGE_NONE = UINT32_MAX };
+
+typedef struct StageRun {
+    Job           *job;
+    const SbStage *stage;
+    uint32_t       index;
+    uint32_t      *edges;       // By terminal: the edge that it is, by its breaker; or EDGE_NONE.
+    SbType         source_row;  // What setup.row points to when rows come from a source.
+    const SbEntry **unmatched;  // Rows of a join's right side.
+    TaskSetup      setup;
+    ProbeAhead     ahead;       // What its units look up in joins that are on disk.
+    Units          units;
+    bool           repeats;     // The input can be read again.
+    int64_t       *unit_rows;   // By unit: rows of the source, where a share limits the rejects.
+    uint64_t       unit_room;
+    BufferRelief   relief;
+    int64_t        buffer_max;  // The largest buffer of text of a unit so far.
+    UnitsStart     start;       // Where its units begin: not at the start after a journal.
+    bool           opened;      // Units can be taken.
+
+    // The dispatch's lock guards all below.
+    RunState       state;
+    bool           exhausted;   // No more units.
+    bool           asked;       // It has asked ahead, or need not,
+    bool           asking;      // or a thread does so now.
+    uint64_t       launched;    // Units.
+    uint32_t       running;
+    Partition     *spare;
+    uint32_t       spare_count;
+    SbTaskState   *spare_tasks;
+
+    // What is final.
+    int64_t       *counts;      // [step][SbCount]
+    int64_t        rows;        // Of a join's unmatched ones.
+} StageRun;
+
+// Makes everything ready that a run holds from the start of the job.
+bool stage_prepare(StageRun *run, Job *job, uint32_t index);
+// Opens a breaker, unless it is open or an edge. False: job->trouble is set.
+bool stage_open_breaker(Job *job, uint32_t breaker);
+// Opens the breakers that it fills, unless another stage has. The lock is held.
+bool stage_open_breakers(StageRun *run);
+// Opens what it reads.
+bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble);
+// Lets all its units say what they look up in joins on disk. Changes nothing but time. Wanted: only
+// then is it worth to have threads for it.
+bool stage_asks_ahead(const StageRun *run);
+void stage_ask_ahead(StageRun *run, SbParallel *parallel);
+// Gives back what an ended run does not need.
+void stage_close(StageRun *run);
+// The rest, at the end of the job.
+void stage_finish(StageRun *run);
+
+// A task without a unit, and an empty partition; nullptr: no memory. The lock is held.
+SbTaskState *stage_task(StageRun *run);
+Partition *stage_partition(StageRun *run);
+void stage_spare(StageRun *run, Partition *partition);
+void stage_spare_task(StageRun *run, SbTaskState *task);
+
+// Breakers leave room for the buffers of all threads, and rows may be longer than was thought.
+void stage_note_buffer(StageRun *run, int64_t bytes);
+// A breaker was finished with that status: its rows are there. False: the job's trouble is set.
+bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status);
+
+// A fault that is no record, of memory or of an aggregate, becomes the partition's trouble. True:
+// there is none.
+bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition *partition,
+                        Trouble *trouble);
+
+#endif

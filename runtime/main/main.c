@@ -1,0 +1,595 @@
+#define _GNU_SOURCE
+#include "runtime/main/main.h"
+
+#include "runtime/abi/abi.h"
+#include "runtime/abi/cpu_level.h"
+#include "runtime/crash/crash.h"
+#include "runtime/dispatch/dispatch.h"
+#include "runtime/host/cpu.h"
+#include "runtime/host/failpoint.h"
+#include "runtime/job/flow_job.h"
+#include "runtime/job/memory_plan.h"
+#include "runtime/main/check.h"
+#include "runtime/main/control.h"
+#include "runtime/main/leave.h"
+#include "runtime/main/licenses.h"
+#include "runtime/memory/foreign.h"
+#include "runtime/memory/scratch.h"
+#include "runtime/observe/sample.h"
+#include "runtime/observe/summary.h"
+#include "runtime/observe/watch.h"
+#include "runtime/output/manifest.h"
+#include "runtime/report/fault.h"
+#include "runtime/resume/resume.h"
+#include "runtime/rows/batches.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool no_memory(Job *job) {
+    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
+}
+
+// ---- setup ----------------------------------------------------------------------------------
+
+static bool allocate(Job *job) {
+    const SbJob *what = job->what;
+    size_t breakers = what->breaker_count + 1;
+    job->counts = calloc((size_t)what->step_count * SB_COUNTS + 1, sizeof *job->counts);
+    job->sources = calloc(what->source_count + 1, sizeof *job->sources);
+    job->sinks = calloc(what->sink_count + 1, sizeof *job->sinks);
+    job->breakers = calloc(breakers, sizeof *job->breakers);
+    job->edges = calloc(breakers, sizeof *job->edges);
+    job->finished = calloc(breakers, sizeof *job->finished);
+    job->tables = calloc(breakers, sizeof *job->tables);
+    job->kept = calloc(breakers, sizeof *job->kept);
+    job->unmatched_rows = calloc(breakers, sizeof *job->unmatched_rows);
+    SbSetup *setup = &job->setup;
+    setup->source_paths = calloc(what->source_count + 1, sizeof *setup->source_paths);
+    setup->source_counts = calloc(what->source_count + 1, sizeof *setup->source_counts);
+    setup->source_row_max = calloc(what->source_count + 1, sizeof *setup->source_row_max);
+    setup->sink_paths = calloc(what->sink_count + 1, sizeof *setup->sink_paths);
+    setup->sink_bytes = calloc(what->sink_count + 1, sizeof *setup->sink_bytes);
+    setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
+    setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
+    setup->stage_rows = calloc(what->stage_count + 1, sizeof *setup->stage_rows);
+    setup->stage_bytes = calloc(what->stage_count + 1, sizeof *setup->stage_bytes);
+    bool good = setup->stage_rows && setup->stage_bytes && job->counts && job->sources &&
+                job->sinks && job->breakers && job->edges && job->finished &&
+                job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
+                setup->source_counts && setup->source_row_max && setup->sink_paths &&
+                setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+    for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
+    return good || no_memory(job);
+}
+
+static bool set_limits(Job *job) {
+    const SbSetup *setup = &job->setup;
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) {
+        Edge *edge = &job->edges[b];
+        int64_t rows = setup->limit_rows[b], skip = setup->skip_rows[b];
+        edge->limited = rows != INT64_MIN;
+        edge->limit = INT64_MAX;
+        if (!edge->limited) continue;
+        if (rows < 0 || skip < 0) {
+            return trouble_set(&job->trouble, TROUBLE_SETUP, "a number of rows is negative: %lld",
+                               (long long)(rows < 0 ? rows : skip));
+        }
+        edge->skip = skip;
+        if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
+    }
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        int64_t rows = setup->stage_rows[s], bytes = setup->stage_bytes[s];
+        if (rows > 0 && bytes > 0) continue;
+        return trouble_set(&job->trouble, TROUBLE_SETUP, "repartition: a partition of %lld %s",
+                           (long long)(rows > 0 ? bytes : rows), rows > 0 ? "bytes" : "rows");
+    }
+    job->limits = (RejectLimits){setup->reject_rows, setup->reject_share};
+    if (job->options.has_reject_limit) {
+        job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};
+    }
+    if (job->limits.rows < 0 && job->limits.share < 0) job->limits.rows = 0;
+    if (job->limits.rows >= 0)
+        snprintf(job->limit_text, sizeof job->limit_text, "%lld", (long long)job->limits.rows);
+    else snprintf(job->limit_text, sizeof job->limit_text, "%g%%", job->limits.share * 100);
+    return true;
+}
+
+static bool run_setup(Job *job) {
+    SbSetup *setup = &job->setup;
+    setup->call = &job->call;
+    setup->params = job->params.values;
+    setup->reject_rows = -1;
+    setup->reject_share = -1;
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) setup->limit_rows[b] = INT64_MIN;
+    for (uint32_t s = 0; s < job->what->stage_count; s++)
+        setup->stage_rows[s] = setup->stage_bytes[s] = INT64_MAX;
+    int32_t status = job->what->setup ? job->what->setup(setup) : SB_OK;
+    if (status != SB_OK) {
+        return trouble_set(&job->trouble, TROUBLE_SETUP, "%s: %.*s", fault_info(status)->message,
+                           (int)job->call.detail.len,
+                           job->call.detail.ptr ? job->call.detail.ptr : "");
+    }
+    return set_limits(job);
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
+static bool open_sources(Job *job) {
+    for (uint32_t s = 0; s < job->what->source_count; s++) {
+        SourceSetup setup = {.paths = job->setup.source_paths[s],
+                             .row_max = job->setup.source_row_max[s],
+                             .count = job->setup.source_counts[s],
+                             .partition = job->options.partition,
+                             .cancel_fd = job->cancel_fd};
+        job->sources[s].number = s;
+        if (!source_open(&job->sources[s], &job->what->sources[s], &setup, &job->trouble))
+            return false;
+    }
+    return true;
+}
+
+static SbFormat rejects_format(const Job *job) {
+    const char *path = job->options.rejects;
+    if (!path) return job->what->rejects_format;
+    size_t len = strlen(path);
+    if (compression_of(path) != COMPRESSION_NONE) len = (size_t)(strrchr(path, '.') - path);
+    return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_CSV : SB_JSONL;
+}
+
+// All of them before anything is made.
+static bool check_sinks(Job *job) {
+    job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
+    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
+        SinkSetup setup = job_sink_setup(job, s);
+        if (!job_check_paths(job, s, &job->trouble) ||
+            !sink_check(&job->sinks[s], &setup, &job->trouble)) {
+            return false;
+        }
+    }
+    return job_check_trace(job, &job->trouble);
+}
+
+static bool open_sinks(Job *job) {
+    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
+        SinkSetup setup = job_sink_setup(job, s);
+        setup.tag = resume_tag(job);
+        setup.from = resume_place(job, s);
+        if (!sink_open(&job->sinks[s], &setup, &job->trouble)) return false;
+    }
+    return true;
+}
+
+// A folder that the user names is made at once: a mistake in it shows before the job has worked.
+static bool open_spill(Job *job, uint32_t threads) {
+    const char *root = job->options.spill ? job->options.spill : spill_default_root();
+    // The last writer is that of the records of rejects.
+    if (!spill_open(&job->spill, root, threads + 1, &job->memory)) return no_memory(job);
+    job->spill.journaled = job->resume;
+    RejectSetSetup records = job_records(job, REJECTS_BY_FILE);
+    if (!reject_set_open(&job->rejects, &records)) return no_memory(job);
+    bool make = job->options.spill && job_may_spill(job);
+    return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
+}
+
+static bool open_fills(Job *job) {
+    job->fills = calloc(job->lanes, sizeof *job->fills);
+    for (uint32_t i = 0; job->fills && i < job->lanes; i++)
+        pthread_mutex_init(&job->fills[i], nullptr);
+    return job->fills || no_memory(job);
+}
+
+static bool open_watch(Job *job, uint32_t threads) {
+    if (job->options.stats != STATS_NONE) job->samples = samples_open(job->what, threads);
+    return watch_open(job->watch, job->what->stage_count, threads, job->log.started_ns) ||
+           no_memory(job);
+}
+
+static void open_memory(Job *job) {
+    job->memory_whole = job->options.memory ? job->options.memory : cpu_memory() / 5 * 4;
+    int64_t rest = sb_memory_rest(job->memory_whole);
+    sb_memory_open(&job->memory, job->memory_whole > rest ? job->memory_whole - rest : 0);
+}
+
+// All that needs no input.
+static bool open_plan(Job *job) {
+    Options *options = &job->options;
+    open_memory(job);
+    foreign_open(&job->memory);
+    int level = sb_cpu_level();
+    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        SbStage *stage = &job->what->stages[s];
+        if (level >= 1 && stage->run_level[1]) stage->run = stage->run_level[1];
+        else if (level >= 0 && stage->run_level[0]) stage->run = stage->run_level[0];
+        if (!stage->run)
+            return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v%d",
+                               stage->run_level[0] ? 3 : 4);
+    }
+    if (!allocate(job)) return false;
+    if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK) return no_memory(job);
+    if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
+    return run_setup(job);
+}
+
+// A job that turns out to be finished opens no outputs. One that begins a journal has looked at all
+// else before: a journal binds it to its parameters.
+static bool open_job(Job *job) {
+    Options *options = &job->options;
+    if (!job_check_journal(job, &job->trouble) || !resume_open(job)) return false;
+    if (resume_finished(job)) return open_watch(job, 1);
+    uint32_t cpus = options->threads ? options->threads : cpu_count();
+    if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
+    uint32_t threads = slots_threads(&job->slots);
+    job->lanes = job_lanes(job, threads);
+    if (!memory_plan_set(job, threads)) return false;
+    Trouble over = {0};
+    if (memory_plan_over(job, &over)) log_warn(&job->log, over.kind, "%s", over.text);
+    if (!batches_check(job->what, memory_plan_ledger(job), &job->trouble)) return false;
+    sb_memory_keep(&job->memory);
+    job->watch->keeps_spans = options->trace || options->metrics;
+    job->watch->keeps_rows = options->show_rows;
+    bool opened = open_sources(job), begins = !job->resumed;
+    if (opened && begins && !check_sinks(job)) return false;
+    if (!resume_begin(job, opened)) return false;
+    if (resume_finished(job)) return open_watch(job, 1);
+    if ((!begins && !check_sinks(job)) || !open_sinks(job) || !resume_log(job)) return false;
+    return open_spill(job, job->lanes) && open_fills(job) &&
+           pool_open(&job->pool, threads, &job->trouble) && open_watch(job, threads);
+}
+
+static void close_job(Job *job) {
+    resume_close(job);
+    for (uint32_t i = 0; job->fills && i < job->lanes; i++) pthread_mutex_destroy(&job->fills[i]);
+    free(job->fills);
+    if (job->pool.parallel.threads > 0) pool_close(&job->pool);
+    for (uint32_t b = 0; job->breakers && b < job->what->breaker_count; b++)
+        if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
+    watch_close(job->watch);
+    samples_close(job->samples);
+    foreign_close();
+    reject_set_close(&job->rejects);
+    rejects_close(&job->failing_list);
+    spill_close(&job->spill);
+    for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
+        source_close(&job->sources[s]);
+    for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++)
+        sink_close(&job->sinks[s]);
+    params_close(&job->params);
+    options_close(&job->options);
+    sb_scratch_close(&job->call);
+    sb_memory_keep_none(&job->memory);
+    SbSetup *setup = &job->setup;
+    void *all[] = {
+        job->counts,         job->sources,        job->sinks,           job->breakers,
+        job->edges,          job->tables,         job->kept,
+        job->finished,
+        job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
+        setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows,
+        setup->stage_rows,   setup->stage_bytes};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    if (job->cancel_fd >= 0) close(job->cancel_fd);
+}
+
+// ---- running --------------------------------------------------------------------------------
+
+typedef struct Outcome {
+    bool    data_failed;  // A limit of rejects was passed, or a record ends the job.
+    int64_t over;         // Records that the rejects file gets...
+    int64_t weight;       // ...and what they count as, where they pass a limit.
+} Outcome;
+
+static bool no_records(Job *job) {
+    return !spill_trouble(&job->spill, &job->trouble) &&
+           trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+}
+
+static bool end_records(Job *job, RejectWalk *walk) {
+    reject_walk_close(walk);
+    return !spill_trouble(&job->spill, &job->trouble);
+}
+
+// The shares of sources, and of all of them behind those.
+static RejectShare *open_shares(const Job *job) {
+    uint32_t count = job->what->source_count;
+    RejectShare *shares = calloc((size_t)count + 1, sizeof *shares);
+    for (uint32_t s = 0; shares && s <= count; s++)
+        rejects_share_open(&shares[s], job->limits.share, s < count ? s : UINT32_MAX);
+    return shares;
+}
+
+static bool shares_over(const Job *job, const RejectShare *shares) {
+    uint32_t count = job->what->source_count;
+    bool over = false;
+    int64_t all = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        int64_t made = job->counts[job->what->sources[s].step * SB_COUNTS + SB_MADE];
+        all += made;
+        over |= rejects_share_over(&shares[s], made);
+    }
+    return over || rejects_share_over(&shares[count], all);
+}
+
+// Judges the limits over all records; the first one stands for those that are too many.
+static bool judge_limits(Job *job, RejectWalk *walk, Outcome *outcome) {
+    RejectShare *shares = open_shares(job);
+    if (!shares) return no_memory(job);
+    bool over = false;
+    for (const Reject *next; !over && (next = reject_walk_next(walk));) {
+        if (outcome->over++ == 0 && !rejects_copy(&job->failing_list, next)) {
+            free(shares);
+            return no_records(job);
+        }
+        outcome->weight += next->weight;
+        over = job->limits.rows >= 0 && outcome->weight > job->limits.rows;
+        for (uint32_t s = 0; job->limits.share >= 0 && s <= job->what->source_count; s++)
+            rejects_share_take(&shares[s], next);
+    }
+    outcome->data_failed = over || (job->limits.share >= 0 && shares_over(job, shares));
+    free(shares);
+    return true;
+}
+
+// The rejects file holds what stands before the record that ends the job.
+static void count_before(const Job *job, RejectWalk *walk, Outcome *outcome) {
+    outcome->data_failed = true;
+    for (const Reject *next; (next = reject_walk_next(walk)); outcome->over++)
+        if (rejects_by_file(next, job->failing) >= 0) break;
+}
+
+static bool judge_records(Job *job, Outcome *outcome) {
+    RejectWalk walk;
+    if (!reject_walk_open(&walk, &job->rejects)) return no_records(job);
+    bool good = true;
+    if (job->failing) count_before(job, &walk, outcome);
+    else good = judge_limits(job, &walk, outcome);
+    return end_records(job, &walk) && good;
+}
+
+// Writes what the text holds, and empties it.
+static bool write_text(Job *job, Text *text, int64_t rows) {
+    Sink *sink = &job->sinks[job->what->sink_count];
+    ExtentList extents = {0};
+    bool good = !text->failed ? sink_take(sink, text->ptr, text->len, rows, &extents, &job->trouble)
+                              : no_memory(job);
+    for (size_t i = 0; good && i < extents.count; i++)
+        good = sink_write(&extents.items[i], &job->trouble);
+    free(extents.items);
+    text->len = 0;
+    return good;
+}
+
+static bool write_records(Job *job, RejectWalk *walk, int64_t count, Text *text) {
+    enum { TEXT_BYTES = 64 << 10 };
+    SbFormat format = rejects_format(job);
+    const Reject *next;
+    int64_t rows = 0;
+    rejects_text_begin(format, text);
+    for (int64_t i = 0; i < count && (next = reject_walk_next(walk)); i++) {
+        rejects_text(next, job->what, format, text);
+        rows++;
+        if (text->len < TEXT_BYTES) continue;
+        if (!write_text(job, text, rows)) return false;
+        rows = 0;
+    }
+    return write_text(job, text, rows);
+}
+
+static bool write_rejects(Job *job, int64_t count) {
+    if (!job->has_rejects_sink) return true;
+    RejectWalk walk;
+    Text text = {0};
+    if (!reject_walk_open(&walk, &job->rejects)) return no_records(job);
+    bool good = write_records(job, &walk, count, &text);
+    sb_text_close(&text);
+    return end_records(job, &walk) && good &&
+           sink_finish(&job->sinks[job->what->sink_count], &job->trouble);
+}
+
+static bool publish(Job *job) {
+    uint32_t count = job->what->sink_count + job->has_rejects_sink;
+    for (uint32_t s = 0; s < job->what->sink_count; s++) {
+        if (!sink_finish(&job->sinks[s], &job->trouble)) return false;
+    }
+    if (atomic_load(&job->cancel) || !leave_settles(job, ENDING_PUBLISHES))
+        return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (job->resume) return resume_publish(job);
+    for (uint32_t s = 0; s < count; s++)
+        if (!sink_check_names(&job->sinks[s], &job->trouble)) return false;
+    for (uint32_t s = 0; s < count; s++)
+        if (!manifest_remove(&job->sinks[s], false, &job->trouble)) return false;
+    for (uint32_t s = 0; s < count; s++) {
+        if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
+    }
+    return true;
+}
+
+// Of a job whose data made it fail they are all that it leaves.
+static void publish_rejects(Job *job) {
+    Sink *sink = &job->sinks[job->what->sink_count];
+    if (sink_check_names(sink, &job->trouble) && manifest_remove(sink, false, &job->trouble))
+        sink_publish(sink, &job->trouble);
+}
+
+// What a job that ran all its stages or passed a limit leaves. Signals are still listened to: the
+// files appear all or not at all.
+static Outcome conclude(Job *job, bool ran) {
+    Outcome outcome = {0};
+    bool good = job->trouble.kind == TROUBLE_NONE && judge_records(job, &outcome);
+    job_summary_count(job);
+    if (good && write_rejects(job, outcome.over)) {
+        if (outcome.data_failed && job->has_rejects_sink) publish_rejects(job);
+        if (!outcome.data_failed && ran) publish(job);
+    }
+    if (outcome.data_failed) resume_forget(job);
+    return outcome;
+}
+
+// The record that ends the job, or that stands for too many.
+static void report_reject(Job *job, Outcome outcome) {
+    const Reject *reject = &job->failing_list.items[0];
+    const char *limit = job->failing ? nullptr : job->limit_text;
+    Text text = {0};
+    if (job->log.json) {
+        log_begin(&job->log, &text, "trouble");
+        rejects_event(reject, job->what, limit, outcome.weight, &text);
+        log_event(&job->log, &text);
+    } else {
+        rejects_explain(reject, job->what, limit, outcome.weight, &text);
+        log_lines(&job->log, &text, false);
+        sb_text_close(&text);
+    }
+}
+
+void job_log_trouble(Job *job, Trouble *trouble) {
+    if (trouble->kind == TROUBLE_INTERRUPTED && job->options.resume)
+        trouble_fix(trouble, "run it again with the same --resume=%s: it goes on where it was",
+                    job->options.resume);
+    log_trouble(&job->log, trouble);
+}
+
+// Says how it ended. Returns the exit code.
+static int report(Job *job, Outcome outcome) {
+    bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
+    int code = job->trouble.kind != TROUBLE_NONE ? trouble_exit_code(&job->trouble)
+               : outcome.data_failed             ? 1
+                                                 : 0;
+    if (job->trouble.kind != TROUBLE_NONE) job_log_trouble(job, &job->trouble);
+    else if (outcome.data_failed) report_reject(job, outcome);
+    job_summary_print(job, done, code);
+    return code;
+}
+
+// The job is about to read its input.
+static void report_start(Job *job) {
+    if (!job->log.json) return;
+    Text text = {0};
+    log_begin(&job->log, &text, "start");
+    log_add_text(&text, "job", job->what->name.ptr, job->what->name.len);
+    log_add_text(&text, "program", job->what->source_hash.ptr, job->what->source_hash.len);
+    log_add_number(&text, "pid", getpid());
+    log_add_number(&text, "threads", job->pool.parallel.threads);
+    log_add_number(&text, "memory", job->memory_whole);
+    log_add_number(&text, "partition", job->options.partition);
+    log_event(&job->log, &text);
+}
+
+// Without parameters that have to be given, sizes that they say are as if they said none.
+static void describe_plan(Job *job) {
+    Text text = {0};
+    Trouble *trouble = &job->trouble;
+    uint32_t cpus = job->options.threads ? job->options.threads : cpu_count();
+    bool planned = open_plan(job) || job->setup.stage_bytes;
+    trouble_close(trouble);
+    if (planned && !slots_open(&job->slots, job->what, &job->options, cpus, trouble))
+        trouble_close(trouble);
+    if (planned) memory_plan_print(job, slots_threads(&job->slots), &text);
+    printf("%.*s%.*s", (int)job->what->plan.len, job->what->plan.ptr, (int)text.len,
+           text.ptr ? text.ptr : "");
+    sb_text_close(&text);
+    close_job(job);
+}
+
+// What was printed about the job has to get there.
+static int end_description(Job *job) {
+    bool lost = ferror(stdout), left = fflush(stdout) == 0;
+    if (!lost && left) return 0;
+    trouble_set(&job->trouble, TROUBLE_WRITE, "standard output cannot be written: %s",
+                left ? "its end was not taken" : strerror(errno));
+    log_trouble(&job->log, &job->trouble);
+    return trouble_exit_code(&job->trouble);
+}
+
+// What the job says of itself. False: nothing of the kind was asked for.
+static bool describe(Job *job) {
+    const Options *options = &job->options;
+    if (options->help) options_print_help(job->what, stdout);
+    else if (options->params) options_print_params(job->what, stdout);
+    else if (options->plan) describe_plan(job);
+    else if (options->licenses) licenses_print(stdout);
+    else return false;
+    return true;
+}
+
+// A descriptor from 0 to 2 that is closed would be given to the next thing that opens: reads of
+// standard input would wait for an event, messages would go into an output. /dev/null takes its
+// place, open the wrong way round, so that using it is an error.
+static void hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+        if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+    }
+}
+
+static int run_job(Job *job) {
+    job->cancel_fd = eventfd(0, EFD_CLOEXEC);
+    job->retry = (RetryPolicy){.retries = job->options.retries, .log = &job->log,
+                               .waits = job->options.waits_for_room, .cancel = &job->cancel,
+                               .cancel_fd = job->cancel_fd};
+    retry_use(&job->retry);
+    bool planned = open_plan(job);
+    if (planned && job->options.check) return check_run(job, open_sources);
+    if (planned && job->options.journal) return resume_show(job, open_sources);
+    if (!planned || !open_job(job)) {
+        job_log_trouble(job, &job->trouble);
+        return trouble_exit_code(&job->trouble);
+    }
+    if (resume_finished(job)) return report(job, (Outcome){0});
+    Control *control = control_open(job);
+    if (!control) {
+        job_log_trouble(job, &job->trouble);
+        return trouble_exit_code(&job->trouble);
+    }
+    report_start(job);
+    control_say(control);
+    leave_open(job);
+    bool ran = engine_run(job);
+    Outcome outcome = conclude(job, ran);
+    leave_close();
+    control_close(control);
+    return report(job, outcome);
+}
+
+int sb_main(int argc, char **argv, const SbJob *what) {
+    hold_standard_streams();
+    Watch watch = {0};
+    Job job = {.what = what, .cancel_fd = -1, .watch = &watch};
+    job.rejects.list.memory = job.failing_list.memory = &job.memory;
+    failpoint_open();
+    log_open(&job.log, stderr, false);
+    pthread_mutex_init(&job.engine_lock, nullptr);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);  // A file over `ulimit -f` is an error of its write.
+    sb_memory_begin();
+    if (what->abi_version != SB_ABI_VERSION) {
+        trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
+    }
+    bool good = job.trouble.kind == TROUBLE_NONE &&
+                options_read(&job.options, what, argc, argv, &job.trouble);
+    job.log.json = job.options.log == LOG_JSON;
+    int code = 0;
+    if (!good) {
+        log_trouble(&job.log, &job.trouble);
+        code = trouble_exit_code(&job.trouble);
+    } else if (describe(&job)) {
+        code = end_description(&job);
+    } else {
+        CrashStack crash_stack;
+        crash_open(what, job.log.json);
+        crash_stack_open(&crash_stack);
+        code = run_job(&job);
+        close_job(&job);
+        retry_use(nullptr);
+        crash_stack_close(&crash_stack);
+    }
+    options_close(&job.options);
+    trouble_close(&job.trouble);
+    pthread_mutex_destroy(&job.engine_lock);
+    log_close(&job.log);
+    return code;
+}

@@ -1,0 +1,18 @@
+// Main: from argv to exit code. What the files of this room share.
+#ifndef SBC_RUNTIME_MAIN_H
+#define SBC_RUNTIME_MAIN_H
+
+#include "runtime/job/job.h"
+
+// Says why it ends early; one that was interrupted goes on with its journal.
+void job_log_trouble(Job *job, Trouble *trouble);
+
+// Do a sink and its manifest leave alone what others before it write, and what is read? Sources
+// are open.
+bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
+// Does --trace? And would it replace a file that is to stay?
+bool job_check_trace(const Job *job, Trouble *trouble);
+// Do all sinks leave the journal alone? Sources need not be open.
+bool job_check_journal(const Job *job, Trouble *trouble);
+
+#endif

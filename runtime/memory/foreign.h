@@ -1,0 +1,15 @@
+// Foreign memory: what C functions of the user take by the malloc family, counted like all else.
+//
+// sbc turns their calls into those of sb_foreign_NAME (runtime/abi/foreign.h). Beyond
+// --memory they get null and ENOMEM, as from malloc. What libraries take on their behalf, as in
+// strdup, is not counted.
+#ifndef SBC_RUNTIME_FOREIGN_H
+#define SBC_RUNTIME_FOREIGN_H
+
+#include "runtime/memory/memory.h"
+
+// From now on, until it is closed, allocations are charged to `memory`. One at a time in a process.
+void foreign_open(SbMemory *memory);
+void foreign_close(void);
+
+#endif

@@ -1,0 +1,264 @@
+// Summary: what a job counted, as docs/summary.md fixes it, as text or as JSON.
+#define _GNU_SOURCE
+#include "runtime/observe/summary.h"
+
+#include "runtime/job/memory_plan.h"
+#include "runtime/observe/stage_times.h"
+#include "runtime/observe/watch.h"
+#include "runtime/report/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_ZIP = 10 };  // OP_ZIP of ir/ops.def.
+enum { FIGURES_MAX = SB_COUNTS, SUMMARY_TABLES = 3 };
+
+// ---- counts ---------------------------------------------------------------------------------
+
+static int64_t on_of(const Job *job, uint32_t step) {
+    return step < job->what->step_count ? job->counts[step * SB_COUNTS + SB_ON] : 0;
+}
+
+static const SbBreaker *breaker_of(const Job *job, uint32_t step, uint32_t *number) {
+    for (uint32_t b = 0; b < job->what->breaker_count; b++) {
+        if (job->what->breakers[b].step != step) continue;
+        *number = b;
+        return &job->what->breakers[b];
+    }
+    return nullptr;
+}
+
+// The rows of a step that waits for rows at edges are those that were taken from them; `least` is
+// of the edge with the fewest.
+static bool count_edges(Job *job, uint32_t step, int64_t *counts, int64_t *least) {
+    const SbJob *what = job->what;
+    bool any = false;
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
+        const SbBreaker *breaker = &what->breakers[b];
+        if (breaker->step != step || breaker->kind != SB_BREAK_EDGE || breaker->keeps) continue;
+        const Edge *edge = &job->edges[b];
+        int64_t rows = edge->rows;
+        if (!any || rows < *least) *least = rows;
+        any = true;
+        counts[SB_IN] += rows;
+        if (edge->limited) counts[SB_FILTERED] += rows < edge->skip ? rows : edge->skip;
+    }
+    return any;
+}
+
+// With --first-rows a `write` takes the rows that its sink holds, and judges those it rejects.
+static void count_first_rows(const Job *job, uint32_t step, int64_t *counts) {
+    if (job->options.first_rows == INT64_MAX) return;
+    for (uint32_t s = 0; s < job->what->sink_count; s++)
+        if (job->what->sinks[s].step == step)
+            counts[SB_IN] = job->sinks[s].rows + counts[SB_REJECTED];
+}
+
+static void count_step(Job *job, uint32_t step) {
+    const SbStepInfo *info = &job->what->steps[step];
+    int64_t *counts = &job->counts[step * SB_COUNTS];
+    uint32_t number = 0;
+    const SbBreaker *breaker = breaker_of(job, step, &number);
+    int64_t pairs = 0;
+    bool edges = count_edges(job, step, counts, &pairs);
+    if (!edges && !info->counts_in)
+        counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
+    count_first_rows(job, step, counts);
+    if (breaker && breaker->kind == SB_BREAK_GROUP) {
+        int64_t judged = counts[SB_IN] - counts[SB_REJECTED] + counts[SB_MERGED];
+        int64_t kept = job->kept[number];
+        if (judged < kept) counts[SB_MADE] = kept - judged;
+        counts[SB_MERGED] = judged + counts[SB_MADE] - kept;
+    } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
+        counts[SB_MERGED] += on_of(job, info->from[1]) - job->unmatched_rows[number];
+    } else if (info->kind == STEP_ZIP) {
+        counts[SB_MERGED] = counts[SB_IN] - pairs;  // Sides that differ in length end the job.
+    }
+    counts[SB_ON] = counts[SB_IN] + counts[SB_MADE] - counts[SB_FILTERED] - counts[SB_REJECTED] -
+                    counts[SB_MERGED];
+}
+
+void job_summary_count(Job *job) {
+    for (uint32_t s = 0; s < job->what->step_count; s++) count_step(job, s);
+}
+
+// ---- tables ---------------------------------------------------------------------------------
+
+typedef struct Row {
+    SbStr   label;
+    int64_t figures[FIGURES_MAX];
+} Row;
+
+// What the summary says, as text and as JSON: a label and figures in each row.
+typedef struct Table {
+    const char        *key;    // Of the list in JSON.
+    const char *const *heads;  // Of the label, then of the figures.
+    Row               *rows;
+    uint32_t           figures, count, cap;
+} Table;
+
+static const char *const step_heads[] = {"step",     "in",       "made",  "on",
+                                         "filtered", "rejected", "merged"};
+static const char *const source_heads[] = {"source", "rows", "bytes"};
+static const char *const sink_heads[] = {"sink", "rows", "bytes"};
+
+static Row *add_row(Table *table, SbStr label) {
+    if (table->count == table->cap) {
+        uint32_t cap = table->cap ? 2 * table->cap : 16;
+        Row *rows = realloc(table->rows, cap * sizeof *rows);
+        if (!rows) abort();
+        table->rows = rows;
+        table->cap = cap;
+    }
+    table->rows[table->count] = (Row){.label = label};
+    return &table->rows[table->count++];
+}
+
+static void add_bytes(Table *table, SbStr label, int64_t rows, int64_t bytes) {
+    Row *row = add_row(table, label);
+    row->figures[0] = rows;
+    row->figures[1] = bytes;
+}
+
+static SbStr text_of(const char *text) {
+    return (SbStr){text ? text : "", text ? (int64_t)strlen(text) : 0};
+}
+
+// Which steps a flow leads from to a sink; a step comes behind those that it reads.
+static bool *steps_reached(const Job *job) {
+    const SbJob *what = job->what;
+    bool *reached = calloc(what->step_count + 1, sizeof *reached);
+    if (!reached) abort();
+    for (uint32_t s = 0; s < what->sink_count; s++) reached[what->sinks[s].step] = true;
+    for (uint32_t s = what->step_count; s-- > 0;) {
+        for (int i = 0; i < 2; i++) {
+            uint32_t from = what->steps[s].from[i];
+            if (reached[s] && from < s) reached[from] = true;
+        }
+    }
+    return reached;
+}
+
+static Table steps_table(const Job *job) {
+    Table table = {.key = "steps", .heads = step_heads, .figures = SB_COUNTS};
+    bool *reached = steps_reached(job);
+    for (uint32_t s = 0; s < job->what->step_count; s++) {
+        if (!reached[s]) continue;
+        Row *row = add_row(&table, job->what->steps[s].label);
+        memcpy(row->figures, &job->counts[s * SB_COUNTS], sizeof row->figures);
+    }
+    free(reached);
+    return table;
+}
+
+static Table sources_table(const Job *job) {
+    Table table = {.key = "sources", .heads = source_heads, .figures = 2};
+    for (uint32_t s = 0; s < job->what->source_count; s++) {
+        const Source *source = &job->sources[s];
+        for (uint32_t f = 0; f < source->file_count; f++) {
+            const SourceFile *file = &source->files[f];
+            add_bytes(&table, text_of(file->path), file->rows, file->bytes);
+        }
+        if (source->file_count > 0 || !source->what) continue;
+        add_bytes(&table, source->what->label,
+                  job->counts[source->what->step * SB_COUNTS + SB_MADE], 0);
+    }
+    return table;
+}
+
+// A job that fails has no sinks.
+static Table sinks_table(const Job *job, bool done) {
+    Table table = {.key = "sinks", .heads = sink_heads, .figures = 2};
+    for (uint32_t s = 0; done && s < job->what->sink_count + job->has_rejects_sink; s++) {
+        const Sink *sink = &job->sinks[s];
+        add_bytes(&table, text_of(sink->path), sink->rows, sink->bytes);
+    }
+    return table;
+}
+
+// ---- as text --------------------------------------------------------------------------------
+
+// Nothing, where the heads would stand alone.
+static void print_table(const Table *table, bool *any, Text *text) {
+    TextTable cells = {.columns = table->figures + 1, .left = 1};
+    if (table->count == 0) return;
+    if (*any) sb_text_str(text, "\n");
+    *any = true;
+    for (uint32_t c = 0; c <= table->figures; c++) sb_table_word(&cells, table->heads[c]);
+    for (uint32_t r = 0; r < table->count; r++) {
+        const Row *row = &table->rows[r];
+        sb_table_add(&cells, row->label.ptr, row->label.len);
+        for (uint32_t c = 0; c < table->figures; c++) sb_table_figure(&cells, row->figures[c]);
+    }
+    sb_table_print(&cells, text);
+    sb_table_close(&cells);
+}
+
+// ---- as JSON --------------------------------------------------------------------------------
+
+static void add_table(Text *text, const Table *table) {
+    sb_text_format(text, ",\"%s\":[", table->key);
+    for (uint32_t r = 0; r < table->count; r++) {
+        const Row *row = &table->rows[r];
+        sb_text_format(text, "%s{\"%s\":", r ? "," : "", table->heads[0]);
+        sb_text_add_json(text, row->label.ptr, row->label.len);
+        for (uint32_t c = 0; c < table->figures; c++)
+            sb_text_format(text, ",\"%s\":%lld", table->heads[c + 1], (long long)row->figures[c]);
+        sb_text_str(text, "}");
+    }
+    sb_text_str(text, "]");
+}
+
+static void add_json(const Job *job, const Table *tables, bool done, Text *text) {
+    sb_text_format(text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
+                   "\"spilled\":%lld,\"spilled_on_disk\":%lld,\"tasks_fit\":%u,\"tasks_most\":%u",
+                   done ? "true" : "false", job->seconds, job->pool.parallel.threads,
+                   (long long)job->memory.peak, (long long)job->spill.bytes_raw,
+                   (long long)job->spill.bytes_written, job->tasks_fit, job->tasks_most);
+    for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
+    stage_times_json(job, text);
+    sb_text_str(text, "}");
+}
+
+// ---- the summary ----------------------------------------------------------------------------
+
+static void add_time(const Job *job, Text *text) {
+    sb_text_format(text, "time %.3f s, %u threads, memory peak %.1f MiB", job->seconds,
+                   job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
+    if (job->spill.bytes_raw > 0)
+        sb_text_format(text, ", spilled %.1f MiB as %.1f MiB",
+                       (double)job->spill.bytes_raw / (1 << 20),
+                       (double)job->spill.bytes_written / (1 << 20));
+    sb_text_str(text, "\n");
+    memory_plan_say_cut(job, text);
+}
+
+void job_summary_print(Job *job, bool done, int code) {
+    Table tables[SUMMARY_TABLES] = {steps_table(job), sources_table(job), sinks_table(job, done)};
+    job->seconds = (double)watch_end_job(job->watch) / 1e9;
+    Text text = {0};
+    bool any = false;
+    if (job->log.json) {
+        log_begin(&job->log, &text, "end");
+        log_add_number(&text, "exit_code", code);
+        sb_text_str(&text, ",\"summary\":");
+        add_json(job, tables, done, &text);
+        log_event(&job->log, &text);
+    } else {
+        if (!done) sb_text_str(&text, "\n");
+        if (job->options.stats == STATS_JSON) {
+            add_json(job, tables, done, &text);
+            sb_text_str(&text, "\n");
+        } else {
+            for (int t = 0; t < SUMMARY_TABLES; t++) print_table(&tables[t], &any, &text);
+        }
+        if (job->options.stats == STATS_TEXT) {
+            if (any) sb_text_str(&text, "\n");
+            stage_times_print(job, &text);
+            add_time(job, &text);
+        }
+        log_lines(&job->log, &text, false);
+        sb_text_close(&text);
+    }
+    for (int t = 0; t < SUMMARY_TABLES; t++) free(tables[t].rows);
+}

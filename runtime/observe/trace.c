@@ -1,0 +1,111 @@
+#include "runtime/observe/trace.h"
+
+#include "runtime/observe/watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char beginning[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+
+// Microseconds since the job began.
+static double micros(const Trace *trace, int64_t at_ns) {
+    return (double)(at_ns - trace->job->watch->begun_ns) / 1e3;
+}
+
+static void begin_event(Trace *trace, const char *phase, uint32_t thread) {
+    fprintf(trace->file, "%s\n{\"ph\":\"%s\",\"pid\":1,\"tid\":%u", trace->events++ ? "," : "",
+            phase, thread);
+}
+
+static void name_track(Trace *trace, const char *what, uint32_t thread, const char *name) {
+    begin_event(trace, "M", thread);
+    fprintf(trace->file, ",\"name\":\"%s\",\"args\":{\"name\":\"%s\"}}", what, name);
+}
+
+bool trace_is_one(const char *path) {
+    char bytes[sizeof beginning - 1];
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    bool is = fread(bytes, 1, sizeof bytes, file) == sizeof bytes &&
+              memcmp(bytes, beginning, sizeof bytes) == 0;
+    fclose(file);
+    return is;
+}
+
+// What stands under the name goes first: under other names it keeps its bytes.
+bool trace_open(Trace *trace, const Job *job, const char *path, Trouble *trouble) {
+    struct stat is;
+    *trace = (Trace){.job = job};
+    if (stat(path, &is) == 0 && S_ISREG(is.st_mode)) unlink(path);
+    trace->file = fopen(path, "we");
+    if (!trace->file)
+        return trouble_set(trouble, TROUBLE_TRACE, "cannot create '%s': %s", path, strerror(errno));
+    fputs(beginning, trace->file);
+    name_track(trace, "process_name", 0, "job");
+    for (uint32_t t = 0; t < job->pool.parallel.threads; t++) {
+        char name[32];
+        snprintf(name, sizeof name, "slot %u", t);
+        name_track(trace, "thread_name", t, name);
+    }
+    return true;
+}
+
+// An arrow from where rows were made to the beginning of the work that takes them. The end of the
+// span that made them lies on its border: the arrow begins just inside.
+static void add_arrow(Trace *trace, const MadeBy *from, const WatchSpan *to) {
+    double begin = micros(trace, from->at_ns) - 0.001, end = micros(trace, to->begin_ns);
+    uint64_t id = ++trace->arrows;
+    begin_event(trace, "s", from->thread);
+    fprintf(trace->file, ",\"name\":\"rows\",\"cat\":\"rows\",\"id\":%" PRIu64 ",\"ts\":%.3f}", id,
+            begin);
+    begin_event(trace, "f", to->thread);
+    fprintf(trace->file,
+            ",\"name\":\"rows\",\"cat\":\"rows\",\"bp\":\"e\",\"id\":%" PRIu64 ",\"ts\":%.3f}", id,
+            end > begin ? end : begin);
+}
+
+static void add_span(Trace *trace, const WatchSpan *span) {
+    SbStr label = trace->job->what->stages[span->stage].label;
+    Text name = {0};
+    sb_text_add_json(&name, label.ptr, label.len);
+    begin_event(trace, "X", span->thread);
+    fprintf(trace->file, ",\"name\":%.*s,\"cat\":\"%s\",\"ts\":%.3f,\"dur\":%.3f", (int)name.len,
+            name.ptr, watch_work_name(span->work), micros(trace, span->begin_ns),
+            (double)(span->end_ns - span->begin_ns) / 1e3);
+    fprintf(trace->file, ",\"args\":{\"work\":\"%s\",\"stage\":%u,\"rows\":%lld}}",
+            watch_work_name(span->work), span->stage, (long long)span->rows);
+    sb_text_close(&name);
+    for (int side = 0; side < 2; side++)
+        if (span->from[side].at_ns) add_arrow(trace, &span->from[side], span);
+}
+
+static void add_counters(Trace *trace) {
+    const Job *job = trace->job;
+    int64_t queued = 0;
+    for (uint32_t s = 0; s < job->what->stage_count; s++)
+        queued += atomic_load(&job->watch->stages[s].queued);
+    begin_event(trace, "C", 0);
+    fprintf(trace->file, ",\"name\":\"memory\",\"ts\":%.3f,\"args\":{\"used\":%lld}}",
+            micros(trace, log_clock_ns()), (long long)sb_memory_held(&job->memory));
+    begin_event(trace, "C", 0);
+    fprintf(trace->file, ",\"name\":\"queued\",\"ts\":%.3f,\"args\":{\"bytes\":%lld}}",
+            micros(trace, log_clock_ns()), (long long)queued);
+}
+
+void trace_add(Trace *trace, const WatchSpan *spans, uint32_t count) {
+    if (!trace->file) return;
+    for (uint32_t i = 0; i < count; i++) add_span(trace, &spans[i]);
+    add_counters(trace);
+}
+
+bool trace_close(Trace *trace, int64_t lost) {
+    if (!trace->file) return true;
+    fprintf(trace->file, "\n],\"otherData\":{\"spans_lost\":%lld}}\n", (long long)lost);
+    bool good = !ferror(trace->file);
+    good = fclose(trace->file) == 0 && good;
+    trace->file = nullptr;
+    return good;
+}

@@ -1,0 +1,26 @@
+// Trace: what every thread did and when, as a file for Perfetto or chrome://tracing: a track for
+// each thread, a span for each piece of work, an arrow from the task that made rows to the work
+// that read or wrote them, and memory as a counter. The thread of control writes it.
+#ifndef SBC_RUNTIME_TRACE_H
+#define SBC_RUNTIME_TRACE_H
+
+#include "runtime/job/job.h"
+#include "runtime/observe/watch.h"
+
+typedef struct Trace {
+    const Job *job;
+    FILE      *file;      // nullptr: none is written.
+    int64_t    events;
+    uint64_t   arrows;
+} Trace;
+
+// Is that a regular file that begins as a trace does?
+bool trace_is_one(const char *path);
+// Makes the file; one that exists is replaced.
+bool trace_open(Trace *trace, const Job *job, const char *path, Trouble *trouble);
+// What has ended since the last call, and what memory is used now.
+void trace_add(Trace *trace, const WatchSpan *spans, uint32_t count);
+// False: not all of it could be written.
+bool trace_close(Trace *trace, int64_t lost);
+
+#endif

@@ -1,0 +1,418 @@
+#define _GNU_SOURCE
+#include "runtime/output/sink.h"
+
+#include "runtime/compression/compress.h"
+#include "runtime/host/failpoint.h"
+#include "runtime/host/retry.h"
+#include "runtime/input/glob.h"
+#include "runtime/output/manifest.h"
+#include "runtime/output/sink_mark.h"
+#include "runtime/report/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// ---- opening --------------------------------------------------------------------------------
+
+static bool no_memory(const Sink *sink, Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to write '%s'", sink->path);
+}
+
+// The name that the part will have.
+static char *part_path(const Sink *sink, uint32_t number) {
+    char *path = nullptr;
+    if (!sink->folder) return strdup(sink->path);
+    int len = asprintf(&path, "%spart-%05u.%s", sink->path, number, sink->extension);
+    return len < 0 ? nullptr : path;
+}
+
+bool sink_add_part(Sink *sink, bool makes, Trouble *trouble) {
+    if (sink->part_count == sink->part_cap) {
+        uint32_t cap = sink->part_cap ? 2 * sink->part_cap : 4;
+        SinkPart **parts = realloc(sink->parts, cap * sizeof(SinkPart *));
+        if (!parts) return no_memory(sink, trouble);
+        sink->parts = parts;
+        sink->part_cap = cap;
+    }
+    char *path = part_path(sink, sink->part_count);
+    SinkPart *part = calloc(1, sizeof *part);
+    if (!part || !path) {
+        free(part);
+        free(path);
+        return no_memory(sink, trouble);
+    }
+    part->file.fd = -1;
+    atomic_init(&part->pending, 1);
+    sink->parts[sink->part_count++] = part;
+    sink->offset = 0;
+    DurableSetup setup = {.path = path, .replace = sink->replace, .tag = sink->tag};
+    bool good = makes ? durable_create(&part->file, &setup, trouble)
+                      : durable_name(&part->file, &setup, trouble);
+    free(path);
+    return good;
+}
+
+// Is there a file in the folder that is not hidden?
+static bool folder_holds_files(const char *path) {
+    DIR *dir = opendir(path);
+    bool found = false;
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
+        found = entry->d_name[0] != '.';
+    if (dir) closedir(dir);
+    return found;
+}
+
+static bool use_stream(Sink *sink) {
+    struct stat is;
+    bool known = fstat(sink->fd, &is) == 0;
+    sink->waits = known && (S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode) || isatty(sink->fd));
+    return sink->to_stream = true;
+}
+
+// Is one of the folders on the way to it something else?
+static bool check_way(const Sink *sink, Trouble *trouble) {
+    struct stat is;
+    char *way = strdup(sink->path);
+    if (!way) return no_memory(sink, trouble);
+    bool good = true;
+    for (char *slash = way; good && (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        if (stat(way, &is) == 0 && !S_ISDIR(is.st_mode))
+            good = trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is no folder", way);
+        *slash = '/';
+    }
+    free(way);
+    return good;
+}
+
+static bool check_place(Sink *sink, Trouble *trouble) {
+    struct stat about;
+    if (stat(sink->path, &about) != 0) {
+        if (!glob_is_url(sink->path)) return check_way(sink, trouble);
+        return trouble_set(trouble, TROUBLE_URL, "URLs are not in this version: '%s'", sink->path);
+    }
+    bool is_folder = S_ISDIR(about.st_mode);
+    if (sink->folder ? !is_folder : is_folder) {
+        trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is %s", sink->path,
+                    is_folder ? "a folder" : "no folder");
+        if (is_folder) trouble_fix(trouble, "end the path in / to write a folder of parts");
+        return false;
+    }
+    if (!is_folder && !S_ISREG(about.st_mode)) {
+        sink->fd = open(sink->path, O_WRONLY | O_CLOEXEC);
+        if (sink->fd >= 0) return use_stream(sink);
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "cannot open '%s': %s", sink->path,
+                           strerror(errno));
+    }
+    if (sink->replace || (is_folder && !folder_holds_files(sink->path))) return true;
+    return trouble_set(trouble, TROUBLE_OUTPUT_EXISTS,
+                       is_folder ? "the folder '%s' is not empty" : "'%s' exists", sink->path);
+}
+
+// The temporary file beside it has a longer name; so has the manifest of a job with a journal.
+static bool check_name(const Sink *sink, Trouble *trouble) {
+    enum { SHOWN_MAX = 40 };
+    const char *slash = strrchr(sink->path, '/'), *name = slash ? slash + 1 : sink->path;
+    int64_t len = (int64_t)strlen(name), most = NAME_MAX - 2 - DURABLE_TAG;
+    if (sink->journaled) most -= (int64_t)strlen(MANIFEST_ENDING);
+    if (len <= most) return true;
+    trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the name '%.*s...' of an output has %lld bytes",
+                (int)sb_text_cut(name, len, SHOWN_MAX), name, (long long)len);
+    trouble_fix(trouble, "give a name of at most %lld bytes", (long long)most);
+    return false;
+}
+
+bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
+                   .quote = setup->quote, .replace = setup->replace, .fd = -1,
+                   .part_bytes = INT64_MAX, .tag = setup->tag, .extension = setup->extension,
+                   .journaled = setup->journaled};
+    sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
+    if (!sink->path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    size_t len = strlen(sink->path);
+    if (len == 0)
+        return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
+    if (strcmp(sink->path, "-") == 0) {
+        sink->fd = STDOUT_FILENO;
+        return use_stream(sink);
+    }
+    sink->folder = sink->path[len - 1] == '/';
+    sink->compression = compression_of(sink->path);
+    if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
+    return check_name(sink, trouble) && check_place(sink, trouble) &&
+           (sink->to_stream || !sink->journaled || manifest_check(sink, trouble));
+}
+
+// The tag of a job that has only begun its journal was not known when the sink was checked.
+bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
+    sink->tag = setup->tag;
+    if (sink->compression != COMPRESSION_NONE &&
+        !(sink->chunk = malloc(COMPRESS_CHUNK_BYTES)))
+        return no_memory(sink, trouble);
+    if (sink->to_stream) return true;
+    return setup->tag ? sink_log_open(sink, setup, trouble) : sink_add_part(sink, true, trouble);
+}
+
+// ---- writing --------------------------------------------------------------------------------
+
+int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from) {
+    bool quoted = false;
+    for (int64_t at = 0; at < len; at++) {
+        quoted ^= sink->quote != 0 && bytes[at] == sink->quote;
+        if (bytes[at] == '\n' && !quoted && at + 1 >= from) return at + 1;
+    }
+    return len;
+}
+
+// So many of the bytes a pipe takes at once, whatever its reader does: it is empty, or a piece of
+// it is free.
+static int64_t room_of(const Sink *sink) {
+    int held = 0, size = fcntl(sink->fd, F_GETPIPE_SZ);
+    bool empty = size > 0 && ioctl(sink->fd, FIONREAD, &held) == 0 && held == 0;
+    return empty ? size : PIPE_BUF;
+}
+
+// The end of the last row of bytes[0..len) that ends within `room`; 0: the first one is longer.
+static int64_t rows_within(const Sink *sink, const char *bytes, int64_t len, int64_t room) {
+    if (len <= room) return len;
+    if (sink->quote == 0 || !memchr(bytes, sink->quote, (size_t)room)) {
+        const char *last = memrchr(bytes, '\n', (size_t)room);
+        return last ? last + 1 - bytes : 0;
+    }
+    int64_t end = 0, next;
+    while ((next = end + sink_row_end(sink, bytes + end, room - end, 1)) < room) end = next;
+    return end;
+}
+
+// What the next call writes. A pipe is given whole rows, and no more than it takes without waiting:
+// so a job that is to end while nobody reads stops behind a row. *row_left: of a row that is longer
+// than a pipe takes at once, what is to come. False: the job is to end.
+static bool next_step(const Sink *sink, SbStr rest, int64_t *row_left, int64_t *step) {
+    *step = rest.len;
+    if (!sink->waits) return true;
+    if (!retry_writable(sink->fd, *row_left > 0)) return false;
+    int64_t room = room_of(sink);
+    *step = *row_left > 0 ? 0 : rows_within(sink, rest.ptr, rest.len, room);
+    if (*step > 0) return true;
+    if (*row_left == 0) *row_left = sink_row_end(sink, rest.ptr, rest.len, 1);
+    *step = *row_left < room ? *row_left : room;
+    return true;
+}
+
+static bool stop_stream(const Sink *sink, bool within_row, Trouble *trouble) {
+    if (!within_row) return retry_fail(trouble, errno, TROUBLE_WRITE, "write", sink->path);
+    return trouble_set(trouble, TROUBLE_INTERRUPTED,
+                       "interrupted: '%s' ends within a row, of which its reader takes no more",
+                       sink->path);
+}
+
+static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *trouble) {
+    Retry retry = {.path = sink->path};
+    int64_t row_left = 0, step;
+    while (len > 0 && !sink->done) {
+        if (!next_step(sink, (SbStr){bytes, len}, &row_left, &step))
+            return stop_stream(sink, row_left > 0, trouble);
+        ssize_t put = failpoint_fails("stream-write") ? -1 : write(sink->fd, bytes, (size_t)step);
+        if (put < 0 && (errno == EAGAIN || retry_again(&retry))) continue;
+        retry_done(&retry);
+        if (put < 0 && errno == EPIPE) {
+            sink->done = true;
+            return true;
+        }
+        if (put < 0) {
+            return retry_fail(trouble, errno, TROUBLE_WRITE, "write", sink->path);
+        }
+        if (row_left > 0) row_left -= put;
+        else if (put < step) row_left = sink_row_end(sink, bytes, len, put) - put;
+        sink->put += put;
+        bytes += put;
+        len -= put;
+    }
+    return true;
+}
+
+static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *extents,
+                       Trouble *trouble) {
+    if (len == 0) return true;
+    if (extents->count == extents->cap) {
+        size_t cap = extents->cap ? 2 * extents->cap : 16;
+        Extent *items = realloc(extents->items, cap * sizeof *items);
+        if (!items) return no_memory(sink, trouble);
+        extents->items = items;
+        extents->cap = cap;
+    }
+    SinkPart *part = sink->parts[sink->part_count - 1];
+    atomic_fetch_add(&part->pending, 1);
+    Extent *extent = &extents->items[extents->count++];
+    *extent = (Extent){.part = part, .offset = sink->offset, .bytes = bytes, .len = len,
+                       .sink = sink};
+    if (sink->log) {
+        extent->number = sink_log_extent(sink);
+        sink_log_bytes(sink, bytes, len);
+    }
+    sink->offset += len;
+    return true;
+}
+
+// Compresses what waits in the chunk as one member and writes it.
+static bool flush_chunk(Sink *sink, Trouble *trouble) {
+    char *packed = nullptr;
+    int64_t len = compress_member(sink->compression, sink->chunk, sink->chunk_len, &packed);
+    if (len < 0) return no_memory(sink, trouble);
+    sink->chunk_len = 0;
+    if (sink->log) sink_log_bytes(sink, packed, len);
+    bool good = sink->to_stream ? write_stream(sink, packed, len, trouble)
+                                : durable_write(&sink->parts[sink->part_count - 1]->file, packed,
+                                                len, sink->offset, trouble);
+    sink->offset += len;
+    free(packed);
+    return good;
+}
+
+static bool put(Sink *sink, const char *bytes, int64_t len, ExtentList *extents, Trouble *trouble) {
+    if (sink->compression == COMPRESSION_NONE) {
+        return sink->to_stream ? write_stream(sink, bytes, len, trouble)
+                               : add_extent(sink, bytes, len, extents, trouble);
+    }
+    while (len > 0) {
+        int64_t some = COMPRESS_CHUNK_BYTES - sink->chunk_len;
+        if (some > len) some = len;
+        memcpy(sink->chunk + sink->chunk_len, bytes, (size_t)some);
+        sink->chunk_len += some;
+        bytes += some;
+        len -= some;
+        if (sink->chunk_len == COMPRESS_CHUNK_BYTES && !flush_chunk(sink, trouble)) return false;
+    }
+    return true;
+}
+
+bool sink_part_release(SinkPart *part, Trouble *trouble) {
+    if (atomic_fetch_sub(&part->pending, 1) > 1) return true;
+    return durable_sync(&part->file, trouble);
+}
+
+// Nothing more comes to the last part.
+static bool fill_part(Sink *sink, Trouble *trouble) {
+    if (sink->log) sink_log_filled(sink);
+    return sink_part_release(sink->parts[sink->part_count - 1], trouble);
+}
+
+static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
+    sink->part_has_rows = false;
+    if (sink->bytes == 0 || sink->folder) {
+        __atomic_store_n(&sink->bytes, sink->bytes + sink->header_len, __ATOMIC_RELAXED);
+        if (!put(sink, sink->header, sink->header_len, extents, trouble)) return false;
+    }
+    return true;
+}
+
+bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
+               Trouble *trouble) {
+    if (sink->bytes == 0 && !begin_part(sink, extents, trouble)) return false;
+    sink->rows += rows;
+    if (sink->log && !sink_log_rows(sink, &bytes, &len, trouble)) return false;
+    while (len > 0) {
+        if (sink->offset >= sink->part_bytes && sink->part_has_rows) {
+            if (!fill_part(sink, trouble) || !sink_add_part(sink, true, trouble) ||
+                !begin_part(sink, extents, trouble)) {
+                return false;
+            }
+        }
+        int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
+        int64_t some = room >= len ? len : sink_row_end(sink, bytes, len, room);
+        if (!put(sink, bytes, some, extents, trouble)) return false;
+        sink->part_has_rows = true;
+        __atomic_store_n(&sink->bytes, sink->bytes + some, __ATOMIC_RELAXED);
+        bytes += some;
+        len -= some;
+    }
+    return true;
+}
+
+bool sink_write(const Extent *extent, Trouble *trouble) {
+    if (!durable_write(&extent->part->file, extent->bytes, extent->len, extent->offset, trouble) ||
+        !sink_part_release(extent->part, trouble)) {
+        return false;
+    }
+    extent->sink->put += extent->len;
+    if (extent->sink->log) sink_log_written(extent->sink, extent->number);
+    return true;
+}
+
+// ---- ending ---------------------------------------------------------------------------------
+
+bool sink_finish(Sink *sink, Trouble *trouble) {
+    ExtentList rest = {0};
+    bool good = !sink->log || sink_log_whole(sink, trouble);
+    good = good && (sink->bytes > 0 || begin_part(sink, &rest, trouble));
+    if (good && sink->compression != COMPRESSION_NONE &&
+        (sink->chunk_len > 0 || sink->offset == 0)) {
+        good = flush_chunk(sink, trouble);
+    }
+    for (size_t i = 0; good && i < rest.count; i++) good = sink_write(&rest.items[i], trouble);
+    free(rest.items);
+    if (good && !sink->to_stream) good = fill_part(sink, trouble);
+    return good;
+}
+
+int64_t sink_part_number(const char *name, const char *extension) {
+    unsigned number;
+    int end = 0;
+    if (sscanf(name, "part-%5u%n", &number, &end) != 1 || end != 10) return -1;
+    return name[end] == '.' && strcmp(name + end + 1, extension) == 0 ? (int64_t)number : -1;
+}
+
+void sink_remove_parts(const char *path, const char *extension, uint32_t count) {
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (sink_part_number(entry->d_name, extension) < count) continue;
+        char *name = nullptr;
+        if (asprintf(&name, "%s%s", path, entry->d_name) >= 0) {
+            durable_remove(name);
+            free(name);
+        }
+    }
+    if (dir) closedir(dir);
+}
+
+bool sink_check_names(const Sink *sink, Trouble *trouble) {
+    if (sink->to_stream) return true;
+    for (uint32_t i = 0; i < sink->part_count; i++)
+        if (!durable_check_name(sink->parts[i]->file.path, sink->replace, trouble)) return false;
+    return !sink->journaled || manifest_check(sink, trouble);
+}
+
+bool sink_publish(Sink *sink, Trouble *trouble) {
+    if (sink->to_stream) return true;
+    for (uint32_t i = 0; i < sink->part_count; i++) {
+        if (!durable_publish(&sink->parts[i]->file, trouble)) return false;
+    }
+    if (sink->folder && sink->replace)
+        sink_remove_parts(sink->path, sink->extension, sink->part_count);
+    return durable_sync_folder_of(sink->path, trouble);
+}
+
+void sink_forget(Sink *sink) {
+    for (uint32_t i = 0; i < sink->part_count; i++) sink->parts[i]->file.keep = false;
+}
+
+void sink_close(Sink *sink) {
+    sink_log_close(sink);
+    for (uint32_t i = 0; i < sink->part_count; i++) {
+        durable_close(&sink->parts[i]->file);
+        free(sink->parts[i]);
+    }
+    if (sink->fd > STDERR_FILENO) close(sink->fd);
+    free(sink->parts);
+    free(sink->chunk);
+    free(sink->path);
+    *sink = (Sink){.fd = -1};
+}

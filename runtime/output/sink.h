@@ -1,0 +1,113 @@
+// Sink: where the rows of a `write` go: a file, a folder of parts, standard output.
+//
+// Bytes are given in order; places are assigned at once, and the writing of plain files is handed
+// back as extents that any thread may do in any order. Compressed files are cut into chunks of a
+// fixed size, each a member of its own, so that their bytes do not depend on who gave them.
+#ifndef SBC_RUNTIME_SINK_H
+#define SBC_RUNTIME_SINK_H
+
+#include "runtime/abi/value.h"
+#include "runtime/compression/stream.h"
+#include "runtime/host/checksum.h"
+#include "runtime/host/durable.h"
+
+#include <pthread.h>
+
+typedef struct SinkPart {
+    DurableFile file;
+    _Atomic int32_t pending;  // Extents to be written, one while the part is being filled, one
+                              // while a mark stands in it.
+    int64_t     size;         // Of a part that is filled...
+    Checksum    sum;          // ...of its bytes, where there is a journal.
+} SinkPart;
+
+typedef struct Sink Sink;
+
+typedef struct Extent {
+    SinkPart   *part;
+    int64_t     offset;
+    const char *bytes;
+    int64_t     len;
+    void       *owner;  // Of the bytes.
+    Sink       *sink;
+    uint64_t    number; // Of the sink's extents.
+} Extent;
+
+typedef struct ExtentList {
+    Extent *items;
+    size_t  count, cap;
+} ExtentList;
+
+typedef struct SinkLog SinkLog;  // Of a job with a journal: sink_mark.h.
+
+struct Sink {
+    char       *path;
+    const char *header;
+    const char *extension;   // Of parts.
+    int64_t     header_len;
+    char        quote;
+    bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
+    bool        folder, replace;
+    bool        journaled;   // A manifest follows it.
+    bool        done;        // The reader of the stream has left.
+    int         fd;          // Of the stream...
+    bool        waits;       // ...which may take no bytes for a while: a pipe or a terminal.
+    _Atomic int64_t put;     // Bytes that the system has taken.
+    Compression compression;
+    int64_t     part_bytes;  // INT64_MAX: one file.
+    bool        part_has_rows;  // The last part has more than its header.
+    SinkPart  **parts;
+    uint32_t    part_count, part_cap;
+    int64_t     offset;      // In the last part.
+    int64_t     rows, bytes; // Before compression. Others may look at bytes meanwhile.
+    char       *chunk;       // Bytes that wait for compression.
+    int64_t     chunk_len;
+    const char *tag;         // Of temporary names; nullptr: random ones.
+    SinkLog    *log;         // nullptr: no journal, or a stream.
+};
+
+typedef struct SinkSetup {
+    SbStr   path;
+    SbStr   header;
+    char    quote;
+    int64_t part_bytes;
+    bool    replace;
+    bool    journaled;      // Of a job with a journal.
+    const char *extension;  // Of parts: "csv".
+    SbStr   step;           // That writes to it.
+    const char *tag;        // Of a job with a journal: see DurableSetup. Else nullptr.
+    const struct SinkPlace *from;  // Where an earlier run came to; nullptr: none did.
+} SinkSetup;
+
+// Refuses outputs that exist; makes nothing. What it set is given back by sink_close.
+bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+// Of a sink that is checked: makes the first temporary file.
+bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+// The next `rows` rows. Adds what is left to write to `extents`.
+bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
+               Trouble *trouble);
+// Does one extent; closes the part when it was its last.
+bool sink_write(const Extent *extent, Trouble *trouble);
+// Everything is given and written: brings it to the disk.
+bool sink_finish(Sink *sink, Trouble *trouble);
+// Are the names free that it is about to take? Of all sinks before the first is published.
+bool sink_check_names(const Sink *sink, Trouble *trouble);
+bool sink_publish(Sink *sink, Trouble *trouble);
+// Of the name of a part; -1: it is none.
+int64_t sink_part_number(const char *name, const char *extension);
+// Of a folder that replaces one: removes the parts of an earlier run from number `count` on.
+void sink_remove_parts(const char *path, const char *extension, uint32_t count);
+// Removes what was not published; with a journal it stays for the next run.
+void sink_close(Sink *sink);
+// ...unless the job cannot be resumed.
+void sink_forget(Sink *sink);
+
+// The next part, and its file; or its names only: an earlier run made it.
+bool sink_add_part(Sink *sink, bool makes, Trouble *trouble);
+// One of those that the part waits for is done; the last one syncs and closes it.
+bool sink_part_release(SinkPart *part, Trouble *trouble);
+
+// The end of the first row of bytes[0..len) that ends at or behind `from`; len when there is none.
+int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from);
+
+#endif

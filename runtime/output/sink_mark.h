@@ -1,0 +1,67 @@
+// Sink mark: a place in what a sink was given, up to which the journal says that it is safe.
+//
+//   given ─▶ mark ─▶ written to its end ─▶ synced ─▶ in the journal
+//
+// A mark is taken between two calls of sink_take. It waits until all extents given before it are
+// written (they are in any order), then its part is synced, and it may be recorded. A later run
+// begins at the recorded place: it cuts off what stands behind it, and either gives the sink only
+// what comes then, or all rows again, of which the sink drops those that it has, after comparing
+// their checksum.
+#ifndef SBC_RUNTIME_SINK_MARK_H
+#define SBC_RUNTIME_SINK_MARK_H
+
+#include "runtime/output/sink.h"
+
+typedef struct SinkPartPlace {
+    int64_t  size;
+    Checksum sum;
+} SinkPartPlace;
+
+typedef struct SinkPlace {
+    int64_t  rows, bytes;      // As the sink counts them.
+    int64_t  text;             // Bytes of rows, without headers...
+    Checksum text_sum;         // ...and their checksum.
+    uint32_t part;             // The part that is being filled...
+    int64_t  offset;           // ...how much of it is...
+    Checksum sum;              // ...and the checksum of that.
+    bool     part_has_rows;
+    bool     replays;          // The rows before are made again.
+    SbStr    chunk;            // Text that waited for compression.
+    const SinkPartPlace *parts;  // Those before `part`.
+} SinkPlace;
+
+typedef struct SinkMark {
+    SinkPlace place;      // `chunk` is the mark's own; `parts` is empty.
+    SinkPart *part;       // That is being filled.
+    uint32_t  part_from;  // Parts from there on...
+    SinkPartPlace *parts; // ...are these, the mark's own.
+    uint64_t  extents;    // Given before it.
+} SinkMark;
+
+// For sink_open: goes on where an earlier run came to.
+bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+// Could it? Changes nothing. The sink was checked; sink_close gives back what this set.
+bool sink_log_look(Sink *sink, const SinkSetup *setup, Trouble *trouble);
+void sink_log_close(Sink *sink);
+
+// What sink.c tells: rows that are given, of which those that are there already are taken off;
+// bytes that go to the part; a part that is full; an extent that is written.
+bool sink_log_rows(Sink *sink, const char **bytes, int64_t *len, Trouble *trouble);
+void sink_log_bytes(Sink *sink, const char *bytes, int64_t len);
+void sink_log_filled(Sink *sink);
+uint64_t sink_log_extent(Sink *sink);
+void sink_log_written(Sink *sink, uint64_t number);
+// Were all rows of the earlier run made again?
+bool sink_log_whole(const Sink *sink, Trouble *trouble);
+
+// May a mark be taken here: are there bytes before it, and none that come again?
+bool sink_can_mark(const Sink *sink);
+// Takes a mark, by the thread that gives rows; parts before `part_from` are known. False: no
+// memory.
+bool sink_mark(Sink *sink, uint32_t part_from, SinkMark *mark);
+bool sink_mark_written(Sink *sink, const SinkMark *mark);
+// Makes safe what stands before the mark.
+bool sink_mark_sync(Sink *sink, SinkMark *mark, Trouble *trouble);
+bool sink_mark_close(SinkMark *mark, Trouble *trouble);
+
+#endif

@@ -1,0 +1,274 @@
+#include "runtime/plan/flow_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_edge(const SbJob *job, uint32_t terminal) {
+    return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
+}
+
+// Which of the stage's terminals it is; as many as there are: none.
+static uint32_t place_of(const SbStage *stage, uint32_t terminal) {
+    uint32_t t = 0;
+    while (t < stage->terminal_count && stage->terminals[t] != terminal) t++;
+    return t;
+}
+
+static bool feeds(const SbStage *stage, uint32_t terminal) {
+    return place_of(stage, terminal) < stage->terminal_count;
+}
+
+bool flow_needs_lanes(const SbJob *job, const SbStage *stage) {
+    bool groups = false, hands_over = false;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        bool out = terminal & SB_TERMINAL_SINK || is_edge(job, terminal);
+        hands_over |= out;
+        groups |= !out && job->breakers[terminal].kind == SB_BREAK_GROUP;
+    }
+    return groups && hands_over;
+}
+
+int64_t flow_row_copies(const SbJob *job, const SbStage *stage) {
+    enum { QUOTED = 2, ESCAPED = 6 };  // A byte takes as many at most.
+    enum { KEPT = 3 };  // In a breaker, beside the row before, and while it is written to disk.
+    bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
+    // Of rows that come back from disk two are compared, and a third is unpacked.
+    int64_t copies = rows && !is_edge(job, stage->input_index) ? 5 : 2;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        bool sink = terminal & SB_TERMINAL_SINK;
+        bool json = sink && job->sinks[terminal & ~SB_TERMINAL_SINK].format == SB_JSONL;
+        copies += json ? ESCAPED : sink ? QUOTED : is_edge(job, terminal) ? 1 : KEPT;
+    }
+    return copies;
+}
+
+// ---- stages ---------------------------------------------------------------------------------
+
+typedef struct Maker {
+    FlowPlan *flow;
+    const SbJob *job;
+    const FlowNumbers *numbers;
+    BreakerId ids[2 * STAGES_MAX];  // By breaker of the job, where it is none of edges.
+    bool full;                    // Something did not fit.
+} Maker;
+
+static StageKind kind_of(const Maker *m, const SbStage *stage) {
+    switch ((SbInputKind)stage->input) {
+    case SB_INPUT_TEXT:
+    case SB_INPUT_RANGE:
+    case SB_INPUT_RECORDS: return STAGE_SOURCE;
+    case SB_INPUT_UNMATCHED: return STAGE_READER;
+    case SB_INPUT_ROWS: break;
+    }
+    if (!is_edge(m->job, stage->input_index)) return STAGE_READER;
+    return stage->right_index != UINT32_MAX ? STAGE_ZIP : STAGE_MAP;
+}
+
+static void add_breaker(Maker *m, BreakerId *list, uint8_t *count, uint32_t max, uint32_t breaker) {
+    if (*count == max) m->full = true;
+    else list[(*count)++] = m->ids[breaker];
+}
+
+// Memory of a task beside what it hands over. A task that reads text holds that of its unit, and
+// maybe as much again for the row at its end.
+static int64_t scratch_of(const SbStage *stage, int64_t cut) {
+    enum : int64_t { CALL_BYTES = 256 << 10 };
+    int64_t bytes = CALL_BYTES + stage->memory;
+    return stage->input == SB_INPUT_TEXT ? bytes + 2 * cut : bytes;
+}
+
+// What the last block of each terminal may hold beyond the cut.
+static int64_t slack_of(const Maker *m, const SbStage *stage, int64_t cut) {
+    int64_t bytes = PARTITION_BYTES_MIN;
+    for (uint32_t t = 0; t < stage->terminal_count; t++) {
+        uint32_t terminal = stage->terminals[t];
+        if (is_edge(m->job, terminal)) bytes += 2 * m->numbers->block_bytes;
+        else if (terminal & SB_TERMINAL_SINK) bytes += cut / 2;
+    }
+    return bytes;
+}
+
+static void set_demand(const Maker *m, CoreStage *stage, const SbStage *what) {
+    for (uint32_t i = 0; i < what->demand_count; i++) {
+        const SbDemand *demand = &what->demands[i];
+        if (demand->resource != SB_CPUS) {
+            stage->demand[1 + demand->resource] = demand->amount;
+            continue;
+        }
+        uint32_t cpus = m->numbers->cpus;
+        stage->demand[0] = demand->amount < cpus ? demand->amount : cpus;
+    }
+}
+
+static void set_batch(CoreStage *stage, const SbStage *what) {
+    if (what->batch <= 1) return;
+    stage->batch = what->batch < UINT32_MAX ? (uint32_t)what->batch : UINT32_MAX;
+    stage->batch_bytes = what->batch * what->row_bytes;
+}
+
+static void add_stage(Maker *m, uint16_t s) {
+    static const double SECONDS_PER_BYTE = 2e-9;  // Until more is known.
+    const SbStage *what = &m->job->stages[s];
+    const FlowNumbers *numbers = m->numbers;
+    int64_t cut = numbers->cuts[s];
+    CoreStage *stage = &m->flow->plan.stages[s];
+    *stage = (CoreStage){.name = what->label.ptr,
+                         .kind = kind_of(m, what),
+                         .unmatched = what->input == SB_INPUT_UNMATCHED,
+                         .concurrency = what->concurrency,
+                         .scratch = scratch_of(what, cut) + numbers->record_bytes,
+                         .cut = cut,
+                         .row_max = slack_of(m, what, cut),
+                         .units = UNITS_LATER,
+                         .unit_bytes = cut,
+                         .seconds_per_byte = SECONDS_PER_BYTE,
+                         .bytes_per_byte = 1};
+    set_demand(m, stage, what);
+    for (uint32_t t = 0; t < what->terminal_count; t++) {
+        uint32_t terminal = what->terminals[t];
+        if (!(terminal & SB_TERMINAL_SINK) && !is_edge(m->job, terminal))
+            add_breaker(m, stage->fills, &stage->fill_count, FILLS_MAX, terminal);
+    }
+    for (uint32_t n = 0; n < what->need_count; n++) {
+        if (!is_edge(m->job, what->needs[n]))
+            add_breaker(m, stage->needs, &stage->need_count, NEEDS_MAX, what->needs[n]);
+    }
+    if (stage->kind == STAGE_READER) stage->reads = m->ids[what->input_index];
+    // A spilled breaker is read from its beginning to its end; whether it has spilled is not known.
+    stage->serial = stage->kind == STAGE_READER ||
+                    (stage->kind == STAGE_SOURCE && numbers->streams[what->input_index]);
+    // A limit takes its rows as tasks begin: none of them gives any back.
+    bool limit = stage->kind == STAGE_MAP && numbers->limited[what->input_index];
+    stage->in_order = limit || (stage->kind == STAGE_MAP && stage->fill_count > 0);
+    if (stage->kind == STAGE_MAP && !limit) set_batch(stage, what);
+    if (flow_needs_lanes(m->job, what)) stage->open_max = numbers->lanes;
+}
+
+static void add_sink(Maker *m, uint32_t sink) {
+    const SbJob *job = m->job;
+    m->flow->plan.stages[job->stage_count + sink] = (CoreStage){
+        .name = job->sinks[sink].label.ptr, .kind = STAGE_SINK,
+        .limit = m->numbers->leaves[sink], .unit_bytes = 1,
+        .seconds_per_byte = 1e-10, .bytes_per_byte = 0};
+}
+
+// ---- edges ----------------------------------------------------------------------------------
+
+static void add_edge(Maker *m, uint32_t terminal, uint32_t from, uint32_t to) {
+    CorePlan *plan = &m->flow->plan;
+    CoreStage *producer = &plan->stages[from], *reader = &plan->stages[to];
+    if (plan->edge_count == EDGES_MAX || producer->output_count == OUTPUTS_MAX ||
+        reader->input_count == INPUTS_MAX) {
+        m->full = true;
+        return;
+    }
+    EdgeId id = {plan->edge_count++};
+    plan->edges[id.i] = (CoreEdge){{(uint16_t)from}, {(uint16_t)to}};
+    m->flow->terminals[id.i] = place_of(&m->job->stages[from], terminal);
+    producer->outputs[producer->output_count++] = id;
+    reader->inputs[reader->input_count++] = id;
+}
+
+// Edges from all that feed a terminal, in the order of their ranks.
+static void add_edges(Maker *m, uint32_t terminal, uint32_t to) {
+    const SbJob *job = m->job;
+    uint32_t done = 0, rank = 0;
+    for (uint32_t s = 0; s < job->stage_count; s++) done += !feeds(&job->stages[s], terminal);
+    for (; done < job->stage_count; rank++) {
+        for (uint32_t s = 0; s < job->stage_count; s++) {
+            if (!feeds(&job->stages[s], terminal) || job->stages[s].rank != rank) continue;
+            add_edge(m, terminal, s, to);
+            done++;
+        }
+    }
+}
+
+// Outputs stand in the order of edges: all edges into a reader are made together.
+static void add_all_edges(Maker *m) {
+    const SbJob *job = m->job;
+    for (uint32_t s = 0; s < job->stage_count; s++) {
+        StageKind kind = m->flow->plan.stages[s].kind;
+        if (kind != STAGE_MAP && kind != STAGE_ZIP) continue;
+        add_edges(m, job->stages[s].input_index, s);
+        if (kind != STAGE_ZIP) continue;
+        add_edges(m, job->stages[s].right_index, s);
+        m->full |= m->flow->plan.stages[s].input_count != 2;
+    }
+    for (uint32_t i = 0; i < job->sink_count; i++)
+        add_edges(m, SB_TERMINAL_SINK | i, job->stage_count + i);
+}
+
+// ---- the plan -------------------------------------------------------------------------------
+
+// What a breaker works with at least: each of its parts has a block of rows and one of texts, a
+// group a table that is worth writing, and what it takes to write them.
+static int64_t floor_of(const Maker *m, const SbBreaker *what) {
+    enum : int64_t { BLOCK_BYTES = 64 << 10, TABLE_BYTES = 256 << 10 };
+    enum { SHARE = 32, SHARES = 8 };  // What is written at once is no shorter than that.
+    int64_t bytes = 2 * BLOCK_BYTES + m->numbers->part_bytes, parts = m->job->breaker_count;
+    int64_t share = m->numbers->memory / SHARE;
+    if (what->kind == SB_BREAK_GROUP) bytes += TABLE_BYTES;
+    if (parts > SHARES) share = share * SHARES / parts;
+    bytes *= m->numbers->parts;
+    return bytes > share ? bytes : share;
+}
+
+static bool add_breakers(Maker *m) {
+    FlowPlan *flow = m->flow;
+    const SbJob *job = m->job;
+    if (job->breaker_count > 2 * STAGES_MAX) return false;
+    for (uint32_t b = 0; b < job->breaker_count; b++) {
+        if (is_edge(job, b)) continue;
+        if (flow->plan.breaker_count == BREAKERS_MAX) return false;
+        BreakerId id = {flow->plan.breaker_count++};
+        m->ids[b] = id;
+        flow->breakers[id.i] = b;
+        flow->plan.breakers[id.i] = (CoreBreaker){
+            .name = job->steps[job->breakers[b].step].label.ptr,
+            .floor = floor_of(m, &job->breakers[b])};
+    }
+    return true;
+}
+
+static FlowFault judge(const Maker *m) {
+    Shape *shape = malloc(sizeof *shape);
+    bool good = shape && shape_make(shape, &m->flow->plan, false);
+    free(shape);
+    return good ? FLOW_OK : FLOW_TOO_WIDE;
+}
+
+FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {
+    memset(flow, 0, sizeof *flow);
+    Maker m = {.flow = flow, .job = job, .numbers = numbers};
+    uint32_t stages = job->stage_count + job->sink_count;
+    static_assert(SB_RESOURCES_MAX + 1 == RESOURCES_MAX && (int)SB_STAGES_MAX == STAGES_MAX);
+    if (stages > STAGES_MAX || !add_breakers(&m))
+        return FLOW_TOO_WIDE;
+    CorePlan *plan = &flow->plan;
+    plan->stage_count = (uint16_t)stages;
+    plan->resource_count = (uint8_t)(1 + job->resource_count);
+    plan->node_kinds = 1;
+    plan->completes = numbers->completes;
+    plan->stub_bytes = numbers->stub_bytes;
+    plan->stubs_free = numbers->stubs_free;
+    NodeKind *node = &plan->nodes[0];
+    *node = (NodeKind){.count = 1, .capacity = {numbers->cpus}, .memory = numbers->memory};
+    for (uint32_t r = 0; r < job->resource_count; r++) node->capacity[1 + r] = numbers->supply[r];
+    for (uint32_t s = 0; s < job->stage_count; s++) add_stage(&m, (uint16_t)s);
+    for (uint32_t i = 0; i < job->sink_count; i++) add_sink(&m, i);
+    add_all_edges(&m);
+    return m.full ? FLOW_TOO_WIDE : judge(&m);
+}
+
+static uint32_t lane_stages(const SbJob *job) {
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < job->stage_count; s++)
+        count += flow_needs_lanes(job, &job->stages[s]);
+    return count;
+}
+
+uint32_t flow_lanes(const SbJob *job, uint32_t threads) {
+    return threads + lane_stages(job) * threads;
+}

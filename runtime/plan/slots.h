@@ -1,0 +1,33 @@
+// Slots: what the tasks of a job hold while they run, and what there is of it.
+//
+// Amounts are thousandths. There are as many cpus as --threads says; --resource supplies the rest.
+// Of `gpus` there are as many as the machine has, unless it says otherwise.
+// A task that asks for more cpus than there are runs alone.
+#ifndef SBC_RUNTIME_SLOTS_H
+#define SBC_RUNTIME_SLOTS_H
+
+#include "runtime/options/options.h"
+
+typedef struct Slots {
+    const SbJob *job;
+    uint32_t     cpus;
+    uint32_t     supply[SB_RESOURCES_MAX];  // By resource of the job.
+} Slots;
+
+// False: a resource is not supplied, or not as much as a task needs; or nobody asks for what is.
+bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t cpus,
+                Trouble *trouble);
+// Threads that are busy when all slots are: one for each cpu, or more where tasks share one, and
+// those of tasks that hold none.
+uint32_t slots_threads(const Slots *slots);
+
+// Tasks of the stage that could run at once if no other stage had any, on `threads` threads.
+uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads);
+// The most of these, of the stage and those behind it up to the next breakers.
+uint32_t slots_widest(const Slots *slots, const SbStage *stage, uint32_t threads);
+// Of a resource (SB_CPUS or a number) in thousandths: what there is, and what a task of the stage
+// holds.
+uint32_t slots_supply(const Slots *slots, uint32_t resource);
+uint32_t slots_held(const Slots *slots, const SbStage *stage, uint32_t resource);
+
+#endif

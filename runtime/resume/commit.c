@@ -1,0 +1,289 @@
+// Resume commit: when a group is committed, at which place of its sinks, and how that gets into the
+// journal.
+//
+// Units of a root are done in any order. When a commit is due its targets are chosen: of each root
+// the units that are done, and those behind them of which a sink has been given rows. From now on a
+// sink is marked when rows of a unit behind the targets come to it; when all units before them are
+// done, the others are. So the marks stand where all rows of the units before the targets end.
+#include "runtime/host/failpoint.h"
+#include "runtime/resume/run.h"
+
+#include <stdlib.h>
+
+enum : int64_t {
+    SECOND = 1000000000,
+    COMMIT_NS = SECOND,
+    COMMIT_BYTES = 64 << 20,
+    RUNS_NS = 30 * SECOND,  // Where breakers or marks of joins belong to it: all of these are
+                            // written.
+    CHECKPOINT_BYTES = 64 << 20,
+};
+
+static bool no_memory(Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+}
+
+static int64_t group_bytes(const Job *job, const CommitGroup *group) {
+    int64_t bytes = 0;
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        bytes += __atomic_load_n(&job->sinks[group->sinks[s].sink].bytes, __ATOMIC_RELAXED);
+    return bytes;
+}
+
+static bool is_due(const Job *job, const CommitGroup *group) {
+    int64_t elapsed = log_clock_ns() - group->last_ns;
+    if (job->resume->always || atomic_load(&job->drain)) return true;
+    if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= RUNS_NS;
+    return elapsed >= COMMIT_NS || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES;
+}
+
+// ---- targets ------------------------------------------------------------------------------------
+
+// Units before the target that are not done yet come to a sink behind all units of roots that stand
+// before theirs there; so these have to be over.
+static bool is_in_order(const Resume *resume, const uint32_t *roots, uint32_t count) {
+    for (uint32_t late = 1; late < count; late++) {
+        const RootLog *root = &resume->roots[roots[late]];
+        for (uint32_t r = 0; r < late && root->target > root->cut.units; r++)
+            if (!resume->roots[roots[r]].over) return false;
+    }
+    return true;
+}
+
+// What a breaker has of units cannot be told apart but by lanes: all that have begun belong to it.
+static uint64_t target_of(const CommitGroup *group, const RootLog *root) {
+    if (root->over || root->zip != UINT32_MAX) return root->cut.units;
+    if (group->breaker_count > 0) return root->begun;
+    return root->taken > root->cut.units ? root->taken : root->cut.units;
+}
+
+static void forget_targets(Resume *resume, const CommitGroup *group) {
+    for (uint32_t r = 0; r < group->root_count; r++)
+        resume->roots[group->roots[r]].target = UINT64_MAX;
+}
+
+static bool choose(Job *job, CommitGroup *group) {
+    Resume *resume = job->resume;
+    bool any = false, good = true;
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        RootLog *root = &resume->roots[group->roots[r]];
+        root->target = target_of(group, root);
+        any |= root->target > root->committed;
+    }
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        good &= is_in_order(resume, group->sinks[s].roots, group->sinks[s].root_count);
+    for (uint32_t b = 0; b < group->breaker_count; b++)
+        good &= is_in_order(resume, group->breakers[b].roots, group->breakers[b].root_count);
+    for (uint32_t t = 0; t < group->table_count; t++)
+        good &= is_in_order(resume, group->tables[t].roots, group->tables[t].root_count);
+    if (!any || !good) {
+        forget_targets(resume, group);
+        return false;
+    }
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        group->sinks[s].judged = group->sinks[s].marked = false;
+    for (uint32_t r = 0; r < group->root_count; r++)
+        resume->roots[group->roots[r]].split = resume->roots[group->roots[r]].target;
+    group->parity ^= group->breaker_count > 0;
+    group->state = COMMIT_CHOSEN;
+    group->last_ns = log_clock_ns();
+    group->last_bytes = group_bytes(job, group);
+    return true;
+}
+
+// ---- marks --------------------------------------------------------------------------------------
+
+// A sink without bytes begins anew, which is where its roots have to begin then.
+static bool judge_sink(const Job *job, GroupSink *sink, Trouble *trouble) {
+    Sink *own = &job->sinks[sink->sink];
+    if (sink->judged) return true;
+    sink->judged = true;
+    if (!sink_can_mark(own)) return true;
+    sink->marked = sink_mark(own, sink->part_from, &sink->mark);
+    return sink->marked || no_memory(trouble);
+}
+
+static bool are_done(const Resume *resume, const CommitGroup *group) {
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        const RootLog *root = &resume->roots[group->roots[r]];
+        if (root->cut.units < root->target && !root->over) return false;
+    }
+    return true;
+}
+
+// What was folded since is in the record; folding goes on.
+static void note_packed(Resume *resume, const CommitGroup *group) {
+    for (uint32_t r = 0; r < group->root_count; r++) {
+        RootLog *root = &resume->roots[group->roots[r]];
+        root->committed = root->cut.units;
+        root->file_from = root->cut.file_count > 0 ? root->cut.file_count - 1 : 0;
+        root->cut.rejects.len = root->cut.blocks.len = 0;
+        root->cut.reject_count = 0;
+    }
+    forget_targets(resume, group);
+}
+
+static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
+    Resume *resume = job->resume;
+    CommitCut *cuts = calloc((size_t)group->root_count + 1, sizeof *cuts);
+    CommitSink *sinks = calloc((size_t)group->sink_count + 1, sizeof *sinks);
+    Commit commit = {.cuts = cuts, .sinks = sinks, .cut_count = group->root_count,
+                     .ordinals = resume->ordinals, .stage_count = resume->root_count};
+    bool good = cuts && sinks;
+    for (uint32_t r = 0; good && r < group->root_count; r++) {
+        const RootLog *root = &resume->roots[group->roots[r]];
+        cuts[r] = (CommitCut){group->roots[r], &root->cut, root->file_from};
+    }
+    for (uint32_t s = 0; good && s < group->sink_count; s++) {
+        GroupSink *sink = &group->sinks[s];
+        if (!sink->marked) continue;
+        sink->mark.place.replays = group->replays;
+        sinks[commit.sink_count++] = (CommitSink){sink->sink, &sink->mark.place,
+                                                  sink->mark.part_from, sink->mark.parts};
+        sink->part_from = sink->mark.place.part;
+    }
+    group->record.len = 0;
+    if (good) commit_pack(&commit, resume->state.figure_count, &group->record);
+    good = good && !group->record.failed;
+    free(cuts);
+    free(sinks);
+    if (!good) return no_memory(trouble);
+    marks_choose(job, group);
+    note_packed(resume, group);
+    group->state = COMMIT_READY;
+    return true;
+}
+
+bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble) {
+    bool due = group->state == COMMIT_NONE && !group->replays && !group->ended &&
+               (last || is_due(job, group));
+    if (due) choose(job, group);
+    if (group->state != COMMIT_CHOSEN || !are_done(job->resume, group)) return true;
+    for (uint32_t s = 0; s < group->sink_count; s++)
+        if (!judge_sink(job, &group->sinks[s], trouble)) return false;
+    return pack(job, group, trouble);
+}
+
+// Of a sink whose rows come again any place is as good as another.
+static bool replay_taking(Job *job, CommitGroup *group, Trouble *trouble) {
+    GroupSink *sink = &group->sinks[0];
+    if (group->state != COMMIT_NONE || !is_due(job, group) ||
+        !sink_can_mark(&job->sinks[sink->sink]))
+        return true;
+    sink->judged = false;
+    group->last_ns = log_clock_ns();
+    group->last_bytes = group_bytes(job, group);
+    return judge_sink(job, sink, trouble) && pack(job, group, trouble);
+}
+
+bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Trouble *trouble) {
+    Resume *resume = job->resume;
+    if (resume->group_of[sink] == UINT32_MAX) return true;
+    CommitGroup *group = &resume->groups[resume->group_of[sink]];
+    if (group->replays) return replay_taking(job, group, trouble);
+    RootLog *root = &resume->roots[number];
+    bool good = true;
+    for (uint32_t s = 0; s < group->sink_count; s++) {
+        GroupSink *own = &group->sinks[s];
+        bool behind = group->state == COMMIT_CHOSEN && unit >= root->target;
+        if (own->sink == sink && behind) good = judge_sink(job, own, trouble);
+    }
+    if (root->taken <= unit) root->taken = unit + 1;
+    return good;
+}
+
+// ---- breakers -----------------------------------------------------------------------------------
+
+static CommitGroup *group_of_end(const Job *job, uint32_t end) {
+    const Resume *resume = job->resume;
+    uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
+    return group != UINT32_MAX ? &resume->groups[group] : nullptr;
+}
+
+CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
+    return group_of_end(job, job->what->sink_count + breaker);
+}
+
+CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
+    return group_of_end(job, job->what->sink_count + job->what->breaker_count + breaker);
+}
+
+bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
+    CommitGroup *group = group_of_breaker(job, breaker);
+    if (!group || group->ended) return true;
+    // Of a job that fails, too, a thread may be at what its breakers hold.
+    if (group->state == COMMIT_BUSY) return false;
+    if (job->resume->closed) return true;
+    if (group->state == COMMIT_NONE && (group->has_runs || is_due(job, group)))
+        if (!group_look(job, group, true, trouble)) return false;
+    group->ended = group->state == COMMIT_NONE;
+    return group->ended;
+}
+
+void group_give_up(Job *job, CommitGroup *group) {
+    forget_targets(job->resume, group);
+    group->state = COMMIT_NONE;
+    group->ended = true;
+}
+
+// ---- commits ------------------------------------------------------------------------------------
+
+CommitGroup *group_ready(Job *job) {
+    Resume *resume = job->resume;
+    for (uint32_t g = 0; g < resume->group_count; g++) {
+        CommitGroup *group = &resume->groups[g];
+        bool ready = group->state == COMMIT_READY;
+        for (uint32_t s = 0; ready && s < group->sink_count; s++) {
+            const GroupSink *sink = &group->sinks[s];
+            ready = !sink->marked || sink_mark_written(&job->sinks[sink->sink], &sink->mark);
+        }
+        if (!ready) continue;
+        group->state = COMMIT_BUSY;
+        return group;
+    }
+    return nullptr;
+}
+
+static bool write_record(Job *job, const Text *text, Trouble *trouble) {
+    Resume *resume = job->resume;
+    pthread_mutex_lock(&resume->writing);
+    bool good = (!text->failed && state_fold(&resume->state, text->ptr, text->len)) ||
+                no_memory(trouble);
+    if (good && resume->journal.at > CHECKPOINT_BYTES + text->len)
+        good = state_write(&resume->state, &resume->journal, trouble);
+    else if (good)
+        good = journal_append(&resume->journal, RECORD_COMMIT, text->ptr, text->len, trouble);
+    pthread_mutex_unlock(&resume->writing);
+    return good;
+}
+
+bool group_write(Job *job, CommitGroup *group, Trouble *trouble) {
+    bool good = true;
+    for (uint32_t s = 0; good && s < group->sink_count; s++) {
+        GroupSink *sink = &group->sinks[s];
+        if (sink->marked) good = sink_mark_sync(&job->sinks[sink->sink], &sink->mark, trouble);
+    }
+    if (good) failpoint("commit-synced");
+    good = good && marks_commit(job, group, trouble);
+    if (good && group->breaker_count > 0) {
+        pthread_mutex_lock(&job->resume->flushing);
+        good = breakers_commit(job, group, trouble) && write_record(job, &group->record, trouble);
+        pthread_mutex_unlock(&job->resume->flushing);
+        group->has_runs |= good;
+    } else if (good) {
+        pack_number(&group->record, 0);
+        good = write_record(job, &group->record, trouble);
+    }
+    if (good) failpoint("committed");
+    return good;
+}
+
+bool group_done(CommitGroup *group, Trouble *trouble) {
+    bool good = true;
+    for (uint32_t s = 0; s < group->sink_count; s++) {
+        GroupSink *sink = &group->sinks[s];
+        if (sink->marked) good &= sink_mark_close(&sink->mark, trouble);
+        sink->marked = sink->judged = false;
+    }
+    return good;
+}

@@ -1,0 +1,85 @@
+// Resume marks: which right rows of joins were matched, of joins that make rows of the others.
+//
+// A commit has the marks that probes have made by the time when it is written. It needs those of
+// the units that it holds; units behind them are looked up again by a job that goes on, and match
+// what they matched before, so that marks of theirs do no harm. No mark is taken back.
+#include "runtime/resume/run.h"
+
+#include <stdlib.h>
+
+static bool no_memory(Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+}
+
+// ---- there --------------------------------------------------------------------------------------
+
+void marks_choose(const Job *job, CommitGroup *group) {
+    for (uint32_t t = 0; t < group->table_count; t++) {
+        GroupTable *table = &group->tables[t];
+        table->taken = job->finished[table->breaker] && !(table->closed && table->last_taken);
+    }
+}
+
+static bool copy_marks(const SbBreakerState *breaker, Text *bits) {
+    bits->cap = sb_breaker_marks_bytes(breaker);
+    bits->ptr = malloc((size_t)bits->cap + 1);
+    if (!bits->ptr) return false;
+    bits->len = bits->cap;
+    sb_breaker_copy_marks(breaker, (uint64_t *)(void *)bits->ptr);
+    return true;
+}
+
+static bool put_marks(const Job *job, GroupTable *table, Text *record) {
+    Text own = {0};
+    const Text *bits = table->closed ? &table->last : &own;
+    const SbBreakerState *breaker = job->breakers[table->breaker];
+    if (!table->closed && !copy_marks(breaker, &own)) return false;
+    int64_t rows = table->closed ? table->rows : sb_breaker_rows_in(breaker);
+    marks_pack(table->breaker, rows, (SbStr){bits->ptr, bits->len}, record);
+    table->last_taken = table->closed;
+    sb_text_close(&own);
+    return true;
+}
+
+bool marks_commit(const Job *job, CommitGroup *group, Trouble *trouble) {
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < group->table_count; t++) count += group->tables[t].taken;
+    pack_number(&group->record, count);
+    for (uint32_t t = 0; t < group->table_count; t++)
+        if (group->tables[t].taken && !put_marks(job, &group->tables[t], &group->record))
+            return no_memory(trouble);
+    return true;
+}
+
+static GroupTable *table_of(const Job *job, uint32_t breaker) {
+    CommitGroup *group = group_of_table(job, breaker);
+    if (!group) return nullptr;
+    GroupTable *table = group->tables;
+    while (table->breaker != breaker) table++;
+    return table;
+}
+
+bool marks_keep(const Job *job, uint32_t breaker, Trouble *trouble) {
+    GroupTable *table = job->finished[breaker] ? table_of(job, breaker) : nullptr;
+    if (!table) return true;
+    table->rows = sb_breaker_rows_in(job->breakers[breaker]);
+    table->closed = copy_marks(job->breakers[breaker], &table->last);
+    return table->closed || no_memory(trouble);
+}
+
+// ---- and back -----------------------------------------------------------------------------------
+
+bool marks_restore(Job *job, uint32_t breaker) {
+    const MarksState *marks = job->resume ? &job->resume->state.marks[breaker] : nullptr;
+    if (!marks || !marks->is) return true;
+    SbBreakerState *state = job->breakers[breaker];
+    int64_t rows = sb_breaker_rows_in(state);
+    if (rows == marks->rows) {
+        sb_breaker_set_marks(state, (const uint64_t *)(const void *)marks->bits.ptr);
+        return true;
+    }
+    SbStr step = job->what->steps[job->what->breakers[breaker].step].label;
+    return trouble_set(&job->trouble, TROUBLE_RESUME_DIFFERS,
+                       "the right side of '%.*s' has %lld rows, and had %lld in the earlier run",
+                       (int)step.len, step.ptr, (long long)rows, (long long)marks->rows);
+}

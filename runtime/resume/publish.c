@@ -1,0 +1,312 @@
+// Resume publish: the record PUBLISH, what it leads to, and the closing figures it keeps.
+#define _GNU_SOURCE
+#include "runtime/host/failpoint.h"
+#include "runtime/output/manifest.h"
+#include "runtime/resume/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// ---- the record -------------------------------------------------------------------------------
+//
+//   counts of all steps; by source: label figures of its files; by sink: rows, bytes
+//   files: temporary name, final name, replace, size, checksum
+//   folders: path, extension, count of parts, replace
+//   manifests: path, text
+
+static void pack_figures(const Job *job, Text *text) {
+    const SbJob *what = job->what;
+    for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++) pack_number(text, job->counts[i]);
+    for (uint32_t s = 0; s < what->source_count; s++) {
+        const Source *source = &job->sources[s];
+        pack_number(text, source->file_count);
+        for (uint32_t f = 0; f < source->file_count; f++) {
+            pack_string(text, source->files[f].path);
+            pack_number(text, source->files[f].rows);
+            pack_number(text, source->files[f].bytes);
+        }
+    }
+    pack_number(text, job->has_rejects_sink);
+    for (uint32_t s = 0; s < what->sink_count + job->has_rejects_sink; s++) {
+        pack_string(text, job->sinks[s].path);
+        pack_number(text, job->sinks[s].rows);
+        pack_number(text, job->sinks[s].bytes);
+    }
+}
+
+// Sinks that are files or folders, one after the other.
+static Sink *next_sink(const Job *job, uint32_t *at) {
+    while (*at < job->what->sink_count + job->has_rejects_sink) {
+        Sink *sink = &job->sinks[(*at)++];
+        if (!sink->to_stream) return sink;
+    }
+    return nullptr;
+}
+
+static void pack_files(const Job *job, Text *text) {
+    uint32_t at = 0;
+    int64_t count = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) count += sink->part_count;
+    pack_number(text, count);
+    at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) {
+        for (uint32_t p = 0; p < sink->part_count; p++) {
+            const SinkPart *part = sink->parts[p];
+            pack_string(text, part->file.temporary);
+            pack_string(text, part->file.path);
+            pack_number(text, part->file.replace);
+            pack_number(text, part->size);
+            pack_checksum(text, part->sum);
+        }
+    }
+}
+
+static void pack_folders(const Job *job, Text *text) {
+    uint32_t at = 0;
+    int64_t count = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) count += sink->folder;
+    pack_number(text, count);
+    at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) {
+        if (!sink->folder) continue;
+        pack_string(text, sink->path);
+        pack_string(text, sink->extension);
+        pack_number(text, sink->part_count);
+        pack_number(text, sink->replace);
+    }
+}
+
+static void pack_manifests(const Job *job, Text *text) {
+    uint32_t at = 0;
+    int64_t count = 0;
+    while (next_sink(job, &at)) count++;
+    pack_number(text, count);
+    at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) {
+        Text manifest = {0};
+        char *path = manifest_path(sink);
+        manifest_text(job->what, sink, &manifest);
+        pack_string(text, path ? path : "");
+        pack_bytes(text, manifest.ptr, manifest.len);
+        text->failed |= !path | manifest.failed;
+        free(path);
+        sb_text_close(&manifest);
+    }
+}
+
+// The names of the temporary files have to be safe before the record speaks of them. Manifests that
+// an earlier job left go with the same sync: none of them outlives what it speaks of.
+static bool sync_names(Job *job) {
+    uint32_t at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));)
+        if (!manifest_remove(sink, true, &job->trouble)) return false;
+    at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));) {
+        char *manifest = manifest_path(sink);
+        bool good = manifest && durable_sync_folder_of(sink->path, &job->trouble) &&
+                    (!sink->folder || durable_sync_folder_of(manifest, &job->trouble));
+        free(manifest);
+        if (!good) return false;
+    }
+    return true;
+}
+
+// Before anything is done that others see: behind the record there is no way back to the rows.
+static bool check_names(Job *job) {
+    uint32_t at = 0;
+    for (Sink *sink; (sink = next_sink(job, &at));)
+        if (!sink_check_names(sink, &job->trouble)) return false;
+    return true;
+}
+
+bool resume_publish(Job *job) {
+    Resume *resume = job->resume;
+    Text text = {0};
+    pack_figures(job, &text);
+    pack_files(job, &text);
+    pack_folders(job, &text);
+    pack_manifests(job, &text);
+    if (text.failed)
+        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+    bool good = !text.failed && check_names(job) && sync_names(job);
+    failpoint("publish-begins");
+    good = good && journal_append(&resume->journal, RECORD_PUBLISH, text.ptr, text.len,
+                                  &job->trouble);
+    if (!good) {
+        sb_text_close(&text);
+        return false;
+    }
+    resume->state.publish = (SbStr){text.ptr, text.len};
+    failpoint("publish-recorded");
+    good = resume_finish(job);
+    resume->state.publish = (SbStr){0};
+    sb_text_close(&text);
+    return good;
+}
+
+// ---- what it leads to -------------------------------------------------------------------------
+
+// The figures of a run that made all rows, for the summary of the one that publishes them.
+static bool take_figures(Job *job, Unpack *from) {
+    const SbJob *what = job->what;
+    uint32_t figures = what->step_count * SB_COUNTS;
+    for (uint32_t i = 0; i < figures; i++) job->counts[i] = unpack_number(from);
+    for (uint32_t s = 0; s < what->source_count; s++) {
+        uint32_t count = unpack_count(from, 3 * sizeof(int64_t));
+        Source *source = &job->sources[s];
+        bool empty = !source->files;
+        if (empty) source->files = calloc((size_t)count + 1, sizeof *source->files);
+        if (!source->files) return false;
+        source->what = &what->sources[s];
+        for (uint32_t f = 0; f < count; f++) {
+            SourceFile *file = f < source->file_count || empty ? &source->files[f] : nullptr;
+            SourceFile found = {.path = unpack_string(from), .fd = -1};
+            found.rows = unpack_number(from);
+            found.bytes = unpack_number(from);
+            if (!file) continue;
+            if (empty) *file = found;
+            file->rows = found.rows;
+            file->bytes = found.bytes;
+        }
+        if (empty) source->file_count = count;
+    }
+    job->has_rejects_sink = unpack_number(from) != 0;
+    for (uint32_t s = 0; s < what->sink_count + job->has_rejects_sink; s++) {
+        const char *path = unpack_string(from);
+        Sink *sink = &job->sinks[s];
+        if (!sink->path) sink->path = strdup(path);
+        sink->rows = unpack_number(from);
+        sink->bytes = unpack_number(from);
+    }
+    return !from->bad;
+}
+
+typedef struct PublishedFile {
+    const char *temporary, *path;
+    bool        replace;
+    int64_t     size;
+    Checksum    sum;
+} PublishedFile;
+
+// `replace`: what goes on replaces what is there, whatever the run did that made the rows.
+static PublishedFile unpack_file(Unpack *from, bool replace) {
+    PublishedFile file = {.temporary = unpack_string(from), .path = unpack_string(from)};
+    file.replace = (unpack_number(from) != 0) | replace;
+    file.size = unpack_number(from);
+    file.sum = unpack_checksum(from);
+    return file;
+}
+
+static bool same_folder(const char *a, const char *b) {
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    size_t first = x ? (size_t)(x - a) : 0, second = y ? (size_t)(y - b) : 0;
+    return !x == !y && first == second && memcmp(a, b, first) == 0;
+}
+
+// The names of those that are not renamed yet. `from` is a copy.
+static bool names_are_free(Unpack from, uint32_t count, bool replace, Trouble *trouble) {
+    for (uint32_t i = 0; i < count; i++) {
+        PublishedFile file = unpack_file(&from, replace);
+        if (from.bad) return false;
+        if (durable_is_there(file.temporary) &&
+            !durable_check_name(file.path, file.replace, trouble)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool rename_files(Unpack *from, bool replace, Trouble *trouble) {
+    uint32_t count = unpack_count(from, 7 * sizeof(int64_t));
+    Unpack again = *from;
+    if (!names_are_free(*from, count, replace, trouble)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        PublishedFile file = unpack_file(from, replace);
+        if (from->bad || !durable_rename(file.temporary, file.path, file.replace, file.size,
+                                         trouble)) {
+            return false;
+        }
+        failpoint("renamed");
+    }
+    const char *synced = nullptr;
+    for (uint32_t i = 0; i < count; i++) {
+        PublishedFile file = unpack_file(&again, replace);
+        if (synced && same_folder(synced, file.path)) continue;
+        if (!durable_sync_folder_of(file.path, trouble)) return false;
+        synced = file.path;
+    }
+    return true;
+}
+
+static bool clean_folders(Unpack *from, bool replace, Trouble *trouble) {
+    uint32_t count = unpack_count(from, 4 * sizeof(int64_t));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *path = unpack_string(from), *extension = unpack_string(from);
+        uint32_t parts = (uint32_t)unpack_number(from);
+        bool replaced = (unpack_number(from) != 0) | replace;
+        if (from->bad) return false;
+        if (!replaced) continue;
+        sink_remove_parts(path, extension, parts);
+        if (!durable_sync_folder_of(path, trouble)) return false;
+    }
+    return true;
+}
+
+static bool write_manifest(const Resume *resume, const char *path, SbStr text, Trouble *trouble) {
+    DurableFile file;
+    DurableSetup setup = {.path = path, .replace = true, .tag = resume->tag};
+    bool good = durable_create(&file, &setup, trouble) &&
+                durable_write(&file, text.ptr, text.len, 0, trouble) &&
+                durable_sync(&file, trouble) && durable_publish(&file, trouble) &&
+                durable_sync_folder_of(path, trouble);
+    durable_close(&file);
+    return good;
+}
+
+static bool write_manifests(const Resume *resume, Unpack *from, Trouble *trouble) {
+    uint32_t count = unpack_count(from, 2 * sizeof(int64_t));
+    for (uint32_t i = 0; i < count; i++) {
+        const char *path = unpack_string(from);
+        SbStr text = unpack_bytes(from);
+        if (from->bad || !write_manifest(resume, path, text, trouble)) return false;
+        failpoint("manifest");
+    }
+    return true;
+}
+
+bool resume_finish(Job *job) {
+    Resume *resume = job->resume;
+    SbStr publish = resume->state.publish;
+    Unpack from = {publish.ptr, publish.ptr + publish.len, false};
+    if (!take_figures(job, &from))
+        return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+    bool open = resume->journal.fd >= 0 ||
+                state_write(&resume->state, &resume->journal, &job->trouble);
+    bool replace = job->options.overwrite;
+    if (!open || !rename_files(&from, replace, &job->trouble)) return false;
+    failpoint("published");
+    if (!clean_folders(&from, replace, &job->trouble) ||
+        !write_manifests(resume, &from, &job->trouble)) {
+        return false;
+    }
+    resume->finished = true;
+    if (!journal_append(&resume->journal, RECORD_DONE, "", 0, &job->trouble)) return false;
+    breakers_remove(resume);
+    return true;
+}
+
+bool resume_check_outputs(Job *job) {
+    SbStr publish = job->resume->state.publish;
+    Unpack from = {publish.ptr, publish.ptr + publish.len, false};
+    if (!take_figures(job, &from))
+        return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+    uint32_t count = unpack_count(&from, 7 * sizeof(int64_t));
+    for (uint32_t i = 0; i < count; i++) {
+        PublishedFile file = unpack_file(&from, false);
+        if (!from.bad && durable_size(file.path) == file.size) continue;
+        return trouble_set(&job->trouble, TROUBLE_JOURNAL_OTHER,
+                           "the job is finished, but its output '%s' is gone or was changed",
+                           file.path);
+    }
+    return true;
+}

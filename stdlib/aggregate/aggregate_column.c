@@ -1,0 +1,320 @@
+// Aggregates over a column: what P_add does for each row that counts, in loops that vectorise.
+//
+// They are called once a chunk of at most SB_COLUMN_ROWS values and end with the same state, or one
+// of the same meaning: sums are exact, so it never shows how values were put together.
+#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/number/exact_sum.h"
+
+// Checks for undefined behaviour in each turn would leave no loop to vectorise.
+#pragma clang attribute push(__attribute__((no_sanitize("undefined"))), apply_to = function)
+
+enum { LANES = 8 };
+typedef double   Floats __attribute__((ext_vector_type(LANES)));
+typedef uint64_t Words __attribute__((ext_vector_type(LANES)));
+typedef uint8_t  Bytes __attribute__((ext_vector_type(LANES)));
+typedef uint16_t Places __attribute__((ext_vector_type(LANES)));
+static_assert(SB_PLACES_SPARE == LANES);
+
+static inline bool counted(const uint8_t *counts, int64_t i) { return !counts || counts[i]; }
+
+static int64_t count_rows(const uint8_t *counts, int64_t rows) {
+    if (!counts) return rows;
+    int64_t count = 0;
+    for (int64_t i = 0; i < rows; i++) count += counts[i];
+    return count;
+}
+
+void sb_count_column(int64_t *state, const void *, const uint8_t *counts, int64_t rows) {
+    *state += count_rows(counts, rows);
+}
+
+// ---- places -------------------------------------------------------------------------------------
+
+// Eight bytes of 0 or 1 as the bits of one: the product adds each, shifted to its place at the top.
+static uint8_t bits_of(const uint8_t *counts) {
+    uint64_t bytes;
+    __builtin_memcpy(&bytes, counts, sizeof bytes);
+    return (uint8_t)((bytes * 0x0102040810204080) >> 56);
+}
+
+// By bits: the places of the bits that are set, a byte each, the lowest first.
+#define BIT(bits, at) ((bits) >> (at) & 1)
+#define BELOW(bits, at) ((uint64_t)__builtin_popcount((bits) & ((1 << (at)) - 1)))
+#define ONE(bits, at) (BIT(bits, at) ? (uint64_t)(at) << 8 * BELOW(bits, at) : 0)
+#define ENTRY(bits)                                                                                \
+    (ONE(bits, 1) | ONE(bits, 2) | ONE(bits, 3) | ONE(bits, 4) | ONE(bits, 5) | ONE(bits, 6) |     \
+     ONE(bits, 7))
+#define FOUR(bits) ENTRY(bits), ENTRY((bits) + 1), ENTRY((bits) + 2), ENTRY((bits) + 3)
+#define SIXTEEN(bits) FOUR(bits), FOUR((bits) + 4), FOUR((bits) + 8), FOUR((bits) + 12)
+#define MANY(bits) SIXTEEN(bits), SIXTEEN((bits) + 16), SIXTEEN((bits) + 32), SIXTEEN((bits) + 48)
+static const uint64_t set_places[256] = {MANY(0), MANY(64), MANY(128), MANY(192)};
+
+void sb_column_places(const uint8_t *counts, int64_t rows, uint16_t *places) {
+    int64_t at = 0;
+    for (; at + LANES <= rows; at += LANES) {
+        uint8_t bits = bits_of(counts + at);
+        Bytes set;
+        __builtin_memcpy(&set, &set_places[bits], sizeof set);
+        Places found = __builtin_convertvector(set, Places) + (uint16_t)at;
+        __builtin_memcpy(places, &found, sizeof found);
+        places += __builtin_popcount(bits);
+    }
+    for (; at < rows; at++) {
+        *places = (uint16_t)at;
+        places += counts[at];
+    }
+}
+
+// ---- integers -----------------------------------------------------------------------------------
+
+// The low and the high 32 bits of the values are added apart: neither sum runs over.
+#define SPLIT_SUM(T, low, high)                                                                    \
+    if (counts) {                                                                                  \
+        for (int64_t i = 0; i < rows; i++) {                                                       \
+            T x = values[i] & -(T)counts[i];                                                       \
+            low += x & 0xffffffff;                                                                 \
+            high += x >> 32;                                                                       \
+        }                                                                                          \
+    } else {                                                                                       \
+        for (int64_t i = 0; i < rows; i++) {                                                       \
+            low += values[i] & 0xffffffff;                                                         \
+            high += values[i] >> 32;                                                               \
+        }                                                                                          \
+    }
+
+static __int128 sum_signed(const int64_t *values, const uint8_t *counts, int64_t rows) {
+    int64_t low = 0, high = 0;
+    SPLIT_SUM(int64_t, low, high)
+    return ((__int128)high << 32) + low;
+}
+
+void sb_sum_i64_column(SbIntegerSum *state, const int64_t *values, const uint8_t *counts,
+                       int64_t rows) {
+    state->total += sum_signed(values, counts, rows);
+    state->count += (uint64_t)count_rows(counts, rows);
+}
+
+void sb_sum_u64_column(SbIntegerSum *state, const uint64_t *values, const uint8_t *counts,
+                       int64_t rows) {
+    uint64_t low = 0, high = 0;
+    SPLIT_SUM(uint64_t, low, high)
+    state->total += ((__int128)high << 32) + low;
+    state->count += (uint64_t)count_rows(counts, rows);
+}
+
+void sb_mean_i64_column(SbIntegerSum *state, const int64_t *values, const uint8_t *counts,
+                        int64_t rows) {
+    sb_sum_i64_column(state, values, counts, rows);
+}
+
+void sb_mean_u64_column(SbIntegerSum *state, const uint64_t *values, const uint8_t *counts,
+                        int64_t rows) {
+    sb_sum_u64_column(state, values, counts, rows);
+}
+
+void sb_mean_duration_column(SbIntegerSum *state, const int64_t *values, const uint8_t *counts,
+                             int64_t rows) {
+    sb_sum_i64_column(state, values, counts, rows);
+}
+
+void sb_sum_decimal_column(SbDecimalSum *state, const int64_t *values, const uint8_t *counts,
+                           int64_t rows) {
+    int64_t count = count_rows(counts, rows);
+    if (!count) return;
+    sb_sum_decimal_add(state, sum_signed(values, counts, rows));
+    state->count += (uint64_t)count - 1;  // One sum stands for all.
+}
+
+// ---- floats -------------------------------------------------------------------------------------
+
+// A sum of floats without an error, by pieces (after S. M. Rump, "Ultimately fast accurate
+// summation", SIAM J. Sci. Comput. 31, 2009). All values are under 2^e in size. (x + M) - M with
+// M = 1.5 * 2^(52 + u) is x rounded to a multiple of 2^u, and what is left of x, at most 2^(u-1),
+// is exact. With u = e - PIECE_BITS each piece has PIECE_BITS bits, so that SB_COLUMN_ROWS of them
+// add up within 53 bits: exactly. A second piece is taken of what is left. Values that leave
+// something behind even then span more than 2^28; they are added one by one.
+enum { PIECE_BITS = 40, PIECE_EXPONENT_MIN = -900, PIECE_EXPONENT_MAX = 950 };
+static_assert(SB_COLUMN_ROWS <= 1 << (52 - PIECE_BITS));
+
+static const Words SIGN = 0x8000000000000000;
+
+// Values of rows that do not count are 0. `rows` is a multiple of LANES for all calls but the last.
+static Floats load(const double *values, const uint8_t *counts, int64_t at, int64_t rows) {
+    Words bits = 0;
+    Bytes mask = 1;
+    if (at + LANES <= rows) {
+        __builtin_memcpy(&bits, values + at, sizeof bits);
+        if (counts) __builtin_memcpy(&mask, counts + at, sizeof mask);
+    } else {
+        __builtin_memcpy(&bits, values + at, (size_t)(rows - at) * sizeof *values);
+        if (counts) __builtin_memcpy(&mask, counts + at, (size_t)(rows - at));
+    }
+    if (counts) bits &= -__builtin_convertvector(mask, Words);
+    return (Floats)bits;
+}
+
+// The bits of the greatest size: they are ordered as the sizes are.
+static uint64_t greatest(const double *values, const uint8_t *counts, int64_t rows) {
+    Words most = 0;
+    for (int64_t i = 0; i < rows; i += LANES)
+        most = __builtin_elementwise_max(most, (Words)load(values, counts, i, rows) & ~SIGN);
+    return __builtin_reduce_max(most);
+}
+
+// 1.5 * 2^exponent
+static double one_and_a_half(int exponent) {
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52 | UINT64_C(1) << 51;
+    double value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// The sum is high + low, exactly. False: it has more digits than these two can hold.
+static bool sum_pieces(const double *values, const uint8_t *counts, int64_t rows, double *high,
+                       double *low) {
+    uint64_t most = greatest(values, counts, rows);
+    *high = *low = 0;
+    if (most == 0) return true;
+    int exponent = (int)(most >> 52) - 1022;  // Under 2^exponent; nan and infinity are far above.
+    if (exponent < PIECE_EXPONENT_MIN || exponent > PIECE_EXPONENT_MAX) return false;
+    double first = one_and_a_half(52 + exponent - PIECE_BITS);
+    double second = one_and_a_half(52 + exponent - 2 * PIECE_BITS);
+    Floats highs = 0, lows = 0;
+    Words left = 0;
+    for (int64_t i = 0; i < rows; i += LANES) {
+        Floats x = load(values, counts, i, rows);
+        Floats piece = (x + first) - first;
+        Floats rest = x - piece, piece_of_rest = (rest + second) - second;
+        highs += piece;
+        lows += piece_of_rest;
+        left |= (Words)(rest - piece_of_rest);
+    }
+    for (int i = 0; i < LANES; i++) {
+        *high += highs[i];
+        *low += lows[i];
+    }
+    return (__builtin_reduce_or(left) & ~SIGN[0]) == 0;
+}
+
+int32_t sb_sum_f64_column(SbCall *call, SbExactSum *state, const double *values,
+                          const uint8_t *counts, int64_t rows) {
+    double pieces[2];
+    int32_t status = SB_OK;
+    if (sum_pieces(values, counts, rows, &pieces[0], &pieces[1])) {
+        uint64_t count = state->count + (uint64_t)count_rows(counts, rows);
+        for (int i = 0; i < 2 && status == SB_OK; i++)
+            status = sb_exact_add(call, state, pieces[i]);
+        state->count = count;
+        return status;
+    }
+    for (int64_t i = 0; i < rows && status == SB_OK; i++)
+        if (counted(counts, i)) status = sb_exact_add(call, state, values[i]);
+    return status;
+}
+
+int32_t sb_mean_f64_column(SbCall *call, SbExactSum *state, const double *values,
+                           const uint8_t *counts, int64_t rows) {
+    return sb_sum_f64_column(call, state, values, counts, rows);
+}
+
+// ---- bool ---------------------------------------------------------------------------------------
+
+static void see(uint8_t *state, void (*add)(uint8_t *, bool), const bool *values,
+                const uint8_t *counts, int64_t rows) {
+    uint8_t some = 0, others = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        uint8_t one = counted(counts, i);
+        some |= one & (uint8_t)values[i];
+        others |= one & (uint8_t)!values[i];
+    }
+    if (some) add(state, true);
+    if (others) add(state, false);
+}
+
+void sb_any_column(uint8_t *state, const bool *values, const uint8_t *counts, int64_t rows) {
+    see(state, sb_any_add, values, counts, rows);
+}
+
+void sb_all_column(uint8_t *state, const bool *values, const uint8_t *counts, int64_t rows) {
+    see(state, sb_all_add, values, counts, rows);
+}
+
+// ---- min and max --------------------------------------------------------------------------------
+
+// The best value of a column; a row that does not count offers the worst one. Without `counts` the
+// loop is another.
+#define BEST(name, T, WINS, WORST)                                                                 \
+    static T name(const T *values, const uint8_t *counts, int64_t rows) {                          \
+        T best = WORST;                                                                            \
+        for (int64_t i = 0; i < rows && !counts; i++)                                              \
+            best = values[i] WINS best ? values[i] : best;                                         \
+        for (int64_t i = 0; i < rows && counts; i++) {                                             \
+            T value = values[i], x = counts[i] ? value : (T)WORST;                                 \
+            best = x WINS best ? x : best;                                                         \
+        }                                                                                          \
+        return best;                                                                               \
+    }
+
+#define EXTREME(name, T, word, WINS, WORST)                                                        \
+    BEST(word##_##name, T, WINS, WORST)                                                            \
+    void sb_##word##_##name##_column(SbExtreme_##name *state, const T *values,                     \
+                                     const uint8_t *counts, int64_t rows) {                        \
+        if (count_rows(counts, rows))                                                              \
+            sb_##word##_##name##_add(state, word##_##name(values, counts, rows));                  \
+    }
+
+#define INTEGER(name, T, LEAST, MOST)                                                              \
+    EXTREME(name, T, min, <, MOST)                                                                 \
+    EXTREME(name, T, max, >, LEAST)
+INTEGER(i8, int8_t, INT8_MIN, INT8_MAX)
+INTEGER(i16, int16_t, INT16_MIN, INT16_MAX)
+INTEGER(i32, int32_t, INT32_MIN, INT32_MAX)
+INTEGER(i64, int64_t, INT64_MIN, INT64_MAX)
+INTEGER(u8, uint8_t, 0, UINT8_MAX)
+INTEGER(u16, uint16_t, 0, UINT16_MAX)
+INTEGER(u32, uint32_t, 0, UINT32_MAX)
+INTEGER(u64, uint64_t, 0, UINT64_MAX)
+
+// Floats compare as integers: the bits, of negative ones all but the sign turned over, which is its
+// own inverse. A nan is no number to compare with: these are counted apart.
+#define FLOAT(name, T, Bits, LEAST, MOST)                                                          \
+    static Bits flip_##name(Bits bits) { return bits ^ (bits < 0 ? MOST : 0); }                    \
+    BEST(min_bits_##name, Bits, <, MOST)                                                           \
+    BEST(max_bits_##name, Bits, >, LEAST)                                                          \
+    typedef struct Keys_##name {                                                                   \
+        Bits    bits[SB_COLUMN_ROWS];                                                              \
+        uint8_t numbers[SB_COLUMN_ROWS];                                                           \
+        int64_t number_count, nan_count;                                                           \
+    } Keys_##name;                                                                                 \
+    static void keys_##name(Keys_##name *keys, const T *values, const uint8_t *counts,             \
+                            int64_t rows) {                                                        \
+        for (int64_t i = 0; i < rows; i++) {                                                       \
+            T x = values[i];                                                                       \
+            Bits bits;                                                                             \
+            __builtin_memcpy(&bits, &x, sizeof bits);                                              \
+            keys->bits[i] = flip_##name(bits);                                                     \
+            keys->numbers[i] = x == x;                                                             \
+        }                                                                                          \
+        for (int64_t i = 0; i < rows && counts; i++) keys->numbers[i] &= counts[i];                \
+        keys->number_count = count_rows(keys->numbers, rows);                                      \
+        keys->nan_count = count_rows(counts, rows) - keys->number_count;                           \
+    }                                                                                              \
+    FLOAT_EXTREME(name, T, Bits, min)                                                              \
+    FLOAT_EXTREME(name, T, Bits, max)
+
+#define FLOAT_EXTREME(name, T, Bits, word)                                                         \
+    void sb_##word##_##name##_column(SbExtreme_##name *state, const T *values,                     \
+                                     const uint8_t *counts, int64_t rows) {                        \
+        Keys_##name keys;                                                                          \
+        keys_##name(&keys, values, counts, rows);                                                  \
+        Bits best = flip_##name(word##_bits_##name(keys.bits, keys.numbers, rows));                \
+        T value;                                                                                   \
+        __builtin_memcpy(&value, &best, sizeof value);                                             \
+        if (keys.number_count) sb_##word##_##name##_add(state, value);                             \
+        if (keys.nan_count) sb_##word##_##name##_add(state, (T)__builtin_nanf(""));                \
+    }
+
+FLOAT(f32, float, int32_t, INT32_MIN, INT32_MAX)
+FLOAT(f64, double, int64_t, INT64_MIN, INT64_MAX)
+
+#pragma clang attribute pop

@@ -1,0 +1,123 @@
+// quantile and median: all values are kept, then sorted.
+//
+// Of n values in order, fraction q stands at place q (n - 1), counted from 0; between two values
+// it is a + (b - a) t, t the part behind the point. nan is the greatest value, -0.0 counts as 0.0.
+#include "stdlib/aggregate/aggregate.h"
+
+#include <string.h>
+
+static int32_t reserve(SbCall *call, SbSample *state, uint64_t count) {
+    if (state->count + count <= state->room) return SB_OK;
+    uint64_t room = state->room ? 2 * state->room : 16;
+    if (room < state->count + count) room = state->count + count;
+    double *values = sb_alloc(call, (int64_t)(room * sizeof *values));
+    if (!values) return SB_FAULT_TOO_LARGE;
+    if (state->count) memcpy(values, state->values, state->count * sizeof *values);
+    state->values = values;
+    state->room = room;
+    return SB_OK;
+}
+
+int32_t sb_quantile_f64_add(SbCall *call, SbSample *state, double x) {
+    int32_t status = reserve(call, state, 1);
+    if (status == SB_OK) state->values[state->count++] = x;
+    return status;
+}
+
+int32_t sb_quantile_f64_merge(SbCall *call, SbSample *into, const SbSample *from) {
+    int32_t status = reserve(call, into, from->count);
+    if (status != SB_OK || !from->count) return status;
+    memcpy(into->values + into->count, from->values, from->count * sizeof *from->values);
+    into->count += from->count;
+    return SB_OK;
+}
+
+// A number whose unsigned order is that of the values.
+static uint64_t key_of(double x) {
+    x = x != x ? (double)__builtin_nanf("") : x + 0.0;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+}
+
+static double value_of(uint64_t key) {
+    uint64_t bits = key >> 63 ? key & ~(UINT64_C(1) << 63) : ~key;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+// Sorts by bytes, the lowest first; a byte that all keys share costs one count.
+static uint64_t *sort_keys(uint64_t *keys, uint64_t *spare, uint64_t count) {
+    for (int shift = 0; shift < 64; shift += 8) {
+        uint64_t places[256] = {};
+        for (uint64_t i = 0; i < count; i++) places[keys[i] >> shift & 0xff]++;
+        if (places[keys[0] >> shift & 0xff] == count) continue;
+        uint64_t place = 0;
+        for (int byte = 0; byte < 256; byte++) {
+            uint64_t here = places[byte];
+            places[byte] = place;
+            place += here;
+        }
+        for (uint64_t i = 0; i < count; i++) spare[places[keys[i] >> shift & 0xff]++] = keys[i];
+        uint64_t *sorted = spare;
+        spare = keys;
+        keys = sorted;
+    }
+    return keys;
+}
+
+int32_t sb_quantile_f64_end(SbCall *call, const SbSample *state, double fraction, double *out) {
+    if (state->count == 0) return SB_NULL;
+    if (!(fraction >= 0 && fraction <= 1)) return SB_FAULT_BAD_ARGUMENT;
+    int64_t bytes = (int64_t)(state->count * sizeof(uint64_t));
+    uint64_t *keys = sb_alloc(call, bytes), *spare = keys ? sb_alloc(call, bytes) : nullptr;
+    if (!spare) return SB_FAULT_TOO_LARGE;
+    for (uint64_t i = 0; i < state->count; i++) keys[i] = key_of(state->values[i]);
+    keys = sort_keys(keys, spare, state->count);
+    double place = fraction * (double)(state->count - 1);
+    uint64_t at = (uint64_t)place;
+    if (at >= state->count - 1) at = state->count - 1;
+    double part = place - (double)at, low = value_of(keys[at]);
+    *out = low;
+    if (part > 0 && at + 1 < state->count) {
+        *out = low + (value_of(keys[at + 1]) - low) * part;
+    }
+    return SB_OK;
+}
+
+int32_t sb_quantile_i64_add(SbCall *call, SbSample *state, int64_t x) {
+    return sb_quantile_f64_add(call, state, (double)x);
+}
+
+int32_t sb_quantile_i64_merge(SbCall *call, SbSample *into, const SbSample *from) {
+    return sb_quantile_f64_merge(call, into, from);
+}
+
+int32_t sb_quantile_i64_end(SbCall *call, const SbSample *state, double fraction, double *out) {
+    return sb_quantile_f64_end(call, state, fraction, out);
+}
+
+int32_t sb_median_f64_add(SbCall *call, SbSample *state, double x) {
+    return sb_quantile_f64_add(call, state, x);
+}
+
+int32_t sb_median_f64_merge(SbCall *call, SbSample *into, const SbSample *from) {
+    return sb_quantile_f64_merge(call, into, from);
+}
+
+int32_t sb_median_f64_end(SbCall *call, const SbSample *state, double *out) {
+    return sb_quantile_f64_end(call, state, 0.5, out);
+}
+
+int32_t sb_median_i64_add(SbCall *call, SbSample *state, int64_t x) {
+    return sb_quantile_f64_add(call, state, (double)x);
+}
+
+int32_t sb_median_i64_merge(SbCall *call, SbSample *into, const SbSample *from) {
+    return sb_quantile_f64_merge(call, into, from);
+}
+
+int32_t sb_median_i64_end(SbCall *call, const SbSample *state, double *out) {
+    return sb_quantile_f64_end(call, state, 0.5, out);
+}

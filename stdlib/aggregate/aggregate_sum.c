@@ -1,0 +1,165 @@
+// Aggregates that add up: count, sum, mean, any, all. Their add functions are inlined in stages.
+#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/number/decimal.h"
+#include "stdlib/number/exact_sum.h"
+
+#define LIKELY(condition) __builtin_expect((condition), 1)
+
+// ---- count(x) ----------------------------------------------------------------------------------
+
+void sb_count_add(int64_t *state, const void *) { ++*state; }
+void sb_count_merge(int64_t *into, const int64_t *from) { *into += *from; }
+int64_t sb_count_end(const int64_t *state) { return *state; }
+
+// ---- integers: 128 bits hold the sum of 2^64 of them --------------------------------------------
+
+void sb_sum_i64_add(SbIntegerSum *state, int64_t x) { state->total += x, state->count++; }
+void sb_sum_u64_add(SbIntegerSum *state, uint64_t x) { state->total += x, state->count++; }
+
+void sb_sum_i64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    into->total += from->total;
+    into->count += from->count;
+}
+
+void sb_sum_u64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+
+int32_t sb_sum_i64_end(const SbIntegerSum *state, int64_t *out) {
+    if (state->total < INT64_MIN || state->total > INT64_MAX) return SB_FAULT_OVERFLOW;
+    *out = (int64_t)state->total;
+    return SB_OK;
+}
+
+int32_t sb_sum_u64_end(const SbIntegerSum *state, uint64_t *out) {
+    if (state->total > UINT64_MAX) return SB_FAULT_OVERFLOW;
+    *out = (uint64_t)state->total;
+    return SB_OK;
+}
+
+void sb_mean_i64_add(SbIntegerSum *state, int64_t x) { sb_sum_i64_add(state, x); }
+void sb_mean_u64_add(SbIntegerSum *state, uint64_t x) { sb_sum_u64_add(state, x); }
+void sb_mean_i64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+void sb_mean_u64_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+
+int32_t sb_mean_i64_end(const SbIntegerSum *state, double *out) {
+    if (state->count == 0) return SB_NULL;
+    *out = (double)state->total / (double)state->count;
+    return SB_OK;
+}
+
+int32_t sb_mean_u64_end(const SbIntegerSum *state, double *out) {
+    return sb_mean_i64_end(state, out);
+}
+
+// A duration: whole microseconds, halves away from zero.
+void sb_mean_duration_add(SbIntegerSum *state, int64_t x) { sb_sum_i64_add(state, x); }
+void sb_mean_duration_merge(SbIntegerSum *into, const SbIntegerSum *from) {
+    sb_sum_i64_merge(into, from);
+}
+
+int32_t sb_mean_duration_end(const SbIntegerSum *state, int64_t *out) {
+    if (state->count == 0) return SB_NULL;
+    __int128 count = (__int128)state->count, half = state->total < 0 ? -(count / 2) : count / 2;
+    *out = (int64_t)((state->total + half) / count);
+    return SB_OK;
+}
+
+// ---- floats: exact ---------------------------------------------------------------------------
+
+int32_t sb_sum_f64_add(SbCall *call, SbExactSum *state, double x) {
+    return sb_exact_add(call, state, x);
+}
+
+int32_t sb_sum_f64_merge(SbCall *call, SbExactSum *into, const SbExactSum *from) {
+    return sb_exact_merge(call, into, from);
+}
+
+double sb_sum_f64_end(SbCall *, const SbExactSum *state) { return sb_exact_value(state); }
+
+int32_t sb_mean_f64_add(SbCall *call, SbExactSum *state, double x) {
+    return sb_exact_add(call, state, x);
+}
+
+int32_t sb_mean_f64_merge(SbCall *call, SbExactSum *into, const SbExactSum *from) {
+    return sb_exact_merge(call, into, from);
+}
+
+int32_t sb_mean_f64_end(SbCall *, const SbExactSum *state, double *out) {
+    if (state->count == 0) return SB_NULL;
+    *out = sb_exact_value(state) / (double)state->count;
+    return SB_OK;
+}
+
+// ---- decimals: the 128-bit sum and what it carried ----------------------------------------------
+
+void sb_sum_decimal_add(SbDecimalSum *state, SbDecimal x) {
+    __int128 total;
+    if (!LIKELY(!__builtin_add_overflow(state->low, x, &total))) state->carry += x < 0 ? -1 : 1;
+    state->low = total;
+    state->count++;
+}
+
+void sb_sum_decimal_merge(SbDecimalSum *into, const SbDecimalSum *from) {
+    uint64_t count = into->count + from->count;
+    sb_sum_decimal_add(into, from->low);
+    into->carry += from->carry;
+    into->count = count;
+}
+
+int32_t sb_sum_decimal_end(const SbDecimalSum *state, SbDecimal *out) {
+    if (state->carry || !sb_decimal_fits(state->low, 38)) return SB_FAULT_OVERFLOW;
+    *out = state->low;
+    return SB_OK;
+}
+
+void sb_mean_decimal_add(SbDecimalSum *state, const SbType *, SbDecimal x) {
+    sb_sum_decimal_add(state, x);
+}
+
+void sb_mean_decimal_merge(SbDecimalSum *into, const SbType *, const SbDecimalSum *from) {
+    sb_sum_decimal_merge(into, from);
+}
+
+int32_t sb_mean_decimal_end(const SbDecimalSum *state, const SbType *type, double *out) {
+    if (state->count == 0) return SB_NULL;
+    if (!state->carry) {
+        *out = sb_decimal_f64(state->low, type->scale) / (double)state->count;
+        return SB_OK;
+    }
+    // low + carry 2^128, as 192 bits.
+    __int128 high = (__int128)state->carry + (state->low < 0 ? -1 : 0);
+    unsigned __int128 low = (unsigned __int128)state->low;
+    bool minus = high < 0;
+    if (minus) {
+        low = -low;
+        high = -high - (low != 0);
+    }
+    uint64_t words[] = {(uint64_t)low, (uint64_t)(low >> 64), (uint64_t)high};
+    double sum = sb_words_f64(words, 3, type->scale);
+    *out = (minus ? -sum : sum) / (double)state->count;
+    return SB_OK;
+}
+
+// ---- bool ---------------------------------------------------------------------------------------
+
+enum : uint8_t { SEEN_FALSE = 1, SEEN_TRUE = 2 };
+
+void sb_any_add(uint8_t *state, bool x) { *state |= x ? SEEN_TRUE : SEEN_FALSE; }
+void sb_any_merge(uint8_t *into, const uint8_t *from) { *into |= *from; }
+void sb_all_add(uint8_t *state, bool x) { *state |= x ? SEEN_TRUE : SEEN_FALSE; }
+void sb_all_merge(uint8_t *into, const uint8_t *from) { *into |= *from; }
+
+int32_t sb_any_end(const uint8_t *state, bool *out) {
+    *out = *state & SEEN_TRUE;
+    return *state ? SB_OK : SB_NULL;
+}
+
+int32_t sb_all_end(const uint8_t *state, bool *out) {
+    *out = !(*state & SEEN_FALSE);
+    return *state ? SB_OK : SB_NULL;
+}

@@ -1,0 +1,133 @@
+#include "stdlib/aggregate/held.h"
+
+#include "stdlib/aggregate/aggregate.h"
+
+static bool is_flat(const SbType *type) {
+    return type->kind != SB_STR && type->kind != SB_BYTES && type->kind != SB_JSON &&
+           type->kind != SB_LIST && type->kind != SB_STRUCT;
+}
+
+// Recursion follows the type, whose depth the compiler limits.
+void sb_held_value(SbHolder *holder, const SbType *type, void *at) {
+    char *value = at;
+    if (type->nullable && !value[type->valid_offset]) return;
+    if (type->kind == SB_LIST) {
+        SbList *list = at;
+        int64_t size = type->elem->size;
+        char *elems = holder->bytes(holder, &list->ptr, list->len * size, true);
+        for (int64_t i = 0; i < list->len && elems && !is_flat(type->elem); i++)
+            sb_held_value(holder, type->elem, elems + i * size);
+    } else if (type->kind == SB_STRUCT) {
+        for (uint32_t i = 0; i < type->field_count; i++)
+            sb_held_value(holder, type->fields[i].type, value + type->fields[i].offset);
+    } else if (!is_flat(type)) {
+        SbStr *text = at;
+        holder->bytes(holder, &text->ptr, text->len, false);
+    }
+}
+
+void sb_held_key(SbHolder *holder, const SbType *, void *at) {
+    SbKeyStr *key = at;
+    if (key->len > SB_KEY_INLINE) holder->bytes(holder, &key->far.ptr, key->len, false);
+}
+
+void sb_held_place(SbHolder *holder, const SbType *, void *at) {
+    SbPlace *place = at;
+    int64_t kept = place->raw.len < SB_PLACE_RAW ? place->raw.len : SB_PLACE_RAW;
+    holder->bytes(holder, &place->raw.ptr, kept, false);
+}
+
+// ---- states -------------------------------------------------------------------------------------
+
+static void hold_wide(SbHolder *holder, SbWide **wide, uint32_t chunks) {
+    if (*wide)
+        holder->bytes(holder, wide, (int64_t)(sizeof(SbWide) + chunks * sizeof(int64_t)), true);
+}
+
+void sb_held_exact_sum(SbHolder *holder, const SbType *, void *at) {
+    SbExactSum *sum = at;
+    hold_wide(holder, &sum->wide, SB_WIDE_CHUNKS);
+}
+
+void sb_held_spread(SbHolder *holder, const SbType *, void *at) {
+    SbSpread *spread = at;
+    hold_wide(holder, &spread->sum.wide, SB_WIDE_CHUNKS);
+    hold_wide(holder, &spread->wide, SB_SQUARE_CHUNKS);
+}
+
+void sb_held_extreme_str(SbHolder *holder, const SbType *, void *at) {
+    SbExtremeStr *text = at;
+    if (!text->ptr) return;
+    text->room = text->len;
+    holder->bytes(holder, &text->ptr, text->len, false);
+}
+
+// A value of `type` that lies elsewhere.
+static void hold_pointed(SbHolder *holder, const SbType *type, void **value) {
+    void *here = *value ? holder->bytes(holder, value, type->size, true) : nullptr;
+    if (here) sb_held_value(holder, type, here);
+}
+
+void sb_held_kept(SbHolder *holder, const SbType *type, void *at) {
+    SbKept *kept = at;
+    hold_pointed(holder, type, &kept->value);
+}
+
+void sb_held_collected(SbHolder *holder, const SbType *type, void *at) {
+    SbCollected *list = at;
+    list->room = list->count;
+    if (!list->count) return;
+    SbKept *items = holder->bytes(holder, &list->items,
+                                  (int64_t)(list->count * sizeof *items), true);
+    for (uint64_t i = 0; i < list->count && items; i++) sb_held_kept(holder, type, &items[i]);
+}
+
+void sb_held_distinct(SbHolder *holder, const SbType *type, void *at) {
+    SbDistinct *set = at;
+    if (!set->room) return;
+    SbDistinctSlot *slots = holder->bytes(holder, &set->slots,
+                                          (int64_t)(set->room * sizeof *slots), true);
+    for (uint64_t i = 0; i < set->room && slots; i++)
+        if (slots[i].count) hold_pointed(holder, type, &slots[i].value);
+}
+
+void sb_held_words(SbHolder *holder, const SbType *, void *at) {
+    SbWordSet *set = at;
+    if (set->room)
+        holder->bytes(holder, &set->slots, (int64_t)(set->room * sizeof *set->slots), true);
+}
+
+void sb_held_texts(SbHolder *holder, const SbType *type, void *at) {
+    SbTextSet *set = at;
+    if (!set->room) return;
+    SbTextSlot *slots = holder->bytes(holder, &set->slots,
+                                      (int64_t)(set->room * sizeof *slots), true);
+    for (uint64_t i = 0; i < set->room && slots; i++)
+        if (slots[i].hash) sb_held_key(holder, type, &slots[i].key);
+}
+
+void sb_held_any_set(SbHolder *holder, const SbType *type, void *at) {
+    switch (sb_set_kind(type)) {
+    case SB_SET_WORDS: sb_held_words(holder, type, at); break;
+    case SB_SET_TEXTS: sb_held_texts(holder, type, at); break;
+    case SB_SET_VALUES: sb_held_distinct(holder, type, at); break;
+    }
+}
+
+void sb_held_arg(SbHolder *holder, const SbType *type, void *at) {
+    SbArgState *state = at;
+    sb_held_kept(holder, type, &state->kept);
+}
+
+void sb_held_arg_str(SbHolder *holder, const SbType *type, void *at) {
+    SbArgState *state = at;
+    sb_held_kept(holder, type, &state->kept);
+    sb_held_extreme_str(holder, type, &state->by.str);
+}
+
+void sb_held_sample(SbHolder *holder, const SbType *, void *at) {
+    SbSample *sample = at;
+    sample->room = sample->count;
+    if (sample->count)
+        holder->bytes(holder, &sample->values, (int64_t)(sample->count * sizeof(double)), true);
+}

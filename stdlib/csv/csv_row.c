@@ -1,0 +1,126 @@
+// The exact, byte-by-byte reader of CSV rows, and of quoted fields.
+#include "stdlib/csv/csv.h"
+
+#include <string.h>
+
+// Position of `byte` in text[pos, end), or -1.
+static int64_t find(const char *text, int64_t pos, int64_t end, char byte) {
+    const char *found = pos < end ? memchr(text + pos, byte, (size_t)(end - pos)) : nullptr;
+    return found ? found - text : -1;
+}
+
+// The LF at or behind `pos` ends the row.
+static void end_at_line(const SbCsvText *in, int64_t pos, SbCsvRow *row) {
+    int64_t feed = find(in->text, pos, in->end, '\n');
+    if (feed < 0) {
+        row->end = row->next = in->end;
+        return;
+    }
+    row->next = feed + 1;
+    row->end = feed > pos && in->text[feed - 1] == '\r' ? feed - 1 : feed;
+}
+
+// Behind the closing quote of the field whose opening quote is at `pos`, or -1.
+static int64_t skip_quoted(const SbCsvText *in, int64_t pos, char quote) {
+    for (pos++;; pos++) {
+        pos = find(in->text, pos, in->end, quote);
+        if (pos < 0) return -1;
+        pos++;
+        if (pos == in->end || in->text[pos] != quote) return pos;
+    }
+}
+
+static bool line_end_at(const SbCsvText *in, int64_t pos) {
+    const char *at = in->text + pos;
+    return pos == in->end || *at == '\n' ||
+           (*at == '\r' && pos + 1 < in->end && at[1] == '\n');
+}
+
+int32_t sb_csv_row(const SbCsvText *in, int64_t pos, uint32_t *ends, SbCsvRow *row) {
+    const char *text = in->text;
+    const char delimiter = in->dialect->delimiter, quote = in->dialect->quote;
+    row->fields = 0;
+    for (uint32_t field = 0;; field++, pos++) {
+        if (quote && pos < in->end && text[pos] == quote) {
+            int64_t close = skip_quoted(in, pos, quote);
+            if (close < 0) {
+                row->end = row->next = in->end;
+                return SB_FAULT_OPEN_QUOTE;
+            }
+            pos = close;
+            if (!line_end_at(in, pos) && text[pos] != delimiter) {
+                end_at_line(in, pos, row);
+                return SB_FAULT_BAD_QUOTE;
+            }
+        } else {
+            while (pos < in->end && text[pos] != delimiter && !line_end_at(in, pos)) pos++;
+        }
+        if (field < in->field_count) ends[field] = (uint32_t)pos;
+        if (!line_end_at(in, pos)) continue;
+        end_at_line(in, pos, row);
+        row->end = pos;
+        row->fields = field + 1;
+        return field + 1 == in->field_count || in->field_count == 0 ? SB_OK : SB_FAULT_FIELD_COUNT;
+    }
+}
+
+int64_t sb_csv_skip(const SbCsvText *in, int64_t pos) {
+    const SbStr comment = in->dialect->comment;
+    while (pos < in->end) {
+        bool blank_rows = in->dialect->blank_rows && in->field_count == 1;
+        bool skipped = !blank_rows && line_end_at(in, pos);
+        skipped |= comment.len > 0 && comment.len <= in->end - pos &&
+                   memcmp(in->text + pos, comment.ptr, (size_t)comment.len) == 0;
+        if (!skipped) break;
+        SbCsvRow line;
+        end_at_line(in, pos, &line);
+        pos = line.next;
+    }
+    return pos;
+}
+
+SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote) {
+    const char *at = ptr + 1, *end = ptr + len - 1;
+    const char *doubled = memchr(at, quote, (size_t)(end - at));
+    if (!doubled) return (SbStr){at, end - at};
+    char *out = sb_alloc(call, len);
+    if (!out) return (SbStr){nullptr, 0};
+    SbStr text = {out, 0};
+    while (doubled) {  // Copy up to and with the first of the two, go on behind the second.
+        size_t part = (size_t)(doubled + 1 - at);
+        memcpy(out, at, part);
+        out += part;
+        at = doubled + 2;
+        doubled = memchr(at, quote, (size_t)(end - at));
+    }
+    memcpy(out, at, (size_t)(end - at));
+    text.len = out + (end - at) - text.ptr;
+    return text;
+}
+
+static SbStr field_of(const SbCsvFields *row, uint32_t field) {
+    int64_t begin = field ? (int64_t)row->ends[field - 1] + 1 : row->begin;
+    return (SbStr){row->text + begin, (int64_t)row->ends[field] - begin};
+}
+
+bool sb_csv_straight(const uint32_t *fields, uint32_t count) {
+    for (uint32_t i = 1; i < count; i++)
+        if (fields[i] != fields[i - 1] + 1) return false;
+    return true;
+}
+
+SbStr sb_csv_join(SbCall *call, const SbCsvFields *row, const uint32_t *fields, uint32_t count,
+                  char delimiter) {
+    int64_t len = count;
+    for (uint32_t i = 0; i < count; i++) len += field_of(row, fields[i]).len;
+    char *out = sb_alloc(call, len);
+    if (!out) return (SbStr){nullptr, 0};
+    char *at = out;
+    for (uint32_t i = 0; i < count; i++) {
+        SbStr field = field_of(row, fields[i]);
+        if (i) *at++ = delimiter;
+        memcpy(at, field.ptr, (size_t)field.len);
+        at += field.len;
+    }
+    return (SbStr){out, at - out};
+}

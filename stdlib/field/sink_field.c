@@ -1,0 +1,195 @@
+#include "stdlib/field/sink_field.h"
+
+#include "stdlib/hash/key.h"
+#include "stdlib/number/decimal.h"
+#include "stdlib/number/number.h"
+#include "stdlib/number/put_small.h"
+#include "stdlib/text/text_out.h"
+#include "stdlib/time/date.h"
+
+#include <string.h>
+
+enum { SCALAR_MAX = 64 };  // Bytes of any scalar that is no text.
+
+static char *quoted_if_special(char *out, char *end) {
+    bool special = end[-1] == 'n' || end[-1] == 'f';  // nan, inf, -inf
+    if (!special) return end;
+    memmove(out + 1, out, (size_t)(end - out));
+    out[0] = end[1] = '"';
+    return end + 2;
+}
+
+char *sb_json_put_f64(char *out, double value) {
+    return quoted_if_special(out, sb_put_f64(out, value));
+}
+char *sb_json_put_f32(char *out, float value) {
+    return quoted_if_special(out, sb_put_f32(out, value));
+}
+
+static bool is_null_word(const SbSinkRules *rules, SbStr text) {
+    for (uint32_t i = 0; i < rules->null_count; i++)
+        if (sb_str_equal(text, rules->nulls[i])) return true;
+    return false;
+}
+
+static bool must_quote(const SbSinkRules *rules, SbStr text, uint32_t flags) {
+    if (flags & SB_FIELD_NULLABLE && is_null_word(rules, text)) return true;
+    bool comment = flags & SB_FIELD_FIRST && rules->comment.len && text.len >= rules->comment.len &&
+                   memcmp(text.ptr, rules->comment.ptr, (size_t)rules->comment.len) == 0;
+    return comment || sb_csv_must_quote(text.ptr, text.len, rules->delimiter, rules->quote);
+}
+
+char *sb_sink_text(char *out, const SbSinkRules *rules, SbStr text, uint32_t flags) {
+    if (!must_quote(rules, text, flags)) return sb_put_copy(out, text.ptr, text.len);
+    return rules->quote ? sb_csv_put_quoted(out, text.ptr, text.len, rules->quote) : nullptr;
+}
+
+static bool is_text(const SbType *type) { return type->kind == SB_STR || type->kind == SB_JSON; }
+
+int64_t sb_text_room(const SbType *type, const void *value) {
+    const SbStr *text = value;
+    if (is_text(type)) return text->len + 32;
+    if (type->kind == SB_BYTES) return sb_base64_size(text->len);
+    if (type->kind == SB_LIST || type->kind == SB_STRUCT) return sb_json_size_max(type, value);
+    return SCALAR_MAX;
+}
+
+int64_t sb_sink_room(const SbType *type, const void *value) {
+    return 2 * sb_text_room(type, value) + 2;
+}
+
+static char *put_integer(char *out, const SbType *type, const void *value) {
+    switch ((int)type->kind) {
+    case SB_I8: return sb_put_i64(out, *(const int8_t *)value);
+    case SB_I16: return sb_put_i64(out, *(const int16_t *)value);
+    case SB_I32: return sb_put_i64(out, *(const int32_t *)value);
+    case SB_U8: return sb_put_u64(out, *(const uint8_t *)value);
+    case SB_U16: return sb_put_u64(out, *(const uint16_t *)value);
+    case SB_U32: return sb_put_u64(out, *(const uint32_t *)value);
+    case SB_U64: return sb_put_u64(out, *(const uint64_t *)value);
+    default: return sb_put_i64(out, *(const int64_t *)value);
+    }
+}
+
+static char *put_decimal(char *out, const SbType *type, const void *value) {
+    SbDecimal unscaled;
+    if (type->precision <= 18) unscaled = *(const int64_t *)value;
+    else memcpy(&unscaled, value, sizeof unscaled);
+    return sb_put_decimal(out, unscaled, type->scale, '.');
+}
+
+char *sb_put_text(char *out, const SbType *type, const void *value) {
+    const SbStr *text = value;
+    switch ((SbKind)type->kind) {
+    case SB_BOOL: return sb_put_bool(out, *(const uint8_t *)value);
+    case SB_F32: return sb_put_f32(out, *(const float *)value);
+    case SB_F64: return sb_put_f64(out, *(const double *)value);
+    case SB_DECIMAL: return put_decimal(out, type, value);
+    case SB_STR: case SB_JSON: return sb_put_copy(out, text->ptr, text->len);
+    case SB_BYTES: return sb_base64_put(out, text->ptr, text->len);
+    case SB_DATE: return sb_put_date(out, *(const int32_t *)value);
+    case SB_TIMESTAMP: return sb_put_timestamp(out, *(const int64_t *)value, type->unit);
+    case SB_DURATION: return sb_put_duration(out, *(const int64_t *)value);
+    case SB_LIST: case SB_STRUCT: return sb_json_put_value(out, type, value);
+    case SB_I8:
+    case SB_I16:
+    case SB_I32:
+    case SB_I64:
+    case SB_U8:
+    case SB_U16:
+    case SB_U32:
+    case SB_U64:
+    case SB_F16: case SB_BF16:
+        break;
+    }
+    return put_integer(out, type, value);
+}
+
+int32_t sb_value_text(SbCall *call, const SbType *type, const void *value, SbStr *out) {
+    char *memory = sb_alloc(call, sb_text_room(type, value) + SB_SLACK);
+    if (!memory) return SB_FAULT_TOO_LARGE;
+    *out = (SbStr){memory, sb_put_text(memory, type, value) - memory};
+    return SB_OK;
+}
+
+SbStr sb_cast_detail(SbCall *call, const SbType *type, const void *value) {
+    SbStr text = {nullptr, 0};
+    return sb_value_text(call, type, value, &text) ? (SbStr){nullptr, 0} : text;
+}
+
+char *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, const void *value,
+                    uint32_t flags) {
+    int64_t room = sb_text_room(type, value);
+    char *text = out + room + 2;  // Written behind, then quoted forward over itself.
+    char *end = sb_put_text(text, type, value);
+    bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;
+    for (char *at = text; fraction && rules->decimal != '.' && at < end; at++)
+        if (*at == '.') *at = rules->decimal;
+    SbStr view = {text, end - text};
+    if (must_quote(rules, view, flags))
+        return rules->quote ? sb_csv_put_quoted(out, text, view.len, rules->quote) : nullptr;
+    memmove(out, text, (size_t)view.len);
+    return out + view.len;
+}
+
+static bool is_spelling_char(char c) {
+    if (sb_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z')) return true;
+    for (const char *other = " \t+-.,:/="; *other; other++)
+        if (c == *other) return true;
+    return false;
+}
+
+// What of a spelling can stand in another text, without its pair of quotes; empty: nothing.
+static SbStr usable_spelling(SbStr raw) {
+    if (raw.len >= 2 && raw.ptr[0] == '"' && raw.ptr[raw.len - 1] == '"')
+        raw = (SbStr){raw.ptr + 1, raw.len - 2};
+    for (int64_t i = 0; i < raw.len; i++)
+        if (!is_spelling_char(raw.ptr[i])) return (SbStr){raw.ptr, 0};
+    return raw;
+}
+
+char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw,
+                       uint32_t flags) {
+    SbStr text = usable_spelling(raw);
+    if (!text.len) return nullptr;
+    bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;
+    char wrong = rules->decimal == ',' ? '.' : ',';
+    for (int64_t i = 0; fraction && i < text.len; i++)
+        if (text.ptr[i] == wrong) return nullptr;
+    return sb_sink_text(out, rules, text, flags);
+}
+
+// RFC 8259: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+static bool is_json_number(SbStr text) {
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    if (at < end && *at == '-') at++;
+    if (at == end || !sb_is_digit(*at)) return false;
+    if (*at == '0') at++;
+    else while (at < end && sb_is_digit(*at)) at++;
+    if (at < end && *at == '.') {
+        const char *digits = ++at;
+        while (at < end && sb_is_digit(*at)) at++;
+        if (at == digits) return false;
+    }
+    if (at < end && (*at | 32) == 'e') {
+        at++;
+        if (at < end && (*at == '+' || *at == '-')) at++;
+        const char *digits = at;
+        while (at < end && sb_is_digit(*at)) at++;
+        if (at == digits) return false;
+    }
+    return at == end;
+}
+
+char *sb_json_spelling(char *out, const SbType *type, SbStr raw) {
+    raw = usable_spelling(raw);
+    if (!raw.len) return nullptr;
+    bool number = type->kind >= SB_I8 && type->kind <= SB_DECIMAL;
+    if (number) return is_json_number(raw) ? sb_put_copy(out, raw.ptr, raw.len) : nullptr;
+    if (type->kind == SB_BOOL) {
+        bool plain = sb_str_equal(raw, (SbStr){"true" "\0\0\0\0\0\0\0\0\0\0\0\0", 4}) ||
+                     sb_str_equal(raw, (SbStr){"false" "\0\0\0\0\0\0\0\0\0\0\0\0", 5});
+        return plain ? sb_put_copy(out, raw.ptr, raw.len) : nullptr;
+    }
+    return sb_json_put(out, raw.ptr, raw.len);
+}

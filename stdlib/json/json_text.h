@@ -1,0 +1,82 @@
+// The steps over JSON text that the checker and the readers share. Private to stdlib/json_*.c.
+#ifndef SBC_STDLIB_JSON_TEXT_H
+#define SBC_STDLIB_JSON_TEXT_H
+
+#include "stdlib/json/json.h"
+
+#include <immintrin.h>
+
+static inline const char *sb_json_space(const char *at, const char *end) {
+    while (at < end && (uint8_t)*at <= ' ') {  // Mostly there is none.
+        if (*at != ' ' && *at != '\t' && *at != '\n' && *at != '\r') break;
+        at++;
+    }
+    return at;
+}
+
+// A bit for each of 32 bytes that is a quote, a backslash or a control character.
+static inline uint32_t sb_json_string_stops(const char *at) {
+    __m256i bytes = _mm256_loadu_si256((const __m256i *)at);
+    __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"')),
+                                    _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\')));
+    __m256i low = _mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f));
+    stops = _mm256_or_si256(stops, _mm256_cmpeq_epi8(low, bytes));
+    return (uint32_t)_mm256_movemask_epi8(stops);
+}
+
+// Behind the closing quote of the valid string whose opening quote is at `at`. Sets *escapes when
+// there are any.
+static inline const char *sb_json_string_skip(const char *at, uint8_t *escapes) {
+    for (at++;;) {
+        uint32_t stops = sb_json_string_stops(at);
+        at += stops ? _tzcnt_u32(stops) : 32;
+        if (!stops) continue;
+        if (*at == '"') return at + 1;
+        *escapes = 1;
+        at += 2;
+    }
+}
+
+static inline const char *sb_json_string_end(const char *at) {
+    uint8_t escapes;
+    return sb_json_string_skip(at, &escapes);
+}
+
+// As sb_json_head, of a name with SB_SLACK readable bytes behind it.
+static inline uint64_t sb_json_head_at(SbStr name) {
+    uint64_t head;
+    __builtin_memcpy(&head, name.ptr, sizeof head);
+    return name.len < 8 ? head & ((UINT64_C(1) << (8 * name.len)) - 1) : head;
+}
+
+// Behind the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
+const char *sb_json_value_end(const char *at, const char *end);
+
+// Behind any value at `at` < end, its slot filled; null when its grammar is wrong or memory is out.
+const char *sb_json_skip(SbCall *call, const char *at, const char *end, SbJsonSlot *slot);
+
+// Four hexadecimal digits, or -1.
+static inline int32_t sb_json_hex4(const char *at) {
+    int32_t value = 0;
+    for (int i = 0; i < 4; i++) {
+        const char c = at[i], lower = (char)(c | 0x20);
+        if (c >= '0' && c <= '9') value = value << 4 | (c - '0');
+        else if (lower >= 'a' && lower <= 'f') value = value << 4 | (lower - 'a' + 10);
+        else return -1;
+    }
+    return value;
+}
+
+// The code point of the \u escape at `at` (the backslash), moving it on; -1 for half a pair.
+static inline int32_t sb_json_escaped_point(const char **at) {
+    int32_t unit = sb_json_hex4(*at + 2);
+    *at += 6;
+    if (unit < 0xd800 || unit >= 0xe000) return unit;
+    if (unit >= 0xdc00 || (*at)[0] != '\\' || (*at)[1] != 'u') return -1;
+    int32_t low = sb_json_hex4(*at + 2);
+    if (low < 0xdc00 || low >= 0xe000) return -1;
+    *at += 6;
+    return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+}
+
+#endif

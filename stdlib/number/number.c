@@ -1,0 +1,178 @@
+// The short cuts of the number readers: up to sixteen characters in one vector. Stages inline them.
+#include "stdlib/number/number.h"
+
+#include <immintrin.h>
+
+#define LIKELY(condition) __builtin_expect((condition), 1)
+
+enum { PLACES = 16 };
+
+static inline __m128i load(const void *at) { return _mm_loadu_si128(at); }
+
+// Windows of these, `count` bytes from their beginning, tell of each of sixteen places which
+// character goes there when the last `count` places are filled (255: none), and which places are
+// the last `count`.
+static const uint8_t move_last[2 * PLACES] = {
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+static const uint8_t are_last[2 * PLACES] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+
+// The characters that `moves` tells of, less '0'; what is no digit is above 9.
+static inline __m128i digits_of(__m128i text, __m128i moves) {
+    return _mm_shuffle_epi8(_mm_sub_epi8(text, _mm_set1_epi8('0')), moves);
+}
+
+static inline bool all_digits(__m128i digits) {
+    const __m128i over = _mm_subs_epu8(digits, _mm_set1_epi8(9));
+    return _mm_testz_si128(over, over);
+}
+
+// Of sixteen digits, the highest first: pairs are added up to numbers of two, four, eight digits.
+static inline uint64_t value_of(__m128i digits) {
+    const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(10 | 1 << 8));
+    const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(100 | 1 << 16));
+    const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours),
+                                          _mm_set1_epi32(10000 | 1 << 16));
+    const uint64_t halves = (uint64_t)_mm_cvtsi128_si64(eights);
+    return (halves & UINT32_MAX) * 100000000 + (halves >> 32);
+}
+
+// A sign and one to sixteen digits: the usual integer. False: not of this form.
+static inline bool read_short(const char *ptr, int64_t len, int64_t *value) {
+    const int64_t minus = *ptr == '-', count = len - minus;
+    if (!LIKELY((uint64_t)count - 1 < PLACES)) return false;
+    const __m128i digits = digits_of(load(ptr + minus), load(move_last + count));
+    if (!LIKELY(all_digits(digits))) return false;
+    *value = ((int64_t)value_of(digits) ^ -minus) + minus;
+    return true;
+}
+
+#define READ_SIGNED(name, T, low, high)                                                           \
+    int32_t name(const char *ptr, int64_t len, T *out) {                                          \
+        int64_t value;                                                                            \
+        if (!LIKELY(read_short(ptr, len, &value) && value >= (low) && value <= (high))) {         \
+            int32_t status = sb_read_signed(ptr, len, low, high, &value);                         \
+            if (status != SB_OK) return status;                                                   \
+        }                                                                                         \
+        *out = (T)value;                                                                          \
+        return SB_OK;                                                                             \
+    }
+
+#define READ_UNSIGNED(name, T, high)                                                              \
+    int32_t name(const char *ptr, int64_t len, T *out) {                                          \
+        int64_t small;                                                                            \
+        if (LIKELY(read_short(ptr, len, &small) && (uint64_t)small <= (high))) {                  \
+            *out = (T)small;                                                                      \
+            return SB_OK;                                                                         \
+        }                                                                                         \
+        uint64_t value;                                                                           \
+        int32_t status = sb_read_unsigned(ptr, len, high, &value);                                \
+        if (status == SB_OK) *out = (T)value;                                                     \
+        return status;                                                                            \
+    }
+
+READ_SIGNED(sb_read_i8, int8_t, INT8_MIN, INT8_MAX)
+READ_SIGNED(sb_read_i16, int16_t, INT16_MIN, INT16_MAX)
+READ_SIGNED(sb_read_i32, int32_t, INT32_MIN, INT32_MAX)
+READ_SIGNED(sb_read_i64, int64_t, INT64_MIN, INT64_MAX)
+READ_UNSIGNED(sb_read_u8, uint8_t, UINT8_MAX)
+READ_UNSIGNED(sb_read_u16, uint16_t, UINT16_MAX)
+READ_UNSIGNED(sb_read_u32, uint32_t, UINT32_MAX)
+
+int32_t sb_read_u64(const char *ptr, int64_t len, uint64_t *out) {
+    int64_t small;
+    if (LIKELY(read_short(ptr, len, &small) && small >= 0)) {
+        *out = (uint64_t)small;
+        return SB_OK;
+    }
+    return sb_read_unsigned(ptr, len, UINT64_MAX, out);
+}
+
+// What is read as a float in short, in at most `most` digits and point.
+typedef struct ShortFloat {
+    int64_t  len;
+    uint64_t most;
+    char     point;
+} ShortFloat;
+
+// A sign and up to `most` digits and point, `most` up to sixteen. Digits up to 2^53 and the power
+// of ten are exact, so one division rounds correctly (Clinger 1990).
+//
+// No branch depends on the sign, on the length or on where the point stands: they come in no order.
+[[gnu::always_inline]] static inline bool read_short_float(const char *ptr, ShortFloat form,
+                                                           double *value) {
+    static const double powers[2][PLACES] = {  // By sign and digits behind the point.
+        {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15},
+        {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13,
+         -1e14, -1e15},
+    };
+    const uint64_t minus = *ptr == '-', count = (uint64_t)form.len - minus;
+    if (!LIKELY(count - 1 < form.most)) return false;
+    const __m128i text = load(ptr + minus);
+    const __m128i points = _mm_cmpeq_epi8(text, _mm_set1_epi8(form.point));
+    // Where the first point is; without one, behind the last digit.
+    const uint64_t at = _tzcnt_u32((uint32_t)_mm_movemask_epi8(points) | UINT32_C(1) << count);
+    const uint64_t digit_count = count - (at < count), behind = digit_count - at;
+    // What stands behind the point is one character further on.
+    const __m128i moves = _mm_sub_epi8(load(move_last + digit_count), load(are_last + behind));
+    const __m128i digits = digits_of(text, moves);
+    if (!LIKELY(all_digits(digits) && digit_count)) return false;
+    const uint64_t whole = value_of(digits);
+    if (!LIKELY(whole <= UINT64_C(1) << 53)) return false;
+    *value = (double)(int64_t)whole / powers[minus][behind];
+    return true;
+}
+
+[[gnu::always_inline]] static inline int32_t read_f64(const char *ptr, int64_t len, char point,
+                                                       double *out) {
+    const ShortFloat form = {len, PLACES, point};
+    if (LIKELY(read_short_float(ptr, form, out))) return SB_OK;
+    return sb_read_f64_any(ptr, len, point, out);
+}
+
+int32_t sb_read_f64(const char *ptr, int64_t len, double *out) {
+    return read_f64(ptr, len, '.', out);
+}
+
+int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out) {
+    return read_f64(ptr, len, point, out);
+}
+
+// Of eight digits and point at most 7 digits stand behind the point; then rounding to double first
+// and to float next gives the same float as rounding once, since no quotient that is not a midpoint
+// of floats itself lies within 2^-48 of one, relatively.
+[[gnu::always_inline]] static inline int32_t read_f32(const char *ptr, int64_t len, char point,
+                                                       float *out) {
+    const ShortFloat form = {len, 8, point};
+    double value;
+    if (!LIKELY(read_short_float(ptr, form, &value))) {
+        return sb_read_f32_any(ptr, len, point, out);
+    }
+    *out = (float)value;
+    return SB_OK;
+}
+
+int32_t sb_read_f32(const char *ptr, int64_t len, float *out) {
+    return read_f32(ptr, len, '.', out);
+}
+
+int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out) {
+    return read_f32(ptr, len, point, out);
+}
+
+int32_t sb_read_bool(const char *ptr, int64_t len, uint8_t *out) {
+    uint64_t word;
+    __builtin_memcpy(&word, ptr, sizeof word);
+    word |= 0x2020202020202020;
+    if (len == 4 && (uint32_t)word == 0x65757274) {  // "true", first letter lowest.
+        *out = 1;
+        return SB_OK;
+    }
+    if (len == 5 && (word & 0xffffffffff) == 0x65736c6166) {  // "false"
+        *out = 0;
+        return SB_OK;
+    }
+    return SB_FAULT_BAD_BOOL;
+}

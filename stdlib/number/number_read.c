@@ -1,0 +1,303 @@
+// Reading numbers of any form and length: what the short cuts of number.c leave over.
+//
+// Floats: up to 19 digits w and a power of ten go through one 64 x 128 bit product with the table
+// of powers (D. Lemire, "Number Parsing at a Gigabyte per Second", arXiv 2101.11408). The product
+// is a little below the true value; only if that could change the rounding is the text compared
+// exactly with the midpoint between two floats.
+#include "stdlib/number/number.h"
+
+#include <string.h>
+
+static bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+// A number without the spaces around it and its sign.
+typedef struct Trimmed {
+    const char *at, *end;
+    bool        minus;
+} Trimmed;
+
+static Trimmed trim(const char *ptr, int64_t len) {
+    Trimmed text = {ptr, ptr + len, false};
+    while (text.at < text.end && is_space(*text.at)) text.at++;
+    while (text.at < text.end && is_space(text.end[-1])) text.end--;
+    if (text.at < text.end && (*text.at == '-' || *text.at == '+')) text.minus = *text.at++ == '-';
+    return text;
+}
+
+// ---- integers ----------------------------------------------------------------------------------
+
+// Digits to the end of the text. Faults: BAD_INTEGER, OUT_OF_RANGE beyond 64 bits.
+static int32_t read_digits(Trimmed text, uint64_t *out) {
+    if (text.at == text.end) return SB_FAULT_BAD_INTEGER;
+    uint64_t value = 0;
+    bool over = false;
+    const char *at = text.at;
+    while (text.end - at >= 8 && sb_digits_wrong(sb_digits_load(at)) == 0) {
+        over |= __builtin_mul_overflow(value, UINT64_C(100000000), &value);
+        over |= __builtin_add_overflow(value, sb_digits_value(sb_digits_load(at)), &value);
+        at += 8;
+    }
+    for (; at < text.end; at++) {
+        if (!sb_is_digit(*at)) return SB_FAULT_BAD_INTEGER;
+        over |= __builtin_mul_overflow(value, UINT64_C(10), &value);
+        over |= __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value);
+    }
+    *out = value;
+    return over ? SB_FAULT_OUT_OF_RANGE : SB_OK;
+}
+
+int32_t sb_read_signed(const char *ptr, int64_t len, int64_t low, int64_t high, int64_t *out) {
+    Trimmed text = trim(ptr, len);
+    uint64_t size;
+    int32_t status = read_digits(text, &size);
+    if (status != SB_OK) return status;
+    if (size > (text.minus ? -(uint64_t)low : (uint64_t)high)) return SB_FAULT_OUT_OF_RANGE;
+    *out = (int64_t)(text.minus ? -size : size);
+    return SB_OK;
+}
+
+int32_t sb_read_unsigned(const char *ptr, int64_t len, uint64_t high, uint64_t *out) {
+    Trimmed text = trim(ptr, len);
+    uint64_t size;
+    int32_t status = read_digits(text, &size);
+    if (status != SB_OK) return status;
+    if (size > (text.minus ? 0 : high)) return SB_FAULT_OUT_OF_RANGE;
+    *out = size;
+    return SB_OK;
+}
+
+// ---- floats ------------------------------------------------------------------------------------
+
+// A binary format: bits of the significand with the leading one, and the exponent's bias.
+typedef struct Format {
+    int bits, bias;
+} Format;
+
+static const Format F64 = {53, 1023}, F32 = {24, 127};
+
+static uint64_t infinity_of(Format format) {
+    return (uint64_t)(2 * format.bias + 1) << (format.bits - 1);
+}
+
+// A decimal number as read: about digits * 10^exponent.
+typedef struct Decimal {
+    uint64_t digits;     // The first 19.
+    int64_t  exponent;
+    bool     cut;        // Digits that are not zero were left out: the value lies above.
+    const char *first;   // The first digit of the text that is not zero.
+    const char *last;    // Behind its last digit.
+    int64_t  scale;      // The power of ten of the text's last digit.
+} Decimal;
+
+enum { EXPONENT_MAX = 1000000 };  // Beyond, every number is zero or too large.
+
+// [e [+-] digits] to the end of the text; false if there is anything else.
+static bool read_exponent(const char *at, const char *end, int64_t *exponent) {
+    *exponent = 0;
+    if (at == end) return true;
+    if ((*at | 0x20) != 'e') return false;
+    at++;
+    bool minus = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    if (at == end) return false;
+    int64_t value = 0;
+    for (; at < end; at++) {
+        if (!sb_is_digit(*at)) return false;
+        if (value < EXPONENT_MAX) value = value * 10 + (*at - '0');
+    }
+    *exponent = minus ? -value : value;
+    return true;
+}
+
+// Takes digits and at most one point from the text into `decimal`.
+static bool read_decimal(Trimmed text, char point, Decimal *decimal) {
+    const char *at = text.at, *dot = nullptr;
+    int64_t seen = 0, used = 0, dropped = 0;
+    *decimal = (Decimal){.first = text.end, .last = text.at};
+    for (; at < text.end; at++) {
+        if (sb_is_digit(*at)) {
+            seen++;
+            decimal->last = at + 1;
+            if (used == 0 && *at == '0') continue;
+            if (used == 0) decimal->first = at;
+            if (used < 19) {
+                decimal->digits = decimal->digits * 10 + (uint64_t)(*at - '0');
+                used++;
+            } else {
+                dropped++;
+                decimal->cut |= *at != '0';
+            }
+        } else if (*at == point && !dot) {
+            dot = at;
+        } else {
+            break;
+        }
+    }
+    int64_t written;
+    if (seen == 0 || !read_exponent(at, text.end, &written)) return false;
+    decimal->scale = written - (dot ? at - dot - 1 : 0);
+    decimal->exponent = decimal->scale + dropped;
+    return true;
+}
+
+// The bits of digits * 10^exponent in the format, without sign; `unsure`: the true value may round
+// up where this one was rounded down.
+static uint64_t to_bits(uint64_t digits, int64_t exponent, Format format, bool *unsure) {
+    *unsure = false;
+    if (digits == 0 || exponent < SB_POWER_MIN) return 0;
+    if (exponent > 308) return infinity_of(format);
+    int lead = __builtin_clzll(digits);
+    digits <<= lead;
+    SbPower power = sb_powers_of_ten[exponent - SB_POWER_MIN];
+    bool exact = exponent >= 0 && exponent <= SB_POWER_EXACT_MAX;
+    unsigned __int128 low = (unsigned __int128)power.low * digits;
+    unsigned __int128 sum = (unsigned __int128)power.high * digits + (uint64_t)(low >> 64);
+    int top = 191 - lead + (int)((exponent * 217706) >> 16) - 127;  // Exponent of bit 191.
+    if (!(sum >> 127)) {
+        sum = sum << 1 | ((uint64_t)low >> 63);
+        low <<= 1;
+        top--;
+    }
+    uint64_t high = (uint64_t)(sum >> 64), rest = (uint64_t)sum;
+    if (top > format.bias) return infinity_of(format);
+    int keep = format.bits;
+    bool normal = top > -format.bias;
+    if (!normal) keep += top + format.bias - 1;
+    if (keep < 0) return 0;
+    uint64_t below = high << keep << 1 >> 1;  // What stands under the half bit.
+    uint64_t bits = keep ? high >> (64 - keep) : 0;
+    bool half = high << keep >> 63;
+    bool sticky = below || rest || (uint64_t)low || !exact;
+    uint64_t all_ones = UINT64_MAX << keep << 1 >> 1;
+    *unsure = !exact && !half && below == all_ones && rest >= UINT64_MAX - 2;
+    bits += half && (sticky || (bits & 1));
+    return normal ? bits + ((uint64_t)(top + format.bias - 1) << (format.bits - 1)) : bits;
+}
+
+// ---- exact comparison --------------------------------------------------------------------------
+
+// A natural number. The largest that occurs is 801 digits times 2^1100.
+enum { BIG_WORDS = 96, DIGITS_MAX = 800 };
+
+typedef struct Big {
+    uint64_t words[BIG_WORDS];  // Lowest first.
+    int      count;
+} Big;
+
+static void big_multiply_add(Big *big, uint64_t factor, uint64_t addend) {
+    unsigned __int128 carry = addend;
+    for (int i = 0; i < big->count; i++) {
+        carry += (unsigned __int128)big->words[i] * factor;
+        big->words[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    if (carry && big->count < BIG_WORDS) big->words[big->count++] = (uint64_t)carry;
+}
+
+static void big_multiply_power_of_5(Big *big, int64_t power) {
+    for (; power >= 27; power -= 27) big_multiply_add(big, 7450580596923828125, 0);  // 5^27
+    for (; power > 0; power--) big_multiply_add(big, 5, 0);
+}
+
+static void big_shift_left(Big *big, int64_t bits) {
+    for (; bits >= 63; bits -= 63) big_multiply_add(big, UINT64_C(1) << 63, 0);
+    big_multiply_add(big, UINT64_C(1) << bits, 0);
+}
+
+static int big_compare(const Big *a, const Big *b) {
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
+    for (int i = a->count - 1; i >= 0; i--) {
+        if (a->words[i] != b->words[i]) return a->words[i] < b->words[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+// All digits of the text up to DIGITS_MAX and one that stands for the rest. A midpoint of floats
+// has fewer than 800 digits, so the comparison is exact. Returns the power of ten of the last
+// digit.
+static int64_t big_read(Big *big, const Decimal *decimal) {
+    int64_t scale = decimal->scale, used = 0;
+    bool rest = false;
+    for (const char *at = decimal->first; at < decimal->last; at++) {
+        if (!sb_is_digit(*at)) continue;
+        if (used < DIGITS_MAX) {
+            big_multiply_add(big, 10, (uint64_t)(*at - '0'));
+            used++;
+        } else {
+            rest |= *at != '0';
+            scale++;
+        }
+    }
+    if (!rest) return scale;
+    big_multiply_add(big, 10, 1);
+    return scale - 1;
+}
+
+// The text's value lies at or above the float `bits` and at most a little over the next midpoint:
+// rounds it by comparing with that midpoint exactly.
+static uint64_t round_exactly(const Decimal *decimal, uint64_t bits, Format format) {
+    uint64_t biased = bits >> (format.bits - 1), lead = UINT64_C(1) << (format.bits - 1);
+    uint64_t significand = (bits & (lead - 1)) | (biased ? lead : 0);
+    int64_t exponent = (int64_t)(biased ? biased : 1) - format.bias - format.bits + 1;
+    Big text = {}, midpoint = {};
+    int64_t scale = big_read(&text, decimal);
+    big_multiply_add(&midpoint, 1, 2 * significand + 1);
+    big_multiply_power_of_5(scale < 0 ? &midpoint : &text, scale < 0 ? -scale : scale);
+    int64_t shift = scale - (exponent - 1);
+    big_shift_left(shift < 0 ? &midpoint : &text, shift < 0 ? -shift : shift);
+    int order = big_compare(&text, &midpoint);
+    return bits + (order > 0 || (order == 0 && (bits & 1)));
+}
+
+static bool word_is(Trimmed text, const char *word) {
+    int64_t len = (int64_t)strlen(word);
+    if (text.end - text.at != len) return false;
+    for (int64_t i = 0; i < len; i++) {
+        if ((text.at[i] | 0x20) != word[i]) return false;
+    }
+    return true;
+}
+
+// The bits of the float that the text stands for, the sign separate.
+static int32_t read_float(Trimmed text, char point, Format format, uint64_t *bits) {
+    uint64_t infinity = infinity_of(format);
+    if (word_is(text, "inf") || word_is(text, "infinity")) {
+        *bits = infinity;
+        return SB_OK;
+    }
+    if (word_is(text, "nan")) {
+        *bits = infinity | UINT64_C(1) << (format.bits - 2);
+        return SB_OK;
+    }
+    Decimal decimal;
+    if (!read_decimal(text, point, &decimal)) return SB_FAULT_BAD_FLOAT;
+    bool unsure;
+    *bits = to_bits(decimal.digits, decimal.exponent, format, &unsure);
+    if (decimal.cut && *bits < infinity) {
+        bool unsure_above;
+        unsure |= to_bits(decimal.digits + 1, decimal.exponent, format, &unsure_above) != *bits;
+        unsure |= unsure_above;
+    }
+    if (unsure) *bits = round_exactly(&decimal, *bits, format);
+    return *bits >= infinity ? SB_FAULT_OUT_OF_RANGE : SB_OK;
+}
+
+int32_t sb_read_f64_any(const char *ptr, int64_t len, char point, double *out) {
+    Trimmed text = trim(ptr, len);
+    uint64_t bits;
+    int32_t status = read_float(text, point, F64, &bits);
+    if (status != SB_OK) return status;
+    bits |= (uint64_t)text.minus << 63;
+    memcpy(out, &bits, sizeof *out);
+    return SB_OK;
+}
+
+int32_t sb_read_f32_any(const char *ptr, int64_t len, char point, float *out) {
+    Trimmed text = trim(ptr, len);
+    uint64_t bits;
+    int32_t status = read_float(text, point, F32, &bits);
+    if (status != SB_OK) return status;
+    uint32_t word = (uint32_t)bits | (uint32_t)text.minus << 31;
+    memcpy(out, &word, sizeof *out);
+    return SB_OK;
+}

@@ -1,0 +1,65 @@
+#include "stdlib/regex/cut.h"
+
+#include "stdlib/regex/regex_runs.h"
+#include "stdlib/text/bytes64.h"
+
+#include <immintrin.h>
+
+#define INLINE [[gnu::always_inline]] static inline
+
+enum { BLOCK_BYTES = 64 };
+
+// Passes the next edge of the block, which has one.
+INLINE const char *pass_edge(SbCut *cut) {
+    const char *edge = cut->at + _tzcnt_u64(cut->edges);
+    cut->edges &= cut->edges - 1;
+    return edge;
+}
+
+void sb_cut_start(SbCut *cut, SbStr text) {
+    *cut = (SbCut){.at = text.ptr - BLOCK_BYTES, .begin = text.ptr};
+}
+
+// ---- pieces between separators ------------------------------------------------------------------
+
+// The end of the text is an edge too.
+INLINE uint64_t separators(const char *at, SbStr text, char separator) {
+    int64_t left = text.ptr + text.len - at;
+    uint64_t hits = bytes64_hits(at, separator);
+    return left < BLOCK_BYTES ? bytes64_until(hits, left) | UINT64_C(1) << left : hits;
+}
+
+bool sb_split_look(SbCut *cut, SbStr text, SbStr separator) {
+    do {
+        cut->at += BLOCK_BYTES;
+        if (cut->at > text.ptr + text.len) return false;
+        cut->edges = separators(cut->at, text, separator.ptr[0]);
+    } while (!cut->edges);
+    return true;
+}
+
+void sb_split_take(SbCut *cut, SbStr, SbStr) {
+    const char *end = pass_edge(cut);
+    cut->piece = (SbStr){cut->begin, end - cut->begin};
+    cut->begin = end + 1;
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+// Edges are where runs begin and end. Behind the end of the text nothing is in a run.
+bool sb_regex_find_all_look(SbCut *cut, SbStr text, const SbRegex *regex) {
+    do {
+        cut->at += BLOCK_BYTES;
+        if (cut->at > text.ptr + text.len) return false;
+        uint64_t mask = regex_run_mask_until(regex, text, cut->at - text.ptr);
+        cut->edges = mask ^ (mask << 1 | cut->inside);
+        cut->inside = mask >> 63;
+    } while (!cut->edges);
+    return true;
+}
+
+void sb_regex_find_all_take(SbCut *cut, SbStr text, const SbRegex *regex) {
+    const char *begin = pass_edge(cut);
+    if (!cut->edges) sb_regex_find_all_look(cut, text, regex);  // A run that has begun ends.
+    cut->piece = (SbStr){begin, pass_edge(cut) - begin};
+}

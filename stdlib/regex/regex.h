@@ -1,0 +1,149 @@
+// Regex: RE2 patterns, compiled to one constant block of bytes and matched by walking its tables.
+//
+// sb_regex_compile runs in the compiler. Its result has no pointers inside, only offsets from its
+// start, so the code generator emits the `bytes` bytes as one constant, aligned to 16, and the
+// interpreter uses them as they are. While the automaton stays within REGEX_STATES_MAX states,
+// finding the bounds of a match is a walk through its table. Larger patterns, groups and the rare
+// texts on which repeated walks would not be linear run the program itself, which visits each
+// (instruction, position) once; where those are more than REGEX_VISITS_MAX, the result is
+// SB_FAULT_REGEX_LIMIT. No pattern and no text takes more than linear time.
+//
+// The text is UTF-8. Matches are leftmost-first, as in RE2 and Perl: of the matches that begin
+// leftmost, the one that the pattern prefers. docs: stdlib/README.md, Regular expressions.
+#ifndef SBC_STDLIB_REGEX_H
+#define SBC_STDLIB_REGEX_H
+
+#include "runtime/abi/call.h"
+
+enum {
+    REGEX_VERSION = 2,
+    REGEX_STATES_MAX = 2000,
+    REGEX_TABLE_MAX = 128 * 1024,   // Entries: states times columns.
+    REGEX_INSTS_MAX = 20000,
+    REGEX_VISITS_MAX = 1 << 28,
+    REGEX_PATTERN_MAX = 10000,  // Bytes of a pattern.
+    REGEX_REPEAT_MAX = 1000,    // In x{n,m}, as in RE2.
+    REGEX_GROUPS_MAX = 99,
+};
+
+enum : uint32_t {
+    REGEX_HAS_TABLE = 1u << 0,  // The automaton is there; else only the program.
+    REGEX_RUNS = 1u << 1,       // The pattern is [set]+ and a character is in the set by each byte.
+    REGEX_CAN_BE_EMPTY = 1u << 2,
+};
+
+typedef enum SbRegexBefore {  // What stands before the next byte.
+    REGEX_BEFORE_NOTHING,     // The edge of the text.
+    REGEX_BEFORE_LINE,        // "\n"
+    REGEX_BEFORE_WORD,        // [0-9A-Za-z_]
+    REGEX_BEFORE_OTHER,
+    REGEX_BEFORES,
+} SbRegexBefore;
+
+// The automaton. A state is the index of its row in `next`; the state after `byte` is
+// next[state + class_of[byte]], after the end of the text next[state + columns - 1]. States from
+// `dead` on are special: `dead` itself, then those that say that a match ended just before the
+// byte that led to them; from the last one, `dead_match`, there is no way on.
+typedef struct SbRegexTable {
+    uint32_t classes;      // Offset of uint8_t[256].
+    uint32_t next;         // Offset of uint32_t[state_count * columns].
+    uint32_t columns, state_count;
+    uint32_t dead, dead_match;
+    uint32_t begin[REGEX_BEFORES];  // First states: the match begins here,
+    uint32_t find[REGEX_BEFORES];   // or here or later.
+} SbRegexTable;
+
+// The program that the automaton came from; also run directly (stdlib/regex/regex_backtrack.c).
+typedef enum SbRegexOp : uint32_t {
+    REGEX_OP_RANGES,  // The next byte selects one of ranges[a .. a + b), sorted; none: fail.
+    REGEX_OP_SPLIT,   // Go on at a; if that fails, at b.
+    REGEX_OP_SAVE,    // Note the position in slot b, go on at a.
+    REGEX_OP_ASSERT,  // Go on at a if assertion b holds.
+    REGEX_OP_MATCH,
+} SbRegexOp;
+
+typedef enum SbRegexAssert {
+    REGEX_TEXT_BEGIN,
+    REGEX_TEXT_END,
+    REGEX_LINE_BEGIN,
+    REGEX_LINE_END,
+    REGEX_WORD_EDGE,
+    REGEX_NO_WORD_EDGE,
+} SbRegexAssert;
+
+typedef struct SbRegexInst {
+    SbRegexOp op;
+    uint32_t  a, b;
+} SbRegexInst;
+
+typedef struct SbRegexByteRange {
+    uint8_t  first, last;
+    uint32_t target;
+} SbRegexByteRange;
+
+typedef struct SbRegexName {
+    uint32_t text, len;  // Offset in the block.
+    uint32_t group;
+} SbRegexName;
+
+typedef struct SbRegex {
+    uint32_t version;
+    uint32_t bytes;           // Of the whole block.
+    uint32_t flags;
+    uint32_t group_count;     // Without group 0, the whole match.
+    uint32_t insts, inst_count, inst_begin;  // Offset of SbRegexInst[]; where a match begins.
+    uint32_t ranges, range_count;            // Offset of SbRegexByteRange[].
+    uint32_t names, name_count;              // Offset of SbRegexName[].
+    uint32_t run_ranges;      // REGEX_RUNS: how many of run_first, run_span are used.
+    uint8_t  run_first[8], run_span[8];  // Bytes c with (uint8_t)(c - first) <= span.
+    uint8_t  first[256];      // 1: the byte can begin a match, or a match can be empty.
+    SbRegexTable table;
+} SbRegex;
+
+typedef struct SbRegexError {
+    int64_t position;        // In the pattern, bytes.
+    char    message[120];    // Lower case, without a full stop.
+} SbRegexError;
+
+// The block for a pattern, or nullptr after filling `error`. Free it with sb_regex_free.
+SbRegex *sb_regex_compile(const char *pattern, int64_t len, SbRegexError *error);
+void sb_regex_free(SbRegex *regex);
+
+bool    sb_regex_has_group(const SbRegex *regex, int64_t group);
+int64_t sb_regex_group_named(const SbRegex *regex, SbStr name);  // -1: there is none.
+// Where a replacement has a $ before neither a group of the pattern nor another $, or -1. Does it
+// name a group above 0?
+int64_t sb_regex_replacement_fault(const SbRegex *regex, SbStr with, bool *has_groups);
+
+// Bounds of a match: text[begin, end).
+typedef struct SbRegexSpan {
+    int64_t begin, end;
+} SbRegexSpan;
+
+// The first match that begins at or after `from`. SB_OK, SB_NULL (none) or SB_FAULT_REGEX_LIMIT.
+int32_t sb_regex_find(SbCall *call, const SbRegex *regex, SbStr text, int64_t from,
+                      SbRegexSpan *span);
+
+// ---- functions of the language ----------------------------------------------------------------
+
+int32_t sb_regex_matches(SbCall *call, SbStr text, const SbRegex *regex, bool *out);
+int32_t sb_regex_full_match(SbCall *call, SbStr text, const SbRegex *regex, bool *out);
+int32_t sb_regex_extract(SbCall *call, SbStr text, const SbRegex *regex, SbStr *out);
+int32_t sb_regex_extract_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
+                               SbStr *out);
+int32_t sb_regex_extract_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
+                               SbStr *out);
+int32_t sb_regex_groups(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
+int32_t sb_regex_find_all(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
+int32_t sb_regex_find_all_group(SbCall *call, SbStr text, const SbRegex *regex, int64_t group,
+                                SbList *out);
+int32_t sb_regex_find_all_named(SbCall *call, SbStr text, const SbRegex *regex, SbStr name,
+                                SbList *out);
+int32_t sb_regex_count(SbCall *call, SbStr text, const SbRegex *regex, int64_t *out);
+int32_t sb_regex_index(SbCall *call, SbStr text, const SbRegex *regex, int64_t *out);
+int32_t sb_regex_replace(SbCall *call, SbStr text, const SbRegex *regex, SbStr with, SbStr *out);
+int32_t sb_regex_replace_first(SbCall *call, SbStr text, const SbRegex *regex, SbStr with,
+                               SbStr *out);
+int32_t sb_regex_split(SbCall *call, SbStr text, const SbRegex *regex, SbList *out);
+
+#endif

@@ -1,0 +1,379 @@
+// Dates and timestamps by a format: the letters of strftime that mean the same everywhere.
+//
+//   %Y year, four digits or more   %y its last two (read: 69..99 are 19xx, 00..68 are 20xx)
+//   %m %d %H %M %S two digits (read: one or two)    %j day of the year, three
+//   %I hour of twelve with %p AM or PM              %f fraction of a second: six digits, of %3f and
+//                                                   %9f three and nine (read: 1..9)
+//   %b %B month's name, short, long                 %a %A weekday's name (read: not compared)
+//   %u weekday, Monday 1   %V %G ISO week and its year (written only)
+//   %z offset +0100 (read: also +01:00, +01, Z)     %s seconds since the epoch
+//   %F is %Y-%m-%d, %T is %H:%M:%S, %R is %H:%M, %% is %     %-d drops leading zeros, of any letter
+// Names are English; they are read in any case, short or long. Spaces match as they are.
+#include "stdlib/number/number.h"
+#include "stdlib/time/date_parts.h"
+
+#include <string.h>
+
+static const char MONTHS[12][10] = {"January", "February", "March", "April", "May", "June", "July",
+                                    "August", "September", "October", "November", "December"};
+static const char DAYS[7][10] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
+                                 "Sunday"};
+
+// What %F, %T and %R stand for; else null.
+static const char *longer(char letter) {
+    return letter == 'F'   ? "%Y-%m-%d"
+           : letter == 'T' ? "%H:%M:%S"
+           : letter == 'R' ? "%H:%M"
+                           : nullptr;
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+typedef struct Fields {
+    SbCivil civil;
+    int64_t days, seconds, nanos, epoch;
+    int32_t offset;
+} Fields;
+
+enum { LETTER_MAX = 24 };  // The most bytes that a letter writes.
+
+static char *put_number(char *out, int64_t value, int width) {
+    char text[SB_NUMBER_MAX], *digits = text;
+    int64_t count = sb_put_i64(text, value) - text;
+    if (value < 0) {
+        *out++ = *digits++;
+        count--;
+    }
+    for (; width > count; width--) *out++ = '0';
+    memcpy(out, digits, (size_t)count);
+    return out + count;
+}
+
+static char *put_name(char *out, const char *name, bool is_short) {
+    size_t len = is_short ? 3 : strlen(name);
+    memcpy(out, name, len);
+    return out + len;
+}
+
+static char *put_offset(char *out, int32_t offset) {
+    *out++ = offset < 0 ? '-' : '+';
+    int32_t size = offset < 0 ? -offset : offset;
+    return put_number(put_number(out, size / 3600, 2), size / 60 % 60, 2);
+}
+
+// nullptr: no such letter.
+static char *put_letter(char *out, const Fields *f, char letter) {
+    int64_t hour = f->seconds / 3600;
+    switch (letter) {
+    case 'Y': return put_number(out, f->civil.year, 4);
+    case 'y': return put_number(out, sb_floor_mod(f->civil.year, 100), 2);
+    case 'm': return put_number(out, f->civil.month, 2);
+    case 'd': return put_number(out, f->civil.day, 2);
+    case 'H': return put_number(out, hour, 2);
+    case 'I': return put_number(out, hour % 12 ? hour % 12 : 12, 2);
+    case 'p': return put_name(out, hour < 12 ? "AM" : "PM", false);
+    case 'M': return put_number(out, f->seconds / 60 % 60, 2);
+    case 'S': return put_number(out, f->seconds % 60, 2);
+    case 'j': return put_number(out, f->days - sb_days_of(f->civil.year, 1, 1) + 1, 3);
+    case 'b': return put_name(out, MONTHS[f->civil.month - 1], true);
+    case 'B': return put_name(out, MONTHS[f->civil.month - 1], false);
+    case 'a': return put_name(out, DAYS[sb_weekday_of(f->days) - 1], true);
+    case 'A': return put_name(out, DAYS[sb_weekday_of(f->days) - 1], false);
+    case 'u': return put_number(out, sb_weekday_of(f->days), 1);
+    case 'V': return put_number(out, sb_iso_week_of(f->days).week, 2);
+    case 'G': return put_number(out, sb_iso_week_of(f->days).year, 4);
+    case 'z': return put_offset(out, f->offset);
+    case 's': return put_number(out, f->epoch, 1);
+    case '%': return *out = '%', out + 1;
+    default: return nullptr;
+    }
+}
+
+// What stands between % and its letter: the digits of %f, or a '-'.
+typedef struct Flags {
+    int  digits;
+    bool bare;   // No leading zeros.
+} Flags;
+
+// The flags at `at`, which is left on the letter; false at the end of the format.
+static bool take_flags(const char **at, const char *end, Flags *flags) {
+    *flags = (Flags){.digits = 6};
+    if (*at < end && **at == '-') {
+        flags->bare = true;
+        ++*at;
+    } else if (end - *at >= 2 && (**at == '3' || **at == '6' || **at == '9') && (*at)[1] == 'f') {
+        flags->digits = **at - '0';
+        ++*at;
+    }
+    return *at < end;
+}
+
+static char *put_fraction(char *out, int64_t nanos, int digits) {
+    for (int i = 9; i > digits; i--) nanos /= 10;
+    return put_number(out, nanos, digits);
+}
+
+static char *drop_zeros(char *begin, char *end) {
+    char *first = begin;
+    while (first + 1 < end && *first == '0' && sb_is_digit(first[1])) first++;
+    memmove(begin, first, (size_t)(end - first));
+    return end - (first - begin);
+}
+
+static char *put_format(char *out, const Fields *fields, const char *at, const char *end) {
+    for (; at < end; at++) {
+        if (*at != '%') {
+            *out++ = *at;
+            continue;
+        }
+        at++;
+        Flags flags;
+        if (!take_flags(&at, end, &flags)) return nullptr;
+        const char *more = longer(*at);
+        char *begin = out;
+        if (more) out = put_format(out, fields, more, more + strlen(more));
+        else if (*at == 'f') out = put_fraction(out, fields->nanos, flags.digits);
+        else out = put_letter(out, fields, *at);
+        if (!out) return nullptr;
+        if (flags.bare) out = drop_zeros(begin, out);
+    }
+    return out;
+}
+
+static int32_t format_fields(SbCall *call, Fields fields, SbStr format, SbStr *out) {
+    int64_t bytes = format.len;
+    for (int64_t i = 0; i < format.len; i++) bytes += format.ptr[i] == '%' ? 3 * LETTER_MAX : 0;
+    fields.civil = sb_civil_of(fields.days);
+    char *text = sb_alloc(call, bytes);
+    if (!text) return SB_FAULT_TOO_LARGE;
+    char *end = put_format(text, &fields, format.ptr, format.ptr + format.len);
+    if (!end) return SB_FAULT_BAD_ARGUMENT;
+    *out = (SbStr){text, end - text};
+    return SB_OK;
+}
+
+int32_t sb_format_date(SbCall *call, int32_t date, SbStr format, SbStr *out) {
+    Fields fields = {.days = date, .epoch = date * SB_DAY_S};
+    return format_fields(call, fields, format, out);
+}
+
+int32_t sb_format_zone(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
+                       const SbZone *zone, SbStr *out) {
+    int64_t scale = sb_unit_scale(type->unit), seconds = sb_floor_div(timestamp, scale), local;
+    Fields fields = {.epoch = seconds, .offset = sb_zone_offset(zone, seconds)};
+    if (__builtin_add_overflow(seconds, fields.offset, &local)) return SB_FAULT_OVERFLOW;
+    fields.days = sb_floor_div(local, SB_DAY_S);
+    fields.seconds = sb_floor_mod(local, SB_DAY_S);
+    fields.nanos = sb_floor_mod(timestamp, scale) * (1000000000 / scale);
+    return format_fields(call, fields, format, out);
+}
+
+int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
+                            SbStr *out) {
+    return sb_format_zone(call, type, timestamp, format, nullptr, out);
+}
+
+// ---- reading -----------------------------------------------------------------------------------
+
+typedef struct Parsed {
+    const char *at, *end;
+    int64_t year, epoch;
+    int64_t month, day, day_of_year, hour, minute, second, nanos, offset;
+    bool has_year, has_day_of_year, has_offset, has_epoch, twelve, afternoon;
+} Parsed;
+
+// Up to `width` digits, of a value from low to high.
+static bool take_number(Parsed *p, int width, int64_t low, int64_t high, int64_t *value) {
+    const char *start = p->at;
+    int64_t sum = 0;
+    while (p->at < p->end && p->at - start < width && sb_is_digit(*p->at)) {
+        sum = sum * 10 + (*p->at++ - '0');
+    }
+    *value = sum;
+    return p->at > start && sum >= low && sum <= high;
+}
+
+static bool take_signed(Parsed *p, int width, int64_t *value) {
+    bool minus = p->at < p->end && *p->at == '-';
+    if (minus || (p->at < p->end && *p->at == '+')) p->at++;
+    if (!take_number(p, width, 0, INT64_MAX, value)) return false;
+    if (minus) *value = -*value;
+    return true;
+}
+
+static bool take_fraction(Parsed *p) {
+    const char *start = p->at;
+    if (!take_number(p, 9, 0, 999999999, &p->nanos)) return false;
+    for (int64_t digits = p->at - start; digits < 9; digits++) p->nanos *= 10;
+    return true;
+}
+
+static bool same_letters(const char *text, const char *name, size_t len) {
+    for (size_t i = 0; i < len; i++) {
+        if ((text[i] | 0x20) != (name[i] | 0x20)) return false;
+    }
+    return true;
+}
+
+// The long name if it is there, else its first three letters. Zero: neither.
+static int64_t take_name(Parsed *p, const char (*names)[10], int count) {
+    size_t left = (size_t)(p->end - p->at);
+    for (int i = 0; i < count; i++) {
+        size_t len = strlen(names[i]);
+        if (left < len || !same_letters(p->at, names[i], len)) len = 3;
+        if (left < len || !same_letters(p->at, names[i], len)) continue;
+        p->at += len;
+        return i + 1;
+    }
+    return 0;
+}
+
+static bool take_half(Parsed *p) {
+    if (p->end - p->at < 2 || (p->at[1] | 0x20) != 'm') return false;
+    char half = p->at[0] | 0x20;
+    p->at += 2;
+    p->afternoon = half == 'p';
+    p->twelve = true;
+    return half == 'a' || half == 'p';
+}
+
+static bool take_offset(Parsed *p) {
+    p->has_offset = true;
+    if (p->at < p->end && (*p->at | 0x20) == 'z') return p->at++, true;
+    if (p->at == p->end || (*p->at != '+' && *p->at != '-')) return false;
+    int64_t sign = *p->at++ == '-' ? -1 : 1, hour, minute = 0;
+    const char *start = p->at;
+    if (!take_number(p, 2, 0, 23, &hour) || p->at - start != 2) return false;
+    bool colon = p->at < p->end && *p->at == ':';
+    p->at += colon;
+    bool more = p->end - p->at >= 2 && sb_is_digit(p->at[0]) && sb_is_digit(p->at[1]);
+    if (more ? !take_number(p, 2, 0, 59, &minute) : colon) return false;
+    p->offset = sign * (hour * 3600 + minute * 60);
+    return true;
+}
+
+// SB_OK, SB_NULL when the text does not fit, BAD_ARGUMENT for an unknown letter.
+static int32_t take_letter(Parsed *p, char letter) {
+    int64_t ignored;
+    bool good = false;
+    switch (letter) {
+    case 'Y': good = p->has_year = take_signed(p, 4, &p->year); break;
+    case 'y':
+        good = p->has_year = take_number(p, 2, 0, 99, &p->year);
+        p->year += p->year < 69 ? 2000 : 1900;
+        break;
+    case 'm': good = take_number(p, 2, 1, 12, &p->month); break;
+    case 'd': good = take_number(p, 2, 1, 31, &p->day); break;
+    case 'H': good = take_number(p, 2, 0, 23, &p->hour); break;
+    case 'I': good = take_number(p, 2, 1, 12, &p->hour); break;
+    case 'p': good = take_half(p); break;
+    case 'M': good = take_number(p, 2, 0, 59, &p->minute); break;
+    case 'S': good = take_number(p, 2, 0, 59, &p->second); break;
+    case 'f': good = take_fraction(p); break;
+    case 'j': good = p->has_day_of_year = take_number(p, 3, 1, 366, &p->day_of_year); break;
+    case 'b': case 'B': good = (p->month = take_name(p, MONTHS, 12)) != 0; break;
+    case 'a': case 'A': good = take_name(p, DAYS, 7) != 0; break;
+    case 'u': good = take_number(p, 1, 1, 7, &ignored); break;
+    case 'z': good = take_offset(p); break;
+    case 's': good = p->has_epoch = take_signed(p, 15, &p->epoch); break;
+    case '%': good = p->at < p->end && *p->at++ == '%'; break;
+    default: return SB_FAULT_BAD_ARGUMENT;
+    }
+    return good ? SB_OK : SB_NULL;
+}
+
+static int32_t take_format(Parsed *p, const char *at, const char *end) {
+    for (; at < end; at++) {
+        int32_t status = SB_OK;
+        if (*at != '%') {
+            status = p->at < p->end && *p->at++ == *at ? SB_OK : SB_NULL;
+        } else {
+            Flags flags;
+            at++;
+            if (!take_flags(&at, end, &flags)) return SB_FAULT_BAD_ARGUMENT;
+            const char *more = longer(*at);
+            status = more ? take_format(p, more, more + strlen(more)) : take_letter(p, *at);
+        }
+        if (status != SB_OK) return status;
+    }
+    return SB_OK;
+}
+
+// The calendar day; false if there is none such.
+static bool parsed_days(const Parsed *p, int64_t *days) {
+    if (p->has_day_of_year) {
+        *days = sb_days_of(p->year, 1, 1) + p->day_of_year - 1;
+        return p->day_of_year <= 365 + sb_is_leap(p->year);
+    }
+    *days = sb_days_of(p->year, (unsigned)p->month, (unsigned)p->day);
+    return p->day <= sb_month_days(p->year, (unsigned)p->month);
+}
+
+static int32_t parse(SbStr text, SbStr format, Parsed *p, int64_t *days) {
+    *p = (Parsed){.at = text.ptr, .end = text.ptr + text.len, .month = 1, .day = 1};
+    int32_t status = take_format(p, format.ptr, format.ptr + format.len);
+    if (status != SB_OK) return status;
+    if (p->at != p->end) return SB_NULL;
+    if (p->twelve) p->hour = p->hour % 12 + (p->afternoon ? 12 : 0);
+    if (p->has_epoch) {
+        *days = sb_floor_div(p->epoch, SB_DAY_S);
+        p->second = sb_floor_mod(p->epoch, SB_DAY_S);
+        p->hour = p->minute = p->offset = 0;
+        p->has_offset = true;
+        return SB_OK;
+    }
+    if (!p->has_year) return SB_FAULT_BAD_ARGUMENT;
+    return parsed_days(p, days) ? SB_OK : SB_NULL;
+}
+
+int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out) {
+    Parsed p;
+    int64_t days;
+    int32_t status = parse(text, format, &p, &days);
+    if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_DATE : status;
+    if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_OUT_OF_RANGE;
+    *out = (int32_t)days;
+    return SB_OK;
+}
+
+static int32_t parse_timestamp(SbStr text, SbStr format, const SbZone *zone, uint32_t unit,
+                               int64_t *out) {
+    Parsed p;
+    int64_t days;
+    int32_t status = parse(text, format, &p, &days);
+    if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_TIMESTAMP : status;
+    int64_t seconds = p.hour * 3600 + p.minute * 60 + p.second;
+    if (!p.has_offset) p.offset = sb_zone_offset_local(zone, days * SB_DAY_S + seconds);
+    return sb_timestamp_of(days, seconds * 1000000000 + p.nanos, p.offset, unit, out);
+}
+
+#define PARSE(name, unit)                                                                         \
+    int32_t sb_parse_##name(SbStr text, SbStr format, int64_t *out) {                             \
+        return parse_timestamp(text, format, nullptr, unit, out);                                 \
+    }                                                                                             \
+    int32_t sb_parse_##name##_zone(SbStr text, SbStr format, const SbZone *zone, int64_t *out) {  \
+        return parse_timestamp(text, format, zone, unit, out);                                    \
+    }
+
+PARSE(timestamp_s, 0)
+PARSE(timestamp_ms, 1)
+PARSE(timestamp, 2)
+PARSE(timestamp_ns, 3)
+
+// ---- judging a format --------------------------------------------------------------------------
+
+int64_t sb_time_form_fault(SbStr format, bool reads) {
+    static const char both[] = "YymdHIpMSfjbBaAuzs%FTR", written[] = "VG", years[] = "YysF";
+    const char *at = format.ptr, *end = format.ptr + format.len;
+    bool year = false;
+    for (; at < end; at++) {
+        if (*at != '%') continue;
+        const char *percent = at++;
+        Flags flags;
+        if (!take_flags(&at, end, &flags)) return percent - format.ptr;
+        bool known = *at && (strchr(both, *at) || (!reads && strchr(written, *at)));
+        if (!known) return at - format.ptr;
+        year |= strchr(years, *at) != nullptr;
+    }
+    return year || !reads ? -1 : format.len;
+}

@@ -1,0 +1,237 @@
+// Dates, timestamps and durations as text, in every form that docs/text_forms.md allows.
+#include "stdlib/number/number.h"
+#include "stdlib/time/date.h"
+
+#include <string.h>
+
+// ---- reading -----------------------------------------------------------------------------------
+
+typedef struct Cursor {
+    const char *at, *end;
+} Cursor;
+
+static bool take(Cursor *cursor, char c) {
+    if (cursor->at == cursor->end || *cursor->at != c) return false;
+    cursor->at++;
+    return true;
+}
+
+static bool take_two(Cursor *cursor, unsigned *value) {
+    const char *at = cursor->at;
+    if (cursor->end - at < 2 || !sb_is_digit(at[0]) || !sb_is_digit(at[1])) return false;
+    *value = (unsigned)(at[0] - '0') * 10 + (unsigned)(at[1] - '0');
+    cursor->at += 2;
+    return true;
+}
+
+enum : int64_t { YEAR_TOO_FAR = 1000000000000 };  // More than an int64 of seconds reaches.
+
+// YYYY, or a sign and at least four digits. Years too far are cut to YEAR_TOO_FAR.
+static bool take_year(Cursor *cursor, int64_t *year) {
+    bool minus = false, sign = take(cursor, '+') || (minus = take(cursor, '-'));
+    const char *start = cursor->at;
+    int64_t value = 0;
+    for (; cursor->at < cursor->end && sb_is_digit(*cursor->at); cursor->at++) {
+        if (value < YEAR_TOO_FAR) value = value * 10 + (*cursor->at - '0');
+    }
+    int64_t digits = cursor->at - start;
+    if (value > YEAR_TOO_FAR) value = YEAR_TOO_FAR;
+    *year = minus ? -value : value;
+    return sign ? digits >= 4 : digits == 4;
+}
+
+static bool take_date(Cursor *cursor, int64_t *days) {
+    int64_t year;
+    unsigned month, day;
+    if (!take_year(cursor, &year) || !take(cursor, '-') || !take_two(cursor, &month) ||
+        !take(cursor, '-') || !take_two(cursor, &day)) {
+        return false;
+    }
+    if (month < 1 || month > 12 || day < 1 || day > sb_month_days(year, month)) return false;
+    *days = sb_days_of(year, month, day);
+    return true;
+}
+
+int32_t sb_read_date_any(const char *ptr, int64_t len, int32_t *out) {
+    Cursor cursor = {ptr, ptr + len};
+    int64_t days;
+    if (!take_date(&cursor, &days) || cursor.at != cursor.end) return SB_FAULT_BAD_DATE;
+    if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_OUT_OF_RANGE;
+    *out = (int32_t)days;
+    return SB_OK;
+}
+
+// HH:MM[:SS[.fraction]]
+static bool take_time(Cursor *cursor, int64_t *nanos) {
+    unsigned hour, minute, second = 0;
+    if (!take_two(cursor, &hour) || !take(cursor, ':') || !take_two(cursor, &minute)) return false;
+    int64_t fraction = 0;
+    if (take(cursor, ':')) {
+        if (!take_two(cursor, &second)) return false;
+        if (take(cursor, '.')) {
+            int digits = 0;
+            for (; cursor->at < cursor->end && sb_is_digit(*cursor->at); cursor->at++, digits++) {
+                if (digits < 9) fraction = fraction * 10 + (*cursor->at - '0');
+            }
+            if (digits < 1 || digits > 9) return false;
+            for (; digits < 9; digits++) fraction *= 10;
+        }
+    }
+    if (hour > 23 || minute > 59 || second > 59) return false;
+    *nanos = (int64_t)(hour * 3600 + minute * 60 + second) * 1000000000 + fraction;
+    return true;
+}
+
+// Z, +HH, +HHMM, +HH:MM. False: none of these.
+static bool take_offset(Cursor *cursor, int64_t *seconds) {
+    *seconds = 0;
+    if (take(cursor, 'Z') || take(cursor, 'z')) return true;
+    bool minus = take(cursor, '-');
+    if (!minus && !take(cursor, '+')) return false;
+    unsigned hour, minute = 0;
+    if (!take_two(cursor, &hour)) return false;
+    bool colon = take(cursor, ':');
+    if ((colon || cursor->at < cursor->end) && !take_two(cursor, &minute)) return false;
+    if (hour > 23 || minute > 59) return false;
+    *seconds = (int64_t)(hour * 3600 + minute * 60) * (minus ? -1 : 1);
+    return true;
+}
+
+int32_t sb_timestamp_of(int64_t days, int64_t nanos, int64_t offset, uint32_t unit, int64_t *out) {
+    int64_t scale = sb_unit_scale(unit), step = 1000000000 / scale;
+    if (nanos % step) return SB_FAULT_TOO_PRECISE;
+    __int128 value = ((__int128)days * SB_DAY_S - offset) * scale + nanos / step;
+    if (value < INT64_MIN || value > INT64_MAX) return SB_FAULT_OUT_OF_RANGE;
+    *out = (int64_t)value;
+    return SB_OK;
+}
+
+int32_t sb_read_timestamp_any(const char *ptr, int64_t len, uint32_t unit, const SbZone *zone,
+                              int64_t *out) {
+    Cursor cursor = {ptr, ptr + len};
+    int64_t days, nanos, offset, midnight;
+    if (!take_date(&cursor, &days)) return SB_FAULT_BAD_TIMESTAMP;
+    if (!take(&cursor, 'T') && !take(&cursor, 't') && !take(&cursor, ' ')) {
+        return SB_FAULT_BAD_TIMESTAMP;
+    }
+    if (!take_time(&cursor, &nanos)) return SB_FAULT_BAD_TIMESTAMP;
+    bool local = cursor.at == cursor.end;
+    if (!local && !take_offset(&cursor, &offset)) return SB_FAULT_BAD_TIMESTAMP;
+    if (cursor.at != cursor.end) return SB_FAULT_BAD_TIMESTAMP;
+    if (__builtin_mul_overflow(days, SB_DAY_S, &midnight)) return SB_FAULT_OUT_OF_RANGE;
+    if (local) offset = sb_zone_offset_local(zone, midnight + nanos / 1000000000);
+    return sb_timestamp_of(days, nanos, offset, unit, out);
+}
+
+// ---- durations ---------------------------------------------------------------------------------
+
+static const struct {
+    char    name[3];
+    int64_t micros;
+} UNITS[] = {  // The largest first.
+    {"d", SB_DAY_US}, {"h", 3600000000}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1},
+};
+
+// [+-] digits [. digits] unit, a whole number of microseconds.
+int32_t sb_read_duration(const char *ptr, int64_t len, int64_t *out) {
+    Cursor cursor = {ptr, ptr + len};
+    bool minus = take(&cursor, '-');
+    if (!minus) take(&cursor, '+');
+    unsigned __int128 value = 0, divisor = 1;
+    bool point = false, over = false, lost = false;
+    int digits = 0;
+    for (; cursor.at < cursor.end; cursor.at++) {
+        if (*cursor.at == '.' && !point && digits) {
+            point = true;
+            digits = 0;
+            continue;
+        }
+        if (!sb_is_digit(*cursor.at)) break;
+        unsigned digit = (unsigned)(*cursor.at - '0');
+        digits++;
+        if (point && digits > 15) {  // A day has 11 digits of microseconds.
+            lost |= digit != 0;
+            continue;
+        }
+        over |= value > (unsigned __int128)1 << 110;
+        if (!over) value = value * 10 + digit;
+        if (point) divisor *= 10;
+    }
+    for (size_t i = 0; digits && i < sizeof UNITS / sizeof *UNITS; i++) {
+        int64_t name = (int64_t)strlen(UNITS[i].name);
+        if (cursor.end - cursor.at != name || memcmp(cursor.at, UNITS[i].name, (size_t)name) != 0) {
+            continue;
+        }
+        unsigned __int128 micros;
+        over |= __builtin_mul_overflow(value, (unsigned __int128)UNITS[i].micros, &micros);
+        if (over) return SB_FAULT_OUT_OF_RANGE;
+        if (lost || micros % divisor) return SB_FAULT_BAD_DURATION;
+        micros /= divisor;
+        if (micros > (uint64_t)INT64_MAX + minus) return SB_FAULT_OUT_OF_RANGE;
+        *out = (int64_t)(minus ? -(uint64_t)micros : (uint64_t)micros);
+        return SB_OK;
+    }
+    return SB_FAULT_BAD_DURATION;
+}
+
+char *sb_put_duration(char *out, int64_t value) {
+    if (value == 0) {
+        memcpy(out, "0s", 2);
+        return out + 2;
+    }
+    size_t unit = 0;
+    while (value % UNITS[unit].micros) unit++;
+    out = sb_put_i64(out, value / UNITS[unit].micros);
+    size_t name = strlen(UNITS[unit].name);
+    memcpy(out, UNITS[unit].name, name);
+    return out + name;
+}
+
+// ---- writing -----------------------------------------------------------------------------------
+
+static char *put_two(char *out, int64_t value) {
+    out[0] = (char)('0' + value / 10);
+    out[1] = (char)('0' + value % 10);
+    return out + 2;
+}
+
+// `count` digits of value, zeros in front.
+static char *put_padded(char *out, int64_t value, int count) {
+    for (int i = count - 1; i >= 0; i--, value /= 10) out[i] = (char)('0' + value % 10);
+    return out + count;
+}
+
+static char *put_days(char *out, int64_t days) {
+    SbCivil civil = sb_civil_of(days);
+    int64_t year = civil.year;
+    if (year < 0 || year > 9999) *out++ = year < 0 ? '-' : '+';
+    if (year < 0) year = -year;
+    out = year > 9999 ? sb_put_i64(out, year) : put_padded(out, year, 4);
+    *out++ = '-';
+    out = put_two(out, civil.month);
+    *out++ = '-';
+    return put_two(out, civil.day);
+}
+
+char *sb_put_date(char *out, int32_t value) { return put_days(out, value); }
+
+char *sb_put_timestamp(char *out, int64_t value, uint32_t unit) {
+    int64_t scale = sb_unit_scale(unit);
+    int64_t seconds = sb_floor_div(value, scale), fraction = sb_floor_mod(value, scale);
+    int64_t days = sb_floor_div(seconds, SB_DAY_S), of_day = sb_floor_mod(seconds, SB_DAY_S);
+    out = put_days(out, days);
+    *out++ = 'T';
+    out = put_two(out, of_day / 3600);
+    *out++ = ':';
+    out = put_two(out, of_day / 60 % 60);
+    *out++ = ':';
+    out = put_two(out, of_day % 60);
+    if (fraction) {
+        int digits = unit == 1 ? 3 : unit == 2 ? 6 : 9;
+        for (; fraction % 1000 == 0; digits -= 3) fraction /= 1000;
+        *out++ = '.';
+        out = put_padded(out, fraction, digits);
+    }
+    *out++ = 'Z';
+    return out;
+}

@@ -1,0 +1,260 @@
+// List: looking into, cutting, ordering and summing lists.
+#include "stdlib/value/list.h"
+
+#include "stdlib/number/exact_sum.h"
+#include "stdlib/text/list_build.h"
+#include "stdlib/value/generic.h"
+
+static const char *element(const SbType *type, SbList xs, int64_t i) {
+    return (const char *)xs.ptr + i * (int64_t)type->elem->size;
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+int64_t sb_list_len(SbList xs) { return xs.len; }
+
+int32_t sb_list_index_of(const SbType *type, SbList xs, const void *x, int64_t *out) {
+    for (int64_t i = 0; i < xs.len; i++) {
+        if (sb_compare(type->elem, element(type, xs, i), x) != 0) continue;
+        *out = i;
+        return SB_OK;
+    }
+    return SB_NULL;
+}
+
+bool sb_list_contains(const SbType *type, SbList xs, const void *x) {
+    int64_t index;
+    return sb_list_index_of(type, xs, x, &index) == SB_OK;
+}
+
+int64_t sb_list_count_of(const SbType *type, SbList xs, const void *x) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < xs.len; i++) count += !sb_compare(type->elem, element(type, xs, i), x);
+    return count;
+}
+
+int32_t sb_list_get(const SbType *type, SbList xs, int64_t index, void *out) {
+    if (index < 0) index += xs.len;
+    if (index < 0 || index >= xs.len) return SB_NULL;
+    const char *value = element(type, xs, index);
+    if (!sb_is_valid(type->elem, value)) return SB_NULL;
+    memcpy(out, value, (size_t)sb_base_size(type->elem));
+    return SB_OK;
+}
+
+int32_t sb_list_first(const SbType *type, SbList xs, void *out) {
+    return sb_list_get(type, xs, 0, out);
+}
+
+int32_t sb_list_last(const SbType *type, SbList xs, void *out) {
+    return sb_list_get(type, xs, -1, out);
+}
+
+// The first of the elements that are least (sign 1) or greatest (-1); nulls do not count.
+static int32_t extreme(const SbType *type, SbList xs, int32_t sign, void *out) {
+    int64_t best = -1;
+    for (int64_t i = 0; i < xs.len; i++) {
+        const char *x = element(type, xs, i);
+        if (!sb_is_valid(type->elem, x)) continue;
+        if (best < 0 || sign * sb_compare(type->elem, x, element(type, xs, best)) < 0) best = i;
+    }
+    return best < 0 ? SB_NULL : sb_list_get(type, xs, best, out);
+}
+
+int32_t sb_list_min(const SbType *type, SbList xs, void *out) { return extreme(type, xs, 1, out); }
+int32_t sb_list_max(const SbType *type, SbList xs, void *out) { return extreme(type, xs, -1, out); }
+
+// ---- cutting ------------------------------------------------------------------------------------
+
+SbList sb_list_slice_rest(const SbType *type, SbList xs, int64_t begin) {
+    if (begin < 0) begin = begin < -xs.len ? 0 : begin + xs.len;
+    if (begin > xs.len) begin = xs.len;
+    return (SbList){xs.len ? element(type, xs, begin) : xs.ptr, xs.len - begin};
+}
+
+SbList sb_list_slice(const SbType *type, SbList xs, int64_t begin, int64_t count) {
+    SbList rest = sb_list_slice_rest(type, xs, begin);
+    if (count < 0) count = 0;
+    if (rest.len > count) rest.len = count;
+    return rest;
+}
+
+// ---- making -------------------------------------------------------------------------------------
+
+static char *copy_of(SbCall *call, const SbType *type, SbList xs) {
+    char *copy = sb_alloc(call, xs.len * (int64_t)type->elem->size);
+    if (copy && xs.len) memcpy(copy, xs.ptr, (size_t)xs.len * type->elem->size);
+    return copy;
+}
+
+typedef struct Merge {
+    const SbType *elem;
+    int32_t sign;
+} Merge;
+
+static bool goes_first(const Merge *merge, const char *a, const char *b) {
+    if (!sb_is_valid(merge->elem, a) || !sb_is_valid(merge->elem, b))
+        return sb_is_valid(merge->elem, a) || !sb_is_valid(merge->elem, b);
+    return merge->sign * sb_compare(merge->elem, a, b) <= 0;
+}
+
+// Merges the sorted runs [begin, middle) and [middle, end) of `from` into `to`.
+static void merge_runs(const Merge *merge, const char *from, char *to, const int64_t bounds[3]) {
+    int64_t size = merge->elem->size, a = bounds[0], b = bounds[1];
+    for (int64_t i = bounds[0]; i < bounds[2]; i++) {
+        bool left = a < bounds[1] && (b == bounds[2] ||
+                                      goes_first(merge, from + a * size, from + b * size));
+        memcpy(to + i * size, from + (left ? a++ : b++) * size, (size_t)size);
+    }
+}
+
+static int32_t sort(SbCall *call, const SbType *type, SbList xs, int32_t sign, SbList *out) {
+    Merge merge = {type->elem, sign};
+    char *from = copy_of(call, type, xs), *to = copy_of(call, type, xs);
+    if (!from || !to) return SB_FAULT_TOO_LARGE;
+    for (int64_t run = 1; run < xs.len; run *= 2) {
+        for (int64_t begin = 0; begin < xs.len; begin += 2 * run) {
+            int64_t middle = begin + run < xs.len ? begin + run : xs.len;
+            int64_t end = middle + run < xs.len ? middle + run : xs.len;
+            merge_runs(&merge, from, to, (int64_t[]){begin, middle, end});
+        }
+        char *swap = from;
+        from = to;
+        to = swap;
+    }
+    *out = (SbList){from, xs.len};
+    return SB_OK;
+}
+
+int32_t sb_list_sort(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    return sort(call, type, xs, 1, out);
+}
+
+int32_t sb_list_sort_desc(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    return sort(call, type, xs, -1, out);
+}
+
+int32_t sb_list_reverse(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    int64_t size = type->elem->size;
+    char *copy = sb_alloc(call, xs.len * size);
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    for (int64_t i = 0; i < xs.len; i++)
+        memcpy(copy + i * size, element(type, xs, xs.len - 1 - i), (size_t)size);
+    *out = (SbList){copy, xs.len};
+    return SB_OK;
+}
+
+// Keeps the first of equal elements: a table of positions, probed linearly.
+int32_t sb_list_distinct(SbCall *call, const SbType *type, SbList xs, SbList *out) {
+    int64_t slots = 16, kept = 0, size = type->elem->size;
+    while (slots < xs.len * 2) slots *= 2;
+    char *copy = sb_alloc(call, xs.len * size);
+    int64_t *table = sb_alloc(call, slots * (int64_t)sizeof *table);
+    if (!copy || !table) return SB_FAULT_TOO_LARGE;
+    memset(table, 0, (size_t)slots * sizeof *table);
+    for (int64_t i = 0; i < xs.len; i++) {
+        const char *x = element(type, xs, i);
+        uint64_t at = sb_hash_value(0, type->elem, x) & (uint64_t)(slots - 1);
+        while (table[at] && sb_compare(type->elem, copy + (table[at] - 1) * size, x) != 0)
+            at = (at + 1) & (uint64_t)(slots - 1);
+        if (table[at]) continue;
+        memcpy(copy + kept * size, x, (size_t)size);
+        table[at] = ++kept;
+    }
+    *out = (SbList){copy, kept};
+    return SB_OK;
+}
+
+int32_t sb_list_concat(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out) {
+    int64_t size = type->elem->size;
+    char *copy = sb_alloc(call, (xs.len + ys.len) * size);
+    if (!copy) return SB_FAULT_TOO_LARGE;
+    if (xs.len) memcpy(copy, xs.ptr, (size_t)(xs.len * size));
+    if (ys.len) memcpy(copy + xs.len * size, ys.ptr, (size_t)(ys.len * size));
+    *out = (SbList){copy, xs.len + ys.len};
+    return SB_OK;
+}
+
+// The distinct elements of xs that are in ys, or that are not: a table of the positions in ys.
+static int32_t pick(SbCall *call, const SbType *type, SbList xs, SbList ys, bool wanted,
+                    SbList *out) {
+    int64_t slots = 16, kept = 0, size = type->elem->size;
+    while (slots < ys.len * 2) slots *= 2;
+    int64_t *table = sb_alloc(call, slots * (int64_t)sizeof *table);
+    int32_t status = sb_list_distinct(call, type, xs, &xs);
+    if (!table || status) return SB_FAULT_TOO_LARGE;
+    memset(table, 0, (size_t)slots * sizeof *table);
+    for (int64_t i = 0; i < ys.len; i++) {
+        uint64_t at = sb_hash_value(0, type->elem, element(type, ys, i)) & (uint64_t)(slots - 1);
+        while (table[at]) at = (at + 1) & (uint64_t)(slots - 1);
+        table[at] = i + 1;
+    }
+    char *copy = (char *)xs.ptr;  // The list of distinct elements is our own.
+    for (int64_t i = 0; i < xs.len; i++) {
+        const char *x = element(type, xs, i);
+        uint64_t at = sb_hash_value(0, type->elem, x) & (uint64_t)(slots - 1);
+        while (table[at] && sb_compare(type->elem, element(type, ys, table[at] - 1), x) != 0)
+            at = (at + 1) & (uint64_t)(slots - 1);
+        if ((table[at] != 0) == wanted) memmove(copy + kept++ * size, x, (size_t)size);
+    }
+    *out = (SbList){copy, kept};
+    return SB_OK;
+}
+
+int32_t sb_list_intersect(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out) {
+    return pick(call, type, xs, ys, true, out);
+}
+
+int32_t sb_list_except(SbCall *call, const SbType *type, SbList xs, SbList ys, SbList *out) {
+    return pick(call, type, xs, ys, false, out);
+}
+
+int32_t sb_sequence(SbCall *call, int64_t begin, int64_t end, SbList *out) {
+    enum : uint64_t { LEN_MAX = 1 << 28 };
+    uint64_t len = end > begin ? (uint64_t)end - (uint64_t)begin : 0;
+    int64_t *items = len > LEN_MAX ? nullptr : sb_alloc(call, (int64_t)(len * sizeof *items));
+    if (!items) return SB_FAULT_TOO_LARGE;
+    for (uint64_t i = 0; i < len; i++) items[i] = begin + (int64_t)i;
+    *out = (SbList){items, (int64_t)len};
+    return SB_OK;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+int32_t sb_list_sum_f64(SbCall *call, SbList xs, double *out) {
+    const double *items = xs.ptr;
+    SbExactSum sum = {0};
+    for (int64_t i = 0; i < xs.len; i++) {
+        int32_t status = sb_exact_add(call, &sum, items[i]);
+        if (status) return status;
+    }
+    *out = sb_exact_value(&sum);
+    return SB_OK;
+}
+
+int32_t sb_list_sum_i64(SbList xs, int64_t *out) {
+    const int64_t *items = xs.ptr;
+    __int128 sum = 0;
+    for (int64_t i = 0; i < xs.len; i++) sum += items[i];
+    *out = (int64_t)sum;
+    return *out == sum ? SB_OK : SB_FAULT_OVERFLOW;
+}
+
+int32_t sb_list_mean_f64(SbCall *call, SbList xs, double *out) {
+    if (!xs.len) return SB_NULL;
+    int32_t status = sb_list_sum_f64(call, xs, out);
+    if (status == SB_OK) *out /= (double)xs.len;
+    return status;
+}
+
+int32_t sb_list_mean_i64(SbList xs, double *out) {
+    const int64_t *items = xs.ptr;
+    __int128 sum = 0;
+    if (!xs.len) return SB_NULL;
+    for (int64_t i = 0; i < xs.len; i++) sum += items[i];
+    *out = (double)sum / (double)xs.len;
+    return SB_OK;
+}
+
+bool sb_list_any(SbList xs) { return xs.len && memchr(xs.ptr, 1, (size_t)xs.len); }
+bool sb_list_all(SbList xs) { return !xs.len || !memchr(xs.ptr, 0, (size_t)xs.len); }
