@@ -21,7 +21,7 @@ typedef enum StageInputKind {
 typedef enum BreakerKind { BREAK_GROUP, BREAK_SORT, BREAK_JOIN, BREAK_EDGE } BreakerKind;
 
 enum : uint32_t { SLOT_NONE = UINT32_MAX, BREAKER_NONE = UINT32_MAX, STAGE_NONE = UINT32_MAX };
-enum { PLAN_ENTRY_BYTES = 16, PLACE_BYTES = 48 };  // SbEntry of runtime/abi/kept.h; see place_offset.
+enum { PLAN_ENTRY_BYTES = 16, PLACE_BYTES = 48 };  // SbEntry of kept.h; see place_offset.
 
 // A value that a breaker keeps for each row.
 typedef struct Slot {
