@@ -53,6 +53,7 @@ Graph *graph_new(Arena *arena, TypeTable *types) {
     Graph *graph = arena_new_of(arena, Graph);
     graph->arena = arena;
     graph->types = types;
+    graph->facts = FACT_WRITTEN;
     graph->rejects.path = graph->rejects.limit_rows = graph->rejects.limit_share = EXPR_NONE;
     graph_resources(graph, (Resources){.cpus = RESOURCE_WHOLE});
     return graph;
