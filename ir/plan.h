@@ -185,6 +185,8 @@ bool plan_same_state(const Agg *a, const Agg *b);
 // Of a GROUP: is the aggregate read, and the first one with its state? It adds and merges for all.
 bool plan_owns_state(const Breaker *breaker, uint32_t agg);
 
+// Do the terminal's rows go into an edge?
+bool plan_feeds_edge(const Plan *plan, const Terminal *terminal);
 // May the job tell the terminal how many rows it takes: is it an edge or a sink?
 bool plan_is_limited(const Plan *plan, const Terminal *terminal);
 // Do the rows of `from`, a member of the stage, go to such terminals and to nothing else?
