@@ -5,6 +5,7 @@
 #include "codegen/emit_job.h"
 #include "codegen/target.h"
 
+#include <assert.h>
 #include <llvm-c/BitWriter.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -129,6 +130,7 @@ static bool collect(TargetWork *work, size_t count, TextBuf *out, size_t lengths
 __attribute__((visibility("default"))) bool codegen_run(
     const Plan *plan, const CodegenOptions *options, CodegenForm form, TextBuf *out,
     size_t lengths[4], TextBuf *error) {
+    assert(!(FACTS_OF_CODE & ~plan->facts));
     Arena *arena = arena_new();
     target_init();
     StageModule stages = stages_bitcode(arena, plan, options);

@@ -123,7 +123,16 @@ Val  emit_load_at(Emit *e, Ty type, Val address, size_t offset, const char *name
 void emit_store(Emit *e, Val value, Val address);
 void emit_store_at(Emit *e, Val value, Val address, size_t offset);
 
-// A value of `type` from and to its memory layout (runtime/abi/abi.h).
+// The value as one of `type`, which may be null where the value's own type may not.
+static inline Value emit_as_type(const Emit *e, const Type *type, Value value) {
+    if (type->nullable && !value.valid) value.valid = emit_i1(e, true);
+    return value;
+}
+// i1: is the pointer null?
+static inline Val emit_is_nullptr(const Emit *e, Val pointer) {
+    return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
+}
+// A value of `type` from and to its memory layout (runtime/abi/value.h).
 Value emit_load_value(Emit *e, const Type *type, Val address);
 void  emit_store_value(Emit *e, const Type *type, Value value, Val address);
 Val   emit_value_address(Emit *e, const Type *type, Value value);  // In a fresh alloca.

@@ -126,11 +126,11 @@ static void place_parts(Emit *e, Batch *batch) {
     for (size_t i = 0; i < batch->kept_count; i++) {
         bool wide = LLVMTypeOf(batch->kept[i]) == e->i128;
         size_t align = wide ? 16 : 8;
-        batch->bytes = (batch->bytes + align - 1) & ~(align - 1);
+        batch->bytes = align_up(batch->bytes, align);
         batch->offsets[i] = batch->bytes;
         batch->bytes += align;
     }
-    batch->late_offset = (batch->bytes + LATE_BYTES - 1) & ~(size_t)(LATE_BYTES - 1);
+    batch->late_offset = align_up(batch->bytes, LATE_BYTES);
     batch->bytes = batch->late_offset;
     each_late(e, batch, count_late);
     batch->bytes = (batch->bytes + 15) & ~(size_t)15;

@@ -133,12 +133,6 @@ static Val cast_plain(Emit *e, Frame *frame, const Expr *x, Val value, const Typ
                     : cast_integer(e, frame, x, value, from, to);
 }
 
-// Durations count as i64 here, bool as an unsigned bit.
-static bool is_plain_number(const Type *type) {
-    return type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64 ||
-           type->kind == TYPE_DURATION || type->kind == TYPE_BOOL;
-}
-
 // Everything else by the one library function, which knows both types.
 static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, const Type *from) {
     Arg args[] = {arg_context(e), arg(emit_sbtype(e, from)),
@@ -150,7 +144,7 @@ static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, 
 static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {
     const Type *from = type_base(graph_at(e->graph, x->args[0])->type), *to = type_base(x->type);
     if (from == to) return value;
-    if (is_plain_number(from) && is_plain_number(to))
+    if (type_is_plain_number(from) && type_is_plain_number(to))
         return (Value){.a = cast_plain(e, frame, x, value.a, from, to)};
     value.valid = nullptr;
     return cast_by_library(e, frame, x, value, from);

@@ -375,7 +375,7 @@ static Val stage_terminals(Emit *e, const Stage *stage, bool *keeps_order) {
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
         items[i] = terminal->is_sink ? terminal->index | SB_TERMINAL_SINK : terminal->index;
-        *keeps_order |= terminal->is_sink || e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+        *keeps_order |= plan_is_limited(e->plan, terminal);
     }
     return numbers(e, items, stage->terminal_count);
 }

@@ -6,11 +6,6 @@
 
 enum { BLOCK_ROWS = COLUMN_ROWS };
 
-static Value with_valid(Emit *e, const Type *type, Value value) {
-    if (type->nullable && !value.valid) value.valid = emit_i1(e, true);
-    return value;
-}
-
 // ---- columns of each kind of root ---------------------------------------------------------------
 
 static Value load_kept(Emit *e, Frame *frame, uint32_t column) {
@@ -59,7 +54,7 @@ static Value load_group(Emit *e, Frame *frame, uint32_t column) {
     if (column < keys) return slot_load(e, &frame->breaker->slots[column], frame->entry);
     const Agg *agg = &op->group.aggs[column - keys];
     Value value = load_aggregate(e, frame, agg, frame->breaker->state_offsets[column - keys]);
-    return with_valid(e, op->columns[column].type, value);
+    return emit_as_type(e, op->columns[column].type, value);
 }
 
 // A join's right rows without a match: the left side is null.
@@ -70,7 +65,7 @@ static Value load_unmatched(Emit *e, Frame *frame, uint32_t column) {
     if (from->side == 0 && !from->merged) return emit_const(e, type, &(Const){.is_null = true});
     uint32_t right = from->side == 0 ? from->merged_index : from->index;
     const Breaker *breaker = frame->breaker;
-    return with_valid(e, type,
+    return emit_as_type(e, type,
                       slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry));
 }
 
@@ -79,7 +74,7 @@ size_t record_offset(const SourceOp *source, uint32_t column) {
     size_t offset = sizeof(SbEntry);
     for (uint32_t i = 0;; i++) {
         size_t align = type_align(source->columns[i].type);
-        offset = (offset + align - 1) & ~(align - 1);
+        offset = align_up(offset, align);
         if (i == column) return offset;
         offset += type_size(source->columns[i].type);
     }

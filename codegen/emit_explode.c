@@ -3,15 +3,10 @@
 
 #include "stdlib/regex/cut.h"
 
-static Val identify_exploded(Emit *e, Frame *frame) {
-    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
-                      arg(frame->number));
-}
-
 // The frame of the element number `i`.
 static Frame *frame_of_element(Emit *e, Frame *frame, const Op *op, Val i) {
     Frame *out = frame_new(e, op, frame, nullptr);
-    out->identify = identify_exploded;
+    out->identify = frame_next_identity;
     out->number = i;
     return out;
 }

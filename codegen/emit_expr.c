@@ -52,6 +52,11 @@ Val frame_identity(Emit *e, Frame *frame) {
     return frame->identify(e, frame);
 }
 
+Val frame_next_identity(Emit *e, Frame *frame) {
+    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
+                      arg(frame->number));
+}
+
 // ---- lazy nodes ---------------------------------------------------------------------------------
 
 // Joins two values that were computed in two blocks.

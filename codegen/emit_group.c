@@ -68,10 +68,6 @@ static void stop_if(Emit *e, Val bad) {
     emit_at(e, fine);
 }
 
-static Val null_pointer(Emit *e, Val pointer) {
-    return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
-}
-
 // Copies what a stored value points to into the table's memory; a text that is the one of the key
 // `shared` (or null) is there already.
 static void own_nested(Emit *e, Val groups, const Slot *slot, Val shared, Val entry) {
@@ -248,7 +244,7 @@ static Val new_group(Emit *e, const GroupRow *row, const Probe *probe) {
     const Breaker *breaker = row->breaker;
     Val entry = emit_callv(e, "sb_groups_insert", e->ptr, arg(emit_call_context(e)),
                            arg(probe->groups), arg(probe->hash), arg(row->order));
-    stop_if(e, null_pointer(e, entry));
+    stop_if(e, emit_is_nullptr(e, entry));
     size_t depth = part_depth(e);
     for (uint32_t k = 0; k < breaker->key_count; k++) {
         part_split(e);
@@ -289,7 +285,7 @@ static Val find_only_group(Emit *e, GroupRow *row, Val groups) {
     Val slot = row->only ? row->only : emit_alloca_of(e, LLVMConstNull(e->ptr), "only");
     Block find = emit_block(e, "find"), have = emit_block(e, "have");
     Val known = emit_load(e, e->ptr, slot, "known");
-    emit_branch_likely(e, LLVMBuildNot(e->b, null_pointer(e, known), ""), have, find);
+    emit_branch_likely(e, LLVMBuildNot(e->b, emit_is_nullptr(e, known), ""), have, find);
     emit_at(e, find);
     Val found = find_group(e, row, groups);
     emit_store(e, found, slot);

@@ -16,18 +16,14 @@ static bool makes_many(const Op *op) {
     return op->kind == OP_JOIN && op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI;
 }
 
-static bool is_edge(const Emit *e, uint32_t breaker) {
-    return e->plan->breakers[breaker].kind == BREAK_EDGE;
-}
-
 // All rows that a row of an edge makes have its origin. Behind another edge only the number in the
 // task says which of their records comes first: so one task has to take them.
 static bool hands_origins_on(const Emit *e, const Stage *stage) {
     if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;
     bool hands_on = false;
     for (uint32_t i = 0; i < stage->terminal_count; i++)
-        hands_on |= !stage->terminals[i].is_sink && is_edge(e, stage->terminals[i].index);
-    return hands_on && is_edge(e, stage->breaker);
+        hands_on |= plan_feeds_edge(e->plan, &stage->terminals[i]);
+    return hands_on && e->plan->breakers[stage->breaker].kind == BREAK_EDGE;
 }
 
 bool stage_splits_rows(const Emit *e, const Stage *stage) {

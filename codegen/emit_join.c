@@ -31,8 +31,6 @@ typedef struct Lookup {
     Val   found;      // Phi of `end`: the first entry of the row's key, or null.
 } Lookup;
 
-static Val null_pointer(Emit *e) { return LLVMConstNull(e->ptr); }
-
 static Val keys_hash(Emit *e, const Breaker *breaker, const KeyParts *keys) {
     Val hash = nullptr;
     for (uint32_t k = 0; k < breaker->key_count; k++) {
@@ -132,18 +130,13 @@ static Val emit_lookup(Emit *e, const Breaker *breaker, Val table, const KeyPart
     return lookup.found;
 }
 
-static Value as_column_type(Emit *e, const Type *type, Value value) {
-    if (type->nullable && !value.valid) value.valid = emit_i1(e, true);
-    return value;
-}
-
 static Value right_value(Emit *e, Frame *frame, uint32_t right, const Type *type) {
     const Breaker *breaker = frame->breaker;
     Value value = slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry);
     if (frame->matched)
         value.valid = value.valid ? LLVMBuildAnd(e->b, value.valid, frame->matched, "")
                                   : frame->matched;
-    return as_column_type(e, type, value);
+    return emit_as_type(e, type, value);
 }
 
 static Value load_joined(Emit *e, Frame *frame, uint32_t column) {
@@ -151,18 +144,13 @@ static Value load_joined(Emit *e, Frame *frame, uint32_t column) {
     const JoinColumn *from = &op->join.columns[column];
     const Type *type = op->columns[column].type;
     if (from->side == 0)
-        return as_column_type(e, type, frame_column(e, frame->input[0], from->index));
+        return emit_as_type(e, type, frame_column(e, frame->input[0], from->index));
     return right_value(e, frame, from->index, type);
 }
 
 static bool joined_reloads(const Emit *e, const Frame *frame, uint32_t column) {
     const JoinColumn *from = &frame->op->join.columns[column];
     return from->side == 1 || frame_reloads(e, frame->input[0], from->index);
-}
-
-static Val identify_joined(Emit *e, Frame *frame) {
-    return emit_callv(e, "sb_identity_next", e->i64, arg(frame_identity(e, frame->input[0])),
-                      arg(frame->number));
 }
 
 // What a left row without a match is joined with: an entry of zero bytes.
@@ -205,7 +193,7 @@ static Val breaker_number(Emit *e, const Frame *out) {
 static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
     Block some = emit_block(e, "behind"), cut = emit_block(e, "cut"), more = emit_block(e, "more");
     Val behind = emit_load_at(e, e->ptr, entry, out->breaker->next_offset, "behind");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, behind, null_pointer(e), ""), none, some);
+    emit_branch(e, emit_is_nullptr(e, behind), none, some);
     emit_at(e, some);
     Val end = LLVMBuildIntToPtr(e->b, emit_i64(e, SB_CUT), e->ptr, "");
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntNE, behind, end, ""), more, cut);
@@ -214,7 +202,7 @@ static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
     Val read = emit_callv(e, "sb_join_more", e->ptr, arg(e->task),
                           arg(breaker_number(e, out)), arg(entry));
     Block got = emit_block(e, "read_on");
-    emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, read, null_pointer(e), ""), none, got);
+    emit_branch(e, emit_is_nullptr(e, read), none, got);
     emit_at(e, got);
     emit_jump(e, more);
     emit_at(e, more);
@@ -251,7 +239,7 @@ static void begin_matches(Emit *e, Frame *out, Inside *inside, Val first, Block 
         Block on = emit_block(e, "go_on");
         Val entry = emit_callv(e, "sb_join_go_on", e->ptr, arg(e->task),
                                arg(breaker_number(e, out)), arg(first), arg(inside->place));
-        emit_branch(e, LLVMBuildICmp(e->b, LLVMIntEQ, entry, null_pointer(e), ""), next, on);
+        emit_branch(e, emit_is_nullptr(e, entry), next, on);
         emit_at(e, on);
         emit_phi_add(out->entry, entry, on);
         emit_phi_add(out->number, inside->number, on);
@@ -337,7 +325,8 @@ void stage_probe(Emit *e, Frame *frame, const Op *op, Block next) {
     out->breaker = breaker;
     out->load = load_joined;
     out->reloads = joined_reloads;
-    if (op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI) out->identify = identify_joined;
+    bool one_row = op->join.kind == JOIN_SEMI || op->join.kind == JOIN_ANTI;
+    if (!one_row) out->identify = frame_next_identity;
     KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
     Val all_valid = nullptr;
     for (uint32_t k = 0; k < breaker->key_count; k++) {

@@ -10,10 +10,6 @@ static void out_of_memory(Emit *e, Val failed) {
     emit_at(e, fine);
 }
 
-static Val is_null_pointer(Emit *e, Val pointer) {
-    return LLVMBuildICmp(e->b, LLVMIntEQ, pointer, LLVMConstNull(e->ptr), "");
-}
-
 // Room for one entry: the next in the block, or the first of a new one.
 static Val take_entry(Emit *e, Val rows, size_t bytes) {
     Block here = emit_block(e, "here"), grow = emit_block(e, "grow"), end = emit_block(e, "entry");
@@ -26,7 +22,7 @@ static Val take_entry(Emit *e, Val rows, size_t bytes) {
     emit_at(e, grow);
     Val fresh = emit_callv(e, "sb_rows_grow", e->ptr, arg(e->task), arg(rows),
                            arg(emit_i64(e, (int64_t)bytes)));
-    out_of_memory(e, is_null_pointer(e, fresh));
+    out_of_memory(e, emit_is_nullptr(e, fresh));
     Block grow_end = emit_here(e);
     emit_jump(e, end);
     emit_at(e, end);
@@ -43,7 +39,7 @@ static void keep_value(Emit *e, Val rows, const Slot *slot, Value value, Val ent
         if (value.valid) value.b = LLVMBuildSelect(e->b, value.valid, value.b, emit_i64(e, 0), "");
         value.a = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(value.a),
                              arg(value.b));
-        out_of_memory(e, is_null_pointer(e, value.a));
+        out_of_memory(e, emit_is_nullptr(e, value.a));
     }
     slot_store(e, slot, value, entry);
     if (!type_is_nested(base)) return;
@@ -73,7 +69,7 @@ static void keep_place(Emit *e, Frame *frame, Val rows, Val place) {
     Val kept = LLVMBuildSelect(e->b, fits, parts.length, emit_i64(e, SB_PLACE_RAW), "");
     Val raw = emit_callv(e, "sb_rows_text", e->ptr, arg(e->task), arg(rows), arg(parts.raw),
                          arg(kept));
-    out_of_memory(e, is_null_pointer(e, raw));
+    out_of_memory(e, emit_is_nullptr(e, raw));
     parts.raw = raw;
     place_store(e, &parts, place);
 }

@@ -34,6 +34,8 @@ Value  frame_column(Emit *e, Frame *frame, uint32_t column);
 // cannot fault then.
 bool   frame_reloads(const Emit *e, const Frame *frame, uint32_t column);
 Val    frame_identity(Emit *e, Frame *frame);
+// `identify` of the row number frame->number that one row of the left input makes.
+Val    frame_next_identity(Emit *e, Frame *frame);
 Value  frame_raw(Emit *e, Frame *frame, uint32_t column);     // The source's bytes of a column.
 Value  frame_place(Emit *e, Frame *frame, PlaceKind what);
 

@@ -48,6 +48,9 @@ extern const TextFormat text_format_text;   // emit_scan_lines.c
 
 const TextFormat *text_format_of(Format format);
 
+// begin_row of the formats whose rows are lines.
+void text_begin_line(Emit *e, TextRow *row);
+
 // Rows with more columns than these are wide.
 enum { WIDE_COLUMNS = 64 };
 

@@ -83,11 +83,6 @@ static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
                arg(end), arg(emit_i32(e, SB_LINES_SKIP_BLANK)));
 }
 
-static void begin_jsonl(Emit *e, TextRow *row) {
-    row->begin = emit_offset_at(e, row->starts, row->row);
-    row->end = emit_offset_at(e, row->ends, row->row);
-}
-
 // Finds the keys before anything else is judged.
 static void judge_jsonl(Emit *e, Frame *frame) {
     TextRow *row = frame->text;
@@ -239,6 +234,6 @@ static uint32_t number_jsonl(const TextRow *row, uint32_t column) {
     return row->json_slots[column].number;
 }
 
-const TextFormat text_format_jsonl = {open_jsonl,  index_lines,  begin_jsonl,
+const TextFormat text_format_jsonl = {open_jsonl,  index_lines,  text_begin_line,
                                       judge_jsonl, column_jsonl, raw_jsonl,   nullptr,
                                       number_jsonl};

@@ -11,7 +11,7 @@ static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
                arg(end), arg(emit_i32(e, bytes ? SB_LINES_ANY_BYTES : 0)));
 }
 
-static void begin_line(Emit *e, TextRow *row) {
+void text_begin_line(Emit *e, TextRow *row) {
     row->begin = emit_offset_at(e, row->starts, row->row);
     row->end = emit_offset_at(e, row->ends, row->row);
 }
@@ -23,4 +23,4 @@ static Value line(Emit *e, Frame *frame, uint32_t column) {
                    .b = LLVMBuildSub(e->b, row->end, row->begin, "")};
 }
 
-const TextFormat text_format_text = {open_lines, index_lines, begin_line, nullptr, line, line};
+const TextFormat text_format_text = {open_lines, index_lines, text_begin_line, nullptr, line, line};

@@ -229,8 +229,7 @@ static void count_in(Emit *e, const Op *from, Consumer consumer) {
     if (e->stage->asks) return;
     const Terminal *terminal = &e->stage->stage->terminals[consumer.terminal];
     const Op *op = consumer_op(e, consumer);
-    bool edge = !consumer.op && !terminal->is_sink &&
-                e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+    bool edge = !consumer.op && plan_feeds_edge(e->plan, terminal);
     bool own = op->step.i == STEP_NONE.i || op->step.i == from->step.i;
     if (edge || own || !e->plan->counts_in[op->step.i]) return;
     stage_count(e, op->step, SB_IN, emit_i64(e, 1));
@@ -312,7 +311,7 @@ static bool leaves_behind_rows(const Emit *e, const Stage *stage) {
     bool hands_over = e->stage->asks;
     for (uint32_t i = 0; i < stage->terminal_count; i++) {
         const Terminal *terminal = &stage->terminals[i];
-        hands_over |= terminal->is_sink || e->plan->breakers[terminal->index].kind == BREAK_EDGE;
+        hands_over |= plan_is_limited(e->plan, terminal);
         if (stage->columns.op_count && stage->columns.reduces[i]) return false;
     }
     return hands_over;

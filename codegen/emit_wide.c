@@ -35,7 +35,7 @@ static void add_column(Emit *e, Frame *frame, Wide *wide, uint32_t i) {
     TextRow *row = frame->text;
     const SourceColumn *column = &frame->op->source.columns[i];
     size_t align = type_align(column->type);
-    wide->bytes = (wide->bytes + align - 1) & ~(align - 1);
+    wide->bytes = align_up(wide->bytes, align);
     row->offsets[i] = wide->bytes;
     wide->columns[wide->count++] = (WideColumn){
         .kind = kind_of(&frame->op->source, wide, i),

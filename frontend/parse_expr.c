@@ -36,11 +36,6 @@ static AstExpr *done(Parser *p, AstExpr *e) {
 // The place where an expression begins, its parenthesis included.
 static Span start_of(const Parser *p) { return parser_span(p, parser_token(p, 0)); }
 
-static Name take_name(Parser *p) {
-    Token token = parser_take(p);
-    return (Name){parser_text(p, token), parser_span(p, token)};
-}
-
 // ---- arguments and brackets --------------------------------------------------------------------
 
 typedef struct Args {
@@ -60,7 +55,7 @@ AstArg *parse_arguments(Parser *p, uint32_t *count) {
         AstArg arg = {0};
         bool named = parser_at_name(p) && parser_ahead(p, 1, TOKEN_ASSIGN);
         if (named) {
-            arg.name = take_name(p);
+            arg.name = parser_take_name(p);
             parser_take_operator(p);
         } else if (parser_at(p, TOKEN_STAR)) {
             Span star = parser_span(p, parser_take(p));
@@ -295,7 +290,7 @@ static AstExpr *parse_word(Parser *p) {
         return done(p, e);
     }
     AstExpr *e = new_expr(p, AST_NAME, start_of(p));
-    e->name = take_name(p);
+    e->name = parser_take_name(p);
     return done(p, e);
 }
 
@@ -370,7 +365,7 @@ static AstExpr *parse_primary(Parser *p) {
     if (!parser_at_name(p)) return no_expression(p);
     if (!parser_ahead(p, 1, TOKEN_OPEN_PAREN)) return parse_word(p);
     AstExpr *e = new_expr(p, AST_CALL, start_of(p));
-    e->name = take_name(p);
+    e->name = parser_take_name(p);
     e->args = parse_arguments(p, &e->arg_count);
     if (p->aggregates && !p->panic && parser_skip_word(p, "where")) e->where = parse_expr(p);
     return done(p, e);

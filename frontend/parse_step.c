@@ -14,11 +14,6 @@ static void push_item(Parser *p, Items *items, AstItem item) {
     arena_push(p->in.arena, items->items, items->count, items->cap, item);
 }
 
-static Name take_name(Parser *p) {
-    Token token = parser_take(p);
-    return (Name){parser_text(p, token), parser_span(p, token)};
-}
-
 static AstExpr *name_expr(Parser *p, Name name) {
     AstExpr *e = arena_new_of(p->in.arena, AstExpr);
     e->kind = AST_NAME;
@@ -35,7 +30,7 @@ static void blame_as(Parser *p, AstItem *item) {
         !(parser_ahead(p, 1, TOKEN_WORD) || parser_ahead(p, 1, TOKEN_QUOTED)))
         return;
     Span as = parser_span(p, parser_take(p));
-    item->name = take_name(p);
+    item->name = parser_take_name(p);
     Diag *d = parser_slip(p, DIAG_ITEM_ORDER, as, "the new name stands in front of its value");
     diag_fix(p->in.diags, d, "write `%.*s = ...`", TEXT_ARG(item->name.text));
 }
@@ -45,7 +40,7 @@ static AstItem parse_item(Parser *p) {
     AstItem item = {.span = parser_span(p, parser_token(p, 0))};
     bool assigns = parser_ahead(p, 1, TOKEN_ASSIGN) || parser_ahead(p, 1, TOKEN_FOREIGN_ASSIGN);
     if (parser_at_name(p) && (assigns || parser_ahead(p, 1, TOKEN_COLON))) {
-        item.name = take_name(p);
+        item.name = parser_take_name(p);
         if (parser_skip(p, TOKEN_COLON)) item.type = parse_type(p);
         if (!p->panic && parser_at(p, TOKEN_FOREIGN_ASSIGN)) {
             Diag *d = parser_slip(p, DIAG_FOREIGN_OPERATOR, parser_span(p, parser_take(p)),
@@ -453,7 +448,7 @@ static void parse_on(Parser *p, AstStep *step) {
         diag_fix(p->in.diags, d, "write `on cpu { ... }` or `on gpu { ... }`");
         return;
     }
-    step->device = take_name(p);
+    step->device = parser_take_name(p);
     if (parser_skip_word(p, "with")) parse_options(p, step);
     step->block = true;
     if (!p->panic) step->steps = parse_block(p, &step->step_count);

@@ -107,6 +107,11 @@ Token parser_take(Parser *p) {
     return token;
 }
 
+Name parser_take_name(Parser *p) {
+    Token token = parser_take(p);
+    return (Name){parser_text(p, token), parser_span(p, token)};
+}
+
 void parser_take_operator(Parser *p) {
     parser_take(p);
     p->continues = true;

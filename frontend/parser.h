@@ -46,6 +46,7 @@ bool  parser_begins_operand(const Parser *p, size_t ahead);
 // ---- taking ------------------------------------------------------------------------------------
 
 Token parser_take(Parser *p);
+Name  parser_take_name(Parser *p);      // The token that stands here, as a name.
 void  parser_take_operator(Parser *p);  // The next line goes on behind it.
 bool  parser_skip(Parser *p, TokenKind kind);
 bool  parser_skip_word(Parser *p, const char *word);

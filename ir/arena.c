@@ -49,7 +49,7 @@ void arena_free(Arena *arena) {
 void *arena_alloc(Arena *arena, size_t size, size_t align) {
     assert(align && (align & (align - 1)) == 0 && align <= alignof(max_align_t));
     Chunk *chunk = arena->chunk;
-    size_t start = (chunk->used + align - 1) & ~(align - 1);
+    size_t start = align_up(chunk->used, align);
     if (start > chunk->capacity || size > chunk->capacity - start) {
         size_t doubled = chunk->capacity < ((size_t)1 << 24) ? chunk->capacity * 2
                                                              : chunk->capacity;

@@ -35,4 +35,9 @@ void *arena_grow(Arena *arena, void *items, size_t size, size_t align, size_t *c
 
 #define countof(array) (sizeof(array) / sizeof *(array))
 
+// The first offset from `offset` on that has the alignment, a power of two.
+static inline size_t align_up(size_t offset, size_t align) {
+    return (offset + align - 1) & ~(align - 1);
+}
+
 #endif

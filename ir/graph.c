@@ -53,6 +53,7 @@ Graph *graph_new(Arena *arena, TypeTable *types) {
     Graph *graph = arena_new_of(arena, Graph);
     graph->arena = arena;
     graph->types = types;
+    graph->facts = FACT_WRITTEN;
     graph->rejects.path = graph->rejects.limit_rows = graph->rejects.limit_share = EXPR_NONE;
     graph_resources(graph, (Resources){.cpus = RESOURCE_WHOLE});
     return graph;
@@ -92,10 +93,6 @@ bool const_same(const Type *type, const Const *a, const Const *b) {
     return false;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    return (hash ^ value) * 0x9e3779b97f4a7c15 ^ hash >> 29;
-}
-
 static uint64_t const_hash(const Type *type, const Const *value) {
     if (value->is_null) return 1;
     uint64_t bits;
@@ -109,7 +106,7 @@ static uint64_t const_hash(const Type *type, const Const *value) {
         memcpy(&bits, &value->f, sizeof bits);
         return bits;
     case TYPE_DECIMAL:
-        return mix((uint64_t)value->decimal, (uint64_t)(value->decimal >> 64));
+        return hash_mix((uint64_t)value->decimal, (uint64_t)(value->decimal >> 64));
     case TYPE_STR: case TYPE_BYTES: case TYPE_JSON:
         return text_hash(value->text);
     case TYPE_LIST: case TYPE_STRUCT:
@@ -183,16 +180,12 @@ static bool fn_same(const FnRef *a, const FnRef *b) {
 static const Type *value_type(const Expr *node) { return type_base(node->type); }
 
 static uint64_t node_hash(const Expr *node) {
-    uint64_t hash = mix((uint64_t)node->op << 32 | node->index, (uintptr_t)node->type);
-    hash = mix(hash, (uint64_t)node->input << 8 | (uint64_t)node->handler << 1 | node->proven);
-    for (uint32_t i = 0; i < node->arg_count; i++) hash = mix(hash, node->args[i].i);
-    if (node->fn) hash = mix(hash, text_hash(node->fn->symbol));
-    if (has_value(node->op)) hash = mix(hash, const_hash(value_type(node), &node->value));
+    uint64_t hash = hash_mix((uint64_t)node->op << 32 | node->index, (uintptr_t)node->type);
+    hash = hash_mix(hash, (uint64_t)node->input << 8 | (uint64_t)node->handler << 1 | node->proven);
+    for (uint32_t i = 0; i < node->arg_count; i++) hash = hash_mix(hash, node->args[i].i);
+    if (node->fn) hash = hash_mix(hash, text_hash(node->fn->symbol));
+    if (has_value(node->op)) hash = hash_mix(hash, const_hash(value_type(node), &node->value));
     return hash;
-}
-
-static bool span_same(Span a, Span b) {
-    return a.file == b.file && a.start == b.start && a.end == b.end;
 }
 
 static bool node_same(const Graph *graph, const Expr *a, const Expr *b) {

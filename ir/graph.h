@@ -7,6 +7,7 @@
 #define SBC_IR_GRAPH_H
 
 #include "ir/expr.h"
+#include "ir/facts.h"
 
 typedef struct OpId { uint32_t i; } OpId;      // Index into Graph.ops.
 typedef struct StepId { uint32_t i; } StepId;  // Index into Graph.steps.
@@ -261,9 +262,8 @@ typedef struct Graph {
     Text      *files;    size_t file_count, file_cap;  // Source file names, by Span.file.
     Resources *resources; size_t resources_count, resources_cap;  // The first: one cpu.
     RejectsSink rejects;
-    // How many passes of ir/pass.h have run. Behind the first one, reads, it is known which columns
-    // are `unread`.
-    uint32_t   passed;
+    uint32_t   passed;  // How many passes of ir/pass.h have run.
+    Facts      facts;   // Those that hold.
     // Hash index over exprs that graph_expr shares nodes by: number + 1, 0 is free. Private.
     uint32_t  *index;    size_t index_count, index_cap;
 } Graph;

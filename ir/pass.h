@@ -18,10 +18,12 @@ typedef struct PassContext {
     Remarks     *remarks;    // What passes say of their decisions; null: nobody asks.
 } PassContext;
 
+// A pass keeps what it needs unless it breaks it.
 typedef struct Pass {
     const char *name;    // As in --after=NAME.
-    const char *doc;     // One line.
     void (*run)(PassContext *context);
+    Facts       needs, gives, breaks;
+    const char *doc;     // One line.
 } Pass;
 
 extern const Pass passes[];
@@ -30,8 +32,15 @@ extern const size_t pass_count;
 // The place of a pass in the table, from 1; 0: there is none of this name.
 uint32_t pass_find(Text name);
 
+// The facts of a graph after that many passes; after none it is as the program wrote it.
+Facts pass_facts(uint32_t passed);
+
+// Runs one pass, which need not be the next of the table. False: it did not run, since it lacks a
+// fact, as `errors` says.
+bool pass_run(PassContext *context, const Pass *pass, TextBuf *errors);
+
 // Runs the passes that have not run yet, or those of them up to and with `after` (null: all). In
-// debug builds the verifier runs behind each. False: `after` names no pass.
+// debug builds the verifier runs after each. False: `after` names no pass.
 bool passes_run(PassContext *context, const char *after);
 
 // Each is one file in ir/passes/.

@@ -4,9 +4,6 @@
 //         -> counts (plan_counts.c) -> column loops (plan_columns.c) -> memory (plan_layout.c)
 #include "ir/plan_stages.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static const char because_group[] = "grouping needs every row before its first result";
 static const char because_distinct[] = "the first row of each key is known only at the end";
 static const char because_sort[] = "sorting needs every row before its first result";
@@ -276,11 +273,22 @@ void plan_fuse(Plan *plan, PlanOptions options) {
 // ---- the passes ----
 
 const PlanPass plan_passes[] = {
-    {"fuse",    "operators into stages; a border where rows must wait", plan_fuse},
-    {"layout",  "what breakers and edges keep of a row, and where", plan_layout},
-    {"counts",  "steps that must count the rows that come in", plan_counts},
-    {"columns", "the leading steps that run as loops over columns", plan_columns},
-    {"memory",  "widths of rows, and what the job needs at least", plan_memory},
+    {"fuse", plan_fuse,
+     .gives = FACT_STAGES,
+     .doc = "operators into stages; a border where rows must wait"},
+    {"layout", plan_layout,
+     .needs = FACT_STAGES, .gives = FACT_ENTRIES,
+     .doc = "what breakers and edges keep of a row, and where"},
+    {"counts", plan_counts,
+     .needs = FACT_STAGES, .gives = FACT_COUNTED,
+     .doc = "steps that must count the rows that come in"},
+    // An aggregate without a state adds up no column.
+    {"columns", plan_columns,
+     .needs = FACT_STAGES | FACT_ENTRIES, .gives = FACT_LOOPS,
+     .doc = "the leading steps that run as loops over columns"},
+    {"memory", plan_memory,
+     .needs = FACT_STAGES, .gives = FACT_SIZED,
+     .doc = "widths of rows, and what the job needs at least"},
 };
 
 const size_t plan_pass_count = countof(plan_passes);
@@ -291,19 +299,20 @@ uint32_t plan_pass_find(Text name) {
     return 0;
 }
 
-#ifdef NDEBUG
-static void verify(const Plan *plan, const char *after) { (void)plan, (void)after; }
-#else
-static void verify(const Plan *plan, const char *after) {
+static void verify(const Plan *plan, const char *pass) {
     TextBuf errors = {0};
-    if (!plan_verify(plan, &errors)) {
-        fprintf(stderr, "sbc: the plan is broken after %s:\n%.*s", after, (int)errors.len,
-                errors.at);
-        abort();
-    }
-    text_buf_free(&errors);
+    bool good = !PASSES_CHECKED || plan_verify(plan, &errors);
+    pass_must(good, &errors, "the plan is broken after", pass);
 }
-#endif
+
+bool plan_pass_run(Plan *plan, const PlanPass *pass, PlanOptions options, TextBuf *errors) {
+    if (!facts_meet(plan->facts, pass->needs, pass->name, errors)) return false;
+    if (plan->remarks) plan->remarks->pass = pass->name;
+    pass->run(plan, options);
+    plan->facts |= pass->gives;
+    verify(plan, pass->name);
+    return true;
+}
 
 Plan *plan_make(Graph *graph, PlanOptions options) {
     Plan *plan = arena_new_of(graph->arena, Plan);
@@ -312,9 +321,9 @@ Plan *plan_make(Graph *graph, PlanOptions options) {
     size_t last = options.last ? options.last : plan_pass_count;
     while (plan->passed < last) {
         const PlanPass *pass = &plan_passes[plan->passed++];
-        if (plan->remarks) plan->remarks->pass = pass->name;
-        pass->run(plan, options);
-        verify(plan, pass->name);
+        TextBuf errors = {0};
+        bool good = plan_pass_run(plan, pass, options, &errors);
+        pass_must(good, &errors, "the order is wrong before", pass->name);
     }
     return plan;
 }

@@ -127,6 +127,7 @@ typedef struct Plan {
     Usage     usage;    // Columns that nobody reads are not computed.
     size_t    memory_floor;  // Bytes; see plan_layout.c.
     uint32_t  passed;        // How many of plan_passes have run.
+    Facts     facts;         // Those that hold.
 } Plan;
 
 typedef struct PlanOptions {
@@ -138,8 +139,9 @@ typedef struct PlanOptions {
 // The passes over the plan, which follow those over the graph; each decides one thing.
 typedef struct PlanPass {
     const char *name;    // As in --after=NAME.
-    const char *doc;     // One line.
     void (*run)(Plan *plan, PlanOptions options);
+    Facts       needs, gives;  // None breaks a fact: each adds to the plan.
+    const char *doc;           // One line.
 } PlanPass;
 
 extern const PlanPass plan_passes[];
@@ -148,8 +150,15 @@ extern const size_t plan_pass_count;
 // The place of a pass in the table, from 1; 0: there is none of this name.
 uint32_t plan_pass_find(Text name);
 
-// Adds key expressions to the graph, nothing else. Sources that no sink needs are left out. In
-// debug builds the verifier runs behind each pass.
+// Runs one pass, which need not be the next of the table. False: it did not run, since it lacks a
+// fact, as `errors` says.
+bool plan_pass_run(Plan *plan, const PlanPass *pass, PlanOptions options, TextBuf *errors);
+
+// What code generation needs.
+enum : Facts { FACTS_OF_CODE = FACT_STAGES | FACT_ENTRIES | FACT_COUNTED | FACT_LOOPS };
+
+// Runs all passes, or those up to options.last. Adds key expressions to the graph, nothing else.
+// Sources that no sink needs are left out. In debug builds the verifier runs after each pass.
 Plan *plan_make(Graph *graph, PlanOptions options);
 // Is the plan well-formed, as far as it is made? Prints each violation into `errors`.
 bool  plan_verify(const Plan *plan, TextBuf *errors);
@@ -176,6 +185,8 @@ bool plan_same_state(const Agg *a, const Agg *b);
 // Of a GROUP: is the aggregate read, and the first one with its state? It adds and merges for all.
 bool plan_owns_state(const Breaker *breaker, uint32_t agg);
 
+// Do the terminal's rows go into an edge?
+bool plan_feeds_edge(const Plan *plan, const Terminal *terminal);
 // May the job tell the terminal how many rows it takes: is it an edge or a sink?
 bool plan_is_limited(const Plan *plan, const Terminal *terminal);
 // Do the rows of `from`, a member of the stage, go to such terminals and to nothing else?

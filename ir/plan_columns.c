@@ -51,12 +51,6 @@ static bool has_lane(const Type *type) {
     return false;
 }
 
-// What a cast converts in place; the library does the others.
-static bool is_plain_number(const Type *type) {
-    return type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64 ||
-           type->kind == TYPE_DURATION || type->kind == TYPE_BOOL;
-}
-
 static const char *why_not_node(const Search *search, const Expr *x) {
     const Graph *graph = search->plan->graph;
     const Type *first = x->arg_count ? type_base(graph_at(graph, x->args[0])->type) : nullptr;
@@ -71,8 +65,9 @@ static const char *why_not_node(const Search *search, const Expr *x) {
         return nullptr;
     case EXPR_MOD: return type_is_float(type) ? because_call : nullptr;
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
-        return first == type || (is_plain_number(first) && is_plain_number(type)) ? nullptr
-                                                                                  : because_call;
+        return first == type || (type_is_plain_number(first) && type_is_plain_number(type))
+                   ? nullptr
+                   : because_call;
     case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;
     case EXPR_RAW: case EXPR_PLACE: case EXPR_REGEX: case EXPR_ZONE: case EXPR_CONCAT:
     case EXPR_TEXT: case EXPR_STRUCT: case EXPR_FIELD: case EXPR_LIST: case EXPR_INDEX:

@@ -11,8 +11,12 @@ static bool takes_from(const Plan *plan, OpId member, OpId from) {
     return op->input_count && op->inputs[0].i == from.i;
 }
 
+bool plan_feeds_edge(const Plan *plan, const Terminal *terminal) {
+    return !terminal->is_sink && plan->breakers[terminal->index].kind == BREAK_EDGE;
+}
+
 bool plan_is_limited(const Plan *plan, const Terminal *terminal) {
-    return terminal->is_sink || plan->breakers[terminal->index].kind == BREAK_EDGE;
+    return terminal->is_sink || plan_feeds_edge(plan, terminal);
 }
 
 bool plan_only_limited(const Plan *plan, const Stage *stage, OpId from) {
@@ -65,7 +69,7 @@ static void mark_consumers(const Counting *counting, OpId from) {
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         const Terminal *terminal = &stage->terminals[t];
         StepId step = step_of(plan, terminal->consumer);
-        bool edge = !terminal->is_sink && plan->breakers[terminal->index].kind == BREAK_EDGE;
+        bool edge = plan_feeds_edge(plan, terminal);
         if (terminal->op.i == from.i && shared && !edge && step.i != STEP_NONE.i)
             plan->counts_in[step.i] = true;
     }

@@ -18,11 +18,9 @@ typedef struct Layout {
     size_t   slot_cap;
 } Layout;
 
-static size_t round_up(size_t size, size_t align) { return (size + align - 1) & ~(align - 1); }
-
 // Room in the entry behind what is there.
 static size_t take(Breaker *breaker, size_t size, size_t align) {
-    size_t offset = round_up(breaker->entry_bytes, align);
+    size_t offset = align_up(breaker->entry_bytes, align);
     breaker->entry_bytes = offset + size;
     if (align > breaker->entry_align) breaker->entry_align = align;
     return offset;
@@ -271,7 +269,7 @@ static void lay_breaker(Plan *plan, Breaker *breaker, const bool *wants_place,
     case BREAK_EDGE: lay_edge(&layout, op, wants_place); break;
     }
     if (wants_identity[op->id.i]) breaker->identity_offset = take(breaker, 8, 8);
-    breaker->entry_bytes = round_up(breaker->entry_bytes, breaker->entry_align);
+    breaker->entry_bytes = align_up(breaker->entry_bytes, breaker->entry_align);
 }
 
 // ---- places of source rows ----

@@ -1,5 +1,5 @@
 // What a plan must satisfy behind each of its passes; in debug builds plan_make asks.
-#include "ir/plan.h"
+#include "ir/plan_stages.h"
 
 typedef struct Verifier {
     const Plan *plan;
@@ -75,15 +75,9 @@ static void verify_terminals(Verifier *v, size_t index) {
     }
 }
 
-static bool feeds(const Stage *stage, uint32_t breaker) {
-    for (uint32_t i = 0; i < stage->terminal_count; i++)
-        if (!stage->terminals[i].is_sink && stage->terminals[i].index == breaker) return true;
-    return false;
-}
-
 static void verify_wait(Verifier *v, size_t index, uint32_t breaker) {
     for (size_t i = index; i < v->plan->stage_count; i++)
-        if (feeds(&v->plan->stages[i], breaker))
+        if (stages_feeds(&v->plan->stages[i], breaker))
             say(v, "stage", index, "it waits for a stage that does not come before it");
 }
 

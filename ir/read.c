@@ -533,6 +533,7 @@ static void read_resources(Reader *reader, Graph *graph) {
 
 static void read_passed(Reader *reader, Graph *graph) {
     graph->passed = pass_find(reader->token.text);
+    graph->facts = pass_facts(graph->passed);
     if (graph->passed) reader_next(reader);
     else reader_fail(reader, "a pass");
     reader_line_end(reader);

@@ -9,10 +9,6 @@ Remarks *remarks_new(Arena *arena) {
     return remarks;
 }
 
-static bool span_same(Span a, Span b) {
-    return a.file == b.file && a.start == b.start && a.end == b.end;
-}
-
 static void add(Remarks *to, Remark new) {
     for (size_t i = 0; i < to->count; i++) {
         const Remark *old = &to->items[i];

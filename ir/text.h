@@ -28,6 +28,10 @@ bool text_ends(Text text, const char *suffix);  // With something before it.
 bool text_is_url(Text text);    // SCHEME://...
 int  text_cmp(Text a, Text b);  // By bytes, as memcmp.
 uint64_t text_hash(Text text);
+// The hash of what `hash` stands for and then `value`.
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
+    return (hash ^ value) * 0x9e3779b97f4a7c15 ^ hash >> 29;
+}
 
 // Edits (insert, delete, replace, swap of neighbours) from a to b, at most `limit` + 1: the
 // distance behind did-you-mean.
@@ -59,6 +63,10 @@ typedef struct Span {
 } Span;
 
 enum : uint32_t { SPAN_NONE = UINT32_MAX };
+
+static inline bool span_same(Span a, Span b) {
+    return a.file == b.file && a.start == b.start && a.end == b.end;
+}
 
 static inline Span span_join(Span a, Span b) {
     if (a.file == SPAN_NONE) return b;

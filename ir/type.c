@@ -35,18 +35,14 @@ TypeTable *type_table_new(Arena *arena) {
     return types;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-    return (hash ^ value) * 0x9e3779b97f4a7c15 ^ hash >> 29;
-}
-
 static uint64_t type_hash(const Type *type) {
-    uint64_t hash = mix((uint64_t)type->kind, (uint64_t)type->unit);
-    hash = mix(hash, (uint64_t)type->precision << 8 | type->scale);
-    hash = mix(hash, (uintptr_t)type->elem);
-    hash = mix(hash, text_hash(type->dims));
+    uint64_t hash = hash_mix((uint64_t)type->kind, (uint64_t)type->unit);
+    hash = hash_mix(hash, (uint64_t)type->precision << 8 | type->scale);
+    hash = hash_mix(hash, (uintptr_t)type->elem);
+    hash = hash_mix(hash, text_hash(type->dims));
     for (uint32_t i = 0; i < type->field_count; i++) {
-        hash = mix(hash, text_hash(type->fields[i].name));
-        hash = mix(hash, (uintptr_t)type->fields[i].type);
+        hash = hash_mix(hash, text_hash(type->fields[i].name));
+        hash = hash_mix(hash, (uintptr_t)type->fields[i].type);
     }
     return hash;
 }
@@ -136,6 +132,11 @@ bool type_is_float(const Type *type) { return type->kind >= TYPE_F16 && type->ki
 bool type_is_numeric(const Type *type) {
     return type_is_integer(type) || type_is_float(type) || type->kind == TYPE_DECIMAL;
 }
+
+bool type_is_plain_number(const Type *type) {
+    return type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64 ||
+           type->kind == TYPE_DURATION || type->kind == TYPE_BOOL;
+}
 bool type_is_bytes(const Type *type) {
     return type->kind == TYPE_STR || type->kind == TYPE_BYTES || type->kind == TYPE_JSON;
 }
@@ -143,8 +144,6 @@ bool type_is_nested(const Type *type) {
     return type->kind == TYPE_LIST || type->kind == TYPE_STRUCT;
 }
 unsigned type_bits(const Type *type) { return kind_bytes[type->kind] * 8u; }
-
-static size_t round_up(size_t size, size_t align) { return (size + align - 1) & ~(align - 1); }
 
 static size_t base_align(const Type *type) {
     if (type->kind == TYPE_DECIMAL) return type->precision <= DECIMAL_PRECISION_I64 ? 8 : 16;
@@ -164,21 +163,21 @@ static size_t base_size(const Type *type) {
     if (!type->field_count) return 1;
     uint32_t last = type->field_count - 1;
     size_t end = type_field_offset(type, last) + type_size(type->fields[last].type);
-    return round_up(end, base_align(type));
+    return align_up(end, base_align(type));
 }
 
 size_t type_align(const Type *type) { return base_align(type); }
 
 size_t type_size(const Type *type) {
     size_t size = base_size(type);
-    return type->nullable ? round_up(size + 1, base_align(type)) : size;
+    return type->nullable ? align_up(size + 1, base_align(type)) : size;
 }
 
 size_t type_field_offset(const Type *type, uint32_t index) {
     assert(type->kind == TYPE_STRUCT && index < type->field_count);
     size_t offset = 0;
     for (uint32_t i = 0;; i++) {
-        offset = round_up(offset, type_align(type->fields[i].type));
+        offset = align_up(offset, type_align(type->fields[i].type));
         if (i == index) return offset;
         offset += type_size(type->fields[i].type);
     }

@@ -74,6 +74,9 @@ bool type_is_integer(const Type *type);          // i8..u64
 bool type_is_signed(const Type *type);           // i8..i64
 bool type_is_float(const Type *type);            // f16 bf16 f32 f64
 bool type_is_numeric(const Type *type);          // Integer, float or decimal.
+// Integers, f32, f64, bool as an unsigned bit, and durations as i64: a cast between two of them is
+// done in place. The library does the other casts.
+bool type_is_plain_number(const Type *type);
 bool type_is_bytes(const Type *type);            // Carried as SbStr: str, bytes, json.
 bool type_is_nested(const Type *type);           // list or struct.
 unsigned type_bits(const Type *type);            // Integers, floats: the width.

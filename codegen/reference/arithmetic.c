@@ -64,8 +64,6 @@ static int32_t decimal_arithmetic(Eval *eval, const Expr *expr, const Value *arg
     return SB_OK;
 }
 
-static __int128 floor_divide(__int128 a, __int128 b) { return a / b - (a % b < 0); }
-
 // date or timestamp + or - duration. Durations are microseconds; what a coarser unit cannot hold is
 // rounded towards the past, but a date takes whole days only.
 static int32_t time_shift(Eval *eval, const Expr *expr, const Value *args, Value *out) {

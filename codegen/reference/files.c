@@ -200,7 +200,7 @@ static size_t unlz4_all(const Bytes *in, Bytes *out) {
     return whole ? in->len : pos == in->len ? in->len - 1 : pos;
 }
 
-static bool ends_with(Text path, const char *suffix) {
+bool file_ends(Text path, const char *suffix) {
     size_t len = strlen(suffix);
     return path.len >= len && memcmp(path.at + path.len - len, suffix, len) == 0;
 }
@@ -210,9 +210,9 @@ bool file_load(Job *job, Text path, Text *text) {
     if (!read_all(job, path, &raw)) return false;
     size_t good = raw.len;
     bool packed = true;
-    if (ends_with(path, ".gz")) good = inflate_all(&raw, &plain);
-    else if (ends_with(path, ".zst")) good = unzstd_all(&raw, &plain);
-    else if (ends_with(path, ".lz4")) good = unlz4_all(&raw, &plain);
+    if (file_ends(path, ".gz")) good = inflate_all(&raw, &plain);
+    else if (file_ends(path, ".zst")) good = unzstd_all(&raw, &plain);
+    else if (file_ends(path, ".lz4")) good = unlz4_all(&raw, &plain);
     else packed = false;
     if (good < raw.len)
         job_fail(job, JOB_COMPRESSED, "'%.*s' is cut short or damaged at byte %zu",

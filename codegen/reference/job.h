@@ -187,5 +187,6 @@ void csv_print_header(TextBuf *buf, const Op *op);
 bool paths_find(Job *job, const Type *type, const Value *value, Text **paths, size_t *count);
 // The whole text of a file, decompressed; false after failing the job.
 bool file_load(Job *job, Text path, Text *text);                            // files.c
+bool file_ends(Text path, const char *suffix);                                 // files.c
 
 #endif

@@ -32,6 +32,9 @@ Value    value_of_integer(const Type *type, __int128 integer);
 bool     integer_fits(const Type *type, __int128 integer);
 unsigned __int128 power_of_ten(unsigned exponent);  // exponent <= 38
 
+// a / b rounded towards the past; b > 0.
+static inline __int128 floor_divide(__int128 a, __int128 b) { return a / b - (a % b < 0); }
+
 // Units of a timestamp in a second.
 int64_t unit_per_second(TimeUnit unit);
 

@@ -114,13 +114,11 @@ void date_print(TextBuf *buf, int64_t days) {
                     (long long)days + 1);
 }
 
-static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static int64_t floor_rest(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
-
 static void print_timestamp(TextBuf *buf, TimeUnit unit, int64_t at) {
     int64_t per_second = unit_per_second(unit);
-    int64_t second = floor_divide(at, per_second), fraction = floor_rest(at, per_second);
-    int64_t day = floor_divide(second, 86400), clock = floor_rest(second, 86400);
+    int64_t second = (int64_t)floor_divide(at, per_second);
+    int64_t fraction = (int64_t)(at - (__int128)second * per_second);
+    int64_t day = (int64_t)floor_divide(second, 86400), clock = second - day * 86400;
     date_print(buf, day);
     text_buf_format(buf, "T%02lld:%02lld:%02lld", (long long)(clock / 3600),
                     (long long)(clock / 60 % 60), (long long)(clock % 60));

@@ -153,11 +153,6 @@ static bool make_parents(Job *job, const char *path) {
     return !job->exit_code;
 }
 
-static bool ends_with(Text path, const char *suffix) {
-    size_t len = strlen(suffix);
-    return path.len >= len && memcmp(path.at + path.len - len, suffix, len) == 0;
-}
-
 static void gzip(Text text, TextBuf *out) {
     z_stream stream = {.next_in = (Bytef *)text.at, .avail_in = (uInt)text.len};
     char room[1 << 14];
@@ -173,8 +168,8 @@ static void gzip(Text text, TextBuf *out) {
 
 // What goes into the file: packed as its name says.
 static void pack(Text path, Text text, TextBuf *out) {
-    bool zstd = ends_with(path, ".zst"), lz4 = ends_with(path, ".lz4");
-    if (ends_with(path, ".gz")) {
+    bool zstd = file_ends(path, ".zst"), lz4 = file_ends(path, ".lz4");
+    if (file_ends(path, ".gz")) {
         gzip(text, out);
         return;
     }
@@ -264,7 +259,7 @@ void rejects_publish(Job *job) {
     Text path = rejects_path(job);
     TextBuf text = {0};
     if (!path.at) return;
-    bool csv = job->options.rejects.at ? ends_with(path, ".csv")
+    bool csv = job->options.rejects.at ? file_ends(path, ".csv")
                                        : job->graph->rejects.format == FORMAT_CSV;
     rejects_print(job, &text, csv ? FORMAT_CSV : FORMAT_JSONL);
     int exit_code = job->exit_code;

@@ -1,38 +1,10 @@
 // Reads every tests/ir/*.ir, which holds what it expects in lines `# WHAT before: ...` or
 // `# WHAT after PASS: NAME COUNT ...`, and prints, reads and prints each again.
 #include "ir/form.h"
-#include "ir/pass.h"
 #include "ir/plan.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/graph_texts.h"
 
-#include <dirent.h>
 #include <stdlib.h>
-
-static const char folder[] = "tests/ir";
-
-static Text file_text(Arena *arena, const char *path) {
-    FILE *file = fopen(path, "rb");
-    TextBuf buf = {0};
-    for (int c; file && (c = getc(file)) != EOF;) text_buf_char(&buf, (char)c);
-    if (file) fclose(file);
-    return text_buf_take(&buf, arena);
-}
-
-static Graph *read_text(Arena *arena, Text text) {
-    GraphFault fault = {0};
-    Graph *graph = graph_read(arena, type_table_new(arena), text, &fault);
-    TextBuf *said = &fault.message;
-    CHECK_SAYS(graph, "%.*s", (int)said->len, said->at);
-    if (graph) CHECK_SAYS(graph_verify(graph, said), "%.*s", (int)said->len, said->at);
-    text_buf_free(said);
-    return graph;
-}
-
-static Text print_text(Arena *arena, const Graph *graph) {
-    TextBuf buf = {0};
-    graph_print(&buf, graph);
-    return text_buf_take(&buf, arena);
-}
 
 // ---- counting ----
 
@@ -156,34 +128,18 @@ static void check_round_trip(Arena *arena, Text text) {
 
 // ---- tests ----
 
-static void each_file(void (*see)(const char *path, Arena *arena, Text text)) {
-    DIR *dir = opendir(folder);
-    CHECK_SAYS(dir, "run it from the root of the repository\n");
-    size_t seen = 0;
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        size_t len = strlen(entry->d_name);
-        if (len < 3 || strcmp(entry->d_name + len - 3, ".ir") != 0) continue;
-        Arena *arena = arena_new();
-        Text path = text_format(arena, "%s/%s", folder, entry->d_name);
-        see(text_c(arena, path), arena, file_text(arena, text_c(arena, path)));
-        arena_free(arena);
-        seen++;
-    }
-    if (dir) closedir(dir);
-    CHECK(seen > 0);
-}
-
-static void see_expectations(const char *path, Arena *arena, Text text) {
-    (void)arena;
+static void see_expectations(void *self, const char *path, Arena *arena, Text text) {
+    (void)self, (void)arena;
     CHECK_SAYS(check_expectations(path, text) > 0, "%s expects nothing\n", path);
 }
 
-static void see_round_trip(const char *path, Arena *arena, Text text) {
-    (void)path;
+static void see_round_trip(void *self, const char *path, Arena *arena, Text text) {
+    (void)self, (void)path;
     check_round_trip(arena, text);
 }
 
-static void see_passes(const char *path, Arena *arena, Text text) {
+static void see_passes(void *self, const char *path, Arena *arena, Text text) {
+    (void)self;
     for (size_t i = 0; i < pass_count; i++) {
         Graph *graph = read_text(arena, text);
         PassContext context = {.graph = graph};
@@ -195,9 +151,9 @@ static void see_passes(const char *path, Arena *arena, Text text) {
     }
 }
 
-static void passes_do_what_the_files_say(void) { each_file(see_expectations); }
-static void what_is_printed_is_read_back(void) { each_file(see_round_trip); }
-static void every_pass_leaves_a_good_graph(void) { each_file(see_passes); }
+static void passes_do_what_the_files_say(void) { each_file(nullptr, see_expectations); }
+static void what_is_printed_is_read_back(void) { each_file(nullptr, see_round_trip); }
+static void every_pass_leaves_a_good_graph(void) { each_file(nullptr, see_passes); }
 
 // The file of all operators is in the printed form already.
 static void the_printed_form_is_the_written_one(void) {
@@ -283,11 +239,31 @@ static void the_example_of_the_manual_is_read(void) {
     arena_free(arena);
 }
 
+// "`written`, `reads`", or "-".
+static Text fact_list(Arena *arena, Facts facts) {
+    TextBuf list = {0};
+    for (uint32_t i = 0; i < FACT_COUNT; i++)
+        if (facts & ((Facts)1 << i))
+            text_buf_format(&list, "%s`%s`", list.len ? ", " : "", fact_name(i));
+    return list.len ? text_buf_take(&list, arena) : TEXT("-");
+}
+
 static void the_manual_has_every_pass(void) {
     Arena *arena = arena_new();
     const char *doc = text_c(arena, file_text(arena, "docs/ir.md"));
     for (size_t i = 0; i < pass_count; i++)
-        has_row(doc, arena, text_format(arena, "\n| `%s` |", passes[i].name));
+        has_row(doc, arena,
+                text_format(arena, "\n| `%s` | %.*s | %.*s | %.*s | ", passes[i].name,
+                            TEXT_ARG(fact_list(arena, passes[i].needs)),
+                            TEXT_ARG(fact_list(arena, passes[i].gives)),
+                            TEXT_ARG(fact_list(arena, passes[i].breaks))));
+    for (size_t i = 0; i < plan_pass_count; i++)
+        has_row(doc, arena,
+                text_format(arena, "\n| `%s` | %.*s | %.*s | ", plan_passes[i].name,
+                            TEXT_ARG(fact_list(arena, plan_passes[i].needs)),
+                            TEXT_ARG(fact_list(arena, plan_passes[i].gives))));
+    for (uint32_t i = 0; i < FACT_COUNT; i++)
+        has_row(doc, arena, text_format(arena, "\n| `%s` | %s |\n", fact_name(i), fact_meaning(i)));
     arena_free(arena);
 }
 
