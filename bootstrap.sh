@@ -121,9 +121,9 @@ test)
     install_zig
     install_promtool
     export PATH="$PATH:$PWD/.venv/tools"
-    # tests/suites.sh sums up what each suite says; every suite runs alone with the same command.
+    # tests/suites.py sums up what each suite says; every suite runs alone with the same command.
     export ZIG_DEBUG_CMD=1 LLVM
-    exec sh tests/suites.sh ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" \
+    exec python3 tests/suites.py --alone ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" \
         tests/oracle/run.sh tests/sanitize.sh tests/fuzz/run.sh
     ;;
 demo)

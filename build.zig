@@ -517,24 +517,29 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
     "text_functions_test",
 };
 
-// Scripts that run sbc and its jobs, quick ones first; each prints "N passed, N failed, N skipped".
+// Scripts that run sbc and its jobs, long ones first: two run at a time (tests/suites.py).
 const suites: []const []const u8 = &.{
-    "tests/docs.py",
+    "tests/stress/run.py",
+    "tests/resume_test.sh",
+    "tests/memory/run.py",
     "tests/driver_test.sh",
     "tests/examples.sh",
-    "tests/debug_test.sh",
-    "tests/crash_test.sh",
-    "tests/memory/run.py",
-    "tests/explain_test.sh",
-    "tests/growth_test.py",
-    "tests/job_test.sh",
     "tests/operate_test.sh",
-    "tests/resume_test.sh",
+    "tests/crash_test.sh",
     "tests/metrics_test.py",
-    "tests/stress/run.py",
-    "tests/differential/run.py",
+    "tests/growth_test.py",
+    "tests/docs.py",
+    "tests/debug_test.sh",
+    "tests/explain_test.sh",
     "tests/differential/formatting.py",
+    "tests/suites_test.py",
+    "tests/cases_test.py",
+};
+// Those that use all processors by themselves: one at a time.
+const suites_wide: []const []const u8 = &.{
+    "tests/differential/run.py",
     "tests/e2e/run.py",
+    "tests/cases.py job",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc" };
@@ -606,15 +611,15 @@ pub fn build(b: *std.Build) void {
     sources(b, interpret.root_module, "tests/differential", &.{"interpret.c"});
     b.getInstallStep().dependOn(&b.addInstallArtifact(interpret, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
 
-    const quick = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
-    const all = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
-    // tidy reads every C file that git knows; tests/all.sh names them.
+    const quick = b.addSystemCommand(&.{ "python3", "tests/suites.py" });
+    const all = b.addSystemCommand(&.{ "python3", "tests/suites.py" });
+    // tidy reads every C file; tests/tidy.sh names them.
     const tidy = b.addExecutable(.{ .name = "tidy", .root_module = module(b, b.graph.host, .Debug) });
     sources(b, tidy.root_module, "tests", &.{"tidy.c"});
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| {
         tests.has_side_effects = true;
         tests.step.dependOn(b.getInstallStep());
-        tests.addArtifactArg(tidy);
+        tests.addPrefixedArtifactArg("tests/tidy.sh ", tidy);
     }
     for (unit) |name| {
         const t = program(b, name, target, optimize, .{ .sbc = libsbc, .std = libstd });
@@ -636,7 +641,9 @@ pub fn build(b: *std.Build) void {
     no_command.expectExitCode(2);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.step.dependOn(&no_command.step);
     b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);
-    for (suites) |suite| all.addFileArg(b.path(suite));
+    all.addArgs(suites);
+    all.addArg("--alone");
+    all.addArgs(suites_wide);
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }
