@@ -549,7 +549,8 @@ pub fn build(b: *std.Build) void {
     const target = b.standardTargetOptions(.{ .default_target = .{
         .cpu_model = .{ .explicit = &std.Target.x86.cpu.x86_64_v3 },
     } });
-    const optimize = b.standardOptimizeOption(.{});
+    // What is built is what is tested.
+    const optimize = b.option(std.builtin.Optimize, "optimize", "ReleaseSafe, unless it is given") orelse .safe;
     const llvm = b.option([]const u8, "llvm", "LLVM 22 prefix") orelse "/usr/lib/llvm-22";
 
     // libsbrt.a: what every compiled pipeline links. It knows nothing of the compiler.
@@ -621,6 +622,7 @@ pub fn build(b: *std.Build) void {
         tests.step.dependOn(b.getInstallStep());
         tests.addPrefixedArtifactArg("tests/tidy.sh ", tidy);
     }
+    const programs = b.step("programs", "The test programs of modules, zig-out/test");
     for (unit) |name| {
         const t = program(b, name, target, optimize, .{ .sbc = libsbc, .std = libstd });
         sources(b, t.root_module, "tests/unit", &.{b.fmt("{s}.c", .{name})});
@@ -629,6 +631,7 @@ pub fn build(b: *std.Build) void {
         // The oracle of regular expressions; jobs match without it.
         if (std.mem.eql(u8, name, "regex_test"))
             t.root_module.linkSystemLibrary("pcre2-8", .{ .use_pkg_config = .no, .preferred_link_mode = .static });
+        programs.dependOn(&b.addInstallArtifact(t, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
         for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(t);
     }
     const sim = b.addExecutable(.{ .name = "sim", .root_module = module(b, target, .ReleaseSafe) });

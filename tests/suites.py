@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """suites.py: runs test programs, two at a time, and prints the sum of what they say as the last line.
 
-usage: tests/suites.py [--processes=N] COMMAND... [--alone COMMAND...]
+usage: tests/suites.py [--processes=N] COMMAND... [--alone COMMAND...] [--together COMMAND...]
 
 Each command is a test program. It must print exactly one line `N passed, N failed, N skipped`, with its
 name and a colon in front or without, and end with 0 if and only if no test of it failed. Whatever else it
@@ -9,7 +9,8 @@ does is one failed test more. Lines that stand further right, or go on, are not 
 is quoted is indented. So programs nest, for this one ends with one such line, too.
 
 Commands run on N processors at once (all there are). Those that use all processors by themselves, or
-measure times, stand after --alone: they run one after the other, and what they print comes as they print it.
+measure times, stand after --alone: they run one after the other, and what they print comes as they print it. After --together commands run beside each
+other again. Each group begins when the one before it is over.
 What a command took is printed with its result, and all times once more at the end.
 """
 import concurrent.futures
@@ -134,14 +135,21 @@ def main(arguments):
     processes = os.cpu_count()
     if arguments and arguments[0].startswith("--processes="):
         processes = int(arguments.pop(0).partition("=")[2])
-    split = arguments.index("--alone") if "--alone" in arguments else len(arguments)
-    together, alone = ([Suite(command) for command in part] for part in (arguments[:split], arguments[split + 1:]))
-    suites = [*together, *alone]
+    groups = [("--together", [])]
+    for word in arguments:
+        if word in ("--together", "--alone"):
+            groups.append((word, []))
+        else:
+            groups[-1][1].append(Suite(word))
+    suites = [suite for _, group in groups for suite in group]
     if not suites:
         sys.exit(__doc__)
     begin = time.monotonic()
-    run_together(together, processes)
-    run_alone(alone)
+    for how, group in groups:
+        if how == "--alone":
+            run_alone(group)
+        else:
+            run_together(group, processes)
     print(table(suites, time.monotonic() - begin))
     bad = [suite.name for suite in suites if suite.counts()[1]]
     if bad:

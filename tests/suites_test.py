@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 SUITES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "suites.py")
 
@@ -108,13 +109,23 @@ def processor():
     return "" if found and 0.4 < float(found.group(1)) < 2 else f"found: {found}"
 
 
+def groups():
+    """A group begins when the one before it is over."""
+    with tempfile.TemporaryDirectory(prefix="sbc-suites-") as folder:
+        def command(text):
+            return f"sh -c 'cd {folder}; {text}; echo 1 passed, 0 failed, 0 skipped'"
+        return judged(suites("--alone", command("sleep 0.3; touch a"), "--together", command("test -e a || exit; touch b; sleep 0.2; touch c"),
+                             command("test -e a || exit; sleep 0.1; test -e b || exit"), "--alone", command("test -e c || exit")),
+                      (4, 0, 0), None)
+
+
 def no_command():
     done = suites()
     return "" if done.returncode == 1 and "usage" in done.stderr else f"exit code {done.returncode}: {done.stderr}"
 
 
 CASES = {name: lambda name=name: one(name) or one(name, "--alone") for name in PROGRAMS} | \
-    {case.__name__: case for case in (nested, beside, processor, no_command)}
+    {case.__name__: case for case in (nested, beside, processor, groups, no_command)}
 
 
 def main(names):
