@@ -5,6 +5,7 @@
 #   ./bootstrap.sh test     install what is missing, build, run every test
 #   ./bootstrap.sh build    install what is missing, build into zig-out/
 #   ./bootstrap.sh check    say what is missing, change nothing
+#   ./bootstrap.sh zig ...  run the pinned zig: ./bootstrap.sh zig build unit
 #
 # System packages need root; without it the script prints the one line to run as root. Everything
 # else goes into .venv/ of this folder. Elsewhere than on Debian 12: LLVM=DIR names an LLVM 22.
@@ -79,10 +80,9 @@ install_packages() {
 
 install_zig() {
     [ -x .venv/bin/python ] || python3 -m venv .venv
-    if ! .venv/bin/python -m pip show ziglang 2>/dev/null | grep -q "^Version: $ZIG_VERSION$"; then
-        say "installing zig $ZIG_VERSION into .venv"
-        .venv/bin/python -m pip install -q --disable-pip-version-check "ziglang==$ZIG_VERSION"
-    fi
+    [ -n "$(missing "ziglang=.venv/lib/python3*/site-packages/ziglang-$ZIG_VERSION.dist-info/RECORD")" ] || return 0
+    say "installing zig $ZIG_VERSION into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check "ziglang==$ZIG_VERSION"
 }
 
 # Of the package of Prometheus one program for a test: installed, it would start a server.
@@ -107,7 +107,7 @@ build() {
     install_packages $PACKAGES
     install_zig
     say "building (the first time takes a minute or two)"
-    zig build -Doptimize=ReleaseSafe -Dllvm="$LLVM"
+    zig build -Dllvm="$LLVM"
 }
 
 case "${1:-}" in
@@ -116,22 +116,27 @@ check)
     [ -z "$missing" ] && say "nothing is missing" || say "missing: $missing"
     ;;
 build) build ;;
+zig)
+    shift
+    install_zig
+    zig "$@"
+    ;;
 test)
     install_packages $PACKAGES $TEST_PACKAGES
     install_zig
     install_promtool
     export PATH="$PATH:$PWD/.venv/tools"
-    # tests/suites.sh sums up what each suite says; every suite runs alone with the same command.
+    # tests/suites.py sums up what each suite says; every suite runs alone with the same command.
     export ZIG_DEBUG_CMD=1 LLVM
-    exec sh tests/suites.sh ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" \
-        tests/oracle/run.sh tests/sanitize.sh tests/fuzz/run.sh
+    exec python3 tests/suites.py --alone ".venv/bin/python -m ziglang build test -Dllvm=$LLVM" tests/sanitize.sh \
+        --together tests/commands_test.py tests/oracle/run.sh tests/fuzz/run.sh
     ;;
 demo)
     build
     exec sh examples/demo.sh
     ;;
 *)
-    sed -n '2,11s/^# \{0,1\}//p' "$0"
+    sed -n '2,12s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

@@ -35,24 +35,29 @@ const stdlib_hot: []const []const u8 = &.{
 // Scratch memory for the library functions that the reference interpreter calls.
 const scratch: []const []const u8 = &.{ "runtime/host/hold.c", "runtime/memory/memory.c", "runtime/memory/scratch.c" };
 
-// Scripts that run sbc and its jobs, quick ones first; each prints "N passed, N failed, N skipped".
+// Scripts that run sbc and its jobs, long ones first: two run at a time (tests/suites.py).
 const suites: []const []const u8 = &.{
-    "tests/docs.py",
+    "tests/stress/run.py",
+    "tests/resume_test.sh",
+    "tests/memory/run.py",
     "tests/driver_test.sh",
     "tests/examples.sh",
-    "tests/debug_test.sh",
-    "tests/crash_test.sh",
-    "tests/memory/run.py",
-    "tests/explain_test.sh",
-    "tests/growth_test.py",
-    "tests/job_test.sh",
     "tests/operate_test.sh",
-    "tests/resume_test.sh",
+    "tests/crash_test.sh",
     "tests/metrics_test.py",
-    "tests/stress/run.py",
-    "tests/differential/run.py",
+    "tests/growth_test.py",
+    "tests/docs.py",
+    "tests/debug_test.sh",
+    "tests/explain_test.sh",
     "tests/differential/formatting.py",
+    "tests/suites_test.py",
+    "tests/cases_test.py",
+};
+// Those that use all processors by themselves: one at a time.
+const suites_wide: []const []const u8 = &.{
+    "tests/differential/run.py",
     "tests/e2e/run.py",
+    "tests/cases.py job",
 };
 
 const sbrt_libraries: []const []const u8 = &.{ "uv_a", "yaml", "zstd", "lz4", "z", "utf8proc" };
@@ -62,7 +67,8 @@ pub fn build(b: *std.Build) void {
     const target = b.standardTargetOptions(.{ .default_target = .{
         .cpu_model = .{ .explicit = &std.Target.x86.cpu.x86_64_v3 },
     } });
-    const optimize = b.standardOptimizeOption(.{});
+    // What is built is what is tested.
+    const optimize = b.option(std.builtin.Optimize, "optimize", "ReleaseSafe, unless it is given") orelse .safe;
     const llvm = b.option([]const u8, "llvm", "LLVM 22 prefix") orelse "/usr/lib/llvm-22";
 
     // libsbrt.a: what every compiled pipeline links. It knows nothing of the compiler.
@@ -125,17 +131,17 @@ pub fn build(b: *std.Build) void {
     sources(b, interpret.root_module, &.{"tests/differential/interpret.c"});
     b.getInstallStep().dependOn(&b.addInstallArtifact(interpret, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
 
-    const quick = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
-    const all = b.addSystemCommand(&.{ "sh", "tests/all.sh" });
-    // tidy reads every C file that git knows; tests/all.sh names them.
+    const quick = b.addSystemCommand(&.{ "python3", "tests/suites.py" });
+    const all = b.addSystemCommand(&.{ "python3", "tests/suites.py" });
+    // tidy reads every C file; tests/tidy.sh names them.
     const tidy = b.addExecutable(.{ .name = "tidy", .root_module = module(b, b.graph.host, .Debug) });
     sources(b, tidy.root_module, &.{"tests/tidy.c"});
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| {
         tests.has_side_effects = true;
         tests.step.dependOn(b.getInstallStep());
-        tests.addArtifactArg(tidy);
+        tests.addPrefixedArtifactArg("tests/tidy.sh ", tidy);
     }
-    // One program each.
+    const programs = b.step("programs", "The test programs of modules, zig-out/test");
     for (find(b, "tests/unit", ".c", &.{})) |file| {
         const name = std.fs.path.stem(file);
         const t = program(b, name, target, optimize, .{ .sbc = libsbc, .std = libstd });
@@ -145,6 +151,7 @@ pub fn build(b: *std.Build) void {
         // The oracle of regular expressions; jobs match without it.
         if (std.mem.eql(u8, name, "regex_test"))
             t.root_module.linkSystemLibrary("pcre2-8", .{ .use_pkg_config = .no, .preferred_link_mode = .static });
+        programs.dependOn(&b.addInstallArtifact(t, .{ .dest_dir = .{ .override = .{ .custom = "test" } } }).step);
         for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.addArtifactArg(t);
     }
     const sim = b.addExecutable(.{ .name = "sim", .root_module = module(b, target, .ReleaseSafe) });
@@ -158,7 +165,9 @@ pub fn build(b: *std.Build) void {
     no_command.expectExitCode(2);
     for ([_]*std.Build.Step.Run{ quick, all }) |tests| tests.step.dependOn(&no_command.step);
     b.step("sim", "The simulator of the scheduler, zig-out/bin/sim").dependOn(&b.addInstallArtifact(sim, .{}).step);
-    for (suites) |suite| all.addFileArg(b.path(suite));
+    all.addArgs(suites);
+    all.addArg("--alone");
+    all.addArgs(suites_wide);
     b.step("unit", "The tests of modules, in seconds").dependOn(&quick.step);
     b.step("test", "Every test that needs nothing installed by pip").dependOn(&all.step);
 }

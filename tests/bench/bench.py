@@ -48,6 +48,7 @@ class Bench:
         self.options = options
         self.sbc = Path(options.sbc).resolve()
         self.before = Path(options.before).resolve() if options.before else None
+        self.peers = not options.before and not options.no_peers
         self.clang = options.clang
         self.memory = 0
         self.programs = BUILD / "programs"
@@ -193,7 +194,7 @@ class Bench:
         self.memory = row.memory
         self.say(row.title)
         commands = self.commands(row)
-        if not self.before:
+        if self.peers:
             commands |= {peer: self.peer_command(row_id, peer) for peer in row.peers}
         for name in row.inputs.values():  # Into the page cache.
             with open(self.data / name, "rb") as file:
@@ -212,20 +213,22 @@ class Bench:
         return results
 
 
-def versions(bench):
+def peer_versions():
     import datafusion
     import duckdb
     import numba
     import polars
 
+    return {"DuckDB": duckdb.__version__, "Polars": polars.__version__, "DataFusion": datafusion.__version__,
+            "numba": numba.__version__}
+
+
+def versions(bench):
     clang = subprocess.run([bench.clang, "--version"], capture_output=True, text=True).stdout
     return {
         "sbc": subprocess.run([bench.sbc, "--version"], capture_output=True, text=True).stdout.split()[1],
         "clang": clang.splitlines()[0].split("version ")[-1],
-        "DuckDB": duckdb.__version__,
-        "Polars": polars.__version__,
-        "DataFusion": datafusion.__version__,
-        "numba": numba.__version__,
+        **(peer_versions() if bench.peers else {}),
         "Python": platform.python_version(),
     }
 
@@ -244,6 +247,7 @@ def parse_options():
     parser.add_argument("--before", metavar="SBC",
                         help="an earlier compiler: its jobs run in turn with those of --sbc, and no peers; "
                              "--write writes tests/bench/SINCE.md")
+    parser.add_argument("--no-peers", action="store_true", help="sbc and the references alone; nothing is installed")
     parser.add_argument("--clang", default="clang-22", help="builds generator and references")
     options = parser.parse_args()
     known = ["start", *ROWS]
@@ -260,6 +264,8 @@ def parse_options():
         parser.error("scale and rounds are positive")
     if options.table and not options.table.resolve().parent.is_dir():
         parser.error(f"no folder for {options.table}")
+    if options.write and options.no_peers and not options.before:
+        parser.error("--write is of all peers")
     if options.write and options.rows != known and not options.before:
         parser.error("--write is of all rows: --table=FILE writes the tables of a few")
     return options

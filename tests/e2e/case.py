@@ -51,7 +51,8 @@ class Case:
                 file.write(section("expect " + name, found[name]))
 
 
-def load(path, name):
+def load(path, name, known=SETTINGS):
+    """Reads a case, whose settings are among `known`."""
     case = Case(name, path)
     with open(path, "rb") as file:
         pieces = SECTION.split(file.read())
@@ -60,7 +61,7 @@ def load(path, name):
         key, colon, value = line.partition(": ")
         if line.startswith("#") or not line:
             continue
-        if not colon or key not in SETTINGS:
+        if not colon or key not in known:
             raise ValueError(f"{name}: '{line}' is neither a comment nor a setting")
         case.settings[key] = value
     for title, body in zip(pieces[1::2], pieces[2::2]):

@@ -202,7 +202,7 @@ def main():
         parser.error(f"no workload '{unknown[0]}': one of {', '.join([*table_of, 'costs'])}")
     if options.write and options.scale != 1:
         parser.error("--write takes workloads at full size")
-    subprocess.run(["zig", "build", "sim"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([ROOT / "bootstrap.sh", "zig", "build", "sim"], check=True)
     made = []
     with tempfile.TemporaryDirectory(prefix="sbc-streaming-") as folder:
         for name in names:

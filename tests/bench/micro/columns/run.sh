@@ -11,10 +11,9 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 level=x86-64-v3
 grep -q -m1 avx512vl /proc/cpuinfo && level=x86-64-v4
-zig=${ZIG:-zig}
 for cpu in x86-64-v3 "$level"; do
-    "$zig" cc -O3 -march="$(echo $cpu | tr - _)" -mprefer-vector-width=512 -ffp-contract=off \
-        -fno-sanitize=undefined -o "$work/by_hand-$cpu" by_hand.c || exit 1
+    ../../../../bootstrap.sh zig cc -O3 -march="$(echo $cpu | tr - _)" -mprefer-vector-width=512 -ffp-contract=off \
+        -fno-sanitize=undefined -o "$work/by_hand-$cpu" "$PWD/by_hand.c" || exit 1
 done
 
 # nanoseconds COMMAND...: user time a row, the least of five.
@@ -32,8 +31,9 @@ print(f"{best * 1e9 / rows:.2f}")
 END
 }
 
-# instructions SMALL LARGE: a row, from two runs that differ by a million rows.
+# instructions SMALL LARGE: a row, from two runs that differ by a million rows; 0 without valgrind.
 count() {
+    command -v valgrind >/dev/null || { echo 0; return; }
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null |
         sed -n 's/.*Collected : //p'
 }
