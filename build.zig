@@ -521,6 +521,7 @@ const unit: []const []const u8 = &.{ // tests/unit/X.c, one program each
 const suites: []const []const u8 = &.{
     "tests/docs.py",
     "tests/driver_test.sh",
+    "tests/diagnostics/one_error.py",
     "tests/examples.sh",
     "tests/debug_test.sh",
     "tests/crash_test.sh",
