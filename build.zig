@@ -41,6 +41,7 @@ const suites: []const []const u8 = &.{
     "tests/resume_test.sh",
     "tests/memory/run.py",
     "tests/driver_test.sh",
+    "tests/diagnostics/one_error.py",
     "tests/examples.sh",
     "tests/operate_test.sh",
     "tests/crash_test.sh",

@@ -53,9 +53,9 @@ static int dispatch(Options *options) {
     for (size_t i = 0; i < countof(commands); i++) {
         names[i] = text_of(commands[i].name);
         if (strcmp(word, commands[i].name) != 0) continue;
-        options->files++;
         bool alone = commands[i].alone || options->markdown;
         if (!command_line_fits(options, word)) return EXIT_WRONG_USAGE;
+        options->files++;
         if (--options->file_count || alone) return commands[i].run(options);
         complain(options, DIAG_WRONG_USAGE, nullptr, "sbc %s needs operands: sbc %s %s",
                  commands[i].name, commands[i].name, commands[i].operands);

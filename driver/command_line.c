@@ -111,36 +111,91 @@ void complain_unknown(const Options *options, const char *what, const char *text
 }
 
 // The options of a job, for those who give them to sbc.
-static const Text job_options[] = {
-#define OPTION(name, text, operand, about) TEXT("--" text),
+static const struct {
+    Text        name;
+    const char *operand;
+} job_options[] = {
+#define OPTION(name, text, operand, about) {TEXT("--" text), operand},
 #define LATER(text)
 #include "runtime/options/options.def"
 #undef LATER
 #undef OPTION
 };
 
-// The option of a job that `word` is, or nearly is.
-static Text job_option(Text word) {
-    for (size_t i = 0; i < countof(job_options); i++)
-        if (text_eq(job_options[i], word)) return word;
-    return diag_did_you_mean(word, job_options, countof(job_options));
+enum { NO_JOB_OPTION = countof(job_options) };
+
+// The option of a job that `word` is, or nearly is; NO_JOB_OPTION: it is none.
+static size_t job_option(Text word) {
+    Text names[countof(job_options)];
+    for (size_t i = 0; i < countof(job_options); i++) names[i] = job_options[i].name;
+    Text near = diag_did_you_mean(word, names, countof(names));
+    for (int exact = 1; exact >= 0; exact--)
+        for (size_t i = 0; i < countof(names); i++)
+            if (text_eq(names[i], exact ? word : near)) return i;
+    return NO_JOB_OPTION;
+}
+
+static bool is_run(const Options *options) {
+    return options->file_count && strcmp(options->files[0], "run") == 0;
+}
+
+// A program that stands among the words, or null.
+static const char *program_in(const char *const *words, size_t count) {
+    for (size_t i = 0; i < count && words[i]; i++)
+        if (text_ends(text_of(words[i]), ".sbd")) return words[i];
+    return nullptr;
+}
+
+// What was meant by `args`, as the job takes it: --memory=2GiB.
+static Text job_word(const Options *options, char *const *args, size_t option) {
+    Text word = {args[0], strcspn(args[0], "=")}, value = text_of(args[0] + word.len);
+    if (option == NO_JOB_OPTION) return text_of(args[0]);
+    bool wants = job_options[option].operand[0] && !value.len;
+    if (wants && args[1] && args[1][0] != '-' && !text_ends(text_of(args[1]), ".sbd"))
+        value = text_format(options->arena, "=%s", args[1]);
+    return text_format(options->arena, "%.*s%.*s", TEXT_ARG(job_options[option].name),
+                       TEXT_ARG(value));
+}
+
+// The command that gives `word` to the job: sbc run FILE -- WORD.
+static Text job_command(const Options *options, char *const *args, Text word) {
+    const char *file = program_in((const char *const *)options->files, options->file_count);
+    if (!file) file = program_in((const char *const *)args, SIZE_MAX);
+    if (options->text) file = "-e 'TEXT'";
+    return text_format(options->arena, "sbc run %s -- %.*s", file ? file : "FILE", TEXT_ARG(word));
+}
+
+// An option of the job, given to sbc: says in one line where it goes.
+static void complain_misplaced(const Options *options, char *const *args, size_t option) {
+    Text word = job_word(options, args, option), way = job_command(options, args, word);
+    Text job = text_format(options->arena, "%s %.*s, or ",
+                           options->output ? options->output : "JOB", TEXT_ARG(word));
+    complain(options, DIAG_UNKNOWN_WORD, nullptr, "'%.*s' is an option of the job: %.*s%.*s",
+             TEXT_ARG(job_options[option].name), is_run(options) ? 0 : (int)job.len, job.at,
+             TEXT_ARG(way));
 }
 
 // A flag that is none: perhaps one of ours with a letter wrong, or one of the job.
-static void unknown_flag(const Options *options, const char *text) {
+static void unknown_flag(const Options *options, char *const *args) {
+    const char *text = args[0];
     Text names[countof(flags)], word = {text, strcspn(text, "=")};
     for (size_t i = 0; i < countof(flags); i++) names[i] = text_of(flags[i].text);
     Text near = diag_did_you_mean(text_of(text), names, countof(flags));
     if (!near.len) near = diag_did_you_mean(word, names, countof(flags));
-    Text job = job_option(word), fix = TEXT("see sbc --help");
-    bool runs = options->file_count && strcmp(options->files[0], "run") == 0;
+    size_t job = job_option(word);
+    if (job != NO_JOB_OPTION && text_eq(job_options[job].name, word)) {
+        complain_misplaced(options, args, job);
+        return;
+    }
+    Text fix = TEXT("see sbc --help");
+    Text way = job_command(options, args, job_word(options, args, job));
     if (text_starts(text_of(text), TEXT("--dump="))) fix = TEXT("--dump=ast|ir|plan|llvm|asm");
     else if (near.len) fix = text_format(options->arena, "did you mean '%.*s'?", TEXT_ARG(near));
-    else if (job.len && !text_eq(job, word))
-        fix = text_format(options->arena, "did you mean '%.*s', behind --?", TEXT_ARG(job));
-    else if (job.len || runs)
-        fix = text_format(options->arena, "options of the job go behind --: sbc run FILE -- %s",
-                          text);
+    else if (job != NO_JOB_OPTION)
+        fix = text_format(options->arena, "did you mean: %.*s", TEXT_ARG(way));
+    else if (is_run(options))
+        fix = text_format(options->arena, "a param of the program goes to the job: %.*s",
+                          TEXT_ARG(way));
     complain(options, DIAG_UNKNOWN_WORD, text_c(options->arena, fix), "unknown option '%s'", text);
 }
 
@@ -161,7 +216,7 @@ static int take_flag(Options *options, char *const *args) {
                  flag->text, flag->operand);
         return 0;
     }
-    unknown_flag(options, args[0]);
+    unknown_flag(options, args);
     return 0;
 }
 
@@ -172,6 +227,13 @@ bool command_line_fits(const Options *options, const char *command) {
         bool given = options->given >> i & 1;
         if (!given || !flag->commands || strstr(flag->commands, text_c(options->arena, word)))
             continue;
+        char *const words[] = {(char *)flag->text, nullptr};
+        size_t job = job_option(text_of(flag->text));
+        if (is_run(options) && job != NO_JOB_OPTION &&
+            text_is(job_options[job].name, flag->text)) {  // --check: of fmt, and of the job.
+            complain_misplaced(options, words, job);
+            return false;
+        }
         Text takers = text_of(flag->commands);
         Text fix = text_format(options->arena, "it goes with:%.*s", (int)takers.len - 1, takers.at);
         complain(options, DIAG_WRONG_USAGE, text_c(options->arena, fix), "sbc %s takes no %s",

@@ -190,6 +190,7 @@ typedef struct AstGiven {   // In a test: `given NAME = table` or `expect NAME =
 typedef struct AstStmt {
     AstStmtKind kind;
     Span        span;
+    Span        lost;        // From where on it could not be read as it was meant; empty: it could.
     Name        name;        // What is declared.
     AstExpr    *value;       // PARAM default (or null), FN body, USE path (AST_STR).
     AstType    *type;        // PARAM, TYPE, FN/EXTERN result (or null).

@@ -1,12 +1,13 @@
 // Check: the program as a whole. What it declares, in which order that is checked, what is unused.
 #include "frontend/checker.h"
 
+#include "frontend/lex.h"
 #include "frontend/parse.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { FILES_MAX = 64 };
+enum { FILES_MAX = 64, LOST_NAMES_MAX = 4 };
 
 // ---- files --------------------------------------------------------------------------------------
 
@@ -69,6 +70,7 @@ static void use_file(Checker *checker, const AstStmt *stmt) {
         add_file(checker, file);
         return;
     }
+    checker->lacks_file = true;
     Diag *diag = report(checker, DIAG_USE_FAILED, stmt->value->span, "cannot use '%.*s': %s",
                         TEXT_ARG(path), room ? strerror(errno) : "too many files");
     report_label(checker, diag, stmt->value->span, "relative to this file's folder");
@@ -154,9 +156,34 @@ static void used_file_statement(Checker *checker, const AstStmt *stmt) {
     report_fix(checker, diag, "name it with `let`, and write it in the main file");
 }
 
+// What could not be read, and the names that it may have declared: `lte rows = read ...`.
+static void note_lost(Checker *checker, const AstFile *file) {
+    for (size_t i = 0; i < file->stmt_count; i++) {
+        const AstStmt *stmt = &file->stmts[i];
+        if (!stmt->lost.end) continue;
+        arena_push(checker->arena, checker->lost, checker->lost_count, checker->lost_cap,
+                   stmt->lost);
+        checker->lacks_file |= stmt->kind == AST_LET && !stmt->name.text.len;
+        if (stmt->lost.start > stmt->span.start) continue;  // Its name was read.
+        Text text = source_text(checker, stmt->lost);
+        for (size_t at = 0, names = 0; at < text.len && names < LOST_NAMES_MAX;) {
+            size_t end = at;
+            while (end < text.len && (lex_is_letter(text.at[end]) || lex_is_digit(text.at[end])))
+                end++;
+            Name name = {{text.at + at, end - at}, stmt->lost};
+            if (end > at)
+                arena_push(checker->arena, checker->lost_names, checker->lost_name_count,
+                           checker->lost_name_cap, name);
+            names += end > at;
+            at = end > at ? end : at + 1;
+        }
+    }
+}
+
 static void declare_all(Checker *checker) {
     for (size_t f = 0; f < checker->program->file_count; f++) {
         const AstFile *file = checker->program->files[f];
+        note_lost(checker, file);
         for (size_t i = 0; i < file->stmt_count; i++) {
             declare_stmt(checker, &file->stmts[i]);
             if (f > 0) used_file_statement(checker, &file->stmts[i]);
@@ -206,7 +233,9 @@ static void check_main(Checker *checker) {
         if (stmt->kind != AST_FLOW || !stmt->flow) continue;
         checker->depth = 0;
         Flow flow = check_flow(checker, stmt->flow);
-        if (!flow.written) unwritten(checker, stmt, flow);
+        // A step whose `|` is misspelt is a statement that could not be read.
+        bool cut = i + 1 < file->stmt_count && file->stmts[i + 1].kind == AST_STMT_ERROR;
+        if (!flow.written && !cut) unwritten(checker, stmt, flow);
     }
 }
 
@@ -260,7 +289,7 @@ static void no_flow(Checker *checker) {
     bool declares = false;
     for (size_t i = 0; i < file->stmt_count; i++) {
         AstStmtKind kind = file->stmts[i].kind;
-        if (kind == AST_FLOW || kind == AST_STMT_ERROR) return;
+        if (kind == AST_FLOW || kind == AST_STMT_ERROR || file->stmts[i].lost.end) return;
         declares |= kind == AST_LET || kind == AST_TYPE || kind == AST_FN || kind == AST_EXTERN ||
                     kind == AST_TEST;
     }

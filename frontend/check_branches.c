@@ -58,10 +58,13 @@ static const Type *arms_type(Checker *checker, Scope *scope, const AstExpr *expr
     return type;
 }
 
-static bool arms_closed(Checker *checker, const AstExpr *expr) {
+// Is `_` the last arm, and only that? `last`: the condition of the last arm, if it has one.
+static bool arms_closed(Checker *checker, const AstExpr *expr, const Value *last) {
     for (uint32_t i = 0; i + 1 < expr->arm_count; i++)
         if (!expr->arms[i].condition) return false;  // The parser reported it.
-    if (expr->arm_count && !expr->arms[expr->arm_count - 1].condition) return true;
+    if (!expr->arm_count) return false;              // That too.
+    if (!expr->arms[expr->arm_count - 1].condition) return true;
+    if (is_error(last->type)) return false;  // It may have been meant as `_`.
     Diag *diag = report(checker, DIAG_CASE_OPEN, expr->span, "the case has no arm `_`");
     report_label(checker, diag, expr->span, "what if no condition holds?");
     report_fix(checker, diag, "end it with _ => VALUE");
@@ -69,7 +72,6 @@ static bool arms_closed(Checker *checker, const AstExpr *expr) {
 }
 
 Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
-    bool closed = arms_closed(checker, expr);
     const Type *type = want && !is_error(want) ? want : arms_type(checker, scope, expr);
     if (want && type) {  // A place that wants T may still get T? and say so itself.
         const Type *own = arms_type(checker, scope, expr);
@@ -77,16 +79,20 @@ Value check_case(Checker *checker, Scope *scope, const AstExpr *expr, const Type
     }
     Value *conditions = arena_new_array(checker->arena, Value, expr->arm_count + 1);
     Value *values = arena_new_array(checker->arena, Value, expr->arm_count + 1);
-    bool broken = !closed || !type || is_null(type);
+    bool broken = !type || is_null(type), wrong = false;
     for (uint32_t i = 0; i < expr->arm_count; i++) {
         const AstArm *arm = &expr->arms[i];
         if (arm->condition) conditions[i] = check_condition(checker, scope, arm->condition);
+        if (!type && arm->value && is_untyped(arm->value)) continue;  // Another arm is wrong.
         values[i] = type ? check_as(checker, scope, arm->value, type)
                          : check_expr(checker, scope, arm->value, nullptr);
-        broken |= is_error(values[i].type) || (arm->condition && is_error(conditions[i].type));
+        wrong |= is_error(values[i].type);
+        broken |= arm->condition && is_error(conditions[i].type);
     }
+    const Value *last = expr->arm_count ? &conditions[expr->arm_count - 1] : nullptr;
+    broken |= !arms_closed(checker, expr, last) || wrong;
     if (broken) {
-        if (type && is_null(type)) {
+        if (type && is_null(type) && !wrong) {
             Diag *diag = report(checker, DIAG_NULL_TYPE, expr->span, "null of which type?");
             report_label(checker, diag, expr->span, "every arm is null");
             report_fix(checker, diag, "give one arm a value");
@@ -107,8 +113,8 @@ Value check_coalesce(Checker *checker, Scope *scope, const AstExpr *expr, const 
     if (empty) {  // It has the type of what it stands for.
         sides[0] = check_expr(checker, scope, expr->a, nullptr);
         const Type *left = is_error(sides[0].type) ? nullptr : type_base(sides[0].type);
-        bool list = left && left->kind == TYPE_LIST;
-        sides[1] = check_expr(checker, scope, expr->b, list ? left : nullptr);
+        if (!left) return error_value(checker);
+        sides[1] = check_expr(checker, scope, expr->b, left->kind == TYPE_LIST ? left : nullptr);
     } else {
         check_pair(checker, scope, expr->a, expr->b, want, sides);
     }

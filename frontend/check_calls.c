@@ -203,12 +203,23 @@ static Value cast_count(Checker *checker, const AstExpr *call) {
     return error_value(checker);
 }
 
+// What stands in the call of a function that nobody knows: only what is wrong wherever it stands.
+// In the results of a group it may be meant as an aggregate, or as a function of aggregates.
+static void unknown_arguments(Checker *checker, Scope *scope, const AstExpr *call) {
+    bool result = scope->kind == SCOPE_RESULT;
+    if (result) checker->quiet++;
+    for (uint32_t i = 0; i < call->arg_count; i++) {
+        const AstExpr *value = call->args[i].value;
+        if (value && !is_untyped(value))
+            check_expr(checker, result ? scope->group->input : scope, value, nullptr);
+    }
+    if (result) checker->quiet--;
+}
+
 static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *call) {
     const char *what;
     DiagCode code;
-    Scope *rows = scope->kind == SCOPE_RESULT ? scope->group->input : scope;
-    for (uint32_t i = 0; i < call->arg_count; i++)
-        check_expr(checker, rows, call->args[i].value, nullptr);
+    unknown_arguments(checker, scope, call);
     if (is_later(call, &what, &code)) {
         Diag *diag = report(checker, code, call->span, "%s are not in this version", what);
         report_label(checker, diag, call->name.span, "'%.*s'", TEXT_ARG(call->name.text));
@@ -218,6 +229,7 @@ static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *cal
     TypeKind kind;
     if (type_kind_find(call->name.text, &kind) || text_is(call->name.text, "decimal"))
         return cast_count(checker, call);
+    if (may_be_declared(checker, call->name.text)) return error_value(checker);
     const DeclTable *decls = checker->input->decls;
     Text *names = arena_new_array(checker->arena, Text, decls->count + checker->fn_count + 40);
     size_t count = 0;

@@ -20,7 +20,8 @@ bool is_cast(Checker *checker, const AstExpr *call, const Type **type) {
 
 static const Type *decimal_target(Checker *checker, const AstExpr *call) {
     const AstExpr *p = call->args[1].value, *s = call->args[2].value;
-    bool whole = p && s && p->kind == AST_INT && s->kind == AST_INT;
+    if (!p || !s || p->kind == AST_ERROR || s->kind == AST_ERROR) return error_type(checker);
+    bool whole = p->kind == AST_INT && s->kind == AST_INT;
     if (whole && p->integer >= 1 && p->integer <= DECIMAL_PRECISION_MAX && s->integer <= p->integer)
         return type_decimal(checker->types, (unsigned)p->integer, (unsigned)s->integer);
     Diag *diag = report(checker, DIAG_DECIMAL_BOUNDS, call->span,

@@ -118,6 +118,7 @@ Flow step_select(Checker *checker, Flow flow, const AstStep *step) {
         bool named = item_name(&step->items[i], &name);
         good &= named;
         if (!named) continue;
+        flow.unsure |= is_error(value.type) && !step->items[i].name.text.len;
         if (written_before(checker, name, names, count)) good = false;
         else {
             names[count++] = name;

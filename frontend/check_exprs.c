@@ -103,13 +103,25 @@ static const Type *list_elem_type(Checker *checker, const AstExpr *expr, Value *
     return type;
 }
 
+// False: one of them has no type, so that nobody knows what numbers and [] beside it should be.
+static bool check_items(Checker *checker, Scope *scope, const AstExpr *list, Value *items) {
+    bool good = true;
+    for (int untyped = 0; untyped < 2 && good; untyped++)
+        for (uint32_t i = 0; i < list->arg_count; i++) {
+            const AstExpr *item = list->args[i].value;
+            if ((item && is_untyped(item)) != untyped) continue;
+            items[i] = check_expr(checker, scope, item, nullptr);
+            good &= !is_error(items[i].type);
+        }
+    return good;
+}
+
 static Value check_list(Checker *checker, Scope *scope, const AstExpr *expr, const Type *want) {
     const Type *elem = want && type_base(want)->kind == TYPE_LIST ? type_base(want)->elem : nullptr;
     Value *items = arena_new_array(checker->arena, Value, expr->arg_count + 1);
     ExprId *ids = arena_new_array(checker->arena, ExprId, expr->arg_count + 1);
     if (!elem) {
-        for (uint32_t i = 0; i < expr->arg_count; i++)
-            items[i] = check_expr(checker, scope, expr->args[i].value, nullptr);
+        if (!check_items(checker, scope, expr, items)) return error_value(checker);
         elem = list_elem_type(checker, expr, items);
     }
     if (!elem || is_null(elem)) {

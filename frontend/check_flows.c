@@ -139,6 +139,7 @@ static Flow check_name(Checker *checker, const AstFlow *flow) {
         report_fix(checker, diag, "read from another flow; flows have no loops");
         return broken_flow();
     }
+    if (may_be_declared(checker, flow->name.text)) return broken_flow();
     Diag *diag = report(checker, DIAG_UNKNOWN_FLOW, flow->name.span, "unknown flow '%.*s'",
                         TEXT_ARG(flow->name.text));
     report_label(checker, diag, flow->name.span, "no `let` declares it");
@@ -177,6 +178,7 @@ Flow check_let(Checker *checker, LetDecl *let) {
     checker->resources = (ResourcesId){0};
     checker->cpus_given = false;
     let->flow = check_flow(checker, let->stmt->flow);
+    if (let->stmt->lost.end) let->flow = broken_flow();
     checker->depth = around.depth;
     checker->resources = around.resources;
     checker->cpus_given = around.cpus_given;

@@ -74,6 +74,7 @@ Value call_fn(Checker *checker, Scope *scope, FnDecl *fn, const AstExpr *call) {
         return error_value(checker);
     }
     check_fn(checker, fn);
+    if (fn->stmt->lost.end) return error_value(checker);  // Of how many arguments, of which types?
     Value *args = arena_new_array(checker->arena, Value, fn->stmt->param_count + 1);
     bool good = fn_arguments(checker, scope, fn, call, args);
     if (!good || !fn->result || is_error(fn->result)) return error_value(checker);

@@ -123,6 +123,7 @@ Flow step_group(Checker *checker, Flow flow, const AstStep *step) {
         good = false;
     }
     if (!good || flow.broken) return broken_flow();
+    flow.unsure = false;  // Every result has been named and found.
     StepId id = make_step(checker, step->span);
     Op *op = add_op(checker, OP_GROUP, &flow, id, step->span);
     fill_group(checker, op, &group, &out);

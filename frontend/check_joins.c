@@ -51,7 +51,26 @@ static Binding *side_column(Checker *checker, Scope *scope, Name name, const cha
     return nullptr;
 }
 
+// The key of `on k` that neither side has: one mistake, so one error.
+static bool nobodys_column(Checker *checker, const JoinBuild *join, Name name) {
+    const Scope *left = &join->left_scope, *right = &join->right_scope;
+    if (left->unknown || right->unknown || scope_find(left, name.text) ||
+        scope_find(right, name.text))
+        return false;
+    Diag *diag = report(checker, DIAG_UNKNOWN_COLUMN, name.span, "neither flow has a column '%.*s'",
+                        TEXT_ARG(name.text));
+    report_label(checker, diag, name.span, "missing on the left and on the right");
+    Text *names = arena_new_array(checker->arena, Text, left->count + 1);
+    size_t count = 0;
+    for (uint32_t i = 0; i < left->count; i++)  // Those that would do.
+        if (scope_find(right, left->names[i].name)) names[count++] = left->names[i].name;
+    if (count) fix_names(checker, diag, name.text, names, count);
+    else report_fix(checker, diag, "the flows share no name: join F on a == b, a of the left flow");
+    return true;
+}
+
 static bool merged_key(Checker *checker, JoinBuild *join, Name name) {
+    if (nobodys_column(checker, join, name)) return false;
     Binding *left = side_column(checker, &join->left_scope, name, "left");
     Binding *right = side_column(checker, &join->right_scope, name, "right");
     if (!left || !right) return false;
@@ -176,6 +195,7 @@ Flow step_join(Checker *checker, Flow flow, const AstStep *step) {
     op->join.key_count = join.key_count;
     Span span = step->other ? step->other->span : step->span;
     if (!join_columns(checker, &join, op, span)) return broken_flow();
+    flow.unsure |= join.right.unsure;
     return lose_place(flow, "`join`");
 }
 
@@ -210,13 +230,16 @@ Flow step_union(Checker *checker, Flow flow, const AstStep *step) {
     Span span = step->other->span;
     uint32_t *feeds = arena_new_array(checker->arena, uint32_t, left.count + 1);
     bool good = true;
+    bool unsure = left.unknown || right.unknown;
     for (uint32_t i = 0; i < left.count; i++) {
         const Binding *match = scope_find(&right, left.names[i].name);
+        if (!match && unsure) return broken_flow();
         good &= union_column(checker, &left.names[i], match, span);
         if (match) feeds[i] = (uint32_t)(match - right.names);
     }
     for (uint32_t j = 0; j < right.count; j++) {
         if (scope_find(&left, right.names[j].name)) continue;
+        if (unsure) return broken_flow();
         Diag *diag = report(checker, DIAG_UNION_COLUMNS, span, "the left flow has no column '%.*s'",
                             TEXT_ARG(right.names[j].name));
         report_label(checker, diag, span, "a union has the same columns on both sides");
@@ -253,5 +276,6 @@ Flow step_zip(Checker *checker, Flow flow, const AstStep *step) {
     for (uint32_t j = 0; j < right.count; j++)
         op->columns[left.count + j] =
             (Column){.name = right.names[j].name, .type = right.names[j].value.type};
+    flow.unsure |= other.unsure;
     return lose_place(flow, "`zip`");
 }

@@ -30,6 +30,10 @@ bool is_flexible(const AstExpr *expr) {
     return false;
 }
 
+bool is_untyped(const AstExpr *expr) {
+    return is_flexible(expr) || (expr->kind == AST_LIST && !expr->arg_count);
+}
+
 // ---- decimals -----------------------------------------------------------------------------------
 
 // A written number as digits * 10^exponent. False: more than 38 digits count, or it is none.

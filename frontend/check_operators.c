@@ -125,27 +125,32 @@ static const Type *literal_want(Checker *checker, const AstExpr *literal, const 
     return type_is_numeric(base) ? base : nullptr;
 }
 
+// Two literals: if nothing is wanted and one is a float, both are.
+static void check_literals(Checker *checker, Scope *scope, const AstExpr *const sides[2],
+                           const Type *want, Value out[2]) {
+    if (!want) {
+        Value x = check_expr(checker, scope, sides[0], nullptr);
+        Value y = check_expr(checker, scope, sides[1], nullptr);
+        if (x.type->kind != y.type->kind) want = kind_type(checker, TYPE_F64);
+    }
+    for (int i = 0; i < 2; i++) out[i] = check_expr(checker, scope, sides[i], want);
+}
+
 void check_pair(Checker *checker, Scope *scope, const AstExpr *a, const AstExpr *b,
                 const Type *want, Value out[2]) {
-    bool a_flexible = is_flexible(a), b_flexible = is_flexible(b);
-    if (a_flexible == b_flexible) {
-        // Two literals: if nothing is wanted and one is a float, both are.
-        if (a_flexible && !want) {
-            Value x = check_expr(checker, scope, a, nullptr);
-            Value y = check_expr(checker, scope, b, nullptr);
-            if (x.type->kind != y.type->kind) want = kind_type(checker, TYPE_F64);
-        }
-        out[0] = check_expr(checker, scope, a, want);
-        out[1] = check_expr(checker, scope, b, want);
+    const AstExpr *sides[] = {a, b};
+    if (is_flexible(a) && is_flexible(b)) {
+        check_literals(checker, scope, sides, want, out);
         return;
     }
-    const AstExpr *fixed = a_flexible ? b : a, *literal = a_flexible ? a : b;
-    Value value = check_expr(checker, scope, fixed, want);
-    const Type *literal_type = is_error(value.type) ? want
-                                                    : literal_want(checker, literal, value.type);
-    Value other = check_expr(checker, scope, literal, literal_type);
-    out[a_flexible ? 1 : 0] = value;
-    out[a_flexible ? 0 : 1] = other;
+    bool swap = is_untyped(a) && !is_untyped(b);  // What says its type is checked first.
+    const AstExpr *first = sides[swap], *second = sides[!swap];
+    Value value = check_expr(checker, scope, first, want);
+    if (is_flexible(second)) want = literal_want(checker, second, value.type);
+    // Nobody knows what a number or [] should be beside a value that has no type.
+    bool follows = is_untyped(second) && is_error(value.type);
+    out[swap] = value;
+    out[!swap] = follows ? error_value(checker) : check_expr(checker, scope, second, want);
 }
 
 // Arithmetic wants values: T? is an error that names `??`.

@@ -191,9 +191,26 @@ static void set_option(OptionCheck *check, OptionId id, const AstArg *arg) {
     }
 }
 
+// A second path, or an option without its name.
+static void lone_value(OptionCheck *check, const AstArg *arg, Name format) {
+    check->good = false;
+    if (!arg->value || arg->value->kind == AST_ERROR) return;
+    Diag *diag = report(check->checker, DIAG_UNKNOWN_OPTION, arg->value->span,
+                        "%.*s takes one path; what else it takes has a name",
+                        TEXT_ARG(format.text));
+    report_label(check->checker, diag, arg->value->span, "the value of which option?");
+    bool text = arg->value->kind == AST_STR && (check->where & ON_READ);
+    report_fix(check->checker, diag, text ? "several files are a list: [\"a.csv\", \"b.csv\"]"
+                                          : "name the option: header = false");
+}
+
 static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
     Text names[countof(options)];
     size_t count = 0;
+    if (!arg->name.text.len) {
+        lone_value(check, arg, format);
+        return;
+    }
     for (size_t i = 0; i < countof(options); i++) {
         bool there = options[i].where & check->where;
         if (there) names[count++] = text_of(options[i].name);

@@ -67,7 +67,7 @@ static void declare_param(Checker *checker, ParamDecl *decl) {
     Scope scope = {.kind = SCOPE_CONSTANT, .no_row = true};
     Value value = error_value(checker);
     if (!stmt->type && stmt->value) value = check_expr(checker, &scope, stmt->value, nullptr);
-    decl->type = param_type(checker, stmt, value);
+    decl->type = stmt->lost.end ? error_type(checker) : param_type(checker, stmt, value);
     Param param = {.name = stmt->name.text, .type = decl->type, .value = EXPR_NONE,
                    .doc = stmt->doc, .span = stmt->span};
     if (stmt->value && !is_error(decl->type))

@@ -3,8 +3,17 @@
 
 // ---- reports ------------------------------------------------------------------------------------
 
+static bool is_lost(const Checker *checker, Span span) {
+    for (size_t i = 0; i < checker->lost_count; i++) {
+        const Span *lost = &checker->lost[i];
+        bool here = lost->file == span.file;
+        if (here && span.end > lost->start && span.start < lost->end) return true;
+    }
+    return false;
+}
+
 Diag *report(Checker *checker, DiagCode code, Span span, const char *message, ...) {
-    if (checker->quiet) return &checker->unheard;
+    if (checker->quiet || is_lost(checker, span)) return &checker->unheard;
     TextBuf buf = {0};
     va_list args;
     va_start(args, message);
@@ -106,6 +115,7 @@ Scope scope_of_flow(Checker *checker, Flow flow) {
         scope.has_place = true;
         return scope;
     }
+    scope.unknown = flow.unsure;
     const Op *op = graph_op_at(checker->graph, flow.op);
     for (uint32_t i = 0; i < op->column_count; i++) {
         const Column *column = &op->columns[i];
@@ -142,7 +152,7 @@ static const char *scope_noun(ScopeKind kind) {
 }
 
 static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) {
-    if (scope->unknown) return error_value(checker);
+    if (scope->unknown || may_be_declared(checker, name.text)) return error_value(checker);
     if (scope->kind == SCOPE_CONSTANT) {
         Diag *diag = report(checker, DIAG_NOT_CONSTANT, span, "'%.*s' is not a constant",
                             TEXT_ARG(name.text));
@@ -192,6 +202,12 @@ Value scope_name(Checker *checker, Scope *scope, Name name, Span span) {
 }
 
 // ---- declarations -------------------------------------------------------------------------------
+
+bool may_be_declared(const Checker *checker, Text name) {
+    for (size_t i = 0; i < checker->lost_name_count; i++)
+        if (text_eq(checker->lost_names[i].text, name)) return true;
+    return checker->lacks_file;
+}
 
 TypeDecl *find_type_decl(Checker *checker, Text name) {
     for (size_t i = 0; i < checker->type_count; i++)

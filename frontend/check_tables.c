@@ -42,6 +42,8 @@ static bool row_constants(Checker *checker, const AstExpr *row, const Field *fie
         const AstArg *arg = cell(row, fields[i].name);
         if (!arg && fields[i].type->nullable) {
             items[i].is_null = true;
+        } else if (!arg && is_error(fields[i].type)) {
+            good = false;  // The cells that there are say why.
         } else if (!arg) {
             Diag *diag = report(checker, DIAG_TABLE_ROW, row->span, "the row lacks '%.*s'",
                                 TEXT_ARG(fields[i].name));
@@ -191,6 +193,7 @@ Flow check_table(Checker *checker, const AstFlow *ast) {
 
 static bool test_rows(Checker *checker, const AstGiven *given, TestRows *rows) {
     LetDecl *let = find_let(checker, given->name.text);
+    if (!let && may_be_declared(checker, given->name.text)) return false;
     if (!let) {
         Diag *diag = report(checker, DIAG_TEST_FLOW, given->name.span, "no flow '%.*s' to %s",
                             TEXT_ARG(given->name.text), given->expect ? "look at" : "replace");
@@ -202,7 +205,7 @@ static bool test_rows(Checker *checker, const AstGiven *given, TestRows *rows) {
     }
     let->used |= !given->expect || checker->input->want_tests;
     Flow flow = check_let(checker, let);
-    if (!is_table(checker, given->table) || flow.broken) return false;
+    if (!is_table(checker, given->table) || flow.broken || flow.unsure) return false;
     const Op *op = graph_op_at(checker->graph, flow.op);
     Field *fields = arena_new_array(checker->arena, Field, op->column_count + 1);
     uint32_t count = 0;

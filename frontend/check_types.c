@@ -30,6 +30,7 @@ static const Type *resolve_decl(Checker *checker, TypeDecl *decl, Span span) {
     if (decl->state == STATE_NEW) {
         decl->state = STATE_BUSY;
         decl->type = resolve_type(checker, decl->stmt->type);
+        if (decl->stmt->lost.end) decl->type = error_type(checker);
         decl->state = STATE_DONE;
     }
     return decl->type;
@@ -51,6 +52,7 @@ const char *foreign_type(Text name) {
 }
 
 static const Type *unknown_type(Checker *checker, Name name) {
+    if (may_be_declared(checker, name.text)) return error_type(checker);
     Diag *diag = report(checker, DIAG_UNKNOWN_TYPE, name.span, "unknown type '%.*s'",
                         TEXT_ARG(name.text));
     const char *ours = foreign_type(name.text);

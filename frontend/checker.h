@@ -49,7 +49,7 @@ typedef struct Scope {
     uint32_t    count, cap;
     bool        has_place;     // source(), line() and offset() mean something here.
     bool        no_row;        // Not evaluated once a row: random functions mean nothing.
-    bool        unknown;       // The columns are not known (an error upstream): any name fits.
+    bool        unknown;       // Not all columns are known (an error upstream): any name fits.
     const char *lost_place;    // The step behind which places are lost; for the message.
     GroupBuild *group;         // SCOPE_RESULT.
 } Scope;
@@ -86,6 +86,7 @@ typedef struct FnDecl {
 typedef struct Flow {
     OpId        op;            // OP_NONE when it is broken.
     bool        broken;        // An error was reported; the columns are unknown.
+    bool        unsure;        // One column has a name that is wrong; any name may be that one.
     bool        fresh;         // Only `where` steps since a `read` of this very flow.
     bool        written;       // A `write` ended it.
     bool        has_place;
@@ -115,6 +116,11 @@ typedef struct Checker {
     uint32_t   quiet;          // > 0: reports go nowhere.
     uint32_t   depth;          // Of the expression being checked.
     bool       in_aggregate;   // It is an argument of one.
+    bool       lacks_file;     // A `use` failed: names that nobody knows may be from there.
+    Span      *lost;           // What could not be read: nothing that it says is judged.
+    size_t     lost_count, lost_cap;
+    Name      *lost_names;     // What statements that could not be read may declare.
+    size_t     lost_name_count, lost_name_cap;
     ResourcesId resources;     // Of the `with` blocks around the step.
     bool       cpus_given;     // One of them says how many cpus.
     Text      *customs;        // Names of resources of the run, each once.
@@ -157,6 +163,8 @@ Value   scope_name(Checker *checker, Scope *scope, Name name, Span span);  // A 
 void    fix_names(Checker *checker, Diag *diag, Text wrong, const Text *names, size_t count);
 Text   *scope_names(Checker *checker, const Scope *scope, size_t *count);
 
+// May a declaration that could not be read, or a file that is missing, have made this name?
+bool       may_be_declared(const Checker *checker, Text name);
 TypeDecl  *find_type_decl(Checker *checker, Text name);
 FnDecl    *find_fn(Checker *checker, Text name);
 LetDecl   *find_let(Checker *checker, Text name);
@@ -187,6 +195,7 @@ const char *article(const char *word);                        // "a" or "an".
 // ---- check_literals.c, check_time.c -------------------------------------------------------------
 
 bool  is_flexible(const AstExpr *expr);  // A number written out, or arithmetic over such.
+bool  is_untyped(const AstExpr *expr);   // Flexible, or []: its place says its type.
 Value check_literal(Checker *checker, const AstExpr *expr, bool negative, const Type *want);
 Value const_value(Checker *checker, const Type *type, Const value, Span span);
 Value null_value(Checker *checker, const Type *type, Span span);

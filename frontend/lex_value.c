@@ -90,7 +90,9 @@ static Parts take_apart(Text text) {
     return parts;
 }
 
-static void blame_number(const LexInput *input, Span span, Text text) {
+// A number that is none has no value: nothing may be said about what it would have been.
+static void blame_number(const LexInput *input, Span span, Text text, AstExpr *expr) {
+    expr->kind = AST_ERROR;
     Diag *d = diag_add(input->diags, DIAG_BAD_NUMBER, span, "`%.*s` is not a well-formed number",
                        TEXT_ARG(text));
     bool hex = text.len > 2 && text.at[0] == '0' && strchr("xXbBoO", text.at[1]);
@@ -103,21 +105,61 @@ static void blame_number(const LexInput *input, Span span, Text text) {
     else diag_fix(input->diags, d, "put one underscore between digits at most");
 }
 
-static void blame_unit(const LexInput *input, Span span, const Parts *parts) {
+// What other languages write behind a number to say its type, and that type.
+static const char *const type_suffixes[][2] = {
+    {"i8", "i8"},     {"i16", "i16"},   {"i32", "i32"},   {"i64", "i64"},  {"u8", "u8"},
+    {"u16", "u16"},   {"u32", "u32"},   {"u64", "u64"},   {"f32", "f32"},  {"f64", "f64"},
+    {"isize", "i64"}, {"usize", "u64"}, {"i128", "i64"},  {"u128", "u64"}, {"L", "i64"},
+    {"l", "i64"},     {"LL", "i64"},    {"ll", "i64"},    {"u", "u32"},    {"U", "u32"},
+    {"UL", "u64"},    {"ul", "u64"},    {"ULL", "u64"},   {"ull", "u64"},  {"lu", "u64"},
+    {"LU", "u64"},    {"llu", "u64"},   {"LLU", "u64"},   {"BD", "decimal"}, {"f", "f32"},
+    {"F", "f32"},     {"D", "f64"},     {"f16", "f32"},   {"bf16", "f32"},
+};
+
+// The type that a suffix means, or null.
+static const char *suffix_type(Text unit) {
+    for (size_t i = 0; i < countof(type_suffixes); i++)
+        if (text_is(unit, type_suffixes[i][0])) return type_suffixes[i][1];
+    return nullptr;
+}
+
+// Says how a number of a given type is written.
+static void fix_suffix(const LexInput *input, Diag *d, const Parts *parts, const char *type) {
+    Text number = text_buf_view(&parts->number);
+    bool fraction = parts->point || parts->exponent;
+    if (strcmp(type, "decimal") == 0)
+        diag_fix(input->diags, d, "write `%.*s`, which takes the type that its place asks for, or "
+                 "`decimal(%.*s, 18, 2)`", TEXT_ARG(number), TEXT_ARG(number));
+    else if (fraction && type[0] != 'f')
+        diag_fix(input->diags, d, "write `%.*s`, which is a float, or a whole number",
+                 TEXT_ARG(number));
+    else
+        diag_fix(input->diags, d, "write `%.*s`, which takes the type that its place asks for, or "
+                 "`%s(%.*s)`", TEXT_ARG(number), type, TEXT_ARG(number));
+}
+
+static Text near_unit(Text unit) {
     Text names[countof(units)];
     for (size_t i = 0; i < countof(units); i++) names[i] = text_of(units[i].name);
-    Text unit = parts->unit, near = diag_did_you_mean(unit, names, countof(names));
+    Text near = diag_did_you_mean(unit, names, countof(names));
     for (size_t i = 0; i < countof(units) && unit.len > 1; i++) {  // 8Mib, 8MIB: MiB.
         bool same = unit.len == names[i].len && text_distance(unit, names[i], 2) <= 2;
         for (size_t j = 0; same && j < unit.len; j++)
             same = (unit.at[j] | 32) == (names[i].at[j] | 32);
         if (same) near = names[i];
     }
-    if (text_is(unit, "m")) near = TEXT("min");
+    return text_is(unit, "m") ? TEXT("min") : near;
+}
+
+static void blame_unit(const LexInput *input, Span span, const Parts *parts, AstExpr *expr) {
+    expr->kind = AST_ERROR;
+    Text unit = parts->unit, near = near_unit(unit);
+    const char *type = suffix_type(unit);
     Diag *d = diag_add(input->diags, DIAG_UNKNOWN_UNIT, span, "unknown unit `%.*s` behind a number",
                        TEXT_ARG(unit));
-    if (near.len) diag_fix(input->diags, d, "did you mean `%.*s%.*s`?", (int)parts->number.len,
-                           parts->number.at, TEXT_ARG(near));
+    if (type) fix_suffix(input, d, parts, type);
+    else if (near.len) diag_fix(input->diags, d, "did you mean `%.*s%.*s`?", (int)parts->number.len,
+                                parts->number.at, TEXT_ARG(near));
     else
         diag_fix(input->diags, d,
                  "use one of us ms s min h d, B kB MB GB TB KiB MiB GiB TiB, or %%");
@@ -144,9 +186,10 @@ static bool scale(const Parts *parts, uint64_t factor, uint64_t max, uint64_t *v
     return !*too_big;
 }
 
-static void blame_big(const LexInput *input, Span span, Text text, const char *fix) {
-    Diag *d =
-        diag_add(input->diags, DIAG_NUMBER_TOO_BIG, span, "`%.*s` is too big", TEXT_ARG(text));
+static void blame_big(const LexInput *input, Span span, AstExpr *expr, const char *fix) {
+    expr->kind = AST_ERROR;
+    Diag *d = diag_add(input->diags, DIAG_NUMBER_TOO_BIG, span, "`%.*s` is too big",
+                       TEXT_ARG(expr->text));
     diag_fix(input->diags, d, "%s", fix);
 }
 
@@ -158,17 +201,19 @@ static void measure(const LexInput *input, Span span, const Parts *parts, AstExp
         if (!parts->exponent && scale(parts, units[i].factor, INT64_MAX, &expr->integer, &too_big))
             return;
         if (too_big) {
-            blame_big(input, span, expr->text, units[i].kind == AST_DURATION
+            blame_big(input, span, expr, units[i].kind == AST_DURATION
                 ? "a duration is at most 9223372036854775807 microseconds"
                 : "a size is at most 9223372036854775807 bytes");
             return;
         }
+        bool bytes = expr->kind == AST_INT;
+        expr->kind = AST_ERROR;
         Diag *d = diag_add(input->diags, DIAG_BAD_NUMBER, span, "`%.*s` is no whole number of %s",
-                           TEXT_ARG(expr->text), expr->kind == AST_INT ? "bytes" : "microseconds");
+                           TEXT_ARG(expr->text), bytes ? "bytes" : "microseconds");
         diag_fix(input->diags, d, "write a whole number of a smaller unit");
         return;
     }
-    blame_unit(input, span, parts);
+    blame_unit(input, span, parts, expr);
 }
 
 static void take_integer(const Parts *parts, AstExpr *expr) {
@@ -194,8 +239,7 @@ static void take_float(const LexInput *input, Span span, const Parts *parts, Ast
     expr->number = strtod(text_c(input->arena, scaled), nullptr);
     if (parts->percent && parts->exponent) expr->number /= 100;
     if (isinf(expr->number)) {
-        expr->number = 0;
-        blame_big(input, span, expr->text, "a float is at most about 1.8e308");
+        blame_big(input, span, expr, "a float is at most about 1.8e308");
     }
 }
 
@@ -209,9 +253,11 @@ void lex_number(const LexInput *input, Token token, AstExpr *expr) {
     expr->kind = AST_INT;
     bool prefixed = parts.unit.len && text.at[0] == '0' && parts.number.len == 1 &&
                     strchr("xXbBoO", parts.unit.at[0]) && parts.unit.len > 1;
-    if (parts.malformed || prefixed) blame_number(input, span, text);
+    bool typed = suffix_type(parts.unit) && !parts.percent;  // 10_u64 too.
+    if (typed) blame_unit(input, span, &parts, expr);
+    else if (parts.malformed || prefixed) blame_number(input, span, text, expr);
     else if (parts.unit.len && !parts.percent) measure(input, span, &parts, expr);
-    else if (parts.unit.len) blame_unit(input, span, &parts);
+    else if (parts.unit.len) blame_unit(input, span, &parts, expr);
     else if (parts.point || parts.exponent || parts.percent) take_float(input, span, &parts, expr);
     else take_integer(&parts, expr);
     text_buf_free(&parts.number);

@@ -446,11 +446,14 @@ void parse_statements(Parser *p, AstFile *file) {
         size_t before = p->at;
         p->lines = true;
         p->continues = true;  // A statement begins here: the line end in front of it is past.
+        p->lost = p->torn = false;
+        p->border = parser_token(p, 0).start;
         parse_statement(p, &stmt);
         end_statement(p);
         p->nest = p->branches = p->aggregates = 0;
         if (p->panic && p->at == before) parser_take(p);
         if (p->panic) recover(p);
+        if (p->lost) stmt.lost = (Span){p->lost_at, parser_since(p, stmt.span).end, p->in.file};
         stmt.doc = find_doc(p, &stmt);
         arena_push(p->in.arena, file->stmts, file->stmt_count, file->stmt_cap, stmt);
     }

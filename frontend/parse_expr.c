@@ -260,7 +260,11 @@ AstExpr *parse_string(Parser *p, const char *what) {
     }
     Token token = parser_take(p);
     e->raw = token.kind == TOKEN_RAW_STRING;
+    uint32_t errors = p->in.diags->errors;
     e->text = lex_string(&p->in, token);
+    // What it should hold is not known then.
+    bool wrong = p->in.diags->errors != errors || parser_behind_broken_token(p);
+    if (wrong) e->kind = AST_ERROR;
     return done(p, e);
 }
 

@@ -67,12 +67,16 @@ static Diag *blame_empty(Parser *p, const AstStep *step, const char *fix) {
 static void want_name(Parser *p, const AstItem *item, bool bare_column_is_enough) {
     bool column = item->value->kind == AST_NAME && bare_column_is_enough;
     if (p->panic || item->name.text.len || column || item->value->kind == AST_ERROR) return;
+    if (parser_token(p, 0).kind == TOKEN_BAD) return;  // Perhaps the `=`.
     Diag *d = parser_slip(p, DIAG_ITEM_NEEDS_NAME, item->span, "the item needs a name");
     uint32_t len = item->span.end - item->span.start;
     enum { SHOWN_MAX = 40 };
     Text text = {p->text.at + item->span.start, len};
     if (len <= SHOWN_MAX) diag_fix(p->in.diags, d, "write `NAME = %.*s`", TEXT_ARG(text));
     else diag_fix(p->in.diags, d, "write `NAME = ` in front of it");
+    bool ends = parser_at(p, TOKEN_COMMA) || parser_at(p, TOKEN_PIPE) || parser_at_line_end(p) ||
+                parser_at(p, TOKEN_CLOSE_BRACE) || parser_at(p, TOKEN_CLOSE_PAREN);
+    if (!ends) parser_lose(p);  // `a b = 1`: a is no item.
 }
 
 // Items up to the end of the step, each with a name unless it is a bare column.
@@ -544,6 +548,7 @@ static void blame_step(Parser *p, Token token) {
 // step = WORD and what its form says
 void parse_step(Parser *p, AstStep *step) {
     Token token = parser_token(p, 0);
+    p->border = token.start;
     step->kind = AST_STEP_ERROR;
     step->span = parser_span(p, token);
     if (!parser_at(p, TOKEN_WORD)) {

@@ -98,12 +98,25 @@ bool parser_begins_operand(const Parser *p, size_t ahead) {
     return false;
 }
 
+void parser_lose(Parser *p) {
+    if (!p->lost) p->lost_at = p->border;
+    p->lost = true;
+}
+
+// Behind a token that is none, nothing more is to be said about its step.
+static void tear(Parser *p) {
+    parser_lose(p);
+    p->torn = true;
+    p->torn_at = p->border;
+}
+
 // ---- taking ------------------------------------------------------------------------------------
 
 Token parser_take(Parser *p) {
     Token token = parser_token(p, 0);
     if (token.kind != TOKEN_END) p->at++;
     p->continues = false;
+    if (parser_behind_broken_token(p)) tear(p);
     return token;
 }
 
@@ -224,6 +237,7 @@ bool parser_more(Parser *p, List *list) {
     Diag *d = parser_slip(p, DIAG_MISSING_COMMA, parser_behind(p), "a comma is missing");
     diag_label(p->in.diags, d, parser_span(p, parser_token(p, 0)), "another item begins");
     diag_fix(p->in.diags, d, "put a comma between the items");
+    parser_lose(p);
     list->last = p->at;
     return true;
 }
@@ -273,9 +287,17 @@ void parser_close(Parser *p, List *list) {
 
 // ---- mistakes ----------------------------------------------------------------------------------
 
+// A guess at what was forgotten, where what stands here could not be read anyway.
+static bool is_guess(const Parser *p, DiagCode code) {
+    if (!p->lost) return false;
+    if (p->torn && p->torn_at == p->border) return true;
+    bool item = code == DIAG_MISSING_COMMA || code == DIAG_ITEM_NEEDS_NAME;
+    return code == DIAG_LONE_BRACKET || (item && p->lost_at == p->border);
+}
+
 static Diag *add(Parser *p, DiagCode code, Span span, const char *message, va_list args) {
     p->unsaid = (Diag){0};
-    if (p->panic) return &p->unsaid;
+    if (p->panic || is_guess(p, code)) return &p->unsaid;
     TextBuf buf = {0};
     text_buf_formatv(&buf, message, args);
     Text text = text_buf_take(&buf, p->in.arena);
@@ -291,7 +313,7 @@ Diag *parser_slip(Parser *p, DiagCode code, Span span, const char *message, ...)
 }
 
 // A string or a quoted name that never ends has swallowed what is missed now.
-static bool behind_broken_token(const Parser *p) {
+bool parser_behind_broken_token(const Parser *p) {
     if (p->at == 0) return false;
     Token token = p->tokens.items[p->at - 1];
     char first = p->text.at[token.start], last = p->text.at[token.end - 1];
@@ -302,12 +324,13 @@ static bool behind_broken_token(const Parser *p) {
 }
 
 Diag *parser_error(Parser *p, DiagCode code, Span span, const char *message, ...) {
-    if (behind_broken_token(p)) p->panic = true;
+    if (parser_behind_broken_token(p)) p->panic = true;
     va_list args;
     va_start(args, message);
     Diag *d = add(p, code, span, message, args);
     va_end(args);
     p->panic = true;
+    parser_lose(p);
     return d;
 }
 
@@ -335,7 +358,10 @@ Diag *parser_unexpected(Parser *p, DiagCode code, const char *what) {
     Text found = found_text(p);
     Span span = ends_line(p) ? parser_behind(p) : parser_span(p, token);
     // A stray character was diagnosed by the lexer.
-    if (token.kind == TOKEN_BAD) p->panic = true;
+    if (token.kind == TOKEN_BAD) {
+        tear(p);
+        p->panic = true;
+    }
     return parser_error(p, code, span, "expected %s, found %.*s", what, TEXT_ARG(found));
 }
 

@@ -31,6 +31,7 @@ static void parse_struct(Parser *p, AstType *type) {
 // params = ("(" | "[") (NUMBER | NAME) ("," ...)* (")" | "]")
 static void parse_params(Parser *p, AstType *type) {
     size_t count = 0, cap = 0;
+    uint32_t errors = p->in.diags->errors;
     List list = parser_open(p);
     while (parser_more(p, &list)) {
         if (!parser_at(p, TOKEN_NUMBER) && !parser_at_name(p)) {
@@ -39,10 +40,15 @@ static void parse_params(Parser *p, AstType *type) {
             continue;
         }
         Text param = parser_text(p, parser_take(p));
+        if (parser_at(p, TOKEN_OPEN_PAREN) || parser_at(p, TOKEN_OPEN_BRACE)) {  // f(x): computed.
+            Diag *d = parser_unexpected(p, DIAG_EXPECTED_TYPE, "`,` or `)`");
+            diag_fix(p->in.diags, d, "write the number out, as in decimal(15, 2)");
+        }
         arena_push(p->in.arena, type->params, count, cap, param);
     }
     parser_close(p, &list);
     type->param_count = (uint32_t)count;
+    if (p->in.diags->errors != errors) type->kind = AST_TYPE_ERROR;
 }
 
 // named = NAME ["(" params ")" | "[" params "]"]

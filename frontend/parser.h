@@ -20,6 +20,11 @@ typedef struct Parser {
     bool     lines;      // A line end closes what is being parsed: no bracket but a block is open.
     bool     continues;  // The last word taken was an operator: the next line goes on.
     bool     panic;
+    bool     lost;       // This statement cannot be read as it was meant, from `lost_at` on.
+    uint32_t lost_at;
+    bool     torn;       // The lexer blamed a token of the step at `torn_at`.
+    uint32_t torn_at;
+    uint32_t border;     // Where the step begins that is being parsed, or the statement.
     uint32_t aggregates; // Inside the items of `group` or `aggregate`.
     uint32_t branches;   // Inside `if` without parentheses between.
     uint32_t nest;
@@ -42,6 +47,9 @@ Span  parser_behind(const Parser *p);               // The place behind the last
 Span  parser_since(const Parser *p, Span start);    // From `start` to the last token taken.
 bool  parser_word_is(const Parser *p, Token token, const char *word);      // In any case.
 bool  parser_begins_operand(const Parser *p, size_t ahead);
+// What stands here was meant in another way than it is read: nobody may judge what it means.
+void  parser_lose(Parser *p);
+bool  parser_behind_broken_token(const Parser *p);  // A string or `name` that never ends.
 
 // ---- taking ------------------------------------------------------------------------------------
 

@@ -98,8 +98,20 @@ holds default_name test -x small
 expect compile_nowhere 1 'mkdir -p nowhere' small.sbd -o nowhere/job
 expect compile_folder 1 "'.' is a folder" small.sbd -o .
 expect mistyped_option 2 "did you mean '--after'?" --afer=fold --dump small.sbd
-expect mistyped_job_option 2 "did you mean '--threads', behind --?" run small.sbd --treads=1
-expect job_option_before 2 'go behind --: sbc run FILE -- --threads=1' run --threads=1 small.sbd
+expect mistyped_job_option 2 'did you mean: sbc run small.sbd -- --threads=1' run small.sbd --treads=1
+expect job_option_before 2 "'--threads' is an option of the job: sbc run small.sbd -- --threads=1" run --threads=1 small.sbd
+expect job_option_operand 2 ': sbc run small.sbd -- --memory=2GiB' run small.sbd --memory 2GiB
+expect job_option_no_operand 2 ': sbc run small.sbd -- --memory' run --memory small.sbd
+expect job_option_of_text 2 ": sbc run -e 'TEXT' -- --overwrite" run -e 'range(3)' --overwrite
+expect job_option_of_fmt 2 ': sbc run small.sbd -- --check' run small.sbd --check
+expect job_option_compile 2 ': ./job --threads=2, or sbc run small.sbd -- --threads=2' small.sbd -o ./job --threads=2
+# Every option of a job: one line, which names the way.
+for option in $(sed -n 's/^OPTION([A-Z_]*, *"\([a-z-]*\)".*/\1/p' "$top/runtime/options.def"); do
+    test $option = help && continue  # Of sbc too.
+    line="error[SB0004]: '--$option' is an option of the job: sbc run small.sbd -- --$option"
+    expect job_option_$option 2 "$line" run small.sbd --$option
+    holds job_option_${option}_line test "$(cat err)" = "$line"
+done
 expect mistyped_file 2 'no file' run.sdb
 expect dump 0 'range' small.sbd --dump
 expect dump_after 0 'range' small.sbd --dump=ir --after=fold
@@ -187,7 +199,7 @@ expect run_again 0 '2,4' run small.sbd
 holds cache_hit test "$(ls cache/sbc | wc -l)" -eq "$entries"
 expect run_options 0 '4,8' run small.sbd -- --n=5
 expect run_bad_option 2 'SB80' run small.sbd -- --m=5
-expect run_misplaced 2 'go behind --' run small.sbd --n=5
+expect run_misplaced 2 'a param of the program goes to the job: sbc run small.sbd -- --n=5' run small.sbd --n=5
 expect run_reference 0 '4,8' run --engine=reference small.sbd -- --n=5
 expect run_no_cache 0 '2,4' run --no-cache small.sbd
 holds no_cache_keeps test "$(ls cache/sbc | wc -l)" -eq "$entries"
