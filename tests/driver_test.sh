@@ -106,7 +106,7 @@ expect job_option_of_text 2 ": sbc run -e 'TEXT' -- --overwrite" run -e 'range(3
 expect job_option_of_fmt 2 ': sbc run small.sbd -- --check' run small.sbd --check
 expect job_option_compile 2 ': ./job --threads=2, or sbc run small.sbd -- --threads=2' small.sbd -o ./job --threads=2
 # Every option of a job: one line, which names the way.
-for option in $(sed -n 's/^OPTION([A-Z_]*, *"\([a-z-]*\)".*/\1/p' "$top/runtime/options.def"); do
+for option in $(sed -n 's/^OPTION([A-Z_]*, *"\([a-z-]*\)".*/\1/p' "$top/runtime/options/options.def"); do
     test $option = help && continue  # Of sbc too.
     line="error[SB0004]: '--$option' is an option of the job: sbc run small.sbd -- --$option"
     expect job_option_$option 2 "$line" run small.sbd --$option
