@@ -99,20 +99,11 @@ static size_t room_of(const char *path) {
     return room;
 }
 
-// What is left of the calls that the dispatch makes upwards: to be turned into observers.
-static bool is_owed(const char *path, const char *what) {
-    static const char *const rooms_above[] = {"runtime/limits/", "runtime/resume/",
-                                              "runtime/observe/"};
-    for (size_t i = 0; i < COUNTOF(rooms_above); i++)
-        if (starts(path, "runtime/dispatch/") && starts(what, rooms_above[i])) return true;
-    return false;
-}
-
 static void check_room(const char *path, int line, const char *what) {
     bool has_rooms = starts(path, "runtime/") || starts(path, "stdlib/");
     size_t from = room_of(path), to = room_of(what);
     if (has_rooms && from == COUNTOF(rooms)) problem(path, line, "file outside every room", "");
-    else if (has_rooms && to != COUNTOF(rooms) && to > from && !is_owed(path, what))
+    else if (has_rooms && to != COUNTOF(rooms) && to > from)
         problem(path, line, "include from a higher room: ", what);
 }
 

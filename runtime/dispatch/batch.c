@@ -6,7 +6,7 @@
 // Its rows are found as those of a flow that begins with it, and have their number among the units
 // of the stage from now on.
 void flow_add(Dispatch *d, const Action *action) {
-    Flow *flow = d->flows[action->task.i];
+    Flow *flow = d->own->flows[action->task.i];
     FlowMore *more = calloc(1, sizeof *more);
     if (!more) {
         trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
@@ -15,10 +15,11 @@ void flow_add(Dispatch *d, const Action *action) {
     }
     LivePartition *input = (LivePartition *)(uintptr_t)action->data;
     Flow begin = {.run = flow->run, .input = input, .root = input->root,
-                  .root_unit = input->root_unit};
-    doubt_launch(d, &begin);
+                  .root_unit = input->root_unit,
+                  .node = flow_node_of(d, input, flow->run->index, 0)};
+    tell_launched(&d->observers, &begin);
     flow_find_rows(d, &begin);
-    if (begin.rows > 0) doubt_take(d, &begin);
+    if (begin.rows > 0) tell_taken(&d->observers, &begin);
     if (begin.rows > 0) flow_take_rows(d, &begin);
     *more = (FlowMore){.input = begin.input, .batch = begin.batches[0], .at = begin.at[0],
                        .rows = begin.rows, .unit = begin.unit, .empty = !begin.cut,
@@ -30,7 +31,7 @@ void flow_add(Dispatch *d, const Action *action) {
 
 void flow_next(Dispatch *d, Flow *flow) {
     FlowMore *more = flow->more;
-    doubt_leave(d, flow);
+    tell_leaves(&d->observers, flow);
     flow->node = more->node;
     flow->doubt = more->doubt;
     flow->more = more->next;
@@ -62,11 +63,11 @@ bool flow_arrive(Dispatch *d, Flow *flow) {
     return true;
 }
 
-void flow_drop_more(Flow *flow) {
+void flow_drop_more(Dispatch *d, Flow *flow) {
     while (flow->more) {
         FlowMore *more = flow->more;
         flow->more = more->next;
-        doubt_give_back(more);
+        tell_dropped(&d->observers, more);
         free(more);
     }
 }

@@ -1,6 +1,5 @@
 #include "runtime/dispatch/state.h"
 #include "runtime/host/failpoint.h"
-#include "runtime/observe/sample.h"
 #include "runtime/report/log.h"
 
 #include <assert.h>
@@ -36,8 +35,8 @@ void dispatch_stop(Dispatch *d) {
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         if (d->runs[s].opened) units_break(&d->runs[s].units);
     }
-    for (uint32_t i = 0; i < d->flow_max; i++) {
-        Flow *flow = d->flows[i];
+    for (uint32_t i = 0; i < d->own->flow_max; i++) {
+        Flow *flow = d->own->flows[i];
         if (flow && flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
     }
     pthread_cond_broadcast(&d->changed);
@@ -60,26 +59,26 @@ static void no_memory(Dispatch *d) {
 // ---- what the schedule wants done -----------------------------------------------------------
 
 static Flow *flow_new(Dispatch *d, const Action *action) {
-    Flow *flow = d->unused;
-    if (flow) d->unused = flow->next;
+    Flow *flow = d->own->unused;
+    if (flow) d->own->unused = flow->next;
     else flow = malloc(sizeof *flow);
-    uint32_t max = d->flow_max ? d->flow_max : 64;
+    uint32_t max = d->own->flow_max ? d->own->flow_max : 64;
     while (action->task.i >= max) max *= 2;
-    if (flow && max > d->flow_max) {
-        Flow **flows = realloc(d->flows, max * sizeof(Flow *));
+    if (flow && max > d->own->flow_max) {
+        Flow **flows = realloc(d->own->flows, max * sizeof(Flow *));
         if (flows) {
-            memset(flows + d->flow_max, 0, (max - d->flow_max) * sizeof(Flow *));
-            d->flows = flows;
-            d->flow_max = max;
+            memset(flows + d->own->flow_max, 0, (max - d->own->flow_max) * sizeof(Flow *));
+            d->own->flows = flows;
+            d->own->flow_max = max;
         }
     }
-    if (!flow || action->task.i >= d->flow_max) {
+    if (!flow || action->task.i >= d->own->flow_max) {
         free(flow);
         return nullptr;
     }
     *flow = (Flow){.id = action->task, .lane = LANE_OF_THREAD, .number = action->unit,
                     .waits = true};
-    return d->flows[action->task.i] = flow;
+    return d->own->flows[action->task.i] = flow;
 }
 
 static void launch(Dispatch *d, const Action *action) {
@@ -93,29 +92,30 @@ static void launch(Dispatch *d, const Action *action) {
     bool new = !flow->input || flow->other;
     flow->root = new ? action->stage.i : flow->input->root;
     flow->root_unit = new ? flow->number : flow->input->root_unit;
+    flow->node = new ? NODE_ROOT : flow_node_of(d, flow->input, action->stage.i, 0);
     if (action->stage.i >= stages) {
         flow->sink = action->stage.i - stages;
-        doubt_launch(d, flow);
-        queue_push(&d->sinks[flow->sink], flow);
+        tell_launched(&d->observers, flow);
+        queue_push(&d->own->sinks[flow->sink], flow);
         return;
     }
     flow->run = &d->runs[action->stage.i];
     flow->begins = true;
-    if (!doubt_launch(d, flow)) {
+    if (!tell_launched(&d->observers, flow)) {
         no_memory(d);
         return;
     }
     flow_launch(d, flow);
-    queue_push(&d->queue, flow);
+    queue_push(&d->own->queue, flow);
 }
 
 static void resume(Dispatch *d, const Action *action) {
-    Flow *flow = d->flows[action->task.i];
-    queue_push(&d->queue, flow);
+    Flow *flow = d->own->flows[action->task.i];
+    queue_push(&d->own->queue, flow);
 }
 
 static void cancel(Dispatch *d, const Action *action) {
-    Flow *flow = d->flows[action->task.i];
+    Flow *flow = d->own->flows[action->task.i];
     flow->canceled = true;
     if (flow->task) __atomic_store_n(&flow->task->task.cancel, 1, __ATOMIC_RELAXED);
 }
@@ -123,8 +123,8 @@ static void cancel(Dispatch *d, const Action *action) {
 // Is a thread at the breaker, or may one be: does a stage still fill it, for others that go on?
 static bool is_in_use(const Dispatch *d, BreakerId id) {
     const CorePlan *plan = &d->plan->plan;
-    if (d->shrinking || (d->finishes && d->due[0].i == id.i)) return true;
-    if (commit_holds(d, d->plan->breakers[id.i])) return true;
+    if (d->own->shrinking || (d->own->finishes && d->own->due[0].i == id.i)) return true;
+    if (tell_uses_breaker(&d->observers, d->plan->breakers[id.i])) return true;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         bool open = s < d->job->what->stage_count && d->runs[s].running > 0;
@@ -133,18 +133,18 @@ static bool is_in_use(const Dispatch *d, BreakerId id) {
             if (stage->fills[f].i == id.i) return true;
         bool uses = stage->kind == STAGE_READER && stage->reads.i == id.i;
         for (uint8_t n = 0; n < stage->need_count; n++) uses |= stage->needs[n].i == id.i;
-        if (uses && doubt_holds(d, s)) return true;
+        if (uses && tell_uses_stage(&d->observers, s)) return true;
     }
     return false;
 }
 
 // Lets go of breakers that nobody needs and nobody is at.
 static void release_breakers(Dispatch *d) {
-    for (uint16_t i = 0; i < d->plan->plan.breaker_count && d->closing; i++) {
+    for (uint16_t i = 0; i < d->plan->plan.breaker_count && d->own->closing; i++) {
         uint32_t breaker = d->plan->breakers[i];
-        if (!(d->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
-        d->closing &= ~((uint64_t)1 << i);
-        commit_close(d, breaker);
+        if (!(d->own->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
+        d->own->closing &= ~((uint64_t)1 << i);
+        tell_closing_breaker(&d->observers, breaker);
         if (d->job->breakers[breaker]) sb_breaker_close(d->job->breakers[breaker]);
         d->job->breakers[breaker] = nullptr;
         account_close(account_of(d, (BreakerId){i}));
@@ -153,11 +153,12 @@ static void release_breakers(Dispatch *d) {
 
 // Pieces of work that a thread could take.
 static uint32_t ready_count(const Dispatch *d) {
-    uint32_t count = d->queue.count + d->spool_count + d->doubt.due_count + d->timer_new;
-    count += d->due_count > 0 && !d->crew_busy;
-    count += d->shrinks && !d->shrinking;
+    uint32_t count = d->own->queue.count + d->own->spool_count + d->own->timer_new;
+    count += tell_pending(&d->observers);
+    count += d->own->due_count > 0 && !d->own->crew_busy;
+    count += d->own->shrinks && !d->own->shrinking;
     for (uint32_t s = 0; s < d->job->what->sink_count; s++)
-        count += d->sinks[s].first && !d->taking[s];
+        count += d->own->sinks[s].first && !d->own->taking[s];
     return count;
 }
 
@@ -165,7 +166,7 @@ static uint32_t ready_count(const Dispatch *d) {
 // than a small task: who is not needed is left alone.
 static void call_threads(Dispatch *d, uint32_t takes) {
     uint32_t ready = ready_count(d);
-    for (; ready > d->called + takes && d->waiting > d->called; d->called++)
+    for (; ready > d->own->called + takes && d->own->waiting > d->own->called; d->own->called++)
         pthread_cond_signal(&d->changed);
 }
 
@@ -176,24 +177,24 @@ static void do_action(Dispatch *d, const Action *action) {
     case ACTION_ADD: flow_add(d, action); break;
     case ACTION_UNEVEN: zip_uneven(d, action); break;
     case ACTION_RESUME: resume(d, action); break;
-    case ACTION_GO_ON: d->flows[action->task.i]->goes_on = true; break;
-    case ACTION_PAUSE: d->flows[action->task.i]->waits = true; break;
+    case ACTION_GO_ON: d->own->flows[action->task.i]->goes_on = true; break;
+    case ACTION_PAUSE: d->own->flows[action->task.i]->waits = true; break;
     case ACTION_CANCEL: cancel(d, action); break;
-    case ACTION_DROP: flow_end(d, d->flows[action->task.i]); break;
+    case ACTION_DROP: flow_end(d, d->own->flows[action->task.i]); break;
     case ACTION_FREE: live_free(d, (LivePartition *)(uintptr_t)action->data); break;
     case ACTION_FINISH:
-        d->due[d->due_count++] = action->breaker;
-        d->full |= (uint64_t)1 << action->breaker.i;
+        d->own->due[d->own->due_count++] = action->breaker;
+        d->own->full |= (uint64_t)1 << action->breaker.i;
         break;
-    case ACTION_HOLD: d->given = !action->denied; break;
+    case ACTION_HOLD: d->own->given = !action->denied; break;
     case ACTION_SHRINK: account_shrink(d, action->breaker); break;
     case ACTION_CLOSE:
-        d->closing |= (uint64_t)1 << action->breaker.i;
-        d->unused_breakers |= d->closing;
+        d->own->closing |= (uint64_t)1 << action->breaker.i;
+        d->own->unused_breakers |= d->own->closing;
         break;
-    case ACTION_TIMER: d->timer = action->at, d->timer_new = true; break;
+    case ACTION_TIMER: d->own->timer = action->at, d->own->timer_new = true; break;
     case ACTION_END:
-        d->ended = true;
+        d->own->ended = true;
         pthread_cond_broadcast(&d->changed);
         break;
     case ACTION_SPILL: spool_spill(d, action); break;
@@ -209,13 +210,14 @@ static void do_action(Dispatch *d, const Action *action) {
 
 // A stage that is over holds no memory any more.
 static void close_stages(Dispatch *d) {
-    uint64_t left = schedule_over(d->schedule) & ~d->closed;
+    uint64_t left = schedule_over(d->schedule) & ~d->own->closed;
     for (uint32_t s = 0; left && s < d->job->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         bool over = left >> s & 1;
-        if (!over || run->running > 0 || run->state != RUN_OPEN || doubt_holds(d, s)) continue;
-        d->closed |= (uint64_t)1 << s;
-        commit_note_ordinal(d, s);
+        if (!over || run->running > 0 || run->state != RUN_OPEN) continue;
+        if (tell_uses_stage(&d->observers, s)) continue;
+        d->own->closed |= (uint64_t)1 << s;
+        tell_closing_stage(&d->observers, s);
         stage_close(run);
     }
 }
@@ -227,7 +229,7 @@ static bool add_bound(Dispatch *d) {
     if (d->stop || !verdict_ends(&d->verdict) ||
         !verdict_bound(&d->verdict, schedule_over(d->schedule), &root, &unit))
         return false;
-    d->events[d->event_count++] = (Event){.kind = EVENT_BOUND,
+    d->own->events[d->own->event_count++] = (Event){.kind = EVENT_BOUND,
                                           .stage = {(uint16_t)root},
                                           .unit = (uint32_t)unit};
     return true;
@@ -237,32 +239,32 @@ void dispatch_clock(Dispatch *d) { d->now = log_clock_ns(); }
 
 // The events that are there, and what follows from them.
 static void tell_all(Dispatch *d) {
-    d->telling = true;
+    d->own->telling = true;
     dispatch_clock(d);
     do {
-        for (uint32_t i = 0; i < d->event_count && !d->stop; i++) {
-            Event *next = &d->events[i];
+        for (uint32_t i = 0; i < d->own->event_count && !d->stop; i++) {
+            Event *next = &d->own->events[i];
             next->now = d->now;
             Actions actions = schedule_step(d->schedule, next);
             for (uint32_t a = 0; a < actions.count; a++) do_action(d, &actions.items[a]);
         }
-        d->event_count = 0;
+        d->own->event_count = 0;
     } while (add_bound(d));
-    d->telling = false;
+    d->own->telling = false;
 }
 
 // Has the thread that tells this left its slot, so that it looks for work next?
 static bool looks_next(const Dispatch *d, const Event *event) {
     bool ends = event->kind == EVENT_DONE || event->kind == EVENT_FINISHED;
     if (event->kind != EVENT_OUTPUT && event->kind != EVENT_NEED) return ends;
-    const Flow *flow = d->flows[event->task.i];  // None, once it is dropped.
+    const Flow *flow = d->own->flows[event->task.i];  // None, once it is dropped.
     return event->last || !flow || !flow->goes_on;
 }
 
 void dispatch_tell(Dispatch *d, Event event) {
-    if (d->stop || d->event_count == sizeof d->events / sizeof *d->events) return;
-    d->events[d->event_count++] = event;
-    if (d->telling) return;
+    if (d->stop || d->own->event_count == sizeof d->own->events / sizeof *d->own->events) return;
+    d->own->events[d->own->event_count++] = event;
+    if (d->own->telling) return;
     tell_all(d);
     bool looks = !d->stop && looks_next(d, &event);
     dispatch_settle(d);
@@ -270,18 +272,18 @@ void dispatch_tell(Dispatch *d, Event event) {
 }
 
 void dispatch_tell_bounds(Dispatch *d) {
-    if (d->telling || !add_bound(d)) return;
+    if (d->own->telling || !add_bound(d)) return;
     tell_all(d);
     dispatch_settle(d);
     if (!d->stop) call_threads(d, 0);
 }
 
 void dispatch_settle(Dispatch *d) {
-    if (!d->stop) doubt_settle(d);
+    if (!d->stop) tell_settle(&d->observers);
     if (d->stop) return;
     close_stages(d);
     release_breakers(d);
-    dispatch_watch(d);
+    tell_show(&d->observers);
 }
 
 // ---- breakers -------------------------------------------------------------------------------
@@ -298,27 +300,27 @@ static uint32_t stage_of_breaker(const Dispatch *d, BreakerId id) {
 
 static void finish(Dispatch *d, uint32_t thread) {
     Job *job = d->job;
-    BreakerId id = d->due[0];
+    BreakerId id = d->own->due[0];
     uint32_t breaker = d->plan->breakers[id.i];
-    d->finishes = d->crew_busy = true;
-    d->crew.leader = thread;
-    watch_begin(job->watch, thread, WORK_FINISH, stage_of_breaker(d, id), d->now);
+    d->own->finishes = d->own->crew_busy = true;
+    d->own->crew.leader = thread;
+    tell_begin(&d->observers, thread, WORK_FINISH, stage_of_breaker(d, id));
     failpoint("finish");
     dispatch_look(d);  // Those who need it are told that nothing more begins, before it is there.
     // Nobody fills a breaker of whose rows none came.
-    bool unused = d->unused_breakers >> id.i & 1;
+    bool unused = d->own->unused_breakers >> id.i & 1;
     bool skip = unused || d->draining || !stage_open_breaker(job, breaker);
-    d->gave_up |= d->draining && !unused;
+    d->own->gave_up |= d->draining && !unused;
     int32_t status = SB_OK;
     bool good = true;
     pthread_mutex_unlock(&d->lock);
-    if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->crew.parallel);
-    if (!skip && status == SB_OK) good = commit_finished(d, breaker);
+    if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->own->crew.parallel);
+    if (!skip && status == SB_OK) good = tell_finished(&d->observers, breaker);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
-    watch_end(job->watch, thread, d->now);
-    d->finishes = d->crew_busy = false;
-    memmove(d->due, d->due + 1, --d->due_count * sizeof *d->due);
+    tell_done(&d->observers, thread);
+    d->own->finishes = d->own->crew_busy = false;
+    memmove(d->own->due, d->own->due + 1, --d->own->due_count * sizeof *d->own->due);
     if (!skip && !stage_breaker_finished(job, breaker, status)) dispatch_stop(d);
     if (!good) dispatch_stop(d);
     account_trim(account_of(d, id));
@@ -327,88 +329,98 @@ static void finish(Dispatch *d, uint32_t thread) {
                              .count = read ? UNITS_LATER : 0, .bytes = job->options.partition});
 }
 
+bool dispatch_moves(const Dispatch *d) {
+    const DispatchOwn *own = d->own;
+    bool any = own->busy > 1 || own->queue.count > 0 || own->spool_count > 0 || own->timer > 0 ||
+               tell_pending(&d->observers) > 0;
+    for (uint32_t s = 0; s < d->job->what->sink_count; s++) any |= own->sinks[s].first != nullptr;
+    return any;
+}
+
 // ---- threads --------------------------------------------------------------------------------
 
 // Does one thing. False: there is nothing to do.
 static bool work(Dispatch *d, uint32_t thread) {
     if (d->stop) return false;
-    if (spool_work(d, thread) || sink_work(d, thread) || commit_work(d, thread)) return true;
-    if (crew_has_work(&d->crew)) {
+    const Observers *observers = &d->observers;
+    if (spool_work(d, thread) || sink_work(d, thread) || tell_work_first(observers, thread))
+        return true;
+    if (crew_has_work(&d->own->crew)) {
         call_threads(d, 0);
-        uint32_t stage = stage_of_breaker(d, d->due[0]);
-        watch_begin(d->job->watch, thread, WORK_FINISH, stage, d->now);
-        crew_help(&d->crew, thread);
+        uint32_t stage = stage_of_breaker(d, d->own->due[0]);
+        tell_begin(observers, thread, WORK_FINISH, stage);
+        crew_help(&d->own->crew, thread);
         dispatch_clock(d);
-        watch_end(d->job->watch, thread, d->now);
+        tell_done(observers, thread);
         return true;
     }
-    if (d->shrinks && !d->shrinking) {
+    if (d->own->shrinks && !d->own->shrinking) {
         call_threads(d, 1);
         shrink_work(d);
         return true;
     }
-    if (d->due_count > 0 && !d->crew_busy && !d->shrinking) {
-        bool may = commit_may_finish(d, d->plan->breakers[d->due[0].i]);
+    if (d->own->due_count > 0 && !d->own->crew_busy && !d->own->shrinking) {
+        bool may = tell_may_finish(observers, d->plan->breakers[d->own->due[0].i]);
         if (may) {
             call_threads(d, 1);
             finish(d, thread);
         }
-        if (may || commit_work(d, thread)) return true;
+        if (may || tell_work_first(observers, thread)) return true;
     }
-    if (doubt_work(d, thread)) return true;
-    Flow *flow = flow_queue_pop(&d->queue);
+    if (tell_work_last(observers, thread)) return true;
+    Flow *flow = flow_queue_pop(&d->own->queue);
     if (!flow) return false;
     flow->waits = false;
     // To find that there are no rows is no task.
     bool reads = flow->begins && (flow->empty || flow_reads(flow));
-    WatchWork work = reads ? WORK_READ : WORK_TASK;
-    watch_begin(d->job->watch, thread, work, flow->run->index, d->now);
+    tell_begin(observers, thread, reads ? WORK_READ : WORK_TASK, flow->run->index);
     flow_work(d, flow, thread);
-    watch_end(d->job->watch, thread, d->now);
+    tell_done(observers, thread);
     return true;
 }
 
 // Until there is work, or the time that the schedule asked for.
 static void wait(Dispatch *d) {
     enum : int64_t { SECOND = 1000000000 };
-    if (d->timer && d->timer <= log_clock_ns()) {
-        d->timer = 0;
+    if (d->own->timer && d->own->timer <= log_clock_ns()) {
+        d->own->timer = 0;
         dispatch_tell(d, (Event){.kind = EVENT_TICK});
         return;
     }
-    d->waiting++;
-    if (d->timer) {
-        struct timespec until = {.tv_sec = d->timer / SECOND, .tv_nsec = d->timer % SECOND};
-        d->timer_new = false;
+    d->own->waiting++;
+    if (d->own->timer) {
+        int64_t timer = d->own->timer;
+        struct timespec until = {.tv_sec = timer / SECOND, .tv_nsec = timer % SECOND};
+        d->own->timer_new = false;
         pthread_cond_timedwait(&d->changed, &d->lock, &until);
     } else {
         pthread_cond_wait(&d->changed, &d->lock);
     }
-    d->waiting--;
-    d->called -= d->called > 0;
+    d->own->waiting--;
+    d->own->called -= d->own->called > 0;
     dispatch_clock(d);
 }
 
 static bool is_over(const Dispatch *d) {
-    return d->stop ? d->busy == 0 : d->ended && d->doubt.due_count == 0;
+    return d->stop ? d->own->busy == 0 : d->own->ended && tell_pending(&d->observers) == 0;
 }
 
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
     (void)index;
     Dispatch *d = arg;
-    samples_thread(d->job->samples, thread, true);
+    tell_thread(&d->observers, thread, true);
     pthread_mutex_lock(&d->lock);
     for (;;) {
         dispatch_look(d);
         if (is_over(d)) break;
-        d->busy++;
+        d->own->busy++;
         bool worked = work(d, thread);
-        d->busy--;
+        d->own->busy--;
         if (!worked && !is_over(d)) wait(d);
     }
     pthread_cond_broadcast(&d->changed);
     pthread_mutex_unlock(&d->lock);
-    samples_thread(d->job->samples, thread, false);
+    tell_thread(&d->observers, thread, false);
 }
 
 // ---- signals --------------------------------------------------------------------------------
@@ -420,7 +432,7 @@ static void drain(Dispatch *d) {
         const StageRun *run = &d->runs[s];
         bool over = schedule_over(d->schedule) >> s & 1;
         bool cut = !over && (!run->opened || !units_over(&run->units));
-        if (cut && stage_is_root(&d->plan->plan.stages[s])) d->cut_short |= (uint64_t)1 << s;
+        if (cut && stage_is_root(&d->plan->plan.stages[s])) d->own->cut_short |= (uint64_t)1 << s;
     }
     // Else a root that is over might end what fills breakers that only its rows need.
     dispatch_tell(d, (Event){.kind = EVENT_DRAIN});

@@ -1,7 +1,5 @@
 // Engine: all stages of a job, run by a dispatch from the first to the last.
 #include "runtime/dispatch/dispatch.h"
-#include "runtime/observe/watch.h"
-#include "runtime/resume/resume.h"
 
 #include <stdlib.h>
 
@@ -9,13 +7,13 @@ static bool no_memory(Job *job) {
     return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
 }
 
-static StageRun *open_runs(Job *job) {
+static StageRun *open_runs(Job *job, const Observers *observers) {
     StageRun *runs = calloc(job->what->stage_count + 1, sizeof *runs);
     bool good = runs || no_memory(job);
     for (uint32_t s = 0; good && s < job->what->stage_count; s++)
         good = stage_prepare(&runs[s], job, s);
     for (uint32_t s = 0; good && s < job->what->stage_count; s++)
-        resume_units(&runs[s], &runs[s].start);
+        tell_prepare(observers, &runs[s]);
     return runs;
 }
 
@@ -37,8 +35,8 @@ void engine_wake(Job *job) {
     pthread_mutex_unlock(&job->engine_lock);
 }
 
-static bool run(Job *job, StageRun *runs) {
-    Dispatch *dispatch = dispatch_open(job, runs);
+static bool run(Job *job, StageRun *runs, const Observers *observers) {
+    Dispatch *dispatch = dispatch_open(job, runs, observers);
     if (!dispatch) return false;
     set_dispatch(job, dispatch);
     bool good = dispatch_run(dispatch);
@@ -58,10 +56,11 @@ static void gather(Job *job, const StageRun *runs) {
     }
 }
 
-bool engine_run(Job *job) {
-    StageRun *runs = open_runs(job);
-    bool opened = runs && job->trouble.kind == TROUBLE_NONE, good = opened && run(job, runs);
-    watch_stop(job->watch);
+bool engine_run(Job *job, const Observers *observers) {
+    StageRun *runs = open_runs(job, observers);
+    bool opened = runs && job->trouble.kind == TROUBLE_NONE;
+    bool good = opened && run(job, runs, observers);
+    tell_stop(observers);
     if (opened) gather(job, runs);
     close_runs(job, runs);
     return good && job->trouble.kind == TROUBLE_NONE;

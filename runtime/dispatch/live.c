@@ -11,19 +11,20 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
         trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
         return nullptr;
     }
-    *live = (LivePartition){.next = d->alive, .run = made->run, .made = made, .root = flow->root,
-                            .root_unit = flow->root_unit, .node = flow->node, .from = made->from};
+    *live = (LivePartition){.next = d->own->alive, .run = made->run, .made = made,
+                            .root = flow->root, .root_unit = flow->root_unit,
+                            .node = flow->node, .from = made->from};
     memcpy(live->batches, made->handed, terminals * sizeof *live->batches);
-    if (d->alive) d->alive->prior = live;
-    d->alive = live;
-    commit_made(d, live);
+    if (d->own->alive) d->own->alive->prior = live;
+    d->own->alive = live;
+    tell_handed(&d->observers, live);
     return live;
 }
 
 // A stage that is over fills no more.
 static void spare_made(const Dispatch *d, LivePartition *live) {
     StageRun *run = live->run;
-    if (d->closed >> run->index & 1) partition_close(live->made, &run->setup);
+    if (d->own->closed >> run->index & 1) partition_close(live->made, &run->setup);
     else stage_spare(run, live->made);
     live->made = nullptr;
 }
@@ -46,11 +47,10 @@ static void close_batches(Dispatch *d, LivePartition *live) {
 }
 
 void live_free(Dispatch *d, LivePartition *live) {
-    commit_freed(d, live);
-    watch_freed(d, live);
+    tell_freed(&d->observers, live);
     close_batches(d, live);
     if (live->prior) live->prior->next = live->next;
-    else d->alive = live->next;
+    else d->own->alive = live->next;
     if (live->next) live->next->prior = live->prior;
     if (live->made) spare_made(d, live);
     free(live);

@@ -20,7 +20,7 @@ struct Account {
     int64_t   told;     // and all that the ledger knows of; 0: nothing was asked for yet.
 };
 
-Account *account_of(Dispatch *d, BreakerId id) { return &d->accounts[id.i]; }
+Account *account_of(Dispatch *d, BreakerId id) { return &d->own->accounts[id.i]; }
 
 static SbMemory *whole(const Account *account) { return &account->d->job->memory; }
 
@@ -28,9 +28,9 @@ static SbMemory *whole(const Account *account) { return &account->d->job->memory
 
 static bool ask_ledger(Account *account, int64_t bytes) {
     Dispatch *d = account->d;
-    d->given = false;
+    d->own->given = false;
     dispatch_tell(d, (Event){.kind = EVENT_HOLD, .breaker = account->id, .bytes = bytes});
-    return d->given;
+    return d->own->given;
 }
 
 static void give_back(Account *account, int64_t bytes) {
@@ -90,7 +90,7 @@ static bool account_more(SbMemory *memory, int64_t ahead) {
     // The floor is enough to open it, which happens under the lock.
     if (!d->job->breakers[account->breaker]) return false;
     pthread_mutex_lock(&d->lock);
-    bool good = grow(account, ahead), fills = !(d->full >> account->id.i & 1);
+    bool good = grow(account, ahead), fills = !(d->own->full >> account->id.i & 1);
     pthread_mutex_unlock(&d->lock);
     bool busy = false;
     if (good || !fills || !relieve_idle(account, &busy)) return good;
@@ -129,19 +129,19 @@ static void account_less(SbMemory *memory) {
 }
 
 void account_shrink(Dispatch *d, BreakerId id) {
-    d->shrinks |= (uint64_t)1 << id.i;
-    d->accounts[id.i].memory.short_at = -1;
+    d->own->shrinks |= (uint64_t)1 << id.i;
+    d->own->accounts[id.i].memory.short_at = -1;
 }
 
 // Parts that are filled are written by those who fill them, as they go on: that is waited for, but
 // not for long.
 void shrink_work(Dispatch *d) {
     enum { WAIT_MICROS = 1000, WAITS = 50 };
-    BreakerId id = {(uint16_t)__builtin_ctzll(d->shrinks)};
-    Account *account = &d->accounts[id.i];
-    bool fills = !(d->full >> id.i & 1) && d->job->breakers[account->breaker];
-    d->shrinks &= ~((uint64_t)1 << id.i);
-    d->shrinking = true;
+    BreakerId id = {(uint16_t)__builtin_ctzll(d->own->shrinks)};
+    Account *account = &d->own->accounts[id.i];
+    bool fills = !(d->own->full >> id.i & 1) && d->job->breakers[account->breaker];
+    d->own->shrinks &= ~((uint64_t)1 << id.i);
+    d->own->shrinking = true;
     pthread_mutex_unlock(&d->lock);
     for (int i = 0; fills && i < WAITS; i++) {
         bool busy = false;
@@ -150,7 +150,7 @@ void shrink_work(Dispatch *d) {
         usleep(WAIT_MICROS);
     }
     pthread_mutex_lock(&d->lock);
-    d->shrinking = false;
+    d->own->shrinking = false;
     sb_memory_calm(&account->memory);
     dispatch_tell(d, (Event){.kind = EVENT_SHRUNK, .breaker = id, .bytes = trim(account)});
 }
@@ -160,13 +160,13 @@ void shrink_work(Dispatch *d) {
 bool accounts_open(Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
     Job *job = d->job;
-    d->accounts = calloc(plan->breaker_count + 1, sizeof *d->accounts);
+    d->own->accounts = calloc(plan->breaker_count + 1, sizeof *d->own->accounts);
     job->accounts = calloc(job->what->breaker_count + 1, sizeof(SbMemory *));
-    if (!d->accounts || !job->accounts) return false;
+    if (!d->own->accounts || !job->accounts) return false;
     // Writers' buffers, which floors hold too, are the job's.
     int64_t buffers = spill_buffer_bytes(job->memory.limit, job->lanes) * job->lanes;
     for (uint16_t b = 0; b < plan->breaker_count; b++) {
-        Account *account = &d->accounts[b];
+        Account *account = &d->own->accounts[b];
         int64_t floor = plan->breakers[b].floor - buffers;
         if (!sb_memory_promise(&job->memory, floor)) return false;
         *account = (Account){.d = d, .id = {b}, .breaker = d->plan->breakers[b], .floor = floor};
@@ -194,9 +194,10 @@ void account_close(Account *account) {
 }
 
 void accounts_close(Dispatch *d) {
-    for (uint16_t b = 0; d->accounts && b < d->plan->plan.breaker_count; b++)
-        if (d->accounts[b].d) sb_memory_recall(&d->job->memory, d->accounts[b].memory.limit);
-    free(d->accounts);
+    for (uint16_t b = 0; d->own->accounts && b < d->plan->plan.breaker_count; b++)
+        if (d->own->accounts[b].d)
+            sb_memory_recall(&d->job->memory, d->own->accounts[b].memory.limit);
+    free(d->own->accounts);
     free(d->job->accounts);
     d->job->accounts = nullptr;
 }

@@ -75,15 +75,26 @@ static bool open_locks(Dispatch *d) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     bool good = open_lock(&d->lock) &&
                 pthread_cond_init(&d->changed, &attributes) == 0 &&
-                pthread_cond_init(&d->asked, nullptr) == 0;
+                pthread_cond_init(&d->own->asked, nullptr) == 0;
     pthread_condattr_destroy(&attributes);
     return good;
 }
 
-Dispatch *dispatch_open(Job *job, StageRun *runs) {
+static Dispatch *new_dispatch(void) {
+    typedef struct Whole {
+        Dispatch    dispatch;
+        DispatchOwn own;
+    } Whole;
+    Whole *whole = calloc(1, sizeof *whole);
+    if (!whole) return nullptr;
+    whole->dispatch.own = &whole->own;
+    return &whole->dispatch;
+}
+
+Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     FlowPlan *plan = make_plan(job);
     Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
-    Dispatch *d = schedule ? calloc(1, sizeof *d) : nullptr;
+    Dispatch *d = schedule ? new_dispatch() : nullptr;
     if (plan && !d && job->trouble.kind == TROUBLE_NONE)
         trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
     if (!d) {
@@ -93,16 +104,17 @@ Dispatch *dispatch_open(Job *job, StageRun *runs) {
     }
     const SbJob *what = job->what;
     uint32_t threads = job->pool.parallel.threads, lanes = flow_lanes(what, threads) - threads;
-    *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule};
-    d->sinks = calloc(what->sink_count + 1, sizeof *d->sinks);
-    d->taking = calloc(what->sink_count + 1, sizeof *d->taking);
-    d->lanes = calloc(lanes + 1, sizeof *d->lanes);
+    *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule,
+                    .observers = *observers, .own = d->own};
+    d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
+    d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
+    d->own->lanes = calloc(lanes + 1, sizeof *d->own->lanes);
     RejectSetSetup records = job_records(job, REJECTS_BY_PLACE);
-    bool good = open_locks(d) && accounts_open(d) && d->sinks && d->taking && d->lanes &&
+    bool good = open_locks(d) && accounts_open(d) && d->own->sinks && d->own->taking &&
+                d->own->lanes &&
                 verdict_open(&d->verdict, what, job->limits.rows, &records);
-    doubt_open(d);
-    good = good && spool_open(d);
-    for (uint32_t i = 0; good && i < lanes; i++) d->lanes[d->lane_count++] = threads + i;
+    good = tell_open(observers, d) && good && spool_open(d);
+    for (uint32_t i = 0; good && i < lanes; i++) d->own->lanes[d->own->lane_count++] = threads + i;
     if (good) return d;
     if (job->trouble.kind == TROUBLE_NONE)
         trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
@@ -114,15 +126,15 @@ Dispatch *dispatch_open(Job *job, StageRun *runs) {
 
 // What a job that stopped early has left in queues and with the schedule.
 static void drop_flows(Dispatch *d) {
-    for (uint32_t i = 0; i < d->flow_max; i++) {
-        Flow *flow = d->flows[i];
+    for (uint32_t i = 0; i < d->own->flow_max; i++) {
+        Flow *flow = d->own->flows[i];
         if (flow && flow->run) flow_end(d, flow);
         else free(flow);
     }
-    while (d->alive) live_free(d, d->alive);
-    while (d->unused) {
-        Flow *flow = d->unused;
-        d->unused = flow->next;
+    while (d->own->alive) live_free(d, d->own->alive);
+    while (d->own->unused) {
+        Flow *flow = d->own->unused;
+        d->own->unused = flow->next;
         free(flow);
     }
 }
@@ -130,7 +142,7 @@ static void drop_flows(Dispatch *d) {
 // All that rows take.
 static void let_go(Dispatch *d) {
     drop_flows(d);
-    doubt_close(d);
+    tell_close(&d->observers);
     // Who reads breakers takes memory from their accounts.
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) stage_close(&d->runs[s]);
     for (uint32_t b = 0; b < d->job->what->breaker_count; b++) {
@@ -144,12 +156,12 @@ void dispatch_close(Dispatch *d) {
     accounts_close(d);
     verdict_close(&d->verdict);
     pthread_cond_destroy(&d->changed);
-    pthread_cond_destroy(&d->asked);
+    pthread_cond_destroy(&d->own->asked);
     pthread_mutex_destroy(&d->lock);
-    free(d->flows);
-    free(d->sinks);
-    free(d->taking);
-    free(d->lanes);
+    free(d->own->flows);
+    free(d->own->sinks);
+    free(d->own->taking);
+    free(d->own->lanes);
     free(d->schedule);
     free(d->plan);
     free(d);
@@ -257,22 +269,22 @@ static bool conclude(Dispatch *d) {
 
 bool dispatch_run(Dispatch *d) {
     SbParallel *parallel = &d->job->pool.parallel;
-    crew_open(&d->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
+    crew_open(&d->own->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
     pthread_mutex_lock(&d->lock);
-    commit_start(d);
+    tell_restore(&d->observers);
     open_stages(d);
-    doubt_start(d);
+    tell_start(&d->observers);
     dispatch_tell(d, (Event){.kind = EVENT_START});
     pthread_mutex_unlock(&d->lock);
     parallel->each(parallel, parallel->threads, dispatch_thread, d);
-    crew_close(&d->crew);
+    crew_close(&d->own->crew);
     pthread_mutex_lock(&d->lock);
-    commit_end(d);
+    tell_end(&d->observers);
     pthread_mutex_unlock(&d->lock);
-    if ((d->cut_short || d->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
+    if ((d->own->cut_short || d->own->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->job->trouble.kind != TROUBLE_NONE) return false;
-    doubt_conclude(d);
+    tell_conclude(&d->observers);
     let_go(d);
     return conclude(d);
 }

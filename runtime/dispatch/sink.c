@@ -40,15 +40,15 @@ static void end(Dispatch *d, Flow *flow, bool leaves, int64_t busy) {
     TaskId id = flow->id;
     bool canceled = flow->canceled;
     if (leaves && !canceled) dispatch_tell(d, (Event){.kind = EVENT_ENOUGH, .task = id});
-    d->flows[id.i] = nullptr;
-    flow->next = d->unused;
-    d->unused = flow;
+    d->own->flows[id.i] = nullptr;
+    flow->next = d->own->unused;
+    d->own->unused = flow;
     dispatch_tell(d, (Event){.kind = EVENT_DONE, .task = id, .busy = busy});
 }
 
 static Flow *next_partition(Dispatch *d) {
     for (uint32_t s = 0; s < d->job->what->sink_count; s++) {
-        if (d->sinks[s].first && !d->taking[s]) return flow_queue_pop(&d->sinks[s]);
+        if (d->own->sinks[s].first && !d->own->taking[s]) return flow_queue_pop(&d->own->sinks[s]);
     }
     return nullptr;
 }
@@ -56,7 +56,7 @@ static Flow *next_partition(Dispatch *d) {
 // Others may take the next partition meanwhile.
 static bool write(Dispatch *d, uint32_t sink, ExtentList *extents, Trouble *trouble) {
     bool good = trouble->kind == TROUBLE_NONE;
-    if (d->sinks[sink].first) pthread_cond_signal(&d->changed);
+    if (d->own->sinks[sink].first) pthread_cond_signal(&d->changed);
     pthread_mutex_unlock(&d->lock);
     for (size_t i = 0; good && i < extents->count; i++)
         good = sink_write(&extents->items[i], trouble);
@@ -75,23 +75,23 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     bool canceled = flow->canceled;
     bool lost = flow_is_behind_cut(d, d->job->what->stage_count + s, flow->input->run->index);
     int64_t begun = d->now, before = sink->rows;
-    d->taking[s] = true;
-    watch_begin(d->job->watch, thread, WORK_WRITE, flow->input->run->index, d->now);
-    watch_from(d->job->watch, thread, 0, flow->input->from);
-    dispatch_watch_stage(d, flow->input->run->index);
-    if (lost) commit_lost(d, flow);
-    else commit_taking(d, flow);
+    d->own->taking[s] = true;
+    tell_begin(&d->observers, thread, WORK_WRITE, flow->input->run->index);
+    tell_from(&d->observers, thread, 0, flow->input->from);
+    tell_show_stage(&d->observers, flow->input->run->index);
+    if (lost) tell_lost(&d->observers, flow);
+    else tell_taking(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
     bool good = canceled || lost || take(d->job, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     bool done = sink->done;
-    if (!canceled) doubt_sink(d, flow, sink->rows - before, done);
-    d->taking[s] = false;
+    if (!canceled) tell_took(&d->observers, flow, sink->rows - before, done);
+    d->own->taking[s] = false;
     if (extents.count > 0) good = write(d, s, &extents, &trouble);
     free(extents.items);
     dispatch_clock(d);
-    watch_end(d->job->watch, thread, d->now);
-    watch_wrote(d, flow->input, s);
+    tell_done(&d->observers, thread);
+    tell_written(&d->observers, flow->input, s);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
     bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && done;
     end(d, flow, leaves, d->now - begun);

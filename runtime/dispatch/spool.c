@@ -8,7 +8,7 @@
 // ---- to disk --------------------------------------------------------------------------------
 
 void spool_spill(Dispatch *d, const Action *action) {
-    d->spools[d->spool_count++] =
+    d->own->spools[d->own->spool_count++] =
         (Spooling){.live = (LivePartition *)(uintptr_t)action->data, .part = action->part};
 }
 
@@ -42,14 +42,14 @@ static void let_go(LivePartition *live) {
 }
 
 bool spool_work(Dispatch *d, uint32_t thread) {
-    if (d->spool_count == 0) return false;
+    if (d->own->spool_count == 0) return false;
     Job *job = d->job;
-    Spooling next = d->spools[0];
+    Spooling next = d->own->spools[0];
     LivePartition *live = next.live;
     int64_t bytes = 0;
-    memmove(d->spools, d->spools + 1, --d->spool_count * sizeof *d->spools);
-    watch_begin(job->watch, thread, WORK_WRITE, live->run->index, d->now);
-    watch_from(job->watch, thread, 0, live->from);
+    memmove(d->own->spools, d->own->spools + 1, --d->own->spool_count * sizeof *d->own->spools);
+    tell_begin(&d->observers, thread, WORK_WRITE, live->run->index);
+    tell_from(&d->observers, thread, 0, live->from);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&job->fills[thread]);
     bool good = write_rows(job, live, thread, &bytes);
@@ -57,7 +57,7 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     if (good) let_go(live);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
-    watch_end(job->watch, thread, d->now);
+    tell_done(&d->observers, thread);
     if (good) {
         live_stored(d, live);
         dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
@@ -112,8 +112,8 @@ void spool_make_room(Dispatch *d) {
     enum { SHARES = 4 };
     const SbMemory *memory = &d->job->memory;
     bool full = memory->used > memory->limit - memory->limit / SHARES;
-    if (full && !d->roomy) spool_drop_spares(d);
-    d->roomy = full;
+    if (full && !d->own->roomy) spool_drop_spares(d);
+    d->own->roomy = full;
 }
 
 bool spool_open(Dispatch *d) {

@@ -45,11 +45,10 @@ void flow_launch(Dispatch *d, Flow *flow) {
     run->running++;
     spool_make_room(d);
     if (!flow->input || flow->other) run->launched = flow->number + 1;
-    commit_unit(d, flow);
-    if (d->plan->plan.stages[run->index].open_max) flow->lane = d->lanes[--d->lane_count];
+    if (d->plan->plan.stages[run->index].open_max) flow->lane = d->own->lanes[--d->own->lane_count];
     if (flow->input) {
         flow_find_rows(d, flow);
-        if (flow->batches[0]) doubt_take(d, flow);
+        if (flow->batches[0]) tell_taken(&d->observers, flow);
         flow->empty = flow->rows == 0;
         if (!flow->empty) flow_take_rows(d, flow);
     } else if (!d->plan->plan.stages[run->index].serial) {
@@ -68,7 +67,7 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
     trouble_clear(&trouble);
     UnitTake taken = UNIT_LATER;
     while (taken == UNIT_LATER && !d->stop) {
-        run->units.must = flow->asked && d->busy == 1;
+        run->units.must = flow->asked && d->own->busy == 1;
         flow_limit_buffer(d, flow);
         pthread_mutex_unlock(&d->lock);
         taken = units_take(&run->units, &flow->unit, &flow->task->buffer, &trouble);
@@ -146,13 +145,17 @@ static bool numbers_rows(const StageRun *run) {
     return run->setup.wants_rows && run->setup.source;
 }
 
+static bool no_memory_for_rejects(Trouble *trouble) {
+    return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+}
+
 // Rows of the units before one say which number its rows have in the source.
 bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble) {
     uint64_t room = run->unit_room ? run->unit_room : 64;
     while (room <= unit) room *= 2;
     if (room > run->unit_room) {
         int64_t *rows = realloc(run->unit_rows, room * sizeof *rows);
-        if (!rows) return trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+        if (!rows) return no_memory_for_rejects(trouble);
         memset(rows + run->unit_room, 0, (room - run->unit_room) * sizeof *rows);
         run->unit_rows = rows;
         run->unit_room = room;
@@ -194,41 +197,31 @@ void flow_place_lines(const Unit *unit, RejectList *list) {
     }
 }
 
-void flow_watch_rejects(const Dispatch *d, const RejectList *list) {
-    if (list->count == 0) return;
-    const Reject *last = &list->items[list->count - 1];
-    watch_reject(d->job->watch, list->weight, (SbStr){last->message, last->message_len},
-                 (SbStr){last->raw, last->raw_len});
-}
-
-// Of a stage in front of limits all that is kept until they have judged the rows.
-static bool keep_in_doubt(Dispatch *d, Flow *flow, Partition *partition) {
-    if (!flow->doubt) return true;
-    if (doubt_keep(d, flow, partition)) return true;
-    return trouble_set(&flow->task->trouble, TROUBLE_MEMORY, "no memory for the rejects");
-}
-
 // What the partition says of the rows that it judged is final. False: the job ends.
 static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     StageRun *run = flow->run;
     Trouble *trouble = &flow->task->trouble;
-    bool leads = doubt_leads(&d->doubt, run->index);
     flow->weight += partition->rejects.weight;
     flow_place_lines(&flow->unit, &partition->rejects);
-    if (trouble->kind != TROUBLE_NONE ||
-        !stage_take_failure(run, &flow->task->task, partition, trouble) ||
-        !(leads ? keep_in_doubt(d, flow, partition) : count_source(flow, partition, trouble))) {
+    Keeping keeping = KEEP_NOT;
+    bool good = trouble->kind == TROUBLE_NONE &&
+                stage_take_failure(run, &flow->task->task, partition, trouble);
+    if (good) keeping = tell_keep(&d->observers, flow, partition);
+    if (good && keeping == KEEP_NOT) good = count_source(flow, partition, trouble);
+    if (keeping == KEEP_NO_MEMORY) good = no_memory_for_rejects(trouble);
+    if (!good) {
         dispatch_trouble(d, TROUBLE_MEMORY, trouble);
         return false;
     }
-    if (leads) return true;
-    flow_watch_rejects(d, &partition->rejects);
-    VerdictPlace place = {run->index, flow->root, doubt_way(d, flow->root, flow->node)};
+    if (keeping == KEEP_ALL) return true;
+    tell_rejected(&d->observers, &partition->rejects);
+    VerdictPlace place = {run->index, flow->root, flow_way(d, flow->root, flow->node)};
     for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
         run->counts[i] += partition->counts[i];
-    if (commit_counts(d, flow, partition) && verdict_take(&d->verdict, &partition->rejects, place))
+    if (tell_counted(&d->observers, flow, partition) &&
+        verdict_take(&d->verdict, &partition->rejects, place))
         return true;
-    trouble_set(trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    no_memory_for_rejects(trouble);
     dispatch_trouble(d, TROUBLE_MEMORY, trouble);
     return false;
 }
@@ -238,16 +231,16 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
 static void put_records_away(Dispatch *d, uint32_t thread) {
     Verdict *verdict = &d->verdict;
     while (verdict->writing && verdict_is_full(verdict) && !d->stop)
-        pthread_cond_wait(&d->asked, &d->lock);
+        pthread_cond_wait(&d->own->asked, &d->lock);
     if (!verdict_is_full(verdict) || d->stop) return;
     RejectList list = verdict_begin_write(verdict);
-    watch_turn(d->job->watch, thread, WORK_WRITE);
+    tell_turn(&d->observers, thread, WORK_WRITE);
     pthread_mutex_unlock(&d->lock);
     bool good = reject_set_write(&verdict->records, &list);
     pthread_mutex_lock(&d->lock);
-    watch_turn(d->job->watch, thread, WORK_TASK);
+    tell_turn(&d->observers, thread, WORK_TASK);
     verdict_end_write(verdict);
-    pthread_cond_broadcast(&d->asked);
+    pthread_cond_broadcast(&d->own->asked);
     if (good) return;
     spill_trouble(&d->job->spill, &d->job->trouble);
     dispatch_stop(d);
@@ -262,7 +255,7 @@ static Partition *new_partition(Dispatch *d, Flow *flow) {
     partition->run = flow->run;
     partition->keeps = nullptr;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
-        partition->quota[t] = doubt_quota(d, flow, t);
+        partition->quota[t] = tell_quota(&d->observers, flow, t);
     bool stops = d->verdict.rows_max >= 0 &&
                  !verdict_goes_on(&d->verdict, flow->run->index, flow->root);
     if (stops) partition->weight = d->verdict.rows_max - flow->weight;
@@ -313,10 +306,11 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
         dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
         return nullptr;
     }
-    uint32_t lane = (flow->lane == LANE_OF_THREAD ? thread : flow->lane) + commit_lane(d, flow);
+    uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
+    lane += tell_lane(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&d->job->fills[lane]);
-    flow->task->live = &d->job->watch->threads[thread].live;
+    tell_running(&d->observers, flow, thread);
     // Who judges how far a limit lets rows come counts whole ones.
     flow->task->task.splits = !flow->doubt;
     task_run(flow->task, partition, lane);
@@ -330,7 +324,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     }
     *busy = log_clock_ns() - flow->task->task.call.hold.from;
     pthread_mutex_lock(&d->lock);
-    flow_watch(flow, partition, thread);
+    tell_made(&d->observers, flow, partition, thread);
     return partition;
 }
 
@@ -350,16 +344,16 @@ void flow_end(Dispatch *d, Flow *flow) {
     run->running--;
     // It was dropped before it knew where its unit ends. What stands behind is not wanted either.
     if (flow->task && flow->cut && !flow->prepared) units_drop(&run->units, &flow->unit);
-    commit_unit_ends(d, flow);
-    doubt_leave(d, flow);
+    tell_ended(&d->observers, flow);
+    tell_leaves(&d->observers, flow);
     stage_spare_task(run, flow->task);
-    flow_drop_more(flow);
+    flow_drop_more(d, flow);
     for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], &d->job->memory);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
-    if (flow->lane != LANE_OF_THREAD) d->lanes[d->lane_count++] = flow->lane;
-    d->flows[flow->id.i] = nullptr;
-    flow->next = d->unused;
-    d->unused = flow;
+    if (flow->lane != LANE_OF_THREAD) d->own->lanes[d->own->lane_count++] = flow->lane;
+    d->own->flows[flow->id.i] = nullptr;
+    flow->next = d->own->unused;
+    d->own->unused = flow;
 }
 
 // Rows by output of the stage with their bytes, and all of them. What the summary says of steps
@@ -375,7 +369,7 @@ static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t edge = run->edges[t];
         event->rows += partition->rows[t];
-        if (edge != EDGE_NONE && !d->doubt.by_taken[edge])
+        if (edge != EDGE_NONE && !tell_counts_taken(&d->observers, edge))
             run->job->edges[edge].rows += partition->rows[t];
     }
 }
@@ -418,7 +412,6 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         event.bytes = partition->bytes;
         event.data = (uintptr_t)live;
         count_rows(d, partition, &event);
-        watch_hand_over(d, live);
     } else {
         stage_spare(flow->run, partition);
         if (hands && !flow->canceled) dispatch_stop(d);
@@ -443,21 +436,21 @@ static bool pass_over(Dispatch *d, Flow *flow) {
 
 // The crew, if nobody leads it, or the thread alone. Gives the lock back.
 static SbParallel *lead(Dispatch *d, uint32_t thread, SbAlone *alone) {
-    bool crew = !d->crew_busy;
+    bool crew = !d->own->crew_busy;
     *alone = sb_alone(thread);
-    if (crew) d->crew_busy = true;
-    d->crew.leader = crew ? thread : d->crew.leader;
+    if (crew) d->own->crew_busy = true;
+    d->own->crew.leader = crew ? thread : d->own->crew.leader;
     pthread_mutex_unlock(&d->lock);
     if (!crew) pthread_mutex_lock(&d->job->fills[thread]);
-    return crew ? &d->crew.parallel : &alone->parallel;
+    return crew ? &d->own->crew.parallel : &alone->parallel;
 }
 
 static void led(Dispatch *d, uint32_t thread, const SbParallel *parallel) {
-    bool crew = parallel == &d->crew.parallel;
+    bool crew = parallel == &d->own->crew.parallel;
     if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
     pthread_mutex_lock(&d->lock);
-    if (crew) d->crew_busy = false;
-    if (d->due_count > 0) pthread_cond_signal(&d->changed);
+    if (crew) d->own->crew_busy = false;
+    if (d->own->due_count > 0) pthread_cond_signal(&d->changed);
 }
 
 // Who reads a breaker opens it when its first task begins; the next one waits for that one's unit.
@@ -479,14 +472,14 @@ static void ask_ahead(Dispatch *d, StageRun *run, uint32_t thread) {
     stage_ask_ahead(run, parallel);
     led(d, thread, parallel);
     run->asking = false;
-    pthread_cond_broadcast(&d->asked);
+    pthread_cond_broadcast(&d->own->asked);
 }
 
 static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     StageRun *run = flow->run;
     if (!run->opened) open_reader(d, run, thread);
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
-    while (run->asking) pthread_cond_wait(&d->asked, &d->lock);
+    while (run->asking) pthread_cond_wait(&d->own->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);
     if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
     return flow->task;
@@ -519,9 +512,9 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
     }
     flow->begins = false;
     failpoint("task");
-    watch_turn(d->job->watch, thread, WORK_TASK);
-    if (flow->input) watch_from(d->job->watch, thread, 0, flow->input->from);
-    if (flow->other) watch_from(d->job->watch, thread, 1, flow->other->from);
+    tell_turn(&d->observers, thread, WORK_TASK);
+    if (flow->input) tell_from(&d->observers, thread, 0, flow->input->from);
+    if (flow->other) tell_from(&d->observers, thread, 1, flow->other->from);
     for (bool on = true; on;) {
         int64_t busy = 0;
         if (flow->canceled) {
@@ -548,7 +541,7 @@ void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
             on = flow_ask(d, flow);
             continue;
         }
-        if (partition && partition->last) doubt_put_away(d, flow, thread);
+        if (partition && partition->last) tell_whole(&d->observers, flow, thread);
         if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
             if (partition) stage_spare(flow->run, partition);
             flow_end(d, flow);

@@ -34,7 +34,7 @@ static bool lacks_table(const Dispatch *d, const SbStage *stage) {
 // Stages that do not hand on all rows that stand before those that still come.
 static uint64_t losing(const Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
-    uint64_t all = d->cut_short;
+    uint64_t all = d->own->cut_short;
     for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
         bool loses = lacks_table(d, &d->job->what->stages[s]);
         for (uint8_t i = 0; i < plan->stages[s].input_count; i++)
@@ -67,7 +67,7 @@ void flow_find_rows(Dispatch *d, Flow *flow) {
     bool behind = flow_is_behind_cut(d, flow->run->index, flow->input->run->index);
     bool lost = verdict_is_lost(&d->verdict, flow->run->index);
     if (!behind && !lost && !lacks_table(d, stage)) return;
-    commit_lost(d, flow);
+    tell_lost(&d->observers, flow);
     flow->rows = 0;  // They go nowhere.
 }
 
@@ -120,10 +120,12 @@ void zip_uneven(Dispatch *d, const Action *action) {
                                    .step = what->sites[site].step,
                                    .weight = 1,
                                    .origin = (uint64_t)action->unit << UNIT_SHIFT}};
-    if (d->cut_short || d->gave_up) return;
+    if (d->own->cut_short || d->own->gave_up) return;
     bool good = rejects_add(&list, what, &facts);
-    if (good && doubt_leads(&d->doubt, zip)) good = doubt_fault(d, zip, action->unit, &list);
-    else if (good) good = verdict_take(&d->verdict, &list, (VerdictPlace){zip, zip, 0});
+    Keeping keeping = good ? tell_keep_fault(&d->observers, zip, action->unit, &list) : KEEP_NOT;
+    good = good && keeping != KEEP_NO_MEMORY;
+    VerdictPlace place = {zip, zip, 0};
+    if (good && keeping == KEEP_NOT) good = verdict_take(&d->verdict, &list, place);
     rejects_close(&list);
     if (good) return;
     trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");

@@ -6,18 +6,18 @@
 //                                               the newest goes to disk, as it is judged last
 //   it ends ────────────────▶ doubt_leave       else it stays where it lies
 //   the unit is made again ─▶ doubt_bring_back
-#include "runtime/dispatch/state.h"
 #include "runtime/input/feed.h"
 #include "runtime/job/memory_plan.h"
+#include "runtime/limits/state.h"
 
 #include <stdlib.h>
 
-void doubt_open_keep(Dispatch *d) {
-    const Job *job = d->job;
+void doubt_open_keep(Limits *limits) {
+    const Job *job = limits->d->job;
     int64_t limit = job->memory.limit, buffers = spill_buffer_bytes(limit, job->lanes);
     // What the ledger does not give, but for what it takes to write.
     int64_t rest = limit - memory_plan_ledger(job) - buffers * job->lanes;
-    d->doubt.kept_max = job->memory.eager || rest < 0 ? 0 : rest / 2;
+    limits->kept_max = job->memory.eager || rest < 0 ? 0 : rest / 2;
 }
 
 // ---- how much -------------------------------------------------------------------------------
@@ -79,10 +79,10 @@ static void leave_stored(const Flow *flow) {
     unit->input = nullptr;
 }
 
-static void leave_kept(Dispatch *d, Flow *flow) {
+static void leave_kept(Limits *limits, Flow *flow) {
     DoubtInput *input = flow->doubt->input;
     int64_t bytes = kept_bytes(flow);
-    d->doubt.kept += bytes;
+    limits->kept += bytes;
     if (flow->other) {
         flow->doubt->piece->kept = bytes;
         keep_sides(flow);
@@ -96,31 +96,31 @@ static void leave_kept(Dispatch *d, Flow *flow) {
     flow->task = nullptr;
 }
 
-void doubt_leave(Dispatch *d, Flow *flow) {
+void doubt_leave(Limits *limits, Flow *flow) {
     DoubtUnit *unit = flow->doubt;
     if (!unit) return;
     unit->live--;
     if (!flow->prepared || (flow->input && !flow->other)) return;
     unit->cut = true;
     if (unit->stored) leave_stored(flow);
-    else leave_kept(d, flow);
+    else leave_kept(limits, flow);
 }
 
-void doubt_forget(Dispatch *d, DoubtUnit *unit) {
+void doubt_forget(Limits *limits, DoubtUnit *unit) {
     const DoubtInput *input = unit->input;
     DoubtPiece *piece = unit->piece;
-    int runs = unit->stored ? runs_of(&d->runs[unit->root]) : 0;
+    int runs = unit->stored ? runs_of(&limits->d->runs[unit->root]) : 0;
     if (input) {
-        d->doubt.kept -= input->kept;
-        stage_spare_task(&d->runs[unit->root], input->keeps);
+        limits->kept -= input->kept;
+        stage_spare_task(&limits->d->runs[unit->root], input->keeps);
         if (input->unit.slices[0].batch) batch_release(input->unit.slices[0].batch);
     }
-    if (piece) d->doubt.kept -= piece->kept;
+    if (piece) limits->kept -= piece->kept;
     for (int side = 0; piece && side < 2; side++) {
         if (piece->held[side]) batch_release(piece->held[side]);
-        spool_close(&piece->loaded[side], &d->job->memory);
+        spool_close(&piece->loaded[side], &limits->d->job->memory);
     }
-    for (int i = 0; i < runs; i++) spill_forget(&d->job->spill, &unit->runs[i]);
+    for (int i = 0; i < runs; i++) spill_forget(&limits->d->job->spill, &unit->runs[i]);
 }
 
 // ---- to disk --------------------------------------------------------------------------------
@@ -163,23 +163,23 @@ static bool write_unit(const Flow *flow, uint32_t thread) {
     return true;
 }
 
-void doubt_put_away(Dispatch *d, Flow *flow, uint32_t thread) {
-    Job *job = d->job;
+void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread) {
+    Job *job = limits->d->job;
     if (!flow->doubt || flow->rows > 0) return;
     int64_t bytes = kept_bytes(flow);
-    if (bytes == 0 || d->doubt.kept + bytes <= d->doubt.kept_max) return;
-    watch_turn(job->watch, thread, WORK_WRITE);
-    pthread_mutex_unlock(&d->lock);
+    if (bytes == 0 || limits->kept + bytes <= limits->kept_max) return;
+    tell_turn(&limits->d->observers, thread, WORK_WRITE);
+    pthread_mutex_unlock(&limits->d->lock);
     pthread_mutex_lock(&job->fills[thread]);
     bool good = write_unit(flow, thread);
     pthread_mutex_unlock(&job->fills[thread]);
-    pthread_mutex_lock(&d->lock);
-    watch_turn(job->watch, thread, WORK_TASK);
+    pthread_mutex_lock(&limits->d->lock);
+    tell_turn(&limits->d->observers, thread, WORK_TASK);
     flow->doubt->stored = good;
     if (good) return;
     if (!spill_trouble(&job->spill, &job->trouble))
         trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to spill");
-    dispatch_stop(d);
+    dispatch_stop(limits->d);
 }
 
 // ---- and back -------------------------------------------------------------------------------
@@ -200,10 +200,10 @@ static const SbEntry *const *piece_entries(const DoubtPiece *piece, int side) {
     return (loaded->entries ? loaded->entries : piece->held[side]->entries) + piece->first[side];
 }
 
-bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
+bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
                       Unit *again, Trouble *trouble) {
-    StageRun *run = &d->runs[unit->root];
-    Spill *spill = &d->job->spill;
+    StageRun *run = &limits->d->runs[unit->root];
+    Spill *spill = &limits->d->job->spill;
     int sides = sides_of(run);
     bool good = true;
     if (!unit->stored) {

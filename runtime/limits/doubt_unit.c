@@ -1,5 +1,5 @@
 // Units in doubt: what is known of them until limits have judged their rows.
-#include "runtime/dispatch/state.h"
+#include "runtime/limits/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +25,9 @@ static bool grow(DoubtRoot *root) {
     return true;
 }
 
-DoubtUnit *doubt_unit_new(Dispatch *d, uint32_t s, uint32_t number) {
-    DoubtRoot *root = &d->doubt.roots[s];
-    bool zip = d->plan->plan.stages[s].kind == STAGE_ZIP;
+DoubtUnit *doubt_unit_new(Limits *limits, uint32_t s, uint32_t number) {
+    DoubtRoot *root = &limits->roots[s];
+    bool zip = limits->d->plan->plan.stages[s].kind == STAGE_ZIP;
     uint32_t nodes = root->tree->count;
     if (root->count == root->cap && !grow(root)) return nullptr;
     DoubtUnit *unit = calloc(1, sizeof *unit + (nodes + 1) * sizeof *unit->nodes);
@@ -52,12 +52,12 @@ static void free_slot(DoubtSlot *slot) {
     free(slot);
 }
 
-void doubt_unit_free_first(Dispatch *d, DoubtRoot *root) {
+void doubt_unit_free_first(Limits *limits, DoubtRoot *root) {
     DoubtUnit *unit = root->units[root->first];
     root->first = (root->first + 1) % root->cap;
     root->count--;
     for (uint32_t n = 0; n <= root->tree->count; n++) free_slot(unit->nodes[n].slot);
-    doubt_forget(d, unit);
+    doubt_forget(limits, unit);
     free(unit->input);
     free(unit->piece);
     free(unit->runs);
@@ -72,12 +72,12 @@ Unit doubt_unit_input(const DoubtUnit *unit) {
 
 // ---- what was done ----------------------------------------------------------------------------
 
-DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node) {
-    uint8_t at = node == NODE_ROOT ? d->doubt.roots[unit->root].tree->count : node;
+DoubtSlot *doubt_slot(Limits *limits, DoubtUnit *unit, uint8_t node) {
+    uint8_t at = node == NODE_ROOT ? limits->roots[unit->root].tree->count : node;
     DoubtSlot **slot = &unit->nodes[at].slot;
     if (*slot) return *slot;
     DoubtSlot *made = calloc(1, sizeof *made);
-    if (made) made->rejects.memory = &d->job->memory;
+    if (made) made->rejects.memory = &limits->d->job->memory;
     return *slot = made;
 }
 
@@ -98,8 +98,8 @@ static bool make_room(DoubtSlot *slot, uint32_t begin, uint32_t end) {
     return true;
 }
 
-bool doubt_slot_add(const Dispatch *d, DoubtSlot *slot, Partition *partition) {
-    uint32_t begin = 0, end = d->job->what->step_count * SB_COUNTS;
+bool doubt_slot_add(const Limits *limits, DoubtSlot *slot, Partition *partition) {
+    uint32_t begin = 0, end = limits->d->job->what->step_count * SB_COUNTS;
     while (end > 0 && partition->counts[end - 1] == 0) end--;
     while (begin < end && partition->counts[begin] == 0) begin++;
     if (!make_room(slot, begin, end)) return false;

@@ -9,13 +9,13 @@
 // wants more, the partition is made again up to the last row that was wanted; that says how many
 // rows of its own input the stage has judged. So each partition is made twice at most. What goes to
 // sinks and breakers is dropped: they have it, or are never to have it.
-#include "runtime/dispatch/state.h"
+#include "runtime/limits/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Replay {
-    Dispatch    *d;
+    Limits      *limits;
     DoubtUnit   *unit;
     const Tree  *tree;
     uint32_t     thread;
@@ -30,11 +30,11 @@ typedef struct Replay {
 } Replay;
 
 static StageRun *run_at(const Replay *r, uint8_t node) {
-    return &r->d->runs[doubt_stage(r->d, r->unit->root, node)];
+    return &r->limits->d->runs[flow_stage_at(r->limits->d, r->unit->root, node)];
 }
 
 static const Gate *gate_at(const Replay *r, uint8_t node) {
-    return doubt_gate(r->d, r->unit->root, node);
+    return doubt_gate(r->limits, r->unit->root, node);
 }
 
 static bool no_memory(Replay *r, const StageRun *run) {
@@ -53,11 +53,11 @@ static bool is_needed(const Replay *r, uint8_t node) {
 }
 
 static bool comes_along(const Replay *r, uint8_t node, uint32_t terminal) {
-    const SbJob *what = r->d->job->what;
-    uint32_t stage = doubt_stage(r->d, r->unit->root, node);
+    const SbJob *what = r->limits->d->job->what;
+    uint32_t stage = flow_stage_at(r->limits->d, r->unit->root, node);
     if (stage >= what->stage_count)
         return terminal == (SB_TERMINAL_SINK | (stage - what->stage_count));
-    uint8_t side = schedule_shape(r->d->schedule)->input_of[r->tree->edges[node].i];
+    uint8_t side = schedule_shape(r->limits->d->schedule)->input_of[r->tree->edges[node].i];
     bool right = what->stages[stage].right_index != UINT32_MAX && side == 1;
     return (right ? what->stages[stage].right_index : what->stages[stage].input_index) == terminal;
 }
@@ -83,7 +83,7 @@ static int64_t quota_of(const Replay *r, uint8_t node, uint32_t terminal, bool e
 
 // Does the stage at the node want rows? One that is not in doubt wants all.
 static bool is_satisfied(const Replay *r, uint8_t node) {
-    if (!doubt_leads(&r->d->doubt, doubt_stage(r->d, r->unit->root, node))) return false;
+    if (!doubt_leads(r->limits, flow_stage_at(r->limits->d, r->unit->root, node))) return false;
     for (uint8_t i = 0; i < r->tree->count; i++)
         if (r->tree->parents[i] == node && wants(r, i) > 0) return false;
     return true;
@@ -104,35 +104,35 @@ static void set_wants(Replay *r) {
         const Gate *gate = gate_at(r, i);
         int64_t base = r->unit->nodes[i].base;
         r->left[i] = gate->exact && base >= 0 ? gate->limit - base : INT64_MAX;
-        r->satisfied[i] = doubt_share(r->d, root, i, number) == SHARE_NONE;
+        r->satisfied[i] = doubt_share(r->limits, root, i, number) == SHARE_NONE;
     }
 }
 
 // ---- tasks ----------------------------------------------------------------------------------
 
 static SbTaskState *new_task(Replay *r, StageRun *run) {
-    pthread_mutex_lock(&r->d->lock);
+    pthread_mutex_lock(&r->limits->d->lock);
     SbTaskState *task = stage_task(run);
-    pthread_mutex_unlock(&r->d->lock);
+    pthread_mutex_unlock(&r->limits->d->lock);
     if (task) task->buffer.asks_from = 0;
     else no_memory(r, run);
     return task;
 }
 
 static Partition *new_partition(Replay *r, StageRun *run) {
-    pthread_mutex_lock(&r->d->lock);
+    pthread_mutex_lock(&r->limits->d->lock);
     Partition *partition = stage_partition(run);
-    pthread_mutex_unlock(&r->d->lock);
+    pthread_mutex_unlock(&r->limits->d->lock);
     if (partition) partition->run = run;
     else no_memory(r, run);
     return partition;
 }
 
 static void spare(Replay *r, StageRun *run, SbTaskState *task, Partition *partition) {
-    pthread_mutex_lock(&r->d->lock);
+    pthread_mutex_lock(&r->limits->d->lock);
     stage_spare_task(run, task);
     if (partition) stage_spare(run, partition);
-    pthread_mutex_unlock(&r->d->lock);
+    pthread_mutex_unlock(&r->limits->d->lock);
 }
 
 // Breakers have the rows already: those that come again go aside.
@@ -158,7 +158,7 @@ static void close_aside(const StageRun *run, SbTaskState *task) {
 
 // Runs the task until the partition is full. False: the job ends, or is to.
 static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *partition) {
-    pthread_mutex_t *fills = &r->d->job->fills[r->thread];
+    pthread_mutex_t *fills = &r->limits->d->job->fills[r->thread];
     bool good = open_aside(run, task) || no_memory(r, run);
     if (good) {
         pthread_mutex_lock(fills);
@@ -280,7 +280,7 @@ static bool count(Replay *r, uint8_t node, Partition *partition) {
     DoubtSlot *slot = r->slots[node];
     if (!slot) return true;
     if (node == NODE_ROOT) flow_place_lines(&r->input, &partition->rejects);
-    return doubt_slot_add(r->d, slot, partition) || no_memory(r, partition->run);
+    return doubt_slot_add(r->limits, slot, partition) || no_memory(r, partition->run);
 }
 
 // One partition of the stage. False: the job ends.
@@ -334,30 +334,30 @@ static bool run_root(Replay *r) {
     int64_t judged = 0;
     if (!task && !(task = new_task(r, run))) return false;
     Unit again = r->input = doubt_unit_input(r->unit);
-    bool good = doubt_bring_back(r->d, r->unit, task, rows, &again, r->trouble);
+    bool good = doubt_bring_back(r->limits, r->unit, task, rows, &again, r->trouble);
     bool keeps = input && input->keeps;
     good = good && (keeps || units_again(&run->units, &again, &task->buffer, r->trouble)) &&
            task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
     if (!keeps) spare(r, run, task, nullptr);
-    for (int side = 0; side < 2; side++) spool_close(&rows[side], &r->d->job->memory);
+    for (int side = 0; side < 2; side++) spool_close(&rows[side], &r->limits->d->job->memory);
     if (r->slots[NODE_ROOT]) r->slots[NODE_ROOT]->taken = judged;
     return good;
 }
 
-bool replay_unit(Dispatch *d, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
-    Replay r = {.d = d, .unit = unit, .tree = d->doubt.roots[unit->root].tree, .thread = thread,
-                .trouble = trouble};
+bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
+    Replay r = {.limits = limits, .unit = unit, .tree = limits->roots[unit->root].tree,
+                .thread = thread, .trouble = trouble};
     bool good = true;
-    pthread_mutex_lock(&d->lock);
+    pthread_mutex_lock(&limits->d->lock);
     set_wants(&r);
     for (uint8_t n = 0; good && n <= r.tree->count; n++) {
         uint8_t node = n < r.tree->count ? n : NODE_ROOT;
-        if (!doubt_again(d, unit, node)) continue;
-        r.slots[node] = doubt_slot(d, unit, node);
+        if (!doubt_again(limits, unit, node)) continue;
+        r.slots[node] = doubt_slot(limits, unit, node);
         if (r.slots[node]) doubt_slot_empty(r.slots[node]);
         good = r.slots[node] || no_memory(&r, run_at(&r, node));
     }
-    pthread_mutex_unlock(&d->lock);
+    pthread_mutex_unlock(&limits->d->lock);
     good = good && run_root(&r);
     for (uint8_t n = 0; n < r.tree->count; n++)
         if (r.tasks[n]) spare(&r, run_at(&r, n), r.tasks[n], nullptr);

@@ -526,6 +526,19 @@ static void hold_standard_streams(void) {
     }
 }
 
+// Who hears of what happens to rows, in the order in which they do: what limits turn down is no
+// matter of commits.
+static bool run_stages(Job *job) {
+    Limits *limits = limits_new();
+    if (!limits) return no_memory(job);
+    Observers observers = {.items = {limits_observer(limits)}, .count = 1};
+    if (job->resume) observers.items[observers.count++] = resume_observer(job, limits);
+    observers.items[observers.count++] = watch_observer(job->watch);
+    bool ran = engine_run(job, &observers);
+    limits_free(limits);
+    return ran;
+}
+
 static int run_job(Job *job) {
     job->cancel_fd = eventfd(0, EFD_CLOEXEC);
     job->retry = (RetryPolicy){.retries = job->options.retries, .log = &job->log,
@@ -548,7 +561,7 @@ static int run_job(Job *job) {
     report_start(job);
     control_say(control);
     leave_open(job);
-    bool ran = engine_run(job);
+    bool ran = run_stages(job);
     Outcome outcome = conclude(job, ran);
     leave_close();
     control_close(control);

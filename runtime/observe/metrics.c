@@ -101,7 +101,7 @@ static void add_times(const Job *job, Text *text) {
         watch_figures(job->watch, s, &figures);
         for (int work = 0; work < WORK_KINDS; work++) {
             add_stage(text, job, work_name, s);
-            sb_text_format(text, ",work=\"%s\"} %.6f\n", watch_work_name((WatchWork)work),
+            sb_text_format(text, ",work=\"%s\"} %.6f\n", watch_work_name((Work)work),
                            seconds(figures.work_ns[work]));
         }
     }
@@ -226,7 +226,7 @@ static void slots_now(const Job *job, Text *text) {
             continue;
         }
         sb_text_format(text, "{\"work\":\"%s\",\"stage\":%u,\"seconds\":%.3f}",
-                       watch_work_name((WatchWork)work), atomic_load(&watch->threads[t].stage),
+                       watch_work_name((Work)work), atomic_load(&watch->threads[t].stage),
                        seconds(now - atomic_load(&watch->threads[t].since_ns)));
     }
     sb_text_str(text, "]");

@@ -19,7 +19,7 @@ const char *watch_state_words(WatchState state) { return states[state].words; }
 const char *watch_state_name(WatchState state) { return states[state].name; }
 WatchClass  watch_state_class(WatchState state) { return states[state].class; }
 
-const char *watch_work_name(WatchWork work) {
+const char *watch_work_name(Work work) {
     static const char *const names[WORK_KINDS] = {"task", "read", "write", "finish"};
     return names[work];
 }
@@ -64,9 +64,9 @@ void watch_close(Watch *watch) {
 
 // ---- the engine's side --------------------------------------------------------------------------
 
-static bool holds_slot(WatchWork work) { return work == WORK_TASK || work == WORK_READ; }
+static bool holds_slot(Work work) { return work == WORK_TASK || work == WORK_READ; }
 
-static void start(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage, int64_t now) {
+static void start(Watch *watch, uint32_t thread, Work work, uint32_t stage, int64_t now) {
     WatchThread *at = &watch->threads[thread];
     at->span = (WatchSpan){.work = work, .stage = stage, .thread = thread, .begin_ns = now};
     atomic_store_explicit(&at->stage, stage, memory_order_relaxed);
@@ -106,11 +106,11 @@ static void stop(Watch *watch, uint32_t thread, int64_t now) {
     if (watch->keeps_spans) push(watch, span);
 }
 
-void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage, int64_t now_ns) {
+void watch_begin(Watch *watch, uint32_t thread, Work work, uint32_t stage, int64_t now_ns) {
     start(watch, thread, work, stage, now_ns);
 }
 
-void watch_turn(Watch *watch, uint32_t thread, WatchWork work) {
+void watch_turn(Watch *watch, uint32_t thread, Work work) {
     uint32_t stage = watch->threads[thread].span.stage;
     if (watch->threads[thread].span.work == work) return;
     int64_t now = log_clock_ns();

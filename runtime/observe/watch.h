@@ -16,8 +16,8 @@
 #ifndef SBC_RUNTIME_WATCH_H
 #define SBC_RUNTIME_WATCH_H
 
+#include "runtime/dispatch/dispatch.h"
 #include "runtime/report/text.h"
-#include "runtime/task/task.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,17 +46,8 @@ typedef enum WatchState {
     WATCH_STATES,
 } WatchState;
 
-// What a thread does.
-typedef enum WatchWork {
-    WORK_TASK,    // Rows of a stage.
-    WORK_READ,    // Cutting and reading a task's input.
-    WORK_WRITE,   // Bytes to files.
-    WORK_FINISH,  // Finishing a breaker: sorting, merging.
-    WORK_KINDS,
-} WatchWork;
-
 typedef struct WatchSpan {
-    WatchWork   work;
+    Work   work;
     uint32_t    stage, thread;
     int64_t     begin_ns, end_ns;
     int64_t     rows;             // That were judged.
@@ -89,6 +80,7 @@ typedef struct WatchThread {
 enum { WATCH_ROWS = 8, WATCH_ROW_BYTES = 200 };
 
 typedef struct Watch {
+    Dispatch    *dispatch;                     // That tells it; nullptr: none does yet.
     WatchStage  *stages;
     WatchThread *threads;
     uint32_t     stage_count, thread_count;
@@ -106,15 +98,18 @@ typedef struct Watch {
     uint32_t     row_at;
 } Watch;
 
+// Tells it what the dispatch of its job does.
+Observer watch_observer(Watch *watch);
+
 // Of a job that began at `job_ns`: until its stages begin they are pending.
 bool watch_open(Watch *watch, uint32_t stages, uint32_t threads, int64_t job_ns);
 void watch_close(Watch *watch);
 
 // ---- the engine's side; its lock is held --------------------------------------------------------
 
-void watch_begin(Watch *watch, uint32_t thread, WatchWork work, uint32_t stage, int64_t now_ns);
+void watch_begin(Watch *watch, uint32_t thread, Work work, uint32_t stage, int64_t now_ns);
 // What the thread does now turns into work of another kind, for the same stage.
-void watch_turn(Watch *watch, uint32_t thread, WatchWork work);
+void watch_turn(Watch *watch, uint32_t thread, Work work);
 void watch_end(Watch *watch, uint32_t thread, int64_t now_ns);
 // The work that goes on reads, or writes, what came from there.
 void watch_from(Watch *watch, uint32_t thread, int side, MadeBy from);
@@ -165,6 +160,6 @@ void watch_add_rows(Watch *watch, Text *text);
 const char *watch_state_words(WatchState state);
 const char *watch_state_name(WatchState state);  // "no_input"
 WatchClass  watch_state_class(WatchState state);
-const char *watch_work_name(WatchWork work);
+const char *watch_work_name(Work work);
 
 #endif

@@ -156,7 +156,7 @@ void resume_units(const StageRun *run, UnitsStart *start) {
 }
 
 // The figures of steps and of edges are those of the stages that count them.
-static void restore_figures(Job *job, StageRun *runs, uint32_t root, const bool *by_taken,
+static void restore_figures(Job *job, StageRun *runs, uint32_t root, const Limits *limits,
                             const int64_t *figures) {
     const SbJob *what = job->what;
     for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++)
@@ -165,7 +165,8 @@ static void restore_figures(Job *job, StageRun *runs, uint32_t root, const bool 
     for (uint32_t s = 0; s < what->stage_count; s++) {
         for (uint32_t t = 0; t < what->stages[s].terminal_count; t++, passed++) {
             uint32_t edge = runs[s].edges[t];
-            if (edge != EDGE_NONE && !by_taken[edge]) job->edges[edge].rows += *passed;
+            bool here = edge != EDGE_NONE && !limits_count_taken(limits, edge);
+            if (here) job->edges[edge].rows += *passed;
         }
     }
 }
@@ -203,12 +204,12 @@ static bool copy_cut(RootLog *log, const StageCut *from, uint32_t figure_count) 
     return true;
 }
 
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken) {
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, const Limits *limits) {
     Resume *resume = job->resume;
     const StageCut *cut = &resume->state.stages[root];
     if (!copy_cut(&resume->roots[root], cut, resume->state.figure_count)) return false;
     if (!cut->is) return true;
-    restore_figures(job, runs, root, by_taken, cut->figures);
+    restore_figures(job, runs, root, limits, cut->figures);
     restore_source(job, &runs[root], cut);
     runs[root].launched = cut->units;
     return true;

@@ -2,7 +2,7 @@
 //
 //   resume_open       locks DIR and reads the journal; what was being published is published
 //   resume_begin      compares the run with the one that began it, or begins one
-//   resume_log        what goes on; from now on the dispatch commits (dispatch/journal.c)
+//   resume_log        what goes on; from now on its observer commits (resume/units.c)
 //   resume_publish    all is made: PUBLISH, renames, manifests, DONE
 //
 // A root (a stage that makes units of its own) *goes on* where a journal says so if nothing but the
@@ -15,8 +15,7 @@
 #ifndef SBC_RUNTIME_RESUME_H
 #define SBC_RUNTIME_RESUME_H
 
-#include "runtime/job/job.h"
-#include "runtime/job/stage.h"
+#include "runtime/limits/limits.h"
 
 // False: trouble. A finished job: job->resume says so, and nothing is left to do.
 bool resume_open(Job *job);
@@ -40,8 +39,8 @@ int  resume_show(Job *job, bool (*open)(Job *job));
 const char *resume_tag(const Job *job);
 const struct SinkPlace *resume_place(const Job *job, uint32_t sink);
 
-// Where the first unit begins that is not committed.
-void resume_units(const StageRun *run, UnitsStart *start);
+// Of a job with a journal: commits while stages run.
+Observer resume_observer(Job *job, Limits *limits);
 
 // All sinks are finished and the closing figures known.
 bool resume_publish(Job *job);

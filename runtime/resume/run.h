@@ -107,6 +107,8 @@ typedef struct CommitGroup {
 } CommitGroup;
 
 typedef struct Resume {
+    Dispatch    *d;         // While stages run; nullptr before.
+    Limits      *limits;
     Journal      journal;
     ResumeState  state;
     char         tag[DURABLE_TAG + 1];
@@ -159,10 +161,12 @@ void resume_groups_close(Job *job);
 bool tally_reject(UnitTally *tally, const Reject *reject);
 // Takes the tally of the next unit into the cut. False: no memory.
 bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_t figure_count);
+// Where the first unit begins that is not committed.
+void resume_units(const StageRun *run, UnitsStart *start);
 // Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
-// figures of steps and of edges, but those that are counted `by_taken` (doubt.h), and source rows.
+// figures of steps and of edges, but those that are counted where they are taken, and source rows.
 // False: no memory.
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const bool *by_taken);
+bool cut_restore(Job *job, StageRun *runs, uint32_t root, const Limits *limits);
 // The records of rejects that it committed. False: no memory, or trouble of the spill.
 bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict);
 

@@ -1,34 +1,12 @@
-// Doubt: what units of a root counted in front of a limit, until it is certain that it counts.
+// Limits state: what the files of limits share. Nobody else includes it.
 //
-// A limit ends what feeds it: rows behind the last one that it takes are neither judged nor
-// counted. Tasks run ahead of it in any order, so that what a stage counts and rejects there is
-// kept by unit of its root until the limit has taken that unit's rows, or has its last row
-// in front of them:
-//
-//   all      the limit took all rows of the unit, or they come to no limit: it counts as it is
-//   part     the limit ends among them: the unit is made once more (replay.c), up to that row
-//   none     the limit ended before: it is forgotten
-//
-// Where sinks of one stage end at different rows, so do their branches: a unit that a branch judged
-// behind its last row is made once more too.
-//
-// A stage leads to limits when all that it makes goes into limits or into stages that lead to them.
-// Only such a stage is in doubt: rows of any other are wanted whatever limits take. A fault in
-// front of a limit is kept like a reject, so that it ends the job only if the limit does not end
-// before it.
-//
-// A zip that leads to limits is a limit for both of its sides: these end when it is certain with
-// which of its pieces it does.
-//
-// A sink of a job with --first-rows is a limit too.
-#ifndef SBC_RUNTIME_DOUBT_H
-#define SBC_RUNTIME_DOUBT_H
+//   doubt.c       what limits may turn down     observer.c  what the dispatch tells of it
+//   doubt_unit.c  what is known of a unit       replay.c    units made once more
+//   doubt_keep.c  what that takes, in memory or on disk
+#ifndef SBC_RUNTIME_LIMITS_STATE_H
+#define SBC_RUNTIME_LIMITS_STATE_H
 
-#include "runtime/core/schedule.h"
-#include "runtime/input/spool.h"
-#include "runtime/job/stage.h"
-
-enum : uint8_t { NODE_ROOT = TREE_MAX };  // Of a tree (shape.h): the root itself.
+#include "runtime/limits/limits.h"
 
 // Where rows stand among all that come into a stage.
 typedef struct GatePlace {
@@ -83,7 +61,7 @@ typedef struct DoubtPiece {
 } DoubtPiece;
 
 // Many may wait for a limit, so that it is small.
-typedef struct DoubtUnit {
+struct DoubtUnit {
     struct DoubtUnit *next;    // To be made once more.
     uint32_t     root, number;
     uint32_t     live;         // Flows at work on it.
@@ -97,7 +75,7 @@ typedef struct DoubtUnit {
     DoubtPiece  *piece;        // too.
     SpillRun    *runs;         // Where it is stored: text, rows of a breaker, or of both sides.
     DoubtNode    nodes[];      // The root's is the last.
-} DoubtUnit;
+};
 
 typedef struct DoubtRoot {
     const Tree *tree;
@@ -106,7 +84,8 @@ typedef struct DoubtRoot {
     uint32_t    first, count, cap;
 } DoubtRoot;
 
-typedef struct Doubt {
+struct Limits {
+    Dispatch   *d;                 // nullptr: not opened.
     bool       any;
     bool       settling;
     Gate       gates[STAGES_MAX][2];  // By stage of the plan and side.
@@ -117,100 +96,87 @@ typedef struct Doubt {
     int64_t    kept, kept_max;     // Bytes in memory that units need to be made once more.
     DoubtUnit *due;                // Units to be made once more: the next one,
     uint32_t   due_count;          // and all, with those that a thread is at.
-} Doubt;
+};
 
 typedef enum Share : uint8_t { SHARE_NONE, SHARE_PART, SHARE_ALL } Share;
 
-typedef struct Dispatch Dispatch;
-typedef struct Flow Flow;
-typedef struct FlowMore FlowMore;
-
 // ---- the dispatch's lock is held ----------------------------------------------------------------
 
-void doubt_open(Dispatch *d);
-void doubt_close(Dispatch *d);
-// The stage has taken rows in an earlier run, and so many came to the limit that it reads.
-void doubt_restore(Dispatch *d, uint32_t stage, int64_t taken, int64_t came);
+void doubt_open(Limits *limits);
+void doubt_close(Limits *limits);
 // Limits that want no rows, or no more, say so.
-void doubt_start(Dispatch *d);
+void doubt_start(Limits *limits);
 
 // The flow of a stage is launched. False: no memory.
-bool doubt_launch(Dispatch *d, Flow *flow);
+bool doubt_launch(Limits *limits, Flow *flow);
 // A fault behind all pieces of a zip. False: no memory.
-bool doubt_fault(Dispatch *d, uint32_t zip, uint32_t piece, RejectList *list);
+bool doubt_fault(Limits *limits, uint32_t zip, uint32_t piece, RejectList *list);
 // The flow takes from its partition what the limit that its stage reads leaves it.
-void doubt_take(Dispatch *d, Flow *flow);
+void doubt_take(Limits *limits, Flow *flow);
 // The sink took so many rows, and has by then all that it takes, if `done`.
-void doubt_sink(Dispatch *d, const Flow *flow, int64_t rows, bool done);
+void doubt_sink(Limits *limits, const Flow *flow, int64_t rows, bool done);
 // Is what the stage counts in doubt? Then doubt_keep takes it. False: no memory.
-static inline bool doubt_leads(const Doubt *doubt, uint32_t stage) {
-    return doubt->leads >> stage & 1;
+static inline bool doubt_leads(const Limits *limits, uint32_t stage) {
+    return limits->leads >> stage & 1;
 }
-bool doubt_keep(Dispatch *d, Flow *flow, Partition *partition);
-// Is the stage canceled when limits end, without a row that is wanted?
-bool doubt_may_cancel(const Dispatch *d, uint32_t stage);
+bool doubt_keep(Limits *limits, Flow *flow, Partition *partition);
 // How many rows of a partition that the flow's stage makes could still be taken from terminal `t`.
-int64_t doubt_quota(const Dispatch *d, const Flow *flow, uint32_t t);
+int64_t doubt_quota(const Limits *limits, const Flow *flow, uint32_t t);
 // The flow ends with a part of its launch that it has not begun.
 void doubt_give_back(const FlowMore *more);
 // Something happened: makes final what is certain.
-void doubt_settle(Dispatch *d);
+void doubt_settle(Limits *limits);
 // Makes a unit once more, where one is due: the lock is let go meanwhile. False: none is.
-bool doubt_work(Dispatch *d, uint32_t thread);
+bool doubt_work(Limits *limits, uint32_t thread);
 // Could units that the stage is needed for be made once more?
-bool doubt_holds(const Dispatch *d, uint32_t stage);
+bool doubt_holds(const Limits *limits, uint32_t stage);
 // The figures of edges that are counted where they are taken.
-void doubt_conclude(Dispatch *d);
+void doubt_conclude(Limits *limits);
 
 // How much of the unit is wanted at a node: along its edge, and of what the stage there makes.
-Share doubt_share(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
-Share doubt_share_of_stage(const Dispatch *d, uint32_t root, uint8_t node, uint32_t unit);
+Share doubt_share(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit);
+Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit);
 // Are the unit's rows to be judged once more at a node: is a part of them wanted, or did a branch
 // of the stage go on behind the last row of its sink, while another one did not end?
-bool doubt_again(const Dispatch *d, const DoubtUnit *unit, uint8_t node);
-// By which of the ways into its stage the rows at a node come, in their order.
-uint16_t doubt_way(const Dispatch *d, uint32_t root, uint8_t node);
+bool doubt_again(const Limits *limits, const DoubtUnit *unit, uint8_t node);
 // What takes the rows at a node, if that is a limit (Gate.is).
-Gate *doubt_gate(Dispatch *d, uint32_t root, uint8_t node);
-// The stage at a node.
-uint32_t doubt_stage(const Dispatch *d, uint32_t root, uint8_t node);
-
+Gate *doubt_gate(Limits *limits, uint32_t root, uint8_t node);
 // ---- doubt_unit.c: the lock is held -------------------------------------------------------------
 
 // A unit behind all of its root; nullptr: no memory.
-DoubtUnit *doubt_unit_new(Dispatch *d, uint32_t root, uint32_t number);
+DoubtUnit *doubt_unit_new(Limits *limits, uint32_t root, uint32_t number);
 // The unit of that number, if it is in doubt.
 DoubtUnit *doubt_unit_find(const DoubtRoot *root, uint32_t number);
 // The first unit of the root is in doubt no more.
-void doubt_unit_free_first(Dispatch *d, DoubtRoot *root);
+void doubt_unit_free_first(Limits *limits, DoubtRoot *root);
 // What it reads. Rows that are on disk are not there yet.
 Unit doubt_unit_input(const DoubtUnit *unit);
 // What was done at a node; nullptr: no memory.
-DoubtSlot *doubt_slot(Dispatch *d, DoubtUnit *unit, uint8_t node);
+DoubtSlot *doubt_slot(Limits *limits, DoubtUnit *unit, uint8_t node);
 // The stage there has judged the rows of the partition. False: no memory.
-bool doubt_slot_add(const Dispatch *d, DoubtSlot *slot, Partition *partition);
+bool doubt_slot_add(const Limits *limits, DoubtSlot *slot, Partition *partition);
 // Nothing was done there: it is counted once more.
 void doubt_slot_empty(DoubtSlot *slot);
 
 // ---- doubt_keep.c: the lock is held -------------------------------------------------------------
 
-void doubt_open_keep(Dispatch *d);
+void doubt_open_keep(Limits *limits);
 // The flow has made a partition, which may be the last of its unit: what the unit needs to be made
 // once more goes to disk, if there is no room for it. The lock is let go meanwhile.
-void doubt_put_away(Dispatch *d, Flow *flow, uint32_t thread);
+void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);
 // The flow ends: what is not on disk stays.
-void doubt_leave(Dispatch *d, Flow *flow);
+void doubt_leave(Limits *limits, Flow *flow);
 // What the unit kept, anywhere, goes.
-void doubt_forget(Dispatch *d, DoubtUnit *unit);
+void doubt_forget(Limits *limits, DoubtUnit *unit);
 // Without the lock: the rows of a unit that is made once more, as `again`. `task`, which has none,
 // is to hold its text, `rows` what comes back from disk. False: `trouble` is set.
-bool doubt_bring_back(Dispatch *d, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
+bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
                       Unit *again, Trouble *trouble);
 
 // ---- replay.c -----------------------------------------------------------------------------------
 
 // Makes the unit once more and puts what it counts into the slots of nodes where it has a part.
 // Without the lock. False: `trouble` is set.
-bool replay_unit(Dispatch *d, DoubtUnit *unit, uint32_t thread, Trouble *trouble);
+bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble);
 
 #endif

@@ -1,0 +1,121 @@
+// Flow: a task of the schedule, and the partitions that tasks read and make, as the dispatch and
+// its observers see them. The lock of the dispatch guards all of it.
+#ifndef SBC_RUNTIME_FLOW_H
+#define SBC_RUNTIME_FLOW_H
+
+#include "runtime/core/schedule.h"
+#include "runtime/input/spool.h"
+#include "runtime/job/stage.h"
+#include "runtime/rejects/verdict.h"
+
+typedef struct Dispatch Dispatch;
+typedef struct DoubtUnit DoubtUnit;  // What runtime/limits keeps of a unit.
+
+enum : uint8_t { NODE_ROOT = TREE_MAX };  // Of a tree (core/shape.h): the root itself.
+
+// A partition that the schedule knows. Those on disk may be many: all that is left of one is this,
+// and its batches.
+typedef struct LivePartition {
+    struct LivePartition *next, *prior;
+    StageRun   *run;         // Of the stage that made it.
+    Partition  *made;        // What has its rows; nullptr: they are on disk.
+    uint32_t    root;        // The stage that its flow begins with,
+    uint32_t    root_unit;   // the unit of that,
+    uint8_t     node;        // and where it was made in that stage's tree.
+    int64_t     unwritten;   // Bytes that sinks have not had.
+    MadeBy from;
+    Batch      *batches[];   // By terminal; edges only. Those of `made`, or its own.
+} LivePartition;
+
+// A partition that a launch takes behind others.
+typedef struct FlowMore {
+    struct FlowMore *next;
+    LivePartition *input;
+    Batch     *batch;
+    int64_t    at, rows;   // As in a flow that begins with it.
+    Unit       unit;
+    bool       empty;      // It has no rows for the stage.
+    bool       loads;
+    uint8_t    node;       // Like those of a flow.
+    DoubtUnit *doubt;
+} FlowMore;
+
+// A task of the schedule, from its launch to its end. Of a stage, or of a sink.
+typedef struct Flow {
+    struct Flow *next;     // In a queue, or in the list of those not in use.
+    FlowMore    *more;     // That its launch takes behind `input`,
+    FlowMore    *more_last;
+    bool         begins;   // It has not begun: its rows are to be found first.
+    TaskId       id;
+    StageRun    *run;      // nullptr: of a sink,
+    uint32_t     sink;     // this one.
+    LivePartition *input;  // That it reads; nullptr: a unit.
+    LivePartition *other;  // Of a piece of a zip: the right side; else nullptr.
+    Batch       *batches[2];  // Of both, for this stage; nullptr: they have none.
+    bool         arrives;  // It has come to a partition that it has to bring.
+    bool         loads;    // Not all of them are in memory:
+    SpoolRows    loaded[2];  // those that were brought back.
+    int64_t      at[2];    // Where the next rows begin there,
+    int64_t      rows;     // and how many are left.
+    uint32_t     number;   // Of its unit.
+    uint32_t     root;     // The stage that its flow begins with,
+    uint32_t     root_unit;  // the unit of that,
+    uint8_t      node;     // and the node of its tree by which the input came.
+    DoubtUnit   *doubt;    // Where it is kept what its unit counts; or nullptr.
+    uint32_t     lane;     // LANE_OF_THREAD, or one of its own until it ends.
+    Unit         unit;
+    SbTaskState *task;
+    int64_t      weight;   // Rejects of the unit so far.
+    int64_t      made;     // Rows of the unit judged so far.
+    int64_t      files;    // `files`: of the unit, judged so far.
+    bool         cut;      // Its unit is there,
+    bool         empty;    // or there is none.
+    bool         prepared; // Its rows are fixed.
+    bool         canceled;
+    bool         goes_on;  // The schedule's answer.
+    int64_t      need;     // Bytes that it has to ask for before it can go on; 0: none.
+    bool         asked;    // It has, for the rows that it is at;
+    int64_t      text;     // of a stream for so many bytes of text, or 0: for all that there is;
+    bool         alone;    // and for all that others do without.
+    bool         waits;    // In a queue, or paused: no thread is at it.
+} Flow;
+
+// ---- rows and records of a flow -----------------------------------------------------------------
+
+// The entries of a batch that it reads, wherever they are; nullptr: still on disk.
+const SbEntry *const *flow_entries(const Flow *flow, int side);
+typedef struct Judged {
+    const Unit *unit;
+    int64_t     made;   // Rows.
+    int64_t     end;    // The cursor behind the last one,
+    int64_t     bytes;  // and bytes between that and the first one.
+    int64_t     files;  // `files`: of the unit, judged before.
+    bool        whole;  // The unit is judged to its end.
+} Judged;
+// Rows of a source's unit are judged for good. False: *trouble, a file is not what it was.
+bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble);
+// From now on the unit's file is open, until it is let go: for a unit that is read once more.
+bool flow_hold_file(const StageRun *run, const Unit *unit, Trouble *trouble);
+bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble);
+// Adds to the rows of a unit alone, which say the numbers of those behind it.
+bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble);
+// Where a share limits the rejects, a task numbers the rows of its partition: from now on they are
+// those of the unit, of which so many were judged before.
+void flow_number_records(const StageRun *run, RejectList *list, int64_t before);
+void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before);
+// Of records that a task placed in its unit the lines are counted from the start of the file, where
+// that is known.
+void flow_place_lines(const Unit *unit, RejectList *list);
+
+// ---- tree.c: where a flow stands in the tree of its root ----------------------------------------
+
+// The node by which rows of the partition come to the stage.
+uint8_t flow_node_of(const Dispatch *d, const LivePartition *input, uint32_t stage, uint8_t side);
+// By which of the ways into its stage the rows at a node come, in their order.
+uint16_t flow_way(const Dispatch *d, uint32_t root, uint8_t node);
+// The stage at a node.
+uint32_t flow_stage_at(const Dispatch *d, uint32_t root, uint8_t node);
+// The side of a zip on which the edge comes; else 0.
+uint8_t flow_side(const Dispatch *d, EdgeId edge);
+
+#endif
