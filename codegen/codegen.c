@@ -109,8 +109,7 @@ static void run_all(TargetWork *work, size_t count) {
     }
 }
 
-static bool collect(TargetWork *work, size_t count, TextBuf *out, size_t lengths[4],
-                    TextBuf *error) {
+static bool collect(TargetWork *work, size_t count, CodegenOutput *out, TextBuf *error) {
     bool ok = true;
     for (size_t i = 0; i < count; i++) {
         if (work[i].error.len) {
@@ -118,8 +117,8 @@ static bool collect(TargetWork *work, size_t count, TextBuf *out, size_t lengths
             ok = false;
         } else if (work[i].result) {
             size_t len = LLVMGetBufferSize(work[i].result);
-            text_buf_add(out, (Text){LLVMGetBufferStart(work[i].result), len});
-            lengths[i] = len;
+            text_buf_add(&out->bytes, (Text){LLVMGetBufferStart(work[i].result), len});
+            out->lengths[i] = len;
         }
         text_buf_free(&work[i].error);
         if (work[i].result) LLVMDisposeMemoryBuffer(work[i].result);
@@ -128,8 +127,7 @@ static bool collect(TargetWork *work, size_t count, TextBuf *out, size_t lengths
 }
 
 __attribute__((visibility("default"))) bool codegen_run(
-    const Plan *plan, const CodegenOptions *options, CodegenForm form, TextBuf *out,
-    size_t lengths[4], TextBuf *error) {
+    const Plan *plan, const CodegenOptions *options, CodegenOutput *out, TextBuf *error) {
     assert(!(FACTS_OF_CODE & ~plan->facts));
     Arena *arena = arena_new();
     target_init();
@@ -137,6 +135,7 @@ __attribute__((visibility("default"))) bool codegen_run(
     LLVMMemoryBufferRef data = data_bitcode(arena, plan, options, &stages);
     TargetWork work[TARGET_LEVELS + 1] = {0};
     size_t count = 0;
+    CodegenForm form = options->form;
     bool text = form != CODEGEN_OBJECT;
     for (int i = 0; i < TARGET_LEVELS; i++) {
         bool lowest = count == 0;
@@ -150,7 +149,7 @@ __attribute__((visibility("default"))) bool codegen_run(
     if (!text)
         work[count++] = (TargetWork){.bitcode = data, .form = form, .verify = options->verify};
     run_all(work, count);
-    bool ok = collect(work, count, out, lengths, error);
+    bool ok = collect(work, count, out, error);
     LLVMDisposeMemoryBuffer(stages.bitcode);
     LLVMDisposeMemoryBuffer(data);
     arena_free(arena);

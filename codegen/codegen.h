@@ -15,13 +15,21 @@ typedef struct CodegenOptions {
     const Text  *sources;      // Their texts.
     unsigned     levels;       // Bit 0: x86-64-v3, bit 1: x86-64-v4.
     bool         verify;       // Run LLVM's verifier.
+    CodegenForm  form;         // Of the output.
 } CodegenOptions;
 
+enum { CODEGEN_OBJECTS_MAX = 4 };
+
+typedef struct CodegenOutput {
+    TextBuf bytes;                         // The objects, one after the other, or a text.
+    size_t  lengths[CODEGEN_OBJECTS_MAX];  // Of the objects; 0: there is none.
+} CodegenOutput;
+
 // Generates one object for each level and one for the constant data; with CODEGEN_LLVM and
-// CODEGEN_ASM the text of the lowest level. Objects are appended to `out` and their lengths
-// stored in `lengths` (at most 4). False: `error` says why; that is a defect of sbc.
-typedef bool CodegenFn(const Plan *plan, const CodegenOptions *options, CodegenForm form,
-                       TextBuf *out, size_t lengths[4], TextBuf *error);
+// CODEGEN_ASM the text of the lowest level. Appends to an empty `out`. False: `error` says why, and
+// sbc has a defect.
+typedef bool CodegenFn(const Plan *plan, const CodegenOptions *options, CodegenOutput *out,
+                       TextBuf *error);
 
 CodegenFn codegen_run;  // The symbol that the driver looks up.
 

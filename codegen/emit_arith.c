@@ -268,7 +268,10 @@ static Val fit_decimal(Emit *e, Frame *frame, const Expr *x, Val value, Val over
     return LLVMBuildIntCast2(e->b, value, emit_type(e, type), true, "");
 }
 
-static Val decimal_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b, unsigned digits) {
+static Val decimal_op(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
+    const Type *left = type_base(graph_at(e->graph, x->args[0])->type);
+    const Type *right = type_base(graph_at(e->graph, x->args[1])->type);
+    unsigned digits = left->precision + right->precision;
     bool narrow = LLVMTypeOf(a) == e->i64 && LLVMTypeOf(b) == e->i64 &&
                   emit_type(e, type_base(x->type)) == e->i64;
     if (narrow && (x->op != EXPR_MUL || digits <= DECIMAL_PRECISION_I64))
@@ -337,7 +340,7 @@ Value emit_arith(Emit *e, Frame *frame, const Expr *x) {
     if (left->kind == TYPE_DECIMAL && divides)
         return (Value){.a = decimal_divide(e, frame, x, a, b)};
     if (left->kind == TYPE_DECIMAL)
-        return (Value){.a = decimal_op(e, frame, x, a, b, left->precision + right->precision)};
+        return (Value){.a = decimal_op(e, frame, x, a, b)};
     if (divides) return (Value){.a = integer_divide(e, frame, x, a, b)};
     if (left->kind == TYPE_TIMESTAMP || right->kind == TYPE_TIMESTAMP)
         return emit_time(e, frame, x, a, b);

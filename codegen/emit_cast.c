@@ -7,6 +7,10 @@ static bool is_signed(const Type *type) {
     return type_is_signed(type) || type->kind == TYPE_DURATION;
 }
 
+static const Type *cast_from(const Emit *e, const Expr *x) {
+    return type_base(graph_at(e->graph, x->args[0])->type);
+}
+
 // The offending text is the canonical text of the value, made where the row is lost already.
 static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
     if (x->op != EXPR_CAST || x->proven) return;
@@ -14,13 +18,12 @@ static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
         emit_fault_if(e, frame, x->span, bad, emit_i32(e, SB_FAULT_BAD_CAST), (Detail){0});
         return;
     }
-    const Expr *source = graph_at(e->graph, x->args[0]);
     Block fault = emit_block(e, "cast_fault"), go_on = emit_block(e, "");
     emit_branch_likely(e, LLVMBuildNot(e->b, bad, ""), go_on, fault);
     emit_at(e, fault);
     Value value = emit_expr(e, frame, x->args[0]);
     value.valid = nullptr;
-    const Type *from = type_base(source->type);
+    const Type *from = cast_from(e, x);
     Val detail = emit_callv(e, "sb_cast_detail", e->str_pair, arg(emit_call_context(e)),
                             arg(emit_sbtype(e, from)), arg(emit_value_address(e, from, value)));
     emit_cold(e, detail);
@@ -47,8 +50,8 @@ static Val is_outside(Emit *e, Val value, const Type *from, const Type *to) {
 }
 
 // An integer that a wider or equal one may not hold.
-static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
-                        const Type *to) {
+static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value) {
+    const Type *from = cast_from(e, x), *to = type_base(x->type);
     Ty target = emit_type(e, to);
     Val result = LLVMBuildIntCast2(e->b, value, target, is_signed(from), "");
     if (x->op != EXPR_CAST || x->proven) return result;
@@ -57,7 +60,8 @@ static Val cast_integer(Emit *e, Frame *frame, const Expr *x, Val value, const T
 }
 
 // Float to integer: in range (compared as floats, bounds are powers of two) and without a fraction.
-static Val cast_float_to_integer(Emit *e, Frame *frame, const Expr *x, Val value, const Type *to) {
+static Val cast_float_to_integer(Emit *e, Frame *frame, const Expr *x, Val value) {
+    const Type *to = type_base(x->type);
     Val wide = LLVMTypeOf(value) == e->f32 ? LLVMBuildFPExt(e->b, value, e->f64, "") : value;
     unsigned bits = type_bits(to);
     double high = is_signed(to) ? ldexp(1, (int)bits - 1) : ldexp(1, (int)bits);
@@ -93,8 +97,9 @@ static Val is_large(Emit *e, Val value, const Type *from, unsigned bits) {
 
 // Exact or a fault: an integer of more than 53 (24) significant bits does not fit. The way back may
 // leave the integer's range only where the float was rounded up to a power of two.
-static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
-                                 Ty target) {
+static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value) {
+    const Type *from = cast_from(e, x);
+    Ty target = emit_type(e, type_base(x->type));
     Val result = integer_to_float(e, value, from, target);
     unsigned holds = target == e->f32 ? 24 : 53;
     if (x->op != EXPR_CAST || x->proven || type_bits(from) <= holds) return result;
@@ -108,7 +113,8 @@ static Val cast_integer_to_float(Emit *e, Frame *frame, const Expr *x, Val value
     return result;
 }
 
-static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value, Ty target) {
+static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value) {
+    Ty target = emit_type(e, type_base(x->type));
     if (LLVMTypeOf(value) == target) return value;
     if (target == e->f64) return LLVMBuildFPExt(e->b, value, e->f64, "");
     Val result = LLVMBuildFPTrunc(e->b, value, e->f32, "");
@@ -122,15 +128,12 @@ static Val cast_float(Emit *e, Frame *frame, const Expr *x, Val value, Ty target
     return result;
 }
 
-static Val cast_plain(Emit *e, Frame *frame, const Expr *x, Val value, const Type *from,
-                      const Type *to) {
-    Ty target = emit_type(e, to);
-    bool to_float = type_is_float(to);
-    if (type_is_float(from))
-        return to_float ? cast_float(e, frame, x, value, target)
-                        : cast_float_to_integer(e, frame, x, value, to);
-    return to_float ? cast_integer_to_float(e, frame, x, value, from, target)
-                    : cast_integer(e, frame, x, value, from, to);
+static Val cast_plain(Emit *e, Frame *frame, const Expr *x, Val value) {
+    bool from_float = type_is_float(cast_from(e, x)), to_float = type_is_float(type_base(x->type));
+    if (from_float && to_float) return cast_float(e, frame, x, value);
+    if (from_float) return cast_float_to_integer(e, frame, x, value);
+    if (to_float) return cast_integer_to_float(e, frame, x, value);
+    return cast_integer(e, frame, x, value);
 }
 
 // Everything else by the one library function, which knows both types.
@@ -142,10 +145,10 @@ static Value cast_by_library(Emit *e, Frame *frame, const Expr *x, Value value, 
 }
 
 static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {
-    const Type *from = type_base(graph_at(e->graph, x->args[0])->type), *to = type_base(x->type);
+    const Type *from = cast_from(e, x), *to = type_base(x->type);
     if (from == to) return value;
     if (type_is_plain_number(from) && type_is_plain_number(to))
-        return (Value){.a = cast_plain(e, frame, x, value.a, from, to)};
+        return (Value){.a = cast_plain(e, frame, x, value.a)};
     value.valid = nullptr;
     return cast_by_library(e, frame, x, value, from);
 }

@@ -59,21 +59,29 @@ Val frame_next_identity(Emit *e, Frame *frame) {
 
 // ---- lazy nodes ---------------------------------------------------------------------------------
 
+// A value, and the block from which the builder goes on with it.
+typedef struct Arm {
+    Value value;
+    Block end;
+} Arm;
+
+static Val join_arms(Emit *e, Ty type, const Val values[2], const Arm arms[2]) {
+    Val out = emit_phi(e, type, "");
+    for (int i = 0; i < 2; i++) emit_phi_add(out, values[i], arms[i].end);
+    return out;
+}
+
 // Joins two values that were computed in two blocks.
-static Value join_values(Emit *e, const Type *type, Value x, Block from_x, Value y, Block from_y) {
+static Value join_values(Emit *e, const Type *type, Arm x, Arm y) {
+    const Arm arms[2] = {x, y};
     Value out = {0};
-    out.a = emit_phi(e, emit_type(e, type_base(type)), "");
-    emit_phi_add(out.a, x.a, from_x);
-    emit_phi_add(out.a, y.a, from_y);
-    if (x.b) {
-        out.b = emit_phi(e, e->i64, "");
-        emit_phi_add(out.b, x.b, from_x);
-        emit_phi_add(out.b, y.b, from_y);
-    }
+    out.a = join_arms(e, emit_type(e, type_base(type)), (Val[]){x.value.a, y.value.a}, arms);
+    if (x.value.b) out.b = join_arms(e, e->i64, (Val[]){x.value.b, y.value.b}, arms);
     if (type->nullable) {
-        out.valid = emit_phi(e, e->i1, "");
-        emit_phi_add(out.valid, x.valid ? x.valid : emit_i1(e, true), from_x);
-        emit_phi_add(out.valid, y.valid ? y.valid : emit_i1(e, true), from_y);
+        Val valid[2] = {x.value.valid, y.value.valid};
+        for (int i = 0; i < 2; i++)
+            if (!valid[i]) valid[i] = emit_i1(e, true);
+        out.valid = join_arms(e, e->i1, valid, arms);
     }
     return out;
 }
@@ -99,30 +107,36 @@ static Value select_value(Emit *e, const Type *type, Val condition, Value x, Val
     return out;
 }
 
+typedef struct Branches {
+    Branch *yes, *no;
+} Branches;
+
+// The value of a branch in a region of its own, which goes on at `end`.
+static Arm emit_arm(Emit *e, Frame *frame, const Expr *x, Branch *branch, Block end) {
+    size_t mark = emit_region_begin(e);
+    Value value = branch(e, frame, x);
+    Arm arm = {value, emit_here(e)};
+    emit_jump(e, end);
+    emit_region_end(e, mark);
+    return arm;
+}
+
 // if (condition) yes else no, each in its own region.
-static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Branch *yes,
-                         Branch *no) {
+static Value emit_choice(Emit *e, Frame *frame, const Expr *x, Val condition, Branches branches) {
     if (e->lanes) {
-        Value then_value = emit_lane(e, frame, x, condition, yes);
-        Value else_value = emit_lane(e, frame, x, LLVMBuildNot(e->b, condition, ""), no);
+        Value then_value = emit_lane(e, frame, x, condition, branches.yes);
+        Value else_value = emit_lane(e, frame, x, LLVMBuildNot(e->b, condition, ""), branches.no);
         return select_value(e, x->type, condition, then_value, else_value);
     }
     Block then_block = emit_block(e, "then"), else_block = emit_block(e, "else");
     Block end = emit_block(e, "end");
     emit_branch(e, condition, then_block, else_block);
-    size_t mark = emit_region_begin(e);
     emit_at(e, then_block);
-    Value then_value = yes(e, frame, x);
-    Block then_end = emit_here(e);
-    emit_jump(e, end);
-    emit_region_end(e, mark);
+    Arm then_arm = emit_arm(e, frame, x, branches.yes, end);
     emit_at(e, else_block);
-    Value else_value = no(e, frame, x);
-    Block else_end = emit_here(e);
-    emit_jump(e, end);
-    emit_region_end(e, mark);
+    Arm else_arm = emit_arm(e, frame, x, branches.no, end);
     emit_at(e, end);
-    return join_values(e, x->type, then_value, then_end, else_value, else_end);
+    return join_values(e, x->type, then_arm, else_arm);
 }
 
 static Value first_arg(Emit *e, Frame *frame, const Expr *x) {
@@ -163,8 +177,8 @@ static Value emit_and_or(Emit *e, Frame *frame, const Expr *x) {
         return (Value){.a = both ? LLVMBuildAnd(e->b, left, right, "")
                                  : LLVMBuildOr(e->b, left, right, "")};
     }
-    return both ? emit_choice(e, frame, x, left, second_arg, no_value)
-                : emit_choice(e, frame, x, left, yes_value, second_arg);
+    return both ? emit_choice(e, frame, x, left, (Branches){second_arg, no_value})
+                : emit_choice(e, frame, x, left, (Branches){yes_value, second_arg});
 }
 
 void emit_keep(Emit *e, Frame *frame, ExprId pred, Block gone) {
@@ -190,7 +204,7 @@ static Value present(Emit *e, Frame *frame, const Expr *x) {
 static Value emit_coalesce(Emit *e, Frame *frame, const Expr *x) {
     Value first = emit_expr(e, frame, x->args[0]);
     if (!first.valid) return first;
-    return emit_choice(e, frame, x, first.valid, present, second_arg);
+    return emit_choice(e, frame, x, first.valid, (Branches){present, second_arg});
 }
 
 // ---- else handlers ------------------------------------------------------------------------------
@@ -231,7 +245,7 @@ static Value emit_else_value(Emit *e, Frame *frame, const Expr *x) {
     emit_jump(e, end);
     emit_region_end(e, mark);
     emit_at(e, end);
-    return join_values(e, x->type, value, from, instead, instead_from);
+    return join_values(e, x->type, (Arm){value, from}, (Arm){instead, instead_from});
 }
 
 // `else reject` and `else fail` pass over the values of handlers around them.
@@ -299,7 +313,8 @@ static Value compute(Emit *e, Frame *frame, const Expr *x) {
     case EXPR_AND: case EXPR_OR: return emit_and_or(e, frame, x);
     case EXPR_COALESCE: return emit_coalesce(e, frame, x);
     case EXPR_IF:
-        return emit_choice(e, frame, x, first_arg(e, frame, x).a, second_arg, third_arg);
+        return emit_choice(e, frame, x, first_arg(e, frame, x).a,
+                           (Branches){second_arg, third_arg});
     case EXPR_ELSE: return emit_else(e, frame, x);
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64: return emit_cast(e, frame, x);
     case EXPR_CALL: return emit_function(e, frame, x);

@@ -127,20 +127,26 @@ static Arg agg_arg(Emit *e, const Agg *agg, const Type *type, uint32_t i, Value 
     return (Arg){.a = value.a, .is_signed = type_is_signed(base)};
 }
 
-static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state,
-                         Val order) {
+// Where a row is added.
+typedef struct AggInto {
+    Val groups;  // The table.
+    Val state;
+    Val order;   // Of the row.
+} AggInto;
+
+static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, AggInto into) {
     if (!agg->fn) {
-        Val rows = emit_load(e, e->i64, state, "rows");
-        emit_store(e, LLVMBuildAdd(e->b, rows, emit_i64(e, 1), ""), state);
+        Val rows = emit_load(e, e->i64, into.state, "rows");
+        emit_store(e, LLVMBuildAdd(e->b, rows, emit_i64(e, 1), ""), into.state);
         return;
     }
     Arg args[8];
     unsigned count = 0;
     uint32_t traits = agg->fn->traits;
     if (traits & AGG_CALL)
-        args[count++] = groups_call(e, groups);
-    args[count++] = arg(state);
-    if (traits & AGG_ORDER) args[count++] = arg(order);
+        args[count++] = groups_call(e, into.groups);
+    args[count++] = arg(into.state);
+    if (traits & AGG_ORDER) args[count++] = arg(into.order);
     if (traits & AGG_TYPED) args[count++] = arg(emit_sbtype(e, group_value_type(e, agg)));
     for (uint32_t i = 0; i < agg->arg_count; i++)
         args[count++] = agg_arg(e, agg, graph_at(e->graph, agg->args[i])->type, i, row->args[i]);
@@ -151,7 +157,7 @@ static void add_to_state(Emit *e, const Agg *agg, const AggRow *row, Val groups,
 }
 
 // Adds under the conditions that the row counts: its `where` holds, its arguments are not null.
-static void add_if(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val state, Val order) {
+static void add_if(Emit *e, const Agg *agg, const AggRow *row, AggInto into) {
     LLVMMetadataRef outside = emit_debug_enter(e, agg->span);
     Val condition = row->where;
     bool skips_null = agg->fn && !(agg->fn->traits & AGG_NULLS);
@@ -166,7 +172,7 @@ static void add_if(Emit *e, const Agg *agg, const AggRow *row, Val groups, Val s
         emit_branch(e, condition, there, end);
         emit_at(e, there);
     }
-    add_to_state(e, agg, row, groups, state, order);
+    add_to_state(e, agg, row, into);
     if (condition) {
         emit_jump(e, end);
         emit_at(e, end);
@@ -302,8 +308,8 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next) {
     for (uint32_t i = 0; i < group_agg_count(e, breaker); i++) {
         if (!plan_owns_state(breaker, i)) continue;
         part_split(e);
-        add_if(e, &op->group.aggs[i], &row->aggs[i], groups,
-               emit_offset(e, entry, breaker->state_offsets[i]), row->order);
+        Val state = emit_offset(e, entry, breaker->state_offsets[i]);
+        add_if(e, &op->group.aggs[i], &row->aggs[i], (AggInto){groups, state, row->order});
     }
     emit_jump(e, next);
     part_join(e, depth);

@@ -110,72 +110,121 @@ static Val kept_keys(Emit *e, Frame *over, const Breaker *breaker, KeyParts *key
     return hash;
 }
 
-void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next) {
-    StageEmit *s = e->stage;
-    size_t depth = part_depth(e);
-    const Breaker *breaker = &e->plan->breakers[s->stage->terminals[terminal].index];
-    const Op *op = graph_op_at(e->graph, breaker->op);
-    Val rows = s->terminals[terminal];
-    Frame *over = frame_new(e, op, breaker->input ? nullptr : frame,
+// A row on its way into a breaker.
+typedef struct Keeping {
+    Frame          *frame;    // The row.
+    const Breaker  *breaker;
+    const Op       *op;       // The breaker's.
+    Val             rows, entry;
+    KeyParts       *keys;
+    Val             keyed;    // JOIN: is no key null?
+    const uint32_t *source;   // By column that is kept: the row's column. Null: the same one.
+    uint32_t        columns;  // How many slot_of has.
+    Value          *values;   // By column that is kept, unless it is late.
+    bool           *late;     // Stays in memory until it is copied.
+} Keeping;
+
+// Reads the keys. Gives the hash of the entry.
+static Val keep_hash(Emit *e, Keeping *keep) {
+    const Breaker *breaker = keep->breaker;
+    Frame *frame = keep->frame;
+    Frame *over = frame_new(e, keep->op, breaker->input ? nullptr : frame,
                             breaker->input ? frame : nullptr);
     over->input[0] = frame;  // Keys of a right side speak of input 1, all others of input 0.
     over->input[1] = frame;
-    bool join = breaker->kind == BREAK_JOIN;
-    KeyParts *keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
-    Val hash = kept_keys(e, over, breaker, keys);
-    // Such a row is in no table. Its place among the hashes is the same in each run of the job.
-    Val keyed = join ? no_key_is_null(e, keys, breaker->key_count) : nullptr;
-    if (join) hash = LLVMBuildSelect(e->b, keyed, hash, emit_i64(e, 0), "");
-    if (op->kind == OP_SHUFFLE)
+    keep->keys = arena_new_array(e->arena, KeyParts, breaker->key_count + 1);
+    Val hash = kept_keys(e, over, breaker, keep->keys);
+    if (breaker->kind == BREAK_JOIN) {
+        // Such a row is in no table. Its place among the hashes is the same in each run of the job.
+        keep->keyed = no_key_is_null(e, keep->keys, breaker->key_count);
+        hash = LLVMBuildSelect(e->b, keep->keyed, hash, emit_i64(e, 0), "");
+    }
+    if (keep->op->kind == OP_SHUFFLE)
         hash = emit_callv(e, "sb_identity_draw", e->i64,
-                          arg(emit_expr(e, over, op->shuffle.seed).a),
+                          arg(emit_expr(e, over, keep->op->shuffle.seed).a),
                           arg(frame_identity(e, frame)));
     if (breaker->kind == BREAK_EDGE) hash = frame_origin(e, frame);
-    bool merged = op->kind == OP_UNION && !breaker->keeps_op;
-    const uint32_t *source = merged && s->stage->terminals[terminal].input == 1
-                                 ? op->union_.right_columns
-                                 : nullptr;
+    return hash ? hash : emit_i64(e, 0);
+}
+
+static Value kept_column(Emit *e, const Keeping *keep, uint32_t c) {
+    return frame_column(e, keep->frame, keep->source ? keep->source[c] : c);
+}
+
+// Which columns of the row the breaker's map is of.
+static void find_columns(const Emit *e, const Terminal *terminal, Keeping *keep) {
+    const Breaker *breaker = keep->breaker;
+    bool merged = keep->op->kind == OP_UNION && !breaker->keeps_op;
+    if (merged && terminal->input == 1) keep->source = keep->op->union_.right_columns;
     // An edge's map is of its own operator's columns, the first of those that come in.
-    bool own = merged || (breaker->kind == BREAK_EDGE && (breaker->keeps_op || op->kind != OP_ZIP));
-    uint32_t columns = (own ? op : frame->op)->column_count;
-    Value *values = arena_new_array(e->arena, Value, columns + 1);
-    // Of many columns those in memory stay there until they are copied.
-    bool many = columns > COLUMNS_HELD, *late = arena_new_array(e->arena, bool, columns + 1);
-    for (uint32_t c = 0; c < columns && breaker->slot_of; c++) {
+    bool edge = breaker->kind == BREAK_EDGE && (breaker->keeps_op || keep->op->kind != OP_ZIP);
+    keep->columns = (merged || edge ? keep->op : keep->frame->op)->column_count;
+    keep->values = arena_new_array(e->arena, Value, keep->columns + 1);
+    keep->late = arena_new_array(e->arena, bool, keep->columns + 1);
+}
+
+// Reads what is kept besides keys. Of many columns those in memory stay there.
+static void read_columns(Emit *e, Keeping *keep) {
+    const Breaker *breaker = keep->breaker;
+    bool many = keep->columns > COLUMNS_HELD;
+    for (uint32_t c = 0; c < keep->columns && breaker->slot_of; c++) {
         if (breaker->slot_of[c] == SLOT_NONE || breaker->slot_of[c] < breaker->key_count) continue;
         part_split(e);
-        late[c] = many && frame_reloads(e, frame, source ? source[c] : c);
-        if (!late[c]) values[c] = frame_column(e, frame, source ? source[c] : c);
+        uint32_t from = keep->source ? keep->source[c] : c;
+        keep->late[c] = many && frame_reloads(e, keep->frame, from);
+        if (!keep->late[c]) keep->values[c] = kept_column(e, keep, c);
     }
-    Value *shown = shown_values(e, breaker, frame);
-    Val entry = take_entry(e, rows, breaker->entry_bytes);
-    emit_store_at(e, hash ? hash : emit_i64(e, 0), entry, offsetof(SbEntry, hash));
-    emit_store_at(e, stage_next_order(e), entry, offsetof(SbEntry, order));
-    for (uint32_t k = 0; k < breaker->key_count; k++) {
-        part_split(e);
-        keep_value(e, rows, &breaker->slots[k], keys[k].value, entry);
-    }
-    for (uint32_t c = 0; c < columns; c++) {
-        if (!values[c].a && !late[c]) continue;
+}
+
+static void copy_columns(Emit *e, const Keeping *keep) {
+    const Breaker *breaker = keep->breaker;
+    for (uint32_t c = 0; c < keep->columns; c++) {
+        if (!keep->values[c].a && !keep->late[c]) continue;
         part_split(e);
         size_t mark = emit_region_begin(e);
-        if (late[c]) values[c] = frame_column(e, frame, source ? source[c] : c);
-        keep_value(e, rows, &breaker->slots[breaker->slot_of[c]], values[c], entry);
+        Value value = keep->late[c] ? kept_column(e, keep, c) : keep->values[c];
+        keep_value(e, keep->rows, &breaker->slots[breaker->slot_of[c]], value, keep->entry);
         emit_region_end(e, mark);
     }
-    for (uint32_t i = 0; i < breaker->slot_count && shown; i++)
-        if (shown[i].a) keep_value(e, rows, &breaker->slots[i], shown[i], entry);
+}
+
+// What an entry has besides keys and columns.
+static void keep_rest(Emit *e, const Keeping *keep) {
+    const Breaker *breaker = keep->breaker;
     if (breaker->identity_offset != SIZE_MAX)
-        emit_store_at(e, frame_identity(e, frame), entry, breaker->identity_offset);
+        emit_store_at(e, frame_identity(e, keep->frame), keep->entry, breaker->identity_offset);
     if (breaker->place_offset != SIZE_MAX)
-        keep_place(e, frame, rows, emit_offset(e, entry, breaker->place_offset));
-    if (join) {
-        emit_store_at(e, LLVMConstNull(e->ptr), entry, breaker->next_offset);
-        Val mark = LLVMBuildSelect(e->b, keyed, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
-        emit_store_at(e, mark, entry, breaker->matched_offset);
+        keep_place(e, keep->frame, keep->rows, emit_offset(e, keep->entry, breaker->place_offset));
+    if (breaker->kind != BREAK_JOIN) return;
+    emit_store_at(e, LLVMConstNull(e->ptr), keep->entry, breaker->next_offset);
+    Val mark = LLVMBuildSelect(e->b, keep->keyed, emit_int(e, e->i8, 0), emit_int(e, e->i8, 2), "");
+    emit_store_at(e, mark, keep->entry, breaker->matched_offset);
+}
+
+void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next) {
+    const Terminal *terminal = &e->stage->stage->terminals[index];
+    const Breaker *breaker = &e->plan->breakers[terminal->index];
+    size_t depth = part_depth(e);
+    Keeping keep = {.frame = frame, .breaker = breaker, .op = graph_op_at(e->graph, breaker->op),
+                    .rows = e->stage->terminals[index]};
+    Val hash = keep_hash(e, &keep);
+    find_columns(e, terminal, &keep);
+    read_columns(e, &keep);
+    Value *shown = shown_values(e, breaker, frame);
+    keep.entry = take_entry(e, keep.rows, breaker->entry_bytes);
+    emit_store_at(e, hash, keep.entry, offsetof(SbEntry, hash));
+    emit_store_at(e, stage_next_order(e), keep.entry, offsetof(SbEntry, order));
+    for (uint32_t k = 0; k < breaker->key_count; k++) {
+        part_split(e);
+        keep_value(e, keep.rows, &breaker->slots[k], keep.keys[k].value, keep.entry);
     }
-    Val count = emit_load_at(e, e->i64, rows, offsetof(SbRows, count), "");
-    emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), rows, offsetof(SbRows, count));
+    copy_columns(e, &keep);
+    for (uint32_t i = 0; i < breaker->slot_count && shown; i++)
+        if (shown[i].a) keep_value(e, keep.rows, &breaker->slots[i], shown[i], keep.entry);
+    keep_rest(e, &keep);
+    Val count = emit_load_at(e, e->i64, keep.rows, offsetof(SbRows, count), "");
+    emit_store_at(e, LLVMBuildAdd(e->b, count, emit_i64(e, 1), ""), keep.rows,
+                  offsetof(SbRows, count));
     emit_jump(e, next);
     part_join(e, depth);
 }

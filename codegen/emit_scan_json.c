@@ -160,43 +160,47 @@ static void go_on_if_ok(Emit *e, Val status, Block slow) {
     emit_at(e, fine);
 }
 
-static void read_in_place(Emit *e, Frame *frame, const Type *type, const JsonSlot *slot, Val out,
-                          Block slow);
+// A row whose values are read in place.
+typedef struct InPlace {
+    Frame *frame;
+    Block  slow;  // Where the row goes whose value cannot be read so.
+} InPlace;
+
+static void read_in_place(Emit *e, InPlace row, const Type *type, const JsonSlot *slot, Val out);
 
 // The value of a usual slot, not null.
-static void read_usual(Emit *e, Frame *frame, const Type *base, const JsonSlot *slot, Val out,
-                       Block slow) {
+static void read_usual(Emit *e, InPlace row, const Type *base, const JsonSlot *slot, Val out) {
     if (base->kind == TYPE_STRUCT) {
         for (uint32_t i = 0; i < base->field_count; i++)
-            read_in_place(e, frame, base->fields[i].type, &slot->members[i],
-                          emit_offset(e, out, type_field_offset(base, i)), slow);
+            read_in_place(e, row, base->fields[i].type, &slot->members[i],
+                          emit_offset(e, out, type_field_offset(base, i)));
         return;
     }
-    Value text = slot_text(e, slot_of(e, frame->text, slot), !type_is_numeric(base));
+    const SourceOp *source = &row.frame->op->source;
+    Value text = slot_text(e, slot_of(e, row.frame->text, slot), !type_is_numeric(base));
     if (base->kind == TYPE_STR) emit_store_value(e, base, text, out);
-    else go_on_if_ok(e, emit_read_text(e, &frame->op->source, base, text, out, true), slow);
+    else go_on_if_ok(e, emit_read_text(e, source, base, text, out, true), row.slow);
 }
 
 // A number, a string without escapes, or an object whose members have slots, of a key that stands
 // there once: read in place, and so is null where it may be. A member of any other type is read by
 // the library. Goes to `slow` when it is not read so, else on with the value in `out`.
-static void read_in_place(Emit *e, Frame *frame, const Type *type, const JsonSlot *slot, Val out,
-                          Block slow) {
+static void read_in_place(Emit *e, InPlace row, const Type *type, const JsonSlot *slot, Val out) {
     const Type *base = type_base(type);
     const Usual usual = usual_slot(base);
-    Val address = slot_of(e, frame->text, slot);
+    Val address = slot_of(e, row.frame->text, slot);
     if (!usual.is) {
-        go_on_if_ok(e, emit_json_value(e, frame, type, address, out), slow);
+        go_on_if_ok(e, emit_json_value(e, row.frame, type, address, out), row.slow);
         return;
     }
     Val flags = emit_load_at(e, e->i32, address, offsetof(SbJsonSlot, kind), "flags");
     Val known = LLVMBuildAnd(e->b, flags, emit_i32(e, ~usual.ignored), "");
-    Block plain = emit_block(e, "usual"), other = slow;
+    Block plain = emit_block(e, "usual"), other = row.slow;
     if (type->nullable) other = emit_block(e, "other");
     emit_branch_likely(e, LLVMBuildICmp(e->b, LLVMIntEQ, known, emit_i32(e, usual.flags), ""),
                        plain, other);
     emit_at(e, plain);
-    read_usual(e, frame, base, slot, out, slow);
+    read_usual(e, row, base, slot, out);
     if (!type->nullable) return;
     emit_store_at(e, emit_int(e, e->i8, 1), out, type_size(base));
     Block none = emit_block(e, "null"), end = emit_block(e, "value");
@@ -204,7 +208,7 @@ static void read_in_place(Emit *e, Frame *frame, const Type *type, const JsonSlo
     emit_at(e, other);
     static_assert(SB_JSON_MISSING == 0 && SB_JSON_NULL == 1, "the least flags");
     Val is_null = LLVMBuildICmp(e->b, LLVMIntULE, flags, emit_i32(e, SB_JSON_NULL), "");
-    emit_branch(e, is_null, none, slow);
+    emit_branch(e, is_null, none, row.slow);
     emit_at(e, none);
     emit_store(e, LLVMConstNull(LLVMArrayType2(e->i8, type_size(type))), out);
     emit_jump(e, end);
@@ -221,7 +225,7 @@ static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
         return emit_load_value(e, column->type, out);
     }
     Block slow = emit_block(e, "slow"), end = emit_block(e, "column");
-    read_in_place(e, frame, column->type, json, out, slow);
+    read_in_place(e, (InPlace){frame, slow}, column->type, json, out);
     emit_jump(e, end);
     emit_at(e, slow);
     read_slot(e, frame, column, slot, out);

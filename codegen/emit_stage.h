@@ -119,7 +119,7 @@ void batches_close(Emit *e);
 
 // Terminals.
 void terminal_sink(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_sink.c
-void terminal_keep(Emit *e, Frame *frame, uint32_t terminal, Block next);    // emit_keep.c
+void terminal_keep(Emit *e, Frame *frame, uint32_t index, Block next);       // emit_keep.c
 void terminal_group(Emit *e, Frame *frame, uint32_t terminal, Block next);   // emit_group.c
 // Of a terminal without keys: the entry of its one group, made if it is not there.
 Val  terminal_only_group(Emit *e, uint32_t terminal);

@@ -143,7 +143,8 @@ int compile_to(Session *s, const char *output) {
     ExternFault fault = {0};
     if (!extern_compile(s->arena, &externs, header_text(s), &objects, &fault))
         return externs_complain(s, &fault);
-    bool built = build_job(s->arena, work.plan, &work.codegen, output, objects.objects, &error);
+    JobFile file = {output, objects.objects};
+    bool built = build_job(s->arena, work.plan, &work.codegen, file, &error);
     extern_remove(&objects);
     return built ? EXIT_DONE : complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
 }
@@ -158,10 +159,12 @@ static int compile_dump(Session *s) {
     case DUMP_IR: graph_print(&buf, s->program->graph); break;
     case DUMP_PLAN: plan_print(&buf, work.plan); break;
     case DUMP_LLVM:
-        ok = build_text(s->arena, work.plan, &work.codegen, CODEGEN_LLVM, &buf, &error);
+        work.codegen.form = CODEGEN_LLVM;
+        ok = build_text(s->arena, work.plan, &work.codegen, &buf, &error);
         break;
     case DUMP_ASM:
-        ok = build_text(s->arena, work.plan, &work.codegen, CODEGEN_ASM, &buf, &error);
+        work.codegen.form = CODEGEN_ASM;
+        ok = build_text(s->arena, work.plan, &work.codegen, &buf, &error);
         break;
     }
     put(stdout, &buf);

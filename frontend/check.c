@@ -210,11 +210,11 @@ static bool ends_in_write(const AstStep *steps, uint32_t count) {
 static void unwritten(Checker *checker, const AstStmt *stmt, Flow flow) {
     const AstFlow *ast = stmt->flow;
     if (checker->input->table_sink && !flow.broken) {
-        FileOptions options;
-        default_options(checker, FORMAT_CSV, false, SIDE_WRITE, &options);
-        ExprId path = graph_const_text(checker->graph, TEXT("-"), stmt->span);
-        write_sink(checker, flow, FORMAT_CSV, path, &options,
-                   graph_step(checker->graph, TEXT("write csv(\"-\")"), stmt->span), stmt->span);
+        FileUse use = {.format = FORMAT_CSV};
+        default_options(checker, FORMAT_CSV, false, SIDE_WRITE, &use.options);
+        use.path = graph_const_text(checker->graph, TEXT("-"), stmt->span);
+        StepId step = graph_step(checker->graph, TEXT("write csv(\"-\")"), stmt->span);
+        write_sink(checker, flow, &use, step, stmt->span);
         checker->program->table = (OpId){(uint32_t)checker->graph->op_count - 1};
         return;
     }

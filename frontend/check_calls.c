@@ -46,9 +46,9 @@ static const Decl **declarations(Checker *checker, Text name, bool aggregates, s
 static Value call_library(Checker *checker, Scope *scope, const AstExpr *call,
                           const Decl *const *decls, size_t count) {
     Arguments args;
-    Choice choice;
     gather_arguments(checker, scope, call, &args);
-    if (!choose_overload(checker, scope, &args, decls, count, &choice)) return error_value(checker);
+    Choice choice = choose_overload(checker, scope, &args, decls, count);
+    if (!choice.decl) return error_value(checker);
     if ((choice.decl->fn.traits & FN_RANDOM) && scope->no_row) {
         Diag *diag = report(checker, DIAG_NO_ROW, call->span, "'%.*s' needs a row",
                             TEXT_ARG(call->name.text));
@@ -88,11 +88,11 @@ static bool aggregate_arguments(Checker *checker, GroupBuild *group, const AstEx
     size_t count;
     const Decl **decls = declarations(checker, call->name.text, true, &count);
     Arguments args;
-    Choice choice;
     checker->in_aggregate = true;
     gather_arguments(checker, group->input, call, &args);
     checker->in_aggregate = false;
-    if (!choose_overload(checker, group->input, &args, decls, count, &choice)) return false;
+    Choice choice = choose_overload(checker, group->input, &args, decls, count);
+    if (!choice.decl) return false;
     agg->fn = &choice.decl->agg;
     agg->type = choice.result;
     for (uint32_t i = 0; i < args.count; i++) {

@@ -297,38 +297,44 @@ static void clash(OptionCheck *check, Span span) {
     check->good = false;
 }
 
-bool check_options(Checker *checker, Name format_name, OptionSide side, const AstArg *args,
-                   uint32_t count, Span span, ExprId *path, FileOptions *file) {
-    Format format;
-    bool tabs;
-    *path = EXPR_NONE;
-    if (!find_format(checker, format_name, side, &format, &tabs)) return false;
-    default_options(checker, format, tabs, side, file);
-    OptionCheck check = {checker, file, option_places(format, side), true};
+// An option that stands before the argument number `index` too.
+static void option_twice(OptionCheck *check, const FileCall *call, uint32_t index) {
+    const AstArg *arg = &call->args[index];
+    for (uint32_t j = 0; j < index && arg->name.text.len; j++) {
+        if (!text_eq(call->args[j].name.text, arg->name.text)) continue;
+        Diag *diag = report(check->checker, DIAG_OPTION_TWICE, arg->name.span,
+                            "'%.*s' stands twice", TEXT_ARG(arg->name.text));
+        report_label(check->checker, diag, arg->name.span, "the second one");
+        report_fix(check->checker, diag, "keep one of them");
+        check->good = false;
+    }
+}
+
+static void no_path(Checker *checker, const FileCall *call, OptionSide side) {
+    Text format = call->format.text;
+    Diag *diag = report(checker, DIAG_NO_PATH, call->span, "%.*s of which file?", TEXT_ARG(format));
+    report_label(checker, diag, call->span, "no path");
+    report_fix(checker, diag, "%.*s(\"-\") is standard %s", TEXT_ARG(format),
+               side == SIDE_READ ? "input" : "output");
+}
+
+bool check_options(Checker *checker, const FileCall *call, OptionSide side, FileUse *use) {
+    use->path = EXPR_NONE;
+    if (!find_format(checker, call->format, side, &use->format, &use->tabs)) return false;
+    default_options(checker, use->format, use->tabs, side, &use->options);
+    OptionCheck check = {checker, &use->options, option_places(use->format, side), true};
     bool has_path = false;
-    for (uint32_t i = 0; i < count; i++) {
-        const AstArg *arg = &args[i];
+    for (uint32_t i = 0; i < call->count; i++) {
+        const AstArg *arg = &call->args[i];
         if (!arg->name.text.len && !has_path && arg->value) {
             has_path = true;
-            check.good &= check_path(checker, arg, side, path);
+            check.good &= check_path(checker, arg, side, &use->path);
             continue;
         }
-        for (uint32_t j = 0; j < i && arg->name.text.len; j++) {
-            if (!text_eq(args[j].name.text, arg->name.text)) continue;
-            Diag *diag = report(checker, DIAG_OPTION_TWICE, arg->name.span, "'%.*s' stands twice",
-                                TEXT_ARG(arg->name.text));
-            report_label(checker, diag, arg->name.span, "the second one");
-            report_fix(checker, diag, "keep one of them");
-            check.good = false;
-        }
-        named_option(&check, arg, format_name);
+        option_twice(&check, call, i);
+        named_option(&check, arg, call->format);
     }
-    if (format == FORMAT_CSV) clash(&check, span);
-    if (has_path) return check.good;
-    Diag *diag = report(checker, DIAG_NO_PATH, span, "%.*s of which file?",
-                        TEXT_ARG(format_name.text));
-    report_label(checker, diag, span, "no path");
-    report_fix(checker, diag, "%.*s(\"-\") is standard %s", TEXT_ARG(format_name.text),
-               side == SIDE_READ ? "input" : "output");
-    return false;
+    if (use->format == FORMAT_CSV) clash(&check, call->span);
+    if (!has_path) no_path(checker, call, side);
+    return has_path && check.good;
 }

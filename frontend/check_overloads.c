@@ -264,30 +264,23 @@ static bool uses_variable(const Decl *decl) {
     return uses;
 }
 
-bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
-                     size_t count, Choice *choice) {
-    if (args->broken) return false;
-    *choice = (Choice){0};
-    for (int loose = 0; loose < 2 && !choice->decl; loose++) {
-        for (size_t i = 0; i < count && !choice->decl; i++) {
+// The first overload that fits as it stands, or else the first that fits loosely.
+static Choice first_fit(Checker *checker, const Arguments *args, const Decl *const *decls,
+                        size_t count) {
+    for (int loose = 0; loose < 2; loose++) {
+        for (size_t i = 0; i < count; i++) {
             Fit fit = {.decl = decls[i], .loose = loose};
             uint32_t wrong;
-            if (!fits(checker, &fit, args, &wrong)) continue;
-            *choice = (Choice){.decl = decls[i], .variable = fit.variable};
+            if (fits(checker, &fit, args, &wrong))
+                return (Choice){.decl = decls[i], .variable = fit.variable};
         }
     }
-    if (!choice->decl) {
-        blame(checker, args, decls, count);
-        return false;
-    }
-    if (!choice->variable && uses_variable(choice->decl)) {
-        Diag *diag = report(checker, DIAG_EMPTY_LIST, args->call->span, "a list of what?");
-        report_label(checker, diag, args->call->span, "nothing says the type of its elements");
-        report_fix(checker, diag, "give it an element, or a column of a list type");
-        return false;
-    }
-    choice->timestamp = finest_timestamp(args, choice->decl);
-    choice->result = result_type(checker, choice, args);
+    return (Choice){0};
+}
+
+// Turns the arguments into what the chosen one takes. False: reported.
+static bool convert_arguments(Checker *checker, Scope *scope, Arguments *args,
+                              const Choice *choice) {
     bool good = true;
     for (uint32_t i = 0; i < args->count; i++) {
         const Type *want = wanted_type(checker, choice, i, args->values[i]);
@@ -301,4 +294,24 @@ bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl
     for (uint32_t i = 0; i < args->count && good; i++)
         good = check_domain(checker, args, choice->decl, i);
     return good;
+}
+
+Choice choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
+                       size_t count) {
+    static const Choice none = {0};
+    if (args->broken) return none;
+    Choice choice = first_fit(checker, args, decls, count);
+    if (!choice.decl) {
+        blame(checker, args, decls, count);
+        return none;
+    }
+    if (!choice.variable && uses_variable(choice.decl)) {
+        Diag *diag = report(checker, DIAG_EMPTY_LIST, args->call->span, "a list of what?");
+        report_label(checker, diag, args->call->span, "nothing says the type of its elements");
+        report_fix(checker, diag, "give it an element, or a column of a list type");
+        return none;
+    }
+    choice.timestamp = finest_timestamp(args, choice.decl);
+    choice.result = result_type(checker, &choice, args);
+    return convert_arguments(checker, scope, args, &choice) ? choice : none;
 }

@@ -123,14 +123,14 @@ void check_rejects(Checker *checker, const AstStmt *stmt) {
                              .format = FORMAT_JSONL};
     if (stmt->limit) rejects_limit(checker, rejects, stmt->limit);
     if (!stmt->format.text.len) return;
-    FileOptions options;
-    bool tabs;
-    if (!check_options(checker, stmt->format, SIDE_WRITE, stmt->options, stmt->option_count,
-                       stmt->span, &rejects->path, &options))
-        return;
-    find_format(checker, stmt->format, SIDE_WRITE, &rejects->format, &tabs);
+    FileCall call = {stmt->format, stmt->options, stmt->option_count, stmt->span};
+    FileUse use;
+    bool good = check_options(checker, &call, SIDE_WRITE, &use);
+    rejects->path = use.path;
+    if (!good) return;
+    rejects->format = use.format;
     note_sink_path(checker, rejects->path, stmt->span);
-    if (rejects->format == FORMAT_JSONL || (rejects->format == FORMAT_CSV && !tabs)) return;
+    if (rejects->format == FORMAT_JSONL || (rejects->format == FORMAT_CSV && !use.tabs)) return;
     Diag *diag = report(checker, DIAG_REJECTS_FORMAT, stmt->format.span,
                         "rejects are written as jsonl or csv");
     report_label(checker, diag, stmt->format.span, "'%.*s'", TEXT_ARG(stmt->format.text));

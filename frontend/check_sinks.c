@@ -8,13 +8,12 @@ void note_sink_path(Checker *checker, ExprId path, Span span) {
     arena_push(checker->arena, checker->sinks, checker->sink_count, checker->sink_cap, sink);
 }
 
-void write_sink(Checker *checker, Flow flow, Format format, ExprId path, const FileOptions *options,
-                StepId step, Span span) {
+void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Span span) {
     const Op *input = graph_op_at(checker->graph, flow.op);
     uint32_t count = input->column_count;
     Column *columns = input->columns;
     Op *op = add_op(checker, OP_SINK, &flow, step, span);
-    op->sink = (SinkOp){.format = format, .path = path, .options = *options};
+    op->sink = (SinkOp){.format = use->format, .path = use->path, .options = use->options};
     op->sink.columns = arena_new_array(checker->arena, SinkColumn, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         if (columns[i].hidden || is_error(columns[i].type)) continue;
@@ -22,7 +21,7 @@ void write_sink(Checker *checker, Flow flow, Format format, ExprId path, const F
         op->sink.columns[op->sink.column_count++] =
             (SinkColumn){.name = columns[i].name, .value = value, .spelling = EXPR_NONE};
     }
-    note_sink_path(checker, path, span);
+    note_sink_path(checker, use->path, span);
 }
 
 // A text sink writes one str a line.
@@ -43,19 +42,12 @@ static bool writable(Checker *checker, Flow flow, Format format, Span span) {
 }
 
 Flow step_write(Checker *checker, Flow flow, const AstStep *step) {
-    FileOptions options;
-    ExprId path;
-    Format format = FORMAT_CSV;
-    bool tabs;
-    bool good = check_options(checker, step->format, SIDE_WRITE, step->options, step->option_count,
-                              step->span, &path, &options);
-    if (good) {
-        find_format(checker, step->format, SIDE_WRITE, &format, &tabs);
-        good = writable(checker, flow, format, step->span);
-    }
+    FileCall call = {step->format, step->options, step->option_count, step->span};
+    FileUse use;
+    bool good = check_options(checker, &call, SIDE_WRITE, &use) &&
+                writable(checker, flow, use.format, step->span);
     if (good && !flow.broken)
-        write_sink(checker, flow, format, path, &options, make_step(checker, step->span),
-                   step->span);
+        write_sink(checker, flow, &use, make_step(checker, step->span), step->span);
     flow.written = true;
     return flow;
 }

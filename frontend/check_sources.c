@@ -125,14 +125,15 @@ static void source_columns(Checker *checker, const AstFlow *flow, Op *op, const 
 
 Flow check_read(Checker *checker, const AstFlow *ast) {
     SourceOp source = {.path = EXPR_NONE};
-    bool tabs;
-    bool good = check_options(checker, ast->name, SIDE_READ, ast->options, ast->option_count,
-                              ast->head_span, &source.path, &source.options);
-    if (!good) {
+    FileCall call = {ast->name, ast->options, ast->option_count, ast->head_span};
+    FileUse use;
+    if (!check_options(checker, &call, SIDE_READ, &use)) {
         if (ast->as) resolve_type(checker, ast->as);
         return broken_flow();
     }
-    find_format(checker, ast->name, SIDE_READ, &source.format, &tabs);
+    source.format = use.format;
+    source.path = use.path;
+    source.options = use.options;
     const Type *type = row_type(checker, ast, &source);
     if (is_error(type)) return broken_flow();
     Flow flow = {.op = OP_NONE, .has_place = true};

@@ -261,10 +261,10 @@ typedef struct Choice {
     const Type *result;
 } Choice;
 
-// Chooses among the overloads of `call` and turns the arguments into what they take. False:
-// reported.
-bool choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
-                     size_t count, Choice *choice);
+// Chooses among the overloads of `call` and turns the arguments into what they take. Its `decl` is
+// null: reported.
+Choice choose_overload(Checker *checker, Scope *scope, Arguments *args, const Decl *const *decls,
+                       size_t count);
 void gather_arguments(Checker *checker, Scope *scope, const AstExpr *call, Arguments *args);
 
 // ---- domains (check_domains.c) ------------------------------------------------------------------
@@ -329,12 +329,26 @@ Value check_item(Checker *checker, Scope *scope, const AstItem *item);
 typedef enum OptionSide { SIDE_READ, SIDE_WRITE } OptionSide;
 
 bool find_format(Checker *checker, Name name, OptionSide side, Format *format, bool *tabs);
-// The path and the options of `FORMAT(...)`.
-bool check_options(Checker *checker, Name format, OptionSide side, const AstArg *args,
-                   uint32_t count, Span span, ExprId *path, FileOptions *options);
+// `FORMAT(...)` as it is written.
+typedef struct FileCall {
+    Name          format;
+    const AstArg *args;
+    uint32_t      count;
+    Span          span;  // Of the whole step.
+} FileCall;
+
+// What it means.
+typedef struct FileUse {
+    Format      format;
+    bool        tabs;     // TSV, which is a CSV.
+    ExprId      path;     // EXPR_NONE where none is given.
+    FileOptions options;
+} FileUse;
+
+// False: reported.
+bool check_options(Checker *checker, const FileCall *call, OptionSide side, FileUse *use);
 Flow check_read(Checker *checker, const AstFlow *flow);
-void write_sink(Checker *checker, Flow flow, Format format, ExprId path, const FileOptions *options,
-                StepId step, Span span);
+void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Span span);
 void default_options(Checker *checker, Format format, bool tabs, OptionSide side,
                      FileOptions *options);
 void note_sink_path(Checker *checker, ExprId path, Span span);

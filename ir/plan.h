@@ -3,9 +3,9 @@
 // A stage takes rows from one input and pushes each through its operators, depth first, into one
 // or more terminals. Code generation decides nothing that changes a result: it follows the plan.
 //
-// An operator's rows are made by one stage, or, behind a right or full join, by several: the stages
-// that probe, then one for the right rows that nothing matched. Such operators are members of
-// several stages, whose ranks give the order of their rows.
+// One stage makes an operator's rows, or several after a right or full join: first the stages that
+// probe, then one for the right rows that nothing matched. Such an operator is a member of several
+// stages. Their ranks give the order of its rows.
 #ifndef SBC_IR_PLAN_H
 #define SBC_IR_PLAN_H
 
@@ -21,119 +21,129 @@ typedef enum StageInputKind {
 typedef enum BreakerKind { BREAK_GROUP, BREAK_SORT, BREAK_JOIN, BREAK_EDGE } BreakerKind;
 
 enum : uint32_t { SLOT_NONE = UINT32_MAX, BREAKER_NONE = UINT32_MAX, STAGE_NONE = UINT32_MAX };
-enum { PLAN_ENTRY_BYTES = 16, PLACE_BYTES = 48 };  // SbEntry of kept.h; see place_offset.
+enum { PLAN_ENTRY_BYTES = 16 };  // Of SbEntry in runtime/abi/kept.h, with which an entry begins.
+enum { PLACE_BYTES = 48 };       // Of what Breaker.place_offset says.
 
 // A value that a breaker keeps for each row.
 typedef struct Slot {
     Text        name;
     const Type *type;
-    size_t      offset;   // In the entry; entries begin with SbEntry (16 bytes).
+    size_t      offset;   // In the entry.
     bool        key_str;  // A GROUP key of type str, bytes or json: laid out as SbKeyStr.
 } Slot;
 
 typedef struct Breaker {
     BreakerKind kind;
-    OpId        op;          // GROUP, DISTINCT, SORT, SHUFFLE, JOIN, LIMIT, UNION, ZIP; or any
-                             // operator whose rows an edge keeps for a later stage.
-    uint32_t    input;       // Which input of `op` it keeps (JOIN: 1; ZIP: 0 and 1), else 0.
-    bool        keeps_op;    // An EDGE of `op`'s own output rows: root of its readers is `op`.
+    // GROUP, DISTINCT, SORT, SHUFFLE, JOIN, LIMIT, UNION or ZIP. Or any operator whose rows an edge
+    // keeps for a later stage.
+    OpId        op;
+    uint32_t    input;       // The input of `op` whose rows it keeps: of a JOIN 1, of a ZIP 0 or 1.
+    bool        keeps_op;    // EDGE: it keeps the rows that `op` makes. Readers begin with them.
     Text        label;
-    // The first key_count slots hold the keys, expressions over the columns of that input (not for
-    // EDGE and SHUFFLE); then come the columns that somebody reads behind the breaker (not for
-    // GROUP, whose states follow). slot_of[c] is the slot of column c, or SLOT_NONE: of the
-    // input's columns (UNION and kept rows: of `op`'s). A column that is a key shares its slot.
-    ExprId     *keys;
+    ExprId     *keys;        // Over the columns of the input. EDGE and SHUFFLE have none.
     uint32_t    key_count;
+    // First a slot for each key, then one for each other column that somebody reads after the
+    // breaker. A GROUP has slots for its keys only: its states follow them.
     Slot       *slots;
     uint32_t    slot_count;
-    uint32_t   *slot_of;        // Null for GROUP.
-    size_t     *state_offsets;  // GROUP: by aggregate; SIZE_MAX for one that nobody reads. Those
-                                // that add up the same share one: plan_owns_state.
-    size_t      next_offset, matched_offset;  // JOIN: a pointer; a byte (RIGHT and FULL).
-    // EDGE: where the source row was read, for rejects and PLACE behind it; SIZE_MAX: not needed.
-    // {SbStr raw; int64_t offset, line, row; uint32_t source, file}, PLACE_BYTES.
+    // By column of the input: its slot, or SLOT_NONE. By column of `op` for a UNION and where the
+    // breaker keeps the rows of `op`. Null for GROUP.
+    uint32_t   *slot_of;
+    // GROUP, by aggregate: where its state is. SIZE_MAX: nobody reads the aggregate. Those that add
+    // up the same share a state (plan_owns_state).
+    size_t     *state_offsets;
+    size_t      next_offset;     // JOIN: a pointer to the next entry of the same hash.
+    size_t      matched_offset;  // JOIN: a byte that says whether a left row matched (RIGHT, FULL).
+    // EDGE: where the source row was read, for rejects and PLACE after the edge:
+    // {SbStr raw; int64_t offset, line, row; uint32_t source, file}. SIZE_MAX: nothing needs it.
     size_t      place_offset;
-    size_t identity_offset;  // u64 identity of the row (docs/identity.md); SIZE_MAX: not needed.
-    // EDGE of rows that come from a meeting: that operator, and by its columns the slot of those
-    // that a reject behind the edge shows, or SLOT_NONE. OP_NONE: no reject shows any.
+    // Where the row's u64 identity is (docs/identity.md). SIZE_MAX: nothing needs it.
+    size_t      identity_offset;
+    // EDGE: the meeting that its rows come from, if a reject after the edge shows rows of the
+    // meeting. OP_NONE: no reject does.
     OpId        meeting;
-    uint32_t   *meeting_slots;
+    uint32_t   *meeting_slots;  // By column of the meeting: its slot if shown, else SLOT_NONE.
     size_t      entry_bytes, entry_align;
-    uint32_t    producers;   // Stages that feed it; all must end before it is finished.
-    bool        limited;     // EDGE of a LIMIT: row and skip counts come from setup.
+    uint32_t    producers;   // How many stages feed it. It is finished when all have ended.
+    bool        limited;     // EDGE of a LIMIT: setup computes how many rows to skip and to take.
 } Breaker;
 
 typedef struct Terminal {
     bool     is_sink;
     uint32_t index;     // Of the sink (Plan.sinks) or of the breaker.
     OpId     op;        // The operator whose rows arrive.
-    OpId     consumer;  // SINK, or the breaker's op (`op` itself where the edge keeps its rows).
+    OpId     consumer;  // The SINK, or Breaker.op, which is `op` where an edge keeps its rows.
     uint32_t input;     // Which input of the consumer.
 } Terminal;
 
 // The leading part of a stage over columnar input that runs as loops over columns, a chunk of rows
-// at a time; see plan_columns.c. All zero: every row is pushed by itself.
+// at a time (plan_columns.c). All zero: every row is pushed by itself.
 typedef struct ColumnPart {
-    uint32_t filter_count;  // Early filters of the source, from the first one on.
-    uint32_t op_count;      // Members from the root on, each the only consumer of the one before.
+    uint32_t filter_count;  // How many early filters of the source, from the first one on.
+    uint32_t op_count;      // How many members, root first, none of which has two consumers.
     bool   **items;         // By member: of a PROJECT, which items the loops compute.
     bool    *reduces;       // By terminal: does it add up whole columns?
     bool     useful;        // The loops do more than count rows.
-    OpId     rest;          // The first step that takes row by row, and why; OP_NONE: none does.
-    Text     reason;
+    OpId     rest;          // The first step that takes row by row. OP_NONE: none does.
+    Text     reason;        // Why `rest` takes row by row.
 } ColumnPart;
 
-enum { COLUMN_ROWS = 1024 };  // Of a chunk.
+enum { COLUMN_ROWS = 1024 };  // Rows of a chunk.
 
 typedef struct Stage {
     StageInputKind kind;
     OpId      root;        // The operator whose output rows the stage begins with.
-    uint32_t  breaker;     // STAGE_ROWS, STAGE_UNMATCHED: index. ZIP: the left edge.
-    uint32_t  zip_breaker; // ZIP: the right edge, whose row i belongs to row i; else BREAKER_NONE.
-    uint32_t  source;      // STAGE_SCAN: index of the source.
-    bool      counts_root; // The root's rows are accounted for here, not in another stage.
-    OpId     *ops;         // Members in push order, root first. All but the root take their rows
-                           // from input 0, which is a member too.
+    uint32_t  breaker;     // STAGE_ROWS, STAGE_UNMATCHED: its index. Of a ZIP: the left edge.
+    uint32_t  zip_breaker; // Of a ZIP: the right edge, paired row by row. Else BREAKER_NONE.
+    uint32_t  source;      // STAGE_SCAN: the index of the source.
+    bool      counts_root; // This stage counts the root's rows for the summary, and no other does.
+    // Members in push order, root first. Each member but the root takes the rows of its input 0,
+    // which is a member too.
+    OpId     *ops;
     uint32_t  op_count;
     Terminal *terminals;   // In push order.
     uint32_t  terminal_count;
-    uint32_t *needs;       // Breakers that must be finished before it starts, its input left out:
-                           // tables that its probes use, the right edge of a zip. A
-                           // STAGE_UNMATCHED also waits for all stages that probe its table.
+    // Breakers that must be finished before it starts, besides its input: tables that it probes, or
+    // the right edge of a zip. A STAGE_UNMATCHED also waits for all stages that probe its table.
+    uint32_t *needs;
     uint32_t  need_count;
-    uint32_t  rank;        // Rows of lower ranks come first in what several stages feed.
-    size_t    row_bytes;   // Estimated width of a row; --explain and the memory estimate.
-    ResourcesId resources; // That a task holds.
-    ExprId    unit_rows;   // Rows that a task takes at most, and bytes at which it hands its output
-    ExprId    cut_bytes;   // over: i64 over parameters; EXPR_NONE: as --partition says.
-    int64_t   memory;      // Bytes that a task needs beside its rows, and rows that it takes
-    int64_t   batch;       // together: the most that a member says; 0: nothing.
+    uint32_t  rank;        // Where several stages feed one breaker or sink, lower ranks come first.
+    size_t    row_bytes;   // Estimated width of a row, for --explain and the memory estimate.
+    ResourcesId resources; // What a task holds.
+    // The most rows of a task: i64 over parameters. EXPR_NONE: as --partition says.
+    ExprId    unit_rows;
+    // At how many bytes a task hands over its output: i64 over parameters. EXPR_NONE: as
+    // --partition says.
+    ExprId    cut_bytes;
+    int64_t   memory;      // Bytes of a task besides its rows: the most that a member says, or 0.
+    int64_t   batch;       // Rows that steps take together: the most that a member says, or 0.
     ColumnPart columns;
-    Text      label;   // Of the first step that it does.
+    Text      label;       // Of the first step that it does.
 } Stage;
 
 typedef struct Plan {
     Graph    *graph;
-    Stage    *stages;   size_t stage_count, stage_cap;  // Whatever a stage waits for comes first.
+    Stage    *stages;   size_t stage_count, stage_cap;  // What a stage waits for comes before it.
     Breaker  *breakers; size_t breaker_count, breaker_cap;
     OpId     *sources;  size_t source_count, source_cap;  // SOURCE operators, in graph order.
     OpId     *sinks;    size_t sink_count, sink_cap;
     Text     *resources; size_t resource_count, resource_cap;  // Names that stages ask for.
-    Remarks  *remarks;     // Why operators do not run in one stage; null: nobody asks.
-    uint32_t *fused;    // By operator: the first stage that computes it (of breakers: that begins
-                        // with its rows; of sinks: that feeds it), or STAGE_NONE: no sink needs it.
-    bool     *fails;    // By operator: upstream of a zip, where every reject is a fail.
-    bool     *counts_in;  // By step: the rows that come in have to be counted (plan_counts.c).
-    Usage     usage;    // Columns that nobody reads are not computed.
-    size_t    memory_floor;  // Bytes; see plan_layout.c.
+    Remarks  *remarks;     // Why operators do not run in one stage. Null: nobody asks.
+    // By operator: the first stage that computes it. After a breaker that is the stage that begins
+    // with its rows, and of a sink the one that feeds it. STAGE_NONE: no sink needs the operator.
+    uint32_t *fused;
+    bool     *fails;         // By operator: a zip takes its rows later, so every reject is a fail.
+    bool     *counts_in;     // By step: rows that come in have to be counted (plan_counts.c).
+    Usage     usage;         // Which columns somebody reads: no others are computed.
+    size_t    memory_floor;  // Bytes that the job needs at least, estimated (plan_memory.c).
     uint32_t  passed;        // How many of plan_passes have run.
-    Facts     facts;         // Those that hold.
+    Facts     facts;         // The facts that hold.
 } Plan;
 
 typedef struct PlanOptions {
-    bool     no_fuse;   // A border behind every step: same bytes, for tests.
+    bool     no_fuse;   // A border after every step, for tests: the output is the same.
     Remarks *remarks;   // May be null.
-    uint32_t last;      // The last pass to run, from 1; 0: all run.
+    uint32_t last;      // The number of the last pass to run, from 1. 0: all run.
 } PlanOptions;
 
 // The passes over the plan, which follow those over the graph; each decides one thing.
@@ -168,8 +178,8 @@ void  plan_explain(TextBuf *buf, const Plan *plan);
 // The line on memory, a guess without inputs and options.
 void  plan_explain_memory(TextBuf *buf, const Plan *plan);
 
-// The column that an aggregate's form for columns takes for the argument `arg`: of a decimal that
-// fits 64 bits, the one before it was widened.
+// What an aggregate takes for the argument `arg` where it adds whole columns: a decimal of 64 bits
+// before it was widened, else `arg` itself.
 ExprId plan_column_arg(const Graph *graph, ExprId arg);
 
 // The passes, each private to plan*.c.
@@ -179,10 +189,11 @@ void plan_counts(Plan *plan, PlanOptions options);   // Which steps count their 
 void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
 void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
 
-// Do both aggregates add up the same? Options are for `end` alone.
+// Do both aggregates add up the same? Their options do not matter: only `end` takes them.
 bool plan_same_state(const Agg *a, const Agg *b);
 
-// Of a GROUP: is the aggregate read, and the first one with its state? It adds and merges for all.
+// Of a GROUP: is the aggregate read, and the first one with its state? The first one adds and
+// merges for all of them.
 bool plan_owns_state(const Breaker *breaker, uint32_t agg);
 
 // Do the terminal's rows go into an edge?

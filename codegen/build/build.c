@@ -42,13 +42,15 @@ static CodegenFn *load_codegen(const Installation *installation, TextBuf *error)
     return run;
 }
 
-bool build_text(Arena *arena, const Plan *plan, const CodegenOptions *options, CodegenForm form,
-                TextBuf *out, TextBuf *error) {
+bool build_text(Arena *arena, const Plan *plan, const CodegenOptions *options, TextBuf *out,
+                TextBuf *error) {
     Installation installation;
-    size_t lengths[4] = {0};
+    CodegenOutput output = {.bytes = *out};
     if (!installation_find(arena, &installation, error)) return false;
     CodegenFn *run = load_codegen(&installation, error);
-    return run && run(plan, options, form, out, lengths, error);
+    bool good = run && run(plan, options, &output, error);
+    *out = output.bytes;
+    return good;
 }
 
 static bool write_file(const char *path, Text bytes, TextBuf *error) {
@@ -65,16 +67,16 @@ typedef struct Objects {
     unsigned    made, count;   // The first `made` are ours to remove.
 } Objects;
 
-static bool write_objects(Arena *arena, Objects *objects, const TextBuf *code,
-                          const size_t lengths[4], TextBuf *error) {
+static bool write_objects(Arena *arena, Objects *objects, const CodegenOutput *code,
+                          TextBuf *error) {
     size_t at = 0;
-    for (int i = 0; i < 4; i++) {
-        if (!lengths[i]) continue;
+    for (int i = 0; i < CODEGEN_OBJECTS_MAX; i++) {
+        if (!code->lengths[i]) continue;
         const char *path = text_c(arena, text_format(arena, "%s/%d.o", objects->folder, i));
-        if (!write_file(path, (Text){code->at + at, lengths[i]}, error)) return false;
+        if (!write_file(path, (Text){code->bytes.at + at, code->lengths[i]}, error)) return false;
         objects->paths[objects->count++] = path;
         objects->made++;
-        at += lengths[i];
+        at += code->lengths[i];
     }
     return true;
 }
@@ -120,7 +122,7 @@ bool build_folder(Arena *arena, const char **folder, TextBuf *error) {
 static bool add_objects(Objects *objects, const char *const *more, TextBuf *error) {
     for (; more && *more; more++) {
         if (objects->count == OBJECTS_MAX) {
-            text_buf_format(error, "more than %d C files", OBJECTS_MAX - 4);
+            text_buf_format(error, "more than %d C files", OBJECTS_MAX - CODEGEN_OBJECTS_MAX);
             return false;
         }
         objects->paths[objects->count++] = *more;
@@ -128,24 +130,21 @@ static bool add_objects(Objects *objects, const char *const *more, TextBuf *erro
     return true;
 }
 
-bool build_job(Arena *arena, const Plan *plan, const CodegenOptions *options, const char *output,
-               const char *const *more, TextBuf *error) {
+bool build_job(Arena *arena, const Plan *plan, const CodegenOptions *options, JobFile file,
+               TextBuf *error) {
     Installation installation;
     if (!installation_find(arena, &installation, error)) return false;
     CodegenFn *run = load_codegen(&installation, error);
     if (!run) return false;
-    TextBuf code = {0};
-    size_t lengths[4] = {0};
+    CodegenOutput code = {0};
     Objects objects = {0};
-    bool ok = run(plan, options, CODEGEN_OBJECT, &code, lengths, error);
-    if (ok && build_folder(arena, &objects.folder, error)) {
-        ok = write_objects(arena, &objects, &code, lengths, error) &&
-             add_objects(&objects, more, error) &&
-             link_to(arena, &objects, &installation, output, error);
+    bool ok = run(plan, options, &code, error) && build_folder(arena, &objects.folder, error);
+    if (ok) {
+        ok = write_objects(arena, &objects, &code, error) &&
+             add_objects(&objects, file.objects, error) &&
+             link_to(arena, &objects, &installation, file.path, error);
         remove_objects(&objects);
-    } else {
-        ok = false;
     }
-    text_buf_free(&code);
+    text_buf_free(&code.bytes);
     return ok;
 }

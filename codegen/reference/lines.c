@@ -93,9 +93,9 @@ static bool counts_in_json(Arena *arena, const Type *type, Text text) {
     return node && node->kind == JSON_NUMBER && node->text.len == text.len;
 }
 
-// The spelling of a column that the sink can write, or at null. False: a fault.
-static bool spelling_of(Job *job, const SinkColumn *column, const Type *type, Format format,
-                        const CsvOptions *csv, Text *out) {
+// The spelling of column `index` that the sink can write, or at null. False: a fault.
+static bool spelling_of(Job *job, const SinkOp *sink, uint32_t index, const Type *type, Text *out) {
+    const SinkColumn *column = &sink->columns[index];
     Value value;
     *out = (Text){0};
     if (expr_is_none(column->spelling)) return true;
@@ -107,8 +107,8 @@ static bool spelling_of(Job *job, const SinkColumn *column, const Type *type, Fo
     }
     Text text = usable_spelling(value.text);
     if (!text.at) return true;
-    bool counts = format == FORMAT_CSV ? counts_in_csv(csv, type, text)
-                                       : counts_in_json(job->arena, type, text);
+    bool counts = sink->format == FORMAT_CSV ? counts_in_csv(&sink->options.csv, type, text)
+                                             : counts_in_json(job->arena, type, text);
     if (counts) *out = text;
     return true;
 }
@@ -169,9 +169,7 @@ bool line_print(Job *job, const Op *op, const Row *row, TextBuf *buf, int32_t *s
         Cell cell = {.type = type_base(type), .nullable = type->nullable};
         *status = eval_expr(&job->eval, sink->columns[c].value, &cell.value);
         if (*status) return false;
-        if (!spelling_of(job, &sink->columns[c], cell.type, sink->format, &sink->options.csv,
-                         &cell.spelling))
-            return false;
+        if (!spelling_of(job, sink, c, cell.type, &cell.spelling)) return false;
         if (sink->format == FORMAT_JSONL) {
             print_json_cell(op, c, &cell, buf);
         } else if (sink->format == FORMAT_TEXT) {

@@ -58,37 +58,36 @@ static ExprId remake(Graph *graph, const Expr *node, ExprOp op, const ExprId *ar
 
 // ---- arithmetic ---------------------------------------------------------------------------------
 
+// Constants that change nothing as that operand of an operator, of a whole number or of a float. A
+// float that is added must be -0.0: 0.0 would make 0.0 of -0.0.
+static const struct Neutral {
+    ExprOp   op;
+    uint32_t operand;
+    bool     of_whole, of_float;
+    int64_t  whole;
+    double   floating;
+} neutrals[] = {
+    {EXPR_ADD, 1, true, true, 0, -0.0},
+    {EXPR_ADD, 0, true, true, 0, -0.0},
+    {EXPR_SUB, 1, true, true, 0, 0.0},
+    {EXPR_MUL, 1, true, true, 1, 1.0},
+    {EXPR_MUL, 0, true, true, 1, 1.0},
+    {EXPR_DIV, 1, false, true, 0, 1.0},
+    {EXPR_IDIV, 1, true, false, 1, 0},
+};
+
 // The operand that the node is equal to, because the other one changes nothing.
 static Decision decide_arithmetic(const Graph *graph, const Expr *node) {
-    static const char why[] = "the constant operand changes nothing";
-    const ExprId *args = node->args;
-    switch ((int)node->op) {
-    case EXPR_ADD:
-        if (is_whole(graph, args[1], 0) || is_float(graph, args[1], -0.0))
-            return (Decision){args[0], why};
-        if (is_whole(graph, args[0], 0) || is_float(graph, args[0], -0.0))
-            return (Decision){args[1], why};
-        break;
-    case EXPR_SUB:
-        if (is_whole(graph, args[1], 0) || is_float(graph, args[1], 0.0))
-            return (Decision){args[0], why};
-        break;
-    case EXPR_MUL:
-        if (is_whole(graph, args[1], 1) || is_float(graph, args[1], 1.0))
-            return (Decision){args[0], why};
-        if (is_whole(graph, args[0], 1) || is_float(graph, args[0], 1.0))
-            return (Decision){args[1], why};
-        break;
-    case EXPR_DIV:
-        if (is_float(graph, args[1], 1.0)) return (Decision){args[0], why};
-        break;
-    case EXPR_IDIV:
-        if (is_whole(graph, args[1], 1)) return (Decision){args[0], why};
-        break;
-    case EXPR_NEG:
-        if (graph_at(graph, args[0])->op == EXPR_NEG && type_is_float(node->type))
-            return (Decision){graph_at(graph, args[0])->args[0], "a double `-` goes"};
-        break;
+    const Expr *first = graph_at(graph, node->args[0]);
+    if (node->op == EXPR_NEG && first->op == EXPR_NEG && type_is_float(node->type))
+        return (Decision){first->args[0], "a double `-` goes"};
+    for (size_t i = 0; i < countof(neutrals); i++) {
+        const struct Neutral *neutral = &neutrals[i];
+        if (neutral->op != node->op) continue;
+        ExprId operand = node->args[neutral->operand], other = node->args[1 - neutral->operand];
+        if ((neutral->of_whole && is_whole(graph, operand, neutral->whole)) ||
+            (neutral->of_float && is_float(graph, operand, neutral->floating)))
+            return (Decision){other, "the constant operand changes nothing"};
     }
     return undecided;
 }

@@ -2,7 +2,7 @@
 // and the clock of emulated work.
 //
 // Used by functions of the standard library that make values. The runtime's side is in
-// runtime/memory (scratch.c) and runtime/host (hold.c).
+// runtime/memory (scratch.c) and runtime/memory (hold.c).
 #ifndef SBC_RUNTIME_ABI_CALL_H
 #define SBC_RUNTIME_ABI_CALL_H
 
