@@ -19,7 +19,7 @@ sources_of() {
     ir_read) echo ir/*.c ir/passes/*.c ;;
     journal) echo runtime/journal.c runtime/checksum.c runtime/durable.c runtime/failpoint.c \
         runtime/retry.c runtime/log.c runtime/text.c runtime/trouble.c ;;
-    parse) echo frontend/source.c frontend/diag*.c frontend/lex*.c frontend/parse*.c \
+    parse) echo frontend/source.c frontend/foreign.c frontend/diag*.c frontend/lex*.c frontend/parse*.c \
         frontend/format*.c frontend/ast_print.c ir/arena.c ir/text.c ;;
     check) echo frontend/*.c ir/*.c ir/passes/*.c ;;
     esac
