@@ -42,6 +42,7 @@ const suites: []const []const u8 = &.{
     "tests/memory/run.py",
     "tests/driver_test.sh",
     "tests/diagnostics/one_error.py",
+    "tests/names_test.py",
     "tests/examples.sh",
     "tests/operate_test.sh",
     "tests/crash_test.sh",

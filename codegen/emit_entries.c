@@ -36,7 +36,7 @@ static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset
         bool fails = e->faults_fail;
         e->faults_fail = true;
         Value value = emit_status_call(
-            e, frame, &(StatusCall){agg->span, symbol, args, count, agg->type, {0}});
+            e, frame, &(StatusCall){agg->span, symbol, args, count, agg->type, {0}, {0}});
         e->faults_fail = fails;
         return value;
     }

@@ -45,6 +45,22 @@ static Detail detail_of(Emit *e, Val status, bool tells, Text domain) {
                     LLVMBuildSelect(e->b, of_domain, says.len, detail.len, "")};
 }
 
+// The function that words the fault is called where the row is lost already, if it is to be told.
+static void fault_with_words(Emit *e, Frame *frame, const StatusCall *call, Val fault, Val status) {
+    Block lost = emit_block(e, "blame"), go_on = emit_block(e, "");
+    emit_branch_likely(e, LLVMBuildNot(e->b, fault, ""), go_on, lost);
+    emit_at(e, lost);
+    const char *blames = text_c(e->arena, call->blames);
+    Val words = emit_callv(e, blames, e->str_pair, arg(emit_call_context(e)), arg(status),
+                           call->args[0], call->args[1]);
+    emit_cold(e, words);
+    Detail detail = {LLVMBuildExtractValue(e->b, words, 0, ""),
+                     LLVMBuildExtractValue(e->b, words, 1, "")};
+    emit_fault_if(e, frame, call->span, emit_i1(e, true), status, detail);
+    LLVMBuildUnreachable(e->b);
+    emit_at(e, go_on);
+}
+
 Value emit_status_call(Emit *e, Frame *frame, const StatusCall *call) {
     const Type *type = call->type, *base = type_base(type);
     unsigned count = call->count;
@@ -59,8 +75,11 @@ Value emit_status_call(Emit *e, Frame *frame, const StatusCall *call) {
     Value value = {0};
     Val is_null = LLVMBuildICmp(e->b, LLVMIntEQ, status, emit_i32(e, SB_NULL), "");
     Val fault = LLVMBuildICmp(e->b, LLVMIntUGT, status, emit_i32(e, SB_NULL), "");
-    Detail detail = detail_of(e, status, tells, call->domain);
-    emit_fault_if(e, frame, call->span, fault, status, detail);
+    bool told = !e->lanes && !emit_faults(e)->silent;
+    if (call->blames.len && told) fault_with_words(e, frame, call, fault, status);
+    else
+        emit_fault_if(e, frame, call->span, fault, status,
+                      detail_of(e, status, tells, call->domain));
     value = emit_load_value(e, base, slot);
     if (!type->nullable) return value;
     value.valid = LLVMBuildNot(e->b, is_null, "");
@@ -85,7 +104,7 @@ Value emit_function(Emit *e, Frame *frame, const Expr *x) {
     for (uint32_t i = 0; i < x->arg_count; i++) args[count++] = function_arg(e, frame, x, i);
     if (fn->traits & (FN_FALLIBLE | FN_MAYBE | FN_OUT) || base->kind == TYPE_STRUCT)
         return emit_status_call(
-            e, frame, &(StatusCall){x->span, symbol, args, count, x->type, fn->domain});
+            e, frame, &(StatusCall){x->span, symbol, args, count, x->type, fn->domain, fn->blames});
     if (type_is_bytes(base) || base->kind == TYPE_LIST) {
         Val pair = emit_call(e, symbol, e->str_pair, args, count);
         return (Value){LLVMBuildExtractValue(e->b, pair, 0, ""),

@@ -87,6 +87,7 @@ typedef struct StatusCall {
     unsigned    count;
     const Type *type;    // Of the result.
     Text        domain;  // FnRef.domain: what a fault of the arguments says.
+    Text        blames;  // FnRef.blames.
 } StatusCall;
 
 // Calls for a status, with the result through a fresh slot; a fault leaves the row. The result's

@@ -19,11 +19,12 @@ static const Fault faults[] = {
 static bool explain_fault(const char *code) {
     for (size_t i = 0; i < countof(faults); i++) {
         if (strcmp(faults[i].code, code) != 0) continue;
-        // {} stands for the offending text.
-        const char *hole = strstr(faults[i].message, "{}");
-        const char *rest = hole ? hole + 2 : faults[i].message;
-        printf("%s: %.*s%s%s\n\n", code, hole ? (int)(hole - faults[i].message) : 0,
-               faults[i].message, hole ? "the value" : "", rest);
+        // {} stands for the offending text; `: {}` at the end for words of the function.
+        const char *message = faults[i].message, *hole = strstr(message, "{}");
+        const char *rest = hole ? hole + 2 : message;
+        bool words = hole && !*rest && hole - message > 2 && hole[-2] == ':';
+        printf("%s: %.*s%s%s\n\n", code, hole ? (int)(hole - message) - 2 * words : 0, message,
+               hole && !words ? "the value" : "", rest);
         printf("A row in which this happens is rejected: it goes to the rejects file, if there is\n"
                "one, with this code, its place and its text, and it counts towards the limit of\n"
                "`rejects ... limit`, which is 0 if nothing is said. The other rows go on.\n\n"

@@ -1,5 +1,8 @@
 // Calls: of a fn, a cast, the library, an aggregate, or source(), line() and offset().
 #include "frontend/checker.h"
+#include "frontend/foreign.h"
+
+#include <strings.h>
 
 // ---- places -------------------------------------------------------------------------------------
 
@@ -156,40 +159,6 @@ static bool is_later(const AstExpr *call, const char **what, DiagCode *code) {
     return false;
 }
 
-// What a function of other languages is here, or null.
-static const char *foreign_function(Text name) {
-    static const char *const others[][2] = {
-        {"avg", "mean(x)"}, {"average", "mean(x)"}, {"length", "len(x)"}, {"strlen", "len(x)"},
-        {"size", "len(x)"}, {"char_length", "len(x)"}, {"coalesce", "x ?? y"},
-        {"ifnull", "x ?? y"}, {"nvl", "x ?? y"}, {"fill_null", "x ?? y"}, {"fillna", "x ?? y"},
-        {"is_null", "x == null"}, {"isnull", "x == null"}, {"is_not_null", "x != null"},
-        {"notnull", "x != null"}, {"nullif", "null_if(x, y)"}, {"cast", "i64(x), str(x), ..."},
-        {"numeric", "decimal(x, 18, 2)"},
-        {"try_cast", "i64(x) else null"}, {"to_date", "date(x)"}, {"to_string", "str(x)"},
-        {"to_int", "i64(x)"}, {"to_float", "f64(x)"}, {"to_timestamp", "timestamp(x)"},
-        {"strptime", "timestamp(x, \"%Y-%m-%d %H:%M\")"}, {"strftime", "format(x, \"%Y-%m-%d\")"},
-        {"date_trunc", "truncate(x, \"month\")"}, {"date_diff", "days_between(x, y), or x - y"},
-        {"datediff", "days_between(x, y), or x - y"}, {"dayofweek", "weekday(x)"},
-        {"date_add", "x + 24h, add_days(x, n), add_months(x, n)"},
-        {"concat_ws", "join([x, y], \"-\")"}, {"regexp_replace", "replace_matches(x, p, y)"},
-        {"regexp_extract", "extract(x, p)"}, {"regexp_matches", "matches(x, p)"},
-        {"regex_replace", "replace_matches(x, p, y)"}, {"regex_match", "matches(x, p)"},
-        {"nunique", "count_distinct(x)"}, {"n_unique", "count_distinct(x)"},
-        {"std", "stddev(x)"}, {"var", "variance(x)"}, {"array_agg", "collect(x)"},
-        {"list", "collect(x)"}, {"string_agg", "join(collect(x) ?? [], \",\")"},
-        {"count_if", "count() where P"}, {"sum_if", "sum(x) where P"}, {"power", "pow(x, y)"},
-        {"ceiling", "ceil(x)"}, {"ln", "log(x)"}, {"to_upper", "upper(x)"},
-        {"to_lower", "lower(x)"}, {"uppercase", "upper(x)"}, {"lowercase", "lower(x)"},
-        {"strip", "trim(x)"}, {"instr", "index_of(x, y)"}, {"iif", "if C then x else y"},
-        {"now", "a param: param today: date"}, {"today", "a param: param today: date"},
-        {"current_date", "a param: param today: date"}, {"unnest", "a step: | explode x"},
-    };
-    for (size_t i = 0; i < countof(others); i++) {
-        if (text_is(name, others[i][0])) return others[i][1];
-    }
-    return nullptr;
-}
-
 // A type that is called with too many arguments, or too few.
 static Value cast_count(Checker *checker, const AstExpr *call) {
     bool decimal = text_is(call->name.text, "decimal");
@@ -216,6 +185,10 @@ static void unknown_arguments(Checker *checker, Scope *scope, const AstExpr *cal
     if (result) checker->quiet--;
 }
 
+static bool same_letters(Text a, Text b) {
+    return a.len == b.len && strncasecmp(a.at, b.at, a.len) == 0;
+}
+
 static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *call) {
     const char *what;
     DiagCode code;
@@ -239,9 +212,13 @@ static Value unknown_function(Checker *checker, Scope *scope, const AstExpr *cal
     Diag *diag = report(checker, DIAG_UNKNOWN_FUNCTION, call->name.span, "unknown function '%.*s'",
                         TEXT_ARG(call->name.text));
     report_label(checker, diag, call->name.span, "neither in the library nor declared with `fn`");
-    const char *type = foreign_type(call->name.text), *ours = foreign_function(call->name.text);
-    if (type || ours) {
-        report_fix(checker, diag, ours ? "write %s" : "write %s(x)", ours ? ours : type);
+    const char *type = foreign_type(call->name.text);
+    bool cased = false;  // One of ours in capitals.
+    for (size_t i = 0; i < count && !cased; i++) cased = same_letters(call->name.text, names[i]);
+    Text ours = cased ? (Text){0} : foreign_function(checker->arena, call->name.text);
+    if (type || ours.len) {
+        if (ours.len) report_fix(checker, diag, "%.*s", TEXT_ARG(ours));
+        else report_fix(checker, diag, "write %s(x)", type);
         return error_value(checker);
     }
     Text near = diag_did_you_mean(call->name.text, names, count);

@@ -410,11 +410,12 @@ static void read_line(Reader *reader, DeclTable *table) {
     else if (text_is(keyword, "traits")) read_traits(reader, decl);
     else if (text_is(keyword, "range")) read_range(reader, decl);
     else if (text_is(keyword, "domain")) read_domain(reader, decl);
+    else if (text_is(keyword, "blames")) decl->fn.blames = word(reader);
     else if (text_is(keyword, "state") && decl->aggregate) {
         decl->agg.state_bytes = (uint32_t)number(reader);
         decl->agg.state_align = (uint32_t)number(reader);
         decl->agg.held = word(reader);
-    } else fail(reader, "doc, example, traits, range, domain or state");
+    } else fail(reader, "doc, example, traits, range, domain, blames or state");
 }
 
 DeclTable *declare_stdlib(Arena *arena, TypeTable *types, Diags *diags) {

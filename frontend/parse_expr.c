@@ -1,4 +1,5 @@
 // Parses expressions: one function a level, loosest first.
+#include "frontend/foreign.h"
 #include "frontend/parser.h"
 
 #include <string.h>
@@ -379,7 +380,9 @@ static AstExpr *parse_primary(Parser *p) {
 static void blame_method(Parser *p, const AstExpr *field) {
     Diag *d = parser_slip(p, DIAG_METHOD_CALL, field->name.span,
                           "functions are called with the value as an argument");
-    diag_fix(p->in.diags, d, "write %.*s(x)", TEXT_ARG(field->name.text));
+    Text ours = foreign_function(p->in.arena, field->name.text);
+    if (ours.len) diag_fix(p->in.diags, d, "%.*s", TEXT_ARG(ours));
+    else diag_fix(p->in.diags, d, "write %.*s(x)", TEXT_ARG(field->name.text));
 }
 
 // postfix = primary ("." NAME | "[" handled "]")*
@@ -398,6 +401,7 @@ static AstExpr *parse_postfix(Parser *p) {
             if (call) blame_method(p, outer);
             if (call) parse_arguments(p, &outer->arg_count);
             outer->arg_count = 0;
+            if (call) outer->kind = AST_ERROR;  // Whatever it should give.
         } else {
             List list = parser_open(p);
             outer->b = parse_handled(p);

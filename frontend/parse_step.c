@@ -1,4 +1,5 @@
 // Parses steps: one function for each form, and a table of the words they begin with.
+#include "frontend/foreign.h"
 #include "frontend/parser.h"
 
 #include <stdlib.h>
@@ -540,8 +541,10 @@ static void blame_step(Parser *p, Token token) {
     Text names[countof(forms)];
     for (size_t i = 0; i < countof(forms); i++) names[i] = text_of(forms[i].word);
     if (!near.len) near = diag_did_you_mean(word, names, countof(names));
+    Text ours = near.len ? (Text){0} : foreign_function(p->in.arena, word);
     Diag *d = parser_error(p, DIAG_UNKNOWN_STEP, span, "unknown step `%.*s`", TEXT_ARG(word));
-    if (near.len) diag_fix(p->in.diags, d, "did you mean `%.*s`?", TEXT_ARG(near));
+    if (ours.len) diag_fix(p->in.diags, d, "%.*s", TEXT_ARG(ours));
+    else if (near.len) diag_fix(p->in.diags, d, "did you mean `%.*s`?", TEXT_ARG(near));
     else diag_fix(p->in.diags, d, "write one of the steps: where, derive, select, group by, ...");
 }
 

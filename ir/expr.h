@@ -76,6 +76,8 @@ typedef struct FnRef {
     uint32_t pointers;  // Bit i: argument i goes by pointer to memory: type T, T? or a struct.
     Text     file;    // extern: the C file, as the driver resolved it.
     Text     domain;  // "'y' of 'pow' is from 0 on": for messages; empty: takes all values.
+    Text     blames;  // The C function that words its faults, of status, first and second argument
+                      // (str); empty: none.
     ResultRange range;
 } FnRef;
 

@@ -123,7 +123,25 @@ static int32_t call(Frame *frame, void (*function)(void), ffi_type *result, bool
     return status_result ? (int32_t)status : SB_OK;
 }
 
-static int32_t fault_of_call(Eval *eval, const FnRef *fn, int32_t status) {
+// What the function's own words for a fault say of the first two arguments.
+static int32_t fault_with_words(Eval *eval, const Expr *expr, int32_t status) {
+    SbStr args[2];
+    for (int i = 0; i < 2; i++) {
+        Value value;
+        int32_t again = eval_expr(eval, expr->args[i], &value);
+        if (again) return again;
+        args[i] = (SbStr){value.text.at, (int64_t)value.text.len};
+    }
+    void *symbol = library_symbol(expr->fn->blames);
+    SbStr (*blame)(SbCall *, int32_t, SbStr, SbStr);
+    memcpy(&blame, &symbol, sizeof blame);
+    SbStr said = blame(&eval->call, status, args[0], args[1]);
+    return eval_fault(eval, status, text_copy(eval->arena, (Text){said.ptr, (size_t)said.len}));
+}
+
+static int32_t fault_of_call(Eval *eval, const Expr *expr, int32_t status) {
+    const FnRef *fn = expr->fn;
+    if (fn->blames.len) return fault_with_words(eval, expr, status);
     if (status == SB_FAULT_BAD_ARGUMENT && fn->domain.len)
         return eval_fault(eval, status, fn->domain);
     SbStr detail = eval->call.detail;
@@ -161,7 +179,7 @@ int32_t eval_call(Eval *eval, const Expr *expr, Value *out) {
     void (*function)(void);
     memcpy(&function, &symbol, sizeof function);
     int32_t status = call(&frame, function, result, by_out, memory);
-    if (status >= SB_FAULT_FIRST) return fault_of_call(eval, fn, status);
+    if (status >= SB_FAULT_FIRST) return fault_of_call(eval, expr, status);
     *out = status == SB_NULL ? value_null() : library_get(eval->arena, type, memory);
     sb_scratch_rewind(&eval->call);
     return SB_OK;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DETAIL_BYTES = 60, RAW_LINE_BYTES = 120, RAW_BYTES = 65536, SHARE_ROWS_MIN = 10000 };
+enum { DETAIL_BYTES = 60, WORDS_BYTES = 1024 };
+enum { RAW_LINE_BYTES = 120, RAW_BYTES = 65536, SHARE_ROWS_MIN = 10000 };
 
 static const struct {
     const char *code, *message, *fix, *computed_fix;
@@ -51,8 +52,8 @@ static Text message_of(Arena *arena, ReadFault fault) {
     }
     text_buf_add(&buf, (Text){message, (size_t)(hole - message)});
     if (fault.detail.at) {
-        bool said = fault.bare || fault.status == SB_FAULT_BAD_ARGUMENT;
-        if (said) text_buf_add(&buf, fault.detail);
+        if (fault.bare || sb_fault_is_worded(fault.status))
+            print_visible(&buf, fault.detail, WORDS_BYTES);
         else {
             text_buf_char(&buf, '\'');
             print_visible(&buf, fault.detail, DETAIL_BYTES);

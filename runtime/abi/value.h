@@ -78,4 +78,9 @@ typedef enum SbStatus : int32_t {
     SB_FAULT_FIRST = SB_FAULT_BEFORE + 1,
 } SbStatus;
 
+// Is the detail of the fault a part of its sentence, and no text of the row?
+static inline bool sb_fault_is_worded(int32_t fault) {
+    return fault == SB_FAULT_BAD_ARGUMENT || fault == SB_FAULT_BAD_FORM;
+}
+
 #endif

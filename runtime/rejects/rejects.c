@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DETAIL_BYTES_MAX = 60, SHOWN_BYTES_MAX = 120, RAW_MAX = 64 * 1024 };
+enum { DETAIL_BYTES_MAX = 60, WORDS_BYTES_MAX = 1024, SHOWN_BYTES_MAX = 120, RAW_MAX = 64 * 1024 };
 
 static const int64_t SHARE_ROWS_MIN = 10000;
 
@@ -34,8 +34,8 @@ static void add_message(Text *text, const SbJob *job, const RejectFacts *facts) 
     }
     sb_text_add(text, message, gap - message);
     if (facts->detail) {
-        bool said = facts->bare || facts->place.fault == SB_FAULT_BAD_ARGUMENT;
-        if (said) sb_text_add(text, facts->detail, facts->detail_len);
+        if (facts->bare || sb_fault_is_worded(facts->place.fault))
+            sb_text_add_short(text, facts->detail, facts->detail_len, WORDS_BYTES_MAX);
         else {
             sb_text_str(text, "'");
             sb_text_add_short(text, facts->detail, facts->detail_len, DETAIL_BYTES_MAX);

@@ -330,7 +330,7 @@ int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out) {
     Parsed p;
     int64_t days;
     int32_t status = parse(text, format, &p, &days);
-    if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_DATE : status;
+    if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_FORM : status;
     if (days < INT32_MIN || days > INT32_MAX) return SB_FAULT_OUT_OF_RANGE;
     *out = (int32_t)days;
     return SB_OK;
@@ -341,7 +341,7 @@ static int32_t parse_timestamp(SbStr text, SbStr format, const SbZone *zone, uin
     Parsed p;
     int64_t days;
     int32_t status = parse(text, format, &p, &days);
-    if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_TIMESTAMP : status;
+    if (status != SB_OK) return status == SB_NULL ? (int32_t)SB_FAULT_BAD_FORM : status;
     int64_t seconds = p.hour * 3600 + p.minute * 60 + p.second;
     if (!p.has_offset) p.offset = sb_zone_offset_local(zone, days * SB_DAY_S + seconds);
     return sb_timestamp_of(days, seconds * 1000000000 + p.nanos, p.offset, unit, out);
@@ -359,6 +359,132 @@ PARSE(timestamp_s, 0)
 PARSE(timestamp_ms, 1)
 PARSE(timestamp, 2)
 PARSE(timestamp_ns, 3)
+
+// ---- what does not fit -------------------------------------------------------------------------
+
+// The first place where a text and its format part.
+typedef struct Parting {
+    const char *text;           // What stands there.
+    const char *item, *behind;  // What the format has there: a letter with its %, or a character.
+    char        whole;          // The item is a part of %F, %T or %R: its letter, or 0.
+} Parting;
+
+// The end of the letter, or the byte, that begins at `at`.
+static const char *item_end(const char *at, const char *end) {
+    Flags flags;
+    if (*at++ != '%') return at;
+    return take_flags(&at, end, &flags) ? at + 1 : end;
+}
+
+static bool find_parting(Parsed *p, const char *at, const char *end, Parting *out) {
+    for (const char *next; at < end; at = next) {
+        next = item_end(at, end);
+        const char *more = *at == '%' ? longer(next[-1]) : nullptr;
+        if (more) {
+            out->whole = next[-1];
+            if (find_parting(p, more, more + strlen(more), out)) return true;
+            out->whole = 0;
+            continue;
+        }
+        out->text = p->at;
+        out->item = at;
+        out->behind = next;
+        if (take_format(p, at, next) != SB_OK) return true;
+    }
+    return false;
+}
+
+static const struct {
+    char        letter;
+    const char *takes;
+} letter_takes[] = {
+    {'Y', "a year"}, {'y', "a year of two digits"}, {'m', "a month from 1 to 12"},
+    {'d', "a day from 1 to 31"}, {'H', "an hour from 0 to 23"}, {'I', "an hour from 1 to 12"},
+    {'p', "AM or PM"}, {'M', "a minute from 0 to 59"}, {'S', "a second from 0 to 59"},
+    {'f', "a fraction of a second"}, {'j', "a day of the year"}, {'b', "the name of a month"},
+    {'B', "the name of a month"}, {'a', "the name of a day"}, {'A', "the name of a day"},
+    {'u', "a weekday from 1 to 7"}, {'z', "an offset such as +0100 or Z"},
+    {'s', "seconds since 1970"}, {'%', "a %"},
+};
+
+enum { TEXT_SHOWN = 60, REST_SHOWN = 20, WORDS_MAX = 512 };
+
+static char *put_words(char *out, const char *words) {
+    size_t len = strlen(words);
+    memcpy(out, words, len);
+    return out + len;
+}
+
+static bool is_inside_character(char byte) { return ((unsigned char)byte & 0xc0) == 0x80; }
+
+// In quotes, cut at a character.
+static char *put_quoted(char *out, SbStr text, int64_t max) {
+    int64_t len = text.len;
+    if (len > max) {
+        len = max;
+        for (int back = 0; back < 3 && is_inside_character(text.ptr[len]); back++) len--;
+    }
+    *out++ = '\'';
+    memcpy(out, text.ptr, (size_t)len);
+    return put_words(out + len, len < text.len ? "...'" : "'");
+}
+
+static char *put_rest(char *out, const char *at, SbStr text) {
+    const char *end = text.ptr + text.len;
+    if (at == end) return put_words(out, "where the text ends");
+    out = put_quoted(put_words(out, "where "), (SbStr){at, end - at}, REST_SHOWN);
+    return put_words(out, " stands");
+}
+
+// "%d takes a day from 1 to 31", or "the format has '/'".
+static char *put_item(char *out, const Parting *parting, SbStr format) {
+    const char *item = parting->item, *behind = parting->behind;
+    if (*item != '%') {
+        if (parting->whole) format = (SbStr){item, behind - item};
+        while (item > format.ptr && is_inside_character(*item)) item--;
+        while (behind < format.ptr + format.len && is_inside_character(*behind)) behind++;
+        out = put_words(out, "the format has ");
+        out = put_quoted(out, (SbStr){item, behind - item}, REST_SHOWN);
+    } else {
+        memcpy(out, item, (size_t)(behind - item));
+        out = put_words(out + (behind - item), " takes ");
+        for (size_t i = 0; i < sizeof letter_takes / sizeof *letter_takes; i++)
+            if (letter_takes[i].letter == behind[-1]) out = put_words(out, letter_takes[i].takes);
+    }
+    if (!parting->whole) return out;
+    out = put_words(out, ", as a part of %");
+    *out++ = parting->whole;
+    return out;
+}
+
+// "'10/13/2000' and '%d/%b/%Y' part at character 4, where '13/2000' stands and %b takes the name of
+// a month"
+static char *put_parting(char *out, SbStr text, SbStr format) {
+    Parsed p = {.at = text.ptr, .end = text.ptr + text.len, .month = 1, .day = 1};
+    Parting parting = {0};
+    bool parts = find_parting(&p, format.ptr, format.ptr + format.len, &parting);
+    out = put_quoted(out, text, TEXT_SHOWN);
+    if (!parts && p.at == p.end) {
+        out = put_quoted(put_words(out, " by "), format, TEXT_SHOWN);
+        return put_words(out, " is a day that no calendar has");
+    }
+    const char *at = parts ? parting.text : p.at;
+    while (at > text.ptr && at < p.end && is_inside_character(*at)) at--;
+    int64_t character = 1;
+    for (const char *c = text.ptr; c < at; c++) character += !is_inside_character(*c);
+    out = put_quoted(put_words(out, " and "), format, TEXT_SHOWN);
+    out = put_number(put_words(out, " part at character "), character, 1);
+    out = put_words(put_rest(put_words(out, ", "), at, text), " and ");
+    return parts ? put_item(out, &parting, format) : put_words(out, "the format ends");
+}
+
+SbStr sb_time_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format) {
+    if (status == SB_FAULT_BAD_ARGUMENT) return (SbStr){"the format reads no time", 24};
+    if (status != SB_FAULT_BAD_FORM) return text;
+    char *words = sb_alloc(call, WORDS_MAX);
+    if (!words) return (SbStr){"no memory to say where", 22};
+    return (SbStr){words, put_parting(words, text, format) - words};
+}
 
 // ---- judging a format --------------------------------------------------------------------------
 

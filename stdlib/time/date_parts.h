@@ -78,6 +78,9 @@ int32_t sb_format_timestamp(SbCall *call, const SbType *type, int64_t timestamp,
 int32_t sb_format_zone(SbCall *call, const SbType *type, int64_t timestamp, SbStr format,
                        const SbZone *zone, SbStr *out);
 int32_t sb_parse_date(SbStr text, SbStr format, int32_t *out);
+// What to say of a text that one of the parsers refused with `status`: where the text and the
+// format part, or the text itself. In scratch memory.
+SbStr sb_time_form_blame(SbCall *call, int32_t status, SbStr text, SbStr format);
 
 #define DECLARE_PARSE(name)                                                                       \
     int32_t sb_parse_##name(SbStr text, SbStr format, int64_t *out);                              \

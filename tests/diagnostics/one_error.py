@@ -46,7 +46,7 @@ if then else case null true false reject fail range pure impure fallible infalli
 POISONS = ["zz_name", "zz_function(1)", "7u64", "(1 + true)", '"\\q"', 'date("zz")', "len()",
            '[1, "zz"]', "(not 7)", "abs(true)", 'str(zz_name) ', "(zz_name ?? 0)",
            "(zz_name else 0)", "(if zz_name then 1 else 2)", "{a: zz_name}.a", "[zz_name][0]",
-           "i64(1, 2)", "case { _ => zz_name }", "-(zz_name)", "1__0", "9" * 400 + "kB"]
+           "i64(1, 2)", "case { _ => zz_name }", "-(zz_name)", "(1 + 2).abs()", "1__0", "9" * 400 + "kB"]
 
 
 class Token:

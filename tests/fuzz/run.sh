@@ -24,7 +24,7 @@ sources_of() {
     regex) c stdlib 'regex*' utf8 && c runtime/memory memory scratch ;;
     ir_read) c ir '*' ;;
     journal) c runtime/resume journal && c runtime/host checksum durable failpoint retry && c runtime/report log text trouble ;;
-    parse) c frontend source 'diag*' 'lex*' 'parse*' 'format*' ast_print && c ir arena text ;;
+    parse) c frontend source foreign 'diag*' 'lex*' 'parse*' 'format*' ast_print && c ir arena text ;;
     check) c frontend '*' && c ir '*' ;;
     esac
 }

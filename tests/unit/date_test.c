@@ -1,6 +1,7 @@
 // Dates, zones and durations: the calendar day by day, texts, arithmetic, known transitions.
 #include "stdlib/time/date_parts.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/random.h"
 #include "tests/unit/unit.h"
 
 #include <inttypes.h>
@@ -358,9 +359,9 @@ static void formats(void) {
     CHECK(sb_parse_date(str("THURSDAY february 29 24"), str("%A %B %d %y"), &date) == SB_OK &&
           date == 19782);
     CHECK(sb_parse_date(str("2024060"), str("%Y%j"), &date) == SB_OK && date == 19782);
-    CHECK(sb_parse_date(str("30.2.2024"), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_DATE);
-    CHECK(sb_parse_date(str("29.2.2024x"), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_DATE);
-    CHECK(sb_parse_date(str("29.2."), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_DATE);
+    CHECK(sb_parse_date(str("30.2.2024"), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_FORM);
+    CHECK(sb_parse_date(str("29.2.2024x"), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_FORM);
+    CHECK(sb_parse_date(str("29.2."), str("%d.%m.%Y"), &date) == SB_FAULT_BAD_FORM);
     CHECK(sb_parse_date(str("29"), str("%d"), &date) == SB_FAULT_BAD_ARGUMENT);
     CHECK(sb_parse_timestamp(str("02/09/2024 01:04:05 PM"), str("%m/%d/%Y %I:%M:%S %p"), &value) ==
               SB_OK &&
@@ -378,7 +379,7 @@ static void formats(void) {
                                   &value) == SB_OK &&
           value == at("2024-06-30T22:00:00Z"));
     CHECK(sb_parse_timestamp(str("25:00 2024-01-01"), str("%R %F"), &value) ==
-          SB_FAULT_BAD_TIMESTAMP);
+          SB_FAULT_BAD_FORM);
 }
 
 // What the compiler says of a format is what the functions do with it.
@@ -399,7 +400,31 @@ static void judged_formats(void) {
     CHECK(sb_truncate_unit(7, false).len == 6 && sb_truncate_unit(8, false).len == 0);
 }
 
+// Where a text and its format part is inside of both, and the words have room, whatever the bytes.
+static void words_of_any_text(void) {
+    static const char bytes[] = "%%%%%YmdHIpMSfjbBaAuzsFTR-369 :/.,Octmonpm+0123456789"
+                                "\xc3\xa4\xff\x80";
+    for (int round = 0; round < 200000; round++) {
+        char texts[2][100];
+        SbStr both[2];
+        for (int i = 0; i < 2; i++) {
+            uint32_t len = random_below(random_below(8) ? 12 : 100);
+            for (uint32_t k = 0; k < len; k++)
+                texts[i][k] = bytes[random_below(sizeof bytes - 1)];
+            both[i] = (SbStr){texts[i], len};
+        }
+        if (sb_time_form_fault(both[1], true) >= 0) continue;
+        int32_t date = 0, status = sb_parse_date(both[0], both[1], &date);
+        if (status == SB_OK) continue;
+        SbStr words = sb_time_form_blame(scratch(), status, both[0], both[1]);
+        bool said = status != SB_FAULT_BAD_FORM || words.len > 20;
+        CHECK_SAYS(said && words.len < 400, "'%.*s' by '%.*s': %.*s", (int)both[0].len,
+                   both[0].ptr, (int)both[1].len, both[1].ptr, (int)words.len, words.ptr);
+    }
+}
+
 static const UnitTest TESTS[] = {
+    {"words_of_any_text", words_of_any_text},
     {"calendar", calendar}, {"date_texts", date_texts}, {"timestamp_texts", timestamp_texts},
     {"durations", durations}, {"parts", parts}, {"arithmetic", arithmetic}, {"zones", zones},
     {"local_times", local_times}, {"formats", formats},
