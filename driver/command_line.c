@@ -25,6 +25,7 @@ static void set_no_cache(Options *o) { o->no_cache = true; }
 static void set_reference(Options *o) { o->reference = true; }
 static void set_compiled(Options *o) { o->reference = false; }
 static void set_explain(Options *o) { o->explain = true; }
+static void set_overwrite(Options *o) { o->overwrite = true; }
 static void set_markdown(Options *o) { o->markdown = true; }
 static void set_help(Options *o) { o->help = true; }
 static void set_version(Options *o) { o->version = true; }
@@ -37,6 +38,8 @@ static const char to_compile[] = " compile ", to_run[] = " run ", to_build[] = "
 
 static const Flag flags[] = {
     {"-o", nullptr, take_output, to_compile, " JOB", "where the executable goes"},
+    {"--overwrite", set_overwrite, nullptr, to_compile, "",
+     "compile: replace a file that is no job"},
     {"-e", nullptr, take_program, to_run, " 'TEXT'", "run: the program itself, in one argument"},
     {"--dump", set_dump_ir, nullptr, to_compile, "",
      "print the IR; --dump=ast|ir|plan|llvm|asm: another form"},
@@ -119,11 +122,20 @@ static const Text job_options[] = {
 #undef OPTION
 };
 
+static bool is_job_option(Text word) {
+    for (size_t i = 0; i < countof(job_options); i++)
+        if (text_eq(job_options[i], word)) return true;
+    return false;
+}
+
 // The option of a job that `word` is, or nearly is.
 static Text job_option(Text word) {
-    for (size_t i = 0; i < countof(job_options); i++)
-        if (text_eq(job_options[i], word)) return word;
+    if (is_job_option(word)) return word;
     return diag_did_you_mean(word, job_options, countof(job_options));
+}
+
+static Text behind_dashes(const Options *options, const char *text) {
+    return text_format(options->arena, "options of the job go behind --: sbc run FILE -- %s", text);
 }
 
 // A flag that is none: perhaps one of ours with a letter wrong, or one of the job.
@@ -139,8 +151,7 @@ static void unknown_flag(const Options *options, const char *text) {
     else if (job.len && !text_eq(job, word))
         fix = text_format(options->arena, "did you mean '%.*s', behind --?", TEXT_ARG(job));
     else if (job.len || runs)
-        fix = text_format(options->arena, "options of the job go behind --: sbc run FILE -- %s",
-                          text);
+        fix = behind_dashes(options, text);
     complain(options, DIAG_UNKNOWN_WORD, text_c(options->arena, fix), "unknown option '%s'", text);
 }
 
@@ -174,6 +185,8 @@ bool command_line_fits(const Options *options, const char *command) {
             continue;
         Text takers = text_of(flag->commands);
         Text fix = text_format(options->arena, "it goes with:%.*s", (int)takers.len - 1, takers.at);
+        if (strcmp(command, "run") == 0 && is_job_option(text_of(flag->text)))
+            fix = behind_dashes(options, flag->text);
         complain(options, DIAG_WRONG_USAGE, text_c(options->arena, fix), "sbc %s takes no %s",
                  command, flag->text);
         return false;

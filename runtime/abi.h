@@ -13,6 +13,10 @@
 
 enum { SB_ABI_VERSION = 7, SB_SLACK = 64 };
 
+// The owner and the type of the ELF note by which `sbc` knows a job; it holds SB_ABI_VERSION.
+#define SB_MARK_OWNER "sbc"
+enum { SB_MARK_TYPE = 1 };
+
 // Before the name of an extern function, and of all else that a user's C files define, in a job.
 #define SB_USER_PREFIX "sb_user_"
 
