@@ -455,6 +455,20 @@ static Val resource_names(Emit *e) {
     return table(e, names, (uint32_t)plan->resource_count, "resources");
 }
 
+// An ELF note: the lengths of owner and content, a type, the owner, the content.
+static void emit_job_mark(Emit *e) {
+    static const char owner[] = SB_MARK_OWNER;
+    static_assert(sizeof owner % 4 == 0);
+    Val parts[] = {
+        emit_i32(e, sizeof owner), emit_i32(e, sizeof(uint32_t)), emit_i32(e, SB_MARK_TYPE),
+        LLVMConstStringInContext2(e->ctx, owner, sizeof owner, true), emit_i32(e, SB_ABI_VERSION)};
+    Val mark = emit_global(e, LLVMConstStructInContext(e->ctx, parts, countof(parts), true),
+                           "sb_job_mark");
+    LLVMSetLinkage(mark, LLVMExternalLinkage);  // Else it goes: nothing refers to it.
+    LLVMSetAlignment(mark, 4);
+    LLVMSetSection(mark, ".note.sbc");
+}
+
 void emit_job_data(Emit *e, const JobData *data) {
     const Graph *graph = e->graph;
     const Plan *plan = e->plan;
@@ -489,6 +503,7 @@ void emit_job_data(Emit *e, const JobData *data) {
     PART(&parts, SbJob, rejects_format, byte(e, abi_format(graph->rejects.format)));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");
     LLVMSetLinkage(job, LLVMExternalLinkage);
+    emit_job_mark(e);
 }
 
 // int main(int argc, char **argv) { return sb_main(argc, argv, &sb_job); }

@@ -25,6 +25,7 @@ static void set_no_cache(Options *o) { o->no_cache = true; }
 static void set_reference(Options *o) { o->reference = true; }
 static void set_compiled(Options *o) { o->reference = false; }
 static void set_explain(Options *o) { o->explain = true; }
+static void set_overwrite(Options *o) { o->overwrite = true; }
 static void set_markdown(Options *o) { o->markdown = true; }
 static void set_help(Options *o) { o->help = true; }
 static void set_version(Options *o) { o->version = true; }
@@ -37,6 +38,8 @@ static const char to_compile[] = " compile ", to_run[] = " run ", to_build[] = "
 
 static const Flag flags[] = {
     {"-o", nullptr, take_output, to_compile, " JOB", "where the executable goes"},
+    {"--overwrite", set_overwrite, nullptr, to_compile, "",
+     "compile: replace a file that is no job"},
     {"-e", nullptr, take_program, to_run, " 'TEXT'", "run: the program itself, in one argument"},
     {"--dump", set_dump_ir, nullptr, to_compile, "",
      "print the IR; --dump=ast|ir|plan|llvm|asm: another form"},

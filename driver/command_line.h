@@ -22,7 +22,7 @@ typedef struct Options {
     DumpKind    dump;
     uint64_t    given;           // Flags, by their place in the table.
     bool        json, colour, check_only, help, version;
-    bool        no_fuse, no_cache, reference, explain, markdown;
+    bool        no_fuse, no_cache, reference, explain, markdown, overwrite;
 } Options;
 
 // False: what is wrong was said on stderr.

@@ -6,12 +6,14 @@
 #include "driver/commands.h"
 #include "driver/externs.h"
 #include "driver/header.h"
+#include "driver/job_place.h"
 #include "driver/read_graph.h"
 #include "ir/pass.h"
 #include "runtime/abi/abi.h"
 
+#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 // False: the target file is wrong, which has been said.
 static bool read_levels(const Session *s, unsigned *levels) {
@@ -178,32 +180,24 @@ static int compile_explain(Session *s) {
     return EXIT_DONE;
 }
 
-// FILE without .sbd or .ir, in the working folder.
-static const char *default_output(Arena *arena, const char *path) {
-    const char *slash = strrchr(path, '/');
-    Text name = text_of(slash ? slash + 1 : path);
-    if (name.len > 4 && memcmp(name.at + name.len - 4, ".sbd", 4) == 0) name.len -= 4;
-    else if (is_graph_text(path)) name.len -= 3;
-    else name = text_format(arena, "%.*s.job", TEXT_ARG(name));
-    return text_c(arena, name);
+int compile_unnamed(Session *s, int *fd) {
+    const char *folder;
+    TextBuf error = {0};
+    if (!build_folder(s->arena, &folder, &error))
+        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
+    const char *job = text_c(s->arena, text_format(s->arena, "%s/job", folder));
+    int status = compile_to(s, job);
+    *fd = status == EXIT_DONE ? open(job, O_RDONLY | O_CLOEXEC) : -1;
+    unlink(job);
+    rmdir(folder);
+    return status;
 }
 
-// The folder of `-o` must be there, and the name must not be a folder's.
-static bool output_has_place(const Options *options, const char *output) {
-    const char *slash = strrchr(output, '/');
-    Text folder = slash ? (Text){output, (size_t)(slash - output) + (slash == output)} : TEXT(".");
-    struct stat at;
-    if (stat(output, &at) == 0 && S_ISDIR(at.st_mode)) {
-        Text fix = text_format(options->arena, "name a file in it: -o %s/job", output);
-        complain(options, DIAG_FILE_UNWRITABLE, text_c(options->arena, fix), "'%s' is a folder",
-                 output);
-        return false;
-    }
-    if (stat(text_c(options->arena, folder), &at) == 0 && S_ISDIR(at.st_mode)) return true;
-    Text fix = text_format(options->arena, "make it first: mkdir -p %.*s", TEXT_ARG(folder));
-    complain(options, DIAG_FILE_UNWRITABLE, text_c(options->arena, fix),
-             "there is no folder '%.*s' for '%s'", TEXT_ARG(folder), output);
-    return false;
+static int compile_away(Session *s) {
+    int fd;
+    int status = compile_unnamed(s, &fd);
+    if (fd >= 0) close(fd);
+    return status;
 }
 
 int compile_command(const Options *options) {
@@ -218,13 +212,15 @@ int compile_command(const Options *options) {
                  "one program is compiled at a time");
         return EXIT_WRONG_USAGE;
     }
-    if (options->output && !output_has_place(options, options->output)) return EXIT_WRONG_PROGRAM;
-    Session s = session_new(options);
     const char *path = options->files[0];
+    bool prints = options->dump != DUMP_NONE || options->explain;
+    JobPlace place = {0};
+    if (!prints && !job_place_find(options, path, &place)) return EXIT_WRONG_PROGRAM;
+    Session s = session_new(options);
     if (session_load(&s, path)) session_check(&s, (CheckAs){0});
     int status = session_report(&s);
     if (status != EXIT_DONE) return status;
     if (options->dump != DUMP_NONE) return compile_dump(&s);
     if (options->explain) return compile_explain(&s);
-    return compile_to(&s, options->output ? options->output : default_output(s.arena, path));
+    return place.discard ? compile_away(&s) : compile_to(&s, place.path);
 }

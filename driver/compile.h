@@ -11,4 +11,8 @@ int compile_key(const Session *s, const char *cache, const char **key);
 // Makes the executable `output`. An exit code; what is wrong was said.
 int compile_to(Session *s, const char *output);
 
+// Compiles where nobody else sees it and keeps no name: the open file `fd` is all that is left, -1
+// if it cannot be opened. An exit code; what is wrong was said.
+int compile_unnamed(Session *s, int *fd);
+
 #endif

@@ -18,20 +18,6 @@
 
 // ---- the executable -----------------------------------------------------------------------------
 
-// Compiles where nobody else sees it and keeps no name: the open file is all that is left.
-static int build_unkept(Session *s, int *fd) {
-    const char *folder;
-    TextBuf error = {0};
-    if (!build_folder(s->arena, &folder, &error))
-        return complain_of(s->options, DIAG_NOT_BUILT, &error, EXIT_MACHINE);
-    const char *job = text_c(s->arena, text_format(s->arena, "%s/job", folder));
-    int status = compile_to(s, job);
-    if (status == EXIT_DONE) *fd = open(job, O_RDONLY | O_CLOEXEC);
-    unlink(job);
-    rmdir(folder);
-    return status;
-}
-
 static int build_kept(Session *s, const char *cache, int *fd) {
     const char *key;
     int status = compile_key(s, cache, &key);
@@ -50,7 +36,7 @@ static int build_kept(Session *s, const char *cache, int *fd) {
 static int build(Session *s, int *fd) {
     const char *cache = s->options->no_cache ? nullptr : cache_folder(s->arena);
     *fd = -1;
-    int status = cache ? build_kept(s, cache, fd) : build_unkept(s, fd);
+    int status = cache ? build_kept(s, cache, fd) : compile_unnamed(s, fd);
     if (status == EXIT_DONE && *fd < 0) {
         complain(s->options, DIAG_NOT_STARTED, nullptr, "the job cannot be opened: %s",
                  strerror(errno));

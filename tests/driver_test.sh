@@ -97,6 +97,41 @@ expect compile_default 0 '' compile small.sbd
 holds default_name test -x small
 expect compile_nowhere 1 'mkdir -p nowhere' small.sbd -o nowhere/job
 expect compile_folder 1 "'.' is a folder" small.sbd -o .
+# A job replaces a job, and nothing else.
+expect job_again 0 '' small.sbd -o job
+strip job
+expect job_stripped 0 '' small.sbd -o job
+cp small.sbd precious.sbd
+printf 'a\n1\n' >precious.csv
+cp /bin/true precious.elf
+ln -s precious.csv precious.link
+for file in precious.sbd precious.csv precious.elf precious.link; do
+    cp $file was
+    expect "keeps_$file" 1 "'$file' is there already, and is no job" small.sbd -o $file
+    holds "kept_$file" cmp $file was
+done
+expect keeps_program 1 "replace its program 'precious.sbd'" precious.sbd -o precious.sbd
+expect keeps_program_always 1 "replace its program" precious.sbd -o precious.sbd --overwrite
+ln precious.sbd precious.twin
+expect keeps_program_by_link 1 "replace its program" precious.sbd -o precious.twin --overwrite
+holds kept_program cmp precious.sbd small.sbd
+mkdir default && cp small.sbd default/precious.sbd && echo text >precious
+expect keeps_default 1 "'precious' is there already" compile default/precious.sbd
+"$sbc" run small.sbd >out 2>&1
+expect keeps_cached 1 "'precious.csv' is there already" small.sbd -o precious.csv
+expect no_overwrite_for_run 2 'go behind --: sbc run FILE -- --overwrite' run small.sbd --overwrite
+expect overwrites 0 '' small.sbd -o precious.csv --overwrite
+holds overwritten sh -c './precious.csv | grep -q 2,4'
+: >empty
+expect empty_is_free 0 '' small.sbd -o empty
+ln -s empty link
+expect link_is_followed 0 '' small.sbd -o link
+holds link_stays sh -c 'test -L link && ./empty | grep -q 2,4'
+expect null_device 0 '' small.sbd -o /dev/null
+holds null_device_stays test -c /dev/null
+mkfifo pipe
+expect no_pipe 1 "'pipe' is a device, a pipe or a socket" small.sbd -o pipe --overwrite
+holds pipe_stays test -p pipe
 expect mistyped_option 2 "did you mean '--after'?" --afer=fold --dump small.sbd
 expect mistyped_job_option 2 'did you mean: sbc run small.sbd -- --threads=1' run small.sbd --treads=1
 expect job_option_before 2 "'--threads' is an option of the job: sbc run small.sbd -- --threads=1" run --threads=1 small.sbd

@@ -26,4 +26,8 @@
 
 enum { SB_ABI_VERSION = 7 };
 
+// The owner and the type of the ELF note by which `sbc` knows a job; it holds SB_ABI_VERSION.
+#define SB_MARK_OWNER "sbc"
+enum { SB_MARK_TYPE = 1 };
+
 #endif
