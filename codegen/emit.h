@@ -1,13 +1,13 @@
 // Emit: the state of code generation for one module, and small helpers over the LLVM C API.
 //
 // Code is generated once, for no particular CPU; codegen/target.c then specialises copies of the
-// module. Layouts of runtime/abi/abi.h are used by offsetof: no mirror of them exists here.
+// module. Layouts of runtime/abi.h are used by offsetof: no mirror of them exists here.
 #ifndef SBC_CODEGEN_EMIT_H
 #define SBC_CODEGEN_EMIT_H
 
 #include "codegen/codegen.h"
 #include "ir/plan.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <llvm-c/Core.h>
 

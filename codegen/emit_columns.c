@@ -10,7 +10,7 @@
 // array, of the stage's frame, and a parameter of the function.
 #include "codegen/emit_stage.h"
 
-#include "stdlib/aggregate/aggregate.h"
+#include "stdlib/aggregate.h"
 
 #include <stdio.h>
 

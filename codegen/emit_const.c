@@ -1,8 +1,8 @@
 // Constants of a module: texts, values in registers and in memory, type descriptors.
 #include "codegen/emit.h"
 
-#include "stdlib/regex/regex.h"
-#include "stdlib/time/zone.h"
+#include "stdlib/regex.h"
+#include "stdlib/time.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The job as constant data: SbJob and all that hangs on it (runtime/abi/abi.h).
+// The job as constant data: SbJob and all that hangs on it (runtime/abi.h).
 #include "codegen/emit_group.h"
 #include "codegen/emit_job.h"
 

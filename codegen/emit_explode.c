@@ -1,7 +1,7 @@
 // Explode: a row for each element of a list, or for each piece of a text that is cut as rows go on.
 #include "codegen/emit_stage.h"
 
-#include "stdlib/regex/cut.h"
+#include "stdlib/regex.h"
 
 // The frame of the element number `i`.
 static Frame *frame_of_element(Emit *e, Frame *frame, const Op *op, Val i) {

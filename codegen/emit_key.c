@@ -1,7 +1,7 @@
 // Keys: how values are hashed and compared as keys of groups and joins, and slots of entries.
 #include "codegen/emit_stage.h"
 
-#include "stdlib/hash/key.h"
+#include "stdlib/hash.h"
 
 enum : uint64_t { HASH_SEED = 0x243f6a8885a308d3, HASH_WORD = 0x9e3779b97f4a7c15 };
 

@@ -1,7 +1,7 @@
 // Reading a text as a value: one table of library functions by type.
 #include "codegen/emit_scan.h"
 
-#include "stdlib/number/decimal.h"
+#include "stdlib/number.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 // (quotes, nulls, spaces) goes through sb_field_text.
 #include "codegen/emit_scan.h"
 
-#include "stdlib/csv/csv.h"
-#include "stdlib/field/field.h"
-#include "stdlib/number/number.h"
+#include "stdlib/csv.h"
+#include "stdlib/field.h"
+#include "stdlib/number.h"
 
 #include <string.h>
 

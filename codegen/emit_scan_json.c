@@ -1,8 +1,8 @@
 // JSON lines: the keys that are wanted are found once a row; columns are read from their slots.
 #include "codegen/emit_scan.h"
 
-#include "stdlib/json/json.h"
-#include "stdlib/text/lines.h"
+#include "stdlib/json.h"
+#include "stdlib/text.h"
 
 // Where a value's SbJsonSlot is, and those of the members of one that is a struct.
 typedef struct JsonSlot {

@@ -1,7 +1,7 @@
 // Text lines: one column, the line.
 #include "codegen/emit_scan.h"
 
-#include "stdlib/text/lines.h"
+#include "stdlib/text.h"
 
 static void open_lines(Emit *e, TextRow *row) { (void)e, (void)row; }
 

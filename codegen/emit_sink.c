@@ -2,7 +2,7 @@
 #include "codegen/emit_part.h"
 #include "codegen/emit_stage.h"
 
-#include "stdlib/field/sink_field.h"
+#include "stdlib/field.h"
 
 #include <string.h>
 

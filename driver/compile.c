@@ -9,7 +9,7 @@
 #include "driver/job_place.h"
 #include "driver/read_graph.h"
 #include "ir/pass.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "driver/header.h"
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 static const char *const c_types[] = {
     [TYPE_BOOL] = "bool",      [TYPE_I8] = "int8_t",    [TYPE_I16] = "int16_t",

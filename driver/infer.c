@@ -3,7 +3,7 @@
 #include "codegen/reference/read_csv.h"
 #include "codegen/reference/read_json.h"
 #include "driver/peek.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,11 +1,9 @@
 #include "driver/judge.h"
 
-#include "stdlib/time/date_parts.h"
-#include "stdlib/text/encode.h"
-#include "stdlib/json/json_access.h"
-#include "stdlib/regex/regex.h"
-#include "stdlib/text/utf8.h"
-#include "stdlib/time/zone.h"
+#include "stdlib/time.h"
+#include "stdlib/text.h"
+#include "stdlib/json.h"
+#include "stdlib/regex.h"
 
 static bool judge_pattern(Arena *arena, Text text, ConstantFault *fault) {
     SbRegexError error = {0};

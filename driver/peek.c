@@ -1,6 +1,6 @@
 #include "driver/peek.h"
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <errno.h>
 #include <glob.h>

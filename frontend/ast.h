@@ -2,7 +2,7 @@
 #ifndef SBC_FRONTEND_AST_H
 #define SBC_FRONTEND_AST_H
 
-#include "ir/graph.h"  // JoinKind, ElseKind: the enums that mean the same in both.
+#include "ir/graph.h"
 
 typedef struct Name {
     Text text;   // Without backticks.

@@ -1,7 +1,7 @@
 // Type: the types of values, interned, so that equal types are equal pointers.
 //
 // In memory (hash-table entries, list elements, struct fields) a value has the C layout that
-// runtime/abi/abi.h names; a nullable T is {T value; uint8_t valid}. See type_size.
+// runtime/abi.h names; a nullable T is {T value; uint8_t valid}. See type_size.
 #ifndef SBC_IR_TYPE_H
 #define SBC_IR_TYPE_H
 

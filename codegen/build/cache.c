@@ -1,6 +1,6 @@
 #include "codegen/build/cache.h"
 
-#include "stdlib/hash/digest.h"
+#include "stdlib/hash.h"
 
 #include <dirent.h>
 #include <errno.h>

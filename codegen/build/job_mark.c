@@ -1,6 +1,6 @@
 #include "codegen/build/job_mark.h"
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <elf.h>
 #include <fcntl.h>

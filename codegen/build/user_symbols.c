@@ -1,6 +1,6 @@
 #include "codegen/build/user_symbols.h"
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <elf.h>
 #include <errno.h>

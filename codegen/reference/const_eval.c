@@ -1,7 +1,7 @@
 // Constants for the passes: a node whose arguments are constants, as the job would compute it.
 #include "codegen/reference/eval.h"
 #include "codegen/reference/reference.h"
-#include "runtime/memory/scratch.h"
+#include "runtime/memory.h"
 
 static bool is_known(const Graph *graph, ExprId id) {
     const Expr *expr = graph_at(graph, id);

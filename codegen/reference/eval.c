@@ -1,6 +1,6 @@
 #include "codegen/reference/eval.h"
 
-#include "runtime/memory/scratch.h"
+#include "runtime/memory.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define SBC_CODEGEN_REFERENCE_EVAL_H
 
 #include "codegen/reference/row.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 typedef struct Memo {
     uint64_t round;    // The evaluation it belongs to.

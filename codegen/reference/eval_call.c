@@ -2,7 +2,7 @@
 #include "codegen/reference/eval.h"
 #include "codegen/reference/library.h"
 
-#include "runtime/memory/scratch.h"
+#include "runtime/memory.h"
 
 #include <ffi.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SBC_CODEGEN_REFERENCE_IDENTITY_H
 #define SBC_CODEGEN_REFERENCE_IDENTITY_H
 
-#include "stdlib/hash/hash.h"
+#include "stdlib/hash.h"
 
 static const uint64_t IDENTITY_START = 0x243f6a8885a308d3;
 

@@ -1,7 +1,7 @@
 // Values of JSON nodes: what each type takes, and nothing else.
 #include "codegen/reference/read_json.h"
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "codegen/reference/library.h"
 
-#include "stdlib/regex/regex.h"
+#include "stdlib/regex.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

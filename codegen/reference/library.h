@@ -4,7 +4,7 @@
 #define SBC_CODEGEN_REFERENCE_LIBRARY_H
 
 #include "codegen/reference/value.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 struct SbRegex;
 struct SbZone;

@@ -1,7 +1,7 @@
 #include "codegen/reference/read_csv.h"
 
 #include "codegen/reference/value.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "codegen/reference/read_json.h"
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <string.h>
 

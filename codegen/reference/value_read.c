@@ -2,7 +2,7 @@
 #include "codegen/reference/value.h"
 
 #include "codegen/reference/library.h"
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,11 +6,10 @@
 #include "runtime/breakers/spill_groups.h"
 #include "runtime/breakers/spill_join.h"
 #include "runtime/breakers/spill_sort.h"
-#include "runtime/disk/entries.h"
-#include "runtime/memory/scratch.h"
-#include "runtime/rows/rows.h"
-#include "runtime/rows/runs.h"
-#include "stdlib/hash/identity.h"
+#include "runtime/disk.h"
+#include "runtime/memory.h"
+#include "runtime/rows.h"
+#include "stdlib/hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,10 +10,10 @@
 #define SBC_RUNTIME_BREAKER_H
 
 #include "runtime/abi/program.h"
-#include "runtime/disk/spill.h"
-#include "runtime/host/parallel.h"
-#include "runtime/memory/memory.h"
-#include "runtime/rows/rows.h"
+#include "runtime/disk.h"
+#include "runtime/host.h"
+#include "runtime/memory.h"
+#include "runtime/rows.h"
 
 typedef struct SbBreakerState SbBreakerState;
 typedef struct SpillMerge SpillMerge;

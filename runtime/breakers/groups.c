@@ -1,9 +1,9 @@
 #include "runtime/breakers/groups.h"
 
 #include "runtime/abi/calls.h"
-#include "runtime/memory/scratch.h"
-#include "stdlib/aggregate/held.h"
-#include "stdlib/hash/key.h"
+#include "runtime/memory.h"
+#include "stdlib/aggregate.h"
+#include "stdlib/hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define SBC_RUNTIME_GROUPS_H
 
 #include "runtime/breakers/breaker.h"
-#include "runtime/rows/rows.h"
+#include "runtime/rows.h"
 
 // Where a table goes when the memory grows short.
 typedef struct GroupsRelief {

@@ -1,9 +1,9 @@
 #include "runtime/breakers/spill_groups.h"
 
-#include "runtime/disk/entries.h"
-#include "runtime/report/words.h"
-#include "stdlib/aggregate/held.h"
-#include "stdlib/hash/key.h"
+#include "runtime/disk.h"
+#include "runtime/report.h"
+#include "stdlib/aggregate.h"
+#include "stdlib/hash.h"
 
 #include <stdlib.h>
 #include <string.h>

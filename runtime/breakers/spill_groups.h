@@ -11,8 +11,8 @@
 #define SBC_RUNTIME_SPILL_GROUPS_H
 
 #include "runtime/breakers/groups.h"
-#include "runtime/disk/table.h"
-#include "runtime/report/text.h"
+#include "runtime/disk.h"
+#include "runtime/report.h"
 
 typedef struct SpillGroupsPart {
     GroupsRelief relief;    // First: it is found by it.

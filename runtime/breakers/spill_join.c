@@ -1,8 +1,7 @@
 #include "runtime/breakers/spill_join.h"
 
 #include "runtime/breakers/spill_sort.h"
-#include "runtime/disk/entries.h"
-#include "runtime/disk/range.h"
+#include "runtime/disk.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
 #define SBC_RUNTIME_SPILL_JOIN_H
 
-#include "runtime/disk/merge.h"
-#include "runtime/rows/rows.h"
+#include "runtime/disk.h"
+#include "runtime/rows.h"
 
 typedef struct SpillJoin SpillJoin;
 

@@ -1,6 +1,6 @@
 #include "runtime/breakers/spill_sort.h"
 
-#include "runtime/disk/entries.h"
+#include "runtime/disk.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #ifndef SBC_RUNTIME_SPILL_SORT_H
 #define SBC_RUNTIME_SPILL_SORT_H
 
-#include "runtime/disk/merge.h"
-#include "runtime/rows/rows.h"
+#include "runtime/disk.h"
+#include "runtime/rows.h"
 
 typedef struct SpillSortPart {
     RowsRelief relief;    // First: it is found by it.

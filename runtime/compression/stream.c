@@ -1,7 +1,6 @@
 #include "runtime/compression/stream.h"
 
-#include "runtime/host/failpoint.h"
-#include "runtime/host/retry.h"
+#include "runtime/host.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_STREAM_H
 #define SBC_RUNTIME_STREAM_H
 
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 typedef enum Compression {
     COMPRESSION_NONE,

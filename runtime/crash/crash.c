@@ -5,7 +5,7 @@
 
 #include "runtime/crash/place.h"
 #include "runtime/crash/unwind.h"
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 #include <signal.h>
 #include <stdatomic.h>

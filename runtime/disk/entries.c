@@ -1,6 +1,6 @@
 #include "runtime/disk/entries.h"
 
-#include "stdlib/aggregate/held.h"
+#include "stdlib/aggregate.h"
 
 #include <string.h>
 

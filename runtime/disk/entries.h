@@ -10,7 +10,7 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/disk/index.h"
-#include "runtime/rows/rows.h"
+#include "runtime/rows.h"
 
 // Bytes of an entry there, without what it points to: a multiple of 16.
 static inline int64_t spill_entry_bytes(const SbBreaker *what) {

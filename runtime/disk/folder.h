@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_SPILL_FOLDER_H
 #define SBC_RUNTIME_SPILL_FOLDER_H
 
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 // Makes a folder under `root` and locks it. `path` comes from malloc; `folder` is a descriptor that
 // holds the lock until it is closed, or the process ends.

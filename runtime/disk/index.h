@@ -4,7 +4,7 @@
 #define SBC_RUNTIME_SPILL_INDEX_H
 
 #include "runtime/disk/spill.h"
-#include "runtime/rows/sort.h"
+#include "runtime/rows.h"
 
 // The bits that begin the order of rows. Rows with the same ones may still differ.
 typedef struct SpillKey {

@@ -5,7 +5,7 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/disk/index.h"
-#include "runtime/rows/sort.h"
+#include "runtime/rows.h"
 
 // The runs of a breaker.
 typedef struct SpillRuns {

@@ -4,10 +4,9 @@
 #include "runtime/abi/value.h"
 #include "runtime/disk/folder.h"
 #include "runtime/disk/index.h"
-#include "runtime/host/failpoint.h"
-#include "runtime/host/retry.h"
-#include "runtime/report/words.h"
-#include "stdlib/hash/digest.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
+#include "stdlib/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +28,7 @@ typedef struct BlockHead {
     uint32_t goes_on : 1;  // The last row goes on in the next block.
 } BlockHead;
 
-static uint64_t checksum_of(const BlockHead *head, const char *body) {
+static uint64_t block_sum(const BlockHead *head, const char *body) {
     uint64_t seed = (uint64_t)head->stored << 32 | head->raw << 1 | head->goes_on;
     return sb_xxh64(body, head->stored, seed);
 }
@@ -239,7 +238,7 @@ static bool write_block(Spill *spill, uint32_t thread, bool goes_on) {
                                       (int)writer->packed_room - head_bytes);
     if (packed <= 0 || packed >= raw) memcpy(body, writer->block, (size_t)(packed = raw));
     BlockHead head = {.stored = (uint32_t)packed, .raw = (uint32_t)raw, .goes_on = goes_on};
-    head.checksum = checksum_of(&head, body);
+    head.checksum = block_sum(&head, body);
     memcpy(writer->packed, &head, sizeof head);
     SpillRun *run = &writer->run;
     run->bytes += raw;
@@ -445,7 +444,7 @@ static bool read_block(SpillReader *reader, bool *goes_on) {
     bool packed = head.stored < head.raw;
     char *to = reader->block + reader->len, *body = packed ? reader->packed : to;
     if (!read_all(reader, body, head.stored, reader->at + (int64_t)sizeof head)) return false;
-    if (checksum_of(&head, body) != head.checksum) return damaged(reader);
+    if (block_sum(&head, body) != head.checksum) return damaged(reader);
     if (packed && LZ4_decompress_safe(body, to, (int)head.stored, (int)head.raw) != (int)head.raw)
         return damaged(reader);
     reader->len += head.raw;

@@ -12,8 +12,8 @@
 #ifndef SBC_RUNTIME_SPILL_H
 #define SBC_RUNTIME_SPILL_H
 
-#include "runtime/memory/memory.h"
-#include "runtime/report/trouble.h"
+#include "runtime/memory.h"
+#include "runtime/report.h"
 
 #include <pthread.h>
 

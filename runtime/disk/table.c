@@ -1,7 +1,7 @@
 #include "runtime/disk/table.h"
 
 #include "runtime/disk/entries.h"
-#include "stdlib/hash/digest.h"
+#include "stdlib/hash.h"
 
 #include <stddef.h>
 
@@ -13,7 +13,7 @@ typedef struct Part {
     uint32_t rows, packed_max;
 } Part;
 
-static uint64_t checksum_of(const Part *part, uint32_t range) {
+static uint64_t block_sum(const Part *part, uint32_t range) {
     const char *bytes = (const char *)part + offsetof(Part, begin);
     return sb_xxh64(bytes, sizeof *part - offsetof(Part, begin), range);
 }
@@ -86,7 +86,7 @@ bool spill_tables_add(SpillTables *tables, uint32_t thread, const SbRows *rows,
     list_ranges(tables, rows, list, ends);
     for (uint32_t r = 0; r < tables->ranges; at = ends[r++]) {
         if (!write_range(tables, &table, &parts[r], list + at, ends[r] - at)) return false;
-        parts[r].checksum = checksum_of(&parts[r], r);
+        parts[r].checksum = block_sum(&parts[r], r);
     }
     int64_t bytes = directory_bytes(tables);
     table.end += bytes;
@@ -105,7 +105,7 @@ static bool read_parts(const SpillTables *tables, const SpillRun *table, uint32_
     if (!spill_copy_out(spill, table, at, (char *)parts, len)) return false;
     for (uint32_t r = from; r < to; r++) {
         const Part *part = &parts[r - from];
-        bool good = part->checksum == checksum_of(part, r) && part->begin >= before &&
+        bool good = part->checksum == block_sum(part, r) && part->begin >= before &&
                     part->begin <= rows;
         if (!good)
             return spill_fail(spill, TROUBLE_SPILL_READ, "'%s/%u' is damaged at byte %lld",

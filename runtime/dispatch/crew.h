@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_CREW_H
 #define SBC_RUNTIME_CREW_H
 
-#include "runtime/breakers/breaker.h"
+#include "runtime/breakers.h"
 
 #include <pthread.h>
 

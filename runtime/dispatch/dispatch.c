@@ -1,6 +1,6 @@
 #include "runtime/dispatch/state.h"
-#include "runtime/host/failpoint.h"
-#include "runtime/report/log.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // Engine: all stages of a job, run by a dispatch from the first to the last.
-#include "runtime/dispatch/dispatch.h"
+#include "runtime/dispatch.h"
 
 #include <stdlib.h>
 

@@ -3,10 +3,10 @@
 #ifndef SBC_RUNTIME_FLOW_H
 #define SBC_RUNTIME_FLOW_H
 
-#include "runtime/core/schedule.h"
-#include "runtime/input/spool.h"
-#include "runtime/job/stage.h"
-#include "runtime/rejects/verdict.h"
+#include "runtime/core.h"
+#include "runtime/input.h"
+#include "runtime/job.h"
+#include "runtime/rejects.h"
 
 typedef struct Dispatch Dispatch;
 typedef struct DoubtUnit DoubtUnit;  // What runtime/limits keeps of a unit.

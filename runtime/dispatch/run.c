@@ -1,8 +1,7 @@
 // The life of a dispatch: from the plan of a job to its figures.
 #define _GNU_SOURCE
 #include "runtime/dispatch/state.h"
-#include "runtime/job/flow_job.h"
-#include "runtime/job/memory_plan.h"
+#include "runtime/job.h"
 
 #include <stdlib.h>
 #include <string.h>

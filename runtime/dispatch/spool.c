@@ -1,6 +1,6 @@
 // Spools: partitions that wait on disk until the stage that reads them has its turn.
 #include "runtime/dispatch/state.h"
-#include "runtime/job/flow_job.h"
+#include "runtime/job.h"
 
 #include <stdlib.h>
 #include <string.h>

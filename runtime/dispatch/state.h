@@ -9,8 +9,8 @@
 #ifndef SBC_RUNTIME_DISPATCH_STATE_H
 #define SBC_RUNTIME_DISPATCH_STATE_H
 
+#include "runtime/dispatch.h"
 #include "runtime/dispatch/crew.h"
-#include "runtime/dispatch/dispatch.h"
 
 enum : uint32_t { LANE_OF_THREAD = UINT32_MAX };
 

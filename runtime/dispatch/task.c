@@ -1,9 +1,9 @@
 // Tasks of stages: from a launch to what the schedule is told.
 #include "runtime/dispatch/state.h"
-#include "runtime/host/failpoint.h"
-#include "runtime/input/spill_units.h"
-#include "runtime/job/memory_plan.h"
-#include "runtime/report/log.h"
+#include "runtime/host.h"
+#include "runtime/input.h"
+#include "runtime/job.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 #include <string.h>

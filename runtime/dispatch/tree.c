@@ -1,5 +1,5 @@
 // Tree: where a flow stands among all that may come of the units of its root.
-#include "runtime/dispatch/dispatch.h"
+#include "runtime/dispatch.h"
 #include "runtime/dispatch/flow.h"
 
 static const Shape *shape_of(const Dispatch *d) { return schedule_shape(d->schedule); }

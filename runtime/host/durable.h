@@ -15,7 +15,7 @@
 #ifndef SBC_RUNTIME_DURABLE_H
 #define SBC_RUNTIME_DURABLE_H
 
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 #include "runtime/host/pool.h"
 
-#include "runtime/crash/crash.h"
+#include "runtime/crash.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

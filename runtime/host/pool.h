@@ -3,7 +3,7 @@
 #define SBC_RUNTIME_POOL_H
 
 #include "runtime/host/parallel.h"
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 #include <pthread.h>
 

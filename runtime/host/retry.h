@@ -9,7 +9,7 @@
 #ifndef SBC_RUNTIME_RETRY_H
 #define SBC_RUNTIME_RETRY_H
 
-#include "runtime/report/log.h"
+#include "runtime/report.h"
 
 typedef enum ErrorClass { ERROR_AGAIN, ERROR_TRANSIENT, ERROR_FULL, ERROR_FATAL } ErrorClass;
 

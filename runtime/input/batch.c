@@ -1,7 +1,7 @@
 #include "runtime/input/batch.h"
 
-#include "runtime/disk/range.h"
-#include "runtime/rows/rows.h"
+#include "runtime/disk.h"
+#include "runtime/rows.h"
 
 #include <assert.h>
 #include <stdlib.h>

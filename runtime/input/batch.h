@@ -5,8 +5,8 @@
 #ifndef SBC_RUNTIME_BATCH_H
 #define SBC_RUNTIME_BATCH_H
 
-#include "runtime/disk/spill.h"
-#include "runtime/rows/rows.h"
+#include "runtime/disk.h"
+#include "runtime/rows.h"
 
 typedef struct SpillRange SpillRange;
 

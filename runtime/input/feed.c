@@ -1,8 +1,7 @@
 #include "runtime/input/feed.h"
 
-#include "runtime/host/failpoint.h"
-#include "runtime/host/retry.h"
-#include "runtime/report/words.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_FEED_H
 #define SBC_RUNTIME_FEED_H
 
-#include "runtime/host/checksum.h"
+#include "runtime/host.h"
 #include "runtime/input/unit.h"
 
 typedef struct Feed {

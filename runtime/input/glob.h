@@ -6,7 +6,7 @@
 #define SBC_RUNTIME_GLOB_H
 
 #include "runtime/abi/value.h"
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 typedef struct PathList {
     char   **paths;

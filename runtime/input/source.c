@@ -1,11 +1,8 @@
 #include "runtime/input/source.h"
 
-#include "runtime/host/failpoint.h"
-#include "runtime/host/retry.h"
-#include "runtime/report/fault.h"
-#include "runtime/report/words.h"
-#include "stdlib/text/lines.h"
-#include "stdlib/text/utf8.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
+#include "stdlib/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

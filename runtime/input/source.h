@@ -3,9 +3,9 @@
 #define SBC_RUNTIME_SOURCE_H
 
 #include "runtime/abi/program.h"
-#include "runtime/compression/stream.h"
+#include "runtime/compression.h"
 #include "runtime/input/glob.h"
-#include "stdlib/csv/csv.h"
+#include "stdlib/csv.h"
 
 #include <pthread.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 #include "runtime/input/spill_units.h"
 
-#include "runtime/breakers/spill_groups.h"
-#include "runtime/disk/entries.h"
-#include "runtime/report/words.h"
+#include "runtime/breakers.h"
+#include "runtime/disk.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
 #ifndef SBC_RUNTIME_SPILL_UNITS_H
 #define SBC_RUNTIME_SPILL_UNITS_H
 
-#include "runtime/breakers/breaker.h"
-#include "runtime/disk/range.h"
+#include "runtime/breakers.h"
+#include "runtime/disk.h"
 #include "runtime/input/unit.h"
 
 typedef struct SpillUnitsSetup {

@@ -1,6 +1,6 @@
 #include "runtime/input/spool.h"
 
-#include "runtime/disk/entries.h"
+#include "runtime/disk.h"
 
 #include <stdlib.h>
 

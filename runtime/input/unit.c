@@ -2,8 +2,8 @@
 
 #include "runtime/input/feed.h"
 #include "runtime/input/spill_units.h"
-#include "runtime/rows/batches.h"
-#include "stdlib/text/lines.h"
+#include "runtime/rows.h"
+#include "stdlib/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,11 +14,11 @@
 #ifndef SBC_RUNTIME_UNIT_H
 #define SBC_RUNTIME_UNIT_H
 
-#include "runtime/breakers/breaker.h"
-#include "runtime/host/checksum.h"
+#include "runtime/breakers.h"
+#include "runtime/host.h"
 #include "runtime/input/batch.h"
 #include "runtime/input/source.h"
-#include "runtime/memory/memory.h"
+#include "runtime/memory.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
 #define SBC_RUNTIME_FLOW_JOB_H
 
 #include "runtime/job/job.h"
-#include "runtime/plan/flow_plan.h"
+#include "runtime/plan.h"
 
 // What the plan takes from the memory.
 typedef struct FlowSizes {

@@ -6,16 +6,14 @@
 #ifndef SBC_RUNTIME_JOB_H
 #define SBC_RUNTIME_JOB_H
 
-#include "runtime/breakers/breaker.h"
-#include "runtime/host/pool.h"
-#include "runtime/host/retry.h"
-#include "runtime/input/source.h"
-#include "runtime/options/options.h"
-#include "runtime/options/params.h"
-#include "runtime/output/sink.h"
-#include "runtime/plan/slots.h"
-#include "runtime/rejects/reject_set.h"
-#include "runtime/report/log.h"
+#include "runtime/breakers.h"
+#include "runtime/host.h"
+#include "runtime/input.h"
+#include "runtime/options.h"
+#include "runtime/output.h"
+#include "runtime/plan.h"
+#include "runtime/rejects.h"
+#include "runtime/report.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
 #include "runtime/job/memory_plan.h"
 
-#include "runtime/host/cpu.h"
+#include "runtime/host.h"
 #include "runtime/job/flow_job.h"
-#include "runtime/report/table.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #define SBC_RUNTIME_MEMORY_PLAN_H
 
 #include "runtime/job/job.h"
-#include "runtime/plan/memory_need.h"
+#include "runtime/plan.h"
 
 // Sets the size of partitions, unless the user did, and the account. False: --memory is below the
 // minimum; job->trouble says so.

@@ -1,9 +1,9 @@
 #include "runtime/job/stage.h"
 
-#include "runtime/breakers/spill_groups.h"
+#include "runtime/breakers.h"
 #include "runtime/job/memory_plan.h"
-#include "runtime/report/fault.h"
-#include "runtime/rows/batches.h"
+#include "runtime/report.h"
+#include "runtime/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

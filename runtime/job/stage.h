@@ -2,10 +2,9 @@
 #ifndef SBC_RUNTIME_STAGE_H
 #define SBC_RUNTIME_STAGE_H
 
-#include "runtime/input/batch.h"
+#include "runtime/input.h"
 #include "runtime/job/job.h"
-#include "runtime/task/probe_ahead.h"
-#include "runtime/task/task.h"
+#include "runtime/task.h"
 
 typedef enum RunState {
     RUN_WAITING,

@@ -6,8 +6,8 @@
 //                                               the newest goes to disk, as it is judged last
 //   it ends ────────────────▶ doubt_leave       else it stays where it lies
 //   the unit is made again ─▶ doubt_bring_back
-#include "runtime/input/feed.h"
-#include "runtime/job/memory_plan.h"
+#include "runtime/input.h"
+#include "runtime/job.h"
 #include "runtime/limits/state.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef SBC_RUNTIME_LIMITS_STATE_H
 #define SBC_RUNTIME_LIMITS_STATE_H
 
-#include "runtime/limits/limits.h"
+#include "runtime/limits.h"
 
 // Where rows stand among all that come into a stage.
 typedef struct GatePlace {

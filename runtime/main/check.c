@@ -1,13 +1,12 @@
 #define _GNU_SOURCE
 #include "runtime/main/check.h"
 
-#include "runtime/host/cpu.h"
-#include "runtime/job/memory_plan.h"
+#include "runtime/host.h"
+#include "runtime/job.h"
 #include "runtime/main/main.h"
-#include "runtime/report/table.h"
-#include "runtime/resume/journal.h"
-#include "runtime/resume/resume.h"
-#include "runtime/rows/batches.h"
+#include "runtime/report.h"
+#include "runtime/resume.h"
+#include "runtime/rows.h"
 
 #include <errno.h>
 #include <fcntl.h>

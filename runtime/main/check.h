@@ -4,7 +4,7 @@
 #ifndef SBC_RUNTIME_CHECK_H
 #define SBC_RUNTIME_CHECK_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // Parameters are read. Prints a table on standard output, or an event of the log, and everything
 // that is wrong. Returns the exit code: 0, or that of the first of these. `open` opens the sources.

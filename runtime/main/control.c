@@ -3,16 +3,12 @@
 #define _GNU_SOURCE
 #include "runtime/main/control.h"
 
-#include "runtime/crash/crash.h"
-#include "runtime/dispatch/dispatch.h"
+#include "runtime/crash.h"
+#include "runtime/dispatch.h"
 #include "runtime/main/check.h"
 #include "runtime/main/leave.h"
 #include "runtime/main/main.h"
-#include "runtime/observe/http.h"
-#include "runtime/observe/metrics.h"
-#include "runtime/observe/progress.h"
-#include "runtime/observe/trace.h"
-#include "runtime/observe/watch.h"
+#include "runtime/observe.h"
 
 #include <pthread.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_CONTROL_H
 #define SBC_RUNTIME_CONTROL_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // The thread of signals and progress: the only user of libuv. nullptr: job->trouble says why, or
 // there is no memory for it, and the job runs without.

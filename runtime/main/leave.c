@@ -1,6 +1,6 @@
 #include "runtime/main/leave.h"
 
-#include "runtime/host/durable.h"
+#include "runtime/host.h"
 #include "runtime/main/main.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef SBC_RUNTIME_LEAVE_H
 #define SBC_RUNTIME_LEAVE_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // From now on, and until leave_close, exit() in an extern function is a trouble.
 void leave_open(Job *job);

@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_MAIN_H
 #define SBC_RUNTIME_MAIN_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // Says why it ends early; one that was interrupted goes on with its journal.
 void job_log_trouble(Job *job, Trouble *trouble);

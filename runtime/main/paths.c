@@ -1,8 +1,8 @@
 // Job paths: no file has two uses among what a job reads and writes.
 #define _GNU_SOURCE
 #include "runtime/main/main.h"
-#include "runtime/observe/trace.h"
-#include "runtime/output/manifest.h"
+#include "runtime/observe.h"
+#include "runtime/output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef SBC_RUNTIME_BOUND_H
 #define SBC_RUNTIME_BOUND_H
 
-#include "runtime/report/text.h"
+#include "runtime/report.h"
 
 typedef struct BoundResource {
     SbStr  name;      // The first is "cpus".

@@ -9,8 +9,7 @@
 #ifndef SBC_RUNTIME_CONTROL_HTTP_H
 #define SBC_RUNTIME_CONTROL_HTTP_H
 
-#include "runtime/report/text.h"
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 #include <uv.h>
 

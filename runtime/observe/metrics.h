@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_METRICS_H
 #define SBC_RUNTIME_METRICS_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 #include "runtime/observe/watch.h"
 
 // The exposition format of Prometheus, version 0.0.4.

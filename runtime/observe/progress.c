@@ -1,8 +1,8 @@
 #include "runtime/observe/progress.h"
 
-#include "runtime/host/retry.h"
+#include "runtime/host.h"
 #include "runtime/observe/watch.h"
-#include "runtime/report/table.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 #include <string.h>

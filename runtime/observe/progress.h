@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_PROGRESS_H
 #define SBC_RUNTIME_PROGRESS_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // What the last report said, so that rates are those since then.
 typedef struct ProgressMark {

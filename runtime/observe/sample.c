@@ -1,8 +1,7 @@
 #define _GNU_SOURCE  // SIGEV_THREAD_ID, pthread_getattr_np
 #include "runtime/observe/sample.h"
 
-#include "runtime/crash/place.h"
-#include "runtime/crash/unwind.h"
+#include "runtime/crash.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "runtime/observe/bound.h"
 #include "runtime/observe/sample.h"
 #include "runtime/observe/watch.h"
-#include "runtime/report/table.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 #include <string.h>

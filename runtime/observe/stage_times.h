@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_STAGE_TIMES_H
 #define SBC_RUNTIME_STAGE_TIMES_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // The table, and a line `bound: ...`.
 void stage_times_print(const Job *job, Text *text);

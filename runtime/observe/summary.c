@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "runtime/observe/summary.h"
 
-#include "runtime/job/memory_plan.h"
+#include "runtime/job.h"
 #include "runtime/observe/stage_times.h"
 #include "runtime/observe/watch.h"
-#include "runtime/report/table.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 #include <string.h>

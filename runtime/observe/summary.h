@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_SUMMARY_H
 #define SBC_RUNTIME_SUMMARY_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 
 // Fills in what tasks do not count: see SbCount.
 void job_summary_count(Job *job);

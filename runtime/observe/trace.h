@@ -4,7 +4,7 @@
 #ifndef SBC_RUNTIME_TRACE_H
 #define SBC_RUNTIME_TRACE_H
 
-#include "runtime/job/job.h"
+#include "runtime/job.h"
 #include "runtime/observe/watch.h"
 
 typedef struct Trace {

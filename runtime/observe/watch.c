@@ -1,6 +1,6 @@
 #include "runtime/observe/watch.h"
 
-#include "runtime/report/log.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 

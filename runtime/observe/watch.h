@@ -16,8 +16,8 @@
 #ifndef SBC_RUNTIME_WATCH_H
 #define SBC_RUNTIME_WATCH_H
 
-#include "runtime/dispatch/dispatch.h"
-#include "runtime/report/text.h"
+#include "runtime/dispatch.h"
+#include "runtime/report.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,9 +3,8 @@
 #define SBC_RUNTIME_OPTIONS_H
 
 #include "runtime/abi/program.h"
-#include "runtime/core/policy.h"
-#include "runtime/report/trouble.h"
-#include "runtime/report/words.h"
+#include "runtime/core.h"
+#include "runtime/report.h"
 
 typedef enum OptionKind {
 #define OPTION(name, text, value, doc) OPTION_##name,

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "runtime/options/params.h"
 
-#include "stdlib/number/number.h"
-#include "stdlib/time/date.h"
+#include "stdlib/number.h"
+#include "stdlib/time.h"
 
 #include <assert.h>
 #include <stdlib.h>

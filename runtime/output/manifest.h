@@ -7,7 +7,7 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/output/sink.h"
-#include "runtime/report/text.h"
+#include "runtime/report.h"
 
 // Behind the path of an output.
 #define MANIFEST_ENDING ".manifest.json"

@@ -1,13 +1,12 @@
 #define _GNU_SOURCE
 #include "runtime/output/sink.h"
 
-#include "runtime/compression/compress.h"
-#include "runtime/host/failpoint.h"
-#include "runtime/host/retry.h"
-#include "runtime/input/glob.h"
+#include "runtime/compression.h"
+#include "runtime/host.h"
+#include "runtime/input.h"
 #include "runtime/output/manifest.h"
 #include "runtime/output/sink_mark.h"
-#include "runtime/report/text.h"
+#include "runtime/report.h"
 
 #include <dirent.h>
 #include <errno.h>

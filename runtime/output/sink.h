@@ -7,9 +7,8 @@
 #define SBC_RUNTIME_SINK_H
 
 #include "runtime/abi/value.h"
-#include "runtime/compression/stream.h"
-#include "runtime/host/checksum.h"
-#include "runtime/host/durable.h"
+#include "runtime/compression.h"
+#include "runtime/host.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/output/sink_mark.h"
 
-#include "runtime/compression/compress.h"
+#include "runtime/compression.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #define SBC_RUNTIME_FLOW_PLAN_H
 
 #include "runtime/abi/program.h"
-#include "runtime/core/schedule.h"
+#include "runtime/core.h"
 
 typedef struct FlowPlan {
     CorePlan plan;

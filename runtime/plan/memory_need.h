@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_MEMORY_NEED_H
 #define SBC_RUNTIME_MEMORY_NEED_H
 
-#include "runtime/core/schedule.h"
+#include "runtime/core.h"
 
 // Of all tasks of a stage together.
 typedef struct StageNeed {

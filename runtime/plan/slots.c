@@ -1,6 +1,6 @@
 #include "runtime/plan/slots.h"
 
-#include "runtime/host/cpu.h"
+#include "runtime/host.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef SBC_RUNTIME_SLOTS_H
 #define SBC_RUNTIME_SLOTS_H
 
-#include "runtime/options/options.h"
+#include "runtime/options.h"
 
 typedef struct Slots {
     const SbJob *job;

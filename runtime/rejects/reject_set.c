@@ -1,7 +1,7 @@
 #include "runtime/rejects/reject_set.h"
 
-#include "runtime/disk/entries.h"
-#include "stdlib/aggregate/held.h"
+#include "runtime/disk.h"
+#include "stdlib/aggregate.h"
 
 #include <stdlib.h>
 

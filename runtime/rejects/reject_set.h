@@ -3,7 +3,7 @@
 #ifndef SBC_RUNTIME_REJECT_SET_H
 #define SBC_RUNTIME_REJECT_SET_H
 
-#include "runtime/disk/merge.h"
+#include "runtime/disk.h"
 #include "runtime/rejects/rejects.h"
 
 typedef enum RejectOrder { REJECTS_BY_PLACE, REJECTS_BY_FILE } RejectOrder;

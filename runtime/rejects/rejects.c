@@ -1,6 +1,6 @@
 #include "runtime/rejects/rejects.h"
 
-#include "runtime/report/fault.h"
+#include "runtime/report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #define SBC_RUNTIME_REJECTS_H
 
 #include "runtime/abi/program.h"
-#include "runtime/memory/memory.h"
-#include "runtime/report/text.h"
+#include "runtime/memory.h"
+#include "runtime/report.h"
 
 typedef struct Reject {
     bool     behind;       // A meeting: source, line, offset and length are null.

@@ -1,7 +1,7 @@
 // The row of a reject behind a meeting, as JSON.
 #include "runtime/report/text.h"
-#include "stdlib/number/number.h"
-#include "stdlib/time/date.h"
+#include "stdlib/number.h"
+#include "stdlib/time.h"
 
 #include <stdio.h>
 #include <string.h>

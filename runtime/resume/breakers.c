@@ -6,8 +6,8 @@
 // runs back into its own spill folder. So the spill folder is never needed again, and what a
 // breaker does with runs is the same for all of them.
 #define _GNU_SOURCE
-#include "runtime/disk/index.h"
-#include "runtime/host/durable.h"
+#include "runtime/disk.h"
+#include "runtime/host.h"
 #include "runtime/resume/run.h"
 
 #include <errno.h>

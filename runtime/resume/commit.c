@@ -5,7 +5,7 @@
 // the units that are done, and those behind them of which a sink has been given rows. From now on a
 // sink is marked when rows of a unit behind the targets come to it; when all units before them are
 // done, the others are. So the marks stand where all rows of the units before the targets end.
-#include "runtime/host/failpoint.h"
+#include "runtime/host.h"
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>

@@ -1,9 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/resume/journal.h"
 
-#include "runtime/host/durable.h"
-#include "runtime/host/failpoint.h"
-#include "runtime/host/retry.h"
+#include "runtime/host.h"
 
 #include <assert.h>
 #include <errno.h>

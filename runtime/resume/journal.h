@@ -16,8 +16,8 @@
 #ifndef SBC_RUNTIME_JOURNAL_H
 #define SBC_RUNTIME_JOURNAL_H
 
-#include "runtime/host/checksum.h"
-#include "runtime/report/trouble.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
 
 enum { JOURNAL_VERSION = 10 };
 enum { JOURNAL_ROOM = 1 << 20 };  // On the disk it grows in steps of so many bytes.

@@ -5,8 +5,8 @@
 #ifndef SBC_RUNTIME_PACK_H
 #define SBC_RUNTIME_PACK_H
 
-#include "runtime/host/checksum.h"
-#include "runtime/report/text.h"
+#include "runtime/host.h"
+#include "runtime/report.h"
 
 #include <string.h>
 

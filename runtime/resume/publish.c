@@ -1,7 +1,7 @@
 // Resume publish: the record PUBLISH, what it leads to, and the closing figures it keeps.
 #define _GNU_SOURCE
-#include "runtime/host/failpoint.h"
-#include "runtime/output/manifest.h"
+#include "runtime/host.h"
+#include "runtime/output.h"
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #ifndef SBC_RUNTIME_RESUME_H
 #define SBC_RUNTIME_RESUME_H
 
-#include "runtime/limits/limits.h"
+#include "runtime/limits.h"
 
 // False: trouble. A finished job: job->resume says so, and nothing is left to do.
 bool resume_open(Job *job);

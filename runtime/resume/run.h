@@ -10,7 +10,7 @@
 #ifndef SBC_RUNTIME_RESUME_RUN_H
 #define SBC_RUNTIME_RESUME_RUN_H
 
-#include "runtime/rejects/verdict.h"
+#include "runtime/rejects.h"
 #include "runtime/resume/resume.h"
 #include "runtime/resume/state.h"
 

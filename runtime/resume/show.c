@@ -1,5 +1,5 @@
 // Resume show: what a journal says is done, for a job that goes on and for --journal=DIR.
-#include "runtime/output/sink_mark.h"
+#include "runtime/output.h"
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>

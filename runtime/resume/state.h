@@ -12,7 +12,7 @@
 #define SBC_RUNTIME_RESUME_STATE_H
 
 #include "runtime/abi/program.h"
-#include "runtime/output/sink_mark.h"
+#include "runtime/output.h"
 #include "runtime/resume/journal.h"
 #include "runtime/resume/pack.h"
 

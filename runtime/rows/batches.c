@@ -1,6 +1,6 @@
 #include "runtime/rows/batches.h"
 
-#include "runtime/report/words.h"
+#include "runtime/report.h"
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 

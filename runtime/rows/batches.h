@@ -8,7 +8,7 @@
 #define SBC_RUNTIME_BATCHES_H
 
 #include "runtime/abi/program.h"
-#include "runtime/report/trouble.h"
+#include "runtime/report.h"
 
 // False: a batch of some stage does not fit into the `room` bytes that the ledger gives.
 bool batches_check(const SbJob *job, int64_t room, Trouble *trouble);

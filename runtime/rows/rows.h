@@ -3,7 +3,7 @@
 #define SBC_RUNTIME_ROWS_H
 
 #include "runtime/abi/kept.h"
-#include "runtime/memory/slab.h"
+#include "runtime/memory.h"
 
 typedef struct RowBlock {
     char   *begin;

@@ -3,8 +3,8 @@
 #define SBC_RUNTIME_RUNS_H
 
 #include "runtime/abi/kept.h"
-#include "runtime/host/parallel.h"
-#include "runtime/memory/memory.h"
+#include "runtime/host.h"
+#include "runtime/memory.h"
 
 typedef struct SbRun {
     const SbEntry **entries;

@@ -3,8 +3,8 @@
 #define SBC_RUNTIME_SORT_H
 
 #include "runtime/abi/kept.h"
-#include "runtime/host/parallel.h"
-#include "runtime/memory/memory.h"
+#include "runtime/host.h"
+#include "runtime/memory.h"
 
 // What each decides among those that are equal by the ones before; null: nothing. The order key is
 // the last.

@@ -5,9 +5,9 @@
 #ifndef SBC_RUNTIME_PARTITION_H
 #define SBC_RUNTIME_PARTITION_H
 
-#include "runtime/breakers/breaker.h"
-#include "runtime/input/unit.h"
-#include "runtime/rejects/rejects.h"
+#include "runtime/breakers.h"
+#include "runtime/input.h"
+#include "runtime/rejects.h"
 
 typedef struct SbOutState {
     char     *begin;

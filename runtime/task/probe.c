@@ -1,8 +1,8 @@
 #include "runtime/task/probe.h"
 
-#include "runtime/breakers/join_table.h"
+#include "runtime/breakers.h"
 #include "runtime/task/task.h"
-#include "stdlib/hash/digest.h"
+#include "stdlib/hash.h"
 
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
 #ifndef SBC_RUNTIME_PROBE_H
 #define SBC_RUNTIME_PROBE_H
 
-#include "runtime/breakers/spill_join.h"
+#include "runtime/breakers.h"
 
 typedef struct SbTaskState SbTaskState;
 typedef struct TaskSetup TaskSetup;

@@ -1,6 +1,6 @@
 #include "runtime/task/probe_ahead.h"
 
-#include "runtime/breakers/spill_sort.h"
+#include "runtime/breakers.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "runtime/task/task.h"
 
 #include "runtime/abi/calls.h"
-#include "runtime/breakers/groups.h"
-#include "runtime/rows/batches.h"
+#include "runtime/breakers.h"
+#include "runtime/rows.h"
 #include "runtime/task/files.h"
-#include "stdlib/text/lines.h"
+#include "stdlib/text.h"
 
 #include <assert.h>
 #include <stdatomic.h>

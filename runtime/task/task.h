@@ -2,7 +2,7 @@
 #ifndef SBC_RUNTIME_TASK_H
 #define SBC_RUNTIME_TASK_H
 
-#include "runtime/memory/scratch.h"
+#include "runtime/memory.h"
 #include "runtime/task/partition.h"
 #include "runtime/task/probe.h"
 

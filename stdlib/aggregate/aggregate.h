@@ -7,7 +7,7 @@
 #define SBC_STDLIB_AGGREGATE_H
 
 #include "runtime/abi/kept.h"
-#include "stdlib/number/exact_sum.h"
+#include "stdlib/number.h"
 
 typedef struct SbIntegerSum {
     __int128 total;

@@ -3,7 +3,7 @@
 // They are called once a chunk of at most SB_COLUMN_ROWS values and end with the same state, or one
 // of the same meaning: sums are exact, so it never shows how values were put together.
 #include "stdlib/aggregate/aggregate.h"
-#include "stdlib/number/exact_sum.h"
+#include "stdlib/number.h"
 
 // Checks for undefined behaviour in each turn would leave no loop to vectorise.
 #pragma clang attribute push(__attribute__((no_sanitize("undefined"))), apply_to = function)

@@ -1,7 +1,6 @@
 // Counting different values: sets of words and of texts, small enough to be inlined into stages.
 #include "stdlib/aggregate/aggregate.h"
-#include "stdlib/hash/hash.h"
-#include "stdlib/hash/key.h"
+#include "stdlib/hash.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 // Aggregates that add up: count, sum, mean, any, all. Their add functions are inlined in stages.
 #include "stdlib/aggregate/aggregate.h"
-#include "stdlib/number/decimal.h"
-#include "stdlib/number/exact_sum.h"
+#include "stdlib/number.h"
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
 

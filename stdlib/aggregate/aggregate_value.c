@@ -1,8 +1,8 @@
 // Aggregates over values of any type: first, last, min, max, count_distinct, mode, collect, and
 // arg_min and arg_max.
 #include "stdlib/aggregate/aggregate.h"
-#include "stdlib/hash/hash.h"
-#include "stdlib/value/generic.h"
+#include "stdlib/hash.h"
+#include "stdlib/value.h"
 
 #include <string.h>
 

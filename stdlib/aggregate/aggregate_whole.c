@@ -3,7 +3,7 @@
 // The sums of the values and of their squares are exact integers, so the numerator n Sxx - Sx^2 is
 // too; it is rounded once. Integers are decimals of scale 0 here.
 #include "stdlib/aggregate/aggregate.h"
-#include "stdlib/number/decimal.h"
+#include "stdlib/number.h"
 
 typedef unsigned _BitInt(192) U192;
 typedef unsigned _BitInt(320) U320;

@@ -1,9 +1,8 @@
 // Casts: text by the readers, numbers by checked conversion.
 #include "stdlib/cast/cast.h"
 
-#include "stdlib/number/decimal.h"
-#include "stdlib/number/number.h"
-#include "stdlib/time/date.h"
+#include "stdlib/number.h"
+#include "stdlib/time.h"
 
 #define FROM_STR(name, T)                                                                         \
     int32_t sb_cast_str_##name(SbStr x, T *out) { return sb_read_##name(x.ptr, x.len, out); }

@@ -1,10 +1,10 @@
 // sb_cast: any cast that generated code does not do in place, by the two types.
 #include "stdlib/cast/cast.h"
-#include "stdlib/field/sink_field.h"
-#include "stdlib/json/json.h"
-#include "stdlib/number/decimal.h"
-#include "stdlib/text/utf8.h"
-#include "stdlib/time/date.h"
+#include "stdlib/field.h"
+#include "stdlib/json.h"
+#include "stdlib/number.h"
+#include "stdlib/text.h"
+#include "stdlib/time.h"
 
 #include <string.h>
 

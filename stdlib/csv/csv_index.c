@@ -9,9 +9,7 @@
 // time, so that the rules stand in one place.
 #include "stdlib/csv/csv.h"
 #include "stdlib/csv/csv_quotes.h"
-#include "stdlib/text/bit_places.h"
-#include "stdlib/text/lines.h"
-#include "stdlib/text/utf8.h"
+#include "stdlib/text.h"
 
 #include <assert.h>
 

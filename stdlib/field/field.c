@@ -1,8 +1,8 @@
 #include "stdlib/field/field.h"
 
-#include "stdlib/csv/csv.h"
-#include "stdlib/hash/key.h"
-#include "stdlib/json/json.h"
+#include "stdlib/csv.h"
+#include "stdlib/hash.h"
+#include "stdlib/json.h"
 
 static bool is_space(char c) { return c == ' ' || c == '\t'; }
 

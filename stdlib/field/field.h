@@ -3,7 +3,7 @@
 #define SBC_STDLIB_FIELD_H
 
 #include "runtime/abi/call.h"
-#include "stdlib/json/json.h"
+#include "stdlib/json.h"
 
 typedef struct SbFieldRules {
     const SbStr *nulls;

@@ -1,11 +1,9 @@
 #include "stdlib/field/sink_field.h"
 
-#include "stdlib/hash/key.h"
-#include "stdlib/number/decimal.h"
-#include "stdlib/number/number.h"
-#include "stdlib/number/put_small.h"
-#include "stdlib/text/text_out.h"
-#include "stdlib/time/date.h"
+#include "stdlib/hash.h"
+#include "stdlib/number.h"
+#include "stdlib/text.h"
+#include "stdlib/time.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Digest: CRC-32, MD5 and SHA-256, written from their specifications, and hashes of any value.
 #include "stdlib/hash/digest.h"
 
-#include "stdlib/text/list_build.h"
+#include "stdlib/text.h"
 
 static uint32_t rotate32(uint32_t x, int bits) { return x << bits | x >> (32 - bits); }
 

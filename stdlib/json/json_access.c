@@ -2,10 +2,8 @@
 #include "stdlib/json/json_access.h"
 
 #include "stdlib/json/json_text.h"
-#include "stdlib/number/number.h"
-#include "stdlib/text/list_build.h"
-#include "stdlib/text/string.h"
-#include "stdlib/text/text_out.h"
+#include "stdlib/number.h"
+#include "stdlib/text.h"
 
 // ---- members of an object or array --------------------------------------------------------------
 

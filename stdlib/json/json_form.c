@@ -9,7 +9,7 @@
 // places say where the next text begins before the value in front of it is read: no value waits for
 // another one.
 #include "stdlib/json/json_text.h"
-#include "stdlib/text/bit_places.h"
+#include "stdlib/text.h"
 
 #include <string.h>
 

@@ -1,9 +1,8 @@
 // Writes values of any type as compact JSON. Recurses by the depth of the type.
-#include "stdlib/number/decimal.h"
-#include "stdlib/number/number.h"
-#include "stdlib/text/text_out.h"
-#include "stdlib/time/date.h"
-#include "stdlib/value/generic.h"
+#include "stdlib/number.h"
+#include "stdlib/text.h"
+#include "stdlib/time.h"
+#include "stdlib/value.h"
 
 #include <math.h>
 #include <string.h>

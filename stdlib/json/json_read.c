@@ -1,10 +1,8 @@
 // Reads JSON values whose grammar was checked: strings, compact text, and values of any type.
 #include "stdlib/json/json_text.h"
-#include "stdlib/number/decimal.h"
-#include "stdlib/number/number.h"
-#include "stdlib/text/text_out.h"
-#include "stdlib/text/utf8.h"
-#include "stdlib/time/date.h"
+#include "stdlib/number.h"
+#include "stdlib/text.h"
+#include "stdlib/time.h"
 
 #include <math.h>
 #include <string.h>

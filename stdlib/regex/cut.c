@@ -1,7 +1,7 @@
 #include "stdlib/regex/cut.h"
 
 #include "stdlib/regex/regex_runs.h"
-#include "stdlib/text/bytes64.h"
+#include "stdlib/text.h"
 
 #include <immintrin.h>
 

@@ -4,7 +4,7 @@
 // twice, so time and memory are at most instructions times bytes. A bit stays set when a later
 // position, or a later search in the same text, comes by: what failed once fails again.
 #include "stdlib/regex/regex_match.h"
-#include "stdlib/text/list_build.h"
+#include "stdlib/text.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // Regex functions: find_all, split, replace and their kin over regex_search.
 #include "stdlib/regex/regex_match.h"
 #include "stdlib/regex/regex_runs.h"
-#include "stdlib/text/list_build.h"
+#include "stdlib/text.h"
 
 #include <immintrin.h>
 #include <string.h>

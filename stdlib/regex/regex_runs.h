@@ -3,7 +3,7 @@
 #define SBC_STDLIB_REGEX_RUNS_H
 
 #include "stdlib/regex/regex.h"
-#include "stdlib/text/bytes64.h"
+#include "stdlib/text.h"
 
 // Bit i: byte i is in the set.
 static inline uint64_t regex_run_mask(const SbRegex *regex, const char *ptr) {

@@ -2,7 +2,7 @@
 // inline them.
 #include "stdlib/time/date.h"
 
-#include "stdlib/number/number.h"
+#include "stdlib/number.h"
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
 

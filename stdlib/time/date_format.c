@@ -9,7 +9,7 @@
 //   %z offset +0100 (read: also +01:00, +01, Z)     %s seconds since the epoch
 //   %F is %Y-%m-%d, %T is %H:%M:%S, %R is %H:%M, %% is %     %-d drops leading zeros, of any letter
 // Names are English; they are read in any case, short or long. Spaces match as they are.
-#include "stdlib/number/number.h"
+#include "stdlib/number.h"
 #include "stdlib/time/date_parts.h"
 
 #include <string.h>

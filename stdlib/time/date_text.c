@@ -1,5 +1,5 @@
 // Dates, timestamps and durations as text, in every form that docs/text_forms.md allows.
-#include "stdlib/number/number.h"
+#include "stdlib/number.h"
 #include "stdlib/time/date.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // Generic: one switch over the kind for comparing, one for hashing.
 #include "stdlib/value/generic.h"
 
-#include "stdlib/hash/hash.h"
+#include "stdlib/hash.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // List: looking into, cutting, ordering and summing lists.
 #include "stdlib/value/list.h"
 
-#include "stdlib/number/exact_sum.h"
-#include "stdlib/text/list_build.h"
+#include "stdlib/number.h"
+#include "stdlib/text.h"
 #include "stdlib/value/generic.h"
 
 static const char *element(const SbType *type, SbList xs, int64_t i) {

@@ -3,7 +3,7 @@
 #ifndef SBC_TESTS_UNIT_CRASH_JOBS_H
 #define SBC_TESTS_UNIT_CRASH_JOBS_H
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 #include "stdlib/number/number.h"
 
 #include <string.h>

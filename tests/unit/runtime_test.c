@@ -1,7 +1,7 @@
 // The local runtime, driven by a hand-written job that plays generated code: it reads CSV with the
 // columns name and number, rejects rows whose number is none, and writes the two as CSV.
 #define _GNU_SOURCE
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 #include "stdlib/csv/csv.h"
 #include "stdlib/number/number.h"
 #include "tests/unit/unit.h"

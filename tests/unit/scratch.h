@@ -2,7 +2,7 @@
 #ifndef SBC_TESTS_UNIT_SCRATCH_H
 #define SBC_TESTS_UNIT_SCRATCH_H
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 
 #include <stdlib.h>
 

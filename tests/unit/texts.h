@@ -2,7 +2,7 @@
 #ifndef SBC_TESTS_UNIT_TEXTS_H
 #define SBC_TESTS_UNIT_TEXTS_H
 
-#include "runtime/abi/abi.h"
+#include "runtime/abi.h"
 #include "tests/unit/unit.h"
 
 // Lives until eight more are made. Behind its end stand letters: who reads them as part of the text

@@ -24,7 +24,7 @@
 #ifndef SBC_RUNTIME_LIMITS_H
 #define SBC_RUNTIME_LIMITS_H
 
-#include "runtime/dispatch/dispatch.h"
+#include "runtime/dispatch.h"
 
 typedef struct Limits Limits;
 

@@ -14,7 +14,7 @@
 #define SBC_RUNTIME_DISPATCH_H
 
 #include "runtime/dispatch/observer.h"
-#include "runtime/plan/flow_plan.h"
+#include "runtime/plan.h"
 
 typedef struct DispatchOwn DispatchOwn;
 

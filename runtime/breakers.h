@@ -1,0 +1,26 @@
+// Breakers: where rows are kept until all of them are there: groups, sorts, right sides of joins.
+//
+//   breaker     the life of one: open, filled by threads, finished, read or probed
+//   groups      the hash table of one thread      join_table   the slots of a right side
+//   spill_*     the same three, on disk
+//
+// Called by tasks (through generated code) while stages run, by the dispatch when a breaker is to
+// be finished, and by who reads its rows.
+//
+// Worked example: a sort.
+//
+//   state = sb_breaker_open(what, lanes, memory, spill);
+//   SbRows *part = sb_breaker_part(state, lane);      // A task fills it.
+//   sb_breaker_finish(state, parallel);               // Once, when all its makers are done.
+//   entries = sb_breaker_entries(state, &count);      // nullptr: they are on disk.
+#ifndef SBC_RUNTIME_ROOM_BREAKERS_H
+#define SBC_RUNTIME_ROOM_BREAKERS_H
+
+#include "runtime/breakers/breaker.h"
+#include "runtime/breakers/groups.h"
+#include "runtime/breakers/join_table.h"
+#include "runtime/breakers/spill_groups.h"
+#include "runtime/breakers/spill_join.h"
+#include "runtime/breakers/spill_sort.h"
+
+#endif

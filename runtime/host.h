@@ -1,0 +1,26 @@
+// Host: the machine: processors, threads, durable files, retries, checksums, and where tests fail
+// it.
+//
+//   cpu        how many, how much memory        pool        the threads that compute
+//   parallel   a call on all threads            durable     all calls that make bytes last
+//   retry      what is done about an error      checksum    XXH3 of what has to be the same again
+//   failpoint  where tests kill a job, or let a call fail
+//
+// Called by rooms that do I/O or want threads. All fsync, rename and lock calls are in durable.c.
+//
+// Worked example: a read that may be interrupted, or tried again.
+//
+//   do got = pread(fd, at, len, offset);
+//   while (got < 0 && retry_error(errno, &retry));
+#ifndef SBC_RUNTIME_ROOM_HOST_H
+#define SBC_RUNTIME_ROOM_HOST_H
+
+#include "runtime/host/checksum.h"
+#include "runtime/host/cpu.h"
+#include "runtime/host/durable.h"
+#include "runtime/host/failpoint.h"
+#include "runtime/host/parallel.h"
+#include "runtime/host/pool.h"
+#include "runtime/host/retry.h"
+
+#endif

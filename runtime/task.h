@@ -1,0 +1,22 @@
+// Task: one stage on one unit, and the partitions that come of it.
+//
+//   task       begins, runs, goes back           partition    what it hands over when it returns
+//   grow       room for what a stage makes       probe        right rows that are on disk
+//   files      whole files as rows               probe_ahead  what all units look up, asked before
+//
+// Called by the dispatch (through runtime/job) and by limits, which run a unit once more.
+//
+// Worked example: a unit in as many calls as it takes.
+//
+//   task_begin(task, &unit, trouble);
+//   do {
+//       partition_reset(partition, setup);
+//       status = task_run(task, partition, lane);     // SB_STAGE_FULL: more is to come.
+//   } while (status == SB_STAGE_FULL);
+#ifndef SBC_RUNTIME_ROOM_TASK_H
+#define SBC_RUNTIME_ROOM_TASK_H
+
+#include "runtime/task/probe_ahead.h"
+#include "runtime/task/task.h"
+
+#endif
