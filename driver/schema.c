@@ -66,8 +66,8 @@ static void guess(Arena *arena, TypeTable *types, Text path, Text text, Guessed 
     if (format == FORMAT_CSV) out->csv.header = has_header(&out->input);
 }
 
-// The type that the `read` which is printed has without `as`: with the null words that its file asks
-// for, if there are any.
+// The type that the printed `read` has without `as`: with the null words that its file asks for, if
+// there are any.
 static bool infer(Guessed *found, Inferred *out, TextBuf *error) {
     Inferred again;
     if (!infer_text(&found->input, out, error)) return false;
