@@ -177,6 +177,7 @@ static void see_object(const Infer *infer, Guess *guess, const JsonNode *object,
     size_t seen = guess->seen;  // Objects before this one.
     for (const JsonNode *member = object->first; member; member = member->next) {
         size_t i = 0;
+        if (!member->key.len) continue;  // No program can name it.
         while (i < guess->field_count && !text_eq(guess->fields[i].name, member->key)) i++;
         if (i == guess->field_count) {
             Guess field = fresh(member->key);
@@ -251,9 +252,7 @@ static const Type *guess_struct(const Infer *infer, const Guess *guess) {
 
 static const Type *guess_type(const Infer *infer, const Guess *guess) {
     bool lines = infer->input->format == FORMAT_JSONL;
-    bool words_are_null = infer->input->find_nulls && guess->seen &&
-                          guess->can & CAN_SCALAR;
-    unsigned can = words_are_null ? guess->can : guess->can & guess->can_words;
+    unsigned can = guess->can & guess->can_words;
     const Type *type = nullptr;
     if (!guess->seen && !guess->word_count) can = lines ? 0 : CAN_STR;
     for (unsigned bit = CAN_BOOL; !type && bit <= CAN_STR; bit <<= 1) {
@@ -264,20 +263,20 @@ static const Type *guess_type(const Infer *infer, const Guess *guess) {
         else if (bit != CAN_LIST && bit != CAN_STRUCT) type = scalar_type(infer, bit);
     }
     if (!type) type = type_of(infer->types, TYPE_JSON);
-    bool null = guess->nulls || (words_are_null && guess->word_count) ||
-                (lines && !guess->seen);
-    return null ? type_nullable(type) : type;
+    return guess->nulls || (lines && !guess->seen) ? type_nullable(type) : type;
 }
 
 // The words of columns that are more than str without them.
 static void collect_words(const Infer *infer, const Guess *row, Inferred *out) {
     Text *words = nullptr;
     size_t count = 0, cap = 0;
+    bool empty = false;  // The option replaces the rule that an empty field is null.
+    for (size_t i = 0; i < row->field_count; i++) empty |= row->fields[i].nulls > 0;
+    if (empty) arena_push(infer->arena, words, count, cap, TEXT(""));
     for (size_t i = 0; i < row->field_count; i++) {
         const Guess *guess = &row->fields[i];
-        out->has_empty |= guess->nulls > 0;
         if (!guess->word_count || !guess->seen || !(guess->can & CAN_SCALAR)) continue;
-        if (!count) out->null_column = guess->name;
+        if (!out->null_column.len) out->null_column = guess->name;
         for (uint32_t j = 0; j < guess->word_count; j++) {
             bool known = false;
             for (size_t k = 0; k < count; k++) known |= text_eq(words[k], guess->words[j]);
@@ -285,13 +284,13 @@ static void collect_words(const Infer *infer, const Guess *row, Inferred *out) {
         }
     }
     out->null_words = words;
-    out->null_count = (uint32_t)count;
+    out->null_count = out->null_column.len ? (uint32_t)count : 0;
 }
 
 void infer_print_nulls(TextBuf *buf, const Inferred *inferred) {
-    text_buf_add(buf, inferred->has_empty ? TEXT("null = [\"\"") : TEXT("null = ["));
+    text_buf_add(buf, TEXT("null = ["));
     for (uint32_t i = 0; i < inferred->null_count; i++) {
-        if (i || inferred->has_empty) text_buf_add(buf, TEXT(", "));
+        if (i) text_buf_add(buf, TEXT(", "));
         text_buf_quoted(buf, inferred->null_words[i]);
     }
     text_buf_char(buf, ']');

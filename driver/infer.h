@@ -12,27 +12,28 @@ enum { INFER_ROWS_MAX = 10000 };
 
 typedef struct Inferred {
     const Type *type;       // A struct.
-    Text       *null_words; // Words such as NA that stand for null; none while `null` is given.
+    // What `null` should list so that columns with words such as NA are more than str: these words,
+    // and the empty text if an empty field stands for null somewhere. None while `null` is given.
+    Text       *null_words;
     uint32_t    null_count;
-    Text        null_column;  // The first column that has them.
-    bool        has_empty;  // An empty field stands for null somewhere.
+    Text        null_column;  // The first such column.
     size_t      rows;       // That were looked at.
 } Inferred;
 
-// The type of a text in a format with these options. Null words are found and used if `find_nulls`;
-// otherwise they make their columns str, but are returned all the same. False: `error` says why.
+// A text in a format, and the options of its `read`.
 typedef struct InferText {
     Arena            *arena;
     TypeTable        *types;
     Format            format;      // CSV or JSONL.
     const CsvOptions *csv;
     Text              text;
-    bool              find_nulls;
 } InferText;
 
-// The option that makes them null: null = ["", "NA"].
+// The option that lists the null words: null = ["", "NA"].
 void infer_print_nulls(TextBuf *buf, const Inferred *inferred);
 
+// The type that a `read` with these options has without `as`. Null words that no option lists make
+// their columns str. False: `error` says why.
 bool infer_text(const InferText *input, Inferred *out, TextBuf *error);
 
 // InferFn for the checker; `self` is the arena.

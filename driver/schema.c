@@ -61,9 +61,23 @@ static void guess(Arena *arena, TypeTable *types, Text path, Text text, Guessed 
     out->csv = (CsvOptions){.delimiter = delimiter_of(name, text), .quote = '"', .header = true,
                             .decimal = '.'};
     out->input = (InferText){.arena = arena, .types = types, .format = format, .csv = &out->csv,
-                             .text = text, .find_nulls = true};
+                             .text = text};
     out->format = format == FORMAT_JSONL ? "jsonl" : out->csv.delimiter == '\t' ? "tsv" : "csv";
     if (format == FORMAT_CSV) out->csv.header = has_header(&out->input);
+}
+
+// The type that the printed `read` has without `as`: with the null words that its file asks for, if
+// there are any.
+static bool infer(Guessed *found, Inferred *out, TextBuf *error) {
+    Inferred again;
+    if (!infer_text(&found->input, out, error)) return false;
+    if (!out->null_count) return true;
+    found->csv.nulls = out->null_words;
+    found->csv.null_count = out->null_count;
+    found->csv.strict_nulls = true;
+    if (!infer_text(&found->input, &again, error)) return false;
+    out->type = again.type;
+    return true;
 }
 
 // ---- printing -----------------------------------------------------------------------------------
@@ -83,14 +97,7 @@ static Text type_name(Arena *arena, Text path) {
 
 static Text field_name(Arena *arena, Text name) {
     TextBuf buf = {0};
-    bool word = name.len && !isdigit((unsigned char)name.at[0]);
-    for (size_t i = 0; i < name.len; i++)
-        word &= name.at[i] == '_' || (isalnum((unsigned char)name.at[i]) && name.at[i] > 0);
-    for (size_t i = 0; i < name.len; i++) {
-        if (!word && (i == 0 || name.at[i] == '`')) text_buf_char(&buf, '`');
-        text_buf_char(&buf, name.at[i]);
-    }
-    if (!word) text_buf_char(&buf, '`');
+    type_print_name(&buf, name);
     return text_buf_take(&buf, arena);
 }
 
@@ -146,7 +153,7 @@ static bool schema_one(const Options *options, const char *word, TextBuf *out, T
         return false;
     }
     TextBuf why = {0};
-    bool good = infer_text(&found.input, &inferred, &why);
+    bool good = infer(&found, &inferred, &why);
     if (good) print_schema(out, text_of(word), &found, &inferred);
     else text_buf_format(error, "the columns of %.*s cannot be inferred: %.*s", TEXT_ARG(path),
                          (int)why.len, why.len ? why.at : "");

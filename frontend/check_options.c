@@ -1,6 +1,8 @@
 // What stands in the parentheses of read and write: the path and the options of a format.
 #include "frontend/checker.h"
 
+#include <string.h>
+
 // ---- formats ------------------------------------------------------------------------------------
 
 static const struct {
@@ -259,6 +261,40 @@ static bool check_url(Checker *checker, OptionSide side, Value path, Span span) 
     return true;
 }
 
+// The first `{...}` in a text, without its braces; nothing: false.
+static bool braced(Text text, Text *within) {
+    const char *open = text.len ? memchr(text.at, '{', text.len) : nullptr;
+    if (!open) return false;
+    const char *close = memchr(open, '}', (size_t)(text.at + text.len - open));
+    if (!close) return false;
+    *within = (Text){open + 1, (size_t)(close - open - 1)};
+    return true;
+}
+
+// Files are named by params alone. A plain string has no values in it: `{key}` would be the name.
+static bool check_braces(Checker *checker, const AstExpr *written) {
+    Text within;
+    if (written->kind != AST_STR || written->raw || !braced(written->text, &within)) return true;
+    Scope scope = {.kind = SCOPE_JOB};
+    size_t count;
+    const Text *params = scope_names(checker, &scope, &count);
+    bool param = false;
+    for (size_t i = 0; i < count; i++) param |= text_eq(params[i], within);
+    Diag *diag = report(checker, DIAG_PATH_BRACES, written->span,
+                        param ? "'{%.*s}' in a plain string is no param"
+                              : "'{%.*s}' in a path: outputs by key are not in this version",
+                        TEXT_ARG(within));
+    report_label(checker, diag, written->span, "the braces would be in the name");
+    report_note(checker, diag, "for braces in the name of a file: write r\"...\"");
+    if (param)
+        report_fix(checker, diag, "put f before the string: write f%.*s",
+                   TEXT_ARG(source_text(checker, written->span)));
+    else
+        report_fix(checker, diag, "name one file, or one for each value: "
+                                  "a | where KEY == \"x\" | write ...");
+    return false;
+}
+
 static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, ExprId *path) {
     Scope scope = {.kind = SCOPE_JOB, .no_row = true};
     const Type *str = kind_type(checker, TYPE_STR), *list = type_list(checker->types, str);
@@ -274,7 +310,8 @@ static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, Exp
         return false;
     }
     *path = value.id;
-    return check_url(checker, side, value, arg->value->span);
+    return check_url(checker, side, value, arg->value->span) &&
+           (side == SIDE_READ || check_braces(checker, arg->value));
 }
 
 static unsigned option_places(Format format, OptionSide side) {

@@ -189,8 +189,7 @@ int type_field_find(const Type *type, Text name) {
     return -1;
 }
 
-// A name that is no word stands in backticks, a backtick in it twice.
-static void print_field_name(TextBuf *buf, Text name) {
+void type_print_name(TextBuf *buf, Text name) {
     bool word = name.len && !(name.at[0] >= '0' && name.at[0] <= '9');
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];
@@ -209,7 +208,7 @@ static void print_struct(TextBuf *buf, const Type *type) {
     text_buf_char(buf, '{');
     for (uint32_t i = 0; i < type->field_count; i++) {
         if (i) text_buf_add(buf, TEXT(", "));
-        print_field_name(buf, type->fields[i].name);
+        type_print_name(buf, type->fields[i].name);
         text_buf_add(buf, TEXT(": "));
         type_print(buf, type->fields[i].type);
     }

@@ -94,4 +94,7 @@ int type_field_find(const Type *type, Text name);
 void type_print(TextBuf *buf, const Type *type);
 Text type_text(Arena *arena, const Type *type);
 
+// The name of a field: one that is no word stands in backticks, a backtick in it twice.
+void type_print_name(TextBuf *buf, Text name);
+
 #endif

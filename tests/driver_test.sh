@@ -274,6 +274,44 @@ expect schema_gz 0 'dep:  i64?' schema f.csv.gz
 printf '{"a":1,"b":{"c":[1,2.5]}}\n{"a":null,"b":{"c":[]},"d":"2020-01-01"}\n' >j.jsonl
 expect schema_json 0 'd: date?' schema j.jsonl
 holds schema_nested grep -qF 'b: {c: [f64]},' out
+# What is printed means what the same `read` means without `as`.
+pasted() {
+    "$sbc" schema "$1" >printed 2>err
+    read=$(sed -n 's/^#   //p' printed)
+    { grep -v '^#' printed; echo "$read | write jsonl(\"-\")"; } >pasted.sbd
+    echo "${read% as *} | write jsonl(\"-\")" >inferred.sbd
+    for form in pasted inferred; do
+        "$sbc" $form.sbd --dump --after=none >$form.ir 2>>err || : >$form.ir
+        grep '^    out ' $form.ir >$form.columns
+    done
+    holds "schema_means_$1" sh -c 'grep -q out pasted.columns && cmp pasted.columns inferred.columns'
+}
+printf 'tailnum,dep_delay\nN1,2\nNA,NA\n' >na.csv
+pasted na.csv
+holds schema_na grep -qF 'tailnum:   str?,' printed
+holds schema_na_words grep -qF 'null = ["NA"]' printed
+printf 'name,n,m\n,1,-\nx,-,2\n"NA",NA,"-"\n' >mixed.csv
+pasted mixed.csv
+printf '{"a b":{"c d":1,"`":[{"where":2}]},"":3,"x`y":{"":1,"z":null}}\n' >odd.jsonl
+pasted odd.jsonl
+printf 'a b;1x;x`y;where\nNA;1;;2020-01-01\n1;x;NULL;\n' >odd.csv
+pasted odd.csv
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    awk -v seed=$seed 'BEGIN {
+        srand(seed)
+        n = split("1 2.5 007 true NA NULL - . \"NA\" \"\" 2020-01-01 x ? null", words, " ")
+        print "a,b,c,d"
+        for (row = 0; row < 1 + rand() * 6; row++) {
+            line = ""
+            for (i = 0; i < 4; i++) {
+                at = int(rand() * (i == 3 ? n + 1 : 6 + i)) + (rand() < 0.3 ? 0 : 1)
+                line = line (i ? "," : "") words[at > n ? n : at]
+            }
+            print line
+        }
+    }' >random$seed.csv
+    pasted random$seed.csv
+done
 expect schema_missing 1 'no file matches' schema nothere.csv
 : >empty.csv
 expect schema_empty 1 'it is empty' schema empty.csv
