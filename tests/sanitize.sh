@@ -6,27 +6,61 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 work=$PWD/build/sanitize
-passed=0 failed=0 skipped=0
+mkdir -p "$work/plain" "$work/asan" "$work/tsan"
+: >"$work/results"
 LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
 CFLAGS="-std=gnu23 -g -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
     -I. --embed-dir=stdlib --embed-dir=runtime"
 LLVM=${LLVM:-/usr/lib/llvm-22}
 
-pass() { echo "ok   $1"; passed=$((passed + 1)); }
-skip() { echo "skip $1: $2"; skipped=$((skipped + 1)); }
-fail() { echo "FAIL $1, $2:"; tail -n 40 "$2"; failed=$((failed + 1)); }
+# What came of each test stands in a file: tests run beside each other.
+pass() { echo "ok   $1$taken"; echo passed >>"$work/results"; }
+skip() { echo "skip $1: $2"; echo skipped >>"$work/results"; }
+fail() { echo "FAIL $1, $2:"; tail -n 40 "$2" | sed 's/^/    /'; echo failed >>"$work/results"; }
+count() { grep -c "^$1\$" "$work/results"; }
 
 finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
+    local failed
+    wait
+    # One that never came to its end has failed.
+    failed=$(($(count begun) - $(count passed)))
+    echo "$(count passed) passed, $failed failed, $(count skipped) skipped"
     [ "$failed" = 0 ]
     exit
+}
+
+# timed COMMAND...: its exit code is in `code`, and what it took in `taken`.
+taken=
+timed() {
+    local TIMEFORMAT="%R %U %S" file
+    file=$(mktemp)
+    { time "$@" 2>&3; code=$?; } 3>&2 2>"$file"
+    taken=$(awk 'END { printf ": %.1f s, processor %.1f s", $1, $2 + $3 }' "$file")
+    rm "$file"
+}
+
+# beside COMMAND...: it runs beside the others; as many at once as there are processors.
+beside() {
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    "$@" &
 }
 
 # check NAME LOG COMMAND...: one test, which passes when the command does.
 check() {
     local name=$1 log=$2
     shift 2
-    if "$@" >"$log" 2>&1; then pass "$name"; else fail "$name" "$log"; fi
+    echo begun >>"$work/results"
+    timed "$@" >"$log" 2>&1
+    if [ "$code" = 0 ]; then pass "$name"; else fail "$name" "$log"; fi
+    taken=
+}
+
+# need NAME LOG COMMAND...: what all tests after it need.
+need() {
+    timed "${@:3}" >"$2" 2>&1
+    [ "$code" = 0 ] || { echo begun >>"$work/results"; fail "$1" "$2"; finish; }
+    echo "     $1$taken"
+    taken=
 }
 
 # The C files of a folder and its sub-folders, as build.zig finds them.
@@ -109,7 +143,7 @@ ASAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 
 # shellcheck disable=SC2086
 build_asan() {
-    objects asan "$ASAN" $CORE $RUNTIME $STDLIB sbc.c &&
+    bitcode && objects asan "$ASAN" $CORE $RUNTIME $STDLIB sbc.c &&
         objects asan/pic "$ASAN -fPIC -I$work/bitcode --embed-dir=$work/bitcode -isystem $LLVM/include" $IR $CODEGEN &&
         archive asan libcore $CORE && archive asan libstd $STDLIB &&
         archive asan libsbrt $RUNTIME $STDLIB && linker asan "$ASAN" && mkdir -p "$work/asan/bin" &&
@@ -139,7 +173,7 @@ unit_tests() {
     # shellcheck disable=SC2046
     objects asan "$ASAN" $(printf 'tests/unit/%s.c\n' $names) || return
     for name in $names; do
-        check "asan unit $name" "$work/asan/$name.log" unit_test "$name"
+        beside check "asan unit $name" "$work/asan/$name.log" unit_test "$name"
     done
 }
 
@@ -254,19 +288,19 @@ COMPILER=${SBC:-$PWD/zig-out/bin/sbc}
 for tool in clang-22 "$LLVM/bin/llvm-ar" "$LLVM/include/llvm-c/Core.h" "$COMPILER"; do
     command -v "$tool" >/dev/null || [ -e "$tool" ] || { skip sanitizers "$tool is missing"; finish; }
 done
-mkdir -p "$work/plain" "$work/asan" "$work/tsan"
 data
-{ bitcode && build_asan; } >"$work/asan.log" 2>&1 || { fail "asan build" "$work/asan.log"; finish; }
+need "asan build" "$work/asan.log" build_asan
 unit_tests
 check "asan compiler" "$work/check.log" asan_check
-for name in $JOBS; do check "asan job $name" "$work/asan.$name.log" asan_job "$name"; done
+for name in $JOBS; do beside check "asan job $name" "$work/asan.$name.log" asan_job "$name"; done
+wait
 check "asan e2e" "$work/asan.e2e.log" asan_e2e
-build_tsan >"$work/tsan.log" 2>&1 || { fail "tsan build" "$work/tsan.log"; finish; }
-check "tsan unit runtime_test" "$work/tsan.unit.log" tsan_unit
-for name in $JOBS; do check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done
-check "tsan resume" "$work/tsan.resume.log" tsan_resume
+need "tsan build" "$work/tsan.log" build_tsan
+beside check "tsan resume" "$work/tsan.resume.log" tsan_resume
+beside check "tsan unit runtime_test" "$work/tsan.unit.log" tsan_unit
+for name in $JOBS; do beside check "tsan job $name" "$work/tsan.$name.log" tsan_job "$name"; done
 for name in $JOBS; do
-    if command -v valgrind >/dev/null; then check "valgrind job $name" "$work/valgrind.$name.log" valgrind_job "$name"
+    if command -v valgrind >/dev/null; then beside check "valgrind job $name" "$work/valgrind.$name.log" valgrind_job "$name"
     else skip "valgrind job $name" "valgrind is not installed"; fi
 done
 finish

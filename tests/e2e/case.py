@@ -3,7 +3,7 @@ import gzip
 import os
 import re
 
-SETTINGS = ("args", "exit", "stdin", "skip_reference")
+SETTINGS = ("args", "exit", "stdin", "skip_reference", "spill")
 SECTION = re.compile(rb"^-- (.+) --\n", re.M)
 NAMED_ESCAPES = {b"\\": b"\\", b"r": b"\r", b"t": b"\t"}
 
