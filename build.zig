@@ -81,7 +81,7 @@ pub fn build(b: *std.Build) void {
     for ([_][]const []const u8{ runtime, stdlib }) |files| compile(b, sbrt.root_module, files, "-gline-tables-only");
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
-    _ = page.addCopyFile(b.path("runtime/observe/page.html"), "page.html");
+    _ = page.addCopyFile(b.path("runtime/main/page.html"), "page.html");
     sbrt.root_module.addEmbedPath(page.getDirectory()); // #embed <page.html>
     sbrt.bundle_compiler_rt = false; // jobs are linked by lld against libgcc
     b.installArtifact(sbrt);

@@ -193,7 +193,7 @@ def answers(folder):
         assert (status, text) == (200, "ok\n")
         status, headers, text = job.ask("/")
         assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
-        assert text == (ROOT / "runtime/observe/page.html").read_text()
+        assert text == (ROOT / "runtime/main/page.html").read_text()
         # Nothing from outside: neither asked for nor allowed.
         assert "default-src 'none'" in headers["Content-Security-Policy"]
         assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?(https?:)?//""", text)

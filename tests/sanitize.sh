@@ -10,7 +10,7 @@ mkdir -p "$work/plain" "$work/asan" "$work/tsan"
 : >"$work/results"
 LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
 CFLAGS="-std=gnu23 -g -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
-    -I. --embed-dir=stdlib --embed-dir=runtime"
+    -I. --embed-dir=stdlib --embed-dir=runtime/main"
 LLVM=${LLVM:-/usr/lib/llvm-22}
 
 # What came of each test stands in a file: tests run beside each other.
@@ -88,7 +88,8 @@ archive() {
     shift 2
     mkdir -p "${library%/*}"
     rm -f "$library"
-    "$LLVM/bin/llvm-ar" crs "$library" $(printf "$work/$kind/%s\n" "${@%.c}" | sed 's/$/.o/')
+    # q: files of one name in two folders are two members.
+    "$LLVM/bin/llvm-ar" qcs "$library" $(printf "$work/$kind/%s\n" "${@%.c}" | sed 's/$/.o/')
 }
 
 # A linker for sbc, found as `mold` in PATH: links its objects with clang and a sanitizer.
@@ -112,11 +113,12 @@ END
 
 # The hot files of the standard library as bitcode, as build.zig makes it, for codegen to embed.
 bitcode() {
-    local out=$work/bitcode name names file
-    names=$(sed -n '/^const stdlib_hot: /,/^};/s/^ *"\([a-z_0-9]*\)\.c".*/\1/p' build.zig)
+    local out=$work/bitcode name names file files
+    files=$(sed -n '/^const stdlib_hot: /,/^};/s/^ *"\(.*\)".*/\1/p' build.zig)
+    names=$(printf '%s\n' $files | sed 's/.*\///; s/\.c$//')
     mkdir -p "$out"
-    for name in $names; do
-        file=$(find stdlib -name "$name.c")
+    for file in $files; do
+        name=$(basename "$file" .c)
         [ "$out/$name.bc" -nt "$file" ] && continue
         clang-22 -std=gnu23 -O2 -c -emit-llvm -I. -target x86_64-linux-gnu -march=x86-64-v3 \
             -fno-stack-protector -ffp-contract=off "$file" -o "$out/$name.bc" || return
