@@ -1,5 +1,6 @@
 // sbc check, and the program as a tree (--dump=ast).
 #include "driver/commands.h"
+#include "driver/externs.h"
 #include "driver/session.h"
 #include "frontend/ast_print.h"
 
@@ -14,7 +15,8 @@ static int check_one(const Options *options, const char *path) {
     } else if (loaded) {
         session_check(&s, (CheckAs){.want_tests = true});
     }
-    return session_report(&s);
+    int status = session_report(&s);
+    return status == EXIT_DONE && s.program ? externs_check(&s) : status;
 }
 
 int check_command(const Options *options) {

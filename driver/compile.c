@@ -141,9 +141,10 @@ int compile_to(Session *s, const char *output) {
     if (!prepare(s, &work)) return EXIT_WRONG_USAGE;
     if (!fits_one_job(s, work.plan)) return EXIT_WRONG_PROGRAM;
     ExternFiles externs = extern_files(s->program->graph);
+    ExternHeader header = header_of(s);
     ExternBuild objects;
     ExternFault fault = {0};
-    if (!extern_compile(s->arena, &externs, header_text(s), &objects, &fault))
+    if (!extern_compile(s->arena, &externs, &header, &objects, &fault))
         return externs_complain(s, &fault);
     JobFile file = {output, objects.objects};
     bool built = build_job(s->arena, work.plan, &work.codegen, file, &error);

@@ -1,5 +1,8 @@
 #include "driver/externs.h"
 
+#include "codegen/build/cache.h"
+#include "driver/header.h"
+
 static const Span nowhere = {0, 0, SPAN_NONE};
 
 static Span span_of_file(const Session *s, Text path) {
@@ -10,10 +13,17 @@ static Span span_of_file(const Session *s, Text path) {
     return nowhere;
 }
 
-static Span span_of_fn(const Session *s, const FnRef *ref) {
+// Null: the text of a graph declares nothing.
+static const ExternFn *extern_of(const Session *s, const FnRef *ref) {
     for (size_t i = 0; i < s->program->extern_count; i++)
-        if (s->program->externs[i].ref == ref) return s->program->externs[i].name_span;
-    return nowhere;
+        if (s->program->externs[i].ref == ref) return &s->program->externs[i];
+    return nullptr;
+}
+
+static void note_said(const ExternFault *fault, Diag *diag, Diags *diags) {
+    size_t len = fault->said.len;
+    while (len && fault->said.at[len - 1] == '\n') len--;
+    if (len) diag_note(diags, diag, "it said:\n%.*s", (int)len, fault->said.at);
 }
 
 // One file, or what was needed to compile it.
@@ -21,19 +31,18 @@ static void complain_of_file(const Session *s, const ExternFault *fault, Diags *
     Span span = span_of_file(s, fault->path);
     Diag *diag = diag_add(diags, DIAG_EXTERN_REFUSED, span, "%.*s", (int)fault->message.len,
                           fault->message.at);
-    size_t len = fault->said.len;
-    while (len && fault->said.at[len - 1] == '\n') len--;
-    if (len) diag_note(diags, diag, "it said:\n%.*s", (int)len, fault->said.at);
-    else if (fault->path.len)
+    note_said(fault, diag, diags);
+    if (!fault->said.len && fault->path.len)
         diag_fix(diags, diag, "correct the path; it is relative to the folder of the program");
 }
 
 static void complain_of_missing(const Session *s, const ExternFault *fault, const FnRef *ref,
                                 Diags *diags) {
-    Span span = span_of_fn(s, ref);
+    const ExternFn *fn = extern_of(s, ref);
+    Span span = fn ? fn->name_span : nowhere;
     Diag *diag = diag_add(diags, DIAG_EXTERN_REFUSED, span, "%.*s defines no function '%.*s'",
                           TEXT_ARG(ref->file), TEXT_ARG(ref->symbol));
-    if (span.file != SPAN_NONE) diag_label(diags, diag, span, "declared here");
+    if (fn) diag_label(diags, diag, span, "declared here");
     Text *names = arena_new_array(s->arena, Text, fault->defined.count + 1);
     for (size_t i = 0; i < fault->defined.count; i++) names[i] = text_of(fault->defined.items[i]);
     Text near = diag_did_you_mean(ref->symbol, names, fault->defined.count);
@@ -43,12 +52,74 @@ static void complain_of_missing(const Session *s, const ExternFault *fault, cons
                               "prototype", s->name);
 }
 
+static void complain_of_types(const Session *s, const ExternFault *fault, const ExternDecl *decl,
+                              Diags *diags) {
+    const ExternFn *fn = extern_of(s, decl->ref);
+    Diag *diag = diag_add(diags, DIAG_EXTERN_REFUSED, fn->name_span,
+                          "%.*s has '%.*s' with other types", TEXT_ARG(decl->ref->file),
+                          TEXT_ARG(decl->ref->symbol));
+    diag_label(diags, diag, fn->name_span, "declared here");
+    if (decl == fault->differing[0]) note_said(fault, diag, diags);
+    diag_fix(diags, diag, "define it as %.*s", TEXT_ARG(header_prototype(s->arena, fn)));
+}
+
 int externs_complain(const Session *s, ExternFault *fault) {
     Session later = session_later(s);
     if (fault->message.len) complain_of_file(s, fault, later.diags);
+    for (size_t i = 0; i < fault->differing_count; i++)
+        complain_of_types(s, fault, fault->differing[i], later.diags);
     for (size_t i = 0; i < fault->missing_count; i++)
         complain_of_missing(s, fault, fault->missing[i], later.diags);
     text_buf_free(&fault->message);
     text_buf_free(&fault->said);
     return session_report(&later);
+}
+
+// ---- sbc check ----------------------------------------------------------------------------------
+
+static ExternFiles declared_files(const Session *s) {
+    ExternFiles files = {0};
+    for (size_t i = 0; i < s->program->extern_count; i++) {
+        const FnRef *ref = s->program->externs[i].ref;
+        bool known = false;
+        for (size_t j = 0; j < files.count; j++) known |= text_eq(files.paths[j], ref->file);
+        if (!known) arena_push(s->arena, files.paths, files.count, files.cap, ref->file);
+        arena_push(s->arena, files.fns, files.fn_count, files.fn_cap, ref);
+    }
+    return files;
+}
+
+// What the verdict depends on. Null: there is no cache, or a file cannot be read.
+static const char *verdict_key(const Session *s, const char *cache, const ExternFiles *files,
+                               const ExternHeader *header) {
+    TextBuf parts = {0};
+    ExternFault fault = {0};
+    Text build;
+    bool good = cache && cache_build_id(s->arena, cache, &build) &&
+                extern_key(s->arena, files, &parts, &fault);
+    const char *key = nullptr;
+    if (good) {
+        cache_key_add(&parts, "build", build);
+        cache_key_add(&parts, "header", header->text);
+        key = cache_key(s->arena, &parts);
+    }
+    text_buf_free(&fault.message);
+    text_buf_free(&parts);
+    return key;
+}
+
+int externs_check(const Session *s) {
+    ExternFiles files = declared_files(s);
+    if (!files.count) return EXIT_DONE;
+    ExternHeader header = header_of(s);
+    ExternBuild objects;
+    ExternFault fault = {0};
+    const char *cache = cache_folder(s->arena), *key = verdict_key(s, cache, &files, &header);
+    if (key && cache_is_good(s->arena, cache, key)) return EXIT_DONE;
+    if (!extern_compile(s->arena, &files, &header, &objects, &fault))
+        return externs_complain(s, &fault);
+    extern_remove(&objects);
+    text_buf_free(&fault.said);
+    if (key) cache_keep_good(s->arena, cache, key);
+    return EXIT_DONE;
 }

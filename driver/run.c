@@ -65,8 +65,9 @@ static int become_job(const Session *s, int fd) {
 static int interpret(Session *s) {
     ExternFault fault = {0};
     ExternFiles externs = extern_files(s->program->graph);
+    ExternHeader header = header_of(s);
     if (!session_optimise(s)) return EXIT_WRONG_USAGE;
-    if (!extern_load(s->arena, &externs, header_text(s), &fault))
+    if (!extern_load(s->arena, &externs, &header, &fault))
         return externs_complain(s, &fault);
     return reference_run(&(ReferenceRun){.graph = s->program->graph, .args = s->options->job_args,
                                          .arg_count = s->options->job_arg_count});

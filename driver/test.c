@@ -262,7 +262,8 @@ static int test_one(const Options *options, const char *path, Tally *tally) {
     if (status != EXIT_DONE) return status;
     ExternFault fault = {0};
     ExternFiles externs = extern_files(s.program->graph);
-    if (!extern_load(s.arena, &externs, header_text(&s), &fault))
+    ExternHeader header = header_of(&s);
+    if (!extern_load(s.arena, &externs, &header, &fault))
         return externs_complain(&s, &fault);
     unsigned failed = tally->failed;
     for (size_t i = 0; i < s.program->test_count; i++) run_test(&s, &s.program->tests[i], tally);

@@ -492,6 +492,81 @@ for how in 'run c.sbd' 'run --engine=reference c.sbd' 'compile c.sbd'; do
     holds extern_unknown_near grep -qF "did you mean 'twise'?" err
     holds extern_unknown_all grep -qF '4 errors' err
 done
+# Types are held against the declaration, whether or not the C file includes the header.
+mkdir parts
+cat >types.sbd <<'END'
+extern fn mean(x: f64, n: i64) -> f64 from "parts/types.c"
+extern fn length(s: str) -> i64? from "parts/types.c"
+extern fn month(d: date) -> i64 from "parts/types.c"
+[{x: 1.5, s: "A", day: date("2020-03-01")}] | select a = mean(x, 3), b = length(s), c = month(day)
+| write csv("-")
+END
+"$sbc" header types.sbd >parts/old.h
+cat >parts/good.c <<'END'
+#define _GNU_SOURCE
+#include <string.h>
+#include "part.h"
+INCLUDED
+#define n 3  // The name of a parameter.
+#define length(text) (length(text))
+double mean(double x, int64_t count) { return x / (double)count + 0.0 * (double)n; }
+int32_t (length)(SbStr text, int64_t *out) {
+    *out = text.len;
+    return memrchr(text.ptr, 'B', (size_t)text.len) ? SB_NULL : SB_OK;
+}
+int64_t month(int32_t days) { return days / 30; }
+END
+echo '#include <stdint.h>' >parts/part.h
+for included in pipeline.h old.h; do
+    sed "s/INCLUDED/#include \"$included\"/" parts/good.c >parts/types.c
+    expect "extern_types_$included" 0 '' check types.sbd
+    expect "extern_types_run_$included" 0 '0.5,1,610' run types.sbd
+done
+sed 's/INCLUDED/#include "old.h"\n#include "pipeline.h"/' parts/good.c >parts/types.c
+expect extern_types_twice 0 '0.5,1,610' run types.sbd
+expect extern_built 0 '' types.sbd -o types
+cp types types.was
+expect extern_built_again 0 '' types.sbd -o types
+holds extern_same_bytes cmp types types.was
+sed 's/INCLUDED/#include "own.h"/' parts/good.c >parts/good2.c
+printf '#include <stdint.h>\ntypedef struct SbStr { const char *ptr; int64_t len; } SbStr;\nenum { SB_OK, SB_NULL = -1 };\n' >parts/own.h
+# differs NAME LINE SED: with this change of the C file the function of that line is refused.
+differs() {
+    sed "$3" parts/good2.c >parts/types.c
+    for how in 'check types.sbd' 'types.sbd -o types' 'run types.sbd' \
+               'run --engine=reference types.sbd' 'test types.sbd'; do
+        expect "extern_differs_$1" 1 "error[SB0006]: parts/types.c has '$1' with other types" $how
+        holds "extern_differs_place_$1" grep -qF -e "--> types.sbd:$2:11" err
+        holds "extern_differs_c_$1" grep -qE '^parts/types.c:[0-9]+:[0-9]+: note: previous' err
+    done
+}
+differs mean 1 's/^double mean/float mean/'
+holds extern_differs_fix grep -qF 'fix: define it as double mean(double x, int64_t n);' err
+differs mean 1 's/int64_t count/int32_t count/'
+differs length 2 's/^int32_t (length)/int64_t (length)/'
+differs month 3 's/int32_t days/int64_t days/'
+differs month 3 's/int32_t days/int32_t days, double more/'
+# What is declared and not called is judged by check; a job does without it.
+cat >uncalled.sbd <<'END'
+extern fn called(x: i64) -> i64 from "uncalled.c"
+extern fn _missing(x: i64) -> i64 from "uncalled.c"
+range(2) | derive y = called(i) | write csv("-")
+END
+echo 'long called(long x) { return x; }' >uncalled.c
+expect extern_uncalled 1 "uncalled.c defines no function '_missing'" check uncalled.sbd
+expect extern_uncalled_run 0 '' run uncalled.sbd
+echo 'long _missing(long x) { return x; }' >>uncalled.c
+expect extern_defined 0 '' check uncalled.sbd
+printf '#!/bin/sh\nPATH=/nothing exec "%s" "$@"\n' "$sbc" >no_compiler
+chmod +x no_compiler
+with=$sbc sbc=$work/no_compiler
+expect extern_known 0 '' check uncalled.sbd
+echo '/* changed */' >>uncalled.c
+expect extern_forgotten 1 'no C compiler was found' check uncalled.sbd
+sbc=$with
+sed -i 's/^long called/static long called/' uncalled.c
+expect extern_static 1 "uncalled.c defines no function 'called'" check uncalled.sbd
+holds extern_static_fix grep -qF 'and not as `static`' err
 rm c.c
 for how in 'run c.sbd' 'test c.sbd' 'compile c.sbd'; do
     expect extern_missing 1 'c.c cannot be read: No such file or directory' $how

@@ -172,6 +172,19 @@ const char *cache_beside(Arena *arena, const char *folder, const char *key) {
     return text_c(arena, text_format(arena, "%s/%s.%ld.tmp", folder, key, (long)getpid()));
 }
 
+// A file without bytes: nothing of it can be torn.
+static const char *good_path(Arena *arena, const char *folder, const char *key) {
+    return text_c(arena, text_format(arena, "%s/good-%s", folder, key));
+}
+
+bool cache_is_good(Arena *arena, const char *folder, const char *key) {
+    return access(good_path(arena, folder, key), F_OK) == 0;
+}
+
+void cache_keep_good(Arena *arena, const char *folder, const char *key) {
+    write_file(arena, good_path(arena, folder, key), TEXT(""));  // A full disk costs time only.
+}
+
 typedef struct Entry {
     const char *path;
     int64_t     bytes;

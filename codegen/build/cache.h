@@ -30,6 +30,10 @@ bool cache_keep(Arena *arena, const char *folder, const char *key, const char *j
 // An open entry, now the most recently used one; -1: there is none. A damaged one is removed.
 int cache_open(Arena *arena, const char *folder, const char *key);
 
+// Was what the key stands for found to be good, and that kept?
+bool cache_is_good(Arena *arena, const char *folder, const char *key);
+void cache_keep_good(Arena *arena, const char *folder, const char *key);
+
 // Removes the least recently used entries until `bytes_max` are left, and what a killed sbc left
 // behind. Does nothing while another sbc does it.
 void cache_trim(Arena *arena, const char *folder, int64_t bytes_max);

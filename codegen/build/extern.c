@@ -68,9 +68,10 @@ static void add_includes(Arena *arena, ExternFiles *files, Text path, Text text)
     }
 }
 
-static void blame_unreadable(ExternFault *fault, Text path) {
+static bool blame_unreadable(ExternFault *fault, Text path) {
     text_buf_format(&fault->message, "%.*s cannot be read: %s", TEXT_ARG(path), strerror(errno));
     fault->path = path;
+    return false;
 }
 
 bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, ExternFault *fault) {
@@ -79,15 +80,70 @@ bool extern_key(Arena *arena, const ExternFiles *files, TextBuf *parts, ExternFa
         arena_push(arena, all.paths, all.count, all.cap, files->paths[i]);
     for (size_t i = 0; i < all.count; i++) {
         Text text;
-        if (!read_text(arena, all.paths[i], &text)) {
-            blame_unreadable(fault, all.paths[i]);
-            return false;
-        }
+        if (!read_text(arena, all.paths[i], &text)) return blame_unreadable(fault, all.paths[i]);
         cache_key_add(parts, "extern", all.paths[i]);
         cache_key_add(parts, "text", text);
         add_includes(arena, &all, all.paths[i], text);
     }
     return true;
+}
+
+// ---- what is compiled ---------------------------------------------------------------------------
+
+// A C file as the compiler gets it: its text, then the prototypes of the program's declarations. An
+// own prototype there is an error where the file has another. They come last, so that the file
+// may define macros that the system's headers heed.
+static Text checked_text(Arena *arena, Text path, Text text, const ExternHeader *header) {
+    TextBuf buf = {0};
+    size_t lines = 1;
+    for (size_t i = 0; i < text.len; i++) lines += text.at[i] == '\n';
+    text_buf_add(&buf, TEXT("#line 1 "));
+    text_buf_quoted(&buf, path);
+    text_buf_char(&buf, '\n');
+    text_buf_add(&buf, text);
+    text_buf_add(&buf, TEXT("\n\n"));
+    for (size_t i = 0; i < header->count; i++) {
+        const ExternDecl *decl = &header->decls[i];
+        if (!text_eq(decl->ref->file, path)) continue;
+        text_buf_format(&buf, "#line %u ", decl->line);
+        text_buf_quoted(&buf, decl->path);
+        text_buf_format(&buf, "\n%.*s\n", TEXT_ARG(decl->prototype));
+    }
+    text_buf_format(&buf, "#line %zu ", lines);  // What is open at the end is the file's fault.
+    text_buf_quoted(&buf, path);
+    text_buf_char(&buf, '\n');
+    return text_buf_take(&buf, arena);
+}
+
+static bool write_text(const char *path, Text text, TextBuf *error) {
+    FILE *file = fopen(path, "wb");
+    bool good = file && fwrite(text.at, 1, text.len, file) == text.len;
+    if (file) good = fclose(file) == 0 && good;
+    if (!good) text_buf_format(error, "%s cannot be written: %s", path, strerror(errno));
+    return good;
+}
+
+// Does a line of what the compiler said begin with the place of the declaration, and name it?
+static bool complains_of(Arena *arena, const TextBuf *said, const ExternDecl *decl) {
+    Text place = text_format(arena, "%.*s:%u:", TEXT_ARG(decl->path), decl->line);
+    Text symbol = decl->ref->symbol;
+    for (const char *at = said->at, *end = at + said->len; at && at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        Text line = {at, (size_t)((stop ? stop : end) - at)};
+        if (text_starts(line, place) && memmem(line.at, line.len, symbol.at, symbol.len))
+            return true;
+        at = stop ? stop + 1 : end;
+    }
+    return false;
+}
+
+static void find_differing(Arena *arena, Text path, const ExternHeader *header,
+                           ExternFault *fault) {
+    for (size_t i = 0; i < header->count; i++) {
+        const ExternDecl *decl = &header->decls[i];
+        if (text_eq(decl->ref->file, path) && complains_of(arena, &fault->said, decl))
+            arena_push(arena, fault->differing, fault->differing_count, fault->differing_cap, decl);
+    }
 }
 
 // ---- compiling ----------------------------------------------------------------------------------
@@ -108,8 +164,6 @@ static bool compile(Arena *arena, const char *folder, const char *const *what, c
         for (const char *const *word = what; *word; word++) command_add(&command, *word);
         CommandOutcome outcome = command_run(&command, &said);
         if (outcome == COMMAND_DONE && said.len) fprintf(stderr, "%.*s", (int)said.len, said.at);
-        if (outcome == COMMAND_REFUSED)
-            text_buf_format(&fault->message, "the C compiler refused %s", what[1]);
         if (outcome == COMMAND_REFUSED) text_buf_add(&fault->said, text_buf_view(&said));
         text_buf_free(&said);
         if (outcome != COMMAND_NOT_THERE) return outcome == COMMAND_DONE;
@@ -120,12 +174,8 @@ static bool compile(Arena *arena, const char *folder, const char *const *what, c
 }
 
 static bool open_folder(Arena *arena, Text header, const char **folder, TextBuf *error) {
-    if (!build_folder(arena, folder, error)) return false;
-    FILE *file = fopen(text_c(arena, text_format(arena, "%s/pipeline.h", *folder)), "wb");
-    bool good = file && fwrite(header.at, 1, header.len, file) == header.len;
-    if (file) good = fclose(file) == 0 && good;
-    if (!good) text_buf_format(error, "%s cannot be written: %s", *folder, strerror(errno));
-    return good;
+    return build_folder(arena, folder, error) &&
+           write_text(text_c(arena, text_format(arena, "%s/pipeline.h", *folder)), header, error);
 }
 
 static bool defines_all(Arena *arena, const ExternFiles *files, ExternFault *fault) {
@@ -136,19 +186,41 @@ static bool defines_all(Arena *arena, const ExternFiles *files, ExternFault *fau
     return !fault->missing_count;
 }
 
-bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternBuild *out,
-                    ExternFault *fault) {
+static Text folder_of(Text path) {
+    size_t len = path.len;
+    while (len && path.at[len - 1] != '/') len--;
+    return len ? (Text){path.at, len} : TEXT("./");
+}
+
+// The file `path` to `object`.
+static bool compile_file(Arena *arena, Text path, const char *object, const ExternHeader *header,
+                         ExternFault *fault) {
+    Text text, folder = folder_of(text_of(object)), beside = folder_of(path);
+    if (!read_text(arena, path, &text)) return blame_unreadable(fault, path);
+    const char *copy = text_c(arena, text_format(arena, "%.*sextern.c", TEXT_ARG(folder)));
+    const char *what[] = {
+        "-c", copy, text_c(arena, text_format(arena, "-iquote%.*s", TEXT_ARG(beside))),
+        // The folder has another name each time: two builds are the same bytes.
+        text_c(arena, text_format(arena, "-fdebug-prefix-map=%.*s=", TEXT_ARG(folder))), nullptr};
+    bool good = write_text(copy, checked_text(arena, path, text, header), &fault->message) &&
+                compile(arena, text_c(arena, folder), what, object, fault);
+    unlink(copy);
+    if (!fault->said.len) return good;
+    fault->path = path;
+    find_differing(arena, path, header, fault);
+    if (!fault->differing_count)
+        text_buf_format(&fault->message, "the C compiler refused %.*s", TEXT_ARG(path));
+    return false;
+}
+
+bool extern_compile(Arena *arena, const ExternFiles *files, const ExternHeader *header,
+                    ExternBuild *out, ExternFault *fault) {
     *out = (ExternBuild){.objects = arena_new_array(arena, const char *, files->count + 2)};
     if (!files->count) return true;
-    bool good = open_folder(arena, header, &out->folder, &fault->message);
+    bool good = open_folder(arena, header->text, &out->folder, &fault->message);
     for (size_t i = 0; good && i < files->count; i++) {
-        const char *what[] = {"-c", text_c(arena, files->paths[i]), nullptr};
-        good = access(what[1], R_OK) == 0;
-        if (!good) blame_unreadable(fault, files->paths[i]);
-        if (!good) break;
         const char *object = text_c(arena, text_format(arena, "%s/%zu.o", out->folder, i));
-        good = compile(arena, out->folder, what, object, fault);
-        if (!good) fault->path = files->paths[i];
+        good = compile_file(arena, files->paths[i], object, header, fault);
         out->objects[out->count++] = object;
     }
     good = good && user_symbols_rename(arena, out->objects, out->count, &fault->defined,
@@ -167,7 +239,8 @@ void extern_remove(const ExternBuild *build) {
     rmdir(build->folder);
 }
 
-bool extern_load(Arena *arena, const ExternFiles *files, Text header, ExternFault *fault) {
+bool extern_load(Arena *arena, const ExternFiles *files, const ExternHeader *header,
+                 ExternFault *fault) {
     ExternBuild build;
     if (!files->count) return true;
     if (!extern_compile(arena, files, header, &build, fault)) return false;
@@ -176,6 +249,7 @@ bool extern_load(Arena *arena, const ExternFiles *files, Text header, ExternFaul
     for (size_t i = 0; i < build.count; i++) what[i + 1] = build.objects[i];
     const char *library = text_c(arena, text_format(arena, "%s/extern.so", build.folder));
     bool good = compile(arena, build.folder, what, library, fault);
+    if (fault->said.len) text_buf_add(&fault->message, TEXT("the C compiler refused to link"));
     build.objects[build.count++] = library;
     if (good && !dlopen(library, RTLD_NOW | RTLD_GLOBAL)) {
         text_buf_add(&fault->message, text_of(dlerror()));

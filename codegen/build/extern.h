@@ -12,13 +12,29 @@ typedef struct ExternFiles {
     size_t fn_count, fn_cap;
 } ExternFiles;
 
+// What a C file is held against: one declaration of a program.
+typedef struct ExternDecl {
+    const FnRef *ref;
+    Text         prototype;  // C, of built-in types and without names: it means the same anywhere.
+    Text         path;       // Of the program, and the line there.
+    unsigned     line;
+} ExternDecl;
+
+typedef struct ExternHeader {
+    Text              text;    // What C files may include as "pipeline.h".
+    const ExternDecl *decls;
+    size_t            count;
+} ExternHeader;
+
 // Why there is no code for what a program calls.
 typedef struct ExternFault {
-    TextBuf     message;  // One line; empty: functions are missing, which are listed.
+    TextBuf     message;  // One line; empty: functions are missing or differ, which are listed.
     TextBuf     said;     // By the C compiler; may be empty.
     Text        path;     // The C file that is at fault; empty: none is.
     const FnRef **missing;  // Functions that no file defines.
     size_t      missing_count, missing_cap;
+    const ExternDecl **differing;  // Functions that the file `path` has with other types.
+    size_t      differing_count, differing_cap;
     UserSymbols defined;  // What the files define.
 } ExternFault;
 
@@ -35,13 +51,13 @@ typedef struct ExternBuild {
     size_t       count;
 } ExternBuild;
 
-// Compiles each to an object. `header` holds the prototypes; the files may include it as
-// "pipeline.h".
-bool extern_compile(Arena *arena, const ExternFiles *files, Text header, ExternBuild *out,
-                    ExternFault *fault);
+// Compiles each to an object, and holds it against the declarations that name it.
+bool extern_compile(Arena *arena, const ExternFiles *files, const ExternHeader *header,
+                    ExternBuild *out, ExternFault *fault);
 void extern_remove(const ExternBuild *build);
 
 // Makes their functions known to the reference interpreter, for as long as sbc runs.
-bool extern_load(Arena *arena, const ExternFiles *files, Text header, ExternFault *fault);
+bool extern_load(Arena *arena, const ExternFiles *files, const ExternHeader *header,
+                 ExternFault *fault);
 
 #endif
