@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 work=$PWD/build/sanitize
-mkdir -p "$work/plain" "$work/asan" "$work/tsan"
+mkdir -p "$work/plain" "$work/asan" "$work/tsan" "$work/times"
 : >"$work/results"
 LIBRARIES="-l:libuv_a.a -lyaml -lzstd -llz4 -lz -lpcre2-8 -lutf8proc -lffi -lm -ldl"
 CFLAGS="-std=gnu23 -g -gdwarf-4 -O1 -march=x86-64-v3 -ffp-contract=off -fno-omit-frame-pointer -w
@@ -29,14 +29,14 @@ finish() {
     exit
 }
 
-# timed COMMAND...: its exit code is in `code`, and what it took in `taken`.
+# timed COMMAND...: its exit code is in `code`, and what it took in `taken`. The name of the file of
+# times stands in no variable meanwhile: commands are functions of this script, which could set it.
 taken=
 timed() {
-    local TIMEFORMAT="%R %U %S" file
-    file=$(mktemp)
-    { time "$@" 2>&3; code=$?; } 3>&2 2>"$file"
-    taken=$(awk 'END { printf ": %.1f s, processor %.1f s", $1, $2 + $3 }' "$file")
-    rm "$file"
+    local TIMEFORMAT="%R %U %S"
+    { time "$@" 2>&3; code=$?; } 3>&2 2>"$work/times/$BASHPID"
+    taken=$BASHPID
+    taken=$(awk 'END { printf ": %.1f s, processor %.1f s", $1, $2 + $3 }' "$work/times/$taken")
 }
 
 # beside COMMAND...: it runs beside the others; as many at once as there are processors.
@@ -106,7 +106,7 @@ while [ \$# -gt 0 ]; do
     esac
     shift
 done
-exec clang-22 $2 -pie -rdynamic -o "\$output" "\${objects[@]}" $work/$1/lib/libsbrt.a $LIBRARIES
+exec clang-22 -fuse-ld=lld $2 -pie -rdynamic -o "\$output" "\${objects[@]}" $work/$1/lib/libsbrt.a $LIBRARIES
 END
     chmod +x "$work/$1/path/mold"
 }
@@ -226,6 +226,7 @@ asan_e2e() {
 }
 
 asan_check() {
+    local file
     export ASAN_OPTIONS=detect_leaks=0
     for file in tests/sanitize/*.sbd tests/syntax/*.sbd; do
         "$work/asan/bin/sbc" check "$file" >/dev/null 2>&1

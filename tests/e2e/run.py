@@ -5,7 +5,7 @@ usage: tests/e2e/run.py [--update] [--keep] [--brief] [CASE...]
 
 Each is run by the reference interpreter, and compiled with and without fusion on 1 and 4 threads
 with three partition sizes, and once more with breakers that put every few rows on disk. All of them must leave the bytes that the case holds.
---brief compiles each once and runs it in two ways, for builds that are slow.
+--brief compiles each once, for one CPU level, and runs it in two ways, for builds that are slow.
 """
 import concurrent.futures
 import difflib
@@ -30,7 +30,7 @@ PARTITIONS = ("16", "200", "4MiB")
 SCHEDULES = ("full", "paper", "static", "staged", "pessimistic")  # In turn, with several threads.
 SPILLS = {"SBC_TEST_SPILL": "1"}  # Breakers put every few rows on disk.
 FUSIONS = ((), ("--no-fuse",))
-ONE_LEVEL = "levels: x86-64-v3\n"  # Half the time to compile; jobs with fusion have all levels.
+ONE_LEVEL = "levels: x86-64-v3\n"  # Half the time to compile; jobs with fusion have all levels, unless it is --brief.
 RUNS = [(threads, partition, {}) for threads in THREADS for partition in PARTITIONS] + \
        [(threads, PARTITIONS[1], SPILLS) for threads in THREADS]
 BRIEF_RUNS = [("4", "200", {}), ("1", "4MiB", SPILLS)]
@@ -89,6 +89,7 @@ class Runner:
     def __init__(self, case, work, brief):
         self.case, self.work = case, work
         self.fusions, self.ways = (FUSIONS[:1], BRIEF_RUNS) if brief else (FUSIONS, RUNS)
+        self.every_level = () if brief else ((),)  # Which fusions are compiled for all CPUs.
         self.runs = 0
 
     def folder(self):
@@ -116,8 +117,7 @@ class Runner:
         return result
 
     def levels(self, fusion):
-        """For what CPUs: all, but of jobs without fusion one."""
-        if not fusion:
+        if fusion in self.every_level:
             return []
         path = os.path.join(self.work, "target.yaml")
         with open(path, "w") as file:
