@@ -242,12 +242,6 @@ static Val integer_divide(Emit *e, Frame *frame, const Expr *x, Val a, Val b) {
 
 // ---- decimals -----------------------------------------------------------------------------------
 
-static __int128 power_of_ten(unsigned exponent) {
-    __int128 power = 1;
-    while (exponent--) power *= 10;
-    return power;
-}
-
 static Val widen_decimal(Emit *e, Val value) {
     return LLVMTypeOf(value) == e->i128 ? value : LLVMBuildSExt(e->b, value, e->i128, "");
 }
@@ -256,7 +250,7 @@ static Val widen_decimal(Emit *e, Val value) {
 static Val fit_decimal(Emit *e, Frame *frame, const Expr *x, Val value, Val over) {
     const Type *type = type_base(x->type);
     if (!x->proven) {
-        __int128 limit = power_of_ten(type->precision);
+        __int128 limit = emit_power_of_ten(type->precision);
         bool narrow = LLVMTypeOf(value) == e->i64;
         Val bound = narrow ? emit_i64(e, (int64_t)limit) : emit_i128(e, limit);
         Val high = LLVMBuildICmp(e->b, LLVMIntSGE, value, bound, "");

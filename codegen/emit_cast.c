@@ -12,7 +12,7 @@ static const Type *cast_from(const Emit *e, const Expr *x) {
 }
 
 // The offending text is the canonical text of the value, made where the row is lost already.
-static void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
+void emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad) {
     if (x->op != EXPR_CAST || x->proven) return;
     if (e->lanes) {
         emit_fault_if(e, frame, x->span, bad, emit_i32(e, SB_FAULT_BAD_CAST), (Detail){0});
@@ -149,6 +149,10 @@ static Value cast_present(Emit *e, Frame *frame, const Expr *x, Value value) {
     if (from == to) return value;
     if (type_is_plain_number(from) && type_is_plain_number(to))
         return (Value){.a = cast_plain(e, frame, x, value.a)};
+    if (type_cast_scales(from, to)) return (Value){.a = emit_cast_scaled(e, frame, x, value.a)};
+    if (from->kind == TYPE_DECIMAL && to->kind == TYPE_F64 && emit_type(e, from) == e->i64)
+        return (Value){.a = emit_hotv(e, "sb_decimal64_f64", e->f64, arg(value.a),
+                                      arg(emit_i32(e, from->scale)))};
     value.valid = nullptr;
     return cast_by_library(e, frame, x, value, from);
 }

@@ -76,6 +76,12 @@ Value emit_compare(Emit *e, Frame *frame, const Expr *x);  // emit_compare.c
 Val emit_equal(Emit *e, const Type *base, Value a,
                Value b);  // Of values that are not null, IEEE for floats.
 Value emit_cast(Emit *e, Frame *frame, const Expr *x);     // emit_cast.c
+// Where `bad` is true a cast that may fail does: the fault names the value that was cast.
+void  emit_cast_fault(Emit *e, Frame *frame, const Expr *x, Val bad);
+// A cast for which type_cast_scales.
+Val   emit_cast_scaled(Emit *e, Frame *frame, const Expr *x, Val value);  // emit_cast_decimal.c
+// 10^exponent, exponent up to 38.
+__int128 emit_power_of_ten(unsigned exponent);
 Value emit_function(Emit *e, Frame *frame, const Expr *x); // emit_function.c
 Value emit_compound(Emit *e, Frame *frame,
                     const Expr *x);  // emit_compound.c: concat, text, struct, list...

@@ -65,7 +65,8 @@ static const char *why_not_node(const Search *search, const Expr *x) {
         return nullptr;
     case EXPR_MOD: return type_is_float(type) ? because_call : nullptr;
     case EXPR_CAST: case EXPR_WIDEN: case EXPR_TO_F64:
-        return first == type || (type_is_plain_number(first) && type_is_plain_number(type))
+        return first == type || type_cast_scales(first, type) ||
+                       (type_is_plain_number(first) && type_is_plain_number(type))
                    ? nullptr
                    : because_call;
     case EXPR_CALL: return x->fn->traits == FN_COLUMNS ? nullptr : because_call;

@@ -137,6 +137,12 @@ bool type_is_plain_number(const Type *type) {
     return type_is_integer(type) || type->kind == TYPE_F32 || type->kind == TYPE_F64 ||
            type->kind == TYPE_DURATION || type->kind == TYPE_BOOL;
 }
+bool type_cast_scales(const Type *from, const Type *to) {
+    bool narrow = from->kind == TYPE_DECIMAL && from->precision <= DECIMAL_PRECISION_I64;
+    if (to->kind != TYPE_DECIMAL) return narrow && type_is_integer(to);
+    if (from->kind != TYPE_DECIMAL) return type_is_integer(from);
+    return narrow || to->scale >= from->scale;
+}
 bool type_is_bytes(const Type *type) {
     return type->kind == TYPE_STR || type->kind == TYPE_BYTES || type->kind == TYPE_JSON;
 }

@@ -77,6 +77,9 @@ bool type_is_numeric(const Type *type);          // Integer, float or decimal.
 // Integers, f32, f64, bool as an unsigned bit, and durations as i64: a cast between two of them is
 // done in place. The library does the other casts.
 bool type_is_plain_number(const Type *type);
+// Is a cast arithmetic on whole numbers: from integers and decimals to decimals, and of decimals in
+// 64 bits to integers? What would divide 128 bits is not.
+bool type_cast_scales(const Type *from, const Type *to);
 bool type_is_bytes(const Type *type);            // Carried as SbStr: str, bytes, json.
 bool type_is_nested(const Type *type);           // list or struct.
 unsigned type_bits(const Type *type);            // Integers, floats: the width.

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { WORD = 8 };  // Characters that are looked at together.
+
 #define E19 ((SbDecimal)10000000000000000000u)
 
 const SbDecimal sb_powers_of_ten_128[SB_DECIMAL_DIGITS + 1] = {
@@ -61,12 +63,10 @@ static bool read_exponent(const char *at, const char *end, int64_t *exponent) {
     return at == end;
 }
 
-int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDecimal *out) {
-    const char *at = ptr, *end = ptr + len;
-    while (at < end && (*at == ' ' || *at == '\t')) at++;
-    while (at < end && (end[-1] == ' ' || end[-1] == '\t')) end--;
-    bool minus = at < end && *at == '-', point = false;
-    if (at < end && (*at == '-' || *at == '+')) at++;
+// Any text of a decimal without its sign: with an exponent, with zeros everywhere.
+static int32_t read_any(const char *at, const char *end, SbDecimalForm form,
+                        unsigned __int128 *value) {
+    bool point = false;
     Digits d = {};
     for (; at < end; at++) {
         if (sb_is_digit(*at)) push_digit(&d, (unsigned)(*at - '0'), point);
@@ -76,20 +76,68 @@ int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDeci
     int64_t exponent = 0;
     bool good = form.exponent ? read_exponent(at, end, &exponent) : at == end;
     if (!d.any || d.over || !good) return SB_FAULT_BAD_DECIMAL;
-    if (d.used == 0) {
-        *out = 0;
-        return SB_OK;
-    }
+    *value = 0;
+    if (d.used == 0) return SB_OK;
     // value stands `zeros` digits before the last; the target wants `scale` digits behind the
     // point.
     int64_t shift = form.scale - (d.scale - d.zeros) + exponent;
     if (shift < 0 || d.used + shift > form.precision) return SB_FAULT_BAD_DECIMAL;
-    SbDecimal value = (SbDecimal)d.value * sb_decimal_tens((unsigned)shift);
-    *out = minus ? -value : value;
+    *value = d.value * (unsigned __int128)sb_decimal_tens((unsigned)shift);
     return SB_OK;
 }
 
-int32_t sb_read_decimal64(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out) {
+static const char *skip_digits(const char *at, const char *end) {
+    for (; end - at >= WORD; at += WORD) {
+        uint64_t wrong = sb_digits_wrong(sb_digits_load(at));
+        if (wrong) return at + __builtin_ctzll(wrong) / 8;
+    }
+    while (at < end && sb_is_digit(*at)) at++;
+    return at;
+}
+
+// Puts `count` digits after those of `value`, eight at a time.
+static unsigned __int128 append_digits(unsigned __int128 value, const char *at, int64_t count) {
+    enum : uint64_t { E8 = 100000000 };
+    for (; count >= WORD; count -= WORD, at += WORD)
+        value = value * E8 + sb_digits_value(sb_digits_load(at));
+    if (count == 0) return value;
+    uint64_t last = sb_digits_load(at) << 8 * (WORD - count);  // Zeros stand before the digits.
+    return value * (uint64_t)sb_decimal_tens((unsigned)count) + sb_digits_value(last);
+}
+
+// Digits and at most one point that fit as they stand: nearly all decimals. False: not so.
+static bool read_plain(const char *at, const char *end, SbDecimalForm form,
+                       unsigned __int128 *value) {
+    const char *whole = at;
+    while (whole < end && *whole == '0') whole++;
+    const char *point = skip_digits(whole, end), *fraction = point + 1;
+    int64_t behind = 0;
+    if (point < end) {
+        if (*point != form.point || skip_digits(fraction, end) != end) return false;
+        behind = end - fraction;
+    }
+    if (point - at + behind == 0) return false;
+    while (behind > form.scale && fraction[behind - 1] == '0') behind--;
+    if (behind > form.scale) return false;
+    if (point > whole && point - whole + form.scale > form.precision) return false;
+    *value = append_digits(append_digits(0, whole, point - whole), fraction, behind);
+    *value *= (unsigned __int128)sb_decimal_tens((unsigned)(form.scale - behind));
+    return true;
+}
+
+int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDecimal *out) {
+    const char *at = ptr, *end = ptr + len;
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    while (at < end && (end[-1] == ' ' || end[-1] == '\t')) end--;
+    bool minus = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    unsigned __int128 value = 0;
+    int32_t status = read_plain(at, end, form, &value) ? SB_OK : read_any(at, end, form, &value);
+    if (status == SB_OK) *out = minus ? -(SbDecimal)value : (SbDecimal)value;
+    return status;
+}
+
+int32_t sb_read_decimal64_any(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out) {
     SbDecimal value;
     int32_t status = sb_read_decimal(ptr, len, form, &value);
     if (status == SB_OK) *out = (int64_t)value;

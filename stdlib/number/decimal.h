@@ -30,8 +30,10 @@ typedef struct SbDecimalForm {
 } SbDecimalForm;
 
 int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDecimal *out);
-// Of precision <= 18.
+// Of precision <= 18. The first inlines what money looks like, up to sixteen digits and point, and
+// leaves the rest to the second.
 int32_t sb_read_decimal64(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out);
+int32_t sb_read_decimal64_any(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out);
 
 // Exactly `scale` digits behind the point; no point when there are none.
 char *sb_put_decimal(char *out, SbDecimal x, unsigned scale, char point);
@@ -56,6 +58,8 @@ int32_t sb_decimal_round(SbDecimal x, uint32_t scale, int64_t digits, SbDecimal 
 
 // The nearest f64, ties to even.
 double sb_decimal_f64(SbDecimal x, uint32_t scale);
+// The same, where the units fit 64 bits; stages inline it.
+double sb_decimal64_f64(int64_t x, uint32_t scale);
 
 // The same of a number of up to SB_DECIMAL_WORDS words, lowest first, times 10^-scale, scale <= 76.
 enum { SB_DECIMAL_WORDS = 6 };

@@ -1,6 +1,8 @@
 // The short cuts of the number readers: up to sixteen characters in one vector. Stages inline them.
 #include "stdlib/number/number.h"
 
+#include "stdlib/number/decimal.h"
+
 #include <immintrin.h>
 
 #define LIKELY(condition) __builtin_expect((condition), 1)
@@ -90,44 +92,57 @@ int32_t sb_read_u64(const char *ptr, int64_t len, uint64_t *out) {
     return sb_read_unsigned(ptr, len, UINT64_MAX, out);
 }
 
-// What is read as a float in short, in at most `most` digits and point.
-typedef struct ShortFloat {
+// What is read in short: `len` characters, after a sign at most `most` digits and `point`.
+typedef struct ShortForm {
     int64_t  len;
     uint64_t most;
     char     point;
-} ShortFloat;
+} ShortForm;
 
-// A sign and up to `most` digits and point, `most` up to sixteen. Digits up to 2^53 and the power
-// of ten are exact, so one division rounds correctly (Clinger 1990).
+typedef struct ShortDigits {
+    uint64_t whole;   // All digits as one number.
+    uint64_t behind;  // How many of the digits stand after the point.
+    uint64_t minus;   // 1: a minus stands before the digits.
+} ShortDigits;
+
+// A sign and up to `most` digits and point, `most` up to sixteen. False: not of this form.
 //
 // No branch depends on the sign, on the length or on where the point stands: they come in no order.
-[[gnu::always_inline]] static inline bool read_short_float(const char *ptr, ShortFloat form,
-                                                           double *value) {
-    static const double powers[2][PLACES] = {  // By sign and digits behind the point.
-        {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15},
-        {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13,
-         -1e14, -1e15},
-    };
+[[gnu::always_inline]] static inline bool read_short_digits(const char *ptr, ShortForm form,
+                                                            ShortDigits *out) {
     const uint64_t minus = *ptr == '-', count = (uint64_t)form.len - minus;
     if (!LIKELY(count - 1 < form.most)) return false;
     const __m128i text = load(ptr + minus);
     const __m128i points = _mm_cmpeq_epi8(text, _mm_set1_epi8(form.point));
-    // Where the first point is; without one, behind the last digit.
+    // Where the first point is; without one, after the last digit.
     const uint64_t at = _tzcnt_u32((uint32_t)_mm_movemask_epi8(points) | UINT32_C(1) << count);
     const uint64_t digit_count = count - (at < count), behind = digit_count - at;
-    // What stands behind the point is one character further on.
+    // What stands after the point is one character further on.
     const __m128i moves = _mm_sub_epi8(load(move_last + digit_count), load(are_last + behind));
     const __m128i digits = digits_of(text, moves);
     if (!LIKELY(all_digits(digits) && digit_count)) return false;
-    const uint64_t whole = value_of(digits);
-    if (!LIKELY(whole <= UINT64_C(1) << 53)) return false;
-    *value = (double)(int64_t)whole / powers[minus][behind];
+    *out = (ShortDigits){value_of(digits), behind, minus};
+    return true;
+}
+
+// Digits up to 2^53 and the power of ten are exact, so one division rounds correctly (Clinger 1990).
+[[gnu::always_inline]] static inline bool read_short_float(const char *ptr, ShortForm form,
+                                                           double *value) {
+    static const double powers[2][PLACES] = {  // By sign and digits after the point.
+        {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15},
+        {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13,
+         -1e14, -1e15},
+    };
+    ShortDigits digits;
+    if (!LIKELY(read_short_digits(ptr, form, &digits))) return false;
+    if (!LIKELY(digits.whole <= UINT64_C(1) << 53)) return false;
+    *value = (double)(int64_t)digits.whole / powers[digits.minus][digits.behind];
     return true;
 }
 
 [[gnu::always_inline]] static inline int32_t read_f64(const char *ptr, int64_t len, char point,
                                                        double *out) {
-    const ShortFloat form = {len, PLACES, point};
+    const ShortForm form = {len, PLACES, point};
     if (LIKELY(read_short_float(ptr, form, out))) return SB_OK;
     return sb_read_f64_any(ptr, len, point, out);
 }
@@ -145,7 +160,7 @@ int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out)
 // of floats itself lies within 2^-48 of one, relatively.
 [[gnu::always_inline]] static inline int32_t read_f32(const char *ptr, int64_t len, char point,
                                                        float *out) {
-    const ShortFloat form = {len, 8, point};
+    const ShortForm form = {len, 8, point};
     double value;
     if (!LIKELY(read_short_float(ptr, form, &value))) {
         return sb_read_f32_any(ptr, len, point, out);
@@ -160,6 +175,34 @@ int32_t sb_read_f32(const char *ptr, int64_t len, float *out) {
 
 int32_t sb_read_f32_point(const char *ptr, int64_t len, char point, float *out) {
     return read_f32(ptr, len, point, out);
+}
+
+// The digits count units of the scale: those that the text leaves out are zeros.
+int32_t sb_read_decimal64(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out) {
+    static const uint64_t tens[] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+        100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+        10000000000000000, 100000000000000000, 1000000000000000000,
+    };
+    ShortDigits digits;
+    const ShortForm shape = {len, PLACES, form.point};
+    if (LIKELY(read_short_digits(ptr, shape, &digits) && digits.behind <= form.scale)) {
+        const uint64_t zeros = form.scale - digits.behind;
+        if (LIKELY(digits.whole < tens[form.precision - zeros])) {
+            const int64_t value = (int64_t)(digits.whole * tens[zeros]);
+            *out = (value ^ -(int64_t)digits.minus) + (int64_t)digits.minus;
+            return SB_OK;
+        }
+    }
+    return sb_read_decimal64_any(ptr, len, form, out);
+}
+
+double sb_decimal64_f64(int64_t x, uint32_t scale) {
+    static const double powers[PLACES] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                          1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    const int64_t exact = INT64_C(1) << 53;
+    if (LIKELY(scale < PLACES && x <= exact && x >= -exact)) return (double)x / powers[scale];
+    return sb_decimal_f64(x, scale);
 }
 
 int32_t sb_read_bool(const char *ptr, int64_t len, uint8_t *out) {

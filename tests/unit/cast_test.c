@@ -61,6 +61,86 @@ static void decimal_texts(void) {
     }
 }
 
+// ---- texts at random, beside a reader that only moves characters --------------------------------
+
+static uint64_t seed = 1;
+
+static unsigned draw(unsigned below) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(seed >> 33) % below;
+}
+
+static size_t put_digits(char *to, unsigned most) {
+    unsigned count = draw(most + 1), zeros = draw(4) * 3;
+    for (unsigned i = 0; i < count; i++)
+        to[i] = (char)('0' + (draw(9) < zeros ? 0 : draw(10)));
+    return count;
+}
+
+// Mostly a decimal; now and then a character is another one.
+static size_t put_text(char *to, unsigned whole, unsigned behind) {
+    char *at = to;
+    if (draw(6) == 0) *at++ = ' ';
+    if (draw(3) == 0) *at++ = draw(4) ? '-' : '+';
+    at += put_digits(at, whole);
+    if (draw(5)) *at++ = '.';
+    at += put_digits(at, behind);
+    if (draw(6) == 0) *at++ = ' ';
+    if (draw(10) == 0 && at > to) to[draw((unsigned)(at - to))] = ".e-+,x/:0"[draw(9)];
+    return (size_t)(at - to);
+}
+
+static int64_t digits_at(const char *at, const char *end) {
+    const char *from = at;
+    while (at < end && *at >= '0' && *at <= '9') at++;
+    return at - from;
+}
+
+// The canonical text, at most 96 bytes; false: it is no decimal of the form.
+static bool expect(SbStr text, SbDecimalForm form, char *out) {
+    const char *at = text.ptr, *end = at + text.len;
+    while (at < end && *at == ' ') at++;
+    while (at < end && end[-1] == ' ') end--;
+    bool minus = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) at++;
+    int64_t whole = digits_at(at, end), behind = 0;
+    const char *fraction = at + whole + 1;
+    if (at + whole < end) {
+        behind = digits_at(fraction, end);
+        if (at[whole] != '.' || fraction + behind != end) return false;
+    }
+    if (whole + behind == 0) return false;
+    for (; whole && *at == '0'; whole--) at++;
+    while (behind && fraction[behind - 1] == '0') behind--;
+    if (behind > form.scale || whole > form.precision - form.scale) return false;
+    snprintf(out, 96, "%s%.*s%s%.*s%.*s", minus && whole + behind ? "-" : "",
+             whole ? (int)whole : 1, whole ? at : "0", form.scale ? "." : "", (int)behind, fraction,
+             (int)(form.scale - behind), "00000000000000000000000000000000000000");
+    return true;
+}
+
+static void decimal_random_texts(void) {
+    for (int i = 0; i < 200000; i++) {
+        unsigned precision = 1 + draw(i % 2 ? 18 : 38), scale = draw(precision + 1);
+        SbDecimalForm form = {(uint8_t)precision, (uint8_t)scale, '.', false};
+        char bytes[160], want[96], put[SB_DECIMAL_MAX + 1];
+        memset(bytes, draw(2) ? '7' : '.', sizeof bytes);  // What stands after the field.
+        unsigned extra = draw(4);
+        SbStr text = {bytes, (int64_t)put_text(bytes, precision - scale + extra, scale + extra)};
+        bool good = expect(text, form, want);
+        SbDecimal value = 0;
+        int32_t status = sb_read_decimal(text.ptr, text.len, form, &value);
+        CHECK_SAYS(status == (good ? SB_OK : SB_FAULT_BAD_DECIMAL), "'%.*s' (%u, %u) is %d",
+                   (int)text.len, text.ptr, precision, scale, status);
+        *sb_put_decimal(put, value, scale, '.') = 0;
+        CHECK_SAYS(!good || strcmp(put, want) == 0, "'%s' is '%s'", want, put);
+        if (precision > 18) continue;
+        int64_t narrow = 0;
+        CHECK(sb_read_decimal64(text.ptr, text.len, form, &narrow) == status && narrow == value);
+        CHECK(!good || sb_decimal64_f64(narrow, scale) == sb_decimal_f64(value, scale));
+    }
+}
+
 static void decimal_arithmetic(void) {
     SbDecimal most = sb_decimal_tens(38) - 1, out = 0;
     CHECK(sb_decimal_add(most, 1, 38, &out) == SB_FAULT_OVERFLOW &&
@@ -141,6 +221,7 @@ static void dates(void) {
 
 static const UnitTest TESTS[] = {
     {"decimal_texts", decimal_texts},
+    {"decimal_random_texts", decimal_random_texts},
     {"decimal_arithmetic", decimal_arithmetic},
     {"numbers", numbers},
     {"dates", dates},
