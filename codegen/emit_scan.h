@@ -16,7 +16,7 @@ typedef struct TextRow {
     Val *field_of;    // CSV: the same as i64, loaded once; null: the row is wide.
     Val *straight;    // CSV: by hidden column, i1: its columns stand side by side in the file.
     Val  dialect;     // CSV: SbCsvDialect constant.
-    Val  form;        // JSON: SbJsonForm; `slot_memory`: SbJsonSlot[].
+    Val  form;        // JSON: SbJsonForms; `slot_memory`: SbJsonSlot[].
     Val  slot_memory;
     struct JsonSlot *json_slots;  // JSON: by column, for those that are read.
     // Of a wide row (emit_wide.c).

@@ -73,8 +73,8 @@ static void open_jsonl(Emit *e, TextRow *row) {
     Val shape = emit_shape(e, wanted, count, &slot_count);
     row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (slot_count + 1)),
                                    "slots");
-    row->form = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbJsonForm) / 8), "form");
-    emit_callv(e, "sb_json_form_open", e->type_void, arg(row->form), arg(shape),
+    row->form = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbJsonForms) / 8), "form");
+    emit_callv(e, "sb_json_forms_open", e->type_void, arg(row->form), arg(shape),
                arg(row->slot_memory));
 }
 

@@ -53,11 +53,14 @@ static inline uint64_t sb_json_head(SbStr name) {
 int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonShape *shape,
                     SbJsonSlot *slots);
 
-// A line's form: the texts between its values, as stdlib/json/json_form.c tells.
-enum { SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8, SB_JSON_FORM_QUOTES = 384 };
+// The form of a line: the texts between its values, as stdlib/json/json_form.c tells.
+enum {
+    SB_JSON_FORMS = 8,  // That are kept at once.
+    SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8, SB_JSON_FORM_QUOTES = 384,
+};
 
 typedef struct SbJsonFormPart {
-    const char *text;         // Before a value, in the line that was learnt; last: behind all.
+    const char *text;         // Before a value, in the line that was learnt; last: after all.
     uint32_t    len;
     uint32_t    quotes;       // In the text,
     uint32_t    first_quote;  // and where the first of them is; 0 when there is none.
@@ -71,30 +74,43 @@ typedef struct SbJsonFormPlace {
 typedef struct SbJsonFormObject {
     SbJsonSlot     *slot;
     SbJsonFormPlace open, close;
-    const char     *last;   // Behind it in the line that was learnt.
+    const char     *last;   // After it in the line that was learnt.
     bool            whole;  // Its members have slots.
 } SbJsonFormObject;
 
 typedef struct SbJsonForm {
-    const SbJsonShape *shape;
-    SbJsonSlot        *slots;         // By key of the shape, then those of members.
-    SbJsonSlot         unread;
-    uint32_t           count;         // Parts with a value; 0: no form yet.
-    uint32_t           object_count;  // Wanted objects.
-    uint32_t           misses, rest;  // Lines to pass before a form is learnt again.
-    SbJsonFormPart     parts[SB_JSON_FORM_PARTS + 1];
-    SbJsonFormObject   objects[SB_JSON_FORM_OBJECTS];
-    uint32_t           quotes[SB_JSON_FORM_QUOTES + 80];  // Of the line at hand, and spare.
+    uint32_t         count;         // Parts with a value; 0: the line gave no form.
+    uint32_t         object_count;  // Wanted objects.
+    uint32_t         next;          // The form of the line that came after one of this form.
+    bool             paid;          // A line had it.
+    SbJsonFormPart   parts[SB_JSON_FORM_PARTS + 1];
+    SbJsonFormObject objects[SB_JSON_FORM_OBJECTS];
 } SbJsonForm;
 
-// `slots`: for all keys of the shape and of its members.
-void sb_json_form_open(SbJsonForm *form, const SbJsonShape *shape, SbJsonSlot *slots);
+typedef struct SbJsonForms {
+    const SbJsonShape *shape;
+    SbJsonSlot        *slots;       // By key of the shape, then those of members.
+    SbJsonSlot         unread;
+    uint32_t           slot_count;
+    uint32_t           count;       // Forms that were learnt.
+    uint32_t           last;        // The form of the last line that had one,
+    uint32_t           expected;    // and the one of the line that came after such a line before.
+    uint32_t           fills;       // The form that the slots are of; SB_JSON_FORMS: of none.
+    uint32_t           strangers;   // Lines since the last one that had a form.
+    uint32_t           misses, rest;  // Lines to pass before a form is learnt again.
+    uint8_t            recent[SB_JSON_FORMS];  // Forms, the one that came last first.
+    SbJsonForm         forms[SB_JSON_FORMS];
+    uint32_t           quotes[SB_JSON_FORM_QUOTES + 80];  // Of the line at hand, and spare.
+} SbJsonForms;
 
-// As sb_json_row, into form->slots, and faster for lines that have the form of one before. Then the
-// members of an object that is marked as `whole` have slots too: sb_json_check holds of it, and no
-// wanted key stands in it twice. Lines that were good must stay where they are as long as the form
-// is used.
-int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForm *form);
+// `slots`: for all keys of the shape and of its members.
+void sb_json_forms_open(SbJsonForms *forms, const SbJsonShape *shape, SbJsonSlot *slots);
+
+// As sb_json_row, into forms->slots, and faster for lines that have the form of an earlier one. Then
+// the members of an object that is marked as `whole` have slots too: sb_json_check holds of it, and
+// no wanted key stands in it twice. Lines that were good must stay where they are as long as the
+// forms are used.
+int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForms *forms);
 
 // ---- reading values whose grammar was checked --------------------------------------------------
 

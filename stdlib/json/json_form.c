@@ -1,9 +1,12 @@
-// Reads lines of one form fast. Lines of a log differ in their values, not in what stands between
+// Reads lines of a few forms fast. Lines of a log differ in their values, not in what stands between
 // them: brackets, keys, colons, commas. A line that has the same texts between its values as a line
 // whose grammar was checked is checked too once its values are, and its keys stand at the same
 // places. So a form is learnt from a good line: the texts between its values, which are compared
 // with wide loads, and which value fills which slot. Objects dissolve into their texts; an array
-// is one value. What does not match goes through sb_json_row.
+// is one value. What matches no form goes through sb_json_row, and may be learnt from.
+//
+// Programs write their kinds of lines in patterns, so the form that came after the last one before
+// is tried first, then the others, the one that came last first.
 //
 // All quotes of a line are found first. Each text between values holds those of a key, so their
 // places say where the next text begins before the value in front of it is read: no value waits for
@@ -15,13 +18,27 @@
 
 enum { BLOCK = 64, REST_MAX = 64 };
 static_assert((SB_JSON_FORM_QUOTES + BLOCK + SB_PLACES_AHEAD) * sizeof(uint32_t) <
-              sizeof((SbJsonForm *)nullptr)->quotes);
+              sizeof((SbJsonForms *)nullptr)->quotes);
 
-void sb_json_form_open(SbJsonForm *form, const SbJsonShape *shape, SbJsonSlot *slots) {
-    form->shape = shape;
-    form->slots = slots;
-    form->count = form->object_count = 0;
-    form->rest = form->misses = 0;
+// Slots of the shape's keys and of their members.
+static uint32_t count_slots(const SbJsonShape *shape) {
+    uint32_t count = shape->first + shape->count;
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const SbJsonShape *members = shape->keys[i].members;
+        const uint32_t inner = members ? count_slots(members) : 0;
+        if (inner > count) count = inner;
+    }
+    return count;
+}
+
+void sb_json_forms_open(SbJsonForms *forms, const SbJsonShape *shape, SbJsonSlot *slots) {
+    forms->shape = shape;
+    forms->slots = slots;
+    forms->slot_count = count_slots(shape);
+    forms->count = forms->last = 0;
+    forms->fills = SB_JSON_FORMS;
+    forms->rest = forms->misses = forms->strangers = 0;
+    forms->expected = forms->forms[0].count = 0;
 }
 
 // ---- quotes ------------------------------------------------------------------------------------
@@ -97,63 +114,64 @@ typedef struct Quotes {
     return true;
 }
 
-// Fills form->quotes with the places in the line of its quotes that no backslash stands before.
+// Fills forms->quotes with the places in the line of its quotes that no backslash stands before.
 // Their number; -1: a control character, or too many.
-static inline int64_t find_quotes(SbJsonForm *form, const char *line, int64_t len, bool *escaped) {
-    Quotes quotes = {.out = form->quotes};
+static inline int64_t find_quotes(SbJsonForms *forms, const char *line, int64_t len,
+                                  bool *escaped) {
+    Quotes quotes = {.out = forms->quotes};
     int64_t at = 0;
     for (; len - at >= BLOCK; at += BLOCK) {
         if (!put_quotes(&quotes, line + at, BLOCK, (uint32_t)at)) return -1;
-        if (quotes.out > form->quotes + SB_JSON_FORM_QUOTES) return -1;
+        if (quotes.out > forms->quotes + SB_JSON_FORM_QUOTES) return -1;
     }
     if (!put_quotes(&quotes, line + at, (uint64_t)(len - at), (uint32_t)at)) return -1;
     *escaped = quotes.escaped;
-    const int64_t count = quotes.out - form->quotes;
+    const int64_t count = quotes.out - forms->quotes;
     return count > SB_JSON_FORM_QUOTES ? -1 : count;
 }
 
 // ---- learning ----------------------------------------------------------------------------------
 
 // Fills the slots of members. False: there is no form of this line.
-static bool fill_members(SbJsonForm *form, SbCall *call, const SbJsonShape *shape) {
+static bool fill_members(SbJsonForms *forms, SbCall *call, const SbJsonShape *shape) {
     for (uint32_t i = 0; i < shape->count; i++) {
         const SbJsonShape *members = shape->keys[i].members;
-        const SbJsonSlot *object = &form->slots[shape->first + i];
+        const SbJsonSlot *object = &forms->slots[shape->first + i];
         if (object->twice) return false;
         if (!members) continue;
-        SbJsonSlot *inner = form->slots + members->first;
+        SbJsonSlot *inner = forms->slots + members->first;
         if (object->kind != SB_JSON_OBJECT) {
             for (uint32_t k = 0; k < members->count; k++) inner[k] = (SbJsonSlot){};
         } else if (sb_json_row(call, object->ptr, object->len, members, inner)) {
             return false;
         }
-        if (!fill_members(form, call, members)) return false;
+        if (!fill_members(forms, call, members)) return false;
     }
     return true;
 }
 
 // The slot of the value, which is there once; null: nobody reads it. *members: it has slots too.
-static SbJsonSlot *slot_at(const SbJsonForm *form, const SbJsonShape *shape, const char *value,
+static SbJsonSlot *slot_at(const SbJsonForms *forms, const SbJsonShape *shape, const char *value,
                            bool *members) {
     for (uint32_t i = 0; i < shape->count; i++) {
         const SbJsonShape *inner = shape->keys[i].members;
-        SbJsonSlot *slot = &form->slots[shape->first + i];
+        SbJsonSlot *slot = &forms->slots[shape->first + i];
         *members = inner != nullptr;
         if (slot->kind != SB_JSON_MISSING && slot->ptr == value) return slot;
-        if (inner && (slot = slot_at(form, inner, value, members))) return slot;
+        if (inner && (slot = slot_at(forms, inner, value, members))) return slot;
     }
     return nullptr;
 }
 
 // Learns the texts; the slots are filled. False: too many values.
-static bool learn_texts(SbJsonForm *form, const char *line, int64_t len) {
+static bool learn_texts(SbJsonForms *forms, SbJsonForm *form, const char *line, int64_t len) {
     const char *end = line + len, *text = line;
     uint32_t count = 0;
     bool key = false, members;  // The next string is one.
     for (const char *at = sb_json_space(line, end); at < end;) {
         switch (*at) {
         case '{': {
-            SbJsonSlot *object = slot_at(form, form->shape, at, &members);
+            SbJsonSlot *object = slot_at(forms, forms->shape, at, &members);
             if (object && form->object_count == SB_JSON_FORM_OBJECTS) return false;
             if (object)
                 form->objects[form->object_count++] = (SbJsonFormObject){
@@ -179,9 +197,9 @@ static bool learn_texts(SbJsonForm *form, const char *line, int64_t len) {
         const char *behind = sb_json_value_end(at, end);
         if (!key) {
             if (count == SB_JSON_FORM_PARTS) return false;
-            SbJsonSlot *slot = slot_at(form, form->shape, at, &members);
+            SbJsonSlot *slot = slot_at(forms, forms->shape, at, &members);
             form->parts[count++] = (SbJsonFormPart){
-                .text = text, .len = (uint32_t)(at - text), .slot = slot ? slot : &form->unread};
+                .text = text, .len = (uint32_t)(at - text), .slot = slot ? slot : &forms->unread};
             text = behind;
         }
         key = false;
@@ -194,15 +212,16 @@ static bool learn_texts(SbJsonForm *form, const char *line, int64_t len) {
 
 // Learns from a good line whose slots are filled. Leaves count 0 for one that gives no form: a
 // wanted key that stands there twice, too many values, white space that is a control character.
-static void learn(SbJsonForm *form, SbCall *call, const char *line, int64_t len) {
+static void learn(SbJsonForms *forms, SbJsonForm *form, SbCall *call, SbStr line) {
     bool escaped;
-    form->object_count = 0;
-    if (!fill_members(form, call, form->shape)) return;
-    const int64_t count = find_quotes(form, line, len, &escaped);
-    if (count < 0 || !learn_texts(form, line, len)) return;
-    const uint32_t *quote = form->quotes, *const last = quote + count;
+    form->count = form->object_count = form->next = 0;
+    form->paid = false;
+    if (!fill_members(forms, call, forms->shape)) return;
+    const int64_t count = find_quotes(forms, line.ptr, line.len, &escaped);
+    if (count < 0 || !learn_texts(forms, form, line.ptr, line.len)) return;
+    const uint32_t *quote = forms->quotes, *const last = quote + count;
     for (SbJsonFormPart *part = form->parts; part <= form->parts + form->count; part++) {
-        const int64_t begin = part->text - line;
+        const int64_t begin = part->text - line.ptr;
         while (quote < last && *quote < begin) quote++;  // In the value before.
         const uint32_t *first = quote;
         while (quote < last && *quote < begin + part->len) quote++;
@@ -253,14 +272,22 @@ static inline const char *short_number(const char *at) {
     return (at[digits] | 0x20) == 'e' ? nullptr : at + digits;
 }
 
-// A line while it is compared with a form.
+// A line while it is compared with forms.
 typedef struct Match {
-    SbCall         *call;
-    const char     *line, *end;
-    const uint32_t *last;     // Behind all quotes: where a tail without quotes would begin.
-    bool            escaped;  // There is a backslash in the line.
-    const SbJsonSlot *unread;  // The slot of what nobody reads.
+    SbCall           *call;
+    const char       *line, *end;
+    uint32_t         *last;     // After all quotes: where a tail without quotes would begin.
+    bool              escaped;  // There is a backslash in the line.
+    const SbJsonSlot *unread;   // The slot of what nobody reads.
 } Match;
+
+// Is there a backslash between the two?
+static inline bool has_escapes(const char *at, const char *end) {
+    for (; end - at > 32; at += 32)
+        if (_mm256_movemask_epi8(are(load(at), '\\'))) return true;
+    const uint32_t found = (uint32_t)_mm256_movemask_epi8(are(load(at), '\\'));
+    return _bzhi_u32(found, (uint32_t)(end - at)) != 0;
+}
 
 // Behind a value: where the next text begins, null if the value is wrong; and the next quote.
 typedef struct Behind {
@@ -274,14 +301,13 @@ static inline const char *begin_of(const Match *match, const SbJsonFormPart *par
     return match->line + *quote - part->first_quote;
 }
 
-// Behind an array of strings and short numbers without white space, in a line without a backslash;
+// After an array of strings and short numbers without white space, in a line without a backslash;
 // null for any other.
 static inline Behind short_array(const Match *match, Behind at) {
     for (at.at++;; at.at++) {
         if (*at.at == '"') {
             if (match->last - at.quote < 2) return (Behind){};
-            at.at = match->line + at.quote[1] + 1;
-            at.quote += 2;
+            at = (Behind){match->line + at.quote[1] + 1, at.quote + 2};
         } else {
             at.at = short_number(at.at);
             if (!at.at) return (Behind){};
@@ -291,12 +317,30 @@ static inline Behind short_array(const Match *match, Behind at) {
     }
 }
 
+// What the four bytes at `at` are, or with the fifth one: true, false or null; MISSING for others.
+static inline SbJsonKind literal_kind(const char *at) {
+    enum : uint32_t { TRUE_WORD = 0x65757274, FALS_WORD = 0x736c6166, NULL_WORD = 0x6c6c756e };
+    uint32_t word;
+    __builtin_memcpy(&word, at, sizeof word);
+    if (word == TRUE_WORD) return SB_JSON_TRUE;
+    if (word == NULL_WORD) return SB_JSON_NULL;
+    return word == FALS_WORD && at[4] == 'e' ? SB_JSON_FALSE : SB_JSON_MISSING;
+}
+
+// After a string without escapes in a line that has some; null for any other.
+static inline Behind plain_string(const Match *match, Behind at) {
+    if (match->last - at.quote < 2) return (Behind){};
+    const char *behind = match->line + at.quote[1] + 1;
+    return has_escapes(at.at, behind) ? (Behind){} : (Behind){behind, at.quote + 2};
+}
+
 // Takes the value at at.at, whatever it is, should the text of `next` follow: fills the slot.
 static Behind take_any(const Match *match, Behind at, const SbJsonFormPart *next,
                        SbJsonSlot *slot) {
     Behind behind = {};
-    *slot = (SbJsonSlot){.ptr = at.at, .kind = SB_JSON_ARRAY};
+    *slot = (SbJsonSlot){.ptr = at.at, .kind = *at.at == '"' ? SB_JSON_STRING : SB_JSON_ARRAY};
     if (*at.at == '[' && !match->escaped) behind = short_array(match, at);
+    if (*at.at == '"') behind = plain_string(match, at);
     if (behind.at) {
         slot->len = behind.at - at.at;
     } else {
@@ -329,6 +373,14 @@ static Behind take_any(const Match *match, Behind at, const SbJsonFormPart *next
                                      .kind = SB_JSON_NUMBER, .whole = whole};
             return (Behind){behind, at.quote};
         }
+    } else if (*at.at >= 'a') {
+        const SbJsonKind kind = literal_kind(at.at);
+        const char *behind = at.at + 4 + (kind == SB_JSON_FALSE);
+        if (kind != SB_JSON_MISSING && behind == begin_of(match, next, at.quote)) {
+            if (slot != match->unread)
+                *slot = (SbJsonSlot){.ptr = at.at, .len = behind - at.at, .kind = kind};
+            return (Behind){behind, at.quote};
+        }
     }
     return take_any(match, at, next, slot);
 }
@@ -346,45 +398,119 @@ static void fill_objects(const SbJsonForm *form, const Match *match, const char 
     }
 }
 
-// Does the line have the form? Fills the slots then; those of keys that the form does not have are
-// as it was learnt.
-static bool matches(SbJsonForm *form, SbCall *call, const char *line, int64_t len) {
-    bool escaped = false;
-    const int64_t count = find_quotes(form, line, len, &escaped);
+// Slots of keys that a form does not have are empty, whatever another form has put there.
+static void empty_slots(SbJsonForms *forms) {
+    for (uint32_t i = 0; i < forms->slot_count; i++) forms->slots[i] = (SbJsonSlot){};
+}
+
+// Does the line have the form of this number? Fills the slots then.
+[[gnu::always_inline]] static inline bool matches(SbJsonForms *forms, uint32_t number,
+                                                  const Match *match) {
+    const SbJsonForm *form = &forms->forms[number];
     const SbJsonFormPart *part = form->parts, *const tail = part + form->count;
-    if (count < 0) return false;
-    const Match match = {call, line, line + len, form->quotes + count, escaped,
-                         &form->unread};
-    form->quotes[count] = (uint32_t)(len - tail->len);
+    const char *line = match->line;
+    if (part == tail) return false;
+    if (forms->fills != number) empty_slots(forms);
+    forms->fills = number;
+    *match->last = (uint32_t)(match->end - line - tail->len);
     const char *begins[SB_JSON_FORM_PARTS + 1], **begin = begins;  // Of the texts.
-    Behind at = {line, form->quotes};
+    Behind at = {line, forms->quotes};
     for (; part < tail; part++) {
-        if (match.end - at.at <= part->len || !same(at.at, part->text, part->len)) return false;
+        if (match->end - at.at <= part->len || !same(at.at, part->text, part->len)) return false;
         *begin++ = at.at;
-        at = take_value(&match, (Behind){at.at + part->len, at.quote + part->quotes}, part + 1,
+        at = take_value(match, (Behind){at.at + part->len, at.quote + part->quotes}, part + 1,
                         part->slot);
         if (!at.at) return false;
     }
     *begin = at.at;
-    if (match.end - at.at != tail->len || !same(at.at, tail->text, tail->len)) return false;
-    fill_objects(form, &match, begins);
+    if (match->end - at.at != tail->len || !same(at.at, tail->text, tail->len)) return false;
+    fill_objects(form, match, begins);
     return true;
 }
 
-int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForm *form) {
-    if (__builtin_expect(form->count && matches(form, call, line, len), 1)) {
-        form->misses = form->rest = 0;
-        return SB_OK;
+// The number of a form that the line has, its slots filled, but for the one that was expected;
+// SB_JSON_FORMS: there is none.
+[[gnu::noinline]]
+static uint32_t find_other(SbJsonForms *forms, uint32_t expected, const Match match) {
+    for (uint32_t i = 0; i < forms->count; i++) {
+        const uint32_t number = forms->recent[i];
+        const SbJsonForm *form = &forms->forms[number];
+        const SbJsonFormPart *first = form->parts;
+        const bool may = form->count && match.end - match.line > first->len &&
+                         same(match.line, first->text, first->len);
+        if (may && number != expected && matches(forms, number, &match)) return number;
     }
-    form->count = 0;
-    int32_t status = sb_json_row(call, line, len, form->shape, form->slots);
-    if (form->rest) {
-        form->rest--;
-    } else if (status == SB_OK) {
-        learn(form, call, line, len);
-        // Lines without a common form are not worth it: after each miss it rests longer.
-        form->rest = form->misses;
-        form->misses = form->misses < REST_MAX ? 2 * form->misses + 1 : REST_MAX;
-    }
+    return SB_JSON_FORMS;
+}
+
+// Puts the form at a place of the recent ones in front of them.
+static void bring_forward(SbJsonForms *forms, uint32_t place) {
+    const uint8_t number = forms->recent[place];
+    for (; place > 0; place--) forms->recent[place] = forms->recent[place - 1];
+    forms->recent[0] = number;
+}
+
+// A line has the form.
+static inline void note_form(SbJsonForms *forms, uint32_t number) {
+    const bool again = number == forms->last && number == forms->expected;
+    if (__builtin_expect(again && !forms->strangers, 1)) return;
+    forms->forms[forms->last].next = number;
+    forms->last = number;
+    forms->expected = forms->forms[number].next;
+    forms->strangers = 0;
+    if (!forms->forms[number].paid) forms->misses = forms->rest = 0;
+    forms->forms[number].paid = true;
+    if (forms->recent[0] == number) return;
+    uint32_t place = 1;
+    while (forms->recent[place] != number) place++;
+    bring_forward(forms, place);
+}
+
+// Learns a form in place of the one that no line has had for longest.
+static void learn_form(SbJsonForms *forms, SbCall *call, SbStr line) {
+    const bool room = forms->count < SB_JSON_FORMS;
+    const uint32_t place = room ? forms->count++ : SB_JSON_FORMS - 1;
+    if (room) forms->recent[place] = (uint8_t)place;
+    bring_forward(forms, place);
+    const uint32_t number = forms->recent[0];
+    learn(forms, &forms->forms[number], call, line);
+    if (forms->forms[number].count) forms->fills = number;
+    // Lines without a common form are not worth it: after each miss it rests longer.
+    forms->rest = forms->misses;
+    forms->misses = forms->misses < REST_MAX ? 2 * forms->misses + 1 : REST_MAX;
+}
+
+// A line that no form fits, or that is not compared with any.
+[[gnu::noinline]]
+static int32_t read_stranger(SbJsonForms *forms, SbCall *call, SbStr line) {
+    forms->fills = SB_JSON_FORMS;
+    forms->strangers++;
+    int32_t status = sb_json_row(call, line.ptr, line.len, forms->shape, forms->slots);
+    if (forms->rest) forms->rest--;
+    else if (status == SB_OK) learn_form(forms, call, line);
     return status;
+}
+
+// The number of the line's form, its slots filled; SB_JSON_FORMS: it has none that is known.
+static inline uint32_t find_form(SbJsonForms *forms, SbCall *call, SbStr line) {
+    bool escaped = false;
+    const int64_t count = find_quotes(forms, line.ptr, line.len, &escaped);
+    if (count < 0) return SB_JSON_FORMS;
+    const Match match = {call, line.ptr, line.ptr + line.len, forms->quotes + count, escaped,
+                         &forms->unread};
+    const uint32_t expected = forms->expected;
+    if (__builtin_expect(matches(forms, expected, &match), 1)) return expected;
+    return find_other(forms, expected, match);
+}
+
+int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForms *forms) {
+    // After many lines without a form only one now and then is compared.
+    if (__builtin_expect(forms->strangers < REST_MAX || !forms->rest, 1)) {
+        const uint32_t number = find_form(forms, call, (SbStr){line, len});
+        if (__builtin_expect(number < SB_JSON_FORMS, 1)) {
+            note_form(forms, number);
+            return SB_OK;
+        }
+    }
+    return read_stranger(forms, call, (SbStr){line, len});
 }

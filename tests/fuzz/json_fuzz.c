@@ -67,8 +67,8 @@ static SbJsonShape make_shape(SbJsonKey *keys) {
 // Lines read by the form of those before them, and one by one.
 static void check_forms(const char *text, int64_t len, const SbJsonShape *shape) {
     SbJsonSlot slots[4], like[4];
-    SbJsonForm form;
-    sb_json_form_open(&form, shape, like);
+    SbJsonForms form;
+    sb_json_forms_open(&form, shape, like);
     for (const char *at = text, *end = text + len; at < end;) {
         const char *feed = memchr(at, '\n', (size_t)(end - at));
         int64_t line = (feed ? feed : end) - at;
