@@ -32,7 +32,7 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
 // A large table lies in no cache: each row would wait for its slot and then for its entry. So while
 // the table is large its rows ask for their slots and wait in a batch of the stage; a flush
 // function asks for all entries and then adds the rows in their order. What a row needs are its
-// registers: texts stay where they are, because scratch memory is wound back behind a flush only.
+// registers: texts stay where they are, because scratch memory is wound back after a flush only.
 // Rows of one group wait for what its aggregates look for: a short loop then keeps more misses on
 // their way at once than the stage, whose rows do more.
 struct Batch {

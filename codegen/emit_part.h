@@ -9,9 +9,9 @@
 size_t part_depth(const Emit *e);
 
 // Where the function has grown long, the code that follows goes on in a new part. It stands between
-// two steps of straight code: all that is emitted from here until the join lies behind it, and has
+// two steps of straight code: all that is emitted from here until the join lies after it, and has
 // to end by jumps to blocks of before (which have no phis of what is emitted here), by faults or by
-// returns. What is memoised behind it is forgotten at the join.
+// returns. What is memoised after it is forgotten at the join.
 void part_split(Emit *e);
 
 // The target in the function that is being emitted for one that an outer function opened.
@@ -19,7 +19,7 @@ FaultTarget *part_target(Emit *e, FaultTarget *target);
 
 // Closes the parts that were opened since `depth`; their last one has left.
 void part_join(Emit *e, size_t depth);
-// The same where the code goes on: the builder stands behind them.
+// The same where the code goes on: the builder stands after them.
 void part_leave(Emit *e, size_t depth);
 
 #endif

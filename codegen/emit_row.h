@@ -10,7 +10,7 @@ struct Frame {
     StepId    step;         // To which faults of its expressions belong.
     Frame    *input[2];
     Value    *memo;         // By ExprId: what was computed over the input's columns.
-    Value    *memo_behind;  // What those behind it compute over its own columns; null: nothing yet.
+    Value    *memo_behind;  // What those after it compute over its own columns; null: nothing yet.
     Value    *columns;      // By output column, likewise.
     // How to get an output column that is no function of the inputs; null: by the operator's kind.
     Value   (*load)(Emit *e, Frame *frame, uint32_t column);

@@ -196,7 +196,7 @@ typedef struct AstStmt {
     AstType    *type;        // PARAM, TYPE, FN/EXTERN result (or null).
     AstParam   *params;      // FN, EXTERN.
     uint32_t    param_count;
-    Text        doc;         // Comment behind the declaration on its line, or the lines above it.
+    Text        doc;         // Comment after the declaration on its line, or the lines above it.
     // EXTERN
     Text        from;        // The C file; relative to the .sbd file.
     Span        from_span;

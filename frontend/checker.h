@@ -50,7 +50,7 @@ typedef struct Scope {
     bool        has_place;     // source(), line() and offset() mean something here.
     bool        no_row;        // Not evaluated once a row: random functions mean nothing.
     bool        unknown;       // Not all columns are known (an error upstream): any name fits.
-    const char *lost_place;    // The step behind which places are lost; for the message.
+    const char *lost_place;    // The step after which places are lost; for the message.
     GroupBuild *group;         // SCOPE_RESULT.
 } Scope;
 

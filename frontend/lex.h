@@ -79,7 +79,7 @@ FPart *lex_fstring(const LexInput *input, Token token, uint32_t *count);
 
 // ---- scanning, shared by lex.c and lex_value.c -----------------------------------------------
 
-// The offset behind the string whose opening quote stands at `at`, or 0 when the line ends first.
+// The offset after the string whose opening quote stands at `at`, or 0 when the line ends first.
 uint32_t lex_skip_string(Text text, uint32_t at, uint32_t end, bool raw);
 
 enum { FSTRING_NEST_MAX = 16 };

@@ -136,7 +136,7 @@ static bool take_filter(Search *search, ExprId pred, OpId at) {
     return !reason;
 }
 
-// Takes the member into the part. False: nothing behind it can be taken.
+// Takes the member into the part. False: nothing after it can be taken.
 static bool take_member(Search *search, const Op *op) {
     uint32_t member = search->part->op_count;
     bool goes_on = false;

@@ -49,7 +49,7 @@ bool op_rejects(const Graph *graph, const Op *op);
 typedef struct Usage {
     bool **columns;  // columns[op][column]
     bool  *ops;      // Does a sink need the operator?
-    bool  *shown;    // May a step behind the operator reject a row of it?
+    bool  *shown;    // May a step after the operator reject a row of it?
 } Usage;
 
 Usage graph_usage(const Graph *graph);

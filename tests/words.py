@@ -43,6 +43,7 @@ END = re.compile(r"(?<=[.!?])[\"')*]*\s+(?=[\"'(`*\[]*[A-Z0-9`$<_-])")
 WORD = re.compile(r"[A-Za-z0-9]")
 ORDER = re.compile(r"\bbehind\b", re.I)
 DIAGRAM = re.compile(r"\S  +\S|[─│┌└▶▼═║]|──")
+CHAINED = re.compile(r"^(?:and|or|but|those|which|too)\b|^\.\.\.|(?:,|:|\.\.\.)$")
 TRAILING = re.compile(r'^(?!\s*//)(?:[^"]|"(?:[^"\\]|\\.)*")*?\S\s*// ?(.*)')
 
 
@@ -164,7 +165,7 @@ def problems(path, pieces):
         if ORDER.search(CODE.sub("", piece.text)) and not is_place(path, piece.text):
             at = ORDER.search(piece.text).start()
             found.append((piece.line, f'"behind", not "after": ...{piece.text[max(at - 30, 0):at + 30]}...'))
-        if piece.kind == "field" and (piece.text.endswith(",") or re.match(r"(?:and|or|but|those)\b", piece.text)):
+        if piece.kind == "field" and CHAINED.search(piece.text):
             found.append((piece.line, f"a comment that does not stand alone: {piece.text[:60]}"))
     return found
 

@@ -12,7 +12,7 @@ typedef struct CsvField {
 
 typedef struct TextRow {
     size_t  begin, end;     // Without the line end.
-    size_t  next;           // Behind the line end.
+    size_t  next;           // After the line end.
     int64_t line;           // Of the first byte, from 1.
     int64_t lines;          // That it covers.
     int32_t status;         // SB_OK or what is wrong with its structure.

@@ -73,7 +73,7 @@ int64_t sb_breaker_marks_bytes(const SbBreakerState *breaker);
 void sb_breaker_copy_marks(const SbBreakerState *breaker, uint64_t *marks);
 // Before any probe.
 void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks);
-// Behind all probes: from now on the rows that come out (sb_breaker_entries,
+// After all probes: from now on the rows that come out (sb_breaker_entries,
 // sb_breaker_on_disk) are those that none matched, where they are on disk. False: spill->failed.
 bool sb_breaker_rest(SbBreakerState *breaker, SbParallel *parallel);
 // After finish: rows that came in, and bytes held.

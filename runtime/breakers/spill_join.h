@@ -22,7 +22,7 @@ struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
     SpillRun         run;       // What all parts come to, without a file. Its index has the hashes.
-    SpillJoinPart   *parts;     // One behind the other.
+    SpillJoinPart   *parts;     // One after the other.
     uint32_t         part_count;
     uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
     const SpillJoin *right;     // Of answers: what they are rows of.
@@ -43,10 +43,10 @@ typedef struct SpillJoinCursor {
     SpillReader reader;
     uint32_t    part;           // That it reads.
     int64_t     charged;
-    int64_t     block;          // The last mark of the index that is not behind it.
-    int64_t     at;             // In it: the row behind the one that is shown.
+    int64_t     block;          // The last mark of the index that is not after it.
+    int64_t     at;             // In it: the row after the one that is shown.
     SbEntry    *entry;          // Shown; nullptr: none.
-    int64_t     held;           // Bytes behind it.
+    int64_t     held;           // Bytes after it.
     int64_t     number;         // Of it.
 } SpillJoinCursor;
 
@@ -74,7 +74,7 @@ typedef struct SpillJoinTake {
     SpillJoinCursor *cursor;
     SpillJoinRows   *into;      // Empty.
     int64_t          rows_max;  // Bytes of all rows, unless they are those of a single hash...
-    int64_t          key_max;   // ...and of those of one hash. The rest is cut: behind the last row
+    int64_t          key_max;   // ...and of those of one hash. The rest is cut: after the last row
                                 // of each key stands SB_CUT then.
 } SpillJoinTake;
 
@@ -88,7 +88,7 @@ SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
                                        const uint64_t *hashes, int64_t count);
 // Takes rows with the key of `entry`, a copy, from number `row` on, and chains them; or nothing.
 SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry, int64_t row);
-// The copy behind `entry` in its chain; nullptr: there is none, or the chain is cut there.
+// The copy after `entry` in its chain; nullptr: there is none, or the chain is cut there.
 const SbEntry *spill_join_next(const SpillJoin *join, const SbEntry *entry);
 
 // From now on it is noted which rows are matched. False: spill->failed.

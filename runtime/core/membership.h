@@ -61,7 +61,7 @@ typedef struct Membership {
     const char *wrong;  // A transition that the table does not know.
 } Membership;
 
-// What the caller has to do behind an event.
+// What the caller has to do after an event.
 typedef enum MemberAnswer : uint8_t {
     MEMBER_NOTHING,
     MEMBER_WELCOME,  // Tell the worker its epoch: the node is up.

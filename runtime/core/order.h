@@ -52,7 +52,7 @@ typedef struct Order {
 bool order_init(Order *order, const CorePlan *plan, const Shape *shape, Place *places,
                 uint32_t place_max);
 
-// The marks of a unit of a root, behind all that is there of its region. Returns the first.
+// The marks of a unit of a root, after all that is there of its region. Returns the first.
 PlaceId order_unit(Order *order, StageId root, uint32_t item);
 // The root has no more units.
 void order_root_end(Order *order, StageId root);

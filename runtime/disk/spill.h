@@ -1,9 +1,9 @@
 // Spill: what does not fit the memory of a job goes to a folder on disk.
 //
 //   DIR/sbc-spill-XXXXXX/    locked while the job lives, removed at its end
-//     0, 1, ...              a file for each thread: runs, one behind the other
+//     0, 1, ...              a file for each thread: runs, one after the other
 //   a run: blocks, each {checksum, bytes here, bytes unpacked} and its bytes, as LZ4 where that is
-//          shorter; a row lies within a block, or begins one and goes on in those behind it
+//          shorter; a row lies within a block, or begins one and goes on in those after it
 //
 // A job that is killed leaves its folder behind; the next one that spills there finds that nobody
 // holds its lock, and removes it. Nothing here outlives its job, so nothing is synced.

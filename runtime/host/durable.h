@@ -65,7 +65,7 @@ bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *troub
 bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble);
 // Opens what an earlier run left under the temporary name; false: errno says why.
 bool durable_find(DurableFile *file);
-// Bytes behind the first `len` go: they were not committed.
+// Bytes after the first `len` go: they were not committed.
 bool durable_cut(const DurableFile *file, int64_t len, Trouble *trouble);
 // May be called from several threads for different ranges.
 bool durable_write(const DurableFile *file, const char *bytes, int64_t len, int64_t offset,

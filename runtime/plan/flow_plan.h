@@ -1,7 +1,7 @@
 // Flow plan: what the scheduler's cores know of a job.
 //
 //   stage of the job      stage of the plan, with the same number
-//   sink                  a stage of its own behind them
+//   sink                  a stage of its own after them
 //   edge between stages   an edge for each producer and reader
 //   other breakers        breakers, in the job's order
 #ifndef SBC_RUNTIME_FLOW_PLAN_H

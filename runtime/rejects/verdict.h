@@ -4,7 +4,7 @@
 // (sources by their numbers, then readers of breakers and zips as sinks ask for them), its origin
 // there, the stage, and the number in the task. The
 // job ends at the first of: a record that fails, and the one that passes the limit of rejects. What
-// stands behind it is not wanted (EVENT_BOUND); what stands before it goes on to its end, and may
+// stands after it is not wanted (EVENT_BOUND); what stands before it goes on to its end, and may
 // find an earlier one. So the records up to the end are the same for any number of threads and any
 // size of partitions.
 #ifndef SBC_RUNTIME_VERDICT_H
@@ -20,8 +20,8 @@ typedef struct Verdict {
     int64_t      rows_max;  // Of rejects; -1: no limit.
     RejectSet    records;   // All so far, those that fail apart:
     RejectList   failing;   // the first of these, or none.
-    uint64_t     lost;      // Stages that depend on rows behind one that failed, as bits.
-    int64_t      weight;    // Of the records, without those that are known to stand behind the end;
+    uint64_t     lost;      // Stages that depend on rows after one that failed, as bits.
+    int64_t      weight;    // Of the records, without those that are known to stand after the end;
     int64_t      judged;    // what it was when the end was looked for last.
     bool         over;      // The records pass the limit:
     Reject       end;       // this one does. Its texts are gone.
@@ -70,7 +70,7 @@ bool verdict_bound(Verdict *verdict, uint64_t over, uint32_t *root, int64_t *uni
 // The unit of its root in which the row of a record began.
 uint64_t verdict_unit(const Reject *record);
 
-// At the end: drops what stands behind the record that ends the job. True: there is one.
+// At the end: drops what stands after the record that ends the job. True: there is one.
 bool verdict_settle(Verdict *verdict);
 // Of records that are on disk: do they stand before it, or are they it?
 bool verdict_keeps(const Verdict *verdict, const Reject *record);

@@ -23,7 +23,7 @@ typedef struct RowsRelief {
 // From here on rows may be taken back.
 typedef struct RowsMark {
     bool       is;
-    bool       gone;       // Some of those behind it were written.
+    bool       gone;       // Some of those after it were written.
     int64_t    count;      // Rows before it,
     int64_t    blocks;     // and their blocks.
     char      *at, *block_end;
@@ -39,14 +39,14 @@ struct SbRowsState {
     RowBlock  few[FEW_BLOCKS];  // The first ones: rows of partitions come by the thousand.
     int64_t   block_count, blocks_max;
     const SbEntry **order;   // Made by sb_rows_entries.
-    int64_t   order_bytes;   // Charged for it; 0: it lies behind the last entry.
+    int64_t   order_bytes;   // Charged for it; 0: it lies after the last entry.
     RowsRelief *relief;      // nullptr: all rows stay.
     int64_t   covered;       // Charged for relief->cover.
     char     *block_end;     // Of the last block. rows->end may stand before it:
     int64_t   batch, begin;  // where a piece of a batch of so many rows ends (0: none), whose row
                              // `begin` is the first here.
     int64_t   row;           // The number of the row that is being put together, whose texts lie...
-    SbSlabMark row_texts;    // ...behind this.
+    SbSlabMark row_texts;    // ...after this.
     RowsMark  mark;
 };
 
@@ -105,7 +105,7 @@ static inline SbEntry *sb_rows_add(SbRows *rows) {
     }
     RowsGrowth growth;
     SbEntry *entry = rows_grow(rows, rows->state->entry_bytes, &growth);
-    rows->count += entry != nullptr;  // Behind it: growing may let go of all rows before.
+    rows->count += entry != nullptr;  // After it: growing may let go of all rows before.
     return entry;
 }
 

@@ -3,7 +3,7 @@
 // The task works on its unit in pieces. Of a piece the stage first only says which keys its rows
 // look up (SbStage.ask), join after join; the right rows with these keys are read into a table of
 // the task. Then the stage runs on the piece as it would with whole tables. So left rows, their
-// rejects, their order and what a limit behind the join asks for are the same as in memory, and no
+// rejects, their order and what a limit after the join asks for are the same as in memory, and no
 // left row is ever written.
 //
 // Where the units can be taken twice, all of them say what they look up before the first one runs
@@ -70,8 +70,8 @@ void probe_drop(Probe *probe);
 // Runs the task's stage until it returns.
 int32_t probe_run(SbTaskState *state, uint32_t thread);
 
-// The hashes that the rows behind the task's cursor look up in join number `join`, in probe->asks,
-// each once, as far as there is room; those before it are answered. Moves the cursor behind the
+// The hashes that the rows after the task's cursor look up in join number `join`, in probe->asks,
+// each once, as far as there is room; those before it are answered. Moves the cursor after the
 // rows. False: there is no memory, or trouble.
 bool probe_ask(SbTaskState *state, uint32_t join);
 // Says which rows the unit has.

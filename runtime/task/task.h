@@ -19,7 +19,7 @@ struct SbTaskState {
     UnitBuffer  buffer;
     SbIndex     index;
     void      **terminals;
-    int64_t    *handed;         // By terminal: rows of the unit so far behind its last whole batch.
+    int64_t    *handed;         // By terminal: rows of the unit so far after its last whole batch.
     SbBreakerState **aside;     // By terminal: where a partition made once more puts what breakers
                                 // already have; nullptr: they have it not yet.
     Unit        unit;

@@ -1,4 +1,4 @@
-// Aggregates: the states and functions behind sum, mean, min, max and the others.
+// Aggregates: the states and functions of sum, mean, min, max and the others.
 //
 // stdlib/README.md says how add, merge and end look; all-zero bytes are the empty state of each. A
 // result depends on the set of values (and on row orders, where it takes one), never on the way

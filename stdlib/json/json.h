@@ -29,7 +29,7 @@ typedef struct SbJsonShape SbJsonShape;
 
 typedef struct SbJsonKey {
     SbStr    name;
-    uint64_t head;  // The first eight bytes of name, those behind its end zero: sb_json_head.
+    uint64_t head;  // The first eight bytes of name, those after its end zero: sb_json_head.
     const SbJsonShape *members;  // Those that are wanted of an object that is a struct; or null.
 } SbJsonKey;
 
@@ -57,7 +57,7 @@ int32_t sb_json_row(SbCall *call, const char *line, int64_t len, const SbJsonSha
 enum { SB_JSON_FORM_PARTS = 64, SB_JSON_FORM_OBJECTS = 8, SB_JSON_FORM_QUOTES = 384 };
 
 typedef struct SbJsonFormPart {
-    const char *text;         // Before a value, in the line that was learnt; last: behind all.
+    const char *text;         // Before a value, in the line that was learnt; last: after all.
     uint32_t    len;
     uint32_t    quotes;       // In the text,
     uint32_t    first_quote;  // and where the first of them is; 0 when there is none.
@@ -71,7 +71,7 @@ typedef struct SbJsonFormPlace {
 typedef struct SbJsonFormObject {
     SbJsonSlot     *slot;
     SbJsonFormPlace open, close;
-    const char     *last;   // Behind it in the line that was learnt.
+    const char     *last;   // After it in the line that was learnt.
     bool            whole;  // Its members have slots.
 } SbJsonFormObject;
 

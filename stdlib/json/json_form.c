@@ -41,8 +41,8 @@ static inline __m256i are_controls(__m256i bytes) {
     return _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
 }
 
-// A block's quotes without those behind a backslash that is none behind another. `inside`: the
-// first character is, and out, the one behind the block.
+// A block's quotes without those after a backslash that is none after another. `inside`: the
+// first character is, and out, the one after the block.
 typedef struct Unescaped {
     uint64_t found;
     bool     inside;
@@ -239,7 +239,7 @@ static inline bool is_short_number(const char *at, const char *end, uint8_t *who
     return others == 0 || (at[digits] == '.' && (others & (others - 1)) == 0 && digits + 1 < len);
 }
 
-// Behind a number of less than 32 bytes and without an exponent; null for any other.
+// After a number of less than 32 bytes and without an exponent; null for any other.
 static inline const char *short_number(const char *at) {
     at += *at == '-';
     const uint32_t others = bits_of_others(at);
@@ -257,12 +257,12 @@ static inline const char *short_number(const char *at) {
 typedef struct Match {
     SbCall         *call;
     const char     *line, *end;
-    const uint32_t *last;     // Behind all quotes: where a tail without quotes would begin.
+    const uint32_t *last;     // After all quotes: where a tail without quotes would begin.
     bool            escaped;  // There is a backslash in the line.
     const SbJsonSlot *unread;  // The slot of what nobody reads.
 } Match;
 
-// Behind a value: where the next text begins, null if the value is wrong; and the next quote.
+// After a value: where the next text begins, null if the value is wrong; and the next quote.
 typedef struct Behind {
     const char     *at;
     const uint32_t *quote;
@@ -274,7 +274,7 @@ static inline const char *begin_of(const Match *match, const SbJsonFormPart *par
     return match->line + *quote - part->first_quote;
 }
 
-// Behind an array of strings and short numbers without white space, in a line without a backslash;
+// After an array of strings and short numbers without white space, in a line without a backslash;
 // null for any other.
 static inline Behind short_array(const Match *match, Behind at) {
     for (at.at++;; at.at++) {

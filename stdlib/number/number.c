@@ -103,7 +103,7 @@ typedef struct ShortFloat {
 // No branch depends on the sign, on the length or on where the point stands: they come in no order.
 [[gnu::always_inline]] static inline bool read_short_float(const char *ptr, ShortFloat form,
                                                            double *value) {
-    static const double powers[2][PLACES] = {  // By sign and digits behind the point.
+    static const double powers[2][PLACES] = {  // By sign and digits after the point.
         {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15},
         {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11, -1e12, -1e13,
          -1e14, -1e15},
@@ -112,10 +112,10 @@ typedef struct ShortFloat {
     if (!LIKELY(count - 1 < form.most)) return false;
     const __m128i text = load(ptr + minus);
     const __m128i points = _mm_cmpeq_epi8(text, _mm_set1_epi8(form.point));
-    // Where the first point is; without one, behind the last digit.
+    // Where the first point is; without one, after the last digit.
     const uint64_t at = _tzcnt_u32((uint32_t)_mm_movemask_epi8(points) | UINT32_C(1) << count);
     const uint64_t digit_count = count - (at < count), behind = digit_count - at;
-    // What stands behind the point is one character further on.
+    // What stands after the point is one character further on.
     const __m128i moves = _mm_sub_epi8(load(move_last + digit_count), load(are_last + behind));
     const __m128i digits = digits_of(text, moves);
     if (!LIKELY(all_digits(digits) && digit_count)) return false;
@@ -140,7 +140,7 @@ int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out)
     return read_f64(ptr, len, point, out);
 }
 
-// Of eight digits and point at most 7 digits stand behind the point; then rounding to double first
+// Of eight digits and point at most 7 digits stand after the point; then rounding to double first
 // and to float next gives the same float as rounding once, since no quotient that is not a midpoint
 // of floats itself lies within 2^-48 of one, relatively.
 [[gnu::always_inline]] static inline int32_t read_f32(const char *ptr, int64_t len, char point,

@@ -42,7 +42,7 @@ char *sb_put_u64(char *out, uint64_t value);
 char *sb_put_f32(char *out, float value);
 char *sb_put_f64(char *out, double value);
 
-// ---- the parts behind, for stdlib/ -------------------------------------------------------------
+// ---- the parts after, for stdlib/ -------------------------------------------------------------
 
 // Any text of an integer, of any length, within low..high. What the short cuts leave.
 int32_t sb_read_signed(const char *ptr, int64_t len, int64_t low, int64_t high, int64_t *out);

@@ -55,7 +55,7 @@ typedef struct RegexTree {
 bool regex_parse(RegexTree *tree, const char *pattern, int64_t len, SbRegexError *error);
 void regex_tree_free(RegexTree *tree);
 
-// ---- sets (regex_sets.c): ranges are added behind the tree's last one --------------------------
+// ---- sets (regex_sets.c): ranges are added after the tree's last one --------------------------
 
 void regex_set_add(RegexTree *tree, uint32_t first, uint32_t last);
 // Adds the characters that differ in case only from those of the ranges from `begin` on.

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { SB_PLACES_AHEAD = 8 };  // What is written behind the last place may be overwritten.
+enum { SB_PLACES_AHEAD = 8 };  // What is written after the last place may be overwritten.
 
 // What sb_put_places leaves of a mask of more than eight bits.
 [[gnu::noinline, gnu::cold]]

@@ -16,7 +16,7 @@ enum SbLinesRule : uint32_t {
 // Sets rows, next, lines and the fault as sb_csv_index does.
 void sb_lines_index(SbIndex *index, const char *text, int64_t pos, int64_t end, uint32_t rules);
 
-// The end, behind the LF, of the first line that ends at or after `from`; -1 when there is none.
+// The end, after the LF, of the first line that ends at or after `from`; -1 when there is none.
 int64_t sb_lines_end(const char *text, int64_t pos, int64_t from, int64_t end);
 
 // Line ends in text[0, len).

@@ -19,7 +19,7 @@ typedef struct SbZone {
     uint32_t bytes;        // Of the block, with what follows the struct.
     uint32_t count;        // Transitions.
     int32_t  before;       // Offset before the first one.
-    int32_t  standard;     // Behind the last transition: the offset,
+    int32_t  standard;     // After the last transition: the offset,
     int32_t  summer;       // and the one between `begin` and `end`; equal if there is none.
     SbZoneChange begin, end;
     uint32_t reserved;
@@ -38,7 +38,7 @@ SbStr sb_zone_version(void);
 int32_t sb_zone_offset(const SbZone *zone, int64_t seconds);
 
 // The offset to subtract from a wall clock time. A time that occurs twice means the first; one that
-// is skipped is taken with the offset before the gap, so it lands behind it by the gap's length.
+// is skipped is taken with the offset before the gap, so it lands after it by the gap's length.
 int32_t sb_zone_offset_local(const SbZone *zone, int64_t local);
 
 #endif
