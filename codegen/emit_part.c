@@ -6,8 +6,8 @@
 //
 // LLVM's work on a function grows faster than the function: liveness, register allocation and
 // debug values go over all blocks for all values. So code is emitted as if it stood in one
-// function, and a part is closed over it afterwards: an operand that an outer function defines is
-// loaded from its home, and a jump to a block of an outer function, a return or a fault becomes the
+// function, and a part is closed over it afterwards. An operand that an outer function defines is
+// loaded from its home. A jump to a block of an outer function, a return or a fault becomes the
 // number of an exit, by which the caller goes on.
 #include "codegen/emit_part.h"
 

@@ -1,5 +1,5 @@
-// A row on its way through a stage: frames hold what is known of each operator's columns; faults
-// leave the row through fault targets; a row ends at its consumers' `next` block.
+// A row on its way through a stage: frames hold what is known of each operator's columns. Faults
+// leave the row through fault targets. A row ends at its consumers' `next` block.
 #ifndef SBC_CODEGEN_EMIT_ROW_H
 #define SBC_CODEGEN_EMIT_ROW_H
 
@@ -129,9 +129,9 @@ void emit_faults_set(Emit *e, FaultTarget *target);
 void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent);
 // From here the row faults at `target` with what another one was told.
 void fault_pass_on(Emit *e, FaultTarget *target, Val site, Val status, Detail detail);
-// Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last
-// known columns are `frame`'s (null: there is none yet), then `next`. `stop`: where the stage ends
-// with SB_STAGE_FAULT.
+// Emits the cold block of `target`, if a fault came to it. The block records the reject of the row
+// whose last known columns are `frame`'s (null: there is none yet), then goes to `next`. `stop`:
+// where the stage ends with SB_STAGE_FAULT.
 void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop);
 
 // The task's scratch context (SbCall *).

@@ -19,9 +19,9 @@ typedef struct StageEmit {
     Val      *terminals;   // By terminal: SbGroups *, SbRows *, SbOut *.
     Val      *left;        // By terminal: slot of the rows that it still takes; null: all.
     Val       most;        // Rows that the only terminal takes, a sink; null: it is none.
-    Val      *only;        // By terminal: slot of the one group of a group without keys, null in it
-                           // before it is known and at the end of each block, where it may go to
-                           // disk; others null.
+    Val      *only;        // By terminal: slot of the one group of a group without keys; others
+                           // null. The slot holds null before the group is known, and at the end
+                           // of each block, where the group may go to disk.
     Batch    *batches;     // By terminal.
     bool      has_batches;
     bool      can_stop;    // Every terminal is an edge or a sink.

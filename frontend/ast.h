@@ -132,9 +132,9 @@ typedef struct AstStep {
     AstStepKind kind;
     Span        span;
     Name        keyword;      // The word the step begins with.
-    AstItem    *items;        // WHERE one; DERIVE, SELECT, DROP, RENAME (name = old), EXPLODE one,
-                              // GROUP keys, SORT keys, DISTINCT keys, LIMIT/SKIP one, SHUFFLE seed,
-                              // SAMPLE fraction and seed, REPARTITION, JOIN `on` keys of one name.
+    AstItem    *items;        // WHERE, EXPLODE, LIMIT, SKIP one; DERIVE, SELECT, DROP, RENAME
+                              // (name = old). Keys of GROUP, SORT, DISTINCT. SHUFFLE seed. SAMPLE
+                              // fraction and seed. REPARTITION. JOIN `on` keys of one name.
     uint32_t    item_count;
     AstItem    *aggs;         // GROUP, AGGREGATE.
     uint32_t    agg_count;

@@ -4,9 +4,9 @@
 // with a line end after its opening bracket, is broken at its outermost border. Wherever a line
 // ends, the comments that stood up to there in the source are put out, so none is ever lost.
 //
-// Three things are brought to one column: the types of a broken record and of params that follow
-// each other, the values of an inline table whose rows have the same names, and the comments behind
-// lines up to the next empty one. What would not fit then stays as narrow as it is.
+// Three things are brought to one column. The types of a broken record, and of params that follow
+// each other. The values of an inline table whose rows have the same names. The comments at the end
+// of lines, up to the next empty line. What would not fit then stays as narrow as it is.
 #ifndef SBC_FRONTEND_FORMATTER_H
 #define SBC_FRONTEND_FORMATTER_H
 

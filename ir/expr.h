@@ -1,7 +1,7 @@
 // Expr: the scalar work of an operator, a DAG of nodes in SSA form over the columns of its inputs.
 //
 // Nodes are pure. Evaluation is by demand: `and`, `or`, `??`, `if` and `else` judge only the
-// arguments that they need, left to right; a fault in an argument that is not needed does not
+// arguments that they need, left to right. A fault in an argument that is not needed does not
 // exist.
 #ifndef SBC_IR_EXPR_H
 #define SBC_IR_EXPR_H

@@ -21,7 +21,7 @@ struct SbGroupsState {
     GroupsRelief *relief;  // nullptr: all groups stay.
 };
 
-// Nonzero: over the limit; nothing is left behind.
+// Nonzero: over the limit; nothing is kept.
 int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory);
 void    sb_groups_close(SbGroups *groups);
 

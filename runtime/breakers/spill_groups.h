@@ -1,12 +1,11 @@
 // Spill groups: groups that the memory does not hold, shared out by hash.
 //
-// When the memory grows short a thread writes its table: the groups that it has there, by up to 256
-// ranges of their hashes, with the states of their aggregates (disk/table.h). At the end all
-// threads do. As many ranges as fit are then merged in memory, as tables of threads are, and what
-// comes out is a run in the order of first rows; what does not fit is shared out by the next bits
-// of the hashes.
-// The reader merges the runs by the order of first rows. So it sees what it would have seen:
-// merging does not depend on which rows of a group were added where.
+// When the memory grows short a thread writes its table (disk/table.h). That is the groups that it
+// has there, with the states of their aggregates, by up to 256 ranges of their hashes. At the end
+// all threads do. As many ranges as fit are then merged in memory, as tables of threads are, and
+// what comes out is a run in the order of first rows. What does not fit is shared out by the next
+// bits of the hashes. The reader merges the runs by the order of first rows. So it sees what it
+// would have seen: merging does not depend on which rows of a group were added where.
 #ifndef SBC_RUNTIME_SPILL_GROUPS_H
 #define SBC_RUNTIME_SPILL_GROUPS_H
 

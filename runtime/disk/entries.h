@@ -1,10 +1,10 @@
 // Spill rows: entries as they lie on disk.
 //
-// A row is its entry and, from a multiple of 16 on, what the entry points to, one after the other
-// in the order of SbBreaker.held: texts as they are, elements of lists from a multiple of 16 on,
-// each row a multiple of 16 bytes. Pointers mean nothing there, and are all the same but in rows
-// longer than a block: who reads walks the row in the same order and knows where everything lies.
-// So a row is used where it was read.
+// A row is its entry and, from a multiple of 16 on, what the entry points to, in the order of
+// SbBreaker.held. Texts stand as they are, elements of lists from a multiple of 16 on. Each row is
+// a multiple of 16 bytes. Pointers mean nothing there, and are all the same but in rows longer than
+// a block. A reader walks the row in the same order, and so knows where everything lies. So a row
+// is used where it was read.
 #ifndef SBC_RUNTIME_SPILL_ROWS_H
 #define SBC_RUNTIME_SPILL_ROWS_H
 

@@ -18,9 +18,9 @@ static inline bool spill_key_less(SpillKey a, SpillKey b) {
 SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry);
 
 typedef struct SpillMark {
-    int64_t  at;        // A block, in the file...
-    int64_t  row;       // ...the number of its first row in the run...
-    SpillKey key;       // ...and that row's.
+    int64_t  at;        // Where the block begins in the file.
+    int64_t  row;       // The number of the block's first row in the run.
+    SpillKey key;       // The key of the block's first row.
 } SpillMark;
 
 struct SpillIndex {

@@ -79,7 +79,7 @@ SpillMerge *spill_merge_open_of(const SpillMergeOf *of);
 // Says that it is. False.
 bool spill_no_merge(const SpillRuns *runs);
 void spill_merge_close(SpillMerge *merge);
-// The first entry in order that was not passed, and the bytes of what it holds, which lie behind
+// The first entry in order that was not passed, and the bytes of what it holds, which lie after
 // it. nullptr: there is none, or trouble.
 const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes);
 // Passes it.

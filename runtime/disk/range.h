@@ -5,8 +5,9 @@
 //   run 1   |  b ... e ... g ............. m .. |
 //   merged  |  a b d | e g | k m |                     each cut stands before the key of a mark
 //
-// Of each run a range has the blocks whose marks lie in it, and the one before them, whose last
-// rows may: so a block is read twice where ranges meet. Nothing is compared across a cut.
+// Of each run a range has the blocks whose marks lie in it. It also has the block before these,
+// whose last rows may lie in it: so a block is read twice where ranges meet. Nothing is compared
+// across a cut.
 #ifndef SBC_RUNTIME_SPILL_RANGE_H
 #define SBC_RUNTIME_SPILL_RANGE_H
 
@@ -47,9 +48,9 @@ typedef struct SpillRange {
     SpillCut        cut;      // Its own.
     int64_t         bytes;    // Charged, all of it.
     char           *blocks, *packed;      // Room for them, and for one as it lies on disk.
-    const SbEntry **entries;  // In order, once they were read...
+    const SbEntry **entries;  // In order, once they were read.
     int64_t         count;
-    int64_t         row;      // ...and the number of the first, of all rows of the runs.
+    int64_t         row;      // The number of the first entry among all rows of the runs.
 } SpillRange;
 
 // Room for them, which is charged. nullptr: there is none now.

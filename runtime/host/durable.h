@@ -7,11 +7,11 @@
 //   names       those made, renamed or removed before a sync of their folder that succeeded; of
 //               the others any
 //
-// A sync that failed is not tried again on the same file: the system may have dropped what it could
+// A sync that failed is not tried again on the same file. The system may have dropped what it could
 // not write, and the second sync would say that all is well.
 //
-// The calls to the system stand in a table, so that tests put a disk of their own in its place, on
-// which a crash loses, tears and reorders what was not synced (tests/unit/model_disk.h).
+// The calls to the system stand in a table, so that tests put a disk of their own in its place. On
+// that disk a crash loses, tears and reorders what was not synced (tests/unit/model_disk.h).
 #ifndef SBC_RUNTIME_DURABLE_H
 #define SBC_RUNTIME_DURABLE_H
 

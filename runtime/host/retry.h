@@ -1,5 +1,5 @@
-// Retry: what a job does about an error of the system: fail, make the call again after a while, or
-// wait until the disk has room. errors.def says which error is which.
+// Retry: what a job does about an error of the system. It fails, makes the call again after a
+// while, or waits until the disk has room. errors.def says which error is which.
 //
 //   Retry retry = {.path = path};
 //   do got = pread(...); while (got < 0 && retry_again(&retry));

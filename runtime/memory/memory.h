@@ -61,9 +61,9 @@ static inline bool sb_memory_is_short(SbMemory *memory) {
     return memory->eager || !memory->more || sb_memory_is_denied(memory);
 }
 
-// `bytes` of zeroes, charged, for long arrays: huge pages where there can be some, since such
-// arrays are touched in random order and each small page would be a fault. nullptr: over the limit,
-// and nothing is charged.
+// `bytes` of zeroes, charged, for long arrays. They are huge pages where there can be some.
+// Such arrays are touched in random order, and each small page would be a fault. Null: over the
+// limit, and nothing is charged.
 void *sb_memory_pages(SbMemory *memory, int64_t bytes);
 // Gives them back: free() and release. Null is nothing.
 void sb_memory_free(SbMemory *memory, void *pages, int64_t bytes);

@@ -8,8 +8,8 @@
 //   watch_queue              bytes that wait in front of a stage
 //
 // From this follow the closing table, the progress, the trace, the metrics and the watchdog. A
-// stage is in one state at a time, so that the times of its states add up to that of the job;
-// the work of its tasks is counted for each thread.
+// stage is in one state at a time, so that the times of its states add up to that of the job.
+// The work of its tasks is counted for each thread.
 //
 // Others read figures at any time: they are single atomic numbers, each right by itself. Spans,
 // one for each piece of work that has ended, are kept only when somebody asks for them.
@@ -56,8 +56,8 @@ typedef struct WatchSpan {
 
 typedef struct WatchStage {
     _Atomic int     state;
-    _Atomic int64_t since_ns;                  // In this state...
-    _Atomic int64_t state_ns[WATCH_STATES];    // ...and in all before it.
+    _Atomic int64_t since_ns;                  // When it came into this state.
+    _Atomic int64_t state_ns[WATCH_STATES];    // Time in all states before this one.
     _Atomic int64_t work_ns[WORK_KINDS];       // Of all threads; ended pieces only.
     _Atomic int64_t pieces[WORK_KINDS];
     _Atomic int64_t rows_in, rows_out, bytes_in, bytes_out;
@@ -65,8 +65,8 @@ typedef struct WatchStage {
     _Atomic int64_t rows_told, bytes_told;     // The most that readers have been told.
     _Atomic int64_t moved_ns;                  // When it last handed something over, or began.
     _Atomic int64_t unwritten;                 // Bytes that it made and that no output holds yet.
-    _Atomic uint32_t running;                  // Threads at work for it on tasks,
-    _Atomic uint32_t writing;                  // and that write what it made.
+    _Atomic uint32_t running;                  // Threads at work on its tasks.
+    _Atomic uint32_t writing;                  // Threads that write what it made.
 } WatchStage;
 
 typedef struct WatchThread {
@@ -84,8 +84,8 @@ typedef struct Watch {
     WatchStage  *stages;
     WatchThread *threads;
     uint32_t     stage_count, thread_count;
-    int64_t      job_ns;                       // When the job began,
-    int64_t      begun_ns;                     // and its stages.
+    int64_t      job_ns;                       // When the job began.
+    int64_t      begun_ns;                     // When the stages of the job began.
     _Atomic int64_t ended_ns;                  // Of the stages; 0: they go on.
     int64_t      closed_ns;                    // Of the job; 0: it goes on.
     _Atomic int64_t rejected;                  // Rows.

@@ -17,8 +17,8 @@ typedef struct Reject {
     bool     fails;        // `else fail`: ends the job and stands in no file.
     bool     result;       // Of what the step has gathered: after the rows that came to it.
     uint32_t source, file, step;
-    uint32_t stage;        // That judged the row,
-    uint16_t way;          // and by which of the ways into it the row came, in their order.
+    uint32_t stage;        // That judged the row.
+    uint16_t way;          // By which of the ways into the stage the row came, in their order.
     uint64_t origin;       // Of its row (SbTask.origin), after the rank of the flow's root.
     uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.
     int64_t  offset, length;
@@ -77,7 +77,7 @@ typedef struct RejectLimits {
 typedef struct RejectShare {
     double   most;
     uint32_t source;    // Of whose rows; UINT32_MAX: of all.
-    bool     begun;     // Row 10,000 is behind.
+    bool     begun;     // Row 10,000 has passed.
     bool     over;
     int64_t  rejected;
 } RejectShare;

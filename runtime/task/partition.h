@@ -48,12 +48,12 @@ typedef struct Partition {
     Batch     **handed;         // The same, once their readers may have them.
     SbRows    **spare;          // The same, empty: for those that come next.
     int64_t    *rows;           // By terminal: rows in it.
-    int64_t    *quota;          // By terminal: rows that it could take...
-    int64_t    *left;           // ...and what of it is left.
+    int64_t    *quota;          // By terminal: rows that it could take.
+    int64_t    *left;           // By terminal: what is left of the quota.
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
-    int64_t     bytes;          // Charged for outs and batches...
-    int64_t     used;           // ...and what of it rows fill.
+    int64_t     bytes;          // Charged for outs and batches.
+    int64_t     used;           // Of the bytes charged, those that rows fill.
     MadeBy from;
 } Partition;
 

@@ -15,8 +15,8 @@ typedef struct SbIntegerSum {
 } SbIntegerSum;
 
 typedef struct SbDecimalSum {
-    SbDecimal low;    // The sum modulo 2^128,
-    int64_t   carry;  // and the multiples of 2^128.
+    SbDecimal low;    // The sum modulo 2^128.
+    int64_t   carry;  // The multiples of 2^128 in the sum.
     uint64_t  count;
 } SbDecimalSum;
 

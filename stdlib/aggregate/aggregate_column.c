@@ -1,7 +1,7 @@
 // Aggregates over a column: what P_add does for each row that counts, in loops that vectorise.
 //
-// They are called once a chunk of at most SB_COLUMN_ROWS values and end with the same state, or one
-// of the same meaning: sums are exact, so it never shows how values were put together.
+// They are called once a chunk of at most SB_COLUMN_ROWS values. They end with the same state, or
+// one of the same meaning. Sums are exact, so it never shows how values were put together.
 #include "stdlib/aggregate/aggregate.h"
 #include "stdlib/number.h"
 

@@ -1,7 +1,8 @@
 // Regex syntax: the text of a pattern to a tree, in the language of RE2.
 //
-// What is not in RE2 (backreferences, lookaround, possessive repeats, \Z, \G, \C) is an error with
-// its place. \d \w \s and \b mean ASCII, as in RE2; \p{..} takes general categories and scripts.
+// What is not in RE2 is an error with its place: backreferences, lookaround, possessive repeats,
+// \Z, \G, \C. As in RE2, `\d`, `\w`, `\s` and `\b` mean ASCII. `\p{..}` takes general categories
+// and scripts.
 #ifndef SBC_STDLIB_REGEX_SYNTAX_H
 #define SBC_STDLIB_REGEX_SYNTAX_H
 
