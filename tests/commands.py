@@ -101,6 +101,7 @@ _FORMS = {
     "tests/differential/run.py --count 1 --seed N": "tests/differential/run.py --count 1 --seed 7",
     "tests/differential/run.py --count 10000 --seed N": "tests/differential/run.py --count 2 --seed 7",
     "tests/docs.py PAGE": "tests/docs.py docs/summary.md",
+    "tests/docs.py --update": "tests/docs.py docs/summary.md",
     "tests/e2e/run.py NAME": "tests/e2e/run.py --brief steps/params",
     "tests/e2e/run.py --update NAME": "tests/e2e/run.py --brief steps/params",
     "tests/examples.sh": BY_TESTS,

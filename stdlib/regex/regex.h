@@ -9,7 +9,7 @@
 // SB_FAULT_REGEX_LIMIT. No pattern and no text takes more than linear time.
 //
 // The text is UTF-8. Matches are leftmost-first, as in RE2 and Perl: of the matches that begin
-// leftmost, the one that the pattern prefers. docs: stdlib/README.md, Regular expressions.
+// leftmost, the one that the pattern prefers. docs: stdlib/regex/README.md.
 #ifndef SBC_STDLIB_REGEX_H
 #define SBC_STDLIB_REGEX_H
 
