@@ -9,7 +9,7 @@ typedef struct AggRow {    // What one aggregate needs of the row, judged before
     Value args[2];
     // What the argument is computed from where that is left for the batch: a text, by `late`.
     Value texts[2];
-    const FnRef *late[2];  // Null: the argument is there.
+    const FnRef *late[2];  // Functions that compute an argument late; null: the argument is there.
 } AggRow;
 
 typedef struct GroupRow {

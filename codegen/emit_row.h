@@ -20,7 +20,7 @@ struct Frame {
     Val       matched;      // Join: i1, is there a match (left, full); null: always.
     Val       number;       // Explode, join: of the element or match, from 0.
     Val       right;        // Zip: the entry of the right side.
-    const Breaker *breaker; // Whose entry it is.
+    const Breaker *breaker; // The breaker whose entry the row comes from.
     struct TextRow *text;   // Source of a text format.
     Val       identity;     // u64 identity of the row; computed at the first use.
     Val     (*identify)(Emit *e, Frame *frame);

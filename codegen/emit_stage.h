@@ -38,7 +38,7 @@ typedef struct StageEmit {
     size_t    way_count, way_cap;
     Val       column_site; // In a loop over columns: the site of the one it is at; null: no loop.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
-    bool      asks;        // It says which keys rows look up, and does nothing else: emit_ask.
+    bool      asks;        // The function only says which keys rows look up: emit_ask.
 } StageEmit;
 
 // Emits the function of stage number `index` and returns it.
@@ -75,8 +75,8 @@ void stage_block_border(Emit *e, Block next);
 // A loop over the rows that one row makes, in whose midst the stage may leave (emit_inside.c).
 typedef struct Inside {
     uint32_t level;          // How many are around it.
-    Block    leave, outer;   // Here it leaves, and those around it do. `leave` null: it does not.
-    Val      number, place;  // Where it goes on: as stage_inside_leave was told.
+    Block    leave, outer;   // Where the loop leaves, and those around do. `leave` null: none.
+    Val      number, place;  // Where the loop goes on: as stage_inside_leave was told.
 } Inside;
 
 // May the stage leave inside a row?

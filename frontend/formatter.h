@@ -52,7 +52,7 @@ typedef struct Seq {
 } Seq;
 
 void page_put(Page *page, const char *text);
-void page_put_span(Page *page, Span span);       // As it stands in the source.
+void page_put_span(Page *page, Span span);       // The text of the span as it stands in the source.
 void page_put_name(Page *page, Name name);
 void page_put_label(Page *page, Name name);      // With a colon, as wide as page->label says.
 void page_put_seq(Page *page, const Seq *seq);

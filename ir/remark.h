@@ -15,7 +15,7 @@ typedef struct Remark {
 
 typedef struct Remarks {
     Arena      *arena;
-    const char *pass;    // That runs now.
+    const char *pass;    // The pass that runs now.
     Remark     *items;
     size_t      count, cap;
 } Remarks;

@@ -16,7 +16,7 @@ typedef struct Node {
     const Op *op;
     Row     **rows;           // Delivered so far.
     size_t    count, cap;
-    bool      done;           // There are no more.
+    bool      done;           // There are no more rows.
     size_t    next[2];        // The next row of each input.
     Counts    counts;
     Counts   *filter_counts;  // SOURCE: of the filters after it, once there are some.

@@ -21,10 +21,10 @@ typedef struct SpillGroupsPart {
 
 typedef struct SpillGroups {
     Spill           *spill;
-    SbMemory        *memory;    // That merging takes from.
+    SbMemory        *memory;    // The account that merging takes from.
     const SbBreaker *what;
     uint32_t         bits;      // Of a hash: a level has as many ranges as they have values.
-    SpillTables      tables;    // That were written.
+    SpillTables      tables;    // Tables that were written.
     SpillRuns       *results;   // Runs of whole groups, in order.
     SpillGroupsPart *parts;     // By thread.
     _Atomic bool     used;      // There is a run.

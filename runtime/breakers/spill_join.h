@@ -41,13 +41,13 @@ void spill_join_close(SpillJoin *join);
 typedef struct SpillJoinCursor {
     const SpillJoin *join;      // nullptr: not open.
     SpillReader reader;
-    uint32_t    part;           // That it reads.
+    uint32_t    part;           // The part that the reader reads.
     int64_t     charged;
     int64_t     block;          // The last mark of the index that is not after it.
-    int64_t     at;             // In it: the row after the one that is shown.
+    int64_t     at;             // In the block: the row after the one that is shown.
     SbEntry    *entry;          // Shown; nullptr: none.
     int64_t     held;           // Bytes after it.
-    int64_t     number;         // Of it.
+    int64_t     number;         // The number of the row that is shown.
 } SpillJoinCursor;
 
 // False: no memory.

@@ -23,7 +23,7 @@ typedef struct SpillSort {
     const SbSortBy  *by;
     SpillRuns       *runs;
     SpillSortPart   *parts;   // By thread.
-    uint32_t         threads; // That have a part.
+    uint32_t         threads; // Threads that have a part.
 } SpillSort;
 
 // `runs` is open. False: no memory.

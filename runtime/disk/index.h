@@ -32,7 +32,7 @@ struct SpillIndex {
     int64_t    block;   // Of the last one.
     int64_t    charged;
     bool       mapped;  // The marks lie on disk.
-    bool       lost;    // They found no memory.
+    bool       lost;    // The marks found no memory.
 };
 
 // Of a run that is to be written. nullptr: no memory.

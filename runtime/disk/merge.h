@@ -10,7 +10,7 @@
 // The runs of a breaker.
 typedef struct SpillRuns {
     Spill    *spill;
-    SbMemory *memory;       // That reading them takes from.
+    SbMemory *memory;       // The account that reading the runs takes from.
     SpillRun *items;
     uint32_t  count, cap;
     int64_t   rows;

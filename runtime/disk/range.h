@@ -16,12 +16,12 @@
 // What is known of a cut before its rows are read: at most so much.
 typedef struct SpillCutSize {
     int64_t bytes, rows;  // Of blocks, as its spans have them.
-    int64_t rows_before;  // Those of all runs in front of its end.
+    int64_t rows_before;  // Rows of all runs in front of the cut's end.
 } SpillCutSize;
 
 typedef struct SpillCutter {
     const SpillRuns *runs;
-    int64_t    bytes;     // That a cut is to have, about, beside the blocks at its beginning.
+    int64_t    bytes;     // Bytes that a cut is to have, about, beside the blocks at its beginning.
     int64_t   *next;      // By run: its first mark that is not in front of the next cut.
     SpillSpan *spans;     // Of the last one.
     SpillKey   from;      // Where the next one begins.
@@ -65,9 +65,9 @@ void spill_range_close(SpillRange *range);
 // with the key of another one is in another piece.
 typedef struct SpillPieces {
     SpillMerge **merges;
-    int64_t     *bytes;   // That one reads, at most.
+    int64_t     *bytes;   // Bytes that a merge reads, at most.
     uint32_t     count;
-    Spill       *spill;   // Which counts them while they are open.
+    Spill       *spill;   // The spill, which counts sets of pieces while they are open.
 } SpillPieces;
 
 // Up to `most`, and no more than share a quarter of the memory; one, if the runs cannot be cut or

@@ -28,7 +28,7 @@ typedef struct Spill {
     bool         journaled;       // The job has a journal: what can go to disk is to be able to.
     uint32_t     threads;
     SpillWriter *writers;         // One a thread.
-    pthread_mutex_t lock;         // Of all below.
+    pthread_mutex_t lock;         // Guards all fields below.
     char        *path;            // Of the folder; nullptr: not made yet.
     int          folder;          // Holds the lock. -1: not made yet.
     Trouble      trouble;
@@ -47,7 +47,7 @@ typedef struct SpillRun {
     int64_t  bytes;               // Unpacked.
     int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked.
     int64_t  longest_at;          // Where the longest of these begin.
-    int64_t  packed_max;          // The longest block as it lies there.
+    int64_t  packed_max;          // The longest block as it lies on disk.
     bool     is_safe;             // A journal has a copy of it.
     SpillIndex *index;            // Its own; nullptr: nobody finds rows of it again.
 } SpillRun;
@@ -114,7 +114,7 @@ typedef struct SpillReader {
     int64_t  at;          // Of the next block, in the file.
     char    *block;       // Aligned to 16.
     char    *packed;
-    int64_t  len;         // Of the block that is there.
+    int64_t  len;         // Bytes of the block that is in memory.
     int64_t  asked;       // The system was asked to have the file's bytes ready up to there.
     int64_t  ahead;       // How many it is asked for: more and more of a reader that goes on, none
                           // of one that has come from elsewhere.

@@ -11,7 +11,8 @@ typedef struct SbMemory {
     int64_t          block_max;      // Of slabs: small where the limit is.
     bool             eager;          // Breakers spill every few rows: for tests.
     _Atomic int64_t  used;
-    _Atomic int64_t  idle;           // Of that: what accounts within it were given and do not use.
+    _Atomic int64_t  idle;           // Of `used`: what accounts within it were given and do not
+                                     // use.
     _Atomic int64_t  peak;           // The most that was used and not idle.
     _Atomic int64_t  lacked;         // What was not there of a charge that was refused; the last.
     // Blocks that nobody uses now, and their bytes, which nobody is charged for; or nullptr.

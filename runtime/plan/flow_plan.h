@@ -20,7 +20,7 @@ typedef struct FlowPlan {
 typedef struct FlowNumbers {
     uint32_t cpus;        // Thousandths.
     const uint32_t *supply;  // By resource of the job.
-    int64_t  memory;      // That the ledger may give.
+    int64_t  memory;      // Bytes that the ledger may give.
     int64_t  stub_bytes, stubs_free;  // As CorePlan's.
     const int64_t *cuts;  // By stage: bytes at which it hands its output over.
     const bool *streams;  // By source: its units are cut one after the other.

@@ -17,7 +17,7 @@ typedef struct Reject {
     bool     fails;        // `else fail`: ends the job and stands in no file.
     bool     result;       // Of what the step has gathered: after the rows that came to it.
     uint32_t source, file, step;
-    uint32_t stage;        // That judged the row.
+    uint32_t stage;        // The stage that judged the row.
     uint16_t way;          // By which of the ways into the stage the row came, in their order.
     uint64_t origin;       // Of its row (SbTask.origin), after the rank of the flow's root.
     uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.

@@ -10,8 +10,8 @@
 
 // Sets of stages, as bits, by stage.
 typedef struct VerdictNeeds {
-    uint64_t roots[SB_STAGES_MAX];   // Those whose rows come to the stage, no breaker between.
-    uint64_t behind[SB_STAGES_MAX];  // Those that depend on what comes of the stage's rows into
+    uint64_t roots[SB_STAGES_MAX];   // Roots whose rows come to the stage, no breaker between.
+    uint64_t behind[SB_STAGES_MAX];  // Stages that depend on what comes of the stage's rows into
                                      // breakers, directly or not.
 } VerdictNeeds;
 

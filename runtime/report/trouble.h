@@ -24,7 +24,7 @@ typedef struct Trouble {
     struct Trouble *next;         // Further mistakes, told with it: trouble_more.
 } Trouble;
 
-enum { TROUBLES_MAX = 50 };  // That are told together.
+enum { TROUBLES_MAX = 50 };  // Troubles that are told together.
 
 // None yet. Zeroes would do too, but all of the text takes long where partitions go by.
 static inline void trouble_clear(Trouble *trouble) { trouble->kind = TROUBLE_NONE; }

@@ -23,9 +23,9 @@ struct SbTaskState {
     SbBreakerState **aside;     // By terminal: where a partition made once more puts what breakers
                                 // already have; nullptr: they have it not yet.
     Unit        unit;
-    bool        again;          // It makes a partition once more, of the same rows.
+    bool        again;          // The task makes a partition once more, of the same rows.
     Partition  *into;
-    TaskLive  *live;           // Where it says how far it is; nullptr: nobody asks.
+    TaskLive  *live;           // Where the task says how far it is; nullptr: not wanted.
     Trouble     trouble;        // Why the partition is the last one of the job.
     Probe       probe;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.

@@ -14,7 +14,7 @@ typedef struct SbSinkRules {
 
 enum : uint32_t {
     SB_FIELD_NULLABLE = 1,    // The column is T?: a text that is a null word is quoted.
-    SB_FIELD_FIRST = 2,       // It begins the row.
+    SB_FIELD_FIRST = 2,       // The field begins the row.
 };
 
 // The text as a field. Room: 2 * len + 2. nullptr: it needs quotes and there are none.
