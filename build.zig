@@ -49,11 +49,13 @@ const suites: []const []const u8 = &.{
     "tests/metrics_test.py",
     "tests/growth_test.py",
     "tests/docs.py",
+    "tests/words.py",
     "tests/debug_test.sh",
     "tests/explain_test.sh",
     "tests/differential/formatting.py",
     "tests/suites_test.py",
     "tests/cases_test.py",
+    "tests/words_test.py",
 };
 // Those that use all processors by themselves: one at a time.
 const suites_wide: []const []const u8 = &.{

@@ -73,7 +73,7 @@ typedef struct Emit {
     FaultTarget *faults;    // Where a fault goes here.
     bool  columns_are_plain;  // Loading a column of the stage's input is cheap and cannot fault.
     Lanes *lanes;           // Of the column loop being emitted; null: rows.
-    bool  faults_fail;      // It fails the job: inside `else fail`, upstream of a zip.
+    bool  faults_fail;      // A fault fails the job: inside `else fail`, upstream of a zip.
     // Of the module.
     Site   *sites;
     size_t  site_count, site_cap;
@@ -96,7 +96,8 @@ Val emit_i128(const Emit *e, __int128 value);
 
 // What is emitted from here on is the body of `fn`; its entry block is made (emit_part.c).
 void emit_function_open(Emit *e, Val fn);
-Block emit_outermost_entry(const Emit *e);  // Of that function, also where a part is emitted.
+Block emit_outermost_entry(const Emit *e);  // The entry of the outermost function, also where a
+                                            // part is emitted.
 Block emit_block(Emit *e, const char *name);       // At the end of the function, not yet entered.
 static inline void emit_at(Emit *e, Block block) { LLVMPositionBuilderAtEnd(e->b, block); }
 static inline Block emit_here(const Emit *e) { return LLVMGetInsertBlock(e->b); }
@@ -157,7 +158,8 @@ Val emit_intrinsic(Emit *e, const char *name, Ty *types, unsigned type_count, Va
 void emit_attribute(Emit *e, Val fn, unsigned index, const char *name, Ty type);
 void emit_cold(Emit *e, Val call);  // Marks a call as unlikely: never inlined.
 Val emit_hot(Emit *e,
-             Val call);  // Marks a call on the way of every row: inlined if its body is there.
+             Val call);  // Marks a call on the way of every row: inlined if the body of the callee
+                         // is there.
 
 #define emit_callv(e, symbol, result, ...)                                                         \
     emit_call((e), (symbol), (result), (Arg[]){__VA_ARGS__},                                       \
@@ -193,7 +195,7 @@ typedef struct LineColumn {
     uint32_t line, column;  // From 1, in bytes; 0: the span is in no file.
 } LineColumn;
 
-LineColumn emit_locate(const Emit *e, Span span);  // Where it begins.
+LineColumn emit_locate(const Emit *e, Span span);  // The line and column where the span begins.
 void  emit_debug_open(Emit *e);
 void  emit_debug_function(Emit *e, Span span, const char *name);
 void  emit_debug_close(Emit *e);

@@ -152,7 +152,7 @@ static void ask(Emit *e, Val address) {
     emit_intrinsic(e, "llvm.prefetch", &e->ptr, 1, args, countof(args));
 }
 
-// Asks for the row's slot and for those behind it; sb_groups_ask goes on from there.
+// Asks for the row's slot and for those after it; sb_groups_ask goes on from there.
 static void ask_slot(Emit *e, Val groups, Val mask, Val hash) {
     enum { SLOTS_BEHIND = 5 };
     Val slots = emit_load_at(e, e->ptr, groups, offsetof(SbGroups, slots), "slots");

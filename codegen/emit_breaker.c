@@ -62,7 +62,7 @@ enum { PREFIX_BITS = 128 };  // Of SbBreaker.prefix and prefix_more.
 
 // How many bits of a key the prefix takes if there is room; the whole value but for texts.
 static uint32_t prefix_bits(const Type *base) {
-    enum { F32_BITS = 35 };  // As f64: of its 52 bits behind the exponent a f32 uses 23.
+    enum { F32_BITS = 35 };  // As f64: of its 52 bits after the exponent a f32 uses 23.
     if (base->kind == TYPE_BOOL) return 1;
     if (base->kind == TYPE_F32) return F32_BITS;
     return type_is_bytes(base) ? 64 : 8 * (uint32_t)type_size(base);
@@ -117,7 +117,7 @@ static Val shift_down(Emit *e, Val bits, uint32_t count) {
     return LLVMBuildLShr(e->b, bits, LLVMConstInt(wide, count, false), "");
 }
 
-// The bytes of a text behind the first eight.
+// The bytes of a text after the first eight.
 static Value text_rest(Emit *e, Value text) {
     enum { FIRST = 8 };
     Val more = LLVMBuildICmp(e->b, LLVMIntSGT, text.b, emit_i64(e, FIRST), "");
@@ -168,7 +168,7 @@ static Val emit_prefix(Emit *e, const Breaker *breaker, uint32_t index, uint32_t
     return fn;
 }
 
-// Do the keys go on behind 64 bits?
+// Do the keys go on after 64 bits?
 static bool has_more(Emit *e, const Breaker *breaker) {
     uint32_t used = 0;
     for (uint32_t k = 0; k < breaker->key_count && used <= 64; k++) {

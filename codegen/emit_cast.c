@@ -166,7 +166,7 @@ static Value cast_lane(Emit *e, Frame *frame, const Expr *x, Value value) {
     return out;
 }
 
-// A null is not judged: its cast runs only behind the test.
+// A null is not judged: its cast runs only after the test.
 Value emit_cast(Emit *e, Frame *frame, const Expr *x) {
     Value value = emit_expr(e, frame, x->args[0]);
     if (!value.valid) return cast_present(e, frame, x, value);

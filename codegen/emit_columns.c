@@ -6,7 +6,7 @@
 //        └─ one may       ─▶ all rows of the chunk, one by one, through everything
 //
 // The function is small and has one loop, which codegen/target.c gives to LLVM's vectoriser. What
-// rows behind it need is found by emitting them first: each value that they ask for becomes an
+// rows after it need is found by emitting them first: each value that they ask for becomes an
 // array, of the stage's frame, and a parameter of the function.
 #include "codegen/emit_stage.h"
 
@@ -44,7 +44,7 @@ typedef struct ColumnEmit {
     uint32_t filter_count;
     Val      filtered;       // and an array of the rows that it took out.
     Val      kept;           // Slot: how many rows are left.
-    Val      at;             // Of the row behind the loop: its place in the chunk.
+    Val      at;             // Of the row after the loop: its place in the chunk.
     Val      function;
 } ColumnEmit;
 
@@ -91,7 +91,7 @@ static void store_bit(Emit *e, Val bit, Val bytes, Val at) {
     emit_store(e, LLVMBuildZExt(e->b, bit, e->i8, ""), emit_index(e, e->i8, bytes, at));
 }
 
-// ---- rows behind the loop -----------------------------------------------------------------------
+// ---- rows after the loop -----------------------------------------------------------------------
 
 static uint32_t member_of(const Emit *e, const Op *op) {
     uint32_t member = 0;
@@ -412,7 +412,7 @@ static void store_lanes(Emit *e, Loop *loop) {
     }
 }
 
-// Behind the last row: what the filters took out, and the result.
+// After the last row: what the filters took out, and the result.
 static void finish_loop(Emit *e, const Loop *loop, Val count, Val raised) {
     Val kept = count, filtered = LLVMGetParam(e->fn, PARAM_FILTERED);
     for (uint32_t i = 0; i < loop->columns->filter_count; i++) {

@@ -13,7 +13,7 @@ static Value load_kept(Emit *e, Frame *frame, uint32_t column) {
     return slot_load(e, &breaker->slots[breaker->slot_of[column]], frame->entry);
 }
 
-// Behind the aggregates' end functions. A fault there fails the job.
+// After the aggregates' end functions. A fault there fails the job.
 static Value load_aggregate(Emit *e, Frame *frame, const Agg *agg, size_t offset) {
     Val state = emit_offset(e, frame->entry, offset);
     if (!agg->fn) return (Value){.a = emit_load(e, e->i64, state, "rows")};
@@ -69,7 +69,7 @@ static Value load_unmatched(Emit *e, Frame *frame, uint32_t column) {
                       slot_load(e, &breaker->slots[breaker->slot_of[right]], frame->entry));
 }
 
-// Rows of `files` and of inline tables: the columns as a C struct behind the SbEntry.
+// Rows of `files` and of inline tables: the columns as a C struct after the SbEntry.
 size_t record_offset(const SourceOp *source, uint32_t column) {
     size_t offset = sizeof(SbEntry);
     for (uint32_t i = 0;; i++) {

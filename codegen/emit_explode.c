@@ -25,7 +25,7 @@ static Value load_exploded(Emit *e, Frame *frame, uint32_t column) {
     return emit_load_value(e, op->columns[column].type, frame->entry);
 }
 
-// A step behind it may leave: then it goes on with element `number`.
+// A step after it may leave: then it goes on with element `number`.
 static void leave_element(Emit *e, Inside *inside, Val number) {
     if (inside->leave) {
         Block here = emit_here(e);

@@ -9,7 +9,7 @@ typedef struct AggRow {    // What one aggregate needs of the row, judged before
     Value args[2];
     // What the argument is computed from where that is left for the batch: a text, by `late`.
     Value texts[2];
-    const FnRef *late[2];  // Null: the argument is there.
+    const FnRef *late[2];  // Functions that compute an argument late; null: the argument is there.
 } AggRow;
 
 typedef struct GroupRow {
@@ -30,9 +30,9 @@ void group_add_row(Emit *e, GroupRow *row, Val groups, Block next);
 // ---- batches (emit_batch.c) ---------------------------------------------------------------------
 
 // A large table lies in no cache: each row would wait for its slot and then for its entry. So while
-// the table is large its rows ask for their slots and wait in a batch of the stage; a flush
+// the table is large its rows ask for their slots and wait in a batch of the stage. A flush
 // function asks for all entries and then adds the rows in their order. What a row needs are its
-// registers: texts stay where they are, because scratch memory is wound back behind a flush only.
+// registers: texts stay where they are, because scratch memory is wound back after a flush only.
 // Rows of one group wait for what its aggregates look for: a short loop then keeps more misses on
 // their way at once than the stage, whose rows do more.
 struct Batch {
@@ -45,8 +45,8 @@ struct Batch {
     size_t  *offsets;      // In the record, by kept.
     size_t   late_offset;  // In the record: what is computed when the batch is full.
     size_t   bytes;        // Of a record.
-    Val      records, count;  // In the flush function: all of them, and how many,
-    Val      record;          // and the one whose row is added.
+    Val      records, count;  // In the flush function: all records, and their number.
+    Val      record;          // In the flush function: the record whose row is added.
 };
 
 // Emits for a row: while the table is large, keeps it in the batch and goes to `next`. Goes on

@@ -16,7 +16,7 @@ static bool makes_many(const Op *op) {
     return op->kind == OP_JOIN && op->join.kind != JOIN_SEMI && op->join.kind != JOIN_ANTI;
 }
 
-// All rows that a row of an edge makes have its origin. Behind another edge only the number in the
+// All rows that a row of an edge makes have its origin. After another edge only the number in the
 // task says which of their records comes first: so one task has to take them.
 static bool hands_origins_on(const Emit *e, const Stage *stage) {
     if (stage->kind != STAGE_ROWS || stage->zip_breaker != BREAKER_NONE) return false;

@@ -6,7 +6,7 @@
 
 typedef struct JobData {
     const char *level_names[2];     // "v3", "v4"; null: not generated.
-    const char *lowest_level;       // Whose breaker functions are used.
+    const char *lowest_level;       // The level whose breaker functions are used.
     const char *setup_name;
     const struct BreakerHas *breakers;
     const uint32_t *zip_sites;      // By stage; 0 where it is no zip.

@@ -187,8 +187,8 @@ static Val breaker_number(Emit *e, const Frame *out) {
     return emit_i32(e, (uint32_t)(out->breaker - e->plan->breakers));
 }
 
-// The entry behind `entry` in its chain. Goes on where there is one, else at `none`. Of a join
-// whose right side is on disk the chain may be cut: its last entry then has SB_CUT behind it, and
+// The entry after `entry` in its chain. Goes on where there is one, else at `none`. Of a join
+// whose right side is on disk the chain may be cut: its last entry then has SB_CUT after it, and
 // the runtime reads on.
 static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
     Block some = emit_block(e, "behind"), cut = emit_block(e, "cut"), more = emit_block(e, "more");
@@ -213,7 +213,7 @@ static Val next_match(Emit *e, const Frame *out, Val entry, Block none) {
 }
 
 // What a row makes counts as a whole: where the stage leaves in the middle of its matches, those
-// behind `entry` are counted before.
+// after `entry` are counted before.
 static void count_rest(Emit *e, Frame *out, Val entry, Block leave) {
     Block head = emit_block(e, "rest"), from = emit_here(e);
     emit_jump(e, head);
@@ -254,7 +254,7 @@ static Val place_of_match(Emit *e, const Frame *out, Val entry) {
                       arg(entry));
 }
 
-// Behind a match: the next one, with which the stage may also go on later.
+// After a match: the next one, with which the stage may also go on later.
 static void end_match(Emit *e, Frame *out, const Inside *inside, Block head, Block next) {
     Val behind = next_match(e, out, out->entry, next);
     stage_count(e, out->op->step, SB_MADE, emit_i64(e, 1));
@@ -273,7 +273,7 @@ static void end_match(Emit *e, Frame *out, const Inside *inside, Block head, Blo
     stage_inside_close(e, inside);
 }
 
-// Pushes the row with `first` and the entries chained behind it.
+// Pushes the row with `first` and the entries chained after it.
 static void push_matches(Emit *e, Frame *out, Val first, Block next) {
     const Op *op = out->op;
     Inside inside;
@@ -301,7 +301,7 @@ static bool has_join_behind(const Emit *e, const Op *op) {
 }
 
 // Says which key the row looks up, if this is the join that is asked for. Goes on where it is not:
-// then there is another one behind it.
+// then there is another one after it.
 static void ask(Emit *e, const Op *op, const Breaker *breaker, const KeyParts *keys, Val all_valid,
                 Block next) {
     Block asked = emit_block(e, "asked"), other = next, tell = emit_block(e, "tell");

@@ -82,7 +82,7 @@ static Meeting kept_meeting(const Emit *e, const Breaker *breaker, Frame *frame)
     return (Meeting){op, frame ? frame : root};
 }
 
-// By slot: what a reject behind an edge shows of the meeting before it; null: nothing.
+// By slot: what a reject after an edge shows of the meeting before it; null: nothing.
 static Value *shown_values(Emit *e, const Breaker *breaker, Frame *frame) {
     if (breaker->meeting.i == OP_NONE.i) return nullptr;
     Meeting meeting = kept_meeting(e, breaker, frame);

@@ -2,12 +2,12 @@
 //
 //   stage ── call ─▶ part ── call ─▶ part      memory: values that inner parts use (a frame of the
 //     ▲  which exit?  │  which exit?  │        outermost function), each with a home that is filled
-//     └───────────────┴───────────────┘        behind its definition
+//     └───────────────┴───────────────┘        after its definition
 //
 // LLVM's work on a function grows faster than the function: liveness, register allocation and
 // debug values go over all blocks for all values. So code is emitted as if it stood in one
-// function, and a part is closed over it afterwards: an operand that an outer function defines is
-// loaded from its home, and a jump to a block of an outer function, a return or a fault becomes the
+// function, and a part is closed over it afterwards. An operand that an outer function defines is
+// loaded from its home. A jump to a block of an outer function, a return or a fault becomes the
 // number of an exit, by which the caller goes on.
 #include "codegen/emit_part.h"
 
@@ -125,7 +125,7 @@ static void go_before_end(Emit *e, Block block) {
     LLVMSetCurrentDebugLocation2(e->b, nullptr);
 }
 
-// Behind the definition; of what is there when its function begins, at the end of the entry.
+// After the definition; of what is there when its function begins, at the end of the entry.
 static void go_behind(Emit *e, Val value) {
     if (LLVMIsAArgument(value)) {
         go_before_end(e, LLVMGetEntryBasicBlock(LLVMGetParamParent(value)));
@@ -149,7 +149,7 @@ static Home *home_of(Emit *e, const Part *part, Val value) {
     make_room(e);
     Home *home = find_home(e->body, value);
     if (home->value) return home;
-    assert(is_outer(part, function_of(value)));  // A part leaves no value to who comes behind it.
+    assert(is_outer(part, function_of(value)));  // A part leaves no value to who comes after it.
     *home = (Home){.value = value, .offset = take_home(e, HOME_BYTES)};
     e->body->home_count++;
     go_behind(e, value);

@@ -8,10 +8,10 @@
 // How many parts are open.
 size_t part_depth(const Emit *e);
 
-// Where the function has grown long, the code that follows goes on in a new part. It stands between
-// two steps of straight code: all that is emitted from here until the join lies behind it, and has
-// to end by jumps to blocks of before (which have no phis of what is emitted here), by faults or by
-// returns. What is memoised behind it is forgotten at the join.
+// Where the function has grown long, the code that follows goes on in a new part. The border stands
+// between two steps of straight code. All that is emitted from here until the join lies after the
+// border. It has to end by faults, by returns, or by jumps to blocks of before, which have no phis
+// of what is emitted here. What is memoised after the border is forgotten at the join.
 void part_split(Emit *e);
 
 // The target in the function that is being emitted for one that an outer function opened.
@@ -19,7 +19,7 @@ FaultTarget *part_target(Emit *e, FaultTarget *target);
 
 // Closes the parts that were opened since `depth`; their last one has left.
 void part_join(Emit *e, size_t depth);
-// The same where the code goes on: the builder stands behind them.
+// The same where the code goes on: the builder stands after them.
 void part_leave(Emit *e, size_t depth);
 
 #endif

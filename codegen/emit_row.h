@@ -1,5 +1,5 @@
-// A row on its way through a stage: frames hold what is known of each operator's columns; faults
-// leave the row through fault targets; a row ends at its consumers' `next` block.
+// A row on its way through a stage: frames hold what is known of each operator's columns. Faults
+// leave the row through fault targets. A row ends at its consumers' `next` block.
 #ifndef SBC_CODEGEN_EMIT_ROW_H
 #define SBC_CODEGEN_EMIT_ROW_H
 
@@ -10,7 +10,7 @@ struct Frame {
     StepId    step;         // To which faults of its expressions belong.
     Frame    *input[2];
     Value    *memo;         // By ExprId: what was computed over the input's columns.
-    Value    *memo_behind;  // What those behind it compute over its own columns; null: nothing yet.
+    Value    *memo_behind;  // What those after it compute over its own columns; null: nothing yet.
     Value    *columns;      // By output column, likewise.
     // How to get an output column that is no function of the inputs; null: by the operator's kind.
     Value   (*load)(Emit *e, Frame *frame, uint32_t column);
@@ -20,7 +20,7 @@ struct Frame {
     Val       matched;      // Join: i1, is there a match (left, full); null: always.
     Val       number;       // Explode, join: of the element or match, from 0.
     Val       right;        // Zip: the entry of the right side.
-    const Breaker *breaker; // Whose entry it is.
+    const Breaker *breaker; // The breaker whose entry the row comes from.
     struct TextRow *text;   // Source of a text format.
     Val       identity;     // u64 identity of the row; computed at the first use.
     Val     (*identify)(Emit *e, Frame *frame);
@@ -135,9 +135,9 @@ void emit_faults_set(Emit *e, FaultTarget *target);
 void fault_target_open(Emit *e, FaultTarget *target, FaultTarget *outer, bool silent);
 // From here the row faults at `target` with what another one was told.
 void fault_pass_on(Emit *e, FaultTarget *target, Val site, Val status, Detail detail);
-// Emits the cold block of `target`, if a fault came to it: records the reject of the row whose last
-// known columns are `frame`'s (null: there is none yet), then `next`. `stop`: where the stage ends
-// with SB_STAGE_FAULT.
+// Emits the cold block of `target`, if a fault came to it. The block records the reject of the row
+// whose last known columns are `frame`'s (null: there is none yet), then goes to `next`. `stop`:
+// where the stage ends with SB_STAGE_FAULT.
 void fault_target_close(Emit *e, FaultTarget *target, Frame *frame, Block next, Block stop);
 
 // The task's scratch context (SbCall *).

@@ -150,7 +150,7 @@ static void deliver_limited(Emit *e, Frame *frame, uint32_t i, Block next) {
 }
 
 // The only terminal of a stage, a sink: its rows are compared with those that it takes, and nothing
-// comes behind the last one.
+// comes after the last one.
 static void deliver_last(Emit *e, Frame *frame, Block next) {
     StageEmit *s = e->stage;
     Block taken = emit_block(e, "taken");
@@ -198,7 +198,7 @@ static void deliver(Emit *e, Frame *frame, Consumer consumer, Block next) {
     fault_target_close(e, &target, frame, next, e->stage->stop);
 }
 
-// The rows that the edges and sinks behind `from` still take, or'ed together.
+// The rows that the edges and sinks after `from` still take, or'ed together.
 static Val left_behind(Emit *e, OpId from) {
     const Stage *stage = e->stage->stage;
     Val all = emit_i64(e, 0);
@@ -213,7 +213,7 @@ static Val left_behind(Emit *e, OpId from) {
     return all;
 }
 
-// A branch that leads to full edges and sinks only judges no more rows: behind a fork, or of those
+// A branch that leads to full edges and sinks only judges no more rows: after a fork, or of those
 // that one row makes.
 static void skip_full_branch(Emit *e, Consumer consumer, Block after) {
     if (e->stage->asks || !consumer.op) return;
@@ -305,7 +305,7 @@ void stage_block_border(Emit *e, Block next) {
     stage_leave(e, SB_STAGE_FULL);
 }
 
-// May the stage return behind any row? Only where rows are handed over, and not where a chunk of
+// May the stage return after any row? Only where rows are handed over, and not where a chunk of
 // columns is added up before its rows go on.
 static bool leaves_behind_rows(const Emit *e, const Stage *stage) {
     bool hands_over = e->stage->asks;

@@ -19,9 +19,9 @@ typedef struct StageEmit {
     Val      *terminals;   // By terminal: SbGroups *, SbRows *, SbOut *.
     Val      *left;        // By terminal: slot of the rows that it still takes; null: all.
     Val       most;        // Rows that the only terminal takes, a sink; null: it is none.
-    Val      *only;        // By terminal: slot of the one group of a group without keys, null in it
-                           // before it is known and at the end of each block, where it may go to
-                           // disk; others null.
+    Val      *only;        // By terminal: slot of the one group of a group without keys; others
+                           // null. The slot holds null before the group is known, and at the end
+                           // of each block, where the group may go to disk.
     Batch    *batches;     // By terminal.
     bool      has_batches;
     bool      can_stop;    // Every terminal is an edge or a sink.
@@ -31,14 +31,14 @@ typedef struct StageEmit {
     Val       leave_status;
     Block     stop;        // Leaves with SB_STAGE_FAULT.
     Block     satisfied;   // Leaves with SB_STAGE_DONE because no terminal wants more; null: none.
-    Block     full;        // Behind a row: leaves with SB_STAGE_FULL; null: none.
+    Block     full;        // After a row: leaves with SB_STAGE_FULL; null: none.
     Block     inside;      // Inside a row: the same; null: none (emit_inside.c).
     uint32_t  inside_level;  // How many loops are open that the stage leaves in their midst.
     StepId   *way;         // Steps that have counted the row as SB_IN where the builder stands.
     size_t    way_count, way_cap;
     Val       column_site; // In a loop over columns: the site of the one it is at; null: no loop.
     struct ColumnEmit *behind;  // Rows are emitted that a column loop has worked on; else null.
-    bool      asks;        // It says which keys rows look up, and does nothing else: emit_ask.
+    bool      asks;        // The function only says which keys rows look up: emit_ask.
 } StageEmit;
 
 // Emits the function of stage number `index` and returns it.
@@ -50,7 +50,7 @@ void emit_ask(Emit *e, uint32_t index);
 
 // Hands a row of `frame`'s operator to its consumers, then goes to `next`.
 void stage_push(Emit *e, Frame *frame, Block next);
-// Emits the filters that stand directly behind a source's read, from number `first` on; goes on
+// Emits the filters that stand directly after a source's read, from number `first` on; goes on
 // with a row that they keep.
 void stage_judge_filters(Emit *e, Frame *frame, uint32_t first, Block next);
 void stage_count(Emit *e, StepId step, SbCount kind, Val rows);
@@ -65,7 +65,7 @@ struct ColumnEmit *stage_loop_range(Emit *e);
 // A row of `frame`, the root of the stage: its filters, from number `filter` on, and consumers.
 void stage_push_root(Emit *e, Frame *frame, uint32_t filter, Block next);
 Frame *stage_range_row(Emit *e, Val number);     // The root of a stage over a range.
-// Behind a row: leaves when the outputs hold a partition, else goes to `next`.
+// After a row: leaves when the outputs hold a partition, else goes to `next`.
 void stage_row_border(Emit *e, Block next);
 // Leaves at s->full, cursor stored.
 void stage_leave_full(Emit *e);
@@ -75,15 +75,15 @@ void stage_block_border(Emit *e, Block next);
 // A loop over the rows that one row makes, in whose midst the stage may leave (emit_inside.c).
 typedef struct Inside {
     uint32_t level;          // How many are around it.
-    Block    leave, outer;   // Here it leaves, and those around it do. `leave` null: it does not.
-    Val      number, place;  // Where it goes on: as stage_inside_leave was told.
+    Block    leave, outer;   // Where the loop leaves, and those around do. `leave` null: none.
+    Val      number, place;  // Where the loop goes on: as stage_inside_leave was told.
 } Inside;
 
 // May the stage leave inside a row?
 bool stage_splits_rows(const Emit *e, const Stage *stage);
 // Opens a loop that starts at `begin`. True: it may leave; the builder stands where it goes on.
 bool stage_inside_open(Emit *e, Inside *inside, Block begin);
-// Behind one of the loop's rows: goes on at `next`; where the partition is full, and if
+// After one of the loop's rows: goes on at `next`; where the partition is full, and if
 // inside->leave is not null, in a block that stage_inside_leave has to end.
 void stage_inside_border(Emit *e, const Inside *inside, Block next);
 // The loop goes on with its row of that number, which is found by `place`. So ends inside->leave,
@@ -96,14 +96,14 @@ typedef struct Chunk {
     Val   first, count;   // i64; count is not 0.
     Val   row;            // Slot: the number of the row that the stage is at.
     Block rows;           // Pushes each row of the chunk by itself.
-    Block done;           // Behind the chunk.
+    Block done;           // After the chunk.
 } Chunk;
 
 // Emits, where the builder stands, the way of a chunk through the column loops.
 struct ColumnEmit *stage_columns(Emit *e, const Chunk *chunk);
 // Emits the loop as a function, once that of the stage is complete.
 void stage_column_loop(Emit *e, struct ColumnEmit *columns);
-// Of rows behind a column loop: is the member's work done, but for what `columns_load` computes?
+// Of rows after a column loop: is the member's work done, but for what `columns_load` computes?
 bool columns_did(const Emit *e, const Op *op);
 bool columns_did_item(const Emit *e, const Op *op, uint32_t item);
 bool columns_did_terminal(const Emit *e, uint32_t terminal);
@@ -133,7 +133,7 @@ void terminal_add_column(Emit *e, uint32_t terminal, uint32_t agg, Val entry,
                          const AggColumn *column);
 void stage_probe(Emit *e, Frame *frame, const Op *join, Block next);         // emit_join.c
 void stage_explode(Emit *e, Frame *frame, const Op *op, Block next);         // emit_explode.c
-// Does the one step behind the project `op` explode item number `item`, and cut it piece by piece?
+// Does the one step after the project `op` explode item number `item`, and cut it piece by piece?
 // Then nobody needs its list.
 bool explode_cuts(const Emit *e, const Op *op, uint32_t item);
 // Is a join's key one whole number? Then its table may have a slot for each (SbTable), and this is

@@ -102,7 +102,7 @@ static LLVMAttributeRef unwind_table(LLVMContextRef ctx) {
                                    ASYNCHRONOUS);
 }
 
-// Behind O1, for the one loop of a function that works on columns.
+// After O1, for the one loop of a function that works on columns.
 static const char vector_passes[] =
     "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),early-cse";
 

@@ -1,4 +1,4 @@
-// Command line: the words behind `sbc`, read into one struct.
+// Command line: the words after `sbc`, read into one struct.
 #ifndef SBC_DRIVER_COMMAND_LINE_H
 #define SBC_DRIVER_COMMAND_LINE_H
 
@@ -13,7 +13,7 @@ typedef struct Options {
     Arena      *arena;
     const char **files;          // What is no flag, without the command's name.
     size_t      file_count, file_cap;
-    const char *const *job_args; // Behind `--`, for `run`.
+    const char *const *job_args; // After `--`, for `run`.
     size_t      job_arg_count;
     const char *text;            // -e
     const char *output;          // -o

@@ -17,7 +17,7 @@ typedef struct Inferred {
     Text       *null_words;
     uint32_t    null_count;
     Text        null_column;  // The first such column.
-    size_t      rows;       // That were looked at.
+    size_t      rows;       // Rows that were looked at.
 } Inferred;
 
 // A text in a format, and the options of its `read`.

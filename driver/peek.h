@@ -10,7 +10,7 @@ enum { PEEK_BYTES = 1 << 20 };
 Text peek_path(Arena *arena, Text pattern);
 
 // The first bytes of a file, decompressed if its name says so, up to the last line end if there is
-// more. SB_SLACK bytes behind it may be read. False: `error` says why.
+// more. SB_SLACK bytes after it may be read. False: `error` says why.
 bool peek_file(Arena *arena, Text path, Text *text, TextBuf *error);
 
 // The name without .gz, .zst or .lz4.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct Guessed {
-    const char *format;      // As behind `read`.
+    const char *format;      // As after `read`.
     InferText   input;
     CsvOptions  csv;
 } Guessed;

@@ -40,7 +40,7 @@ void session_check(Session *s, CheckAs as);
 // pass, which was said.
 bool session_optimise(Session *s);
 
-// The same session for what is found behind session_report, which said what there was before.
+// The same session for what is found after session_report, which said what there was before.
 Session session_later(const Session *s);
 
 // Prints what was found, and turns it into an exit code.

@@ -132,9 +132,9 @@ typedef struct AstStep {
     AstStepKind kind;
     Span        span;
     Name        keyword;      // The word the step begins with.
-    AstItem    *items;        // WHERE one; DERIVE, SELECT, DROP, RENAME (name = old), EXPLODE one,
-                              // GROUP keys, SORT keys, DISTINCT keys, LIMIT/SKIP one, SHUFFLE seed,
-                              // SAMPLE fraction and seed, REPARTITION, JOIN `on` keys of one name.
+    AstItem    *items;        // WHERE, EXPLODE, LIMIT, SKIP one; DERIVE, SELECT, DROP, RENAME
+                              // (name = old). Keys of GROUP, SORT, DISTINCT. SHUFFLE seed. SAMPLE
+                              // fraction and seed. REPARTITION. JOIN `on` keys of one name.
     uint32_t    item_count;
     AstItem    *aggs;         // GROUP, AGGREGATE.
     uint32_t    agg_count;
@@ -196,7 +196,7 @@ typedef struct AstStmt {
     AstType    *type;        // PARAM, TYPE, FN/EXTERN result (or null).
     AstParam   *params;      // FN, EXTERN.
     uint32_t    param_count;
-    Text        doc;         // Comment behind the declaration on its line, or the lines above it.
+    Text        doc;         // Comment after the declaration on its line, or the lines above it.
     // EXTERN
     Text        from;        // The C file; relative to the .sbd file.
     Span        from_span;

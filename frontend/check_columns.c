@@ -50,7 +50,7 @@ Flow project(Checker *checker, Flow flow, const Scope *scope, StepId step, Span 
     return flow;
 }
 
-// The flow behind a projection; broken if its names are not known. A column of unknown type stays,
+// The flow after a projection; broken if its names are not known. A column of unknown type stays,
 // so that other mistakes in later steps are found at once.
 static Flow projected(Checker *checker, Flow flow, const Scope *scope, bool good,
                       const AstStep *step) {
@@ -60,7 +60,7 @@ static Flow projected(Checker *checker, Flow flow, const Scope *scope, bool good
 
 // ---- steps --------------------------------------------------------------------------------------
 
-// A `where` directly behind the read of this flow is judged before the other columns are parsed.
+// A `where` directly after the read of this flow is judged before the other columns are parsed.
 static void add_prefilter(Checker *checker, Op *source, PreFilter filter) {
     SourceOp *read = &source->source;
     PreFilter *filters = arena_new_array(checker->arena, PreFilter, read->filter_count + 1);

@@ -53,7 +53,7 @@ bool date_parse(Text text, int64_t *days) {
     return scan_date(&scan, days) && scan.at == text.len;
 }
 
-// The fraction behind the seconds, in nanoseconds; `count` digits were written.
+// The fraction after the seconds, in nanoseconds; `count` digits were written.
 static bool scan_fraction(Scan *scan, int64_t *nanos, int *count) {
     *nanos = 0;
     *count = 0;

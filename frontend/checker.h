@@ -50,7 +50,7 @@ typedef struct Scope {
     bool        has_place;     // source(), line() and offset() mean something here.
     bool        no_row;        // Not evaluated once a row: random functions mean nothing.
     bool        unknown;       // Not all columns are known (an error upstream): any name fits.
-    const char *lost_place;    // The step behind which places are lost; for the message.
+    const char *lost_place;    // The step after which places are lost; for the message.
     GroupBuild *group;         // SCOPE_RESULT.
 } Scope;
 
@@ -115,8 +115,8 @@ typedef struct Checker {
     Program   *program;
     uint32_t   quiet;          // > 0: reports go nowhere.
     uint32_t   depth;          // Of the expression being checked.
-    bool       in_aggregate;   // It is an argument of one.
-    bool       lacks_file;     // A `use` failed: names that nobody knows may be from there.
+    bool       in_aggregate;   // The expression is an argument of an aggregate.
+    bool       lacks_file;     // A `use` failed: unknown names may be from its file.
     Span      *lost;           // What could not be read: nothing that it says is judged.
     size_t     lost_count, lost_cap;
     Name      *lost_names;     // What statements that could not be read may declare.
@@ -187,7 +187,8 @@ bool        type_holds(const Type *wide, const Type *narrow);
 const Type *common_type(Checker *checker, const Type *a, const Type *b);
 // `value` as `want`: widened, or put into T?. Otherwise an error at `span`.
 Value       coerce(Checker *checker, Value value, const Type *want, Span span);
-Value       widen(Checker *checker, Value value, const Type *want, Span span);  // They fit.
+Value       widen(Checker *checker, Value value, const Type *want, Span span);  // Of types that
+                                                                                // fit.
 bool        type_comparable(const Type *type, bool ordered);  // With == or, ordered, <.
 bool        type_is_key(const Type *type);                    // Of a group, join, distinct.
 const char *article(const char *word);                        // "a" or "an".

@@ -130,7 +130,7 @@ static const Type *read_unit(Reader *reader) {
     return type_of(reader->types, TYPE_TIMESTAMP);
 }
 
-// Type -> '[' Type ']' | '{' fields '}' | 'T' | 'decimal' | kind, each with '?' behind it.
+// Type -> '[' Type ']' | '{' fields '}' | 'T' | 'decimal' | kind, each with '?' after it.
 static DeclType read_bare_type(Reader *reader) {
     DeclType type = {0};
     if (take(reader, '[')) {

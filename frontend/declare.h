@@ -40,7 +40,7 @@ typedef struct Domain {
     DomainKind kind;
     int64_t    min, max;  // INT64_MAX: no bound. Of durations in microseconds.
     uint32_t   other;
-    Text       says;      // "from 0 to 1": behind "is".
+    Text       says;      // "from 0 to 1": after "is".
 } Domain;
 
 typedef struct DeclParam {

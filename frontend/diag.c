@@ -1,4 +1,4 @@
-// Diagnostics: the collection, the table behind the codes, and did-you-mean.
+// Diagnostics: the collection, the table of the codes, and did-you-mean.
 #include "frontend/diag.h"
 
 #include <string.h>

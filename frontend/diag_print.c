@@ -161,7 +161,7 @@ static void mark_colour(Page *page, const Mark *mark, Severity severity) {
     colour(page, mark->primary ? severity_colours[severity] : BLUE);
 }
 
-// The line of ^^^ and ---; the last mark's text stands behind it.
+// The line of ^^^ and ---; the last mark's text stands after it.
 static void print_underline(Page *page, const Mark *marks, uint32_t count, Severity severity) {
     margin(page, 0);
     size_t end = 0;

@@ -36,7 +36,7 @@ static void put_signature(Page *page, const AstStmt *stmt) {
 
 static void emit_value(Page *page, const void *item) { format_expr(page, item); }
 
-// A value that does not fit behind the signature stands below it.
+// A value that does not fit after the signature stands below it.
 static void put_fn(Page *page, const AstStmt *stmt) {
     page_put(page, "fn ");
     put_signature(page, stmt);
@@ -188,7 +188,7 @@ static void put_comments(Page *page, uint32_t end) {
     }
 }
 
-// The comment behind a statement on its last line.
+// The comment after a statement on its last line.
 static void end_line(Page *page, const AstStmt *stmt) {
     uint32_t done = stmt->span.end, next = done;
     const AstFile *file = page->file;

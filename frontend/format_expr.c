@@ -142,7 +142,7 @@ static void emit_arm(Page *page, const void *item) {
 
 // ---- operators ---------------------------------------------------------------------------------
 
-// Between two operands: a space, or where it does not fit a line end behind the operator.
+// Between two operands: a space, or where it does not fit a line end after the operator.
 static void break_or_space(Page *page, bool broken, uint32_t done, const AstExpr *next) {
     if (!broken) {
         page_put(page, " ");
@@ -158,7 +158,7 @@ static void put_operand(Page *page, const void *item) {
     format_expr(page, item);
 }
 
-// Behind a left side that takes several lines the right one stands on its last line if it fits.
+// After a left side that takes several lines the right one stands on its last line if it fits.
 static void put_binary(Page *page, const AstExpr *e, bool broken) {
     size_t from = page->buf->len;
     format_expr(page, e->a);

@@ -170,7 +170,7 @@ static void emit_seq_flat(Page *page, const void *item) {
     page_put(page, seq->close);
 }
 
-// Was there a line end directly behind the opening bracket?
+// Was there a line end directly after the opening bracket?
 static bool was_broken(const Page *page, const Seq *seq) {
     for (uint32_t i = seq->whole.start + 1; i < seq->whole.end; i++) {
         char c = page->source.at[i];
@@ -213,7 +213,7 @@ static void emit_broken(Page *page, const Seq *seq) {
         done = span.end;
     }
     if (bracket && page_has_comment(page, (Span){done, seq->whole.end, seq->whole.file})) {
-        // Comments behind the last item stand at its indentation.
+        // Comments after the last item stand at its indentation.
         uint32_t last = seq->whole.end - 1;
         page_break(page, done, last);
         while (page->buf->at[page->buf->len - 1] == ' ') page->buf->len--;

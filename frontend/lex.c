@@ -172,8 +172,8 @@ static void lex_comment(Lexer *l) {
     l->at = end;
 }
 
-// A raw string that ends at `\"`, with text right behind it, was meant to go on: it is blamed once,
-// and goes on to the quote that does end it. Returns the offset behind that.
+// A raw string that ends at `\"`, with text right after it, was meant to go on: it is blamed once,
+// and goes on to the quote that does end it. Returns the offset after that.
 static uint32_t skip_raw_quotes(Lexer *l, uint32_t behind) {
     uint32_t blamed = 0;
     while (behind && l->text.at[behind - 2] == '\\' && behind < line_end(l, l->at) &&
@@ -252,7 +252,7 @@ static void lex_backticks(Lexer *l) {
     push(l, TOKEN_QUOTED, l->at, empty ? close + 1 : stop);
 }
 
-// Digits, point, exponent and the letters behind them; lex_number judges what it is.
+// Digits, point, exponent and the letters after them; lex_number judges what it is.
 static void lex_digits(Lexer *l) {
     uint32_t i = l->at;
     while (i < l->end && (lex_is_digit(l->text.at[i]) || l->text.at[i] == '_')) i++;

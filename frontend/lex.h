@@ -1,4 +1,4 @@
-// Lex: source text to tokens. A token is only a kind and a place; the values of numbers and
+// Lex: source text to tokens. A token is only a kind and a place. The values of numbers and
 // strings are decoded when the parser asks for them, so that a big table costs little memory.
 #ifndef SBC_FRONTEND_LEX_H
 #define SBC_FRONTEND_LEX_H
@@ -79,7 +79,7 @@ FPart *lex_fstring(const LexInput *input, Token token, uint32_t *count);
 
 // ---- scanning, shared by lex.c and lex_value.c -----------------------------------------------
 
-// The offset behind the string whose opening quote stands at `at`, or 0 when the line ends first.
+// The offset after the string whose opening quote stands at `at`, or 0 when the line ends first.
 uint32_t lex_skip_string(Text text, uint32_t at, uint32_t end, bool raw);
 
 enum { FSTRING_NEST_MAX = 16 };
@@ -89,7 +89,7 @@ enum : uint32_t { LEX_OPEN_BRACE = UINT32_MAX };
 // when one of its braces is not closed on the line.
 uint32_t lex_skip_fstring(Text text, uint32_t at, uint32_t end, unsigned nest);
 
-// From behind a `{` of an f-string: the offset of its `}`, or 0.
+// From the place after a `{` of an f-string: the offset of its `}`, or 0.
 uint32_t lex_skip_braced(Text text, uint32_t at, uint32_t end, unsigned nest);
 
 static inline bool lex_is_digit(char c) { return c >= '0' && c <= '9'; }

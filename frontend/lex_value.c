@@ -35,7 +35,7 @@ static const Unit units[] = {
     {"TiB", AST_INT, 1024ull * 1024 * 1024 * 1024},
 };
 
-// A number taken apart: 1_500.25e3ms is digits "150025", 2 of them behind the point, unit "ms".
+// A number taken apart: 1_500.25e3ms is digits "150025", 2 of them after the point, unit "ms".
 typedef struct Parts {
     TextBuf number;    // Without underscores and unit, as strtod reads it.
     size_t  whole_len; // Digits in front of the point.
@@ -105,7 +105,7 @@ static void blame_number(const LexInput *input, Span span, Text text, AstExpr *e
     else diag_fix(input->diags, d, "put one underscore between digits at most");
 }
 
-// What other languages write behind a number to say its type, and that type.
+// What other languages write after a number to say its type, and that type.
 static const char *const type_suffixes[][2] = {
     {"i8", "i8"},     {"i16", "i16"},   {"i32", "i32"},   {"i64", "i64"},  {"u8", "u8"},
     {"u16", "u16"},   {"u32", "u32"},   {"u64", "u64"},   {"f32", "f32"},  {"f64", "f64"},
@@ -174,7 +174,7 @@ static bool scale(const Parts *parts, uint64_t factor, uint64_t max, uint64_t *v
         *too_big = whole > max;
         if (*too_big) return false;
     }
-    // Long multiplication, from the last digit on: each digit behind the point must become 0.
+    // Long multiplication, from the last digit on: each digit after the point must become 0.
     for (size_t i = parts->number.len; i > parts->whole_len + 1; i--) {
         carry += (unsigned)(parts->number.at[i - 1] - '0') * (unsigned __int128)factor;
         if (carry % 10) return false;  // A part of the smallest unit.
@@ -291,7 +291,7 @@ static void blame_escape(const LexInput *input, uint32_t start, uint32_t end, co
     diag_fix(input->diags, d, "%s", fix);
 }
 
-// \u{1F600}: `at` is the offset of the backslash. Returns the offset behind it.
+// \u{1F600}: `at` is the offset of the backslash. Returns the offset after it.
 static uint32_t take_unicode(const LexInput *input, TextBuf *buf, uint32_t at, uint32_t end) {
     const char *text = input->sources->files[input->file].text.at;
     uint32_t value = 0, i = at + 2, digits = 0;
@@ -317,7 +317,7 @@ static uint32_t take_unicode(const LexInput *input, TextBuf *buf, uint32_t at, u
     return i > end ? end : i;
 }
 
-// An escape, at its backslash. Returns the offset behind it.
+// An escape, at its backslash. Returns the offset after it.
 static uint32_t take_escape(const LexInput *input, TextBuf *buf, uint32_t at, uint32_t end) {
     static const char names[] = "ntr\"\\0", values[] = "\n\t\r\"\\";
     Text text = input->sources->files[input->file].text;
@@ -369,7 +369,7 @@ static void end_text(const LexInput *input, FParts *parts) {
     arena_push(input->arena, parts->items, parts->count, parts->cap, part);
 }
 
-// A `{` with its expression; returns the offset behind its `}`.
+// A `{` with its expression; returns the offset after its `}`.
 static uint32_t take_braced(const LexInput *input, FParts *parts, uint32_t at, uint32_t end) {
     Text text = input->sources->files[input->file].text;
     uint32_t close = lex_skip_braced(text, at + 1, end, 0);

@@ -239,7 +239,7 @@ static const StmtForm forms[] = {
     {"test", AST_TEST, parse_test},
 };
 
-// A flow may be called like a statement's word: then a `|` or a line end stands behind it.
+// A flow may be called like a statement's word: then a `|` or a line end stands after it.
 static const StmtForm *find_form(const Parser *p) {
     Token next = parser_token(p, 1);
     if (next.kind == TOKEN_PIPE || next.kind == TOKEN_END || next.first) return nullptr;
@@ -335,14 +335,14 @@ static bool blame_unknown(Parser *p) {
     return true;
 }
 
-// A comment behind the statement on its last line, or the lines right above it.
+// A comment after the statement on its last line, or the lines right above it.
 static Text find_doc(const Parser *p, const AstStmt *stmt) {
     const Tokens *tokens = &p->tokens;
     SourceSet *sources = p->in.sources;
     uint32_t first = source_position(sources, p->in.file, stmt->span.start).line;
     uint32_t last = source_position(sources, p->in.file, stmt->span.end).line;
     size_t low = 0, high = tokens->comment_count;
-    while (low < high) {  // The first comment behind the statement's start.
+    while (low < high) {  // The first comment after the statement's start.
         size_t middle = low + (high - low) / 2;
         if (tokens->comments[middle].span.start < stmt->span.start) low = middle + 1;
         else high = middle;
@@ -391,7 +391,7 @@ static void parse_statement(Parser *p, AstStmt *stmt) {
     stmt->span = parser_since(p, stmt->span);
 }
 
-// What stands behind a complete statement on its line.
+// What stands after a complete statement on its line.
 static void end_statement(Parser *p) {
     Token token = parser_token(p, 0);
     if (p->panic || parser_at_line_end(p)) return;
@@ -416,7 +416,7 @@ static void end_statement(Parser *p) {
     }
 }
 
-// Skips to the first line behind a mistake that can begin a statement. Lines that begin with a
+// Skips to the first line after a mistake that can begin a statement. Lines that begin with a
 // `|` still belong to the broken one.
 static void recover(Parser *p) {
     unsigned depth = 0;
@@ -479,7 +479,7 @@ AstFile *parse_file(Arena *arena, SourceSet *sources, uint32_t file, Diags *diag
     return ast;
 }
 
-// Says what stands behind the one thing that the text should hold.
+// Says what stands after the one thing that the text should hold.
 static bool at_end(Parser *p) {
     if (!p->panic && parser_token(p, 0).kind != TOKEN_END) {
         Diag *d = parser_unexpected(p, DIAG_UNEXPECTED_TEXT, "the end of the text");

@@ -564,7 +564,7 @@ static AstExpr *parse_in(Parser *p, AstExpr *left, Span start) {
     return done(p, e);
 }
 
-// SQL's `is null`, `like`, `between` and `not in` behind an operand.
+// SQL's `is null`, `like`, `between` and `not in` after an operand.
 static bool blame_sql_word(Parser *p) {
     static const struct { const char *word, *fix; } habits[] = {
         {"is", "write `x == null` or `x != null`"},

@@ -1,4 +1,4 @@
-// Parses flows: a head and the steps behind it.
+// Parses flows: a head and the steps after it.
 #include "frontend/parser.h"
 
 // ---- heads -------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ static bool take_pipe(Parser *p) {
     Diag *d = parser_slip(p, DIAG_MISSING_PIPE, parser_span(p, token),
                           "a `|` is missing in front of `%.*s`", TEXT_ARG(parser_text(p, token)));
     diag_fix(p->in.diags, d, "write `| %.*s`", TEXT_ARG(parser_text(p, token)));
-    p->continues = true;  // The step begins here, behind a line end.
+    p->continues = true;  // The step begins here, after a line end.
     return true;
 }
 

@@ -103,7 +103,7 @@ void parser_lose(Parser *p) {
     p->lost = true;
 }
 
-// Behind a token that is none, nothing more is to be said about its step.
+// After a token that is none, nothing more is to be said about its step.
 static void tear(Parser *p) {
     parser_lose(p);
     p->torn = true;
@@ -254,7 +254,7 @@ static bool lost(const Parser *p, TokenKind close) {
 void parser_close(Parser *p, List *list) {
     if (list->close == TOKEN_END) return;
     if (p->panic) parser_skip_to_border(p);
-    // A `|` behind an open parenthesis is more likely a step of the flow around it.
+    // A `|` after an open parenthesis is more likely a step of the flow around it.
     while (p->panic && (parser_at(p, TOKEN_COMMA) ||
                         (parser_at(p, TOKEN_PIPE) && list->close != TOKEN_CLOSE_PAREN))) {
         parser_take(p);

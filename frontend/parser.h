@@ -33,7 +33,7 @@ typedef struct Parser {
 
 // ---- looking -----------------------------------------------------------------------------------
 
-Token parser_token(const Parser *p, size_t ahead);  // TOKEN_END behind the last one.
+Token parser_token(const Parser *p, size_t ahead);  // TOKEN_END after the last one.
 bool  parser_at(const Parser *p, TokenKind kind);   // False at a line end that closes.
 bool  parser_at_word(const Parser *p, const char *word);
 // The token `ahead` is `word` and no line end that closes stands in front of it.
@@ -43,7 +43,7 @@ bool  parser_at_name(const Parser *p);              // A word or a quoted name.
 bool  parser_at_line_end(const Parser *p);          // A closing line end, or the end of the file.
 Text  parser_text(const Parser *p, Token token);
 Span  parser_span(const Parser *p, Token token);
-Span  parser_behind(const Parser *p);               // The place behind the last token taken.
+Span  parser_behind(const Parser *p);               // The place after the last token taken.
 Span  parser_since(const Parser *p, Span start);    // From `start` to the last token taken.
 bool  parser_word_is(const Parser *p, Token token, const char *word);      // In any case.
 bool  parser_begins_operand(const Parser *p, size_t ahead);
@@ -55,7 +55,7 @@ bool  parser_behind_broken_token(const Parser *p);  // A string or `name` that n
 
 Token parser_take(Parser *p);
 Name  parser_take_name(Parser *p);      // The token that stands here, as a name.
-void  parser_take_operator(Parser *p);  // The next line goes on behind it.
+void  parser_take_operator(Parser *p);  // The next line goes on after it.
 bool  parser_skip(Parser *p, TokenKind kind);
 bool  parser_skip_word(Parser *p, const char *word);
 
@@ -84,7 +84,7 @@ void parser_close(Parser *p, List *list);
 // Starts a diagnostic and sets panic. In panic already, what is returned is thrown away.
 Diag *parser_error(Parser *p, DiagCode code, Span span, const char *message, ...)
     __attribute__((format(printf, 4, 5)));
-// As parser_error, for mistakes behind which parsing goes on.
+// As parser_error, for mistakes after which parsing goes on.
 Diag *parser_slip(Parser *p, DiagCode code, Span span, const char *message, ...)
     __attribute__((format(printf, 4, 5)));
 Diag *parser_unexpected(Parser *p, DiagCode code, const char *what);  // "expected WHAT, found ..."

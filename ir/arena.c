@@ -15,7 +15,7 @@ typedef struct Chunk {
 } Chunk;
 
 struct Arena {
-    Chunk *chunk;  // The one that is being filled; full ones hang behind it.
+    Chunk *chunk;  // The one that is being filled; full ones hang after it.
 };
 
 static void *must(void *memory) {

@@ -1,7 +1,7 @@
 // Expr: the scalar work of an operator, a DAG of nodes in SSA form over the columns of its inputs.
 //
 // Nodes are pure. Evaluation is by demand: `and`, `or`, `??`, `if` and `else` judge only the
-// arguments that they need, left to right; a fault in an argument that is not needed does not
+// arguments that they need, left to right. A fault in an argument that is not needed does not
 // exist.
 #ifndef SBC_IR_EXPR_H
 #define SBC_IR_EXPR_H
@@ -52,16 +52,16 @@ typedef enum FnTrait : uint32_t {
     FN_COSTLY   = 1u << 7,  // Not worth computing twice.
     FN_OUT      = 1u << 8,  // The result is of type T: returned through `out` with SB_OK.
     FN_COLUMNS  = 1u << 9,  // So little code without a branch that column loops take it in.
-    FN_EACH     = 1u << 10, // There is SYMBOL_each, which computes it for all rows that wait.
-    FN_CUTS     = 1u << 11, // There is SYMBOL_take, which goes from piece to piece (cut.h).
+    FN_EACH     = 1u << 10, // SYMBOL_each computes the function for all rows that wait.
+    FN_CUTS     = 1u << 11, // SYMBOL_take goes from piece to piece (cut.h).
 } FnTrait;
 
 // What values an integer result may have.
 typedef enum RangeOf : uint8_t {
     RANGE_OF_TYPE,    // Any of its type.
     RANGE_OF_BOUNDS,  // min to max; INT64_MAX: as far as the type goes.
-    RANGE_OF_FIRST,   // Those of the first argument.
-    RANGE_OF_ARGS,    // Those between the least and the greatest of all arguments.
+    RANGE_OF_FIRST,   // The values of the first argument.
+    RANGE_OF_ARGS,    // Values between the least and the greatest of all arguments.
 } RangeOf;
 
 typedef struct ResultRange {

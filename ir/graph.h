@@ -110,7 +110,7 @@ typedef enum AggTrait : uint32_t {
     AGG_MAYBE = 1u << 3,     // end returns a status: without values the result is null.
     AGG_FALLIBLE = 1u << 4,  // end may fault by an overflow, which fails the job.
     AGG_NULLS = 1u << 5,     // add is called for null arguments too (first, last, collect).
-    AGG_COLUMNS = 1u << 6,   // There is PREFIX_column, which adds a column of values.
+    AGG_COLUMNS = 1u << 6,   // PREFIX_column adds a column of values.
     AGG_LOOKS = 1u << 7,     // add looks for the value in memory of the state, wherever it lies.
     AGG_SUMS = 1u << 8,      // Aggregates with this trait and the same arguments share a state.
 } AggTrait;
@@ -130,7 +130,7 @@ typedef struct Agg {
     const AggRef *fn;      // Null: it counts rows.
     ExprId        args[2]; // EXPR_NONE from arg_count on.
     uint32_t      arg_count;
-    ExprId        where;   // Which rows it takes. EXPR_NONE: every row.
+    ExprId        where;   // Which rows the aggregate takes. EXPR_NONE: every row.
     ExprId        option;  // A constant for `end`, as the fraction of a quantile. Or EXPR_NONE.
     const Type   *type;    // Of the result.
     bool          hidden;

@@ -44,7 +44,8 @@ bool pass_run(PassContext *context, const Pass *pass, TextBuf *errors);
 bool passes_run(PassContext *context, const char *after);
 
 // Each is one file in ir/passes/.
-void pass_reads(PassContext *context);    // Which source columns count as read (SourceColumn.read).
+void pass_reads(PassContext *context);    // Says which source columns count as read
+                                          // (SourceColumn.read).
 void pass_spell(PassContext *context);    // Carries spellings from text sources to text sinks.
 void pass_span(PassContext *context);     // Joins the spellings of neighbours.
 void pass_fold(PassContext *context);     // Constants, identities, widening, needless casts.

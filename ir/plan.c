@@ -20,7 +20,7 @@ static const char because_wait[] =
     "the join waits for a table that the same rows fill, so they wait, on disk if need be";
 static const char because_order[] = "the same rows are wanted at two places of one order";
 
-// Puts a border behind `op`: its rows wait in an edge, from which a new stage goes on. Rows that a
+// Puts a border after `op`: its rows wait in an edge, from which a new stage goes on. Rows that a
 // breaker keeps anyway are read from there once more.
 static void cut(Planner *planner, OpId op, OpId consumer, const char *reason) {
     Maker *maker = &planner->makers[op.i];
@@ -115,7 +115,7 @@ static void cut_output(Plan *plan, uint32_t index, ExprId bytes) {
         if (stages_feeds(&plan->stages[i], stage->breaker)) plan->stages[i].cut_bytes = bytes;
 }
 
-// `repartition`: the stages behind take so many rows at a time, or those before cut their output
+// `repartition`: the stages after take so many rows at a time, or those before cut their output
 // at so many bytes.
 static void partition(Planner *planner, const Op *op) {
     Plan *plan = planner->plan;

@@ -73,7 +73,7 @@ typedef struct Terminal {
     uint32_t index;     // Of the sink (Plan.sinks) or of the breaker.
     OpId     op;        // The operator whose rows arrive.
     OpId     consumer;  // The SINK, or Breaker.op, which is `op` where an edge keeps its rows.
-    uint32_t input;     // Which input of the consumer.
+    uint32_t input;     // The number of the consumer's input.
 } Terminal;
 
 // The leading part of a stage over columnar input that runs as loops over columns, a chunk of rows
@@ -185,7 +185,8 @@ ExprId plan_column_arg(const Graph *graph, ExprId arg);
 // The passes, each private to plan*.c.
 void plan_fuse(Plan *plan, PlanOptions options);     // Stages, borders, breakers and their order.
 void plan_layout(Plan *plan, PlanOptions options);   // What entries of breakers hold, and where.
-void plan_counts(Plan *plan, PlanOptions options);   // Which steps count their rows themselves.
+void plan_counts(Plan *plan, PlanOptions options);   // Says which steps count their rows
+                                                     // themselves.
 void plan_columns(Plan *plan, PlanOptions options);  // Loops over columns.
 void plan_memory(Plan *plan, PlanOptions options);   // Widths of rows, the memory estimate.
 

@@ -1,10 +1,10 @@
 // Which leading steps of a stage run as loops over columns, and why the others do not.
 //
-// Over columnar input a stage first runs a chain of its members, from the root on, as loops over a
-// chunk of rows without a branch, so that they become vector instructions. Rows that are kept go
-// on one by one and read what the loops computed; aggregates without keys add up whole columns.
-// If a row of the chunk faults, all of the chunk is judged again row by row: so faults, their
-// order and what follows from them are those of the rows.
+// Over columnar input a stage first runs a chain of its members, from the root on. They run as
+// loops over a chunk of rows without a branch, and so become vector instructions. Rows that are
+// kept go on one by one and read what the loops computed; aggregates without keys add up whole
+// columns. If a row of the chunk faults, all of the chunk is judged again row by row. So faults,
+// their order and what follows from them are those of the rows.
 #include "ir/plan_stages.h"
 
 static const char because_call[] = "it calls a function";
@@ -137,7 +137,7 @@ static bool take_filter(Search *search, ExprId pred, OpId at) {
     return !reason;
 }
 
-// Takes the member into the part. False: nothing behind it can be taken.
+// Takes the member into the part. False: nothing after it can be taken.
 static bool take_member(Search *search, const Op *op) {
     uint32_t member = search->part->op_count;
     bool goes_on = false;

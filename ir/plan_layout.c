@@ -18,7 +18,7 @@ typedef struct Layout {
     size_t   slot_cap;
 } Layout;
 
-// Room in the entry behind what is there.
+// Room in the entry after what is there.
 static size_t take(Breaker *breaker, size_t size, size_t align) {
     size_t offset = align_up(breaker->entry_bytes, align);
     breaker->entry_bytes = offset + size;
@@ -195,7 +195,7 @@ static OpId meeting_before(const Graph *graph, const Op *op) {
     return op->id;
 }
 
-// What a reject behind the edge shows of the meeting before it, beside the kept columns.
+// What a reject after the edge shows of the meeting before it, beside the kept columns.
 static void keep_meeting(Layout *layout, const Op *op) {
     Breaker *breaker = layout->breaker;
     breaker->meeting = meeting_before(layout->plan->graph, op);
@@ -304,7 +304,7 @@ static void search_place(void *self, ExprId *slot, Scope scope, TypeKind wanted)
         search->found = graph_at(search->graph, id)->op == EXPR_PLACE;
 }
 
-// By operator: does something behind it ask for the place of the source's row?
+// By operator: does something after it ask for the place of the source's row?
 static bool *find_places(const Plan *plan) {
     const Graph *graph = plan->graph;
     bool *traced = arena_new_array(graph->arena, bool, graph->op_count);
@@ -336,7 +336,7 @@ static void search_random(void *self, ExprId *slot, Scope scope, TypeKind wanted
     }
 }
 
-// By operator: does something behind its rows ask for their identity?
+// By operator: does something after its rows ask for their identity?
 static bool *find_identities(const Plan *plan) {
     const Graph *graph = plan->graph;
     bool *wanted = arena_new_array(graph->arena, bool, graph->op_count);

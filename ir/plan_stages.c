@@ -92,7 +92,7 @@ void stages_need(Planner *planner, uint32_t stage, uint32_t breaker) {
 
 void stages_remark(Planner *planner, OpId producer, OpId consumer, const char *reason) {
     const Plan *plan = planner->plan;
-    bool kept = producer.i == consumer.i;  // The border is behind it, whoever reads its rows.
+    bool kept = producer.i == consumer.i;  // The border is after it, whoever reads its rows.
     remark(plan->remarks, graph_op_at(plan->graph, consumer)->span, "%s: %s",
            kept ? "a stage ends behind it" : "a stage ends before it", reason);
 }

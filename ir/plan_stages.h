@@ -25,7 +25,7 @@ typedef struct Planner {
 
 Planner stages_begin(Plan *plan);
 
-// A new stage that begins with rows of `root`, behind those that its other makers make. `stage`
+// A new stage that begins with rows of `root`, after those that its other makers make. `stage`
 // gives kind, input and counts_root.
 uint32_t stages_make(Planner *planner, OpId root, Stage stage);
 uint32_t stages_breaker(Planner *planner, Breaker breaker);

@@ -1,4 +1,4 @@
-// What a plan must satisfy behind each of its passes; in debug builds plan_make asks.
+// What a plan must satisfy after each of its passes; in debug builds plan_make asks.
 #include "ir/plan_stages.h"
 
 typedef struct Verifier {

@@ -69,7 +69,7 @@ static const FnRef *read_fn(Block *block) {
     return fn;
 }
 
-// Everything behind the operator's name up to its arguments, but of constants.
+// Everything after the operator's name up to its arguments, but of constants.
 static void read_payload(Block *block, Expr *node) {
     Reader *reader = block->reader;
     if (node->op == EXPR_COLUMN || node->op == EXPR_RAW) {

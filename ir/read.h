@@ -20,8 +20,8 @@ typedef struct Reader {
     TypeTable  *types;
     Text        text;
     size_t      at;
-    Token       token;   // The one to be read next...
-    size_t      place;   // ...and where it begins.
+    Token       token;   // The token to be read next.
+    size_t      place;   // Where that token begins.
     bool        failed;
     TextBuf    *error;
 } Reader;

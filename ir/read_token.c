@@ -37,7 +37,7 @@ static void add_utf8(TextBuf *buf, unsigned long code) {
     while (tail-- > 0) text_buf_char(buf, (char)(0x80 | (code >> 6 * tail & 0x3f)));
 }
 
-// The part of \u{...} behind the u.
+// The part of \u{...} after the u.
 static void read_code(Reader *reader, TextBuf *buf) {
     unsigned long code = 0;
     int digits = 0;

@@ -15,7 +15,7 @@ typedef struct Remark {
 
 typedef struct Remarks {
     Arena      *arena;
-    const char *pass;    // That runs now.
+    const char *pass;    // The pass that runs now.
     Remark     *items;
     size_t      count, cap;
 } Remarks;
@@ -24,7 +24,7 @@ Remarks *remarks_new(Arena *arena);
 
 // `to` may be null: nobody asks. Without a place in a file, and twice the same, nothing is kept.
 void remark(Remarks *to, Span span, const char *format, ...) __attribute__((format(printf, 3, 4)));
-// The same; the line of `other` stands behind it: "... as in line 7".
+// The same; the line of `other` stands after it: "... as in line 7".
 void remark_as(Remarks *to, Span span, Span other, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 // Says it of a whole, and takes back what the pass said of parts of it.

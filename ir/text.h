@@ -34,7 +34,7 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
 }
 
 // Edits (insert, delete, replace, swap of neighbours) from a to b, at most `limit` + 1: the
-// distance behind did-you-mean.
+// distance after did-you-mean.
 unsigned text_distance(Text a, Text b, unsigned limit);
 
 // A growing text. It owns its bytes: text_buf_free, or text_buf_take into an arena.

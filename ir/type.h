@@ -51,7 +51,7 @@ struct Type {
     const Field *fields;           // STRUCT, in declared order.
     uint32_t    field_count;
     Text        dims;              // TENSOR: the text between the brackets.
-    const Type *flip;              // The same type with `nullable` turned round. Private to type.c.
+    const Type *flip;              // This type with `nullable` turned round. Private to type.c.
 };
 
 enum { DECIMAL_PRECISION_MAX = 38, DECIMAL_PRECISION_I64 = 18 };

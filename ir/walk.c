@@ -281,7 +281,7 @@ bool op_rejects(const Graph *graph, const Op *op) {
     return faults.found || unquoted;
 }
 
-// By operator: can a reject show a row that it made? Those of the operators behind it do, up to
+// By operator: can a reject show a row that it made? Those of the operators after it do, up to
 // the next meeting.
 static bool *find_shown(const Graph *graph) {
     bool *shown = arena_new_array(graph->arena, bool, graph->op_count);

@@ -44,12 +44,12 @@ bool op_rejects(const Graph *graph, const Op *op);
 
 // By operator and output column: can the value reach a sink, a predicate or a key, or stand in a
 // reject? False for all columns of operators that no sink needs. An item of a project or an
-// aggregate that nobody reads is not computed and cannot fault; one that counts as read is judged,
+// aggregate that nobody reads is not computed and cannot fault. One that counts as read is judged,
 // also where a pass has found that its value does not matter.
 typedef struct Usage {
     bool **columns;  // columns[op][column]
     bool  *ops;      // Does a sink need the operator?
-    bool  *shown;    // May a step behind the operator reject a row of it?
+    bool  *shown;    // May a step after the operator reject a row of it?
 } Usage;
 
 Usage graph_usage(const Graph *graph);

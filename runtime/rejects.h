@@ -4,7 +4,7 @@
 //              kept back by limits until they have judged the row ─┘
 //
 // A record has one owner at a time: the list of the partition, the slot of a unit in doubt
-// (runtime/limits), the verdict, the job's set. rejects_move hands records on; nobody copies them
+// (runtime/limits), the verdict, the job's set. rejects_move hands records on. Nobody copies them
 // but the journal.
 //
 //   rejects     a record, its text, shares       verdict        which rows count when a job ends

@@ -128,7 +128,7 @@ bool cache_build_id(Arena *arena, const char *folder, Text *id) {
 
 // ---- entries ------------------------------------------------------------------------------------
 
-// Behind the executable stands a hash of its bytes. A machine that stopped before an entry reached
+// After the executable stands a hash of its bytes. A machine that stopped before an entry reached
 // its disk leaves an empty or torn file, which would be found for ever.
 enum { SEAL_BYTES = 16 };
 

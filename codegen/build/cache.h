@@ -1,6 +1,6 @@
 // Cache: finished jobs by the content that they were made of.
 //
-// An entry is an executable whose name is its key, with a hash of its bytes behind it. It is
+// An entry is an executable whose name is its key, with a hash of its bytes after it. It is
 // written under another name and renamed, so several sbc may use one cache at once; the oldest
 // unused entries go when it grows too large.
 #ifndef SBC_CODEGEN_BUILD_CACHE_H
@@ -35,7 +35,7 @@ bool cache_is_good(Arena *arena, const char *folder, const char *key);
 void cache_keep_good(Arena *arena, const char *folder, const char *key);
 
 // Removes the least recently used entries until `bytes_max` are left, and what a killed sbc left
-// behind. Does nothing while another sbc does it.
+// after. Does nothing while another sbc does it.
 void cache_trim(Arena *arena, const char *folder, int64_t bytes_max);
 
 #endif

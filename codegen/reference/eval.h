@@ -15,8 +15,8 @@ typedef struct Eval {
     const Graph *graph;
     Arena       *arena;
     const Value *params;   // By parameter; null: there are none.
-    bool  wants_defaults;  // Nobody gives parameters:
-    const Param *lacked;   // this one was asked for, and has no default; null: none.
+    bool  wants_defaults;  // Nobody gives parameters: their defaults are wanted.
+    const Param *lacked;   // The parameter that was asked for and has no default; null: none.
     const Row   *rows[2];  // The rows of the inputs; null outside of rows.
     Memo        *memo;     // By expression.
     size_t       memo_count;
@@ -24,7 +24,7 @@ typedef struct Eval {
     // Reads a column of a source's row when it is asked for; null: the row's values stand.
     int32_t (*judge)(void *self, uint32_t column, Value *out);
     void    *judge_self;
-    // What a fault leaves behind.
+    // What a fault says.
     Text  detail;          // The offending text; at null: none.
     bool  settled;         // An `else reject` or `else fail` decided: no outer handler counts.
     bool  fails;           // `else fail`.

@@ -118,7 +118,7 @@ typedef struct Bytes {
     size_t len, cap;
 } Bytes;
 
-// Room for `more` bytes behind the end.
+// Room for `more` bytes after the end.
 static char *bytes_room(Bytes *bytes, size_t more) {
     if (bytes->len + more > bytes->cap) {
         bytes->cap = (bytes->len + more) * 2;

@@ -1,5 +1,5 @@
 // Job: a graph while it runs. Every operator is a list of rows that grows by demand; who asks for
-// row i makes its operator go on until the row is there. So nothing behind a `limit` is judged, and
+// row i makes its operator go on until the row is there. So nothing after a `limit` is judged, and
 // a flow used twice runs once.
 #ifndef SBC_CODEGEN_REFERENCE_JOB_H
 #define SBC_CODEGEN_REFERENCE_JOB_H
@@ -16,10 +16,10 @@ typedef struct Node {
     const Op *op;
     Row     **rows;           // Delivered so far.
     size_t    count, cap;
-    bool      done;           // There are no more.
+    bool      done;           // There are no more rows.
     size_t    next[2];        // The next row of each input.
     Counts    counts;
-    Counts   *filter_counts;  // SOURCE: of the filters behind it, once there are some.
+    Counts   *filter_counts;  // SOURCE: of the filters after it, once there are some.
     bool     *needed;         // By output column: something reads it.
     bool      reached;        // A sink, or what was asked for, depends on it.
     bool      feeds_zip;      // Every reject is a fail.
@@ -29,7 +29,7 @@ typedef struct Node {
 
 // A rejected row (docs/rejects.md).
 typedef struct Reject {
-    const Origin *origin;     // Null behind a meeting.
+    const Origin *origin;     // Null after a meeting.
     StepId   step;
     uint64_t place;           // Among the rejects of equal origin and step.
     int64_t  weight;          // 1; of an open quote the lines it covers.
@@ -89,7 +89,7 @@ void job_close(Job *job);
 // Marks what `op` depends on as reached and its columns as needed.
 void job_want(Job *job, OpId op);
 
-// Row `i` of an operator, or null behind its last one (or when the job failed).
+// Row `i` of an operator, or null after its last one (or when the job failed).
 Row *job_row(Job *job, OpId op, size_t i);
 
 typedef enum JobTrouble {

@@ -22,7 +22,7 @@ static size_t skip_line(const TextCursor *cursor, size_t at) {
     return at;
 }
 
-// The row ends at `end`: moves the cursor behind its line end and counts lines.
+// The row ends at `end`: moves the cursor after its line end and counts lines.
 static void finish(TextCursor *cursor, TextRow *row, size_t end) {
     row->end = end;
     row->next = end + line_end(cursor, end);
@@ -39,7 +39,7 @@ static void add_field(TextCursor *cursor, TextRow *row, CsvField field) {
     arena_push(cursor->arena, row->fields, row->field_count, row->field_cap, field);
 }
 
-// The field that opens with a quote at `at`; returns the place behind its closing quote, or
+// The field that opens with a quote at `at`; returns the place after its closing quote, or
 // SIZE_MAX when it is never closed.
 static size_t quoted_field(TextCursor *cursor, TextRow *row, size_t at) {
     char quote = cursor->csv->quote;

@@ -5,16 +5,16 @@
 #include "ir/graph.h"
 
 typedef struct CsvField {
-    Text raw;       // As it stands, quotes included.
-    Text text;      // What it holds.
+    Text raw;       // The field as it stands, quotes included.
+    Text text;      // What the field holds.
     bool quoted;
 } CsvField;
 
 typedef struct TextRow {
     size_t  begin, end;     // Without the line end.
-    size_t  next;           // Behind the line end.
+    size_t  next;           // After the line end.
     int64_t line;           // Of the first byte, from 1.
-    int64_t lines;          // That it covers.
+    int64_t lines;          // Lines that the row covers.
     int32_t status;         // SB_OK or what is wrong with its structure.
     CsvField *fields;       // CSV; room for all.
     size_t  field_count, field_cap;
@@ -26,7 +26,7 @@ typedef struct TextCursor {
     size_t  at;
     int64_t line;           // Of `at`.
     const CsvOptions *csv;
-    size_t  field_count;    // That a row must have; 0 while the header is read.
+    size_t  field_count;    // Fields that a row must have; 0 while the header is read.
     int64_t row_max;
 } TextCursor;
 

@@ -76,7 +76,7 @@ static void add_utf8(TextBuf *buf, uint32_t code) {
     }
 }
 
-// Behind "\u": the character, with its second half where it has one.
+// After "\u": the character, with its second half where it has one.
 static bool take_unicode(Parser *parser, TextBuf *buf, bool *lone) {
     uint32_t code, low;
     if (!take_hex(parser, &code)) return false;

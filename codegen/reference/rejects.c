@@ -72,7 +72,7 @@ static Text label_of(const Job *job, StepId step) {
 
 // ---- failing ----------------------------------------------------------------------------------
 
-// What a job that passed its limit says behind the record: the line about it, and one more fix.
+// What a job that passed its limit says after the record: the line about it, and one more fix.
 typedef struct LimitLines {
     Text limit;
     const char *fix;
@@ -133,7 +133,7 @@ static Text raw_of_origin(Job *job, const Origin *origin) {
     return text_buf_take(&buf, job->arena);
 }
 
-// A row behind a meeting: what that operator passed on and something reads.
+// A row after a meeting: what that operator passed on and something reads.
 static Text row_as_json(Job *job, const Row *row) {
     const Node *node = job_node(job, row->met_op);
     TextBuf buf = {0};

@@ -1,8 +1,8 @@
 // Value: a tagged value of the interpreter, its order, its equality as a key and its texts.
 //
-// Which member counts follows from the type: `i` for bool, signed integers, date, timestamp and
-// duration, `u` for unsigned integers, `f` for floats, `decimal`, `text` for str, bytes and json,
-// `items` for the elements of a list and the fields of a struct.
+// Which member counts follows from the type. `i` is for bool, signed integers, date, timestamp and
+// duration, `u` for unsigned integers, `f` for floats. `text` is for str, bytes and json, `items`
+// for the elements of a list and the fields of a struct.
 #ifndef SBC_CODEGEN_REFERENCE_VALUE_H
 #define SBC_CODEGEN_REFERENCE_VALUE_H
 

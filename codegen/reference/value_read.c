@@ -226,7 +226,7 @@ static int32_t read_duration(const Type *type, Text text, Value *out) {
         if (micros > INT64_MAX) return SB_FAULT_OUT_OF_RANGE;
     }
     micros *= unit;
-    // With that many digits behind the point nothing is a whole number of microseconds.
+    // With that many digits after the point nothing is a whole number of microseconds.
     if (fraction.len > 24) return SB_FAULT_BAD_DURATION;
     unsigned __int128 part = 0;
     for (size_t i = 0; i < fraction.len; i++) part = part * 10 + (unsigned)(fraction.at[i] - '0');

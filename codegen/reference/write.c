@@ -47,7 +47,7 @@ static Part *part_new(Job *job, const Node *node, Sink *sink) {
     return &sink->parts[sink->part_count - 1];
 }
 
-// A part ends behind a line: a text with line breaks is several of them, and may end up in two.
+// A part ends after a line: a text with line breaks is several of them, and may end up in two.
 static void add_line(Job *job, const Node *node, Sink *sink, Text line) {
     Part *part = &sink->parts[sink->part_count - 1];
     bool full = part->lines && (int64_t)part->text.len >= sink->part_bytes;

@@ -292,7 +292,7 @@ static ExprId prove_node(const Prover *prover, ExprId id, const Fact *args) {
     return graph_expr(graph, proven, node->args, node->arg_count);
 }
 
-// Conditions decide what holds where the arguments behind them are judged.
+// Conditions decide what holds where the arguments after them are judged.
 static const Env *arg_env(Prover *prover, const Env *env, const Expr *node, uint32_t i) {
     if (i == 0) return env;
     if (node->op == EXPR_IF) return extend(prover, env, node->args[0], i == 1);

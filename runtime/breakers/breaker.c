@@ -334,7 +334,7 @@ static bool has_spilled(const SbBreakerState *breaker) {
 
 // May groups be merged in memory? Once that has begun it must succeed.
 static bool fits_in_memory(const SbBreakerState *breaker) {
-    enum { GROUP_BYTES = 24 };  // Lists of entries before and behind, slots.
+    enum { GROUP_BYTES = 24 };  // Lists of entries before and after, slots.
     int64_t bytes = 0;
     for (uint32_t i = 0; i < breaker->threads; i++) {
         const SbGroups *part = &breaker->parts[i].groups;

@@ -1,10 +1,13 @@
 // Breaker: where rows are kept until all of them are there: groups, sorts, the build side of
 // joins; and the row batches that pass a stage border.
 //
-// Life of a breaker: open; while stages run, each thread fills its own part (sb_breaker_part is a
-// task's terminal); finish, once, when all producers are done; then its rows stand in order
-// (sb_breaker_entries), come in order from disk (sb_breaker_on_disk) or can be probed
-// (sb_breaker_table); close.
+// Life of a breaker:
+//
+//   open ─▶ filled, a part for each thread ─▶ finished, once ─▶ read, merged or probed ─▶ closed
+//
+// A part (sb_breaker_part) is the terminal of tasks. A breaker is finished when all its producers
+// are done. Then its rows stand in order (sb_breaker_entries), come in order from disk
+// (sb_breaker_on_disk) or can be probed (sb_breaker_table).
 // An edge has no part for a thread: each task gets its own batch (sb_rows_open).
 #ifndef SBC_RUNTIME_BREAKER_H
 #define SBC_RUNTIME_BREAKER_H
@@ -73,7 +76,7 @@ int64_t sb_breaker_marks_bytes(const SbBreakerState *breaker);
 void sb_breaker_copy_marks(const SbBreakerState *breaker, uint64_t *marks);
 // Before any probe.
 void sb_breaker_set_marks(SbBreakerState *breaker, const uint64_t *marks);
-// Behind all probes: from now on the rows that come out (sb_breaker_entries,
+// After all probes: from now on the rows that come out (sb_breaker_entries,
 // sb_breaker_on_disk) are those that none matched, where they are on disk. False: spill->failed.
 bool sb_breaker_rest(SbBreakerState *breaker, SbParallel *parallel);
 // After finish: rows that came in, and bytes held.

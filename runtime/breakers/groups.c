@@ -170,7 +170,7 @@ SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_
     return entry;
 }
 
-// Long texts lie behind their entries, so that these are waited for; most keys have none.
+// Long texts lie after their entries, so that these are waited for; most keys have none.
 static void ask_text(const SbEntry *entry, int64_t text_offset) {
     const void *at = (const char *)entry + text_offset;
     const SbKeyStr *key = at;

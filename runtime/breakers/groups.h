@@ -11,7 +11,7 @@ typedef struct GroupsRelief {
     // failed. They are let go then.
     bool  (*write)(struct GroupsRelief *self, SbGroups *groups);
     int64_t bytes_min;  // Fewer are not worth it, unless nothing else helps.
-    uint32_t threads;   // That have a table.
+    uint32_t threads;   // Threads that have a table.
 } GroupsRelief;
 
 struct SbGroupsState {
@@ -21,7 +21,7 @@ struct SbGroupsState {
     GroupsRelief *relief;  // nullptr: all groups stay.
 };
 
-// Nonzero: over the limit; nothing is left behind.
+// Nonzero: over the limit; nothing is kept.
 int32_t sb_groups_open(SbGroups *groups, int64_t entry_bytes, SbMemory *memory);
 void    sb_groups_close(SbGroups *groups);
 

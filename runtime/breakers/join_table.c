@@ -69,7 +69,7 @@ static void put_before(const SbJoinBuild *build, const SbEntry *entry, const SbE
 }
 
 // Puts `entry` before the entries of its key, so that going backwards gives right order. False: no
-// slot before `end` (of all slots: behind the last one comes the first).
+// slot before `end` (of all slots: after the last one comes the first).
 static bool chain(const SbJoinBuild *build, const SbEntry *entry, uint64_t end) {
     uint64_t *slots = build->slots, at = home_of(build, entry);
     if (build->table.span) {

@@ -9,7 +9,7 @@ typedef struct SbJoinBuild {
     const SbEntry *const *entries;  // In right order.
     int64_t     count;
     uint64_t   *slots;              // All zero; as many as sb_join_table_plan says.
-    SbTable     table;              // What it planned.
+    SbTable     table;              // The table as sb_join_table_plan made it.
     const SbEntry **lists;          // Room for all entries; means nothing afterwards.
 } SbJoinBuild;
 

@@ -1,12 +1,11 @@
 // Spill groups: groups that the memory does not hold, shared out by hash.
 //
-// When the memory grows short a thread writes its table: the groups that it has there, by up to 256
-// ranges of their hashes, with the states of their aggregates (disk/table.h). At the end all
-// threads do. As many ranges as fit are then merged in memory, as tables of threads are, and what
-// comes out is a run in the order of first rows; what does not fit is shared out by the next bits
-// of the hashes.
-// The reader merges the runs by the order of first rows. So it sees what it would have seen:
-// merging does not depend on which rows of a group were added where.
+// When the memory grows short a thread writes its table (disk/table.h). That is the groups that it
+// has there, with the states of their aggregates, by up to 256 ranges of their hashes. At the end
+// all threads do. As many ranges as fit are then merged in memory, as tables of threads are, and
+// what comes out is a run in the order of first rows. What does not fit is shared out by the next
+// bits of the hashes. The reader merges the runs by the order of first rows. So it sees what it
+// would have seen: merging does not depend on which rows of a group were added where.
 #ifndef SBC_RUNTIME_SPILL_GROUPS_H
 #define SBC_RUNTIME_SPILL_GROUPS_H
 
@@ -22,10 +21,10 @@ typedef struct SpillGroupsPart {
 
 typedef struct SpillGroups {
     Spill           *spill;
-    SbMemory        *memory;    // That merging takes from.
+    SbMemory        *memory;    // The account that merging takes from.
     const SbBreaker *what;
     uint32_t         bits;      // Of a hash: a level has as many ranges as they have values.
-    SpillTables      tables;    // That were written.
+    SpillTables      tables;    // Tables that were written.
     SpillRuns       *results;   // Runs of whole groups, in order.
     SpillGroupsPart *parts;     // By thread.
     _Atomic bool     used;      // There is a run.

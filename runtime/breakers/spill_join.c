@@ -201,7 +201,7 @@ static int64_t block_before(const SpillJoin *join, SpillKey place) {
 static SpillKey place_of(const SbEntry *entry) { return (SpillKey){entry->hash, entry->order}; }
 
 // Goes on to the first row that is not before `place`: a hash, and an order among its rows. Rows
-// behind it were not shown yet.
+// after it were not shown yet.
 static bool go_to(SpillJoinCursor *cursor, SpillKey place) {
     const SpillJoin *join = cursor->join;
     const SpillIndex *index = join->run.index;

@@ -1,10 +1,10 @@
 // Spill join: the right side of a join that the memory does not hold.
 //
-// Its rows go to disk in the order of (hash, right order), first as runs and at the end as one of
-// several parts, which threads write side by side, with an index on disk of where blocks begin: row
-// numbers and hashes. Who has a list of hashes in
-// their order walks through the blocks where they are and takes the rows that he asks for; so
-// what he takes is in right order within each key. A row is known by its number there.
+// Its rows go to disk in the order of (hash, right order), first as runs. At the end they are one
+// run of several parts, which threads write side by side. An index on disk says where blocks begin:
+// row numbers and hashes. A reader that has a list of hashes in their order walks through the
+// blocks where they are, and takes the rows that it asks for. So the rows taken are in right order
+// within each key. A row is known by its number there.
 #ifndef SBC_RUNTIME_SPILL_JOIN_H
 #define SBC_RUNTIME_SPILL_JOIN_H
 
@@ -22,7 +22,7 @@ struct SpillJoin {
     Spill           *spill;
     const SbBreaker *what;
     SpillRun         run;       // What all parts come to, without a file. Its index has the hashes.
-    SpillJoinPart   *parts;     // One behind the other.
+    SpillJoinPart   *parts;     // One after the other.
     uint32_t         part_count;
     uint64_t        *matched;   // A bit for each row, on disk; nullptr: nobody asks.
     const SpillJoin *right;     // Of answers: what they are rows of.
@@ -41,13 +41,13 @@ void spill_join_close(SpillJoin *join);
 typedef struct SpillJoinCursor {
     const SpillJoin *join;      // nullptr: not open.
     SpillReader reader;
-    uint32_t    part;           // That it reads.
+    uint32_t    part;           // The part that the reader reads.
     int64_t     charged;
-    int64_t     block;          // The last mark of the index that is not behind it.
-    int64_t     at;             // In it: the row behind the one that is shown.
+    int64_t     block;          // The last mark of the index that is not after it.
+    int64_t     at;             // In the block: the row after the one that is shown.
     SbEntry    *entry;          // Shown; nullptr: none.
-    int64_t     held;           // Bytes behind it.
-    int64_t     number;         // Of it.
+    int64_t     held;           // Bytes after it.
+    int64_t     number;         // The number of the row that is shown.
 } SpillJoinCursor;
 
 // False: no memory.
@@ -57,8 +57,8 @@ void spill_join_cursor_close(SpillJoinCursor *cursor);
 // Copies of rows, in the order of the rows. Of a copy `order` is the number of its row.
 typedef struct SpillJoinRows {
     SbRows          rows;
-    const SbEntry **entries;    // rows.count of them...
-    int64_t         room;       // ...of as many at most; charged.
+    const SbEntry **entries;    // In the order of the rows: rows.count of them.
+    int64_t         room;       // How many entries there is room for; charged.
 } SpillJoinRows;
 
 bool spill_join_rows_open(SpillJoinRows *rows, const SpillJoin *join);
@@ -73,9 +73,9 @@ typedef enum SpillJoinTaken {
 typedef struct SpillJoinTake {
     SpillJoinCursor *cursor;
     SpillJoinRows   *into;      // Empty.
-    int64_t          rows_max;  // Bytes of all rows, unless they are those of a single hash...
-    int64_t          key_max;   // ...and of those of one hash. The rest is cut: behind the last row
-                                // of each key stands SB_CUT then.
+    int64_t          rows_max;  // Bytes of all rows, unless they are those of a single hash.
+    int64_t          key_max;   // Bytes of the rows of one hash. The rest is cut: after the last
+                                // row of each key stands SB_CUT then.
 } SpillJoinTake;
 
 // Takes the rows with one of the hashes, which ascend.
@@ -88,7 +88,7 @@ SpillJoinTaken spill_join_take_answers(const SpillJoinTake *take, uint64_t unit,
                                        const uint64_t *hashes, int64_t count);
 // Takes rows with the key of `entry`, a copy, from number `row` on, and chains them; or nothing.
 SpillJoinTaken spill_join_more(const SpillJoinTake *take, const SbEntry *entry, int64_t row);
-// The copy behind `entry` in its chain; nullptr: there is none, or the chain is cut there.
+// The copy after `entry` in its chain; nullptr: there is none, or the chain is cut there.
 const SbEntry *spill_join_next(const SpillJoin *join, const SbEntry *entry);
 
 // From now on it is noted which rows are matched. False: spill->failed.
@@ -104,10 +104,10 @@ bool spill_join_rest(const SpillJoin *join, const SbSortBy *by, SpillRuns *to,
 
 // ---- answers ------------------------------------------------------------------------------------
 
-// Where all units of left rows can say at once which hashes they ask for, the right rows are gone
-// along once for all of them. What each asks for becomes the answers to it, a file like that of
-// the right rows in which the number of the unit stands in place of the hash, and `order` is the
-// number of the right row; so each unit finds what it asks for side by side. A key whose rows are
+// Units of left rows may be able to say at once which hashes they ask for. Then the right rows are
+// gone along once for all units. What a unit asks for becomes the answers to that unit: a file like
+// that of the right rows. There the number of the unit stands in place of the hash, and `order` is
+// the number of the right row. So each unit finds its answers side by side. A key whose rows are
 // too many for that is cut.
 
 // An ask: {hash, number of the unit}, in that order.

@@ -2,7 +2,7 @@
 //
 // When the memory grows short a thread sorts what it keeps and writes it as a run. At the end all
 // threads do, and whoever reads the sort merges the runs. Which rows are in which run depends on
-// threads and memory; the order of the rows does not, since no two are equal: the last key is the
+// threads and memory. The order of the rows does not, since no two are equal: the last key is the
 // order in which they came.
 #ifndef SBC_RUNTIME_SPILL_SORT_H
 #define SBC_RUNTIME_SPILL_SORT_H
@@ -22,8 +22,8 @@ typedef struct SpillSort {
     const SbBreaker *what;
     const SbSortBy  *by;
     SpillRuns       *runs;
-    SpillSortPart   *parts;   // By thread,
-    uint32_t         threads; // of which there are so many.
+    SpillSortPart   *parts;   // By thread.
+    uint32_t         threads; // Threads that have a part.
 } SpillSort;
 
 // `runs` is open. False: no memory.

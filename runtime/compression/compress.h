@@ -1,4 +1,4 @@
-// Compress: one member (gzip), frame (zstd, lz4) at a time; members one behind the other are a
+// Compress: one member (gzip), frame (zstd, lz4) at a time; members one after the other are a
 // file.
 #ifndef SBC_RUNTIME_COMPRESS_H
 #define SBC_RUNTIME_COMPRESS_H

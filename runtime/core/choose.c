@@ -303,7 +303,7 @@ typedef struct Rank {
     StageId stage;
     bool sink, part;
     bool served;    // It has as many tasks at work as it needs.
-    double behind;  // What waits behind it.
+    double behind;  // What waits after it.
 } Rank;
 
 // Tasks are whole: 2.7 are 3, and 0.2 are one. What waits is counted in bytes, or of policies that
@@ -329,7 +329,7 @@ static bool compete(const Schedule *s, StageId a, StageId b) {
 }
 
 // Sinks first, batches that are not full last; else of those that want the same slots one that has
-// not all tasks that it needs; else what has the least waiting behind it, of equals the one further
+// not all tasks that it needs; else what has the least waiting after it, of equals the one further
 // down.
 static bool is_better(const Schedule *s, const Rank *a, const Rank *b) {
     if (a->sink != b->sink) return a->sink;

@@ -18,7 +18,7 @@ static void root_list_remove(Schedule *s, ItemId id) {
     item->older = item->newer = (ItemId){0};
 }
 
-// Its place in the order goes: what stood behind it may be first now.
+// Its place in the order goes: what stood after it may be first now.
 static void item_leave_order(Schedule *s, ItemId id) {
     Item *item = item_of(s, id);
     order_end(&s->order, item->marks);

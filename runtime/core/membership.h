@@ -2,11 +2,11 @@
 //
 // A transport may deliver messages late, twice, in another order or never, and a worker may be
 // slow, gone, or gone and back. Each life of a worker has an epoch, which the coordinator gives it.
-// Within it, messages are numbered in both directions; each side takes only the next number of the
+// Within it, messages are numbered in both directions. Each side takes only the next number of the
 // right epoch, keeps what the other side has not acknowledged, and sends it again after a while. So
 // what is delivered is delivered once and in order, and nothing of an earlier life ever is. Whoever
 // gets a numbered message, an old one too, owes an acknowledgement: with the next message of its
-// own, or soon alone (link_ack); without it the other side sends the same for ever.
+// own, or soon alone (link_ack). Without it the other side sends the same for ever.
 //
 // A worker that is silent is first suspected (it gets no new work), then lost: its work is given to
 // others (EVENT_NODE_LOST) at once, but its memory and names only when it was stopped and reaped.
@@ -61,7 +61,7 @@ typedef struct Membership {
     const char *wrong;  // A transition that the table does not know.
 } Membership;
 
-// What the caller has to do behind an event.
+// What the caller has to do after an event.
 typedef enum MemberAnswer : uint8_t {
     MEMBER_NOTHING,
     MEMBER_WELCOME,  // Tell the worker its epoch: the node is up.

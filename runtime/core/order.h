@@ -7,7 +7,7 @@
 //
 // A partition on an edge is an item. An item brings its marks on every edge below: the tree of
 // edges that its consumer's outputs can reach. What a task makes of the item is put in front of the
-// item's marks, and brings marks of its own; when the task ends, the marks of the item go. All of
+// item's marks, and brings marks of its own. When the task ends, the marks of the item go. All of
 // it takes time in the number of edges below and in nothing else.
 //
 // Below a union an edge has regions, one for each way from a source: all rows of the left input
@@ -52,7 +52,7 @@ typedef struct Order {
 bool order_init(Order *order, const CorePlan *plan, const Shape *shape, Place *places,
                 uint32_t place_max);
 
-// The marks of a unit of a root, behind all that is there of its region. Returns the first.
+// The marks of a unit of a root, after all that is there of its region. Returns the first.
 PlaceId order_unit(Order *order, StageId root, uint32_t item);
 // The root has no more units.
 void order_root_end(Order *order, StageId root);

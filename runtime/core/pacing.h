@@ -8,7 +8,7 @@
 //
 // ADMIT_BUDGET is Algorithm 2 of the paper. A budget of bytes, at first the memory, pays for the
 // expected output of each unit. It refills with the output of one unit in the time P that the rest
-// of the pipeline takes for it: P = sum over the stages behind the source of alpha_i * T_i / E_i,
+// of the pipeline takes for it: P = sum over the stages after the source of alpha_i * T_i / E_i,
 // T_i the time of a task and E_i the slots that the sources leave to the stage.
 //
 // Slots are shared by rows, because bytes say nothing about the work to come where one stage makes
@@ -35,8 +35,8 @@ typedef struct Pacing {
     int64_t since;
     double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
     double lambda;             // Bytes a second by which `allowed` grows.
-    uint64_t seen;             // Tasks; all is judged again behind each of the first ones,
-    uint64_t judged;           // later behind every 64th.
+    uint64_t seen;             // Tasks; all is judged again after each of the first ones,
+    uint64_t judged;           // later after every 64th.
     double memory;             // Of a budget: more than that it never has.
     double slots[STAGES_MAX];  // Of a budget: E_i, which the caller sets.
 } Pacing;

@@ -26,8 +26,8 @@ typedef enum Admission : uint8_t {
 typedef struct Policy {
     const char *name;
     Admission admission;
-    bool even;    // What waits behind stages is compared as rows of their roots, not as bytes.
-    bool yields;  // Behind each partition a task's slot may go to better work.
+    bool even;    // What waits after stages is compared as rows of their roots, not as bytes.
+    bool yields;  // After each partition a task's slot may go to better work.
     bool fixed;   // Each stage has slots of its own from start to end.
     bool staged;  // A stage begins when those before it are over.
     const char *what;

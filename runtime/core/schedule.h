@@ -2,11 +2,11 @@
 //
 // A task is a stage at work on one item: a unit of a root, one partition, or for a zip a piece of
 // two. It runs on a slot of a node (the resources that its stage demands), hands over output
-// partitions one by one, and is told behind each whether it goes on. A task that may not go on
+// partitions one by one, and is told after each whether it goes on. A task that may not go on
 // gives its slot back and is resumed later, at the same place, on the same node.
 //
 // Three things decide. The ledger says what may run at all, pacing how fast sources may go and how
-// many tasks a stage needs, and the rows that wait behind each stage which of those that could run
+// many tasks a stage needs, and the rows that wait after each stage which of those that could run
 // does. schedule_step takes one
 // event and returns what is to be done; README.md draws a run.
 #ifndef SBC_RUNTIME_CORE_SCHEDULE_H
@@ -38,15 +38,15 @@ typedef enum EventKind : uint8_t {
     EVENT_NEXT,       // The same, of a task that has more partitions of its launch.
     EVENT_NEED,       // A running task asks for `bytes`: for itself, or if `fills`, for `breaker`.
                       // `must`: for itself, and it is not denied. While it waits others get nothing
-                      // of the common pool, and units of its root behind it do not begin.
+                      // of the common pool, and units of its root after it do not begin.
     EVENT_ENOUGH,     // The stage of a running task, or `stage` where no task is named, wants no
                       // rows but those of tasks that have begun. Also before the start.
-    EVENT_UNITS,      // The root `stage` has `count` units in all. Those behind that have begun end
+    EVENT_UNITS,      // The root `stage` has `count` units in all. Those after that have begun end
                       // without rows.
     EVENT_BOUND,      // Of the root `stage`, the units from `unit` on are not wanted, nor anything
                       // that was made of them down to the next breakers. A bound only gets lower.
                       // Zips that its rows come into make no more pieces; what comes to them, or
-                      // to a zip behind its own bound, goes nowhere. One node only.
+                      // to a zip after its own bound, goes nowhere. One node only.
     EVENT_DRAIN,      // The run ends early, with what has begun. What comes into breakers is for
                       // the next run: from now on each is complete before it is freed.
     EVENT_CUT,        // A running task of a root (CoreStage.serial) knows where its unit ends.
@@ -94,7 +94,7 @@ typedef enum ActionKind : uint8_t {
                     // many of `other` from row `other_row` on. `unit` is its number.
     ACTION_UNEVEN,  // One side of the zip `stage` has come to its end, and the other has one more
                     // row, which piece `unit` would begin with. The zip makes no more pieces.
-    ACTION_ADD,     // The launch before takes this partition too, behind the others. `load`: it
+    ACTION_ADD,     // The launch before takes this partition too, after the others. `load`: it
                     // is brought when the task comes to it.
     ACTION_RESUME,  // A paused task goes on. `denied`: without the bytes that it asked for.
     ACTION_GO_ON,   // Answers to OUTPUT, NEXT and NEED: the task keeps its slot,

@@ -23,7 +23,7 @@ typedef struct StageState {
     uint32_t unit_next;  // Of a root: the first that was not launched,
     uint32_t units;      // and where they end; UNITS_LATER: that is not known.
     uint32_t bound;      // Of a root: from there on nobody wants them.
-    ItemId uncut;        // Of a serial root: the unit behind which no other may begin yet.
+    ItemId uncut;        // Of a serial root: the unit after which no other may begin yet.
     int64_t unit_bytes;
     int64_t queued, queued_rows;  // Bytes and rows of its outputs that no consumer has taken.
     int64_t waiting_bytes;  // Item.filled of those in front of it that wait.
@@ -223,7 +223,7 @@ bool may_take(Schedule *s, StageId stage, ItemId ready);
 bool may_begin(Schedule *s, StageId stage);
 // While something is made again, the work of the stage that reserves are for, as far as it could
 // begin or go on: the first rerun and the first of the other work. The heaps hold both kinds, so
-// that either can stand behind what has no reserve.
+// that either can stand after what has no reserve.
 enum { FAVORED_MAX = 2 };
 typedef struct Favored {
     ItemId items[FAVORED_MAX];
@@ -243,7 +243,7 @@ bool needs_load(const Schedule *s, const Item *item, NodeId node);
 bool take_input(Schedule *s, Task *task, int64_t bytes);
 // Room for the task's next output.
 bool output_take(Schedule *s, Task *task);
-// The roots begin behind what was committed before.
+// The roots begin after what was committed before.
 void roots_start(Schedule *s);
 // Null, or that something could run and does not.
 const char *check_idle(const Schedule *s);
@@ -276,7 +276,7 @@ void item_return(Schedule *s, ItemId id);
 void item_end(Schedule *s, ItemId id);
 // What the launch had taken and not begun is ready again, if it is wanted.
 void chain_return(Schedule *s, Task *task);
-// Has the stage nothing more to do? Then those behind it may be over, too.
+// Has the stage nothing more to do? Then those after it may be over, too.
 void judge_over(Schedule *s, StageId stage);
 // The zips whose sides have come to their end.
 void zips_judge(Schedule *s);

@@ -25,7 +25,7 @@ static bool still_needed(Schedule *s, ItemId id) {
     return item->children.i;
 }
 
-// What is dropped: all work of a stage, or what units behind a bound were made into.
+// What is dropped: all work of a stage, or what units after a bound were made into.
 typedef enum Drop : uint8_t { DROP_ALL, DROP_BEHIND_BOUND } Drop;
 
 static bool stays(Schedule *s, Drop drop, ItemId id) {

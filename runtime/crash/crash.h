@@ -1,5 +1,6 @@
-// Crash: what a job says when a signal ends it because of a defect, in an extern function or in
-// itself: the signal, the line of the pipeline and a short stack. Then the signal ends the job.
+// Crash: what a job says when a signal ends it because of a defect, in an extern function or in its
+// own code. It says the signal, the line of the pipeline and a short stack. Then the signal ends
+// the job.
 #ifndef SBC_RUNTIME_CRASH_H
 #define SBC_RUNTIME_CRASH_H
 

@@ -10,14 +10,14 @@ enum { REGISTER_RBP = 6, REGISTER_RSP = 7, REGISTER_RIP = 16, REGISTER_COUNT = 1
 
 typedef struct Registers {
     uint64_t at[REGISTER_COUNT];
-    uint64_t stack_end;  // Nothing behind it is read; 0: it is not known.
+    uint64_t stack_end;  // Nothing after it is read; 0: it is not known.
 } Registers;
 
 // Those of the signal's context, a ucontext_t.
 Registers registers_of(const void *context);
 
 // Steps from a frame to the one that called it. `called`: rip is a return address, which may stand
-// behind the last instruction of its function. False: this was the last, or nothing describes it.
+// after the last instruction of its function. False: this was the last, or nothing describes it.
 // Reads the stack as it finds it: on a broken one this is a second crash.
 bool unwind_step(const Modules *modules, Registers *registers, bool called);
 

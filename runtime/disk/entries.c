@@ -69,7 +69,7 @@ static int64_t walk_entry(Walk *walk, const SbBreaker *what, const SbEntry *entr
     return walk->bad ? -1 : walk->at;
 }
 
-// `fixed` bytes of the entry and what it holds behind them, all at `room`.
+// `fixed` bytes of the entry and what it holds after them, all at `room`.
 static void pack(char *room, const SbBreaker *what, const SbEntry *entry, int64_t fixed) {
     Walk walk = {.way = WAY_PACK, .base = room + fixed};
     memcpy(room, entry, what->entry_bytes);

@@ -1,10 +1,10 @@
 // Spill rows: entries as they lie on disk.
 //
-// A row is its entry and, from a multiple of 16 on, what the entry points to, one after the other
-// in the order of SbBreaker.held: texts as they are, elements of lists from a multiple of 16 on,
-// each row a multiple of 16 bytes. Pointers mean nothing there, and are all the same but in rows
-// longer than a block: who reads walks the row in the same order and knows where everything lies.
-// So a row is used where it was read.
+// A row is its entry and, from a multiple of 16 on, what the entry points to, in the order of
+// SbBreaker.held. Texts stand as they are, elements of lists from a multiple of 16 on. Each row is
+// a multiple of 16 bytes. Pointers mean nothing there, and are all the same but in rows longer than
+// a block. A reader walks the row in the same order, and so knows where everything lies. So a row
+// is used where it was read.
 #ifndef SBC_RUNTIME_SPILL_ROWS_H
 #define SBC_RUNTIME_SPILL_ROWS_H
 
@@ -43,7 +43,7 @@ int64_t spill_link(const SbBreaker *what, SbEntry *entry, char *held, int64_t le
 // memory, or trouble.
 SbEntry *spill_longest_row(Spill *spill, const SbBreaker *what, const SpillRun *run);
 
-// A copy of a row that was read, whose entry holds `held_bytes` behind it; nullptr: over the limit.
+// A copy of a row that was read, whose entry holds `held_bytes` after it; nullptr: over the limit.
 SbEntry *spill_keep(SbRows *rows, const SbBreaker *what, const SbEntry *entry, int64_t held_bytes);
 // The same of any row, wherever what it holds lies.
 SbEntry *spill_copy(SbRows *rows, const SbBreaker *what, const SbEntry *entry);

@@ -18,9 +18,9 @@ static inline bool spill_key_less(SpillKey a, SpillKey b) {
 SpillKey spill_key_of(const SbSortBy *by, const SbEntry *entry);
 
 typedef struct SpillMark {
-    int64_t  at;        // A block, in the file...
-    int64_t  row;       // ...the number of its first row in the run...
-    SpillKey key;       // ...and that row's.
+    int64_t  at;        // Where the block begins in the file.
+    int64_t  row;       // The number of the block's first row in the run.
+    SpillKey key;       // The key of the block's first row.
 } SpillMark;
 
 struct SpillIndex {
@@ -32,7 +32,7 @@ struct SpillIndex {
     int64_t    block;   // Of the last one.
     int64_t    charged;
     bool       mapped;  // The marks lie on disk.
-    bool       lost;    // They found no memory.
+    bool       lost;    // The marks found no memory.
 };
 
 // Of a run that is to be written. nullptr: no memory.

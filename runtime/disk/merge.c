@@ -74,9 +74,9 @@ SpillIndex *spill_runs_index(const SpillRuns *runs) {
 
 typedef struct Source {
     SpillReader reader;
-    int64_t     at;       // In the block: the row behind the one that is shown.
+    int64_t     at;       // In the block: the row after the one that is shown.
     SbEntry    *entry;    // Shown; nullptr: the run is at its end.
-    int64_t     held;     // Bytes behind it.
+    int64_t     held;     // Bytes after it.
     char       *room_end; // Of blocks that stay; nullptr: there is room for one.
     SpillKey    key;      // Its own.
 } Source;
@@ -97,7 +97,7 @@ struct SpillMerge {
     bool     lent;        // Room for blocks is the caller's.
 };
 
-// The next block comes behind the one that is there.
+// The next block comes after the one that is there.
 static void pass_block(Source *source) {
     SpillReader *reader = &source->reader;
     reader->block += reader->len;
@@ -292,7 +292,7 @@ typedef struct Pass {
     const SbBreaker *what;
     const SbSortBy  *by;
     uint32_t         width;   // Runs that become one.
-    uint32_t         groups;  // Of as many runs; those behind them stay as they are.
+    uint32_t         groups;  // Of as many runs; those after them stay as they are.
     bool            *late;    // By group: it found no memory beside the others.
     bool             alone;   // One group after the other.
 } Pass;

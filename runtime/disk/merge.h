@@ -10,7 +10,7 @@
 // The runs of a breaker.
 typedef struct SpillRuns {
     Spill    *spill;
-    SbMemory *memory;       // That reading them takes from.
+    SbMemory *memory;       // The account that reading the runs takes from.
     SpillRun *items;
     uint32_t  count, cap;
     int64_t   rows;
@@ -79,7 +79,7 @@ SpillMerge *spill_merge_open_of(const SpillMergeOf *of);
 // Says that it is. False.
 bool spill_no_merge(const SpillRuns *runs);
 void spill_merge_close(SpillMerge *merge);
-// The first entry in order that was not passed, and the bytes of what it holds, which lie behind
+// The first entry in order that was not passed, and the bytes of what it holds, which lie after
 // it. nullptr: there is none, or trouble.
 const SbEntry *spill_merge_first(SpillMerge *merge, int64_t *held_bytes);
 // Passes it.

@@ -5,8 +5,9 @@
 //   run 1   |  b ... e ... g ............. m .. |
 //   merged  |  a b d | e g | k m |                     each cut stands before the key of a mark
 //
-// Of each run a range has the blocks whose marks lie in it, and the one before them, whose last
-// rows may: so a block is read twice where ranges meet. Nothing is compared across a cut.
+// Of each run a range has the blocks whose marks lie in it. It also has the block before these,
+// whose last rows may lie in it: so a block is read twice where ranges meet. Nothing is compared
+// across a cut.
 #ifndef SBC_RUNTIME_SPILL_RANGE_H
 #define SBC_RUNTIME_SPILL_RANGE_H
 
@@ -15,12 +16,12 @@
 // What is known of a cut before its rows are read: at most so much.
 typedef struct SpillCutSize {
     int64_t bytes, rows;  // Of blocks, as its spans have them.
-    int64_t rows_before;  // Those of all runs in front of its end.
+    int64_t rows_before;  // Rows of all runs in front of the cut's end.
 } SpillCutSize;
 
 typedef struct SpillCutter {
     const SpillRuns *runs;
-    int64_t    bytes;     // That a cut is to have, about, beside the blocks at its beginning.
+    int64_t    bytes;     // Bytes that a cut is to have, about, beside the blocks at its beginning.
     int64_t   *next;      // By run: its first mark that is not in front of the next cut.
     SpillSpan *spans;     // Of the last one.
     SpillKey   from;      // Where the next one begins.
@@ -47,9 +48,9 @@ typedef struct SpillRange {
     SpillCut        cut;      // Its own.
     int64_t         bytes;    // Charged, all of it.
     char           *blocks, *packed;      // Room for them, and for one as it lies on disk.
-    const SbEntry **entries;  // In order, once they were read...
+    const SbEntry **entries;  // In order, once they were read.
     int64_t         count;
-    int64_t         row;      // ...and the number of the first, of all rows of the runs.
+    int64_t         row;      // The number of the first entry among all rows of the runs.
 } SpillRange;
 
 // Room for them, which is charged. nullptr: there is none now.
@@ -64,9 +65,9 @@ void spill_range_close(SpillRange *range);
 // with the key of another one is in another piece.
 typedef struct SpillPieces {
     SpillMerge **merges;
-    int64_t     *bytes;   // That one reads, at most.
+    int64_t     *bytes;   // Bytes that a merge reads, at most.
     uint32_t     count;
-    Spill       *spill;   // Which counts them while they are open.
+    Spill       *spill;   // The spill, which counts sets of pieces while they are open.
 } SpillPieces;
 
 // Up to `most`, and no more than share a quarter of the memory; one, if the runs cannot be cut or

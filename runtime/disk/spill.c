@@ -22,8 +22,8 @@ enum : int64_t { AHEAD_FIRST = 64 * 1024 };
 enum { BLOCK_SHARE = 64 };  // All writers' buffers together take about two of these of the memory.
 
 typedef struct BlockHead {
-    uint64_t checksum;  // XXH64 of the bytes behind the head, seeded with what follows here.
-    uint32_t stored;    // Bytes behind it; as many as `raw`: not packed.
+    uint64_t checksum;  // XXH64 of the bytes after the head, seeded with what follows here.
+    uint32_t stored;    // Bytes after it; as many as `raw`: not packed.
     uint32_t raw : 31;
     uint32_t goes_on : 1;  // The last row goes on in the next block.
 } BlockHead;
@@ -195,7 +195,7 @@ static bool open_file(Spill *spill, uint32_t thread) {
     char name[16];
     snprintf(name, sizeof name, "%u", thread);
     writer->fd = openat(spill->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    // Runs are read side by side. What the system would read on its own accord behind each place is
+    // Runs are read side by side. What the system would read on its own accord after each place is
     // thrown away before its turn, three times as much as there is.
     if (writer->fd >= 0) return posix_fadvise(writer->fd, 0, 0, POSIX_FADV_RANDOM), true;
     return spill_fail(spill, TROUBLE_SPILL_FOLDER, "cannot create '%s/%s': %s", spill->path, name,
@@ -314,7 +314,7 @@ bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRu
 
 // ---- forgetting ---------------------------------------------------------------------------------
 
-// The first gap that ends at `begin` or behind it.
+// The first gap that ends at `begin` or after it.
 static uint32_t gap_at(const SpillWriter *writer, int64_t begin) {
     uint32_t low = 0, high = writer->gap_count;
     while (low < high) {
@@ -431,7 +431,7 @@ void spill_seek(SpillReader *reader, const SpillRun *run, int64_t at) {
     reader->len = 0;
 }
 
-// Reads one block behind what is there.
+// Reads one block after what is there.
 static bool read_block(SpillReader *reader, bool *goes_on) {
     const SpillRun *run = &reader->run;
     BlockHead head;

@@ -1,11 +1,11 @@
 // Spill: what does not fit the memory of a job goes to a folder on disk.
 //
 //   DIR/sbc-spill-XXXXXX/    locked while the job lives, removed at its end
-//     0, 1, ...              a file for each thread: runs, one behind the other
+//     0, 1, ...              a file for each thread: runs, one after the other
 //   a run: blocks, each {checksum, bytes here, bytes unpacked} and its bytes, as LZ4 where that is
-//          shorter; a row lies within a block, or begins one and goes on in those behind it
+//          shorter; a row lies within a block, or begins one and goes on in those after it
 //
-// A job that is killed leaves its folder behind; the next one that spills there finds that nobody
+// The folder of a job that is killed stays; the next job that spills there finds that nobody
 // holds its lock, and removes it. Nothing here outlives its job, so nothing is synced.
 //
 // The first thing that goes wrong is kept in `trouble`; everything after it fails too.
@@ -28,7 +28,7 @@ typedef struct Spill {
     bool         journaled;       // The job has a journal: what can go to disk is to be able to.
     uint32_t     threads;
     SpillWriter *writers;         // One a thread.
-    pthread_mutex_t lock;         // Of all below.
+    pthread_mutex_t lock;         // Guards all fields below.
     char        *path;            // Of the folder; nullptr: not made yet.
     int          folder;          // Holds the lock. -1: not made yet.
     Trouble      trouble;
@@ -45,9 +45,9 @@ typedef struct SpillRun {
     int64_t  begin, end;          // In the file.
     int64_t  rows;
     int64_t  bytes;               // Unpacked.
-    int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked...
-    int64_t  longest_at;          // ...and where those begin.
-    int64_t  packed_max;          // The longest block as it lies there.
+    int64_t  block_max;           // The most bytes of blocks that a row makes one; unpacked.
+    int64_t  longest_at;          // Where the longest of these begin.
+    int64_t  packed_max;          // The longest block as it lies on disk.
     bool     is_safe;             // A journal has a copy of it.
     SpillIndex *index;            // Its own; nullptr: nobody finds rows of it again.
 } SpillRun;
@@ -90,8 +90,9 @@ int64_t spill_row_at(const Spill *spill, uint32_t thread);
 // Ends the run.
 bool spill_end(Spill *spill, uint32_t thread, SpillRun *run);
 
-// Bytes of a run as they lie there: `len` of them from `at` on, counted from its beginning; and the
-// way back, into a run that was begun, which gets what else is known of it from `like`.
+// spill_copy_out: bytes of a run as they lie there, `len` of them from `at` on, counted from its
+// beginning. The way back is spill_copy_in, into a run that was begun. That run is ended by
+// spill_end_like, with what else is known of it from `like`.
 bool spill_copy_out(Spill *spill, const SpillRun *run, int64_t at, char *to, int64_t len);
 bool spill_copy_in(Spill *spill, uint32_t thread, const char *bytes, int64_t len);
 bool spill_end_like(Spill *spill, uint32_t thread, const SpillRun *like, SpillRun *run);
@@ -113,10 +114,10 @@ typedef struct SpillReader {
     int64_t  at;          // Of the next block, in the file.
     char    *block;       // Aligned to 16.
     char    *packed;
-    int64_t  len;         // Of the block that is there.
-    int64_t  asked;       // Up to there the system was asked to have the file's bytes ready,
-    int64_t  ahead;       // so many at a time: more and more of a reader that goes on, none of one
-                          // that has come from elsewhere.
+    int64_t  len;         // Bytes of the block that is in memory.
+    int64_t  asked;       // The system was asked to have the file's bytes ready up to there.
+    int64_t  ahead;       // How many it is asked for: more and more of a reader that goes on, none
+                          // of one that has come from elsewhere.
 } SpillReader;
 
 enum : int64_t { SPILL_AHEAD = 256 << 10 };  // SpillReader.ahead at most.

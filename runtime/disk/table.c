@@ -54,7 +54,7 @@ static void list_ranges(const SpillTables *tables, const SbRows *rows, const SbE
             list[ends[range_of(tables, span_entry(&span, i))]++] = span_entry(&span, i);
 }
 
-// A run of the range behind those before it, which is what the table takes; and the range's part.
+// A run of the range after those before it, which is what the table takes; and the range's part.
 static bool write_range(const SpillTables *tables, SpillRun *table, Part *part,
                         const SbEntry *const *list, int64_t count) {
     Spill *spill = tables->runs.spill;

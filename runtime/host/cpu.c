@@ -133,7 +133,7 @@ int64_t cpu_memory(void) {
 // ---- GPUs -----------------------------------------------------------------------------------
 
 // Devices that the environment names: "0,2", "GPU-8932f937"; "" and "-1" name none, nor does what
-// stands behind "-1".
+// stands after "-1".
 static uint32_t named_devices(const char *list) {
     uint32_t count = 0;
     for (const char *at = list; at && *at != '\0' && *at != '-'; count++) {

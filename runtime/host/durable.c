@@ -21,7 +21,7 @@ static int system_open(const char *path, int flags, mode_t mode) {
     return open(path, flags | O_CLOEXEC, mode);
 }
 
-// Behind its first CACHED_MAX bytes a file goes to the disk as it is written and leaves the page
+// After its first CACHED_MAX bytes a file goes to the disk as it is written and leaves the page
 // cache: the job waits for the disk in any case, and the memory of a page that was just written
 // takes the next one. Growing the page cache costs more than the writing itself.
 static ssize_t system_write(int fd, const void *bytes, size_t len, off_t offset) {

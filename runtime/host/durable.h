@@ -7,11 +7,11 @@
 //   names       those made, renamed or removed before a sync of their folder that succeeded; of
 //               the others any
 //
-// A sync that failed is not tried again on the same file: the system may have dropped what it could
+// A sync that failed is not tried again on the same file. The system may have dropped what it could
 // not write, and the second sync would say that all is well.
 //
-// The calls to the system stand in a table, so that tests put a disk of their own in its place, on
-// which a crash loses, tears and reorders what was not synced (tests/unit/model_disk.h).
+// The calls to the system stand in a table, so that tests put a disk of their own in its place. On
+// that disk a crash loses, tears and reorders what was not synced (tests/unit/model_disk.h).
 #ifndef SBC_RUNTIME_DURABLE_H
 #define SBC_RUNTIME_DURABLE_H
 
@@ -65,7 +65,7 @@ bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *troub
 bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble);
 // Opens what an earlier run left under the temporary name; false: errno says why.
 bool durable_find(DurableFile *file);
-// Bytes behind the first `len` go: they were not committed.
+// Bytes after the first `len` go: they were not committed.
 bool durable_cut(const DurableFile *file, int64_t len, Trouble *trouble);
 // May be called from several threads for different ranges.
 bool durable_write(const DurableFile *file, const char *bytes, int64_t len, int64_t offset,

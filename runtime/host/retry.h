@@ -1,5 +1,5 @@
-// Retry: what a job does about an error of the system: fail, make the call again after a while, or
-// wait until the disk has room. errors.def says which error is which.
+// Retry: what a job does about an error of the system. It fails, makes the call again after a
+// while, or waits until the disk has room. errors.def says which error is which.
 //
 //   Retry retry = {.path = path};
 //   do got = pread(...); while (got < 0 && retry_again(&retry));
@@ -43,7 +43,7 @@ void retry_done(Retry *retry);
 int retry_waiting(void);
 
 // Waits until the descriptor takes bytes, or has an error to tell. False: the job is to end; where
-// `finishes`, only when it takes none for a while behind that too. errno is ECANCELED.
+// `finishes`, only when it takes none for a while after that too. errno is ECANCELED.
 bool retry_writable(int fd, bool finishes);
 
 // Sets the trouble that an error is: "cannot WHAT 'PATH'", of this kind, unless it ended a wait.

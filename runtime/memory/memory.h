@@ -11,7 +11,8 @@ typedef struct SbMemory {
     int64_t          block_max;      // Of slabs: small where the limit is.
     bool             eager;          // Breakers spill every few rows: for tests.
     _Atomic int64_t  used;
-    _Atomic int64_t  idle;           // Of that: what accounts within it were given and do not use.
+    _Atomic int64_t  idle;           // Of `used`: what accounts within it were given and do not
+                                     // use.
     _Atomic int64_t  peak;           // The most that was used and not idle.
     _Atomic int64_t  lacked;         // What was not there of a charge that was refused; the last.
     // Blocks that nobody uses now, and their bytes, which nobody is charged for; or nullptr.
@@ -61,9 +62,9 @@ static inline bool sb_memory_is_short(SbMemory *memory) {
     return memory->eager || !memory->more || sb_memory_is_denied(memory);
 }
 
-// `bytes` of zeroes, charged, for long arrays: huge pages where there can be some, since such
-// arrays are touched in random order and each small page would be a fault. nullptr: over the limit,
-// and nothing is charged.
+// `bytes` of zeroes, charged, for long arrays. They are huge pages where there can be some.
+// Such arrays are touched in random order, and each small page would be a fault. Null: over the
+// limit, and nothing is charged.
 void *sb_memory_pages(SbMemory *memory, int64_t bytes);
 // Gives them back: free() and release. Null is nothing.
 void sb_memory_free(SbMemory *memory, void *pages, int64_t bytes);

@@ -1,4 +1,4 @@
-// Scratch: the blocks behind SbCall. A task winds back to the first block once a row or a batch.
+// Scratch: the blocks of an SbCall. A task winds back to the first block once a row or a batch.
 #ifndef SBC_RUNTIME_SCRATCH_H
 #define SBC_RUNTIME_SCRATCH_H
 

@@ -67,7 +67,7 @@ bool sb_slab_grow(SbSlab *slab, int64_t bytes) {
     return true;
 }
 
-// The block and those behind it in its list; returns their bytes.
+// The block and those after it in its list; returns their bytes.
 static int64_t free_list(const SbSlab *slab, SbSlabBlock *block) {
     int64_t bytes = 0;
     for (SbSlabBlock *next; block; block = next) {

@@ -12,7 +12,7 @@ typedef struct SbSlab {
     struct SbSlabBlock *spare;   // Charged, and in no use: kept by sb_slab_reset.
     char    *at, *end;           // Free room in the newest block.
     int64_t  bytes;              // Charged, of the blocks in use.
-    int64_t  wanted;             // Bytes up to which blocks grow; behind it they are small.
+    int64_t  wanted;             // Bytes up to which blocks grow; after it they are small.
 } SbSlab;
 
 void sb_slab_open(SbSlab *slab, SbMemory *memory);
@@ -25,7 +25,7 @@ void sb_slab_reset(SbSlab *slab);
 // or less where the limit is low. False: the account does not hold it.
 bool sb_slab_grow(SbSlab *slab, int64_t bytes);
 
-// `bytes` of text, not zeroed, with SB_SLACK readable bytes behind. nullptr: over the limit.
+// `bytes` of text, not zeroed, with SB_SLACK readable bytes after. nullptr: over the limit.
 static inline char *sb_slab_text(SbSlab *slab, int64_t bytes) {
     // >=: no bytes of a slab without a block have an address too.
     if (bytes >= slab->end - slab->at && !sb_slab_grow(slab, bytes)) return nullptr;

@@ -32,8 +32,9 @@ typedef struct Bound {
     uint32_t resource_count;
     const BoundStage *stages;
     uint32_t stage_count;
-    SbStr  step;              // That took most processor time; nullptr: what steps took is not
-    double step_share;        // known, or too little of it. Of all that tasks took.
+    SbStr  step;              // The step that took most processor time; nullptr: what steps took
+                              // is not known, or too little of it is.
+    double step_share;        // The step's share of all that tasks took.
 } Bound;
 
 // One line without its end.

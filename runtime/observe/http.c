@@ -175,7 +175,7 @@ static void serve(HttpConnection *connection) {
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
     (void)suggested;
-    static char rest[1024];  // What comes behind a request is not looked at.
+    static char rest[1024];  // What comes after a request is not looked at.
     HttpConnection *connection = handle->data;
     size_t room = REQUEST_MAX - 1 - connection->len;
     *buffer = connection->answered ? uv_buf_init(rest, sizeof rest)

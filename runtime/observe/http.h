@@ -1,11 +1,11 @@
 // HTTP: a small server on the loop of control: answers of one piece, and one stream of events that
 // up to 32 readers follow. It knows nothing of jobs.
 //
-// It speaks HTTP/1.1 to few clients that mean well, and is safe from the others: GET and HEAD only,
-// requests up to 8 KiB, asked and answered within 10 seconds, 64 connections, each closed behind
-// its answer; a reader of events that does not read is cut off, one too many gets 503. On the
-// loopback it answers requests for a loopback name only, so that no page from elsewhere can reach
-// it under a name of its own.
+// It speaks HTTP/1.1 to few clients that mean well, and is safe from the others. It takes GET and
+// HEAD only, requests up to 8 KiB, asked and answered within 10 seconds. There are 64 connections
+// at most, each closed after its answer. A reader of events that does not read is cut off. One
+// reader too many gets 503. On the loopback it answers requests for a loopback name only, so that
+// no page from elsewhere can reach it under a name of its own.
 #ifndef SBC_RUNTIME_CONTROL_HTTP_H
 #define SBC_RUNTIME_CONTROL_HTTP_H
 
@@ -19,8 +19,8 @@ typedef const char *HttpAnswerFn(void *self, const char *path, Text *body);
 typedef struct HttpSetup {
     uv_loop_t    *loop;
     const char   *address;  // "9090", "127.0.0.1:9090", "[::1]:9090"; port 0: any that is free.
-    const char   *events;   // The path of the stream of events...
-    HttpAnswerFn *answer;   // ...which answers with what each reader gets first, and all others.
+    const char   *events;   // The path of the stream of events.
+    HttpAnswerFn *answer;   // Answers all paths; that of the events with what a reader gets first.
     void         *self;
 } HttpSetup;
 

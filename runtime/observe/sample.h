@@ -1,8 +1,8 @@
 // Sample: which steps the threads compute for, though a stage is one loop over all of its steps.
 //
 // A timer on the processor time of each thread interrupts it every few milliseconds of that. The
-// handler goes up the stack to the code that was made of the pipeline and counts the address;
-// which step it is of the line table says when the job is done. Time in which a thread waits is
+// handler goes up the stack to the code that was made of the pipeline and counts the address.
+// Which step it is of the line table says when the job is done. Time in which a thread waits is
 // not seen. Only with --stats.
 #ifndef SBC_RUNTIME_SAMPLE_H
 #define SBC_RUNTIME_SAMPLE_H

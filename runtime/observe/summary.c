@@ -124,7 +124,7 @@ static SbStr text_of(const char *text) {
     return (SbStr){text ? text : "", text ? (int64_t)strlen(text) : 0};
 }
 
-// Which steps a flow leads from to a sink; a step comes behind those that it reads.
+// Which steps a flow leads from to a sink; a step comes after those that it reads.
 static bool *steps_reached(const Job *job) {
     const SbJob *what = job->what;
     bool *reached = calloc(what->step_count + 1, sizeof *reached);

@@ -1,6 +1,8 @@
-// Trace: what every thread did and when, as a file for Perfetto or chrome://tracing: a track for
-// each thread, a span for each piece of work, an arrow from the task that made rows to the work
-// that read or wrote them, and memory as a counter. The thread of control writes it.
+// Trace: what every thread did and when, as a file for Perfetto or chrome://tracing.
+//
+// It has a track for each thread, a span for each piece of work, and memory as a counter. An arrow
+// leads from the task that made rows to the work that read or wrote them. The thread of control
+// writes the trace.
 #ifndef SBC_RUNTIME_TRACE_H
 #define SBC_RUNTIME_TRACE_H
 

@@ -1,6 +1,7 @@
 // Watch: which thread does what, and why a stage with nothing at work has nothing at work.
 //
-// The engine tells it, under its lock, at a handful of places:
+// observer.c tells the watch, under the lock of the dispatch, what the dispatch tells its
+// observers:
 //
 //   watch_begin, watch_end   a thread takes up a piece of work, and is done with it
 //   watch_made               a task has handed over a partition
@@ -8,8 +9,8 @@
 //   watch_queue              bytes that wait in front of a stage
 //
 // From this follow the closing table, the progress, the trace, the metrics and the watchdog. A
-// stage is in one state at a time, so that the times of its states add up to that of the job;
-// the work of its tasks is counted for each thread.
+// stage is in one state at a time, so that the times of its states add up to that of the job.
+// The work of its tasks is counted for each thread.
 //
 // Others read figures at any time: they are single atomic numbers, each right by itself. Spans,
 // one for each piece of work that has ended, are kept only when somebody asks for them.
@@ -50,23 +51,24 @@ typedef struct WatchSpan {
     Work   work;
     uint32_t    stage, thread;
     int64_t     begin_ns, end_ns;
-    int64_t     rows;             // That were judged.
+    int64_t     rows;             // Rows that were judged.
     MadeBy from[2];          // Of what it read, or wrote.
 } WatchSpan;
 
 typedef struct WatchStage {
     _Atomic int     state;
-    _Atomic int64_t since_ns;                  // In this state...
-    _Atomic int64_t state_ns[WATCH_STATES];    // ...and in all before it.
+    _Atomic int64_t since_ns;                  // When the stage came into this state.
+    _Atomic int64_t state_ns[WATCH_STATES];    // Time in all states before this one.
     _Atomic int64_t work_ns[WORK_KINDS];       // Of all threads; ended pieces only.
     _Atomic int64_t pieces[WORK_KINDS];
     _Atomic int64_t rows_in, rows_out, bytes_in, bytes_out;
     _Atomic int64_t queued;                    // Bytes that rows in front of it fill.
     _Atomic int64_t rows_told, bytes_told;     // The most that readers have been told.
-    _Atomic int64_t moved_ns;                  // When it last handed something over, or began.
+    _Atomic int64_t moved_ns;                  // When the stage last handed something over, or
+                                               // began.
     _Atomic int64_t unwritten;                 // Bytes that it made and that no output holds yet.
-    _Atomic uint32_t running;                  // Threads at work for it on tasks,
-    _Atomic uint32_t writing;                  // and that write what it made.
+    _Atomic uint32_t running;                  // Threads at work on its tasks.
+    _Atomic uint32_t writing;                  // Threads that write what it made.
 } WatchStage;
 
 typedef struct WatchThread {
@@ -80,17 +82,18 @@ typedef struct WatchThread {
 enum { WATCH_ROWS = 8, WATCH_ROW_BYTES = 200 };
 
 typedef struct Watch {
-    Dispatch    *dispatch;                     // That tells it; nullptr: none does yet.
+    Dispatch    *dispatch;                     // The dispatch that tells the watch; nullptr: none
+                                               // does yet.
     WatchStage  *stages;
     WatchThread *threads;
     uint32_t     stage_count, thread_count;
-    int64_t      job_ns;                       // When the job began,
-    int64_t      begun_ns;                     // and its stages.
+    int64_t      job_ns;                       // When the job began.
+    int64_t      begun_ns;                     // When the stages of the job began.
     _Atomic int64_t ended_ns;                  // Of the stages; 0: they go on.
     int64_t      closed_ns;                    // Of the job; 0: it goes on.
     _Atomic int64_t rejected;                  // Rows.
     bool         keeps_spans, keeps_rows;      // Set before the engine begins.
-    pthread_mutex_t lock;                      // Of all below.
+    pthread_mutex_t lock;                      // Guards all fields below.
     WatchSpan   *spans;
     uint32_t     span_count, span_cap;
     int64_t      spans_lost;                   // For want of memory, or of a reader.
@@ -140,9 +143,9 @@ typedef struct WatchFigures {
     // Rows that tasks are at work on count as far as they are judged. What is told never falls
     // while the job runs, though a task may end before it has handed its rows over.
     int64_t  rows_in, bytes_in;
-    int64_t  rows_live, bytes_live;    // Of these, not handed over yet.
+    int64_t  rows_live, bytes_live;    // Of rows_in and bytes_in, those not handed over yet.
     int64_t  rows_out, bytes_out, queued, unwritten;
-    int64_t  idle_ns;                  // Since it last moved.
+    int64_t  idle_ns;                  // Time since the stage last moved.
     uint32_t running, writing;
 } WatchFigures;
 

@@ -193,7 +193,7 @@ static bool load_document(Config *config, yaml_parser_t *parser) {
                    parser->problem ? parser->problem : "this is no YAML", "write: NAME: VALUE");
 }
 
-// One document, and no other behind it.
+// One document, and no other after it.
 static bool read_documents(Config *config, yaml_parser_t *parser) {
     if (!load_document(config, parser)) return false;
     bool good = read_document(config);

@@ -138,7 +138,7 @@ static const char *plain_number(const char *text, const SbType *type,
     return plain;
 }
 
-// `text` has slack behind it.
+// `text` has slack after it.
 static bool read_value(const char *text, const SbType *type, void *value) {
     char plain[PLAIN_MAX + SB_SLACK] = {0};
     return read_scalar(plain_number(text, type, plain), type, value);

@@ -1,7 +1,7 @@
 // Flow plan: what the scheduler's cores know of a job.
 //
 //   stage of the job      stage of the plan, with the same number
-//   sink                  a stage of its own behind them
+//   sink                  a stage of its own after them
 //   edge between stages   an edge for each producer and reader
 //   other breakers        breakers, in the job's order
 #ifndef SBC_RUNTIME_FLOW_PLAN_H
@@ -20,7 +20,7 @@ typedef struct FlowPlan {
 typedef struct FlowNumbers {
     uint32_t cpus;        // Thousandths.
     const uint32_t *supply;  // By resource of the job.
-    int64_t  memory;      // That the ledger may give.
+    int64_t  memory;      // Bytes that the ledger may give.
     int64_t  stub_bytes, stubs_free;  // As CorePlan's.
     const int64_t *cuts;  // By stage: bytes at which it hands its output over.
     const bool *streams;  // By source: its units are cut one after the other.
@@ -30,8 +30,8 @@ typedef struct FlowNumbers {
     int64_t  block_bytes; // Of memory for rows, at most.
     int64_t  record_bytes;   // Of rejects that a task may have beyond its cut.
     uint32_t lanes;       // Tasks that may be open at once where each needs a lane of its own.
-    uint32_t parts;       // Of a breaker,
-    int64_t  part_bytes;  // and what each takes to write rows to disk.
+    uint32_t parts;       // Of a breaker.
+    int64_t  part_bytes;  // What each part takes to write rows to disk.
 } FlowNumbers;
 
 typedef enum FlowFault : uint8_t {
@@ -43,12 +43,12 @@ typedef enum FlowFault : uint8_t {
 FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers);
 
 // Does the stage fill groups, and can its tasks pause between two partitions? The place of a group
-// is that of the first row of it that a thread sees, so that each such task needs a lane of its own
+// is that of the first row of it that a thread sees. So each such task needs a lane of its own
 // until it ends.
 bool flow_needs_lanes(const SbJob *job, const SbStage *stage);
 
-// How often a task of the stage may have a row in memory: as it came, as what is made of it, and at
-// each end of the stage, where a sink has room for the longest spelling.
+// How often a task of the stage may have a row in memory. The row is there as it came, as what is
+// made of it, and at each end of the stage, where a sink has room for the longest spelling.
 int64_t flow_row_copies(const SbJob *job, const SbStage *stage);
 
 // Parts of a breaker without a journal: one for each thread, and one for each task that keeps one

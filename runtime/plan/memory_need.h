@@ -16,7 +16,7 @@ typedef struct MemoryNeed {
     StageNeed stages[STAGES_MAX];
     int64_t floors[BREAKERS_MAX];  // What breakers work with at least.
     int64_t total;
-    uint32_t tasks;  // That run at once.
+    uint32_t tasks;  // Tasks that run at once.
     uint16_t spools;  // Edges whose rows may have to wait on disk.
 } MemoryNeed;
 

@@ -23,7 +23,7 @@ uint32_t slots_threads(const Slots *slots);
 
 // Tasks of the stage that could run at once if no other stage had any, on `threads` threads.
 uint32_t slots_most(const Slots *slots, const SbStage *stage, uint32_t threads);
-// The most of these, of the stage and those behind it up to the next breakers.
+// The most of these, of the stage and those after it up to the next breakers.
 uint32_t slots_widest(const Slots *slots, const SbStage *stage, uint32_t threads);
 // Of a resource (SB_CPUS or a number) in thousandths: what there is, and what a task of the stage
 // holds.

@@ -10,8 +10,8 @@ typedef enum RejectOrder { REJECTS_BY_PLACE, REJECTS_BY_FILE } RejectOrder;
 
 typedef struct RejectSet {
     RejectOrder order;
-    RejectList  list;        // In memory, in any order,
-    int64_t     bytes_max;   // and as much of it stays there.
+    RejectList  list;        // In memory, in any order.
+    int64_t     bytes_max;   // How much of the list stays in memory.
     SpillRuns   runs;        // On disk.
     uint32_t    writer;      // Of the spill: nobody else uses it.
 } RejectSet;

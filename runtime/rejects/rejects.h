@@ -15,11 +15,11 @@ typedef struct Reject {
     bool     has_place;    // line, offset and length are known.
     bool     has_line;     // `line` counts from the start of the file.
     bool     fails;        // `else fail`: ends the job and stands in no file.
-    bool     result;       // Of what the step has gathered: behind the rows that came to it.
+    bool     result;       // Of what the step has gathered: after the rows that came to it.
     uint32_t source, file, step;
-    uint32_t stage;        // That judged the row,
-    uint16_t way;          // and by which of the ways into it the row came, in their order.
-    uint64_t origin;       // Of its row (SbTask.origin), behind the rank of the flow's root.
+    uint32_t stage;        // The stage that judged the row.
+    uint16_t way;          // By which of the ways into the stage the row came, in their order.
+    uint64_t origin;       // Of its row (SbTask.origin), after the rank of the flow's root.
     uint64_t sequence;     // (rank of the stage, unit, number in it): order of equals.
     int64_t  offset, length;
     int64_t  line;         // First relative to the unit, made absolute by the commit; 0: none.
@@ -55,7 +55,7 @@ typedef struct RejectFacts {
 bool rejects_add(RejectList *list, const SbJob *job, const RejectFacts *facts);
 // Adds a copy of a record, its texts too.
 bool rejects_copy(RejectList *list, const Reject *reject);
-// Moves all records of `from` behind those of `list`, which has the same account.
+// Moves all records of `from` after those of `list`, which has the same account.
 bool rejects_move(RejectList *list, RejectList *from);
 // The same of its last one.
 bool rejects_move_last(RejectList *list, RejectList *from);
@@ -77,7 +77,7 @@ typedef struct RejectLimits {
 typedef struct RejectShare {
     double   most;
     uint32_t source;    // Of whose rows; UINT32_MAX: of all.
-    bool     begun;     // Row 10,000 is behind.
+    bool     begun;     // Row 10,000 has passed.
     bool     over;
     int64_t  rejected;
 } RejectShare;

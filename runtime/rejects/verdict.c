@@ -73,7 +73,7 @@ static void number_stage(Turns *t, uint32_t s) {
     t->turns[s] = t->next++;
 }
 
-// Numbers the stages in the order in which sinks ask for their rows: each stage behind its tables,
+// Numbers the stages in the order in which sinks ask for their rows: each stage after its tables,
 // what it reads on the left, and what it reads on the right.
 static void number_stages(const SbJob *job, uint32_t *turns) {
     Turns t = {.job = job, .turns = turns};
@@ -119,7 +119,7 @@ static void cut_list(Verdict *v) {
     rejects_cut(list, count);
 }
 
-// Looks for the record that passes the limit, and drops those behind it. False: it takes more
+// Looks for the record that passes the limit, and drops those after it. False: it takes more
 // memory than there is now.
 static bool find_end(Verdict *v) {
     RejectWalk walk;
@@ -171,7 +171,7 @@ bool verdict_take(Verdict *v, RejectList *list, VerdictPlace place) {
     return verdict_restore(v, list, place.root);
 }
 
-// What stands behind the end is not wanted.
+// What stands after the end is not wanted.
 static void drop_behind(const Verdict *v, RejectList *list) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {

@@ -1,12 +1,11 @@
 // Verdict: which rows the job judged, when a fault ends it before all are.
 //
-// Every rejected row has a place among all rows of the job: the rank of the root of its flow
-// (sources by their numbers, then readers of breakers and zips as sinks ask for them), its origin
-// there, the stage, and the number in the task. The
-// job ends at the first of: a record that fails, and the one that passes the limit of rejects. What
-// stands behind it is not wanted (EVENT_BOUND); what stands before it goes on to its end, and may
-// find an earlier one. So the records up to the end are the same for any number of threads and any
-// size of partitions.
+// Every rejected row has a place among all rows of the job. It is the rank of the root of its flow,
+// its origin there, the stage, and the number in the task. Sources rank by their numbers, then
+// readers of breakers and zips as sinks ask for them. The job ends at the first record that fails
+// or passes the limit of rejects. What stands after that record is not wanted (EVENT_BOUND). What
+// stands before it goes on to its end, and may find an earlier one. So the records up to the end
+// are the same for any number of threads and any size of partitions.
 #ifndef SBC_RUNTIME_VERDICT_H
 #define SBC_RUNTIME_VERDICT_H
 
@@ -18,13 +17,13 @@ typedef struct Verdict {
     uint32_t    *ranks;     // By stage, of roots: their order.
     VerdictNeeds needs;
     int64_t      rows_max;  // Of rejects; -1: no limit.
-    RejectSet    records;   // All so far, those that fail apart:
-    RejectList   failing;   // the first of these, or none.
-    uint64_t     lost;      // Stages that depend on rows behind one that failed, as bits.
-    int64_t      weight;    // Of the records, without those that are known to stand behind the end;
-    int64_t      judged;    // what it was when the end was looked for last.
-    bool         over;      // The records pass the limit:
-    Reject       end;       // this one does. Its texts are gone.
+    RejectSet    records;   // All so far, without those that fail.
+    RejectList   failing;   // The first record that fails, or none.
+    uint64_t     lost;      // Stages that depend on rows after one that failed, as bits.
+    int64_t      weight;    // Of the records, without those that are known to stand after the end.
+    int64_t      judged;    // The weight when the end was looked for last.
+    bool         over;      // The records pass the limit.
+    Reject       end;       // The record that passes the limit. Its texts are gone.
     bool         writing;   // Records are on their way to disk.
     int64_t     *bounds;    // By stage, of roots: units from there on are not wanted; INT64_MAX.
 } Verdict;
@@ -62,15 +61,15 @@ bool verdict_goes_on(const Verdict *verdict, uint32_t stage, uint32_t root);
 static inline bool verdict_is_lost(const Verdict *verdict, uint32_t stage) {
     return verdict->lost >> stage & 1;
 }
-// A bound of a root that is due and was not told before; of readers only once the stages that fill
-// their breaker are over (bits in `over`): what feeds them alone would be given up with them, and
-// its records may come first; of any root only once no earlier rows depend on all of its own
-// (verdict_needs.h). False: there is none.
+// A bound of a root that is due and was not told before. False: there is none. The bound of readers
+// is due once the stages that fill their breaker are over (bits in `over`). Earlier, what feeds
+// them alone would be given up with them, and its records may come first. The bound of any root is
+// due once no earlier rows depend on all of its own (verdict_needs.h).
 bool verdict_bound(Verdict *verdict, uint64_t over, uint32_t *root, int64_t *unit);
 // The unit of its root in which the row of a record began.
 uint64_t verdict_unit(const Reject *record);
 
-// At the end: drops what stands behind the record that ends the job. True: there is one.
+// At the end: drops what stands after the record that ends the job. True: there is one.
 bool verdict_settle(Verdict *verdict);
 // Of records that are on disk: do they stand before it, or are they it?
 bool verdict_keeps(const Verdict *verdict, const Reject *record);

@@ -1,8 +1,8 @@
 // Verdict needs: whose rows have to be judged to the end because earlier rows depend on them.
 //
-// A record of a row on the right side of a join may stand behind rows of the left side, which go on
-// to their end: they may have earlier records. But what they find in the table is wrong once the
-// right side is cut: a row without its match would be blamed for what is no fault of the data.
+// A record of a row on the right side of a join may stand after rows of the left side. These go on
+// to their end, since they may have earlier records. But what they find in the table is wrong once
+// the right side is cut. A row without its match would be blamed for what is no fault of the data.
 #ifndef SBC_RUNTIME_VERDICT_NEEDS_H
 #define SBC_RUNTIME_VERDICT_NEEDS_H
 
@@ -10,8 +10,8 @@
 
 // Sets of stages, as bits, by stage.
 typedef struct VerdictNeeds {
-    uint64_t roots[SB_STAGES_MAX];   // Those whose rows come to the stage, no breaker between.
-    uint64_t behind[SB_STAGES_MAX];  // Those that depend on what comes of the stage's rows into
+    uint64_t roots[SB_STAGES_MAX];   // Roots whose rows come to the stage, no breaker between.
+    uint64_t behind[SB_STAGES_MAX];  // Stages that depend on what comes of the stage's rows into
                                      // breakers, directly or not.
 } VerdictNeeds;
 

@@ -44,7 +44,7 @@ static void put(Log *log, const char *bytes, int64_t len) {
 void log_clear(Log *log) { put(log, "", 0); }
 
 // Writes lines cut to the terminal's width, so that none takes two of its lines; the cursor stays
-// behind the last. Returns how many.
+// after the last. Returns how many.
 static uint32_t put_live(Log *log, const Text *text) {
     struct winsize window;
     bool known = ioctl(fileno(log->file), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;

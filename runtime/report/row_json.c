@@ -1,4 +1,4 @@
-// The row of a reject behind a meeting, as JSON.
+// The row of a reject after a meeting, as JSON.
 #include "runtime/report/text.h"
 #include "stdlib/number.h"
 #include "stdlib/time.h"

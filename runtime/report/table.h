@@ -8,7 +8,7 @@ enum { TABLE_COLUMNS_MAX = 16 };
 
 typedef struct TextTable {
     uint32_t columns;
-    uint32_t left;       // Columns aligned left; those behind them are aligned right.
+    uint32_t left;       // Columns aligned left; those after them are aligned right.
     Text    *cells;      // Row by row; the first row holds the heads.
     uint32_t count, cap;
 } TextTable;

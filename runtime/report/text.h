@@ -19,7 +19,7 @@ void sb_text_format(Text *text, const char *format, ...) __attribute__((format(p
 
 // Each maximal part of bad UTF-8 becomes one U+FFFD.
 void sb_text_add_shown(Text *text, const char *bytes, int64_t len);
-// As text_add_shown, cut to `max` bytes at the end of a character with "..." behind; control
+// As text_add_shown, cut to `max` bytes at the end of a character with "..." after; control
 // characters as \n, \r, \t or \u{1b}.
 void sb_text_add_short(Text *text, const char *bytes, int64_t len, int64_t max);
 // A JSON string with its quotes.

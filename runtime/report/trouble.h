@@ -24,7 +24,7 @@ typedef struct Trouble {
     struct Trouble *next;         // Further mistakes, told with it: trouble_more.
 } Trouble;
 
-enum { TROUBLES_MAX = 50 };  // That are told together.
+enum { TROUBLES_MAX = 50 };  // Troubles that are told together.
 
 // None yet. Zeroes would do too, but all of the text takes long where partitions go by.
 static inline void trouble_clear(Trouble *trouble) { trouble->kind = TROUBLE_NONE; }
@@ -39,9 +39,9 @@ void trouble_add(Trouble *trouble, const char *format, ...) __attribute__((forma
 void trouble_fix(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Where the next of several mistakes is set: the trouble itself if there is none yet, else one
-// behind it. Beyond TROUBLES_MAX, or without memory, one that is set already.
+// after it. Beyond TROUBLES_MAX, or without memory, one that is set already.
 Trouble *trouble_more(Trouble *trouble);
-void trouble_close(Trouble *trouble);  // Frees those behind it; none is left.
+void trouble_close(Trouble *trouble);  // Frees those after it; none is left.
 
 const char *trouble_code(TroubleKind kind);
 const char *trouble_title(TroubleKind kind);     // Of the table.

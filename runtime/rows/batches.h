@@ -13,7 +13,7 @@
 // False: a batch of some stage does not fit into the `room` bytes that the ledger gives.
 bool batches_check(const SbJob *job, int64_t room, Trouble *trouble);
 
-// Rows that the readers of an edge take together, or those behind them; 0: nobody cares.
+// Rows that the readers of an edge take together, or those after them; 0: nobody cares.
 int64_t batches_wanted(const SbJob *job, uint32_t edge);
 
 // Where a partition may end that has `rows` rows and began with row `begin` of a batch: the next

@@ -116,7 +116,7 @@ static void let_go(SbRows *rows, bool in_row) {
 static void let_go_before(SbRows *rows) {
     struct SbRowsState *state = rows->state;
     RowsMark *mark = &state->mark;
-    RowBlock *last = &state->blocks[mark->blocks - 1];  // Rows behind it may lie there too.
+    RowBlock *last = &state->blocks[mark->blocks - 1];  // Rows after it may lie there too.
     sb_slab_drop_older(&state->entries, mark->entries.block);
     struct SbSlabBlock *texts = mark->texts.block;
     sb_slab_drop_before(&state->texts, &mark->texts);

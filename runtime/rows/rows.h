@@ -23,9 +23,9 @@ typedef struct RowsRelief {
 // From here on rows may be taken back.
 typedef struct RowsMark {
     bool       is;
-    bool       gone;       // Some of those behind it were written.
-    int64_t    count;      // Rows before it,
-    int64_t    blocks;     // and their blocks.
+    bool       gone;       // Some of those after it were written.
+    int64_t    count;      // Rows before the mark.
+    int64_t    blocks;     // Blocks of the rows before the mark.
     char      *at, *block_end;
     SbSlabMark entries, texts;
 } RowsMark;
@@ -39,14 +39,15 @@ struct SbRowsState {
     RowBlock  few[FEW_BLOCKS];  // The first ones: rows of partitions come by the thousand.
     int64_t   block_count, blocks_max;
     const SbEntry **order;   // Made by sb_rows_entries.
-    int64_t   order_bytes;   // Charged for it; 0: it lies behind the last entry.
+    int64_t   order_bytes;   // Charged for it; 0: it lies after the last entry.
     RowsRelief *relief;      // nullptr: all rows stay.
     int64_t   covered;       // Charged for relief->cover.
-    char     *block_end;     // Of the last block. rows->end may stand before it:
-    int64_t   batch, begin;  // where a piece of a batch of so many rows ends (0: none), whose row
-                             // `begin` is the first here.
-    int64_t   row;           // The number of the row that is being put together, whose texts lie...
-    SbSlabMark row_texts;    // ...behind this.
+    char     *block_end;     // Of the last block. rows->end may stand before it, where a piece
+                             // ends.
+    int64_t   batch, begin;  // Rows of a batch that is cut into pieces (0: none), and the number
+                             // in that batch of the first row here.
+    int64_t   row;           // The number of the row that is being put together.
+    SbSlabMark row_texts;    // The texts of that row lie after this mark.
     RowsMark  mark;
 };
 
@@ -55,8 +56,8 @@ struct SbRowsState {
 // An empty batch that is to hold about `wanted` bytes. nullptr: over the limit.
 SbRows *sb_rows_open(SbMemory *memory, int64_t entry_bytes, int64_t wanted);
 void    sb_rows_close(SbRows *rows);
-int64_t sb_rows_bytes(const SbRows *rows);  // Charged,
-int64_t sb_rows_used(const SbRows *rows);   // and of these in use.
+int64_t sb_rows_bytes(const SbRows *rows);  // Charged.
+int64_t sb_rows_used(const SbRows *rows);   // Charged and in use.
 // The entries in the order in which they came, as an array that lives as long as the batch.
 // nullptr: over the limit (and when there are none).
 const SbEntry *const *sb_rows_entries(SbRows *rows);
@@ -105,7 +106,7 @@ static inline SbEntry *sb_rows_add(SbRows *rows) {
     }
     RowsGrowth growth;
     SbEntry *entry = rows_grow(rows, rows->state->entry_bytes, &growth);
-    rows->count += entry != nullptr;  // Behind it: growing may let go of all rows before.
+    rows->count += entry != nullptr;  // After it: growing may let go of all rows before.
     return entry;
 }
 
@@ -117,8 +118,8 @@ typedef struct RowSpan {
     int64_t rows;   // In this span and those before.
 } RowSpan;
 
-// Goes on to the next span in the order in which the entries came; what was taken for a row that is
-// not counted, as its text found no memory, is in none. False: there is no other span.
+// Goes on to the next span in the order in which the entries came. A row is not counted when its
+// text found no memory. What was taken for such a row is in no span. False: there is no other span.
 bool sb_rows_next_span(const SbRows *rows, RowSpan *span);
 
 static inline SbEntry *span_entry(const RowSpan *span, int64_t i) {

@@ -1,4 +1,4 @@
-// One bucket for each range between sampled splitters, filled and sorted in parallel; inside a
+// One bucket for each range between sampled splitters, filled and sorted in parallel. Inside a
 // bucket a radix sort by key, then each run of equal keys by what the key does not hold.
 #include "runtime/rows/sort.h"
 

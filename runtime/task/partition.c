@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The next `count` records of `size` bytes behind a partition.
+// The next `count` records of `size` bytes after a partition.
 static void *take(char **at, size_t count, size_t size) {
     void *room = *at;
     *at += count * size;

@@ -24,7 +24,7 @@ typedef struct ProbeAhead ProbeAhead;
 // counts and the rejects of the rows that were judged since the task was last called. Partitions
 // of a stage are taken over in the order of (unit, ordinal): the lists that hold them keep it.
 typedef struct Partition {
-    struct Partition *next;     // Of those that are empty.
+    struct Partition *next;     // In the list of empty partitions.
     struct StageRun *run;       // Of the stage that makes it.
     Unit        unit;           // All that it takes to make the partition once more.
     SbTaskState *keeps;         // Holds the unit's text, which cannot be read again; else nullptr.
@@ -38,22 +38,22 @@ typedef struct Partition {
     int32_t     status;         // SbStageStatus
     bool        stopped;        // No terminal wants more.
     bool        starved;        // Values that a row computes found no memory.
-    bool        lacks;          // It ended because there was no memory for what it makes.
+    bool        lacks;          // The partition ended because there was no memory for its rows.
     bool        over;           // A record of it passes the limit of rejects.
     SbFailure   failure;
     int64_t    *counts;         // [step][SbCount]
     SbOut      *outs;           // By terminal; sinks only.
     SbOutState *out_states;
     SbRows    **batches;        // By terminal; edges only.
-    Batch     **handed;         // The same, once their readers may have them.
-    SbRows    **spare;          // The same, empty: for those that come next.
+    Batch     **handed;         // By terminal: batches that their readers may have.
+    SbRows    **spare;          // By terminal: empty batches for the rows that come next.
     int64_t    *rows;           // By terminal: rows in it.
-    int64_t    *quota;          // By terminal: rows that it could take...
-    int64_t    *left;           // ...and what of it is left.
+    int64_t    *quota;          // By terminal: rows that it could take.
+    int64_t    *left;           // By terminal: what is left of the quota.
     int64_t     weight;         // Rejects that it could record: the last one ends it.
     RejectList  rejects;
-    int64_t     bytes;          // Charged for outs and batches...
-    int64_t     used;           // ...and what of it rows fill.
+    int64_t     bytes;          // Charged for outs and batches.
+    int64_t     used;           // Of the bytes charged, those that rows fill.
     MadeBy from;
 } Partition;
 
@@ -62,7 +62,7 @@ struct TaskSetup {
     const SbJob   *job;
     const SbStage *stage;
     const SbSource *source;        // nullptr for a breaker's rows.
-    Source        *files;          // The same, opened.
+    Source        *files;          // The source's files, opened.
     const Source  *sources;        // All of the job.
     const SbType  *row;            // Of a breaker's rows, of a range and of inline tables.
     const void *const *params;

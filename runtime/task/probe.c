@@ -331,7 +331,7 @@ int32_t probe_run(SbTaskState *state, uint32_t thread) {
         task->input.end = end;
         mark(probe);
         if (probe->joins[0].join->spill->failed) return SB_STAGE_FAULT;
-        // The rows behind the end that the chain seemed to have are missing.
+        // The rows after the end that the chain seemed to have are missing.
         if (probe->starved) return SB_STAGE_NEED;
         more = status == SB_STAGE_DONE && !task->stopped && task->cursor < end;
     } while (more);

@@ -1,16 +1,16 @@
 // Probe: how a task looks rows up in joins whose right side is on disk.
 //
 // The task works on its unit in pieces. Of a piece the stage first only says which keys its rows
-// look up (SbStage.ask), join after join; the right rows with these keys are read into a table of
+// look up (SbStage.ask), join after join. The right rows with these keys are read into a table of
 // the task. Then the stage runs on the piece as it would with whole tables. So left rows, their
-// rejects, their order and what a limit behind the join asks for are the same as in memory, and no
-// left row is ever written.
+// rejects, their order and what a limit after the join asks for are the same as in memory. No left
+// row is ever written.
 //
 // Where the units can be taken twice, all of them say what they look up before the first one runs
-// (probe_ahead.h), and a unit finds its right rows side by side.
+// (probe_ahead.h). Then a unit finds its right rows side by side.
 //
 // A piece has as many rows as leave the tables their share of the memory. What one key has beyond
-// its share is read on while a row goes along it (sb_join_more).
+// its share is read on while a row goes along the key's chain (sb_join_more).
 #ifndef SBC_RUNTIME_PROBE_H
 #define SBC_RUNTIME_PROBE_H
 
@@ -49,11 +49,11 @@ typedef struct Probe {
     uint32_t        count;       // 0: all tables are in memory.
     int64_t         end;         // Of the piece whose tables are there; INT64_MIN: of none.
     int64_t         bytes;       // The share of a table.
-    uint64_t       *asks;        // Hashes of keys...
+    uint64_t       *asks;        // Hashes of keys.
     int64_t         ask_count, ask_room;
-    int64_t         asked;       // How many rows asked...
-    int64_t         asks_max;    // ...of those that a piece may have; its last row may ask more...
-    int64_t         asks_limit;  // ...and the most that it ever has.
+    int64_t         asked;       // How many rows asked.
+    int64_t         asks_max;    // Asks that a piece may have; its last row may ask more.
+    int64_t         asks_limit;  // The most asks that a piece ever has.
     bool            no_room;     // There was no memory for an ask.
     bool            asking;      // The stage only asks.
     bool            too_much;    // No memory holds all that the unit looks up.
@@ -70,8 +70,8 @@ void probe_drop(Probe *probe);
 // Runs the task's stage until it returns.
 int32_t probe_run(SbTaskState *state, uint32_t thread);
 
-// The hashes that the rows behind the task's cursor look up in join number `join`, in probe->asks,
-// each once, as far as there is room; those before it are answered. Moves the cursor behind the
+// The hashes that the rows after the task's cursor look up in join number `join`, in probe->asks,
+// each once, as far as there is room; those before it are answered. Moves the cursor after the
 // rows. False: there is no memory, or trouble.
 bool probe_ask(SbTaskState *state, uint32_t join);
 // Says which rows the unit has.

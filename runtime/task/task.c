@@ -573,7 +573,7 @@ static void run_stage(SbTaskState *state, uint32_t thread) {
         into->status = state->probe.count > 0 ? probe_run(state, thread) : setup->stage->run(task);
         assert(into->status >= SB_STAGE_DONE && into->status <= SB_STAGE_FAULT);
     } while (into->status == SB_STAGE_NEED && grant(state));
-    // Full behind its last row: it would be resumed to find no more.
+    // Full after its last row: it would be resumed to find no more.
     if (into->status == SB_STAGE_FULL && task->cursor >= task->input.end)
         into->status = SB_STAGE_DONE;
     sb_hold_wait(&task->call);

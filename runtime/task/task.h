@@ -19,20 +19,20 @@ struct SbTaskState {
     UnitBuffer  buffer;
     SbIndex     index;
     void      **terminals;
-    int64_t    *handed;         // By terminal: rows of the unit so far behind its last whole batch.
+    int64_t    *handed;         // By terminal: rows of the unit so far after its last whole batch.
     SbBreakerState **aside;     // By terminal: where a partition made once more puts what breakers
                                 // already have; nullptr: they have it not yet.
     Unit        unit;
-    bool        again;          // It makes a partition once more, of the same rows.
+    bool        again;          // The task makes a partition once more, of the same rows.
     Partition  *into;
-    TaskLive  *live;           // Where it says how far it is; nullptr: nobody asks.
+    TaskLive  *live;           // Where the task says how far it is; nullptr: not wanted.
     Trouble     trouble;        // Why the partition is the last one of the job.
     Probe       probe;
     int64_t     granted;        // Bytes that the stage asked for, charged until the unit ends.
     uint64_t    records;        // Rejects of the unit so far.
     SbHold      held;           // What was counted for hold() when the partition began.
-    uint32_t    lane;           // Of breakers, the part that the partition fills,
-    bool        marked;         // from marks on.
+    uint32_t    lane;           // Of breakers, the part that the partition fills.
+    bool        marked;         // The parts have marks where the partition begins.
     int64_t     lined_at, lined_lines;       // Line ends of the unit before a place.
     int64_t     stopped_at;                  // Where the row begins that ended it; -1: none.
     SbCall      files;          // Memory of whole files and their entries.
@@ -61,8 +61,9 @@ int32_t task_reject(SbTaskState *state, RejectFacts *facts);
 
 // An output has got more memory, not used yet: sets task->full when the partition is large enough.
 void task_grew(SbTask *task);
-// With the row that is being put together, its `rows`th for an edge, a piece of a reader's batch
-// ends, and the next one with row `next`: sets task->full if the partition has no room for that.
+// A piece of a reader's batch ends with the row that is being put together, which is the `rows`th
+// for an edge. The next piece ends with row `next`. Sets task->full if the partition has no room
+// for that.
 void task_piece(SbTask *task, int64_t rows, int64_t next);
 
 #endif

@@ -1,4 +1,4 @@
-// Aggregates: the states and functions behind sum, mean, min, max and the others.
+// Aggregates: the states and functions of sum, mean, min, max and the others.
 //
 // stdlib/README.md says how add, merge and end look; all-zero bytes are the empty state of each. A
 // result depends on the set of values (and on row orders, where it takes one), never on the way
@@ -15,8 +15,8 @@ typedef struct SbIntegerSum {
 } SbIntegerSum;
 
 typedef struct SbDecimalSum {
-    SbDecimal low;    // The sum modulo 2^128,
-    int64_t   carry;  // and the multiples of 2^128.
+    SbDecimal low;    // The sum modulo 2^128.
+    int64_t   carry;  // The multiples of 2^128 in the sum.
     uint64_t  count;
 } SbDecimalSum;
 

@@ -1,7 +1,7 @@
 // Aggregates over a column: what P_add does for each row that counts, in loops that vectorise.
 //
-// They are called once a chunk of at most SB_COLUMN_ROWS values and end with the same state, or one
-// of the same meaning: sums are exact, so it never shows how values were put together.
+// They are called once a chunk of at most SB_COLUMN_ROWS values. They end with the same state, or
+// one of the same meaning. Sums are exact, so it never shows how values were put together.
 #include "stdlib/aggregate/aggregate.h"
 #include "stdlib/number.h"
 
@@ -132,7 +132,7 @@ void sb_sum_decimal_column(SbDecimalSum *state, const int64_t *values, const uin
 // M = 1.5 * 2^(52 + u) is x rounded to a multiple of 2^u, and what is left of x, at most 2^(u-1),
 // is exact. With u = e - PIECE_BITS each piece has PIECE_BITS bits, so that SB_COLUMN_ROWS of them
 // add up within 53 bits: exactly. A second piece is taken of what is left. Values that leave
-// something behind even then span more than 2^28; they are added one by one.
+// something after even then span more than 2^28; they are added one by one.
 enum { PIECE_BITS = 40, PIECE_EXPONENT_MIN = -900, PIECE_EXPONENT_MAX = 950 };
 static_assert(SB_COLUMN_ROWS <= 1 << (52 - PIECE_BITS));
 

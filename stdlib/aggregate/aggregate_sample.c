@@ -1,7 +1,7 @@
 // quantile and median: all values are kept, then sorted.
 //
-// Of n values in order, fraction q stands at place q (n - 1), counted from 0; between two values
-// it is a + (b - a) t, t the part behind the point. nan is the greatest value, -0.0 counts as 0.0.
+// Of n values in order, fraction q stands at place q (n - 1), counted from 0. Between two values
+// it is a + (b - a) t, t the part after the point. nan is the greatest value, -0.0 counts as 0.0.
 #include "stdlib/aggregate/aggregate.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // Held: goes along what a value in memory points to, always in the same order.
 //
 // Who writes a value down copies what he is shown; who reads it back sets the pointers again, and
-// is shown what lies behind them then. States of aggregates give up the room that they do not use.
+// is shown what they point to. States of aggregates give up the room that they do not use.
 #ifndef SBC_STDLIB_HELD_H
 #define SBC_STDLIB_HELD_H
 
@@ -9,7 +9,7 @@
 
 struct SbHolder {
     // The pointer at `field` points to `bytes`, which lie at a multiple of 16 where `aligned`.
-    // Returns where they lie now; null: nowhere, and nothing behind them is gone along.
+    // Returns where they lie now; null: nowhere, and nothing after them is gone along.
     void *(*bytes)(SbHolder *self, void *field, int64_t bytes, bool aligned);
 };
 

@@ -27,14 +27,14 @@ enum { SB_CSV_SPARE = 128 };
 
 // Indexes rows of text[pos, end), pos a row start, until index->rows_max or ends_max is reached, a
 // row is bad, or the text ends. The last row may lack its line end. Offsets are relative to `text`
-// and below 4 GiB; up to SB_SLACK bytes behind `end` are read. field_count <= ends_max.
+// and below 4 GiB; up to SB_SLACK bytes after `end` are read. field_count <= ends_max.
 // Field f of row r lies in [f ? ends[r, f - 1] + 1 : starts[r], ends[r, f]).
 // Sets rows, next, lines, and fault with fault_begin, fault_end (without the line end) and
 // fault_lines (the last line counts without an LF too). `next` and `lines` cover the bad row.
 void sb_csv_index(SbIndex *index, const char *text, int64_t pos, int64_t end, uint32_t field_count,
                   const SbCsvDialect *dialect);
 
-// From a row start `pos`: the end, behind the line end, of the first row that ends at or after
+// From a row start `pos`: the end, after the line end, of the first row that ends at or after
 // `from`; -1 when the text ends first.
 int64_t sb_csv_row_end(const char *text, int64_t pos, int64_t from, int64_t end,
                        const SbCsvDialect *dialect);
@@ -70,7 +70,7 @@ typedef struct SbCsvText {
 } SbCsvText;
 
 typedef struct SbCsvRow {
-    int64_t  end, next;  // Without its line end; behind it.
+    int64_t  end, next;  // Without its line end; after it.
     uint32_t fields;     // 0 where the row's quotes are wrong.
 } SbCsvRow;
 
@@ -79,7 +79,7 @@ typedef struct SbCsvRow {
 // number of fields is wrong.
 int32_t sb_csv_row(const SbCsvText *in, int64_t pos, uint32_t *ends, SbCsvRow *row);
 
-// Behind the comment lines and blank lines at the row start `pos`.
+// After the comment lines and blank lines at the row start `pos`.
 int64_t sb_csv_skip(const SbCsvText *in, int64_t pos);
 
 #endif

@@ -32,7 +32,7 @@ static int64_t end_in_blocks(const SbCsvText *in, int64_t *pos, int64_t from) {
     return -1;
 }
 
-// Behind the row or skipped line at `pos`; -1 when the text ends first.
+// After the row or skipped line at `pos`; -1 when the text ends first.
 static int64_t end_of_one(const SbCsvText *in, int64_t pos) {
     const SbStr comment = in->dialect->comment;
     if (comment.len > 0 && comment.len <= in->end - pos &&
@@ -48,7 +48,7 @@ static int64_t end_of_one(const SbCsvText *in, int64_t pos) {
 int64_t sb_csv_row_end(const char *text, int64_t pos, int64_t from, int64_t end,
                        const SbCsvDialect *dialect) {
     const SbCsvText in = {text, end, 0, dialect};
-    int64_t quote = -1;  // The first at or behind pos, once known.
+    int64_t quote = -1;  // The first at or after pos, once known.
     while (pos < end) {
         int64_t feed = find(text, from - 1 > pos ? from - 1 : pos, end, '\n');
         if (quote < pos) {

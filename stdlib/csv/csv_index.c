@@ -144,7 +144,7 @@ static void accept_eights(Scan *scan, uint32_t rows) {
     scan->pos = (uint32_t)_mm256_cvtsi256_si32(start);
 }
 
-// Takes accepted rows back from the first, at or behind `first`, that holds a line end too early.
+// Takes accepted rows back from the first, at or after `first`, that holds a line end too early.
 static void check_early(Scan *scan, uint32_t first) {
     SbIndex *index = scan->index;
     const uint32_t fields = scan->in.field_count;

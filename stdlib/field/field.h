@@ -13,8 +13,8 @@ typedef struct SbFieldRules {
     uint8_t      is_text;  // A str: an empty field is a value unless it is a null word.
 } SbFieldRules;
 
-// SB_OK with the text of the field, quotes taken off; SB_NULL for an unquoted null word;
-// SB_FAULT_MISSING for an empty unquoted field that is neither a null word nor a text;
+// SB_OK with the text of the field, quotes taken off. SB_NULL for an unquoted null word.
+// SB_FAULT_MISSING for an empty unquoted field that is neither a null word nor a text. Or
 // SB_FAULT_TOO_LARGE.
 int32_t sb_field_text(SbCall *call, const SbFieldRules *rules, const char *ptr, int64_t len,
                       SbStr *out);

@@ -118,7 +118,7 @@ SbStr sb_cast_detail(SbCall *call, const SbType *type, const void *value) {
 char *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, const void *value,
                     uint32_t flags) {
     int64_t room = sb_text_room(type, value);
-    char *text = out + room + 2;  // Written behind, then quoted forward over itself.
+    char *text = out + room + 2;  // Written after, then quoted forward over itself.
     char *end = sb_put_text(text, type, value);
     bool fraction = type->kind == SB_F32 || type->kind == SB_F64 || type->kind == SB_DECIMAL;
     for (char *at = text; fraction && rules->decimal != '.' && at < end; at++)

@@ -14,7 +14,7 @@ typedef struct SbSinkRules {
 
 enum : uint32_t {
     SB_FIELD_NULLABLE = 1,    // The column is T?: a text that is a null word is quoted.
-    SB_FIELD_FIRST = 2,       // It begins the row.
+    SB_FIELD_FIRST = 2,       // The field begins the row.
 };
 
 // The text as a field. Room: 2 * len + 2. nullptr: it needs quotes and there are none.
@@ -25,8 +25,9 @@ char   *sb_sink_value(char *out, const SbSinkRules *rules, const SbType *type, c
                       uint32_t flags);
 int64_t sb_sink_room(const SbType *type, const void *value);
 
-// How a text source spelled a value that is not null, as a field of a CSV sink; nullptr: that does
-// not count (docs/text_forms.md), or needs quotes and there are none: write the canonical form.
+// How a text source spelled a value that is not null, as a field of a CSV sink. Null: write the
+// canonical form. The spelling does not count (docs/text_forms.md), or needs quotes and there are
+// none.
 char *sb_sink_spelling(char *out, const SbSinkRules *rules, const SbType *type, SbStr raw,
                        uint32_t flags);
 

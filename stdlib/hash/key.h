@@ -7,7 +7,7 @@
 bool    sb_str_equal(SbStr a, SbStr b);
 int32_t sb_str_compare(SbStr a, SbStr b);  // By bytes; < 0, 0, > 0.
 
-// The first 8 and the next 8 bytes of a text as numbers, bytes behind its end zero.
+// The first 8 and the next 8 bytes of a text as numbers, bytes after its end zero.
 uint64_t sb_key_head(const char *ptr, int64_t len);
 uint64_t sb_key_tail(const char *ptr, int64_t len);
 

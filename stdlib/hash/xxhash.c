@@ -31,7 +31,7 @@ INLINE uint64_t round_of(uint64_t lane, uint64_t input) {
     return rotate(lane + input * P2, 31) * P1;
 }
 
-// What is behind the last stripe goes in by eight bytes, by four, and one by one.
+// What is after the last stripe goes in by eight bytes, by four, and one by one.
 INLINE uint64_t mix8(uint64_t hash, uint64_t input) {
     return rotate(hash ^ round_of(0, input), 27) * P1 + P4;
 }

@@ -29,7 +29,7 @@ typedef struct SbJsonShape SbJsonShape;
 
 typedef struct SbJsonKey {
     SbStr    name;
-    uint64_t head;  // The first eight bytes of name, those behind its end zero: sb_json_head.
+    uint64_t head;  // The first eight bytes of name, those after its end zero: sb_json_head.
     const SbJsonShape *members;  // Those that are wanted of an object that is a struct; or null.
 } SbJsonKey;
 

@@ -90,7 +90,7 @@ typedef struct Step {
     int64_t index;
 } Step;
 
-// index = "[" ["-"] DIGIT+ "]"     Behind the "[".
+// index = "[" ["-"] DIGIT+ "]"     After the "[".
 static bool read_index(SbStr path, int64_t *at, Step *step) {
     bool minus = *at < path.len && path.ptr[*at] == '-';
     int64_t begin = *at += minus;

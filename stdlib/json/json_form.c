@@ -58,8 +58,8 @@ static inline __m256i are_controls(__m256i bytes) {
     return _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
 }
 
-// A block's quotes without those behind a backslash that is none behind another. `inside`: the
-// first character is, and out, the one behind the block.
+// A block's quotes without those that a backslash escapes. `inside`: the first character is escaped;
+// in the result, the one after the block.
 typedef struct Unescaped {
     uint64_t found;
     bool     inside;
@@ -258,7 +258,7 @@ static inline bool is_short_number(const char *at, const char *end, uint8_t *who
     return others == 0 || (at[digits] == '.' && (others & (others - 1)) == 0 && digits + 1 < len);
 }
 
-// Behind a number of less than 32 bytes and without an exponent; null for any other.
+// After a number of less than 32 bytes and without an exponent; null for any other.
 static inline const char *short_number(const char *at) {
     at += *at == '-';
     const uint32_t others = bits_of_others(at);
@@ -289,7 +289,7 @@ static inline bool has_escapes(const char *at, const char *end) {
     return _bzhi_u32(found, (uint32_t)(end - at)) != 0;
 }
 
-// Behind a value: where the next text begins, null if the value is wrong; and the next quote.
+// After a value: where the next text begins, null if the value is wrong; and the next quote.
 typedef struct Behind {
     const char     *at;
     const uint32_t *quote;

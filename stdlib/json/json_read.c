@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-// The character behind a backslash, but u.
+// The character after a backslash, but u.
 static char unescaped(char c) {
     switch (c) {
     case 'b': return '\b';
@@ -47,7 +47,7 @@ int32_t sb_json_string(SbCall *call, const SbJsonSlot *slot, SbStr *out) {
     return SB_OK;
 }
 
-// Has the valid string at `at` half of a surrogate pair? Moves behind it.
+// Has the valid string at `at` half of a surrogate pair? Moves after it.
 static bool skip_checked(const char **at) {
     const char *text = *at + 1;
     bool lone = false;

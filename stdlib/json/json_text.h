@@ -24,7 +24,7 @@ static inline uint32_t sb_json_string_stops(const char *at) {
     return (uint32_t)_mm256_movemask_epi8(stops);
 }
 
-// Behind the closing quote of the valid string whose opening quote is at `at`. Sets *escapes when
+// After the closing quote of the valid string whose opening quote is at `at`. Sets *escapes when
 // there are any.
 static inline const char *sb_json_string_skip(const char *at, uint8_t *escapes) {
     for (at++;;) {
@@ -42,17 +42,17 @@ static inline const char *sb_json_string_end(const char *at) {
     return sb_json_string_skip(at, &escapes);
 }
 
-// As sb_json_head, of a name with SB_SLACK readable bytes behind it.
+// As sb_json_head, of a name with SB_SLACK readable bytes after it.
 static inline uint64_t sb_json_head_at(SbStr name) {
     uint64_t head;
     __builtin_memcpy(&head, name.ptr, sizeof head);
     return name.len < 8 ? head & ((UINT64_C(1) << (8 * name.len)) - 1) : head;
 }
 
-// Behind the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
+// After the value that starts at `at`; its grammar was checked and it ends at `end` at the latest.
 const char *sb_json_value_end(const char *at, const char *end);
 
-// Behind any value at `at` < end, its slot filled; null when its grammar is wrong or memory is out.
+// After any value at `at` < end, its slot filled; null when its grammar is wrong or memory is out.
 const char *sb_json_skip(SbCall *call, const char *at, const char *end, SbJsonSlot *slot);
 
 // Four hexadecimal digits, or -1.

@@ -24,7 +24,7 @@ const SbDecimal sb_powers_of_ten_128[SB_DECIMAL_DIGITS + 1] = {
 // Digits seen so far and where the point stands.
 typedef struct Digits {
     unsigned __int128 value;
-    int64_t  scale;   // Of value: digits behind the point that it holds.
+    int64_t  scale;   // Of value: digits after the point that it holds.
     int64_t  zeros;   // Zeros not yet appended to value: they may be the last ones.
     int      used;    // Digits of value, from the first that is not zero.
     bool     any, over;
@@ -78,7 +78,7 @@ static int32_t read_any(const char *at, const char *end, SbDecimalForm form,
     if (!d.any || d.over || !good) return SB_FAULT_BAD_DECIMAL;
     *value = 0;
     if (d.used == 0) return SB_OK;
-    // value stands `zeros` digits before the last; the target wants `scale` digits behind the
+    // value stands `zeros` digits before the last; the target wants `scale` digits after the
     // point.
     int64_t shift = form.scale - (d.scale - d.zeros) + exponent;
     if (shift < 0 || d.used + shift > form.precision) return SB_FAULT_BAD_DECIMAL;

@@ -22,7 +22,7 @@ static inline bool sb_decimal_fits(SbDecimal x, unsigned precision) {
 // ---- text ---------------------------------------------------------------------------------------
 
 // [+-] digits [point digits], spaces around it ignored; with `exponent` also [e [+-] digits], as in
-// JSON. Digits behind the scale must be zeros. SB_OK or SB_FAULT_BAD_DECIMAL.
+// JSON. Digits after the scale must be zeros. SB_OK or SB_FAULT_BAD_DECIMAL.
 typedef struct SbDecimalForm {
     uint8_t precision, scale;
     char    point;
@@ -35,7 +35,7 @@ int32_t sb_read_decimal(const char *ptr, int64_t len, SbDecimalForm form, SbDeci
 int32_t sb_read_decimal64(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out);
 int32_t sb_read_decimal64_any(const char *ptr, int64_t len, SbDecimalForm form, int64_t *out);
 
-// Exactly `scale` digits behind the point; no point when there are none.
+// Exactly `scale` digits after the point; no point when there are none.
 char *sb_put_decimal(char *out, SbDecimal x, unsigned scale, char point);
 
 // ---- arithmetic: SB_OK or SB_FAULT_OVERFLOW -----------------------------------------------------
@@ -53,7 +53,7 @@ int32_t sb_decimal_rescale(SbDecimal x, uint32_t from, uint32_t to, uint32_t pre
 // -1, 0, 1 for any two scales; never overflows.
 int32_t sb_decimal_compare(SbDecimal a, uint32_t a_scale, SbDecimal b, uint32_t b_scale);
 
-// Rounded to `digits` behind the point, halves away from zero; the scale stays.
+// Rounded to `digits` after the point, halves away from zero; the scale stays.
 int32_t sb_decimal_round(SbDecimal x, uint32_t scale, int64_t digits, SbDecimal *out);
 
 // The nearest f64, ties to even.

@@ -15,7 +15,7 @@ enum {
     SB_WIDE_LOWEST = -1074,
     SB_WIDE_CHUNKS = 69,       // Sums of floats: up to 2^1024, with room for 2^64 of them.
     SB_SQUARE_LOWEST = -2148,
-    SB_SQUARE_CHUNKS = 136,    // The same for squares.
+    SB_SQUARE_CHUNKS = 136,    // Chunks of a sum of squares.
 };
 
 typedef struct SbWide {

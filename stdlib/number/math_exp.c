@@ -1,5 +1,7 @@
-// exp, log and what is made of them. exp: x = k ln 2 + r and the series of e^r; log: x = 2^k m and
-// the series of 2 atanh(f / (2 + f)), f = m - 1; both in pairs where digits would be lost.
+// exp, log and what is made of them, both in pairs where digits would be lost.
+//
+//   exp  x = k ln 2 + r, and the series of e^r
+//   log  x = 2^k m, and the series of 2 atanh(f / (2 + f)), f = m - 1
 #include "stdlib/number/math.h"
 #include "stdlib/number/math_pair.h"
 

@@ -155,7 +155,7 @@ int32_t sb_read_f64_point(const char *ptr, int64_t len, char point, double *out)
     return read_f64(ptr, len, point, out);
 }
 
-// Of eight digits and point at most 7 digits stand behind the point; then rounding to double first
+// Of eight digits and point at most 7 digits stand after the point; then rounding to double first
 // and to float next gives the same float as rounding once, since no quotient that is not a midpoint
 // of floats itself lies within 2^-48 of one, relatively.
 [[gnu::always_inline]] static inline int32_t read_f32(const char *ptr, int64_t len, char point,

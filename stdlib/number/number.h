@@ -1,8 +1,10 @@
 // Text to integers and floats and back: readers for fields of text formats, and shortest printing.
 //
-// Readers take the bytes of a field (readable SB_SLACK past its end), ignore spaces and tabs around
-// a number, and return SB_OK or a fault: BAD_INTEGER, BAD_FLOAT or BAD_BOOL for what is no such
-// value, OUT_OF_RANGE for a number that the type cannot hold. `out` is written only on SB_OK.
+// Readers take the bytes of a field (readable SB_SLACK past its end), and ignore spaces and tabs
+// around a number. They return SB_OK or a fault. BAD_INTEGER, BAD_FLOAT or BAD_BOOL is for what is
+// no such value, OUT_OF_RANGE for a number that the type cannot hold. `out` is written only on
+// SB_OK.
+//
 //   integer  [+-] digits
 //   float    [+-] digits [point digits] [e [+-] digits], digits on one side of the point suffice;
 //            [+-] inf, infinity or nan in any case. Rounded to nearest, ties to even, at any
@@ -42,7 +44,7 @@ char *sb_put_u64(char *out, uint64_t value);
 char *sb_put_f32(char *out, float value);
 char *sb_put_f64(char *out, double value);
 
-// ---- the parts behind, for stdlib/ -------------------------------------------------------------
+// ---- the parts after, for stdlib/ -------------------------------------------------------------
 
 // Any text of an integer, of any length, within low..high. What the short cuts leave.
 int32_t sb_read_signed(const char *ptr, int64_t len, int64_t low, int64_t high, int64_t *out);

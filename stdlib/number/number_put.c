@@ -1,9 +1,9 @@
 // Printing numbers: integers by pairs of digits, floats by their shortest digits (Schubfach).
 //
-// R. Giulietti, "The Schubfach way to render doubles": all values that round to a float v = c 2^q
-// form an interval around it. k is chosen so that the multiples of 10^k are at least as dense as
-// one in the interval and those of 10^(k+1) at most one; so the answer is among four candidates,
-// which are compared with the interval's ends in units of 10^k / 4, rounded to odd.
+// R. Giulietti, "The Schubfach way to render doubles". All values that round to a float v = c 2^q
+// form an interval around v. The exponent k is chosen so that the multiples of 10^k are at least as
+// dense as one in the interval, and those of 10^(k+1) at most one. So the answer is among four
+// candidates, which are compared with the interval's ends in units of 10^k / 4, rounded to odd.
 #include "stdlib/number/number.h"
 
 #include <string.h>

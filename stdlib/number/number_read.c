@@ -85,7 +85,7 @@ typedef struct Decimal {
     int64_t  exponent;
     bool     cut;        // Digits that are not zero were left out: the value lies above.
     const char *first;   // The first digit of the text that is not zero.
-    const char *last;    // Behind its last digit.
+    const char *last;    // After its last digit.
     int64_t  scale;      // The power of ten of the text's last digit.
 } Decimal;
 

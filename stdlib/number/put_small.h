@@ -1,5 +1,5 @@
 // The smallest writers, which stages inline. They return the end of what they wrote and may write
-// up to SB_SLACK bytes behind it.
+// up to SB_SLACK bytes after it.
 #ifndef SBC_STDLIB_PUT_SMALL_H
 #define SBC_STDLIB_PUT_SMALL_H
 

@@ -46,7 +46,7 @@ void sb_split_take(SbCut *cut, SbStr, SbStr) {
 
 // ---- runs ---------------------------------------------------------------------------------------
 
-// Edges are where runs begin and end. Behind the end of the text nothing is in a run.
+// Edges are where runs begin and end. After the end of the text nothing is in a run.
 bool sb_regex_find_all_look(SbCut *cut, SbStr text, const SbRegex *regex) {
     do {
         cut->at += BLOCK_BYTES;

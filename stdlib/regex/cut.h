@@ -7,8 +7,8 @@
 
 typedef struct SbCut {
     SbStr       piece;   // The one found last.
-    const char *at;      // The 64 bytes that are looked at...
-    uint64_t    edges;   // ...and where pieces begin or end in them, as far as not yet passed.
+    const char *at;      // The 64 bytes that are looked at.
+    uint64_t    edges;   // Where pieces begin or end in these bytes, as far as not yet passed.
     const char *begin;   // Of the next piece, if that is known.
     uint64_t    inside;  // 1: the 64 bytes before `at` end inside a piece.
 } SbCut;

@@ -1,15 +1,15 @@
 // Regex: RE2 patterns, compiled to one constant block of bytes and matched by walking its tables.
 //
 // sb_regex_compile runs in the compiler. Its result has no pointers inside, only offsets from its
-// start, so the code generator emits the `bytes` bytes as one constant, aligned to 16, and the
+// start. So the code generator emits the `bytes` bytes as one constant, aligned to 16. The
 // interpreter uses them as they are. While the automaton stays within REGEX_STATES_MAX states,
 // finding the bounds of a match is a walk through its table. Larger patterns, groups and the rare
 // texts on which repeated walks would not be linear run the program itself, which visits each
-// (instruction, position) once; where those are more than REGEX_VISITS_MAX, the result is
+// (instruction, position) once. Where those are more than REGEX_VISITS_MAX, the result is
 // SB_FAULT_REGEX_LIMIT. No pattern and no text takes more than linear time.
 //
 // The text is UTF-8. Matches are leftmost-first, as in RE2 and Perl: of the matches that begin
-// leftmost, the one that the pattern prefers. docs: stdlib/README.md, Regular expressions.
+// leftmost, the one that the pattern prefers. docs: stdlib/regex/README.md.
 #ifndef SBC_STDLIB_REGEX_H
 #define SBC_STDLIB_REGEX_H
 
@@ -42,15 +42,16 @@ typedef enum SbRegexBefore {  // What stands before the next byte.
 
 // The automaton. A state is the index of its row in `next`; the state after `byte` is
 // next[state + class_of[byte]], after the end of the text next[state + columns - 1]. States from
-// `dead` on are special: `dead` itself, then those that say that a match ended just before the
-// byte that led to them; from the last one, `dead_match`, there is no way on.
+// `dead` on are special: `dead` itself, then states that say that a match ended. It ended just
+// before the byte that led to the state. From the last one, `dead_match`, there is no way on.
 typedef struct SbRegexTable {
     uint32_t classes;      // Offset of uint8_t[256].
     uint32_t next;         // Offset of uint32_t[state_count * columns].
     uint32_t columns, state_count;
     uint32_t dead, dead_match;
-    uint32_t begin[REGEX_BEFORES];  // First states: the match begins here,
-    uint32_t find[REGEX_BEFORES];   // or here or later.
+    uint32_t begin[REGEX_BEFORES];  // First states of a search for a match that begins here.
+    uint32_t find[REGEX_BEFORES];   // First states of a search for a match that begins here or
+                                    // later.
 } SbRegexTable;
 
 // The program that the automaton came from; also run directly (stdlib/regex/regex_backtrack.c).

@@ -3,7 +3,7 @@
 // A state is the list of instructions that wait for the next byte, most preferred first, taken
 // before assertions are followed: those are judged when the next byte is known. So a state also
 // holds what stood before (SbRegexBefore), and a match shows one byte late, in the state that the
-// byte behind it leads to. Instructions behind a match are dropped: the match is preferred.
+// byte after it leads to. Instructions after a match are dropped: the match is preferred.
 #include "stdlib/regex/regex_program.h"
 
 #include <stdlib.h>
@@ -194,7 +194,7 @@ static void closure(Builder *b, uint32_t id, Next next) {
     }
 }
 
-// The kernel behind the closure and `byte`.
+// The kernel after the closure and `byte`.
 static void step(Builder *b, uint8_t byte) {
     b->round++;
     b->kernel_count = 0;

@@ -6,8 +6,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-// Goes on behind `span`: a match of nothing moves one character on, and an empty match right
-// behind a match does not count (as in RE2 and Go).
+// Goes on after `span`: a match of nothing moves one character on, and an empty match right
+// after a match does not count (as in RE2 and Go).
 typedef struct Matches {
     RegexSearch search;
     int64_t     from;  // Where to look next.
@@ -55,7 +55,7 @@ static int64_t runs_count(const SbRegex *regex, SbStr text) {
 }
 
 // Runs begin at the bits set. Goes on by four, so that the loop ends where that is guessed: what is
-// written behind the last one is written again. Returns the first run that has not begun.
+// written after the last one is written again. Returns the first run that has not begun.
 static SbStr *runs_begin(SbStr *run, const char *at, uint64_t bits) {
     SbStr *end = run + __builtin_popcountll(bits);
     for (; run < end; run += RUNS_AT_ONCE)

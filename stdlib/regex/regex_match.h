@@ -1,4 +1,4 @@
-// Regex match: one text searched again and again, the state behind find_all, split and replace.
+// Regex match: one text searched again and again, the state after find_all, split and replace.
 #ifndef SBC_STDLIB_REGEX_MATCH_H
 #define SBC_STDLIB_REGEX_MATCH_H
 

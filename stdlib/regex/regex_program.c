@@ -55,7 +55,7 @@ static void sequence_add(Sequences *all, uint32_t first, uint32_t last) {
 }
 
 // Splits [first, last] where the length of the encoding changes, at the surrogates, and until
-// the bytes behind the first differing one run over their whole range.
+// the bytes after the first differing one run over their whole range.
 static void sequences_of_range(Sequences *all, uint32_t first, uint32_t last) {
     static const uint32_t ends[] = {0x7f, 0x7ff, 0xd7ff, 0xdfff, 0xffff};
     while (first <= last) {
@@ -165,7 +165,7 @@ static uint32_t split_new(RegexProgram *program, bool lazy, uint32_t body, uint3
                 : inst_new(program, REGEX_OP_SPLIT, body, next);
 }
 
-// One or more: the loop's split stands behind the body, which is returned.
+// One or more: the loop's split stands after the body, which is returned.
 static uint32_t plus_build(RegexProgram *program, const RegexTree *tree, const RegexNode *node,
                            uint32_t next) {
     uint32_t loop = split_new(program, node->lazy, next, next);

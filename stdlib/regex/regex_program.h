@@ -10,7 +10,7 @@ typedef struct RegexProgram {
     SbRegexByteRange *ranges;
     size_t            range_count, range_cap;
     uint32_t begin;    // A match begins here.
-    uint32_t find;     // The same behind any number of other characters.
+    uint32_t find;     // A match begins here, or after any number of other characters.
     bool     failed;   // Out of memory or of instructions.
 } RegexProgram;
 

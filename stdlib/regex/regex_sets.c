@@ -7,7 +7,7 @@
 
 enum : uint32_t {
     CODE_MAX = 0x10ffff,
-    CASED_END = 0x1e944,  // Behind the last character with case (Adlam).
+    CASED_END = 0x1e944,  // After the last character with case (Adlam).
 };
 
 bool regex_grow(void *items, size_t count, size_t *cap, size_t size) {

@@ -108,7 +108,7 @@ static int hex_digit(char c) {
     return -1;
 }
 
-// hex = "x" HEX HEX | "x{" HEX+ "}"     (behind the x)
+// hex = "x" HEX HEX | "x{" HEX+ "}"     (after the x)
 static uint32_t parse_hex(Parser *p, int64_t begin) {
     bool braces = accept(p, "{");
     uint32_t c = 0;
@@ -134,7 +134,7 @@ static uint32_t parse_octal(Parser *p, int64_t begin, uint32_t c) {
     return c;
 }
 
-// escape = "\" (punctuation | a f t n r v | octal | hex)     One character; behind the backslash.
+// escape = "\" (punctuation | a f t n r v | octal | hex)     One character; after the backslash.
 static uint32_t parse_escape(Parser *p, int64_t begin) {
     if (at_end(p)) return fail(p, begin, "a backslash at the end of the pattern");
     char c = p->pattern[p->at];
@@ -159,7 +159,7 @@ static uint32_t parse_escape(Parser *p, int64_t begin) {
     return (uint8_t)c;
 }
 
-// property = ("p" | "P") (LETTER | "{" ["^"] NAME "}")     Behind the p; false after an error.
+// property = ("p" | "P") (LETTER | "{" ["^"] NAME "}")     After the p; false after an error.
 static bool add_property(Parser *p, int64_t begin, bool negated) {
     int64_t name = p->at, len = 1;
     size_t first = p->tree->range_count;
@@ -243,7 +243,7 @@ static uint32_t parse_set(Parser *p) {
 
 static uint32_t parse_alternation(Parser *p);
 
-// flags = [imsU]* ["-" [imsU]+]     Behind "(?"; stops before ")" or ":".
+// flags = [imsU]* ["-" [imsU]+]     After "(?"; stops before ")" or ":".
 static void parse_flags(Parser *p, int64_t open) {
     bool on = true, some = false;
     for (; !at_end(p); p->at++) {
@@ -279,7 +279,7 @@ static void add_name(Parser *p, int64_t open, RegexName name) {
     p->tree->names[p->tree->name_count++] = name;
 }
 
-// name = "P<" WORD ">" | "<" WORD ">"     Behind "(?".
+// name = "P<" WORD ">" | "<" WORD ">"     After "(?".
 static bool accept_name(Parser *p, int64_t open) {
     if (!accept(p, "P<") && !accept(p, "<")) return false;
     int64_t begin = p->at;

@@ -1,7 +1,8 @@
 // Regex syntax: the text of a pattern to a tree, in the language of RE2.
 //
-// What is not in RE2 (backreferences, lookaround, possessive repeats, \Z, \G, \C) is an error with
-// its place. \d \w \s and \b mean ASCII, as in RE2; \p{..} takes general categories and scripts.
+// What is not in RE2 is an error with its place: backreferences, lookaround, possessive repeats,
+// \Z, \G, \C. As in RE2, `\d`, `\w`, `\s` and `\b` mean ASCII. `\p{..}` takes general categories
+// and scripts.
 #ifndef SBC_STDLIB_REGEX_SYNTAX_H
 #define SBC_STDLIB_REGEX_SYNTAX_H
 
@@ -55,7 +56,7 @@ typedef struct RegexTree {
 bool regex_parse(RegexTree *tree, const char *pattern, int64_t len, SbRegexError *error);
 void regex_tree_free(RegexTree *tree);
 
-// ---- sets (regex_sets.c): ranges are added behind the tree's last one --------------------------
+// ---- sets (regex_sets.c): ranges are added after the tree's last one --------------------------
 
 void regex_set_add(RegexTree *tree, uint32_t first, uint32_t last);
 // Adds the characters that differ in case only from those of the ranges from `begin` on.

@@ -5,7 +5,7 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { SB_PLACES_AHEAD = 8 };  // What is written behind the last place may be overwritten.
+enum { SB_PLACES_AHEAD = 8 };  // What is written after the last place may be overwritten.
 
 // What sb_put_places leaves of a mask of more than eight bits.
 [[gnu::noinline, gnu::cold]]
@@ -17,8 +17,8 @@ static inline void sb_put_places_rest(uint32_t *out, uint32_t mask, uint32_t bas
 
 // Appends base, which all lanes hold, plus the places of the mask's bits; writes SB_PLACES_AHEAD
 // numbers at least. The mask, each bit doubled, takes all places out of constants two bits at a
-// time, packed; these are spread to bytes, and the bytes to numbers: 16 instructions for up to
-// eight places, where a loop over the lowest bit takes four for each and mispredicts its end.
+// time, packed. These are spread to bytes, and the bytes to numbers. That is 16 instructions for up
+// to eight places. A loop over the lowest bit takes four for each, and mispredicts its end.
 static inline uint32_t *sb_put_places(uint32_t *out, uint32_t mask, __m256i base) {
     const uint64_t pairs = _pdep_u64(mask, 0x5555555555555555) * 3;
     uint64_t low = _pext_u64(0xe4e4e4e4e4e4e4e4, pairs);     // Bits 0 and 1 of 0..31.

@@ -46,7 +46,7 @@ static inline void take(Scan *scan, int64_t feed) {
     index->ends[index->rows++] = (uint32_t)(feed - carriage);
 }
 
-// Takes rows back from the first, at or behind `first`, that is not UTF-8: it is the fault.
+// Takes rows back from the first, at or after `first`, that is not UTF-8: it is the fault.
 static void check_utf8(Scan *scan, uint32_t first, int64_t begin) {
     SbIndex *index = scan->index;
     const char *text = scan->text;

@@ -37,7 +37,7 @@ int32_t sb_char_code(SbStr s, int64_t *out);
 int32_t sb_str_of_bytes(SbStr bytes, SbStr *out);
 SbStr sb_bytes_of_str(SbStr s);
 
-// First occurrence of `part` at or behind byte `from`, or -1. `part` is not empty.
+// First occurrence of `part` at or after byte `from`, or -1. `part` is not empty.
 int64_t sb_find_bytes(SbStr s, SbStr part, int64_t from);
 
 // Bytes of the character that begins with this byte.

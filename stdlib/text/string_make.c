@@ -131,7 +131,7 @@ static int64_t count_hits(SbStr s, char separator) {
 }
 
 // By one byte, 64 at a time. Pieces are cut by four, so that the loop ends where that is guessed:
-// what is written behind the last one is written again.
+// what is written after the last one is written again.
 static int32_t split_byte(SbCall *call, SbStr s, char separator, SbList *out) {
     enum { COUNT_FROM = 1024, AT_ONCE = 4 };  // Shorter texts take the room of the worst case.
     int64_t pieces_max = (s.len > COUNT_FROM ? count_hits(s, separator) : s.len) + 1;

@@ -1,7 +1,7 @@
 // Writes strings and values into CSV and JSON text, and bytes as base64 (docs/text_forms.md).
 //
-// Writers return the end of what they wrote and may write up to SB_SLACK bytes of anything behind
-// it; the caller has the room that each names, and SB_SLACK more.
+// Writers return the end of what they wrote. They may write up to SB_SLACK bytes of anything after
+// that end. The caller has the room that each names, and SB_SLACK more.
 #ifndef SBC_STDLIB_TEXT_OUT_H
 #define SBC_STDLIB_TEXT_OUT_H
 

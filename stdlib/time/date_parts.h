@@ -22,7 +22,7 @@ TIME_PARTS(DECLARE_TIMESTAMP)
 #undef DECLARE_DATE
 #undef DECLARE_TIMESTAMP
 
-// The units of sb_truncate_..., from the longest on; empty behind the last one.
+// The units of sb_truncate_..., from the longest on; empty after the last one.
 SbStr   sb_truncate_unit(uint32_t index, bool of_date);
 int32_t sb_truncate_date(int32_t date, SbStr unit, int32_t *out);
 int32_t sb_truncate_timestamp(const SbType *type, int64_t timestamp, SbStr unit, int64_t *out);

@@ -1,5 +1,5 @@
 // Hold: emulated work. A row, or a batch of rows, takes a time that is given, as if it were
-// computed on an accelerator or fetched from far away; the task keeps its slot for so long. For
+// computed on an accelerator or fetched from far away. The task keeps its slot for so long. For
 // tests and benchmarks of schedules.
 //
 // The time is a deadline: it runs from when the task was started or resumed, and what the task

@@ -1,4 +1,4 @@
-// Offsets of a time zone: a binary search of its transitions, then the yearly rule behind them.
+// Offsets of a time zone: a binary search of its transitions, then the yearly rule after them.
 #include "stdlib/time/zone.h"
 
 #include "stdlib/time/date.h"

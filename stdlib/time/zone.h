@@ -1,7 +1,7 @@
 // Zone: the rules of one time zone as a flat constant block, from the embedded time zone database.
 //
 // A block has no pointers, so the compiler copies the blocks that a pipeline names into the job as
-// they are (aligned to 8); the whole database stays in the compiler. Offsets are seconds east.
+// they are (aligned to 8). The whole database stays in the compiler. Offsets are seconds east.
 #ifndef SBC_STDLIB_ZONE_H
 #define SBC_STDLIB_ZONE_H
 
@@ -19,8 +19,9 @@ typedef struct SbZone {
     uint32_t bytes;        // Of the block, with what follows the struct.
     uint32_t count;        // Transitions.
     int32_t  before;       // Offset before the first one.
-    int32_t  standard;     // Behind the last transition: the offset,
-    int32_t  summer;       // and the one between `begin` and `end`; equal if there is none.
+    int32_t  standard;     // The offset after the last transition.
+    int32_t  summer;       // After the last transition, the offset between `begin` and `end`; equal
+                           // if there is none.
     SbZoneChange begin, end;
     uint32_t reserved;
     // Followed by int64_t at[count]: seconds since the epoch, ascending,
@@ -38,7 +39,7 @@ SbStr sb_zone_version(void);
 int32_t sb_zone_offset(const SbZone *zone, int64_t seconds);
 
 // The offset to subtract from a wall clock time. A time that occurs twice means the first; one that
-// is skipped is taken with the offset before the gap, so it lands behind it by the gap's length.
+// is skipped is taken with the offset before the gap, so it lands after it by the gap's length.
 int32_t sb_zone_offset_local(const SbZone *zone, int64_t local);
 
 #endif

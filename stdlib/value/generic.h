@@ -1,8 +1,8 @@
 // Generic: compare, hash and copy a value of which only the SbType is known.
 //
 // The rules are those of keys (docs/reference.md, Equality): null is equal to null and greatest,
-// then NaN, equal to itself; -0.0 is 0.0; str, bytes and json compare by bytes; lists element by
-// element, the shorter first; structs field by field.
+// then NaN, equal to itself; -0.0 is 0.0. str, bytes and json compare by bytes. Lists element by
+// element, the shorter first. Structs field by field.
 #ifndef SBC_STDLIB_GENERIC_H
 #define SBC_STDLIB_GENERIC_H
 

@@ -157,7 +157,7 @@ class Runner:
                     turn += 1
                 options = [f"--threads={threads}", f"--partition={partition}", *schedule, *self.case.args()]
                 if more and not any(option.startswith("--progress") for option in options):
-                    options.append("--progress=none")  # Many small runs take their time.
+                    options.append("--progress=none", "--watchdog=1h")  # Many small runs take their time.
                 result = self.run(lambda program: [[jobs[program][0], *options]], more)
                 warned = b"".join(jobs[program][1] for program in self.case.programs())
                 if warned:
