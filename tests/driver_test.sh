@@ -119,7 +119,7 @@ mkdir default && cp small.sbd default/precious.sbd && echo text >precious
 expect keeps_default 1 "'precious' is there already" compile default/precious.sbd
 "$sbc" run small.sbd >out 2>&1
 expect keeps_cached 1 "'precious.csv' is there already" small.sbd -o precious.csv
-expect no_overwrite_for_run 2 'go behind --: sbc run FILE -- --overwrite' run small.sbd --overwrite
+expect no_overwrite_for_run 2 'is an option of the job: sbc run small.sbd -- --overwrite' run small.sbd --overwrite
 expect overwrites 0 '' small.sbd -o precious.csv --overwrite
 holds overwritten sh -c './precious.csv | grep -q 2,4'
 : >empty
