@@ -570,7 +570,8 @@ void parse_step(Parser *p, AstStep *step) {
     } else if (parser_at_word(p, "window")) {
         Diag *d =
             parser_error(p, DIAG_RESERVED_STEP, step->span, "`window` is not in this version");
-        diag_fix(p->in.diags, d, "use group by, or join the flow with an aggregated one");
+        diag_fix(p->in.diags, d, "for a figure of the group beside each of its rows: "
+                                   "let g = f | group by k { n = count() }, then f | join g on k");
     } else {
         blame_step(p, token);
     }
