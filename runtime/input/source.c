@@ -214,7 +214,8 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     }
     at = first_row(source, text, at, len);
     if (at < 0) {
-        return trouble_set(trouble, TROUBLE_HEADER, "'%s' is empty: it has no header", file->path);
+        trouble_set(trouble, TROUBLE_HEADER, "'%s' is empty: it has no header", file->path);
+        return trouble_fix(trouble, "give a file with a header, or leave this one out"), false;
     }
     int64_t next = sb_csv_row_end(text, at, at + 1, len, &source->dialect);
     int64_t end = next < 0 ? len : next;
