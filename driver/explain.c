@@ -3,6 +3,7 @@
 #include "codegen/reference/value.h"
 #include "driver/commands.h"
 #include "frontend/diag.h"
+#include "runtime/abi.h"
 
 #include <string.h>
 
@@ -16,6 +17,16 @@ static const Fault faults[] = {
 #undef FAULT
 };
 
+static const char rejects_row[] =
+    "A row in which this happens is rejected: it goes to the rejects file, if there is\n"
+    "one, with this code, its place and its text, and it counts towards the limit of\n"
+    "`rejects ... limit`, which is 0 if nothing is said. The other rows go on.\n";
+
+// Of no row but of the flows: no row can be left out.
+static const char ends_job[] =
+    "It is no fault of a single row: the job ends with exit code 1, whatever limit\n"
+    "`rejects` has, and no output appears under its name.\n";
+
 static bool explain_fault(const char *code) {
     for (size_t i = 0; i < countof(faults); i++) {
         if (strcmp(faults[i].code, code) != 0) continue;
@@ -25,10 +36,8 @@ static bool explain_fault(const char *code) {
         bool words = hole && !*rest && hole - message > 2 && hole[-2] == ':';
         printf("%s: %.*s%s%s\n\n", code, hole ? (int)(hole - message) - 2 * words : 0, message,
                hole && !words ? "the value" : "", rest);
-        printf("A row in which this happens is rejected: it goes to the rejects file, if there is\n"
-               "one, with this code, its place and its text, and it counts towards the limit of\n"
-               "`rejects ... limit`, which is 0 if nothing is said. The other rows go on.\n\n"
-               "fix: %s\n", faults[i].fix);
+        printf("%s\nfix: %s\n", i == SB_FAULT_ZIP_LENGTH - SB_FAULT_FIRST ? ends_job : rejects_row,
+               faults[i].fix);
         if (faults[i].computed_fix[0])
             printf("fix of a value that is computed: %s\n", faults[i].computed_fix);
         return true;

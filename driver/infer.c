@@ -4,6 +4,7 @@
 #include "codegen/reference/read_json.h"
 #include "driver/peek.h"
 #include "runtime/abi.h"
+#include "stdlib/text.h"
 
 #include <string.h>
 #include <strings.h>
@@ -125,10 +126,27 @@ static void see_field(const Infer *infer, Guess *guess, const CsvField *field) {
     else guess->can = CAN_STR;  // Too many to be marks of absence.
 }
 
+// The second line of the error is the fix.
+static bool not_text(const SbNotText *is, TextBuf *error) {
+    text_buf_format(error, "%s\n%s", is->what, is->fix);
+    return false;
+}
+
+// Of what is `read` as text all the same: only CR for line ends up to the first LF.
+static const SbNotText *what_instead(const Infer *infer, bool read) {
+    Text text = infer->input->text;
+    const char *line = text.len ? memchr(text.at, '\n', text.len) : nullptr;
+    int64_t len = line ? line - text.at : (int64_t)text.len;
+    return read ? sb_cr_lines(text.at, len) : sb_not_text(text.at, len);
+}
+
 static bool csv_header(const Infer *infer, TextCursor *cursor, Guess *row, TextBuf *error) {
     TextRow header = {0};
     TextCursor first = *cursor;
-    if (!csv_next(&first, &header) || header.status) {
+    bool read = csv_next(&first, &header) && !header.status;
+    const SbNotText *is = what_instead(infer, read);
+    if (is) return not_text(is, error);
+    if (!read) {
         text_buf_add(error, header.field_count ? TEXT("its first row is no row of a CSV")
                                                : TEXT("it is empty"));
         return false;
@@ -233,6 +251,8 @@ static bool see_lines(const Infer *infer, Guess *row, size_t *rows, TextBuf *err
         see_object(infer, row, node, 0);
         ++*rows;
     }
+    const SbNotText *is = *rows ? nullptr : what_instead(infer, false);
+    if (is) return not_text(is, error);
     if (!row->field_count)
         text_buf_add(error, *rows ? TEXT("its objects have no keys")
                                   : TEXT("it holds no JSON object on a line of its own"));

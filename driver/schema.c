@@ -155,8 +155,11 @@ static bool schema_one(const Options *options, const char *word, TextBuf *out, T
     TextBuf why = {0};
     bool good = infer(&found, &inferred, &why);
     if (good) print_schema(out, text_of(word), &found, &inferred);
-    else text_buf_format(error, "the columns of %.*s cannot be inferred: %.*s", TEXT_ARG(path),
-                         (int)why.len, why.len ? why.at : "");
+    else
+        text_buf_format(error, "the columns of %.*s cannot be inferred: ", TEXT_ARG(path));
+    // A second line is the fix; here all is one.
+    for (size_t i = 0; !good && i < why.len; i++)
+        text_buf_add(error, why.at[i] == '\n' ? TEXT("; ") : (Text){&why.at[i], 1});
     text_buf_free(&why);
     return good;
 }

@@ -69,6 +69,14 @@ static void blame_form(Checker *checker, Span at, Text message) {
                               "letters, %%%% is a percent sign");
 }
 
+// A format of another tool: its letters would stand for themselves.
+static bool is_foreign_form(const char *form) {
+    static const char *const marks[] = {"YYYY", "yyyy", "DD", "dd", "HH", "hh"};
+    for (size_t i = 0; i < countof(marks); i++)
+        if (strstr(form, marks[i])) return !strchr(form, '%');
+    return false;
+}
+
 static void blame_unit(Checker *checker, Span span, Text text, const ConstantFault *fault) {
     Diag *diag = report(checker, DIAG_BAD_TIME_FORM, span, "no unit '%.*s'", TEXT_ARG(text));
     report_label(checker, diag, span, "%.*s", TEXT_ARG(fault->message));
@@ -87,6 +95,11 @@ static void blame_zone(Checker *checker, Span span, Text text, const ConstantFau
 // says what is wrong.
 static bool judge_text(Checker *checker, const ConstantText *asked, Span span,
                        ConstantFault *fault) {
+    bool form = asked->domain == DOMAIN_READ_FORM || asked->domain == DOMAIN_WRITE_FORM;
+    if (form && asked->text.len && is_foreign_form(text_c(checker->arena, asked->text))) {
+        blame_form(checker, span, TEXT("no letter behind a %: the text stands for itself"));
+        return false;
+    }
     if (!checker->input->judge || checker->input->judge(checker->arena, asked, fault)) return true;
     Span at = part_span(checker, asked->text, fault->position, span);
     switch (asked->domain) {

@@ -1,6 +1,7 @@
 // What stands in the parentheses of read and write: the path and the options of a format.
 #include "frontend/checker.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // ---- formats ------------------------------------------------------------------------------------
@@ -206,6 +207,30 @@ static void lone_value(OptionCheck *check, const AstArg *arg, Name format) {
                                           : "name the option: header = false");
 }
 
+// What other tools call an option, and what to do here.
+static const char *foreign_option(Text name) {
+    static const struct {
+        const char *names, *fix;
+    } foreign[] = {
+        {" sep separator delim field_delimiter ", "write delimiter = \";\""},
+        {" quotechar quote_char ", "write quote = \"'\""},
+        {" na na_values null_values nullstr null_value nulls ", "write null = [\"NA\"]"},
+        {" has_header names headers ", "write header = false"},
+        {" tz timezone ", "write zone = \"Europe/Berlin\""},
+        {" compression compress codec ", "end the name of the file in .gz, .zst or .lz4"},
+        {" encoding charset ", "files are UTF-8: iconv -f LATIN1 -t UTF-8 FILE converts one"},
+        {" skip skiprows skip_rows ", "leave rows out by a step: | skip 1"},
+        {" nrows n_rows limit ", "leave rows out by a step: | limit 100"},
+        {" schema dtype dtypes columns types ", "declare them: read csv(...) as {a: i64, b: str?}"},
+        {" mode overwrite ", "give the job --overwrite"},
+    };
+    char word[40];
+    snprintf(word, sizeof word, " %.*s ", TEXT_ARG(name));
+    for (size_t i = 0; i < countof(foreign); i++)
+        if (strstr(foreign[i].names, word)) return foreign[i].fix;
+    return nullptr;
+}
+
 static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
     Text names[countof(options)];
     size_t count = 0;
@@ -220,11 +245,13 @@ static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
         if (arg->value) set_option(check, options[i].id, arg);
         return;
     }
+    const char *meant = foreign_option(arg->name.text);
     Diag *diag = report(check->checker, DIAG_UNKNOWN_OPTION, arg->name.span,
                         "%.*s has no option '%.*s'", TEXT_ARG(format.text),
                         TEXT_ARG(arg->name.text));
     report_label(check->checker, diag, arg->name.span, "unknown");
-    fix_names(check->checker, diag, arg->name.text, names, count);
+    if (meant) report_fix(check->checker, diag, "%s", meant);
+    else fix_names(check->checker, diag, arg->name.text, names, count);
     check->good = false;
 }
 

@@ -157,7 +157,8 @@ static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) 
         Diag *diag = report(checker, DIAG_NOT_CONSTANT, span, "'%.*s' is not a constant",
                             TEXT_ARG(name.text));
         report_label(checker, diag, span, "a constant is expected here");
-        report_fix(checker, diag, "write the value out");
+        report_fix(checker, diag, "write the value out; a text stands in quotes: \"%.*s\"",
+                   TEXT_ARG(name.text));
         return error_value(checker);
     }
     bool input = scope->kind == SCOPE_RESULT && scope_find(scope->group->input, name.text);
@@ -176,7 +177,8 @@ static Value unknown_name(Checker *checker, Scope *scope, Name name, Span span) 
     Text *names = scope_names(checker, scope, &count);
     if (find_let(checker, name.text))
         report_note(checker, diag, "'%.*s' is a flow; a flow is not a value", TEXT_ARG(name.text));
-    fix_names(checker, diag, name.text, names, count);
+    if (count) fix_names(checker, diag, name.text, names, count);
+    else report_fix(checker, diag, "declare a param of this name; a text stands in quotes");
     return error_value(checker);
 }
 

@@ -1,6 +1,8 @@
 // read FORMAT(...) [as TYPE] and range(n): where rows come from.
 #include "frontend/checker.h"
 
+#include <string.h>
+
 // ---- the type of the rows -----------------------------------------------------------------------
 
 static const Type *fixed_type(Checker *checker, Format format) {
@@ -50,9 +52,13 @@ static const Type *infer_type(Checker *checker, const AstFlow *flow, const Sourc
     } else {
         Diag *diag = report(checker, DIAG_SCHEMA_FAILED, flow->head_span,
                             "the columns of '%.*s' cannot be inferred", TEXT_ARG(path));
-        report_label(checker, diag, flow->head_span, "%.*s", (int)error.len,
-                     error.at ? error.at : "");
-        report_fix(checker, diag, "declare them: read ... as {name: str, ...}");
+        // A second line is a better fix.
+        const char *text = error.at ? error.at : "";
+        const char *line = error.len ? memchr(text, '\n', error.len) : nullptr;
+        int len = (int)(line ? (size_t)(line - text) : error.len);
+        report_label(checker, diag, flow->head_span, "%.*s", len, text);
+        if (line) report_fix(checker, diag, "%.*s", (int)error.len - len - 1, line + 1);
+        else report_fix(checker, diag, "declare them: read ... as {name: str, ...}");
         type = error_type(checker);
     }
     text_buf_free(&error);

@@ -253,9 +253,11 @@ static void mismatch(Checker *checker, const Type *found, const Type *want, Span
     Text text = source_text(checker, span);
     bool shown = text.len && text.len <= 40 && !memchr(text.at, '\n', text.len);
     if (!shown) text = TEXT("...");
-    bool quoted = from->kind == TYPE_STR && text.len && text.at[0] == '"';
+    bool quoted = from->kind == TYPE_STR && text.len > 1 && text.at[0] == '"';
+    bool number = quoted && memchr("+-.0123456789", text.at[1], 13);
     if (quoted && (to->kind == TYPE_BOOL || type_is_numeric(to)))
         report_fix(checker, diag, to->kind == TYPE_BOOL ? "write true or false, without quotes"
+                                  : !number             ? "write a number"
                                                         : "write the number without quotes");
     else if (to->kind == TYPE_STR)
         report_fix(checker, diag, "str(%.*s), or f\"{...}\"", TEXT_ARG(text));

@@ -138,6 +138,20 @@ static void fix_suffix(const LexInput *input, Diag *d, const Parts *parts, const
                  "`%s(%.*s)`", TEXT_ARG(number), type, TEXT_ARG(number));
 }
 
+Text lex_unit(Text word) {
+    static const struct {
+        const char *word, *unit;
+    } words[] = {
+        {"second", "s"}, {"seconds", "s"}, {"sec", "s"}, {"minute", "min"}, {"minutes", "min"},
+        {"hour", "h"}, {"hours", "h"}, {"day", "d"}, {"days", "d"},
+    };
+    for (size_t i = 0; i < countof(units); i++)
+        if (text_is(word, units[i].name)) return word;
+    for (size_t i = 0; i < countof(words); i++)
+        if (text_is(word, words[i].word)) return text_of(words[i].unit);
+    return (Text){0};
+}
+
 static Text near_unit(Text unit) {
     Text names[countof(units)];
     for (size_t i = 0; i < countof(units); i++) names[i] = text_of(units[i].name);

@@ -269,9 +269,24 @@ AstExpr *parse_string(Parser *p, const char *what) {
     return done(p, e);
 }
 
+// `3 days`, `8 MiB`: a unit stands right behind its number. A name before `:` or `=` is an item.
+static bool take_unit_apart(Parser *p, Token number) {
+    Text figure = parser_text(p, number), word = parser_text(p, parser_token(p, 0));
+    if (!parser_at(p, TOKEN_WORD) || parser_at_line_end(p)) return false;
+    if (parser_ahead(p, 1, TOKEN_COLON) || parser_ahead(p, 1, TOKEN_ASSIGN)) return false;
+    Text unit = lex_unit(word);
+    if (!unit.len || !lex_is_digit(figure.at[figure.len - 1])) return false;
+    Diag *d = parser_slip(p, DIAG_UNKNOWN_UNIT, parser_span(p, parser_take(p)),
+                          "a unit stands right behind its number");
+    diag_fix(p->in.diags, d, "write `%.*s%.*s`", TEXT_ARG(figure), TEXT_ARG(unit));
+    return true;
+}
+
 static AstExpr *parse_number(Parser *p) {
     AstExpr *e = new_expr(p, AST_INT, start_of(p));
-    lex_number(&p->in, parser_take(p), e);
+    Token number = parser_take(p);
+    lex_number(&p->in, number, e);
+    if (take_unit_apart(p, number)) e->kind = AST_ERROR;
     return done(p, e);
 }
 

@@ -139,8 +139,19 @@ static void parse_drop(Parser *p, AstStep *step) {
     if (!step->item_count && !p->panic) blame_empty(p, step, "name the columns to drop");
 }
 
+// A word of SQL that the step has no use for.
+static void skip_by(Parser *p, const char *step) {
+    if (!parser_at_word(p, "by") || !parser_ahead(p, 1, TOKEN_WORD)) return;
+    Diag *d = parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "`%s` takes no `by`",
+                          step);
+    diag_fix(p->in.diags, d, "write `%s KEY`", step);
+}
+
 // distinct = "distinct" [names]
-static void parse_distinct(Parser *p, AstStep *step) { parse_names(p, step); }
+static void parse_distinct(Parser *p, AstStep *step) {
+    skip_by(p, "distinct");
+    parse_names(p, step);
+}
 
 // rename = "rename" NAME "=" NAME ("," ...)*
 static void parse_rename(Parser *p, AstStep *step) {
@@ -233,11 +244,7 @@ static AstItem parse_sort_key(Parser *p) {
 static void parse_sort(Parser *p, AstStep *step) {
     Items items = {0};
     List list = parser_bare_list(p);
-    if (parser_at_word(p, "by") && parser_ahead(p, 1, TOKEN_WORD)) {
-        Diag *d =
-            parser_slip(p, DIAG_SQL_HABIT, parser_span(p, parser_take(p)), "`sort` takes no `by`");
-        diag_fix(p->in.diags, d, "write `sort KEY`");
-    }
+    skip_by(p, "sort");
     while (parser_more(p, &list)) push_item(p, &items, parse_sort_key(p));
     if (!items.count && !p->panic) blame_empty(p, step, "name the columns to sort by");
     step->items = items.items;
@@ -570,7 +577,8 @@ void parse_step(Parser *p, AstStep *step) {
     } else if (parser_at_word(p, "window")) {
         Diag *d =
             parser_error(p, DIAG_RESERVED_STEP, step->span, "`window` is not in this version");
-        diag_fix(p->in.diags, d, "use group by, or join the flow with an aggregated one");
+        diag_fix(p->in.diags, d, "for a figure of the group beside each of its rows: "
+                                   "let g = f | group by k { n = count() }, then f | join g on k");
     } else {
         blame_step(p, token);
     }

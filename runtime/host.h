@@ -4,6 +4,7 @@
 //   cpu        how many, how much memory        pool        the threads that compute
 //   parallel   a call on all threads            durable     all calls that make bytes last
 //   retry      what is done about an error      checksum    XXH3 of what has to be the same again
+//   leftover   temporary files of killed jobs
 //   failpoint  where tests kill a job, or let a call fail
 //
 // Called by rooms that do I/O or want threads. All fsync, rename and lock calls are in durable.c.

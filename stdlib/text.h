@@ -9,6 +9,7 @@
 #include "stdlib/text/encode.h"
 #include "stdlib/text/lines.h"
 #include "stdlib/text/list_build.h"
+#include "stdlib/text/not_text.h"
 #include "stdlib/text/string.h"
 #include "stdlib/text/text_out.h"
 #include "stdlib/text/utf8.h"

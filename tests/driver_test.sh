@@ -119,7 +119,7 @@ mkdir default && cp small.sbd default/precious.sbd && echo text >precious
 expect keeps_default 1 "'precious' is there already" compile default/precious.sbd
 "$sbc" run small.sbd >out 2>&1
 expect keeps_cached 1 "'precious.csv' is there already" small.sbd -o precious.csv
-expect no_overwrite_for_run 2 'go behind --: sbc run FILE -- --overwrite' run small.sbd --overwrite
+expect no_overwrite_for_run 2 'is an option of the job: sbc run small.sbd -- --overwrite' run small.sbd --overwrite
 expect overwrites 0 '' small.sbd -o precious.csv --overwrite
 holds overwritten sh -c './precious.csv | grep -q 2,4'
 : >empty
@@ -318,6 +318,16 @@ expect schema_empty 1 'it is empty' schema empty.csv
 expect inferred 0 'note[SB0611]' run -e 'read csv("f.csv") | select year, t'
 expect inferred_words 0 'null = ["NA"]' run -e 'read csv("f.csv") | select dep'
 
+# What is no text says what it is, and what to do.
+printf 'name,value\ra,1\rb,2\r' >cr.csv
+printf '{"a":1}\r{"a":2}\r' >cr.jsonl
+printf 'a\n1\n' | gzip >packed.csv
+expect schema_cr 1 "its lines end in CR alone; end its lines in LF: tr '" schema cr.csv
+expect schema_cr_json 1 'its lines end in CR alone; end its lines in LF' schema cr.jsonl
+expect schema_packed 1 'it is packed by gzip; unpack it: gzip -dc' schema packed.csv
+expect inferred_cr 1 "fix: end its lines in LF: tr '" run -e 'read csv("cr.csv")'
+expect inferred_packed 1 'fix: unpack it: gzip -dc' run -e 'read csv("packed.csv")'
+
 # ---- test
 cat >t.sbd <<'END'
 let rows = [{a: 1, b: "x"}]
@@ -408,6 +418,7 @@ expect doc_place 0 'fn line() -> i64' doc line
 expect doc_type 0 'fn u16(x) -> u16' doc u16
 expect doc_both 0 'The date by the clocks of the zone.' doc date
 holds doc_both_type grep -qF 'fn date(x) -> date' out
+expect explain_zip 0 'It is no fault of a single row: the job ends' explain SB7029
 expect explain_small 0 'SB0322: ' explain sb0322
 expect explain_warning 0 'It is a warning: the job goes on.' explain SB8062
 holds explain_warning_alone sh -c '! grep -q "No output" out'

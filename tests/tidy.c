@@ -1,9 +1,12 @@
 // tidy: the house rules that a machine can check. `tidy FILE...` reads each file once and prints
 // "path:line: rule"; the last line counts files as tests.
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { COLUMNS_MAX = 100, FUNCTION_LINES_MAX = 70, FILE_LINES_MAX = 800, LINE_BYTES = 1 << 16 };
+enum { COLUMNS_MAX = 100, FUNCTION_LINES_MAX = 70, FILE_LINES_MAX = 800, LINE_BYTES = 1 << 16,
+       NAME_BYTES = 256, NAMES_MAX = 512 };
 
 #define COUNTOF(array) (sizeof(array) / sizeof *(array))
 
@@ -141,14 +144,62 @@ static int columns(const char *text) {
     return count;
 }
 
+// A file of the project that a line names, by its folders, is there.
+static void check_names(const char *path, int line, const char *text) {
+    static const char *const tops[] = {"codegen/", "driver/", "frontend/", "ir/", "runtime/",
+                                       "stdlib/"};
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_/.";
+    for (size_t i = 0; i < COUNTOF(tops); i++) {
+        const char *at = strstr(text, tops[i]);
+        char name[NAME_BYTES];
+        if (!at || (at > text && strchr("/_<", at[-1]))) continue;
+        size_t len = strspn(at, letters);
+        if (len >= sizeof name) continue;
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        if (len && name[len - 1] == '.') name[--len] = '\0';  // The end of a sentence.
+        const char *end = strrchr(name, '.');
+        bool file = end && (strcmp(end, ".c") == 0 || strcmp(end, ".h") == 0 ||
+                            strcmp(end, ".def") == 0 || strcmp(end, ".decl") == 0);
+        if (file && access(name, F_OK) != 0) problem(path, line, "there is no ", name);
+    }
+}
+
 static void check_line(const char *path, int line, const char *text, char last) {
     bool table = strstr(path, ".def") != nullptr;
     if (columns(text) > COLUMNS_MAX && !table) problem(path, line, "line over 100 columns", "");
     if (last == ' ' || last == '\t') problem(path, line, "trailing space", "");
     if (strchr(text, '\t')) problem(path, line, "tab", "");
+    check_names(path, line, text);
     if (starts(text, "#include ")) check_include(path, line, text + strlen("#include "));
     for (size_t i = 0; i < COUNTOF(banned) && !starts(path, "tests/"); i++)
         if (strstr(text, banned[i].call)) problem(path, line, "use ", banned[i].instead);
+}
+
+// The name that a line of a header declares as a function, or "".
+static void declared(const char *text, char name[static NAME_BYTES]) {
+    static const char *const no[] = {"typedef ", "static ", "#", "//", "_", "}", " "};
+    const char *open = strchr(text, '('), *begin = open;
+    name[0] = '\0';
+    for (size_t i = 0; i < COUNTOF(no); i++)
+        if (starts(text, no[i])) return;
+    if (!open || open == text) return;
+    while (begin > text && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
+    if (begin > text) snprintf(name, NAME_BYTES, "%.*s", (int)(open - begin), begin);
+}
+
+// No function stands twice in a header.
+static void check_declared(const char *path, FILE *file) {
+    static char names[NAMES_MAX][NAME_BYTES], text[LINE_BYTES];
+    int count = 0;
+    for (int line = 1; fgets(text, sizeof text, file); line++) {
+        if (count == NAMES_MAX) break;
+        declared(text, names[count]);
+        if (!names[count][0]) continue;
+        for (int i = 0; i < count; i++)
+            if (strcmp(names[i], names[count]) == 0)
+                problem(path, line, "declared twice: ", names[i]);
+        count++;
+    }
 }
 
 // A comment, or the file's own header, which has it.
@@ -206,6 +257,8 @@ int main(int argc, char **argv) {
         if (is_c(argv[i])) check_file(argv[i], file);
         rewind(file);
         check_merged(argv[i], file);
+        rewind(file);
+        if (strstr(argv[i], ".h") && is_c(argv[i])) check_declared(argv[i], file);
         bool good = problems == before;
         if (is_c(argv[i])) passed += good, failed += !good;
         else merged &= good;

@@ -1,5 +1,6 @@
 // Rejects: their records, their order and their limits (docs/rejects.md).
 #include "codegen/reference/job.h"
+#include "stdlib/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,10 @@ static void fail_record(Job *job, const Reject *reject, LimitLines lines) {
     text_buf_add(out, lines.limit);
     const char *fix = faults[reject->status - SB_FAULT_FIRST].fix,
                *computed = faults[reject->status - SB_FAULT_FIRST].computed_fix;
+    bool row = reject->status == SB_FAULT_FIELD_COUNT || reject->status == SB_FAULT_BAD_JSON;
+    const SbNotText *is =
+        row ? sb_cr_lines(reject->raw.at, (int64_t)reject->raw.len) : nullptr;
+    if (is) fix = computed = is->fix;
     text_buf_format(out, "   = fix: %s\n", reject->computed && computed[0] ? computed : fix);
     if (lines.fix) text_buf_format(out, "   = fix: %s\n", lines.fix);
 }

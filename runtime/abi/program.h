@@ -198,6 +198,4 @@ typedef struct SbJob {
     uint8_t  rejects_format;   // SbFormat
 } SbJob;
 
-extern const SbJob sb_job;     // Defined by generated code.
-
 #endif

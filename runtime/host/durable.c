@@ -2,6 +2,7 @@
 #include "runtime/host/durable.h"
 
 #include "runtime/host/failpoint.h"
+#include "runtime/host/leftover.h"
 #include "runtime/host/retry.h"
 
 #include <errno.h>
@@ -165,7 +166,8 @@ static void random_tag(char tag[static DURABLE_TAG + 1]) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     uint8_t bytes[DURABLE_TAG];
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) memset(bytes, 0, sizeof bytes);
-    for (int i = 0; i < DURABLE_TAG; i++) tag[i] = letters[bytes[i] % (sizeof letters - 1)];
+    tag[0] = LEFTOVER_MARK;
+    for (int i = 1; i < DURABLE_TAG; i++) tag[i] = letters[bytes[i] % (sizeof letters - 1)];
     tag[DURABLE_TAG] = '\0';
 }
 
@@ -199,6 +201,7 @@ static bool open_empty(DurableFile *file) {
 }
 
 static bool open_listed(DurableFile *file) {
+    if (disk == &durable_system) leftover_sweep(file->path);
     pthread_mutex_lock(&listing);
     bool good = open_random(file);
     if (good) list(file);

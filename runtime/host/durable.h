@@ -56,7 +56,8 @@ typedef struct DurableSetup {
     const char *path;
     bool        replace;
     const char *tag;    // Of a job that can be resumed: the temporary name ends in it, and the file
-                        // may be there already. nullptr: a random one.
+                        // may be there already. nullptr: a random one, which the next job removes
+                        // when this one is killed (runtime/host/leftover.h).
 } DurableSetup;
 
 // Makes the parent folders and the temporary file.

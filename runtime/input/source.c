@@ -156,10 +156,50 @@ bool source_header_whole(const Source *source, const char *text, int64_t len) {
     return at >= 0 && sb_csv_row_end(text, at, at + 1, len, &source->dialect) >= 0;
 }
 
+static bool not_text(const SourceFile *file, const SbNotText *is, Trouble *trouble) {
+    trouble_set(trouble, TROUBLE_NOT_TEXT, "'%s' is no text that can be read: %s", file->path,
+                is->what);
+    trouble_fix(trouble, "%s", is->fix);
+    return false;
+}
+
+// What is wrong with the row, whose file ends with it when `last`.
+static bool judge_header(const Source *source, const SourceFile *file, SbStr row, bool last,
+                         Trouble *trouble) {
+    int32_t fault = row.len > source->row_max ? SB_FAULT_ROW_TOO_LONG
+                                              : header_fault(&source->dialect, row.ptr, row.len);
+    const SbNotText *is = fault ? sb_not_text(row.ptr, row.len)
+                          : last ? sb_cr_lines(row.ptr, row.len)
+                                 : nullptr;
+    if (is) return not_text(file, is, trouble);
+    if (!fault) return true;
+    trouble_set(trouble, TROUBLE_HEADER, "the header of '%s' is damaged: %s", file->path,
+                fault_info(fault)->message);
+    trouble_fix(trouble, "%s", fault == SB_FAULT_BAD_UTF8 ? fault_info(fault)->fix
+                                                          : "correct the first row of the file");
+    return false;
+}
+
+static bool read_names(const Source *source, SourceFile *file, SbStr row, Trouble *trouble) {
+    Header header = {0};
+    bool good = header_split(&header, &source->dialect, row.ptr, row.len);
+    if (!good) trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
+    good = good && header_map(source, file, &header, trouble);
+    header_close(&header);
+    const SbNotText *is = good ? nullptr : sb_cr_lines(row.ptr, row.len);
+    if (is && trouble->kind == TROUBLE_HEADER) {
+        *trouble = (Trouble){0};
+        not_text(file, is, trouble);
+    }
+    return good;
+}
+
 bool source_header(Source *source, SourceFile *file, const char *text, int64_t len,
                    Trouble *trouble) {
     const SbSource *what = source->what;
+    const SbNotText *is = sb_never_text(text, len);
     file->opened = true;
+    if (is) return not_text(file, is, trouble);
     int64_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     file->begin = at;
     if (what->format != SB_CSV) return true;
@@ -174,7 +214,8 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     }
     at = first_row(source, text, at, len);
     if (at < 0) {
-        return trouble_set(trouble, TROUBLE_HEADER, "'%s' is empty: it has no header", file->path);
+        trouble_set(trouble, TROUBLE_HEADER, "'%s' is empty: it has no header", file->path);
+        return trouble_fix(trouble, "give a file with a header, or leave this one out"), false;
     }
     int64_t next = sb_csv_row_end(text, at, at + 1, len, &source->dialect);
     int64_t end = next < 0 ? len : next;
@@ -182,21 +223,9 @@ bool source_header(Source *source, SourceFile *file, const char *text, int64_t l
     file->begin_lines = sb_lines_count(text, end);
     if (end > at && text[end - 1] == '\n') end--;
     if (end > at && text[end - 1] == '\r') end--;
-    int32_t fault = end - at > source->row_max
-                        ? SB_FAULT_ROW_TOO_LONG
-                        : header_fault(&source->dialect, text + at, end - at);
-    if (fault) {
-        trouble_set(trouble, TROUBLE_HEADER, "the header of '%s' is damaged: %s", file->path,
-                    fault_info(fault)->message);
-        trouble_fix(trouble, "correct the first row of the file");
-        return false;
-    }
-    Header header = {0};
-    bool good = header_split(&header, &source->dialect, text + at, end - at)
-                    ? header_map(source, file, &header, trouble)
-                    : trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
-    header_close(&header);
-    return good;
+    SbStr row = {text + at, end - at};
+    return judge_header(source, file, row, next < 0, trouble) &&
+           read_names(source, file, row, trouble);
 }
 
 // ---- files ----------------------------------------------------------------------------------

@@ -49,13 +49,16 @@ static int64_t ledger_of(const Job *job, const SbMemory *memory) {
 
 int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
 
-// With how much the last charge that was refused would have been there.
+// With how much the last charge that was refused would have been there is the least that can do:
+// each thread goes on from there, and asks for more. Twice as much is a step that ends soon.
 static void say_enough(const Job *job, Trouble *trouble) {
-    enum : int64_t { MIB = 1 << 20 };
-    int64_t lacked = job->memory.lacked, enough = job->memory_whole + lacked;
+    enum : int64_t { MIB = 1 << 20, CHARGES = 8 };
+    int64_t whole = job->memory_whole, lacked = job->memory.lacked;
+    int64_t more = CHARGES * slots_threads(&job->slots) * lacked;
     if (lacked > 0)
-        trouble_fix(trouble, "raise --memory, to %lldMiB at least",
-                    (long long)((enough + MIB - 1) / MIB));
+        trouble_fix(trouble, "raise --memory, to %lldMiB for a start; under %lldMiB it cannot do",
+                    (long long)((whole + (more > whole ? more : whole) + MIB - 1) / MIB),
+                    (long long)((whole + lacked + MIB - 1) / MIB));
 }
 
 bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {

@@ -76,12 +76,26 @@ static char *folder_of(const char *path) {
     return folder;
 }
 
+// What the rights say is not all: nobody makes files in /proc.
+static bool takes_named_file(const char *folder) {
+    char *path = nullptr;
+    if (asprintf(&path, "%s/.sbc-check-XXXXXX", folder) < 0) return false;
+    int fd = mkostemp(path, O_CLOEXEC), error = errno;
+    if (fd >= 0) {
+        unlink(path);
+        close(fd);
+    }
+    free(path);
+    errno = error;
+    return fd >= 0;
+}
+
 // Can a file be made there? errno says why not. A file without a name is made where that works.
 static bool takes_files(const char *folder) {
     int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd >= 0) return close(fd) == 0;
     bool unknown = errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
-    return unknown && access(folder, W_OK | X_OK) == 0;
+    return unknown && takes_named_file(folder);
 }
 
 // `wrong`: the trouble of a folder that cannot be used, `full`: of one without room.
@@ -95,6 +109,10 @@ static void look_at_folder(CheckItem *item, const char *folder, TroubleKind wron
         return;
     }
     if (statvfs(folder, &disk) != 0) return;
+    if (disk.f_blocks == 0) {  // A file system that counts none has room as long as it says so.
+        sb_text_format(&item->found, "'%s'", folder);
+        return;
+    }
     int64_t room = (int64_t)(disk.f_bavail * disk.f_frsize);
     add_size(&item->found, room);
     sb_text_format(&item->found, " free in '%s'", folder);

@@ -254,7 +254,8 @@ static bool set_choice(Options *options, OptionKind kind, const char *value, Tro
 bool options_set(Options *options, OptionKind kind, const char *value, Trouble *trouble) {
     const OptionInfo *info = &infos[kind];
     if (info->value[0] == '\0' && value) {
-        return trouble_set(trouble, TROUBLE_USAGE, "--%s takes no value", info->name);
+        trouble_set(trouble, TROUBLE_USAGE, "--%s takes no value", info->name);
+        return trouble_fix(trouble, "write --%s, or leave it out", info->name), false;
     }
     if (info->value[0] != '\0' && !value && kind != OPTION_STATS) {
         return trouble_set(trouble, TROUBLE_USAGE, "--%s needs a value: --%s=%s", info->name,
@@ -360,6 +361,14 @@ static bool read_one(Options *options, const SbJob *job, const char *arg, Troubl
     return unknown_option(job, (SbStr){name, (int64_t)len}, trouble);
 }
 
+// A value that stands apart from its option is part of the same mistake.
+static bool is_value_of(const char *option, const char *value, Trouble *trouble) {
+    if (option[0] != '-' || strchr(option, '=') || !value || value[0] == '-') return false;
+    if (trouble->kind == TROUBLE_USAGE)
+        trouble_fix(trouble, "write %s%s=%s", option[1] == '-' ? "" : "-", option, value);
+    return true;
+}
+
 // Of what is shown instead of a run one thing can be asked for; --help goes before all.
 static bool asks_once(const Options *options, Trouble *trouble) {
     const struct {
@@ -404,7 +413,11 @@ bool options_read(Options *options, const SbJob *job, int argc, char **argv, Tro
             options->seen |= 1u << OPTION_RESOURCE;
             good &= options_set(options, OPTION_RESOURCE, argv[++i], trouble_more(trouble));
         } else {
-            good &= read_one(options, job, argv[i], trouble_more(trouble));
+            const char *next = i + 1 < argc ? argv[i + 1] : nullptr;
+            Trouble *said = trouble_more(trouble);
+            bool read = read_one(options, job, argv[i], said);
+            i += !read && is_value_of(argv[i], next, said);
+            good &= read;
         }
     }
     if (options->config) good &= config_read(options, job, trouble);

@@ -1,6 +1,7 @@
 #include "runtime/rejects/rejects.h"
 
 #include "runtime/report.h"
+#include "stdlib/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,13 @@ enum { DETAIL_BYTES_MAX = 60, WORDS_BYTES_MAX = 1024, SHOWN_BYTES_MAX = 120, RAW
 
 static const int64_t SHARE_ROWS_MIN = 10000;
 
-// What to do about a reject: a value that the program computes is no matter of a column's type.
+// What to do about a reject: a value that the program computes is no matter of a column's type, and
+// a line that is several lines is no matter of its fields.
 static const char *fix_of(const Reject *reject, const SbJob *job) {
     const FaultInfo *info = fault_info(reject->fault);
+    bool row = reject->fault == SB_FAULT_FIELD_COUNT || reject->fault == SB_FAULT_BAD_JSON;
+    const SbNotText *is = row ? sb_cr_lines(reject->raw, reject->raw_len) : nullptr;
+    if (is) return is->fix;
     bool computed = reject->site < job->site_count && job->sites[reject->site].line > 0;
     return computed && info->computed_fix[0] ? info->computed_fix : info->fix;
 }

@@ -1,6 +1,7 @@
 #include "runtime/report/words.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 // Edits (insert, delete, replace) between two words; more than `WORD_MAX` bytes count as far.
 static uint32_t edit_distance(SbStr a, SbStr b) {
@@ -28,7 +29,8 @@ SbStr nearest_name(SbStr word, NameFn *names, const void *self, uint32_t count) 
     if (best_distance > word.len) best_distance = (uint32_t)word.len;
     for (uint32_t i = 0; i < count; i++) {
         SbStr name = names(self, i);
-        uint32_t distance = edit_distance(word, name);
+        bool same = word.len == name.len && strncasecmp(word.ptr, name.ptr, (size_t)word.len) == 0;
+        uint32_t distance = same ? 0 : edit_distance(word, name);
         if (distance < best_distance) {
             best_distance = distance;
             best = name;

@@ -14,8 +14,10 @@ enum : int64_t {
     SECOND = 1000000000,
     COMMIT_NS = SECOND,
     COMMIT_BYTES = 64 << 20,
-    RUNS_NS = 30 * SECOND,  // Where breakers or marks of joins belong to it: all of these are
-                            // written.
+    // Where breakers or marks of joins belong to it, all of which are written: the first one early,
+    // each other after as much time as the job had worked before the last one.
+    RUNS_FIRST_NS = 2 * SECOND,
+    RUNS_NS = 30 * SECOND,
     CHECKPOINT_BYTES = 64 << 20,
 };
 
@@ -30,10 +32,16 @@ static int64_t group_bytes(const Job *job, const CommitGroup *group) {
     return bytes;
 }
 
+// So a job that is killed has lost half of its time at most, and a short one makes few commits.
+static int64_t runs_pause(const CommitGroup *group) {
+    int64_t worked = group->last_ns - group->begun_ns;
+    return worked < RUNS_FIRST_NS ? RUNS_FIRST_NS : worked < RUNS_NS ? worked : RUNS_NS;
+}
+
 static bool is_due(const Job *job, const CommitGroup *group) {
     int64_t elapsed = log_clock_ns() - group->last_ns;
     if (job->resume->always || atomic_load(&job->drain)) return true;
-    if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= RUNS_NS;
+    if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= runs_pause(group);
     return elapsed >= COMMIT_NS || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES;
 }
 

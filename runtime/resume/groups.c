@@ -370,7 +370,7 @@ static bool make_groups(Job *job, End *ends) {
     bool good = true;
     for (uint32_t e = 0; good && e < count; e++) {
         CommitGroup *group = &resume->groups[resume->group_of[e]];
-        group->last_ns = log_clock_ns();
+        group->begun_ns = group->last_ns = log_clock_ns();
         if (e >= zip_end(job->what, 0)) break;
         bool goes_on = ends[e].root_count > 0 && resume->roots[ends[e].roots[0]].goes_on;
         if (e < sinks ? !job->sinks[e].log : !goes_on) {

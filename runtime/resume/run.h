@@ -102,8 +102,9 @@ typedef struct CommitGroup {
     bool       has_runs;    // A commit had some.
     bool       ended;       // Its breakers are being finished: it is committed no more.
     Text       record;      // Of the commit that is ready.
-    int64_t    last_ns;     // When the last one was chosen...
-    int64_t    last_bytes;  // ...and what the sinks had then.
+    int64_t    begun_ns;    // When this life of the job began.
+    int64_t    last_ns;     // When the last commit was chosen, or the job began.
+    int64_t    last_bytes;  // What the sinks had when the last commit was chosen.
 } CommitGroup;
 
 typedef struct Resume {

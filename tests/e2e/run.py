@@ -156,8 +156,8 @@ class Runner:
                     schedule.append(f"--schedule={SCHEDULES[turn % len(SCHEDULES)]}")
                     turn += 1
                 options = [f"--threads={threads}", f"--partition={partition}", *schedule, *self.case.args()]
-                if more and not any(option.startswith("--progress") for option in options):
-                    options.append("--progress=none", "--watchdog=1h")  # Many small runs take their time.
+                if not any(option.startswith("--progress") for option in options):
+                    options += ["--progress=none", "--watchdog=1h"]  # What a run says where it takes long is not expected.
                 result = self.run(lambda program: [[jobs[program][0], *options]], more)
                 warned = b"".join(jobs[program][1] for program in self.case.programs())
                 if warned:
