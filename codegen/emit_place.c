@@ -3,7 +3,7 @@
 
 Value frame_raw(Emit *e, Frame *frame, uint32_t column) {
     while (frame->op->kind != OP_SOURCE) frame = frame->input[0];
-    return text_format_of(frame->op->source.format)->raw(e, frame, column);
+    return text_format_of(&frame->op->source)->raw(e, frame, column);
 }
 
 Frame *frame_root(Frame *frame) {
@@ -34,7 +34,7 @@ static PlaceParts place_of_text(Emit *e, const TextRow *row) {
 }
 
 static bool is_file(const Frame *root) {
-    return root->op->kind == OP_SOURCE && root->op->source.format == FORMAT_FILES && !root->breaker;
+    return root->op->kind == OP_SOURCE && root->op->source.kind == SOURCE_FILES && !root->breaker;
 }
 
 Val frame_file(Emit *e, Frame *root) {

@@ -39,9 +39,9 @@ static Source *source_new(Job *job, Node *node) {
     source->field_of = arena_new_array(job->arena, uint32_t, op->column_count + 1);
     if (op->options.zone.len && !text_is(op->options.zone, "UTC"))
         source->zone = library_zone(op->options.zone);
-    if (op->format != FORMAT_INLINE && !job_setting(job, op->path, &value)) return source;
-    source->row_count = op->format == FORMAT_INLINE ? op->row_count : value.i;
-    if (op->format == FORMAT_INLINE || op->format == FORMAT_RANGE) {
+    if (op->kind != SOURCE_INLINE && !job_setting(job, op->path, &value)) return source;
+    source->row_count = op->kind == SOURCE_INLINE ? op->row_count : value.i;
+    if (op->kind != SOURCE_FILES) {
         source->path_count = 1;
         source->paths = arena_new_of(job->arena, Text);
         source->paths[0] = node->op->step.i == UINT32_MAX
@@ -110,13 +110,13 @@ static void csv_open(Source *source) {
     }
 }
 
-static bool has_files(Format format) { return format != FORMAT_RANGE && format != FORMAT_INLINE; }
+static bool has_files(const SourceOp *op) { return op->kind == SOURCE_FILES; }
 
 static void file_open(Source *source) {
     Job *job = source->job;
     source->open = true;
     source->next_row = 0;
-    if (!has_files(source->op->format)) return;
+    if (!has_files(source->op)) return;
     Text text = {0};
     if (!file_load(job, source->paths[source->path], &text)) return;
     source->cursor = (TextCursor){.arena = job->arena,
@@ -193,6 +193,7 @@ static bool judge_file(Source *source, uint32_t column, Value *out) {
 }
 
 static Text raw_of(const Source *source, uint32_t column) {
+    if (!has_files(source->op)) return (Text){0};
     if (source->op->format == FORMAT_CSV)
         return source->text_row.fields[source->field_of[column]].raw;
     if (source->op->format == FORMAT_TEXT) return source->row->origin->raw;
@@ -219,13 +220,15 @@ static bool judge(Source *source, uint32_t column) {
     Value *out = &source->row->values[column];
     bool good = true;
     if (source->judged[column]) return true;
-    switch (source->op->format) {
+    if (source->op->kind == SOURCE_RANGE) *out = value_i64(source->next_row - 1);
+    if (source->op->kind == SOURCE_INLINE)
+        *out = source->op->rows[source->next_row - 1].items[column];
+    if (has_files(source->op)) switch (source->op->format) {
+    case FORMAT_COUNT: break;
     case FORMAT_CSV: good = judge_csv(source, column, out); break;
     case FORMAT_JSONL: good = judge_json(source, column, out); break;
     case FORMAT_TEXT: *out = value_text(source->row->origin->raw); break;
     case FORMAT_FILES: good = judge_file(source, column, out); break;
-    case FORMAT_RANGE: *out = value_i64(source->next_row - 1); break;
-    case FORMAT_INLINE: *out = source->op->rows[source->next_row - 1].items[column]; break;
     }
     source->judged[column] = good;
     if (good) source->row->raws[column] = raw_of(source, column);
@@ -335,7 +338,7 @@ static void judge_row(Source *source) {
 static Origin *origin_new(Source *source, int64_t offset) {
     Origin *origin = arena_new_of(source->job->arena, Origin);
     *origin = (Origin){.source = source->node->source, .file = (uint32_t)source->path,
-                       .has_file = has_files(source->op->format), .offset = offset,
+                       .has_file = has_files(source->op), .offset = offset,
                        .path = source->paths[source->path]};
     source->row = row_new(source->job, source->node->op);
     source->row->origin = origin;
@@ -348,7 +351,7 @@ static Text row_as_json(Source *source, int64_t number) {
     TextBuf buf = {0};
     text_buf_char(&buf, '{');
     for (uint32_t c = 0; c < source->op->column_count; c++) {
-        Value value = source->op->format == FORMAT_RANGE ? value_i64(number)
+        Value value = source->op->kind == SOURCE_RANGE ? value_i64(number)
                                                          : source->op->rows[number].items[c];
         if (c) text_buf_char(&buf, ',');
         json_print_string(&buf, source->op->columns[c].name);
@@ -393,7 +396,7 @@ static bool next_text_row(Source *source, ReadFault *fault) {
 
 static bool next_row(Source *source, ReadFault *fault) {
     *fault = (ReadFault){.weight = 1};
-    if (source->op->format == FORMAT_FILES) {
+    if (has_files(source->op) && source->op->format == FORMAT_FILES) {
         if (source->next_row++) return false;
         Origin *origin = origin_new(source, 0);
         origin->length = (int64_t)source->cursor.text.len;
@@ -403,7 +406,7 @@ static bool next_row(Source *source, ReadFault *fault) {
         if (long_row) fault->status = SB_FAULT_ROW_TOO_LONG;
         return true;
     }
-    if (has_files(source->op->format)) return next_text_row(source, fault);
+    if (has_files(source->op)) return next_text_row(source, fault);
     if (source->next_row >= source->row_count) return false;
     origin_new(source, source->next_row)->raw = row_as_json(source, source->next_row);
     source->next_row++;
