@@ -78,7 +78,9 @@ pub fn build(b: *std.Build) void {
     const runtime = find(b, "runtime", ".c", &.{});
     const stdlib = find(b, "stdlib", ".c", &.{"stdlib/formats"});
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
-    for ([_][]const []const u8{ runtime, stdlib }) |files| compile(b, sbrt.root_module, files, "-gline-tables-only");
+    const readers = layer(b, "read");
+    const writers = layer(b, "write");
+    for ([_][]const []const u8{ runtime, stdlib, readers, writers }) |files| compile(b, sbrt.root_module, files, "-gline-tables-only");
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
     _ = page.addCopyFile(b.path("runtime/main/page.html"), "page.html");
