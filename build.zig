@@ -96,6 +96,7 @@ pub fn build(b: *std.Build) void {
     for ([_][]const []const u8{
         find(b, "frontend", ".c", &.{}),
         find(b, "codegen/reference", ".c", &.{}),
+        layer(b, "reference"),
         find(b, "codegen/build", ".c", &.{}),
         find(b, "driver", ".c", &.{}), // What each command of sbc does with the phases; sbc.c is the table of them.
         scratch,
