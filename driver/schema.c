@@ -129,8 +129,10 @@ static void print_type(TextBuf *buf, Arena *arena, const Type *type) {
 static void print_schema(TextBuf *buf, Text path, const Guessed *found, const Inferred *inferred) {
     Arena *arena = found->input.arena;
     Text name = type_name(arena, path);
-    text_buf_format(buf, "# From %zu row%s of %.*s. To read it:\n#   read %s(", inferred->rows,
-                    inferred->rows == 1 ? "" : "s", TEXT_ARG(path), found->format);
+    bool declared = format_info(found->input.format)->row == FORMAT_ROW_DECLARED;
+    if (declared) text_buf_add(buf, TEXT("# From the header"));
+    else text_buf_format(buf, "# From %zu row%s", inferred->rows, inferred->rows == 1 ? "" : "s");
+    text_buf_format(buf, " of %.*s. To read it:\n#   read %s(", TEXT_ARG(path), found->format);
     text_buf_quoted(buf, path);
     bool csv = format_info(found->input.format)->dialect;
     char delimiter = found->csv.delimiter;

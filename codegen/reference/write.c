@@ -242,9 +242,9 @@ static void note_written(Job *job, Text path, int64_t rows, int64_t bytes) {
 }
 
 // The header that is known when the rows are.
-static void finish_part(const Op *op, const FormatReference *format, Part *part) {
+static void finish_part(Job *job, const Op *op, Part *part) {
     TextBuf whole = {0};
-    format->finish(&whole, op, text_buf_view(&part->text));
+    format_reference(op->sink.format)->finish(job, op, text_buf_view(&part->text), &whole);
     text_buf_add(&whole, text_buf_view(&part->text));
     text_buf_free(&part->text);
     part->text = whole;
@@ -262,7 +262,7 @@ static void publish(Job *job, Node *node) {
         if (folder)
             path = text_format(job->arena, "%.*spart-%05zu.%s", TEXT_ARG(sink->path), i,
                                format->extension);
-        if (format->finish) finish_part(node->op, format, part);
+        if (format->finish) finish_part(job, node->op, part);
         write_file(job, path, text_buf_view(&part->text));
         bytes += (int64_t)part->text.len;
     }
