@@ -19,9 +19,9 @@ Val frame_origin(Emit *e, Frame *frame) {
                   : emit_load(e, e->i64, e->stage->order, "origin");
 }
 
-// `none`: of a row that has no line.
-static Val text_line(Emit *e, const TextRow *row, int64_t none) {
-    if (!format_info(row->op->source.format)->lines) return emit_i64(e, none);
+// All rows of a format without lines have line 1.
+static Val text_line(Emit *e, const TextRow *row) {
+    if (!format_info(row->op->source.format)->lines) return emit_i64(e, 1);
     return emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(row->begin));
 }
 
@@ -32,7 +32,7 @@ static PlaceParts place_of_text(Emit *e, const TextRow *row) {
         .raw = emit_index(e, e->i8, row->text, row->begin),
         .length = LLVMBuildSub(e->b, row->end, row->begin, ""),
         .offset = LLVMBuildAdd(e->b, base, row->begin, ""),
-        .line = text_line(e, row, 0),
+        .line = text_line(e, row),
         .row = emit_callv(e, "sb_row_number", e->i64, arg(e->task), arg(row->begin)),
         .source = emit_i32(e, e->stage->stage->source),
         .file = emit_load_at(e, e->i32, input, offsetof(SbInput, source_file), ""),
@@ -116,7 +116,7 @@ Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
     if (what == PLACE_SOURCE)
         return (Value){.a = emit_load_at(e, e->ptr, input, offsetof(SbInput, source_name), ""),
                        .b = emit_load_at(e, e->i64, input, offsetof(SbInput, source_name) + 8, "")};
-    if (what == PLACE_LINE) return (Value){.a = text_line(e, root->text, 1)};
+    if (what == PLACE_LINE) return (Value){.a = text_line(e, root->text)};
     Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
     return (Value){.a = LLVMBuildAdd(e->b, base, root->text->begin, "")};
 }

@@ -215,11 +215,11 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
         .raw = kept->raw.ptr,
         .raw_len = kept->raw.len < SB_PLACE_RAW ? kept->raw.len : SB_PLACE_RAW,
     };
-    if (source->what->reader->fill) {
+    if (!source->what->reader->lines) {
         facts.place.has_line = false;
         facts.place.line = 0;
-        show_file(&facts, source, kept->file);
     }
+    if (source->what->reader->fill) show_file(&facts, source, kept->file);
     Text shown = {0};
     show_row(&facts, source, &shown);
     int32_t stop = task_reject(task->state, &facts);
