@@ -78,9 +78,11 @@ pub fn build(b: *std.Build) void {
     // libsbrt.a: what every compiled pipeline links. It knows nothing of the compiler.
     const sbrt = b.addLibrary(.{ .name = "sbrt", .linkage = .static, .root_module = module(b, target, .ReleaseFast) });
     const runtime = find(b, "runtime", ".c", &.{});
-    const stdlib = find(b, "stdlib", ".c", &.{});
+    const stdlib = find(b, "stdlib", ".c", &.{"stdlib/formats"});
     // Lines are all that a crash shows of it; types and variables would double the size of a job.
-    for ([_][]const []const u8{ runtime, stdlib }) |files| compile(b, sbrt.root_module, files, "-gline-tables-only");
+    const readers = layer(b, "read");
+    const writers = layer(b, "write");
+    for ([_][]const []const u8{ runtime, stdlib, readers, writers }) |files| compile(b, sbrt.root_module, files, "-gline-tables-only");
     // A copy whose folder is named by its content: the cache does not look into what is embedded.
     const page = b.addWriteFiles();
     _ = page.addCopyFile(b.path("runtime/main/page.html"), "page.html");
@@ -90,11 +92,13 @@ pub fn build(b: *std.Build) void {
 
     // Everything but main and LLVM: the tests link it too.
     const core = module(b, target, optimize);
-    const ir = find(b, "ir", ".c", &.{});
+    // The parts of formats belong to the layers that their names say (stdlib/formats/README.md).
+    const ir: []const []const []const u8 = &.{ find(b, "ir", ".c", &.{}), layer(b, "describe") };
+    for (ir) |files| sources(b, core, files);
     for ([_][]const []const u8{
-        ir,
         find(b, "frontend", ".c", &.{}),
         find(b, "codegen/reference", ".c", &.{}),
+        layer(b, "reference"),
         find(b, "codegen/build", ".c", &.{}),
         find(b, "driver", ".c", &.{}), // What each command of sbc does with the phases; sbc.c is the table of them.
         scratch,
@@ -112,8 +116,9 @@ pub fn build(b: *std.Build) void {
 
     // Opened with dlopen, with LLVM: loaded for code generation only.
     const gen = module(b, target, optimize);
-    sources(b, gen, ir);
+    for (ir) |files| sources(b, gen, files);
     sources(b, gen, find(b, "codegen", ".c", &.{ "codegen/reference", "codegen/build" }));
+    sources(b, gen, layer(b, "emit"));
     const bitcode = stdlib_bitcode(b, stdlib_hot);
     gen.addEmbedPath(bitcode);
     gen.addIncludePath(bitcode); // <stdlib_bitcode.inc>, which embeds them
@@ -266,6 +271,17 @@ fn find(b: *std.Build, top: []const u8, extension: []const u8, except: []const [
         }
     }
     std.mem.sort([]const u8, files.items, {}, before);
+    return files.items;
+}
+
+/// The files of stdlib/formats/ that are called LAYER.c or LAYER_*.c.
+fn layer(b: *std.Build, comptime name: []const u8) []const []const u8 {
+    var files: std.ArrayList([]const u8) = .empty;
+    for (find(b, "stdlib/formats", ".c", &.{})) |file| {
+        const stem = std.fs.path.stem(file);
+        const of_layer = std.mem.eql(u8, stem, name) or std.mem.startsWith(u8, stem, name ++ "_");
+        if (of_layer) files.append(b.allocator, file) catch @panic("OOM");
+    }
     return files.items;
 }
 

@@ -1,4 +1,5 @@
 // The job as constant data: SbJob and all that hangs on it (runtime/abi.h).
+#include "codegen/emit_format.h"
 #include "codegen/emit_group.h"
 #include "codegen/emit_job.h"
 
@@ -128,12 +129,12 @@ static Val file_constant(Emit *e, uint32_t index) {
 
 // ---- sources and sinks --------------------------------------------------------------------------
 
-static SbFormat abi_format(Format format) {
-    static const SbFormat formats[] = {
-        [FORMAT_CSV] = SB_CSV, [FORMAT_JSONL] = SB_JSONL, [FORMAT_TEXT] = SB_TEXT,
-        [FORMAT_FILES] = SB_FILES, [FORMAT_RANGE] = SB_RANGE, [FORMAT_INLINE] = SB_INLINE,
-    };
-    return formats[format];
+// sb_reader_NAME, sb_writer_NAME (runtime/format.h).
+static Val format_part(Emit *e, const char *part, Format format) {
+    const char *name = text_c(e->arena, text_format(e->arena, "sb_%s_%s", part,
+                                                    format_folder(format)));
+    Val there = LLVMGetNamedGlobal(e->module, name);
+    return there ? there : LLVMAddGlobal(e->module, e->ptr, name);
 }
 
 static Val source_fields(Emit *e, const SourceOp *source) {
@@ -191,7 +192,8 @@ static Val source_constant(Emit *e, OpId id) {
     const CsvOptions *csv = &source->options.csv;
     Parts parts = {0};
     part_add_text(e, &parts, offsetof(SbSource, label), step_label(e, op->step));
-    PART(&parts, SbSource, format, byte(e, abi_format(source->format)));
+    if (source->kind == SOURCE_FILES)
+        PART(&parts, SbSource, reader, format_part(e, "reader", source->format));
     PART(&parts, SbSource, step, emit_i32(e, op->step.i));
     PART(&parts, SbSource, delimiter, byte(e, (uint8_t)csv->delimiter));
     PART(&parts, SbSource, quote, byte(e, (uint8_t)csv->quote));
@@ -203,48 +205,38 @@ static Val source_constant(Emit *e, OpId id) {
     part_add_text(e, &parts, offsetof(SbSource, type_name), source->type_name);
     PART(&parts, SbSource, columns, source_fields(e, source));
     PART(&parts, SbSource, column_count, emit_i32(e, source->column_count));
-    PART(&parts, SbSource, wants_lines, byte(e, wants_lines(e)));
+    bool lines = source->kind == SOURCE_FILES && format_info(source->format)->lines;
+    PART(&parts, SbSource, wants_lines, byte(e, lines && wants_lines(e)));
     PART(&parts, SbSource, fails, byte(e, e->plan->fails[op->id.i]));
-    if (source->format == FORMAT_INLINE) PART(&parts, SbSource, rows, inline_rows(e, source));
+    if (source->kind == SOURCE_INLINE) PART(&parts, SbSource, rows, inline_rows(e, source));
     PART(&parts, SbSource, row_count, emit_i64(e, source->row_count));
     return parts_struct(e, &parts, sizeof(SbSource));
 }
 
-static bool header_quoted(const CsvOptions *csv, Text name) {
-    for (size_t i = 0; i < name.len; i++)
-        if (name.at[i] == csv->delimiter || (csv->quote && name.at[i] == csv->quote) ||
-            name.at[i] == '\n' || name.at[i] == '\r')
-            return csv->quote;
-    return false;
-}
-
-static Text header_line(Emit *e, const SinkOp *sink) {
-    const CsvOptions *csv = &sink->options.csv;
-    if (sink->format != FORMAT_CSV || !csv->header) return TEXT("");
-    TextBuf buf = {0};
+static Val sink_fields(Emit *e, const SinkOp *sink) {
+    Val *fields = arena_new_array(e->arena, Val, sink->column_count + 1);
     for (uint32_t i = 0; i < sink->column_count; i++) {
-        Text name = sink->columns[i].name;
-        if (i) text_buf_char(&buf, csv->delimiter);
-        bool quoted = header_quoted(csv, name);
-        if (quoted) text_buf_char(&buf, csv->quote);
-        for (size_t k = 0; k < name.len; k++) {
-            text_buf_char(&buf, name.at[k]);
-            if (quoted && name.at[k] == csv->quote) text_buf_char(&buf, csv->quote);
-        }
-        if (quoted) text_buf_char(&buf, csv->quote);
+        Parts parts = {0};
+        const Type *type = graph_at(e->graph, sink->columns[i].value)->type;
+        part_add_text(e, &parts, offsetof(SbField, name), sink->columns[i].name);
+        PART(&parts, SbField, type, emit_sbtype(e, type));
+        fields[i] = parts_struct(e, &parts, sizeof(SbField));
     }
-    text_buf_char(&buf, '\n');
-    return text_buf_take(&buf, e->arena);
+    return table(e, fields, sink->column_count, "columns");
 }
 
 static Val sink_constant(Emit *e, OpId id) {
     const Op *op = graph_op_at(e->graph, id);
     Parts parts = {0};
     part_add_text(e, &parts, offsetof(SbSink, label), step_label(e, op->step));
-    PART(&parts, SbSink, format, byte(e, abi_format(op->sink.format)));
+    PART(&parts, SbSink, writer, format_part(e, "writer", op->sink.format));
     PART(&parts, SbSink, step, emit_i32(e, op->step.i));
-    part_add_text(e, &parts, offsetof(SbSink, header), header_line(e, &op->sink));
+    const SinkFormat *format = sink_format_of(&op->sink);
+    part_add_text(e, &parts, offsetof(SbSink, header),
+                  format->header ? format->header(e, &op->sink) : TEXT(""));
     PART(&parts, SbSink, quote, byte(e, (uint8_t)op->sink.options.csv.quote));
+    PART(&parts, SbSink, columns, sink_fields(e, &op->sink));
+    PART(&parts, SbSink, column_count, emit_i32(e, op->sink.column_count));
     return parts_struct(e, &parts, sizeof(SbSink));
 }
 
@@ -362,12 +354,13 @@ static Val breaker_constant(Emit *e, const JobData *data, uint32_t index) {
 static SbInputKind input_kind(const Emit *e, const Stage *stage) {
     if (stage->kind == STAGE_ROWS) return SB_INPUT_ROWS;
     if (stage->kind == STAGE_UNMATCHED) return SB_INPUT_UNMATCHED;
-    switch (graph_op_at(e->graph, stage->root)->source.format) {
-    case FORMAT_CSV: case FORMAT_JSONL: case FORMAT_TEXT: return SB_INPUT_TEXT;
-    case FORMAT_RANGE: return SB_INPUT_RANGE;
-    case FORMAT_FILES: case FORMAT_INLINE: break;
+    const SourceOp *source = &graph_op_at(e->graph, stage->root)->source;
+    switch (source->kind) {
+    case SOURCE_RANGE: return SB_INPUT_RANGE;
+    case SOURCE_INLINE: return SB_INPUT_RECORDS;
+    case SOURCE_FILES: break;
     }
-    return SB_INPUT_RECORDS;
+    return format_info(source->format)->input == FORMAT_SCANNED ? SB_INPUT_TEXT : SB_INPUT_FILES;
 }
 
 static Val stage_terminals(Emit *e, const Stage *stage, bool *keeps_order) {
@@ -500,7 +493,8 @@ void emit_job_data(Emit *e, const JobData *data) {
     list_parts(e, &parts, offsetof(SbJob, files), files, graph->file_count, "files");
     part_add(e, &parts, offsetof(SbJob, resources), resource_names(e), 8);
     PART(&parts, SbJob, resource_count, emit_i32(e, (uint32_t)plan->resource_count));
-    PART(&parts, SbJob, rejects_format, byte(e, abi_format(graph->rejects.format)));
+    bool csv = format_info(graph->rejects.format)->records == FORMAT_RECORDS_CSV;
+    PART(&parts, SbJob, rejects_form, byte(e, csv ? SB_RECORDS_CSV : SB_RECORDS_JSONL));
     Val job = emit_global(e, parts_struct(e, &parts, sizeof(SbJob)), "sb_job");
     LLVMSetLinkage(job, LLVMExternalLinkage);
     emit_job_mark(e);

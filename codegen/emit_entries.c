@@ -104,7 +104,7 @@ static Value load_zipped(Emit *e, Frame *frame, uint32_t column) {
 }
 
 static Val identify_record(Emit *e, Frame *frame) {
-    bool files = frame->op->source.format == FORMAT_FILES;
+    bool files = frame->op->source.kind == SOURCE_FILES;
     Val file = files ? frame_file(e, frame) : emit_i64(e, 0);
     return emit_callv(e, "sb_identity_text", e->i64, arg(emit_i64(e, e->stage->stage->source)),
                       arg(file), arg(files ? emit_i64(e, 0) : frame->number));
@@ -124,7 +124,7 @@ static void set_loader(Emit *e, Frame *frame) {
     const Stage *stage = e->stage->stage;
     const Op *op = frame->op;
     if (stage->kind == STAGE_SCAN) {
-        frame->load = op->source.format == FORMAT_RANGE ? load_number : load_record;
+        frame->load = op->source.kind == SOURCE_RANGE ? load_number : load_record;
         frame->identify = identify_record;
         return;
     }

@@ -156,8 +156,7 @@ static const Type *meeting_row(Emit *e, Meeting meeting, Val *memory) {
 }
 
 static bool is_numbered(const Op *op) {
-    return op && op->kind == OP_SOURCE &&
-           (op->source.format == FORMAT_RANGE || op->source.format == FORMAT_INLINE);
+    return op && op->kind == OP_SOURCE && op->source.kind != SOURCE_FILES;
 }
 
 // The SbPlace of a row that has one and no text.

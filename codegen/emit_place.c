@@ -3,7 +3,7 @@
 
 Value frame_raw(Emit *e, Frame *frame, uint32_t column) {
     while (frame->op->kind != OP_SOURCE) frame = frame->input[0];
-    return text_format_of(frame->op->source.format)->raw(e, frame, column);
+    return text_format_of(&frame->op->source)->raw(e, frame, column);
 }
 
 Frame *frame_root(Frame *frame) {
@@ -19,6 +19,12 @@ Val frame_origin(Emit *e, Frame *frame) {
                   : emit_load(e, e->i64, e->stage->order, "origin");
 }
 
+// All rows of a format without lines have line 1.
+static Val text_line(Emit *e, const TextRow *row) {
+    if (!format_info(row->op->source.format)->lines) return emit_i64(e, 1);
+    return emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(row->begin));
+}
+
 static PlaceParts place_of_text(Emit *e, const TextRow *row) {
     Val input = emit_offset(e, e->task, offsetof(SbTask, input));
     Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
@@ -26,7 +32,7 @@ static PlaceParts place_of_text(Emit *e, const TextRow *row) {
         .raw = emit_index(e, e->i8, row->text, row->begin),
         .length = LLVMBuildSub(e->b, row->end, row->begin, ""),
         .offset = LLVMBuildAdd(e->b, base, row->begin, ""),
-        .line = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(row->begin)),
+        .line = text_line(e, row),
         .row = emit_callv(e, "sb_row_number", e->i64, arg(e->task), arg(row->begin)),
         .source = emit_i32(e, e->stage->stage->source),
         .file = emit_load_at(e, e->i32, input, offsetof(SbInput, source_file), ""),
@@ -34,7 +40,7 @@ static PlaceParts place_of_text(Emit *e, const TextRow *row) {
 }
 
 static bool is_file(const Frame *root) {
-    return root->op->kind == OP_SOURCE && root->op->source.format == FORMAT_FILES && !root->breaker;
+    return root->op->kind == OP_SOURCE && root->op->source.kind == SOURCE_FILES && !root->breaker;
 }
 
 Val frame_file(Emit *e, Frame *root) {
@@ -110,9 +116,7 @@ Value frame_place(Emit *e, Frame *frame, PlaceKind what) {
     if (what == PLACE_SOURCE)
         return (Value){.a = emit_load_at(e, e->ptr, input, offsetof(SbInput, source_name), ""),
                        .b = emit_load_at(e, e->i64, input, offsetof(SbInput, source_name) + 8, "")};
-    if (what == PLACE_LINE)
-        return (Value){
-            .a = emit_callv(e, "sb_row_line", e->i64, arg(e->task), arg(root->text->begin))};
+    if (what == PLACE_LINE) return (Value){.a = text_line(e, root->text)};
     Val base = emit_load_at(e, e->i64, input, offsetof(SbInput, offset), "");
     return (Value){.a = LLVMBuildAdd(e->b, base, root->text->begin, "")};
 }

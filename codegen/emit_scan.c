@@ -4,24 +4,19 @@
 #include "codegen/emit_part.h"
 #include "codegen/emit_scan.h"
 
-const TextFormat *text_format_of(Format format) {
-    switch (format) {
-    case FORMAT_CSV: return &text_format_csv;
-    case FORMAT_JSONL: return &text_format_jsonl;
-    case FORMAT_TEXT: return &text_format_text;
-    case FORMAT_FILES: case FORMAT_RANGE: case FORMAT_INLINE: return nullptr;
-    }
-    return nullptr;
-}
-
 Val emit_offset_at(Emit *e, Val array, Val index) {
     Val offset = emit_load(e, e->i32, emit_index(e, e->i32, array, index), "");
     return LLVMBuildZExt(e->b, offset, e->i64, "");
 }
 
+void text_begin_line(Emit *e, TextRow *row) {
+    row->begin = emit_offset_at(e, row->starts, row->row);
+    row->end = emit_offset_at(e, row->ends, row->row);
+}
+
 static Value load_column(Emit *e, Frame *frame, uint32_t column) {
     const SourceOp *source = &frame->op->source;
-    const TextFormat *format = text_format_of(source->format);
+    const TextFormat *format = text_format_of(source);
     if (wide_has(frame->text, column)) return wide_column(e, frame, column);
     if (column < source->column_count) return format->column(e, frame, column);
     uint32_t hidden = column - source->column_count;  // It carries the spelling of others.
@@ -49,7 +44,7 @@ static TextRow *open_row(Emit *e, const Op *op) {
     row->index = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.index), "index");
     row->starts = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, starts), "starts");
     row->ends = emit_load_at(e, e->ptr, row->index, offsetof(SbIndex, ends), "ends");
-    text_format_of(op->source.format)->open(e, row);
+    text_format_of(&op->source)->open(e, row);
     return row;
 }
 
@@ -67,7 +62,7 @@ static void judge_row(Emit *e, Frame *frame, Block next) {
 
 static void emit_text_row(Emit *e, TextRow *row, Block next) {
     StageEmit *s = e->stage;
-    text_format_of(row->op->source.format)->begin_row(e, row);
+    text_format_of(&row->op->source)->begin_row(e, row);
     Frame *frame = frame_new(e, row->op, nullptr, nullptr);
     frame->text = row;
     frame->load = load_column;
@@ -78,7 +73,7 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     size_t mark = emit_region_begin(e), depth = part_depth(e);
     e->faults = &target;
     e->faults_fail = e->plan->fails[row->op->id.i];
-    const TextFormat *format = text_format_of(row->op->source.format);
+    const TextFormat *format = text_format_of(&row->op->source);
     if (format->judge) format->judge(e, frame);
     judge_row(e, frame, next);
     part_join(e, depth);
@@ -179,7 +174,7 @@ void stage_loop_text(Emit *e) {
     Val pos = emit_load(e, e->i64, s->cursor, "pos");
     emit_branch(e, LLVMBuildICmp(e->b, LLVMIntSLT, pos, end, ""), index, done);
     emit_at(e, index);
-    text_format_of(op->source.format)->index(e, row, pos, end);
+    text_format_of(&op->source)->index(e, row, pos, end);
     Val rows32 = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, rows), "rows");
     Val rows = LLVMBuildZExt(e->b, rows32, e->i64, "");
     emit_jump(e, head);

@@ -8,24 +8,17 @@
 typedef struct TextRow {
     const Op *op;
     Val  text;        // Base address of the input text.
-    Val  index, starts, ends, field_count;   // SbIndex and what is in it; loaded once.
+    Val  index, starts, ends;   // SbIndex and what is in it; loaded once.
     Val  row;         // Number of the row in the block.
     Val  begin, end;  // Of the row, i64, relative to text, without its line end.
-    Val  fields;      // CSV: ends + row * field_count.
-    Val  map;         // CSV: by column, its field number (u32).
-    Val *field_of;    // CSV: the same as i64, loaded once; null: the row is wide.
-    Val *straight;    // CSV: by hidden column, i1: its columns stand side by side in the file.
-    Val  dialect;     // CSV: SbCsvDialect constant.
-    Val  form;        // JSON: SbJsonForms; `slot_memory`: SbJsonSlot[].
-    Val  slot_memory;
-    struct JsonSlot *json_slots;  // JSON: by column, for those that are read.
+    void *own;        // The format's own: what `open` put there.
     // Of a wide row (emit_wide.c).
     Val  number;      // In the loop over its columns: of the one it is at, as `number` below says.
     Val  memory;      // What the loop has read, each value at its offset.
     size_t *offsets;  // By column; SIZE_MAX: not by the loop. Null: there was none.
 } TextRow;
 
-// What a text format does, in the order in which it is called.
+// What a format does with the bytes that hold its rows, in the order in which it is called.
 typedef struct TextFormat {
     void (*open)(Emit *e, TextRow *row);            // In the entry block.
     void (*index)(Emit *e, TextRow *row, Val pos, Val end);  // Fills the SbIndex.
@@ -35,18 +28,15 @@ typedef struct TextFormat {
     Value (*raw)(Emit *e, Frame *frame, uint32_t column);
     Value (*span)(Emit *e, Frame *frame,
                   uint32_t hidden);  // Of several columns; null: there are none.
-    // By what the code for a type finds a column in the row.
+    // By what the code for a type finds a column in the row; null: no row is wide.
     uint32_t (*number)(const TextRow *row, uint32_t column);
 } TextFormat;
 
 // array[index] of u32 as i64.
 Val emit_offset_at(Emit *e, Val array, Val index);
 
-extern const TextFormat text_format_csv;    // emit_scan_csv.c
-extern const TextFormat text_format_jsonl;  // emit_scan_json.c
-extern const TextFormat text_format_text;   // emit_scan_lines.c
-
-const TextFormat *text_format_of(Format format);
+// Null: its rows are entries or numbers.
+const TextFormat *text_format_of(const SourceOp *source);
 
 // begin_row of the formats whose rows are lines.
 void text_begin_line(Emit *e, TextRow *row);

@@ -38,12 +38,11 @@ static void setup_sources(Emit *e, const SetupEmit *s) {
     enum : int64_t { ROW_MAX = 16 * 1024 * 1024 };
     for (uint32_t i = 0; i < e->plan->source_count; i++) {
         const SourceOp *source = &graph_op_at(e->graph, e->plan->sources[i])->source;
-        if (source->format == FORMAT_RANGE)
+        if (source->kind == SOURCE_RANGE)
             store_i64(e, s, offsetof(SbSetup, source_counts), i, source->path, 0);
-        else if (source->format != FORMAT_INLINE)
-            store_paths(e, s, source->path, i);
-        if (source->format != FORMAT_INLINE && source->format != FORMAT_RANGE)
-            store_i64(e, s, offsetof(SbSetup, source_row_max), i, source->options.row_max, ROW_MAX);
+        if (source->kind != SOURCE_FILES) continue;
+        store_paths(e, s, source->path, i);
+        store_i64(e, s, offsetof(SbSetup, source_row_max), i, source->options.row_max, ROW_MAX);
     }
 }
 

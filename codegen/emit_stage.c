@@ -6,6 +6,7 @@
 //              └──────────────────────────────────── next ◀──┴───┘
 //   leave: counters, cursor and order go back to the task.
 #include "codegen/emit_part.h"
+#include "codegen/emit_scan.h"
 #include "codegen/emit_stage.h"
 
 #include <stdio.h>
@@ -397,11 +398,9 @@ static struct ColumnEmit *loop_over_input(Emit *e) {
         stage_loop_entries(e);
         return nullptr;
     }
-    switch (root->source.format) {
-    case FORMAT_CSV: case FORMAT_JSONL: case FORMAT_TEXT: stage_loop_text(e); return nullptr;
-    case FORMAT_FILES: case FORMAT_INLINE: stage_loop_entries(e); return nullptr;
-    case FORMAT_RANGE: return stage_loop_range(e);
-    }
+    if (root->source.kind == SOURCE_RANGE) return stage_loop_range(e);
+    if (text_format_of(&root->source)) stage_loop_text(e);
+    else stage_loop_entries(e);
     return nullptr;
 }
 

@@ -39,7 +39,7 @@ static void add_column(Emit *e, Frame *frame, Wide *wide, uint32_t i) {
     row->offsets[i] = wide->bytes;
     wide->columns[wide->count++] = (WideColumn){
         .kind = kind_of(&frame->op->source, wide, i),
-        .number = text_format_of(frame->op->source.format)->number(row, i),
+        .number = text_format_of(&frame->op->source)->number(row, i),
         .site = emit_column_site(e, frame->step, column->name),
         .offset = (uint32_t)wide->bytes};
     wide->bytes += type_size(column->type);
@@ -69,7 +69,7 @@ static void emit_kind(Emit *e, Frame *frame, uint32_t column, Val at, Block next
     if (type_base(type)->kind != TYPE_STRUCT) row->number = LLVMBuildZExt(e->b, number, e->i64, "");
     Val site = emit_load_at(e, e->i32, at, offsetof(WideColumn, site), "site");
     e->stage->column_site = site;
-    Value value = text_format_of(source->format)->column(e, frame, column);
+    Value value = text_format_of(source)->column(e, frame, column);
     Val place = emit_index(e, e->i8, row->memory, LLVMBuildZExt(e->b, offset, e->i64, ""));
     emit_store_value(e, type, value, place);
     emit_region_end(e, mark);
@@ -103,7 +103,7 @@ static void emit_loop(Emit *e, Frame *frame, const Wide *wide) {
 }
 
 bool row_is_wide(const SourceOp *source) {
-    return source->column_count > WIDE_COLUMNS && source->format != FORMAT_TEXT;
+    return source->column_count > WIDE_COLUMNS && text_format_of(source)->number;
 }
 
 void wide_judge(Emit *e, Frame *frame) {

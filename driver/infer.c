@@ -271,7 +271,7 @@ static const Type *guess_struct(const Infer *infer, const Guess *guess) {
 }
 
 static const Type *guess_type(const Infer *infer, const Guess *guess) {
-    bool lines = infer->input->format == FORMAT_JSONL;
+    bool lines = format_info(infer->input->format)->row == FORMAT_ROW_OBJECTS;
     unsigned can = guess->can & guess->can_words;
     const Type *type = nullptr;
     if (!guess->seen && !guess->word_count) can = lines ? 0 : CAN_STR;
@@ -317,6 +317,11 @@ void infer_print_nulls(TextBuf *buf, const Inferred *inferred) {
 }
 
 bool infer_text(const InferText *input, Inferred *out, TextBuf *error) {
+    const FormatInfo *info = format_info(input->format);
+    if (info->row == FORMAT_ROW_DECLARED) {
+        *out = (Inferred){.type = info->row_of(input->types, input->text, error)};
+        return out->type;
+    }
     Infer infer = {.input = input, .arena = input->arena, .types = input->types};
     InferText plain = *input;
     if (text_starts(input->text, TEXT("\xef\xbb\xbf")))
@@ -324,8 +329,9 @@ bool infer_text(const InferText *input, Inferred *out, TextBuf *error) {
     infer.input = &plain;
     *out = (Inferred){0};
     Guess row = fresh((Text){0});
-    bool good = input->format == FORMAT_JSONL ? see_lines(&infer, &row, &out->rows, error)
-                                              : see_csv(&infer, &row, &out->rows, error);
+    bool objects = info->row == FORMAT_ROW_OBJECTS;
+    bool good = objects ? see_lines(&infer, &row, &out->rows, error)
+                        : see_csv(&infer, &row, &out->rows, error);
     if (!good) return false;
     collect_words(&infer, &row, out);
     out->type = guess_struct(&infer, &row);

@@ -24,7 +24,7 @@ typedef struct Inferred {
 typedef struct InferText {
     Arena            *arena;
     TypeTable        *types;
-    Format            format;      // CSV or JSONL.
+    Format            format;      // Whose rows have no fixed type.
     const CsvOptions *csv;
     Text              text;
 } InferText;

@@ -14,21 +14,29 @@ typedef struct Guessed {
 
 // ---- what the name and the first bytes say ------------------------------------------------------
 
-static Format format_by_name(Text path, Text text) {
-    static const struct { const char *suffix; Format format; } names[] = {
-        {".csv", FORMAT_CSV},     {".tsv", FORMAT_CSV},      {".tab", FORMAT_CSV},
-        {".jsonl", FORMAT_JSONL}, {".ndjson", FORMAT_JSONL}, {".json", FORMAT_JSONL},
-        {".txt", FORMAT_TEXT},    {".log", FORMAT_TEXT},
-    };
-    for (size_t i = 0; i < countof(names); i++)
-        if (text_ends(path, names[i].suffix)) return names[i].format;
+// Of the format's names the one with this delimiter; the first one has the usual one.
+static const FormatName *name_with(const FormatInfo *info, char delimiter) {
+    for (size_t i = 0; i < countof(info->names) && info->names[i].name; i++)
+        if (delimiter && info->names[i].delimiter == delimiter) return &info->names[i];
+    return &info->names[0];
+}
+
+static Format format_by_name(Text path, Text text, char *delimiter) {
+    *delimiter = 0;
+    for (Format format = 0; format < FORMAT_COUNT; format++) {
+        const FormatInfo *info = format_info(format);
+        for (size_t i = 0; i < countof(info->suffixes) && info->suffixes[i].name; i++) {
+            if (!text_ends(path, info->suffixes[i].name)) continue;
+            *delimiter = info->suffixes[i].delimiter;
+            return format;
+        }
+    }
     return text.len && text.at[0] == '{' ? FORMAT_JSONL : FORMAT_CSV;
 }
 
 // The character that the first line has most of; a comma if it has none of them.
-static char delimiter_of(Text path, Text text) {
+static char delimiter_of(Text text) {
     static const char candidates[] = {',', ';', '\t', '|'};
-    if (text_ends(path, ".tsv") || text_ends(path, ".tab")) return '\t';
     size_t counts[countof(candidates)] = {0}, best = 0;
     for (size_t i = 0; i < text.len && text.at[i] != '\n'; i++)
         for (size_t c = 0; c < countof(candidates); c++) counts[c] += text.at[i] == candidates[c];
@@ -57,13 +65,15 @@ static bool has_header(const InferText *input) {
 
 static void guess(Arena *arena, TypeTable *types, Text path, Text text, Guessed *out) {
     Text name = peek_plain_name(path);
-    Format format = format_by_name(name, text);
-    out->csv = (CsvOptions){.delimiter = delimiter_of(name, text), .quote = '"', .header = true,
-                            .decimal = '.'};
+    char delimiter;
+    Format format = format_by_name(name, text, &delimiter);
+    const FormatInfo *info = format_info(format);
+    out->csv = (CsvOptions){.delimiter = delimiter ? delimiter : delimiter_of(text),
+                            .quote = '"', .header = true, .decimal = '.'};
     out->input = (InferText){.arena = arena, .types = types, .format = format, .csv = &out->csv,
                              .text = text};
-    out->format = format == FORMAT_JSONL ? "jsonl" : out->csv.delimiter == '\t' ? "tsv" : "csv";
-    if (format == FORMAT_CSV) out->csv.header = has_header(&out->input);
+    out->format = name_with(info, out->csv.delimiter)->name;
+    if (info->dialect) out->csv.header = has_header(&out->input);
 }
 
 // The type that the printed `read` has without `as`: with the null words that its file asks for, if
@@ -119,10 +129,12 @@ static void print_type(TextBuf *buf, Arena *arena, const Type *type) {
 static void print_schema(TextBuf *buf, Text path, const Guessed *found, const Inferred *inferred) {
     Arena *arena = found->input.arena;
     Text name = type_name(arena, path);
-    text_buf_format(buf, "# From %zu row%s of %.*s. To read it:\n#   read %s(", inferred->rows,
-                    inferred->rows == 1 ? "" : "s", TEXT_ARG(path), found->format);
+    bool declared = format_info(found->input.format)->row == FORMAT_ROW_DECLARED;
+    if (declared) text_buf_add(buf, TEXT("# From the header"));
+    else text_buf_format(buf, "# From %zu row%s", inferred->rows, inferred->rows == 1 ? "" : "s");
+    text_buf_format(buf, " of %.*s. To read it:\n#   read %s(", TEXT_ARG(path), found->format);
     text_buf_quoted(buf, path);
-    bool csv = found->input.format == FORMAT_CSV;
+    bool csv = format_info(found->input.format)->dialect;
     char delimiter = found->csv.delimiter;
     if (csv && delimiter != ',' && delimiter != '\t')
         text_buf_format(buf, ", delimiter = \"%c\"", delimiter);
@@ -147,9 +159,12 @@ static bool schema_one(const Options *options, const char *word, TextBuf *out, T
     Guessed found;
     Inferred inferred;
     guess(options->arena, types, path, text, &found);
-    if (found.input.format == FORMAT_TEXT) {
-        text_buf_format(error, "%.*s is text: `read text(...)` gives the column line: str",
-                        TEXT_ARG(path));
+    const FormatInfo *info = format_info(found.input.format);
+    if (info->row == FORMAT_ROW_FIXED) {
+        const Type *row = format_fixed_row(types, info);
+        text_buf_format(error, "%.*s is %s: `read %s(...)` gives the column %s: ", TEXT_ARG(path),
+                        found.format, found.format, info->fixed[0].name);
+        type_print(error, row->fields[0].type);
         return false;
     }
     TextBuf why = {0};

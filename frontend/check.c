@@ -210,8 +210,9 @@ static bool ends_in_write(const AstStep *steps, uint32_t count) {
 static void unwritten(Checker *checker, const AstStmt *stmt, Flow flow) {
     const AstFlow *ast = stmt->flow;
     if (checker->input->table_sink && !flow.broken) {
-        FileUse use = {.format = FORMAT_CSV};
-        default_options(checker, FORMAT_CSV, false, SIDE_WRITE, &use.options);
+        FileUse use;
+        find_format(checker, (Name){TEXT("csv"), stmt->span}, SIDE_WRITE, &use);
+        default_options(checker, SIDE_WRITE, &use);
         use.path = graph_const_text(checker->graph, TEXT("-"), stmt->span);
         StepId step = graph_step(checker->graph, TEXT("write csv(\"-\")"), stmt->span);
         write_sink(checker, flow, &use, step, stmt->span);

@@ -6,16 +6,6 @@
 
 // ---- formats ------------------------------------------------------------------------------------
 
-static const struct {
-    const char *name;
-    Format      format;
-    bool        tabs, read, write;
-} formats[] = {
-    {"csv", FORMAT_CSV, false, true, true},       {"tsv", FORMAT_CSV, true, true, true},
-    {"jsonl", FORMAT_JSONL, false, true, true},   {"text", FORMAT_TEXT, false, true, true},
-    {"files", FORMAT_FILES, false, true, false},
-};
-
 // What other programs call a format.
 static const char *const foreign_formats[][2] = {
     {"json", "one object a line is jsonl"}, {"ndjson", "one object a line is jsonl"},
@@ -26,19 +16,22 @@ static const char *const foreign_formats[][2] = {
     {"binary", "use files: their paths and bytes"},
 };
 
-static const char *const later_formats[] = {"parquet", "npy", "npz", "arrow", "orc", "avro",
+static const char *const later_formats[] = {"parquet", "npz", "arrow", "orc", "avro",
                                             "webdataset", "tar", "kafka", "sql"};
 
-bool find_format(Checker *checker, Name name, OptionSide side, Format *format, bool *tabs) {
-    Text names[countof(formats)];
+bool find_format(Checker *checker, Name name, OptionSide side, FileUse *use) {
+    Text names[FORMAT_COUNT * countof(((FormatInfo *)nullptr)->names)];
     size_t count = 0;
-    for (size_t i = 0; i < countof(formats); i++) {
-        bool there = side == SIDE_READ ? formats[i].read : formats[i].write;
-        if (there) names[count++] = text_of(formats[i].name);
-        if (!there || !text_is(name.text, formats[i].name)) continue;
-        *format = formats[i].format;
-        *tabs = formats[i].tabs;
-        return true;
+    for (Format format = 0; format < FORMAT_COUNT; format++) {
+        const FormatInfo *info = format_info(format);
+        bool there = side == SIDE_READ ? info->reads : info->writes;
+        for (size_t i = 0; there && i < countof(info->names) && info->names[i].name; i++) {
+            names[count++] = text_of(info->names[i].name);
+            if (!text_is(name.text, info->names[i].name)) continue;
+            use->format = format;
+            use->name = &info->names[i];
+            return true;
+        }
     }
     for (size_t i = 0; i < countof(later_formats); i++) {
         if (!text_is(name.text, later_formats[i])) continue;
@@ -63,33 +56,22 @@ bool find_format(Checker *checker, Name name, OptionSide side, Format *format, b
 
 // ---- options ------------------------------------------------------------------------------------
 
-typedef enum OptionId {
-    OPTION_DELIMITER, OPTION_QUOTE, OPTION_HEADER, OPTION_COMMENT, OPTION_NULL, OPTION_DECIMAL,
-    OPTION_ZONE, OPTION_ROW_MAX, OPTION_BYTES,
-} OptionId;
-
-enum { ON_CSV_READ = 1, ON_CSV_WRITE = 2, ON_READ = 4, ON_WRITE = 8, ON_JSONL_READ = 16 };
-
 static const struct {
-    const char *name;
-    OptionId    id;
-    unsigned    where;
+    const char  *name;
+    FormatOption id;
 } options[] = {
-    {"delimiter", OPTION_DELIMITER, ON_CSV_READ | ON_CSV_WRITE},
-    {"quote", OPTION_QUOTE, ON_CSV_READ | ON_CSV_WRITE},
-    {"header", OPTION_HEADER, ON_CSV_READ | ON_CSV_WRITE},
-    {"comment", OPTION_COMMENT, ON_CSV_READ},
-    {"null", OPTION_NULL, ON_CSV_READ | ON_CSV_WRITE},
-    {"decimal", OPTION_DECIMAL, ON_CSV_READ | ON_CSV_WRITE},
-    {"zone", OPTION_ZONE, ON_CSV_READ | ON_JSONL_READ},
-    {"row_max", OPTION_ROW_MAX, ON_READ},
-    {"bytes", OPTION_BYTES, ON_WRITE},
+    {"delimiter", FORMAT_OPTION_DELIMITER}, {"quote", FORMAT_OPTION_QUOTE},
+    {"header", FORMAT_OPTION_HEADER},       {"comment", FORMAT_OPTION_COMMENT},
+    {"null", FORMAT_OPTION_NULL},           {"decimal", FORMAT_OPTION_DECIMAL},
+    {"zone", FORMAT_OPTION_ZONE},           {"row_max", FORMAT_OPTION_ROW_MAX},
+    {"bytes", FORMAT_OPTION_BYTES},
 };
 
 typedef struct OptionCheck {
     Checker     *checker;
     FileOptions *options;
-    unsigned     where;
+    OptionSide   side;
+    unsigned     known;    // FormatOption: those that the format has on this side.
     bool         good;
 } OptionCheck;
 
@@ -175,22 +157,24 @@ static void zone_option(OptionCheck *check, const AstArg *arg) {
     else if (zone.len) check->options->zone = zone;
 }
 
-static void set_option(OptionCheck *check, OptionId id, const AstArg *arg) {
+static void set_option(OptionCheck *check, FormatOption id, const AstArg *arg) {
     FileOptions *file = check->options;
     Const value = {0};
     switch (id) {
-    case OPTION_DELIMITER: file->csv.delimiter = char_option(check, arg, false, "\";\""); break;
-    case OPTION_QUOTE: file->csv.quote = char_option(check, arg, true, "\"'\""); break;
-    case OPTION_HEADER:
+    case FORMAT_OPTION_DELIMITER:
+        file->csv.delimiter = char_option(check, arg, false, "\";\"");
+        break;
+    case FORMAT_OPTION_QUOTE: file->csv.quote = char_option(check, arg, true, "\"'\""); break;
+    case FORMAT_OPTION_HEADER:
         if (constant_option(check, arg, kind_type(check->checker, TYPE_BOOL), &value))
             file->csv.header = value.i != 0;
         break;
-    case OPTION_COMMENT: file->csv.comment = text_option(check, arg); break;
-    case OPTION_NULL: null_option(check, arg); break;
-    case OPTION_DECIMAL: decimal_option(check, arg); break;
-    case OPTION_ZONE: zone_option(check, arg); break;
-    case OPTION_ROW_MAX: file->row_max = bytes_option(check, arg); break;
-    case OPTION_BYTES: file->bytes = bytes_option(check, arg); break;
+    case FORMAT_OPTION_COMMENT: file->csv.comment = text_option(check, arg); break;
+    case FORMAT_OPTION_NULL: null_option(check, arg); break;
+    case FORMAT_OPTION_DECIMAL: decimal_option(check, arg); break;
+    case FORMAT_OPTION_ZONE: zone_option(check, arg); break;
+    case FORMAT_OPTION_ROW_MAX: file->row_max = bytes_option(check, arg); break;
+    case FORMAT_OPTION_BYTES: file->bytes = bytes_option(check, arg); break;
     }
 }
 
@@ -202,7 +186,7 @@ static void lone_value(OptionCheck *check, const AstArg *arg, Name format) {
                         "%.*s takes one path; what else it takes has a name",
                         TEXT_ARG(format.text));
     report_label(check->checker, diag, arg->value->span, "the value of which option?");
-    bool text = arg->value->kind == AST_STR && (check->where & ON_READ);
+    bool text = arg->value->kind == AST_STR && check->side == SIDE_READ;
     report_fix(check->checker, diag, text ? "several files are a list: [\"a.csv\", \"b.csv\"]"
                                           : "name the option: header = false");
 }
@@ -239,7 +223,7 @@ static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
         return;
     }
     for (size_t i = 0; i < countof(options); i++) {
-        bool there = options[i].where & check->where;
+        bool there = options[i].id & check->known;
         if (there) names[count++] = text_of(options[i].name);
         if (!there || !text_is(arg->name.text, options[i].name)) continue;
         if (arg->value) set_option(check, options[i].id, arg);
@@ -255,11 +239,11 @@ static void named_option(OptionCheck *check, const AstArg *arg, Name format) {
     check->good = false;
 }
 
-void default_options(Checker *checker, Format format, bool tabs, OptionSide side,
-                     FileOptions *file) {
+void default_options(Checker *checker, OptionSide side, FileUse *use) {
+    FileOptions *file = &use->options;
     *file = (FileOptions){.zone = TEXT("UTC"), .row_max = EXPR_NONE, .bytes = EXPR_NONE};
-    if (format == FORMAT_CSV) {
-        file->csv = (CsvOptions){.delimiter = tabs ? '\t' : ',', .quote = '"', .header = true,
+    if (format_info(use->format)->dialect) {
+        file->csv = (CsvOptions){.delimiter = use->name->delimiter, .quote = '"', .header = true,
                                  .decimal = '.', .null_count = 1};
         file->csv.nulls = arena_new_array(checker->arena, Text, 1);
         file->csv.nulls[0] = TEXT("");
@@ -341,13 +325,6 @@ static bool check_path(Checker *checker, const AstArg *arg, OptionSide side, Exp
            (side == SIDE_READ || check_braces(checker, arg->value));
 }
 
-static unsigned option_places(Format format, OptionSide side) {
-    unsigned where = side == SIDE_READ ? ON_READ : ON_WRITE;
-    if (format == FORMAT_CSV) where |= side == SIDE_READ ? ON_CSV_READ : ON_CSV_WRITE;
-    if (format == FORMAT_JSONL && side == SIDE_READ) where |= ON_JSONL_READ;
-    return where;
-}
-
 static void clash(OptionCheck *check, Span span) {
     const CsvOptions *csv = &check->options->csv;
     bool same = csv->quote == csv->delimiter || csv->decimal == csv->delimiter;
@@ -384,9 +361,11 @@ static void no_path(Checker *checker, const FileCall *call, OptionSide side) {
 
 bool check_options(Checker *checker, const FileCall *call, OptionSide side, FileUse *use) {
     use->path = EXPR_NONE;
-    if (!find_format(checker, call->format, side, &use->format, &use->tabs)) return false;
-    default_options(checker, use->format, use->tabs, side, &use->options);
-    OptionCheck check = {checker, &use->options, option_places(use->format, side), true};
+    if (!find_format(checker, call->format, side, use)) return false;
+    default_options(checker, side, use);
+    const FormatInfo *info = format_info(use->format);
+    OptionCheck check = {checker, &use->options, side,
+                         side == SIDE_READ ? info->read_options : info->write_options, true};
     bool has_path = false;
     for (uint32_t i = 0; i < call->count; i++) {
         const AstArg *arg = &call->args[i];
@@ -398,7 +377,7 @@ bool check_options(Checker *checker, const FileCall *call, OptionSide side, File
         option_twice(&check, call, i);
         named_option(&check, arg, call->format);
     }
-    if (use->format == FORMAT_CSV) clash(&check, call->span);
+    if (info->dialect) clash(&check, call->span);
     if (!has_path) no_path(checker, call, side);
     return has_path && check.good;
 }

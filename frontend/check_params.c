@@ -130,7 +130,8 @@ void check_rejects(Checker *checker, const AstStmt *stmt) {
     if (!good) return;
     rejects->format = use.format;
     note_sink_path(checker, rejects->path, stmt->span);
-    if (rejects->format == FORMAT_JSONL || (rejects->format == FORMAT_CSV && !use.tabs)) return;
+    const FormatInfo *info = format_info(use.format);
+    if (info->records != FORMAT_RECORDS_NONE && use.name == &info->names[0]) return;
     Diag *diag = report(checker, DIAG_REJECTS_FORMAT, stmt->format.span,
                         "rejects are written as jsonl or csv");
     report_label(checker, diag, stmt->format.span, "'%.*s'", TEXT_ARG(stmt->format.text));

@@ -24,20 +24,24 @@ void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Sp
     note_sink_path(checker, use->path, span);
 }
 
-// A text sink writes one str a line.
-static bool writable(Checker *checker, Flow flow, Format format, Span span) {
-    if (format != FORMAT_TEXT || flow.broken) return true;
+// Some formats take a certain number of columns, of certain types.
+static bool writable(Checker *checker, Flow flow, const FileUse *use, Span span) {
+    const FormatColumns *takes = &format_info(use->format)->write_columns;
+    if (!takes->words || flow.broken) return true;
     const Op *op = graph_op_at(checker->graph, flow.op);
-    if (op->column_count == 1 && op->columns[0].type->kind == TYPE_STR &&
-        !op->columns[0].type->nullable)
-        return true;
-    if (op->column_count == 1 && is_error(op->columns[0].type)) return true;
-    Diag *diag = report(checker, DIAG_TEXT_COLUMNS, span, "text takes one column of type str");
-    if (op->column_count == 1)
-        report_label(checker, diag, span, "the column '%.*s' is %s", TEXT_ARG(op->columns[0].name),
-                     type_say(checker, op->columns[0].type));
+    bool counted = !takes->count || op->column_count == takes->count;
+    const Column *bad = nullptr;
+    for (uint32_t i = 0; counted && !bad && i < op->column_count; i++)
+        if (!is_error(op->columns[i].type) && !takes->fits(op->columns[i].type))
+            bad = &op->columns[i];
+    if (counted && !bad) return true;
+    Diag *diag = report(checker, DIAG_SINK_COLUMNS, span, "%s takes %s", use->name->name,
+                        takes->words);
+    if (bad)
+        report_label(checker, diag, span, "the column '%.*s' is %s", TEXT_ARG(bad->name),
+                     type_say(checker, bad->type));
     else report_label(checker, diag, span, "the flow has %u columns", op->column_count);
-    report_fix(checker, diag, "make the line first: | select line = f\"...\"");
+    report_fix(checker, diag, "%s", takes->fix);
     return false;
 }
 
@@ -45,7 +49,7 @@ Flow step_write(Checker *checker, Flow flow, const AstStep *step) {
     FileCall call = {step->format, step->options, step->option_count, step->span};
     FileUse use;
     bool good = check_options(checker, &call, SIDE_WRITE, &use) &&
-                writable(checker, flow, use.format, step->span);
+                writable(checker, flow, &use, step->span);
     if (good && !flow.broken)
         write_sink(checker, flow, &use, make_step(checker, step->span), step->span);
     flow.written = true;
@@ -68,7 +72,7 @@ static void same_path(Checker *checker, Text path, Span span, Span first, const 
 
 static bool source_reads(Checker *checker, const Op *op, Text path) {
     Const value;
-    if (op->kind != OP_SOURCE || op->source.format >= FORMAT_RANGE) return false;
+    if (op->kind != OP_SOURCE || op->source.kind != SOURCE_FILES) return false;
     if (!const_of(checker, op->source.path, &value)) return false;
     if (graph_at(checker->graph, op->source.path)->type->kind != TYPE_LIST)
         return text_eq(plain_path(value.text), path);

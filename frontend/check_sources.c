@@ -5,14 +5,6 @@
 
 // ---- the type of the rows -----------------------------------------------------------------------
 
-static const Type *fixed_type(Checker *checker, Format format) {
-    const Type *str = kind_type(checker, TYPE_STR);
-    Field line[] = {{TEXT("line"), str}};
-    Field file[] = {{TEXT("path"), str}, {TEXT("bytes"), kind_type(checker, TYPE_BYTES)}};
-    return format == FORMAT_TEXT ? type_struct(checker->types, line, 1)
-                                 : type_struct(checker->types, file, 2);
-}
-
 // The first path that is known at compile time: written out, or a param's default.
 static bool known_path(Checker *checker, ExprId id, Text *path) {
     const Expr *expr = graph_at(checker->graph, id);
@@ -65,25 +57,40 @@ static const Type *infer_type(Checker *checker, const AstFlow *flow, const Sourc
     return type;
 }
 
+static void unreadable(Checker *checker, const AstFlow *flow, const Type *row, uint32_t column,
+                       const FormatColumns *reads) {
+    bool inside = flow->as->kind == AST_TYPE_STRUCT;
+    Span span = inside ? flow->as->fields[column].type->span : flow->as->span;
+    const Type *type = row->fields[column].type, *base = type_base(type);
+    Diag *diag = report(checker, DIAG_COLUMN_TYPE, span, "%s cannot be read as %s", reads->words,
+                        type_say(checker, reads->fits(base) ? type : base));
+    report_label(checker, diag, span, "column '%.*s'", TEXT_ARG(row->fields[column].name));
+    report_fix(checker, diag, "%s", reads->fix);
+}
+
+// May the format have columns of these types?
 static bool readable(Checker *checker, const AstFlow *flow, const Type *type, Format format) {
+    const FormatColumns *reads = &format_info(format)->read_columns;
+    if (reads->count && reads->count != type->field_count) {
+        Diag *diag = report(checker, DIAG_SOURCE_TYPE, flow->as->span, "%.*s has %u column%s",
+                            TEXT_ARG(flow->name.text), reads->count, reads->count == 1 ? "" : "s");
+        report_label(checker, diag, flow->as->span, "%u columns", type->field_count);
+        report_fix(checker, diag, "%s", reads->fix);
+        return false;
+    }
     bool good = true;
-    for (uint32_t i = 0; i < type->field_count && format == FORMAT_CSV; i++) {
-        const Type *field = type_base(type->fields[i].type);
-        if (!type_is_nested(field)) continue;
-        bool inside = flow->as->kind == AST_TYPE_STRUCT;
-        Span span = inside ? flow->as->fields[i].type->span : flow->as->span;
-        Diag *diag = report(checker, DIAG_COLUMN_TYPE, span, "a CSV field cannot be read as %s",
-                            type_say(checker, field));
-        report_label(checker, diag, span, "column '%.*s'", TEXT_ARG(type->fields[i].name));
-        report_fix(checker, diag, "declare it as json, or as str and split it");
+    for (uint32_t i = 0; i < type->field_count && reads->fits; i++) {
+        if (reads->fits(type->fields[i].type)) continue;
+        unreadable(checker, flow, type, i, reads);
         good = false;
     }
     return good;
 }
 
 static const Type *row_type(Checker *checker, const AstFlow *flow, const SourceOp *source) {
-    if (source->format == FORMAT_TEXT || source->format == FORMAT_FILES) {
-        const Type *type = fixed_type(checker, source->format);
+    const FormatInfo *info = format_info(source->format);
+    if (info->row == FORMAT_ROW_FIXED) {
+        const Type *type = format_fixed_row(checker->types, info);
         if (!flow->as) return type;
         const Type *written = resolve_type(checker, flow->as);
         if (written == type || is_error(written)) return written;
@@ -174,7 +181,7 @@ Flow check_range(Checker *checker, const AstFlow *ast) {
     Flow flow = {.op = OP_NONE, .lost_place = "`range`"};
     Op *op = add_op(checker, OP_SOURCE, &flow, make_step(checker, ast->head_span), ast->head_span);
     Field field = {TEXT("i"), kind_type(checker, TYPE_I64)};
-    op->source = (SourceOp){.format = FORMAT_RANGE, .path = count.id};
+    op->source = (SourceOp){.kind = SOURCE_RANGE, .path = count.id};
     op->source.options.zone = TEXT("UTC");
     op->source.options.row_max = op->source.options.bytes = EXPR_NONE;
     source_columns(checker, ast, op, type_struct(checker->types, &field, 1));

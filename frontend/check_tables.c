@@ -175,7 +175,7 @@ Flow check_table(Checker *checker, const AstFlow *ast) {
     Flow flow = {.op = OP_NONE, .lost_place = "an inline table"};
     Op *op = add_op(checker, OP_SOURCE, &flow, make_step(checker, ast->head_span), ast->head_span);
     op->columns = arena_new_array(checker->arena, Column, count);
-    op->source = (SourceOp){.format = FORMAT_INLINE, .path = EXPR_NONE, .rows = rows,
+    op->source = (SourceOp){.kind = SOURCE_INLINE, .path = EXPR_NONE, .rows = rows,
                             .row_count = table->arg_count, .column_count = (uint32_t)count};
     op->source.options.zone = TEXT("UTC");
     op->source.options.row_max = op->source.options.bytes = EXPR_NONE;

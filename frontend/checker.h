@@ -329,7 +329,6 @@ Value check_item(Checker *checker, Scope *scope, const AstItem *item);
 
 typedef enum OptionSide { SIDE_READ, SIDE_WRITE } OptionSide;
 
-bool find_format(Checker *checker, Name name, OptionSide side, Format *format, bool *tabs);
 // `FORMAT(...)` as it is written.
 typedef struct FileCall {
     Name          format;
@@ -340,18 +339,21 @@ typedef struct FileCall {
 
 // What it means.
 typedef struct FileUse {
-    Format      format;
-    bool        tabs;     // TSV, which is a CSV.
-    ExprId      path;     // EXPR_NONE where none is given.
-    FileOptions options;
+    Format            format;
+    const FormatName *name;  // By which the format was called.
+    ExprId            path;  // EXPR_NONE where none is given.
+    FileOptions       options;
 } FileUse;
+
+// Sets the format and its name; false: reported, unless the name is empty.
+bool find_format(Checker *checker, Name name, OptionSide side, FileUse *use);
 
 // False: reported.
 bool check_options(Checker *checker, const FileCall *call, OptionSide side, FileUse *use);
 Flow check_read(Checker *checker, const AstFlow *flow);
 void write_sink(Checker *checker, Flow flow, const FileUse *use, StepId step, Span span);
-void default_options(Checker *checker, Format format, bool tabs, OptionSide side,
-                     FileOptions *options);
+// Sets the options of the format in `use`, under its name.
+void default_options(Checker *checker, OptionSide side, FileUse *use);
 void note_sink_path(Checker *checker, ExprId path, Span span);
 void check_paths(Checker *checker);
 Flow check_range(Checker *checker, const AstFlow *flow);

@@ -16,11 +16,6 @@ static const uint8_t op_inputs[] = {
 #include "ir/ops.def"
 };
 
-static const char *const format_names[] = {
-    [FORMAT_CSV] = "csv", [FORMAT_JSONL] = "jsonl", [FORMAT_TEXT] = "text",
-    [FORMAT_FILES] = "files", [FORMAT_RANGE] = "range", [FORMAT_INLINE] = "inline",
-};
-
 static const char *const join_names[] = {
     [JOIN_INNER] = "inner", [JOIN_LEFT] = "left", [JOIN_RIGHT] = "right",
     [JOIN_FULL] = "full", [JOIN_SEMI] = "semi", [JOIN_ANTI] = "anti",
@@ -46,7 +41,12 @@ bool op_passes_columns(const Op *op) {
 }
 
 uint32_t op_kind_inputs(OpKind kind) { return op_inputs[kind]; }
-const char *format_name(Format format) { return format_names[format]; }
+
+const char *source_name(const SourceOp *source) {
+    if (source->kind == SOURCE_FILES) return format_name(source->format);
+    return source->kind == SOURCE_RANGE ? "range" : "inline";
+}
+
 const char *join_kind_name(JoinKind kind) { return join_names[kind]; }
 
 Graph *graph_new(Arena *arena, TypeTable *types) {

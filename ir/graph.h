@@ -10,6 +10,7 @@
 
 #include "ir/expr.h"
 #include "ir/facts.h"
+#include "ir/format.h"
 
 typedef struct OpId { uint32_t i; } OpId;      // Index into Graph.ops.
 typedef struct StepId { uint32_t i; } StepId;  // Index into Graph.steps.
@@ -44,10 +45,8 @@ typedef struct NamedExpr {
     bool   hidden;
 } NamedExpr;
 
-typedef enum Format {
-    FORMAT_CSV, FORMAT_JSONL, FORMAT_TEXT, FORMAT_FILES,  // Of files.
-    FORMAT_RANGE, FORMAT_INLINE,                          // Sources without files.
-} Format;
+// Where the rows of a source come from.
+typedef enum SourceKind { SOURCE_FILES, SOURCE_RANGE, SOURCE_INLINE } SourceKind;
 
 typedef struct CsvOptions {
     char     delimiter;       // One byte.
@@ -61,7 +60,7 @@ typedef struct CsvOptions {
 } CsvOptions;
 
 typedef struct FileOptions {
-    CsvOptions csv;          // CSV and TSV.
+    CsvOptions csv;          // Formats with a dialect.
     Text       zone;         // Time zone of timestamps without offset; "UTC".
     ExprId     row_max;      // The most bytes of a row: i64 over parameters.
     ExprId     bytes;        // Sinks: the bytes of a part, i64.
@@ -86,8 +85,9 @@ typedef struct PreFilter {
 typedef struct RawSpan { uint32_t first, last; } RawSpan;
 
 typedef struct SourceOp {
-    Format        format;
-    ExprId        path;          // str or [str] over parameters; FORMAT_RANGE: the row count, i64.
+    SourceKind    kind;
+    Format        format;        // SOURCE_FILES.
+    ExprId        path;          // str or [str] over parameters; SOURCE_RANGE: the row count, i64.
     FileOptions   options;
     SourceColumn *columns;       // Output columns 0..column_count-1; hidden ones may follow.
     uint32_t      column_count;
@@ -95,10 +95,10 @@ typedef struct SourceOp {
     // `where` steps directly after the read. They are judged before the other columns are parsed.
     PreFilter    *filters;
     uint32_t      filter_count;
-    Const        *rows;          // FORMAT_INLINE: row_count structs, items in column order.
+    Const        *rows;          // SOURCE_INLINE: row_count structs, items in column order.
     uint32_t      row_count;
-    // By hidden output column: the columns whose RAW bytes it holds. Several columns, in CSV only,
-    // have a delimiter between their bytes, whatever the order of the file.
+    // By hidden output column: the columns whose RAW bytes it holds. Several columns, of a dialect
+    // only, have a delimiter between their bytes, whatever the order of the file.
     RawSpan      *raw_of;
 } SourceOp;
 
@@ -162,14 +162,14 @@ typedef struct SinkColumn {
     Text   name;
     ExprId value;     // Written where there is no usable spelling.
     ExprId spelling;  // The source's bytes, a str, written as they are where valid. Or EXPR_NONE.
-    // CSV to CSV of one dialect: the spelling is copied, quotes included. Only a nullable value is
+    // From a dialect to the same one the spelling is copied with quotes. Only a nullable value is
     // still needed, to tell whether it is null. Prune replaces other values by the spelling.
     bool   verbatim;
     bool   within;    // The spelling of the column before holds the bytes of this column too.
 } SinkColumn;
 
 typedef struct SinkOp {
-    Format      format;  // CSV, JSONL or TEXT.
+    Format      format;
     ExprId      path;    // str over parameters.
     FileOptions options;
     SinkColumn *columns;
@@ -246,7 +246,7 @@ typedef struct Param {
 
 typedef struct RejectsSink {
     bool   present;
-    Format format;       // JSONL or CSV.
+    Format format;       // One that has a form for records.
     ExprId path;         // str over parameters. EXPR_NONE: no rejects are written.
     bool   has_rows, has_share;
     ExprId limit_rows;   // i64
@@ -305,7 +305,7 @@ bool op_multiplies(OpKind kind);
 uint32_t    op_kind_inputs(OpKind kind);
 // Does it leave the columns of each row that it lets through as they are?
 bool        op_passes_columns(const Op *op);
-const char *format_name(Format format);
+const char *source_name(const SourceOp *source);  // Its format, "range" or "inline".
 const char *join_kind_name(JoinKind kind);
 
 // Can judging the node fault? The fault is its own, or one of an argument that no `else` value

@@ -101,10 +101,10 @@ static void border(Planner *planner, const Op *op) {
 
 // Does the stage begin with rows that can be taken in any number?
 static bool takes_rows(const Plan *plan, const Stage *stage) {
-    Format format = graph_op_at(plan->graph, stage->root)->source.format;
-    bool listed = format == FORMAT_RANGE || format == FORMAT_INLINE;
+    const Op *root = graph_op_at(plan->graph, stage->root);
     return is_fresh(stage) ||
-           (stage->kind == STAGE_SCAN && listed && stage->op_count == 1 && !stage->terminal_count);
+           (stage->kind == STAGE_SCAN && root->source.kind != SOURCE_FILES &&
+            stage->op_count == 1 && !stage->terminal_count);
 }
 
 // The stages that make the rows of `stage`, or itself where it makes them, cut what they hand over.

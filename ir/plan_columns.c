@@ -31,7 +31,7 @@ typedef struct Search {
 
 static bool is_source_of_columns(const Graph *graph, const Stage *stage) {
     return stage->kind == STAGE_SCAN &&
-           graph_op_at(graph, stage->root)->source.format == FORMAT_RANGE;
+           graph_op_at(graph, stage->root)->source.kind == SOURCE_RANGE;
 }
 
 // ---- expressions ----

@@ -174,14 +174,9 @@ static void lay_zip(Layout *layout, const Op *op, const Op *input) {
     keep_used(layout, input, used);
 }
 
-static bool reads_text(const Op *op) {
-    return op->source.format == FORMAT_CSV || op->source.format == FORMAT_JSONL ||
-           op->source.format == FORMAT_TEXT || op->source.format == FORMAT_FILES;
-}
-
 // Are rows of the operator shown as JSON, for want of a text?
 static bool makes_rows(const Op *op) {
-    return op_is_meeting(op->kind) || (op->kind == OP_SOURCE && !reads_text(op));
+    return op_is_meeting(op->kind) || (op->kind == OP_SOURCE && op->source.kind != SOURCE_FILES);
 }
 
 static bool is_shown(Column column) { return !column.hidden && !column.unread; }

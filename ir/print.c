@@ -440,7 +440,7 @@ static void print_body(Printer *to, const Op *op) {
 
 static void print_op(Printer *to, const Op *op) {
     text_buf_format(to->buf, "%%%u = %s", op->id.i, op_kind_name(op->kind));
-    if (op->kind == OP_SOURCE) text_buf_format(to->buf, " %s", format_name(op->source.format));
+    if (op->kind == OP_SOURCE) text_buf_format(to->buf, " %s", source_name(&op->source));
     if (op->kind == OP_SINK) text_buf_format(to->buf, " %s", format_name(op->sink.format));
     for (uint32_t i = 0; i < op->input_count; i++)
         text_buf_format(to->buf, " %%%u", op->inputs[i].i);

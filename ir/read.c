@@ -444,10 +444,16 @@ static void read_op_body(Reader *reader, Graph *graph, Op *op) {
 }
 
 static Format read_format(Reader *reader) {
-    for (Format format = FORMAT_CSV; format <= FORMAT_INLINE; format++)
+    for (Format format = 0; format < FORMAT_COUNT; format++)
         if (reader_accept(reader, format_name(format))) return format;
     reader_fail(reader, "a format");
-    return FORMAT_CSV;
+    return 0;
+}
+
+static void read_origin(Reader *reader, SourceOp *source) {
+    if (reader_accept(reader, "range")) source->kind = SOURCE_RANGE;
+    else if (reader_accept(reader, "inline")) source->kind = SOURCE_INLINE;
+    else source->format = read_format(reader);
 }
 
 static OpKind read_kind(Reader *reader) {
@@ -463,7 +469,7 @@ static void read_op(Reader *reader, Graph *graph) {
     reader_expect(reader, "=");
     OpKind kind = read_kind(reader);
     Op *op = graph_op(graph, kind, STEP_NONE, (Span){.file = SPAN_NONE});
-    if (kind == OP_SOURCE) op->source.format = read_format(reader);
+    if (kind == OP_SOURCE) read_origin(reader, &op->source);
     if (kind == OP_SINK) op->sink.format = read_format(reader);
     for (uint32_t i = 0; i < op->input_count; i++) {
         reader_expect(reader, "%");

@@ -56,10 +56,10 @@ static void check_source(Verifier *verifier) {
         RawSpan raw = source->raw_of ? source->raw_of[i - source->column_count] : (RawSpan){1, 0};
         WANT(raw.first <= raw.last && raw.last < source->column_count,
              "spelling %u is of no column", i);
-        WANT(raw.first >= raw.last || source->format == FORMAT_CSV,
-             "spelling %u is of several columns, but they are no CSV", i);
+        WANT(raw.first >= raw.last || format_info(source->format)->dialect,
+             "spelling %u is of several columns, but they are of no dialect", i);
     }
-    WANT(source->format == FORMAT_INLINE || !expr_is_none(source->path), "it reads nothing");
+    WANT(source->kind == SOURCE_INLINE || !expr_is_none(source->path), "it reads nothing");
     for (uint32_t i = 0; i < source->row_count; i++)
         WANT(source->rows[i].item_count == source->column_count, "row %u has other columns", i);
 }
@@ -159,7 +159,7 @@ static void check_sink(Verifier *verifier) {
                  "the spelling of column %u is no str", i);
         WANT(!column->verbatim || !expr_is_none(column->spelling),
              "column %u is verbatim but has no spelling", i);
-        WANT(!column->within || (i && column->verbatim && op->sink.format == FORMAT_CSV &&
+        WANT(!column->within || (i && column->verbatim && format_info(op->sink.format)->dialect &&
                                  column->spelling.i == op->sink.columns[i - 1].spelling.i),
              "column %u is not within the one before", i);
     }

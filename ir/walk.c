@@ -276,7 +276,7 @@ bool op_rejects(const Graph *graph, const Op *op) {
     Found faults = {.graph = graph};
     op_each_expr((Op *)op, &faults, see_fault);
     // A field that needs a quote where there is none cannot be written.
-    bool unquoted = op->kind == OP_SINK && op->sink.format == FORMAT_CSV &&
+    bool unquoted = op->kind == OP_SINK && format_info(op->sink.format)->dialect &&
                     !op->sink.options.csv.quote;
     return faults.found || unquoted;
 }

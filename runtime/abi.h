@@ -24,7 +24,7 @@
 #include "runtime/abi/calls.h"
 #include "runtime/abi/foreign.h"
 
-enum { SB_ABI_VERSION = 7 };
+enum { SB_ABI_VERSION = 8 };
 
 // The owner and the type of the ELF note by which `sbc` knows a job; it holds SB_ABI_VERSION.
 #define SB_MARK_OWNER "sbc"

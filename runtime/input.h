@@ -3,7 +3,7 @@
 //   glob     paths to files                  source       files of a `read`, headers, lines
 //   feed     a growing window of a file      unit         a piece of a stage's input
 //   batch    rows between two stages         spill_units  rows of a breaker that are on disk
-//   spool    rows of an edge that wait on disk
+//   spool    rows of an edge that wait on disk   scan_lines   rows that are lines
 //
 //   paths ─▶ files ─▶ ranges ─▶ units_take (in order) ─▶ units_prepare (any thread) ─▶ a task
 //
@@ -19,6 +19,7 @@
 #include "runtime/input/batch.h"
 #include "runtime/input/feed.h"
 #include "runtime/input/glob.h"
+#include "runtime/input/scan_lines.h"
 #include "runtime/input/source.h"
 #include "runtime/input/spill_units.h"
 #include "runtime/input/spool.h"

@@ -3,6 +3,7 @@
 //   sink       bytes in order, places at once, writing by any thread
 //   sink_mark  a place up to which the journal says that a sink is safe
 //   manifest   OUT.manifest.json, which says what a published output has
+//   lines      rows that are lines
 //
 // Called by the dispatch, which gives bytes, and by runtime/main and runtime/resume, which publish.
 //
@@ -13,6 +14,7 @@
 #ifndef SBC_RUNTIME_ROOM_OUTPUT_H
 #define SBC_RUNTIME_ROOM_OUTPUT_H
 
+#include "runtime/output/lines.h"
 #include "runtime/output/manifest.h"
 #include "runtime/output/sink.h"
 #include "runtime/output/sink_mark.h"

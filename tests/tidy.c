@@ -32,6 +32,17 @@ static const struct Layer {
     {"sbc.c", {"driver/", "ir/", nullptr}},
 };
 
+// The parts of formats, stdlib/formats/NAME/PART.c or PART_*.c: each belongs to another layer. All
+// include headers of their own folder.
+static const struct Layer format_parts[] = {
+    {"describe", {"ir/", nullptr}},
+    {"emit", {"codegen/emit", "ir/", "stdlib/", "runtime/abi", nullptr}},
+    {"read", {"runtime/", "stdlib/", nullptr}},
+    {"write", {"runtime/", "stdlib/", nullptr}},
+    {"reference", {"codegen/reference/", "ir/", "stdlib/", "runtime/abi", nullptr}},
+};
+static const char formats[] = "stdlib/formats/";
+
 // The rooms of the runtime and the standard library, lowest first. A file includes headers of its
 // own room and of rooms before it.
 static const char *const rooms[] = {
@@ -39,8 +50,9 @@ static const char *const rooms[] = {
     "stdlib/hash/", "stdlib/value/", "stdlib/aggregate/", "stdlib/regex/", "stdlib/json/",
     "stdlib/csv/", "stdlib/field/", "stdlib/cast/", "runtime/report/", "runtime/crash/",
     "runtime/host/", "runtime/compression/", "runtime/rows/", "runtime/disk/",
-    "runtime/breakers/", "runtime/input/", "runtime/output/", "runtime/rejects/", "runtime/task/",
-    "runtime/core/", "runtime/options/", "runtime/plan/", "runtime/job/", "runtime/dispatch/",
+    "runtime/breakers/", "runtime/format/", "runtime/input/", "runtime/output/",
+    "stdlib/formats/", "runtime/rejects/", "runtime/task/", "runtime/core/", "runtime/options/",
+    "runtime/plan/", "runtime/job/", "runtime/dispatch/",
     "runtime/limits/", "runtime/resume/", "runtime/observe/", "runtime/main/",
 };
 
@@ -122,17 +134,43 @@ static void check_room(const char *path, int line, const char *what) {
     if (inside && !is_open(to)) problem(path, line, "not the public header of its room: ", what);
 }
 
+static bool may_include(const struct Layer *layer, const char *what) {
+    for (const char *const *may = layer->may; *may; may++)
+        if (starts(what, *may)) return true;
+    return false;
+}
+
+// A part of a format, by the name of its file.
+static void check_format_part(const char *path, int line, const char *what) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = (size_t)(slash + 1 - path);
+    bool header = strcmp(path + strlen(path) - 2, ".h") == 0;
+    for (size_t i = 0; i < COUNTOF(format_parts); i++) {
+        size_t len = strlen(format_parts[i].folder);
+        bool of_part = starts(slash + 1, format_parts[i].folder) &&
+                       (slash[1 + len] == '.' || slash[1 + len] == '_');
+        if (!of_part) continue;
+        if (strncmp(what + 1, path, folder) != 0 && !may_include(&format_parts[i], what + 1))
+            problem(path, line, "include against the layering: ", what);
+        return;
+    }
+    if (!header) problem(path, line, "no part of a format has this name", "");
+    else problem(path, line, "headers of a format include nothing of the project: ", what);
+}
+
 static void check_include(const char *path, int line, const char *what) {
     check_owner(path, line, what);
     if (*what != '"' && starts(path, "runtime/core/")) check_core(path, line, what);
     if (*what != '"') return;
     check_room(path, line, what + 1);
+    if (starts(path, formats)) {
+        check_format_part(path, line, what);
+        return;
+    }
     for (size_t i = 0; i < COUNTOF(layers); i++) {
         if (!starts(path, layers[i].folder)) continue;
-        if (starts(what + 1, layers[i].folder)) return;
-        for (const char *const *may = layers[i].may; *may; may++)
-            if (starts(what + 1, *may)) return;
-        problem(path, line, "include against the layering: ", what);
+        if (!starts(what + 1, layers[i].folder) && !may_include(&layers[i], what + 1))
+            problem(path, line, "include against the layering: ", what);
         return;
     }
 }

@@ -162,7 +162,7 @@ void fail_fault(Job *job, StepId step, int32_t status, Text detail);
 
 // Sorts the rejects and judges them by the limits; fails the job when they pass one.
 void rejects_judge(Job *job);
-void rejects_print(const Job *job, TextBuf *buf, Format format);
+void rejects_print(const Job *job, TextBuf *buf, bool csv);
 
 const char *fault_code(int32_t status);
 const char *fault_message(int32_t status);
@@ -177,9 +177,16 @@ void sinks_publish(Job *job);
 void rejects_publish(Job *job);
 void summary_print(const Job *job, TextBuf *buf);                           // summary.c
 
-// One line of a CSV or JSON sink; false: the fault is in job->eval.
+// A column of a row on its way into a sink.
+typedef struct Cell {
+    Value       value;
+    Text        spelling;  // That counts, or at null.
+    const Type *type;      // Not null.
+    bool        nullable;
+} Cell;
+
+// A row of a sink; false: the fault is in job->eval.
 bool line_print(Job *job, const Op *op, const Row *row, TextBuf *buf, int32_t *status); // lines.c
-void csv_print_header(TextBuf *buf, const Op *op);
 
 // ---- inputs -----------------------------------------------------------------------------------
 

@@ -136,6 +136,10 @@ static bool blank_line(const TextCursor *cursor, const TextRow *row) {
     return true;
 }
 
+void text_skip_mark(TextCursor *cursor) {
+    if (text_starts(cursor->text, TEXT("\xef\xbb\xbf"))) cursor->at = 3;
+}
+
 bool line_next(TextCursor *cursor, bool skip_blank, TextRow *row) {
     do {
         if (at_end(cursor, cursor->at)) return false;

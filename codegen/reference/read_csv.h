@@ -30,6 +30,8 @@ typedef struct TextCursor {
     int64_t row_max;
 } TextCursor;
 
+// Passes over a byte order mark at the front, which offsets count.
+void text_skip_mark(TextCursor *cursor);
 // The next row of a CSV; false at the end.
 bool csv_next(TextCursor *cursor, TextRow *row);
 // The next line: false at the end. Blank lines are skipped if `skip_blank`.

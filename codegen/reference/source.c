@@ -1,9 +1,8 @@
 // Sources: opens what a source names, makes its rows and judges their columns.
+#include "codegen/reference/format.h"
 #include "codegen/reference/identity.h"
 #include "codegen/reference/job.h"
 #include "codegen/reference/library.h"
-#include "codegen/reference/read_csv.h"
-#include "codegen/reference/read_json.h"
 
 #include <string.h>
 
@@ -15,15 +14,12 @@ typedef struct Source {
     Text       *paths;
     size_t      path_count, path;     // The open file, or the one to open.
     bool        open;
-    TextCursor  cursor;
-    TextRow     text_row;
-    uint32_t   *field_of;             // CSV: by column, the number of its field.
+    const FormatReference *format;    // Null: without files.
+    FileRows    rows;                 // With files.
     size_t      reads;                // Of the job's: where those of this source begin.
     int64_t     row_max, row_count, next_row;  // Without files: rows, and the next one.
-    Value      *rows;
     // The row that is being judged.
     Row        *row;
-    JsonNode   *object;
     bool       *judged;               // By column.
     ReadFault   fault;                // Of a column.
 } Source;
@@ -36,12 +32,12 @@ static Source *source_new(Job *job, Node *node) {
     Value value = {0};
     *source = (Source){.job = job, .node = node, .op = op};
     source->judged = arena_new_array(job->arena, bool, op->column_count + 1);
-    source->field_of = arena_new_array(job->arena, uint32_t, op->column_count + 1);
+    if (op->kind == SOURCE_FILES) source->format = format_reference(op->format);
     if (op->options.zone.len && !text_is(op->options.zone, "UTC"))
         source->zone = library_zone(op->options.zone);
-    if (op->format != FORMAT_INLINE && !job_setting(job, op->path, &value)) return source;
-    source->row_count = op->format == FORMAT_INLINE ? op->row_count : value.i;
-    if (op->format == FORMAT_INLINE || op->format == FORMAT_RANGE) {
+    if (op->kind != SOURCE_INLINE && !job_setting(job, op->path, &value)) return source;
+    source->row_count = op->kind == SOURCE_INLINE ? op->row_count : value.i;
+    if (op->kind != SOURCE_FILES) {
         source->path_count = 1;
         source->paths = arena_new_of(job->arena, Text);
         source->paths[0] = node->op->step.i == UINT32_MAX
@@ -65,69 +61,19 @@ static FileRead *file_read(Source *source) {
     return &source->job->reads[source->reads + source->path];
 }
 
-static int64_t header_field(const TextRow *header, Text name, size_t *times) {
-    int64_t found = -1;
-    *times = 0;
-    for (size_t i = 0; i < header->field_count; i++) {
-        if (!text_eq(header->fields[i].text, name)) continue;
-        if (!(*times)++) found = (int64_t)i;
-    }
-    return found;
-}
-
-// Reads the header and finds the field of every column.
-static void csv_open(Source *source) {
-    TextCursor *cursor = &source->cursor;
-    const SourceOp *op = source->op;
-    Text path = source->paths[source->path];
-    TextRow header = {0};
-    cursor->field_count = op->column_count;
-    for (uint32_t c = 0; c < op->column_count; c++) source->field_of[c] = c;
-    if (!op->options.csv.header) return;
-    cursor->field_count = 0;
-    bool found = csv_next(cursor, &header);
-    if (!found) {
-        job_fail(source->job, JOB_HEADER, "'%.*s' is empty: it has no header", TEXT_ARG(path));
-        return;
-    }
-    if (header.status) {
-        job_fail(source->job, JOB_HEADER, "the header of '%.*s' is damaged: %s", TEXT_ARG(path),
-                 fault_message(header.status));
-        job_fix(source->job, "correct the first row of the file");
-        return;
-    }
-    cursor->field_count = header.field_count;
-    for (uint32_t c = 0; c < op->column_count; c++) {
-        size_t times;
-        int64_t field = header_field(&header, op->columns[c].name, &times);
-        if (times != 1) {
-            job_fail(source->job, JOB_HEADER, "'%.*s' has %s '%.*s'", TEXT_ARG(path),
-                     times ? "two columns" : "no column", TEXT_ARG(op->columns[c].name));
-            if (times) job_fix(source->job, "rename one of them in the file's header");
-            return;
-        }
-        source->field_of[c] = (uint32_t)field;
-    }
-}
-
-static bool has_files(Format format) { return format != FORMAT_RANGE && format != FORMAT_INLINE; }
-
 static void file_open(Source *source) {
     Job *job = source->job;
     source->open = true;
     source->next_row = 0;
-    if (!has_files(source->op->format)) return;
+    if (!source->format) return;
     Text text = {0};
     if (!file_load(job, source->paths[source->path], &text)) return;
-    source->cursor = (TextCursor){.arena = job->arena,
-                                  .text = text,
-                                  .line = 1,
-                                  .csv = &source->op->options.csv,
-                                  .row_max = source->row_max};
-    if (source->op->format == FORMAT_FILES) return;
-    // A byte order mark is dropped; offsets count it.
-    if (text_starts(text, TEXT("\xef\xbb\xbf"))) source->cursor.at = 3;
-    if (source->op->format == FORMAT_CSV) csv_open(source);
+    source->rows = (FileRows){.job = job, .op = source->op, .zone = source->zone,
+                              .path = source->paths[source->path],
+                              .cursor = {.arena = job->arena, .text = text, .line = 1,
+                                         .csv = &source->op->options.csv,
+                                         .row_max = source->row_max}};
+    if (source->format->open) source->format->open(&source->rows);
 }
 
 // ---- judging columns --------------------------------------------------------------------------
@@ -139,68 +85,9 @@ static bool column_fault(Source *source, uint32_t column, int32_t status, Text d
     return !status;
 }
 
-static bool is_null_word(const CsvOptions *csv, Text text) {
-    if (!csv->null_count && !csv->strict_nulls) return text.len == 0;
-    for (uint32_t i = 0; i < csv->null_count; i++) {
-        if (text_eq(csv->nulls[i], text)) return true;
-    }
-    return false;
-}
-
-static Text trimmed(Text text) {
-    while (text.len && strchr(" \t", *text.at)) text.at++, text.len--;
-    while (text.len && strchr(" \t", text.at[text.len - 1])) text.len--;
-    return text;
-}
-
-static bool judge_csv(Source *source, uint32_t column, Value *out) {
-    const Type *type = source->op->columns[column].type, *base = type_base(type);
-    const CsvField *field = &source->text_row.fields[source->field_of[column]];
-    const CsvOptions *csv = &source->op->options.csv;
-    Text word = type_is_numeric(base) ? trimmed(field->text) : field->text;
-    bool null_word = !field->quoted && is_null_word(csv, word);
-    if (null_word && type->nullable) {
-        *out = value_null();
-        return true;
-    }
-    if (base->kind == TYPE_STR) {
-        *out = value_text(field->text);
-        return true;
-    }
-    if (null_word || (!field->quoted && !word.len))
-        return column_fault(source, column, SB_FAULT_MISSING, (Text){0});
-    if (base->kind == TYPE_JSON || type_is_nested(base)) {
-        JsonFault fault = json_read_value(source->job->arena, base, field->text,
-                                          source->zone, out);
-        return column_fault(source, column, fault.status, fault.text);
-    }
-    ReadOptions options = {csv->decimal ? csv->decimal : '.', source->zone};
-    int32_t status = value_read(source->job->arena, base, field->text, options, out);
-    return column_fault(source, column, status, field->text);
-}
-
-static bool judge_json(Source *source, uint32_t column, Value *out) {
-    const SourceColumn *declared = &source->op->columns[column];
-    JsonFault fault = json_read_column(source->job->arena, declared->type, source->object,
-                                       declared->name, source->zone, out);
-    return column_fault(source, column, fault.status, fault.text);
-}
-
-static bool judge_file(Source *source, uint32_t column, Value *out) {
-    bool path = text_is(source->op->columns[column].name, "path");
-    *out = value_text(path ? source->paths[source->path] : source->cursor.text);
-    return true;
-}
-
 static Text raw_of(const Source *source, uint32_t column) {
-    if (source->op->format == FORMAT_CSV)
-        return source->text_row.fields[source->field_of[column]].raw;
-    if (source->op->format == FORMAT_TEXT) return source->row->origin->raw;
-    if (source->op->format != FORMAT_JSONL) return (Text){0};
-    for (const JsonNode *child = source->object->first; child; child = child->next) {
-        if (text_eq(child->key, source->op->columns[column].name)) return child->text;
-    }
-    return (Text){0};
+    return source->format && source->format->raw ? source->format->raw(&source->rows, column)
+                                                 : (Text){0};
 }
 
 // The bytes of some columns of the type as a row of them has them.
@@ -219,13 +106,13 @@ static bool judge(Source *source, uint32_t column) {
     Value *out = &source->row->values[column];
     bool good = true;
     if (source->judged[column]) return true;
-    switch (source->op->format) {
-    case FORMAT_CSV: good = judge_csv(source, column, out); break;
-    case FORMAT_JSONL: good = judge_json(source, column, out); break;
-    case FORMAT_TEXT: *out = value_text(source->row->origin->raw); break;
-    case FORMAT_FILES: good = judge_file(source, column, out); break;
-    case FORMAT_RANGE: *out = value_i64(source->next_row - 1); break;
-    case FORMAT_INLINE: *out = source->op->rows[source->next_row - 1].items[column]; break;
+    if (source->format) {
+        JsonFault fault = source->format->column(&source->rows, column, out);
+        good = column_fault(source, column, fault.status, fault.text);
+    } else if (source->op->kind == SOURCE_RANGE) {
+        *out = value_i64(source->next_row - 1);
+    } else {
+        *out = source->op->rows[source->next_row - 1].items[column];
     }
     source->judged[column] = good;
     if (good) source->row->raws[column] = raw_of(source, column);
@@ -335,7 +222,7 @@ static void judge_row(Source *source) {
 static Origin *origin_new(Source *source, int64_t offset) {
     Origin *origin = arena_new_of(source->job->arena, Origin);
     *origin = (Origin){.source = source->node->source, .file = (uint32_t)source->path,
-                       .has_file = has_files(source->op->format), .offset = offset,
+                       .has_file = source->format != nullptr, .offset = offset,
                        .path = source->paths[source->path]};
     source->row = row_new(source->job, source->node->op);
     source->row->origin = origin;
@@ -348,7 +235,7 @@ static Text row_as_json(Source *source, int64_t number) {
     TextBuf buf = {0};
     text_buf_char(&buf, '{');
     for (uint32_t c = 0; c < source->op->column_count; c++) {
-        Value value = source->op->format == FORMAT_RANGE ? value_i64(number)
+        Value value = source->op->kind == SOURCE_RANGE ? value_i64(number)
                                                          : source->op->rows[number].items[c];
         if (c) text_buf_char(&buf, ',');
         json_print_string(&buf, source->op->columns[c].name);
@@ -360,50 +247,23 @@ static Text row_as_json(Source *source, int64_t number) {
 }
 
 // A row of the open file; false at its end. *fault is what is wrong with its structure.
-static bool next_text_row(Source *source, ReadFault *fault) {
-    TextRow *row = &source->text_row;
-    Format format = source->op->format;
-    bool found = format == FORMAT_CSV ? csv_next(&source->cursor, row)
-                                      : line_next(&source->cursor, format == FORMAT_JSONL, row);
-    file_read(source)->bytes = (int64_t)(found ? row->end : source->cursor.at);
+static bool next_file_row(Source *source, ReadFault *fault) {
+    FileRows *rows = &source->rows;
+    bool found = source->format->next(rows, fault);
+    file_read(source)->bytes = (int64_t)(found ? rows->row.end : rows->cursor.text.len);
     if (!found) return false;
-    Origin *origin = origin_new(source, (int64_t)row->begin);
-    origin->has_line = true;
-    origin->line = row->line;
-    origin->length = (int64_t)(row->end - row->begin);
-    origin->raw = (Text){source->cursor.text.at + row->begin, row->end - row->begin};
-    fault->status = row->status;
-    if (fault->status == SB_FAULT_OPEN_QUOTE) fault->weight = row->lines;
-    if (fault->status == SB_FAULT_FIELD_COUNT) {
-        fault->detail = text_format(source->job->arena, "%zu instead of %zu", row->field_count,
-                                    source->cursor.field_count);
-        fault->bare = true;
-    }
-    bool bytes =
-        source->op->column_count && type_base(source->op->columns[0].type)->kind == TYPE_BYTES;
-    bool any_bytes = format == FORMAT_TEXT && bytes;
-    if (any_bytes && fault->status == SB_FAULT_BAD_UTF8) fault->status = SB_OK;
-    if (format == FORMAT_JSONL && !fault->status) {
-        source->object = json_parse(source->job->arena, origin->raw);
-        bool good = source->object && source->object->kind == JSON_OBJECT;
-        if (!good) fault->status = SB_FAULT_BAD_JSON;
-    }
+    Origin *origin = origin_new(source, (int64_t)rows->row.begin);
+    origin->has_line = format_info(source->op->format)->lines;
+    origin->line = rows->row.line;
+    origin->length = (int64_t)(rows->row.end - rows->row.begin);
+    rows->raw = (Text){rows->cursor.text.at + rows->row.begin, rows->row.end - rows->row.begin};
+    origin->raw = source->format->show ? source->format->show(rows) : rows->raw;
     return true;
 }
 
 static bool next_row(Source *source, ReadFault *fault) {
     *fault = (ReadFault){.weight = 1};
-    if (source->op->format == FORMAT_FILES) {
-        if (source->next_row++) return false;
-        Origin *origin = origin_new(source, 0);
-        origin->length = (int64_t)source->cursor.text.len;
-        origin->raw = source->paths[source->path];
-        file_read(source)->bytes = origin->length;
-        bool long_row = source->row_max && origin->length > source->row_max;
-        if (long_row) fault->status = SB_FAULT_ROW_TOO_LONG;
-        return true;
-    }
-    if (has_files(source->op->format)) return next_text_row(source, fault);
+    if (source->format) return next_file_row(source, fault);
     if (source->next_row >= source->row_count) return false;
     origin_new(source, source->next_row)->raw = row_as_json(source, source->next_row);
     source->next_row++;

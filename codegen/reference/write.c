@@ -1,5 +1,5 @@
 // Sinks: their rows as text in memory, published as files when the whole job has succeeded.
-#include "codegen/reference/job.h"
+#include "codegen/reference/format.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +42,8 @@ static Sink *sink_of(Job *job, Node *node) {
 
 static Part *part_new(Job *job, const Node *node, Sink *sink) {
     Part part = {0};
-    csv_print_header(&part.text, node->op);
+    const FormatReference *format = format_reference(node->op->sink.format);
+    if (format->header) format->header(&part.text, node->op);
     arena_push(job->arena, sink->parts, sink->part_count, sink->part_cap, part);
     return &sink->parts[sink->part_count - 1];
 }
@@ -50,7 +51,8 @@ static Part *part_new(Job *job, const Node *node, Sink *sink) {
 // A part ends after a line: a text with line breaks is several of them, and may end up in two.
 static void add_line(Job *job, const Node *node, Sink *sink, Text line) {
     Part *part = &sink->parts[sink->part_count - 1];
-    bool full = part->lines && (int64_t)part->text.len >= sink->part_bytes;
+    size_t front = format_reference(node->op->sink.format)->finish_bytes;
+    bool full = part->lines && (int64_t)(part->text.len + front) >= sink->part_bytes;
     if (full && is_folder_path(sink->path)) part = part_new(job, node, sink);
     text_buf_add(&part->text, line);
     part->lines++;
@@ -77,7 +79,8 @@ void sink_run(Job *job, Node *node) {
             text_buf_free(&line);
             continue;
         }
-        if (node->op->sink.format == FORMAT_TEXT) add_lines(job, node, sink, text_buf_view(&line));
+        if (format_reference(node->op->sink.format)->cuts_rows)
+            add_lines(job, node, sink, text_buf_view(&line));
         else add_line(job, node, sink, text_buf_view(&line));
         text_buf_free(&line);
         sink->rows++;
@@ -108,6 +111,20 @@ static void check_path(Job *job, Text path) {
         job_fail(job, JOB_OUTPUT_EXISTS, "the folder '%s' is not empty", name);
 }
 
+static bool is_packed(Text path) {
+    return file_ends(path, ".gz") || file_ends(path, ".zst") || file_ends(path, ".lz4");
+}
+
+// A header that is written last wants a file whose front can be written then.
+static void check_header(Job *job, const Op *op, Text path) {
+    bool stream = text_is(path, "-");
+    if (!format_reference(op->sink.format)->finish || (!stream && !is_packed(path))) return;
+    Text step = job->graph->steps[op->step.i].label;
+    job_fail(job, JOB_OUTPUT_HEADER,
+             "'%.*s' is %s: %.*s has the number of rows in its header, which is known after them",
+             TEXT_ARG(path), stream ? "a stream" : "compressed", TEXT_ARG(step));
+}
+
 // The path of the rejects file; at null: there is none.
 static Text rejects_path(Job *job) {
     Value value = {0};
@@ -124,6 +141,7 @@ void sinks_check(Job *job) {
         Node *node = &job->nodes[i];
         if (node->op->kind != OP_SINK) continue;
         paths[count] = sink_of(job, node)->path;
+        check_header(job, node->op, paths[count]);
         check_path(job, paths[count++]);
     }
     Text rejects = rejects_path(job);
@@ -208,10 +226,6 @@ static void write_file(Job *job, Text path, Text text) {
     remove(temporary.at);
 }
 
-static const char *extension(Format format) {
-    return format == FORMAT_CSV ? "csv" : format == FORMAT_JSONL ? "jsonl" : "txt";
-}
-
 // A folder that is written again keeps nothing of before.
 static void clear_folder(Job *job, Text folder) {
     DIR *dir = opendir(text_c(job->arena, folder));
@@ -227,17 +241,28 @@ static void note_written(Job *job, Text path, int64_t rows, int64_t bytes) {
     arena_push(job->arena, job->writes, job->write_count, job->write_cap, written);
 }
 
+// The header that is known when the rows are.
+static void finish_part(Job *job, const Op *op, Part *part) {
+    TextBuf whole = {0};
+    format_reference(op->sink.format)->finish(job, op, text_buf_view(&part->text), &whole);
+    text_buf_add(&whole, text_buf_view(&part->text));
+    text_buf_free(&part->text);
+    part->text = whole;
+}
+
 static void publish(Job *job, Node *node) {
     Sink *sink = node->state;
     int64_t bytes = 0;
     bool folder = is_folder_path(sink->path);
+    const FormatReference *format = format_reference(node->op->sink.format);
     if (folder) clear_folder(job, sink->path);
     for (size_t i = 0; i < sink->part_count && !job->exit_code; i++) {
         Part *part = &sink->parts[i];
         Text path = sink->path;
         if (folder)
             path = text_format(job->arena, "%.*spart-%05zu.%s", TEXT_ARG(sink->path), i,
-                               extension(node->op->sink.format));
+                               format->extension);
+        if (format->finish) finish_part(job, node->op, part);
         write_file(job, path, text_buf_view(&part->text));
         bytes += (int64_t)part->text.len;
     }
@@ -260,8 +285,9 @@ void rejects_publish(Job *job) {
     TextBuf text = {0};
     if (!path.at) return;
     bool csv = job->options.rejects.at ? file_ends(path, ".csv")
-                                       : job->graph->rejects.format == FORMAT_CSV;
-    rejects_print(job, &text, csv ? FORMAT_CSV : FORMAT_JSONL);
+                                       : format_info(job->graph->rejects.format)->records ==
+                                             FORMAT_RECORDS_CSV;
+    rejects_print(job, &text, csv);
     int exit_code = job->exit_code;
     job->exit_code = 0;
     write_file(job, path, text_buf_view(&text));

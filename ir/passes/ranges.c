@@ -118,8 +118,8 @@ static void infer_columns(Ranges *ranges, const Op *op) {
     for (uint32_t i = 0; i < op->column_count; i++) columns[i] = fact_of_type(op->columns[i].type);
     switch (op->kind) {
     case OP_SOURCE:
-        if (op->source.format == FORMAT_INLINE) infer_rows(&op->source, columns);
-        if (op->source.format == FORMAT_RANGE) infer_range(ranges, &op->source, columns);
+        if (op->source.kind == SOURCE_INLINE) infer_rows(&op->source, columns);
+        if (op->source.kind == SOURCE_RANGE) infer_range(ranges, &op->source, columns);
         break;
     case OP_PROJECT:
         for (uint32_t i = 0; i < op->project.count; i++)

@@ -27,13 +27,12 @@ static uint32_t carry(Speller *speller, OpId id, uint32_t column);
 // Has what is read here a spelling that a sink can use?
 static bool same_dialect(const SourceOp *source, const SinkOp *sink) {
     const CsvOptions *from = &source->options.csv, *to = &sink->options.csv;
-    return source->format == FORMAT_CSV && sink->format == FORMAT_CSV &&
+    return format_info(source->format)->dialect && format_info(sink->format)->dialect &&
            from->delimiter == to->delimiter && from->quote == to->quote;
 }
 
 static bool spelled_alike(const SourceOp *source, const SinkOp *sink, const Type *type) {
-    // JSON spells a bool in one way.
-    if (source->format == FORMAT_JSONL && type->kind == TYPE_BOOL) return false;
+    if (format_info(source->format)->one_bool && type->kind == TYPE_BOOL) return false;
     bool from_comma = source->options.csv.decimal == ',',
          to_comma = sink->options.csv.decimal == ',';
     bool fraction = type_is_float(type) || type->kind == TYPE_DECIMAL;
@@ -57,8 +56,8 @@ static void find_origins(const Graph *graph, OpId id, uint32_t column, Origins *
 
 static void source_origin(const Op *op, uint32_t column, Origins *origins) {
     const SourceOp *source = &op->source;
-    bool text = source->format == FORMAT_CSV || source->format == FORMAT_JSONL;
-    if (!text || column >= source->column_count) {
+    bool spells = source->kind == SOURCE_FILES && format_info(source->format)->spells;
+    if (!spells || column >= source->column_count) {
         origins->usable = false;
         return;
     }
@@ -220,7 +219,7 @@ void pass_spell(PassContext *context) {
     note_zips(&speller);
     for (size_t i = 0; i < context->graph->op_count; i++) {
         Op *op = &context->graph->ops[i];
-        if (op->kind != OP_SINK || op->sink.format == FORMAT_TEXT) continue;
+        if (op->kind != OP_SINK || !format_info(op->sink.format)->spells) continue;
         for (uint32_t c = 0; c < op->sink.column_count; c++)
             spell_column(&speller, op, &op->sink.columns[c]);
         say_spelled(context->remarks, op);

@@ -6,11 +6,14 @@
 
 #include "runtime/abi/task.h"
 
+typedef struct SbReader SbReader;   // runtime/format.h
+typedef struct SbWriter SbWriter;
+
 typedef struct SbSource {
     SbStr    label;         // "read csv(input)"
-    uint8_t  format;        // SbFormat
+    const SbReader *reader; // Null: a range or an inline table, which have no files.
     uint32_t step;
-    // CSV
+    // Formats with a dialect; zeros elsewhere.
     char     delimiter, quote, decimal;
     uint8_t  header;
     SbStr    comment;
@@ -26,15 +29,18 @@ typedef struct SbSource {
     int64_t  row_count;
 } SbSource;
 
-typedef enum SbFormat { SB_CSV, SB_JSONL, SB_TEXT, SB_FILES, SB_RANGE, SB_INLINE } SbFormat;
-
 typedef struct SbSink {
     SbStr    label;
-    uint8_t  format;        // SB_CSV, SB_JSONL, SB_TEXT
+    const SbWriter *writer;
     uint32_t step;
-    SbStr    header;        // CSV: the header line with its line end; empty for none.
-    char     quote;         // CSV: 0 for none. Parts of a folder are cut at row ends.
+    SbStr    header;        // What stands in front of the rows; empty for nothing.
+    char     quote;         // Formats with a dialect: 0 for none.
+    const SbField *columns; // Names and types; offsets mean nothing.
+    uint32_t column_count;
 } SbSink;
+
+// The form of the records of rejects.
+typedef enum SbRecords { SB_RECORDS_JSONL, SB_RECORDS_CSV } SbRecords;
 
 typedef enum SbBreakerKind {
     SB_BREAK_GROUP,  // Groups and distinct.
@@ -83,11 +89,12 @@ typedef struct SbBreaker {
 } SbBreaker;
 
 typedef enum SbInputKind {
-    SB_INPUT_TEXT,       // A source of CSV, JSON lines or text.
+    SB_INPUT_TEXT,       // Bytes of files, in which the stage finds rows.
     SB_INPUT_ROWS,       // The finished rows of a breaker.
     SB_INPUT_RANGE,      // A source `range`.
     SB_INPUT_UNMATCHED,  // A join's build side: the rows that nothing matched, and only those.
-    SB_INPUT_RECORDS,    // A source of entries: files, inline rows. Read as SB_INPUT_ROWS.
+    SB_INPUT_RECORDS,    // Inline rows. Read as SB_INPUT_ROWS.
+    SB_INPUT_FILES,      // Whole files, a row each. Read as SB_INPUT_ROWS.
 } SbInputKind;
 
 // What a task holds while it runs: thousandths of resource number `resource`; SB_CPUS or an index
@@ -195,7 +202,7 @@ typedef struct SbJob {
     const SbSite    *sites;    uint32_t site_count;
     const SbFile    *files;    uint32_t file_count;
     const SbStr     *resources; uint32_t resource_count;  // Names that --resource supplies.
-    uint8_t  rejects_format;   // SbFormat
+    uint8_t  rejects_form;     // SbRecords
 } SbJob;
 
 #endif

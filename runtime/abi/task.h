@@ -23,8 +23,9 @@ typedef struct SbInput {
     int64_t     begin, end;
     int64_t     offset;          // Of text[0] in the source, after decompression.
     int64_t     line;            // Line number of `begin`, when the stage asked for lines; else 0.
-    const uint32_t *fields;      // CSV: the field number of each source column.
-    uint32_t    field_count;     // CSV: fields a row.
+    const uint32_t *fields;      // What the reader says of the file: of CSV the field number of
+                                 // each source column.
+    uint32_t    field_count;     // Fields a row.
     uint32_t    source_file;     // Number of the file within the source.
     SbStr       source_name;
     SbIndex    *index;

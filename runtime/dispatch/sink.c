@@ -14,14 +14,6 @@ static const SbOut *out_of(const Flow *flow) {
     return nullptr;
 }
 
-// The bytes of the first `rows` rows.
-static int64_t first_rows(const Sink *sink, const SbOut *out, int64_t rows) {
-    int64_t len = out->at - out->state->begin, end = 0;
-    for (int64_t i = 0; i < rows && end < len; i++)
-        end += sink_row_end(sink, out->state->begin + end, len - end, 1);
-    return end;
-}
-
 // A sink of a job with --first-rows is done when it has as many.
 static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble *trouble) {
     Sink *sink = &job->sinks[flow->sink];
@@ -30,7 +22,10 @@ static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble 
     int64_t most = job->options.first_rows;
     int64_t left = most == INT64_MAX ? most : most - sink->rows, rows = out->rows;
     int64_t len = out->at - out->state->begin;
-    if (rows > left) rows = left, len = first_rows(sink, out, rows);
+    if (rows > left) {
+        rows = left;
+        len = sink->what->writer->rows_end(sink->what, (SbStr){out->state->begin, len}, rows);
+    }
     bool good = sink_take(sink, out->state->begin, len, rows, extents, trouble);
     if (sink->rows == most) sink->done = true;
     return good;

@@ -82,8 +82,7 @@ static void take_in_turn(Dispatch *d, Flow *flow) {
 
 bool flow_reads(const Flow *flow) {
     const StageRun *run = flow->run;
-    const Source *source = run->setup.files;
-    bool files = source && source->what->format == SB_FILES;
+    bool files = run->stage->input == SB_INPUT_FILES;
     return flow->loads || files || run->stage->input == SB_INPUT_TEXT;
 }
 

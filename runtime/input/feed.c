@@ -92,15 +92,14 @@ bool feed_to(Feed *feed, int64_t want) {
     return true;
 }
 
+Window feed_window(const Feed *feed) {
+    return (Window){feed->source, feed->file, feed->buffer->ptr, feed->len, feed->offset};
+}
+
 // From the row start `pos`: the end of the first row that ends at or behind `from`; -1: none.
 static int64_t row_end(const Feed *feed, int64_t pos, int64_t from) {
-    const char *text = feed->buffer->ptr;
-    if (feed->source->what->format == SB_CSV) {
-        return sb_csv_row_end(text, pos, from, feed->len, &feed->source->dialect);
-    }
-    int64_t at = from - 1 > pos ? from - 1 : pos;
-    const char *end = at < feed->len ? memchr(text + at, '\n', (size_t)(feed->len - at)) : nullptr;
-    return end ? end + 1 - text : -1;
+    Window window = feed_window(feed);
+    return feed->source->what->reader->row_end(&window, pos, from);
 }
 
 // The start of the last row that starts before `target`; `begin` is a row start before it.
@@ -114,8 +113,7 @@ static int64_t last_row(const Feed *feed, int64_t begin, int64_t target) {
 
 static bool is_comment(const Feed *feed, int64_t at) {
     SbStr comment = feed->source->dialect.comment;
-    return feed->source->what->format == SB_CSV && comment.len > 0 &&
-           at + comment.len <= feed->len &&
+    return comment.len > 0 && at + comment.len <= feed->len &&
            memcmp(feed->buffer->ptr + at, comment.ptr, (size_t)comment.len) == 0;
 }
 
@@ -179,10 +177,9 @@ static bool keep_rest(Feed *feed, const char *rest, int64_t len) {
 
 // A walk over the row at `begin`, as far as the window goes.
 static Skip skip_begin(const Feed *feed, int64_t begin) {
-    bool csv = feed->source->what->format == SB_CSV, comment = is_comment(feed, begin);
-    Skip skip = {.state = csv && !comment ? SKIP_FIELD : SKIP_CR,
-                 .quote = csv ? feed->source->what->quote : 0,
-                 .delimiter = csv ? feed->source->what->delimiter : 0};
+    const SbCsvDialect *dialect = &feed->source->dialect;
+    Skip skip = {.state = dialect->quote && !is_comment(feed, begin) ? SKIP_FIELD : SKIP_CR,
+                 .quote = dialect->quote, .delimiter = dialect->delimiter};
     skip_some(&skip, feed->buffer->ptr + begin, feed->len - begin);
     return skip;
 }

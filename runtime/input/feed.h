@@ -17,6 +17,9 @@ typedef struct Feed {
     Trouble    *trouble;
 } Feed;
 
+// Its bytes, for the reader of the format.
+Window feed_window(const Feed *feed);
+
 bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble);
 
 // Reads on until the window holds `want` bytes or the file ends.

@@ -8,224 +8,37 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum { HEADER_BYTES = 64 * 1024, LINES_BYTES = 1 << 20 };
 
 // ---- header ---------------------------------------------------------------------------------
 
-typedef struct Header {
-    SbStr   *names;   // Unquoted.
-    uint32_t count;
-    char    *text;    // What the names point into.
-} Header;
-
-static void header_close(Header *header) {
-    free(header->names);
-    free(header->text);
+bool source_header_whole(const Source *source, SbStr front) {
+    const SbReader *reader = source->what->reader;
+    return !reader->header_whole || reader->header_whole(source, front);
 }
 
-// What is wrong with a header's row; SB_OK: nothing.
-static int32_t header_fault(const SbCsvDialect *dialect, const char *text, int64_t len) {
-    const char quote = dialect->quote;
-    for (int64_t at = 0; quote != 0 && at < len; at++) {
-        bool open = text[at] == quote;
-        for (at += open; open && at < len; at++) {
-            if (text[at] != quote) continue;
-            open = at + 1 < len && text[at + 1] == quote;
-            at += open;
-            if (!open && at + 1 < len && text[at + 1] != dialect->delimiter)
-                return SB_FAULT_BAD_QUOTE;
-        }
-        if (open) return SB_FAULT_OPEN_QUOTE;
-        while (at < len && text[at] != dialect->delimiter) at++;
-    }
-    return sb_utf8_valid(text, len) ? SB_OK : SB_FAULT_BAD_UTF8;
-}
-
-// Splits one row into names.
-static bool header_split(Header *header, const SbCsvDialect *dialect, const char *text,
-                         int64_t len) {
-    header->text = malloc((size_t)len + 1);
-    header->names = malloc(((size_t)len + 1) * sizeof *header->names);
-    if (!header->text || !header->names) return false;
-    char *out = header->text;
-    for (int64_t at = 0;; at++) {
-        char *begin = out;
-        if (at < len && dialect->quote != 0 && text[at] == dialect->quote) {
-            for (at++; at < len; *out++ = text[at++]) {
-                if (text[at] != dialect->quote) continue;
-                if (++at >= len || text[at] != dialect->quote) break;
-            }
-        }
-        for (; at < len && text[at] != dialect->delimiter; at++) *out++ = text[at];
-        header->names[header->count++] = (SbStr){begin, out - begin};
-        if (at >= len) return true;
-    }
-}
-
-static SbStr header_name(const void *self, uint32_t index) {
-    return ((const Header *)self)->names[index];
-}
-
-// What to do about a column that the header lacks: the name that was meant, a delimiter, or else
-// the names that are there.
-static void fix_header(const Header *header, SbStr name, Trouble *trouble) {
-    enum { NAMES_BYTES = 160 };
-    SbStr near = nearest_name(name, header_name, header, header->count);
-    for (uint32_t i = 0; i < header->count; i++) {
-        SbStr other = header->names[i];
-        bool same_letters = other.len == name.len &&
-                            strncasecmp(other.ptr, name.ptr, (size_t)name.len) == 0;
-        if (same_letters) near = other;
-    }
-    SbStr first = header->names[0];
-    char found = 0;
-    for (const char *d = ";\t|,"; header->count == 1 && !found && *d; d++)
-        if (memchr(first.ptr, *d, (size_t)first.len)) found = *d;
-    if (found) {
-        trouble_fix(trouble, "the header is one field: give its delimiter = \"%s%c\"",
-                    found == '\t' ? "\\" : "", found == '\t' ? 't' : found);
-    } else if (near.len > 0) {
-        trouble_fix(trouble, "did you mean '%.*s'? Names of columns must be the same",
-                    (int)near.len, near.ptr);
-    } else {
-        Text names = {0};
-        for (uint32_t i = 0; i < header->count; i++) {
-            sb_text_str(&names, i ? ", " : "");
-            sb_text_add(&names, header->names[i].ptr, header->names[i].len);
-        }
-        Text shown = {0};
-        sb_text_add_short(&shown, names.ptr, names.len, NAMES_BYTES);
-        trouble_fix(trouble, "take a name of the header: %.*s", (int)shown.len, shown.ptr);
-        sb_text_close(&names);
-        sb_text_close(&shown);
-    }
-}
-
-static bool same(SbStr a, SbStr b) {
-    return a.len == b.len && memcmp(a.ptr, b.ptr, (size_t)a.len) == 0;
-}
-
-static bool header_map(const Source *source, SourceFile *file, const Header *header,
-                       Trouble *trouble) {
-    const SbSource *what = source->what;
-    for (uint32_t c = 0; c < what->column_count; c++) {
-        SbStr name = what->columns[c].name;
-        uint32_t found = UINT32_MAX;
-        for (uint32_t f = 0; f < header->count; f++) {
-            if (!same(header->names[f], name)) continue;
-            if (found != UINT32_MAX) {
-                trouble_set(trouble, TROUBLE_HEADER, "'%s' has two columns '%.*s'", file->path,
-                            (int)name.len, name.ptr);
-                trouble_fix(trouble, "rename one of them in the file's header");
-                return false;
-            }
-            found = f;
-        }
-        if (found == UINT32_MAX) {
-            trouble_set(trouble, TROUBLE_HEADER, "'%s' has no column '%.*s'", file->path,
-                        (int)name.len, name.ptr);
-            fix_header(header, name, trouble);
-            return false;
-        }
-        file->fields[c] = found;
-    }
-    file->field_count = header->count;
-    return true;
-}
-
-// The first row: blank and comment lines are skipped. -1: the text ends first.
-static int64_t first_row(const Source *source, const char *text, int64_t at, int64_t len) {
-    SbStr comment = source->what->comment;
-    while (at < len) {
-        bool blank = text[at] == '\n' || (text[at] == '\r' && at + 1 < len && text[at + 1] == '\n');
-        bool skip = comment.len > 0 && at + comment.len <= len &&
-                    memcmp(text + at, comment.ptr, (size_t)comment.len) == 0;
-        if (!blank && !skip) return at;
-        const char *end = memchr(text + at, '\n', (size_t)(len - at));
-        at = end ? end + 1 - text : len;
-    }
-    return -1;
-}
-
-bool source_header_whole(const Source *source, const char *text, int64_t len) {
-    if (source->what->format != SB_CSV || !source->what->header) return true;
-    int64_t at = first_row(source, text, 0, len);
-    return at >= 0 && sb_csv_row_end(text, at, at + 1, len, &source->dialect) >= 0;
-}
-
-static bool not_text(const SourceFile *file, const SbNotText *is, Trouble *trouble) {
+bool source_not_text(const SourceFile *file, const SbNotText *is, Trouble *trouble) {
     trouble_set(trouble, TROUBLE_NOT_TEXT, "'%s' is no text that can be read: %s", file->path,
                 is->what);
     trouble_fix(trouble, "%s", is->fix);
     return false;
 }
 
-// What is wrong with the row, whose file ends with it when `last`.
-static bool judge_header(const Source *source, const SourceFile *file, SbStr row, bool last,
-                         Trouble *trouble) {
-    int32_t fault = row.len > source->row_max ? SB_FAULT_ROW_TOO_LONG
-                                              : header_fault(&source->dialect, row.ptr, row.len);
-    const SbNotText *is = fault ? sb_not_text(row.ptr, row.len)
-                          : last ? sb_cr_lines(row.ptr, row.len)
-                                 : nullptr;
-    if (is) return not_text(file, is, trouble);
-    if (!fault) return true;
-    trouble_set(trouble, TROUBLE_HEADER, "the header of '%s' is damaged: %s", file->path,
-                fault_info(fault)->message);
-    trouble_fix(trouble, "%s", fault == SB_FAULT_BAD_UTF8 ? fault_info(fault)->fix
-                                                          : "correct the first row of the file");
-    return false;
-}
-
-static bool read_names(const Source *source, SourceFile *file, SbStr row, Trouble *trouble) {
-    Header header = {0};
-    bool good = header_split(&header, &source->dialect, row.ptr, row.len);
-    if (!good) trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
-    good = good && header_map(source, file, &header, trouble);
-    header_close(&header);
-    const SbNotText *is = good ? nullptr : sb_cr_lines(row.ptr, row.len);
-    if (is && trouble->kind == TROUBLE_HEADER) {
-        *trouble = (Trouble){0};
-        not_text(file, is, trouble);
-    }
-    return good;
-}
-
-bool source_header(Source *source, SourceFile *file, const char *text, int64_t len,
-                   Trouble *trouble) {
-    const SbSource *what = source->what;
-    const SbNotText *is = sb_never_text(text, len);
+bool source_header(Source *source, SourceFile *file, SbStr front, Trouble *trouble) {
+    const SbReader *reader = source->what->reader;
+    const SbNotText *is = reader->lines ? sb_never_text(front.ptr, front.len) : nullptr;
     file->opened = true;
-    if (is) return not_text(file, is, trouble);
-    int64_t at = len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    file->begin = at;
-    if (what->format != SB_CSV) return true;
+    if (is) return source_not_text(file, is, trouble);
     free(file->fields);  // A file that is read twice has its header read twice.
-    file->fields = calloc(what->column_count + 1, sizeof *file->fields);
-    if (!file->fields)
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", file->path);
-    if (!what->header) {
-        for (uint32_t c = 0; c < what->column_count; c++) file->fields[c] = c;
-        file->field_count = what->column_count;
-        return true;
-    }
-    at = first_row(source, text, at, len);
-    if (at < 0) {
-        trouble_set(trouble, TROUBLE_HEADER, "'%s' is empty: it has no header", file->path);
-        return trouble_fix(trouble, "give a file with a header, or leave this one out"), false;
-    }
-    int64_t next = sb_csv_row_end(text, at, at + 1, len, &source->dialect);
-    int64_t end = next < 0 ? len : next;
-    file->begin = end;
-    file->begin_lines = sb_lines_count(text, end);
-    if (end > at && text[end - 1] == '\n') end--;
-    if (end > at && text[end - 1] == '\r') end--;
-    SbStr row = {text + at, end - at};
-    return judge_header(source, file, row, next < 0, trouble) &&
-           read_names(source, file, row, trouble);
+    file->fields = nullptr;
+    file->begin = file->begin_lines = 0;
+    return reader->header(source, file, front, trouble);
+}
+
+int64_t source_mark_bytes(SbStr front) {
+    return front.len >= 3 && memcmp(front.ptr, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
 // ---- files ----------------------------------------------------------------------------------
@@ -236,6 +49,11 @@ ssize_t source_read(const SourceFile *file, char *to, int64_t len, int64_t offse
     do got = failpoint_fails("header-read") ? -1 : pread(file->fd, to, (size_t)len, offset);
     while (got < 0 && retry_again(&retry));
     return got;
+}
+
+static bool is_whole(const Source *source, const SourceFile *file, Trouble *trouble) {
+    const SbReader *reader = source->what->reader;
+    return !reader->ends || reader->ends(source, file, file->size, trouble);
 }
 
 // Reads the front of a plain file until its header is whole, at most row_max bytes.
@@ -252,9 +70,11 @@ static bool read_header(Source *source, SourceFile *file, Trouble *trouble) {
         } else if (got < 0) {
             retry_fail(trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
         } else {
-            bool whole = got < want || source_header_whole(source, text, got);
+            bool whole = got < want || source_header_whole(source, (SbStr){text, got});
             again = !whole && want < source->row_max;
-            if (!again) good = source_header(source, file, text, got, trouble);
+            if (!again)
+                good = source_header(source, file, (SbStr){text, got}, trouble) &&
+                       is_whole(source, file, trouble);
             want *= 8;
         }
         free(text);
@@ -306,14 +126,14 @@ bool source_open(Source *source, const SbSource *what, const SourceSetup *setup,
     source->cancel_fd = setup->cancel_fd;
     // A row over row_max then always crosses the end of its range: see unit.c.
     source->unit_bytes = setup->partition < source->row_max ? setup->partition : source->row_max;
-    source->is_text = what->format == SB_CSV || what->format == SB_JSONL || what->format == SB_TEXT;
+    source->is_text = what->reader && what->reader->row_end;
     source->dialect = (SbCsvDialect){
         .delimiter = what->delimiter,
         .quote = what->quote,
         .blank_rows = true,
         .comment = what->comment,
     };
-    if (what->format == SB_RANGE || what->format == SB_INLINE) return true;
+    if (!what->reader) return true;
     if (!list_files(source, setup->paths, trouble)) return false;
     source->files = calloc(source->paths.count, sizeof *source->files);
     if (!source->files)

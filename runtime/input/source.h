@@ -4,29 +4,31 @@
 
 #include "runtime/abi/program.h"
 #include "runtime/compression.h"
+#include "runtime/format.h"
 #include "runtime/input/glob.h"
 #include "stdlib/csv.h"
+#include "stdlib/text.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
 
-typedef struct SourceFile {
+struct SourceFile {
     const char *path;
     bool        stream;       // Read from the front only: standard input, compressed, a pipe.
     bool        opened;       // Header read.
     int64_t     size;         // Plain files.
     struct stat about;        // As it was when the job began.
-    uint32_t   *fields;       // CSV: the field number of each column.
+    uint32_t   *fields;       // The format's, from malloc: of CSV the field number of each column.
     uint32_t    field_count;
-    int64_t     begin;        // Offset of the first row, behind byte order mark and header.
+    int64_t     begin;        // Offset of the first row, behind its header.
     int64_t     begin_lines;  // Lines before it.
     int         fd;           // Plain files, while units are read; -1.
     int64_t     rows, bytes;  // Committed.
     uint32_t    units_open;   // Cut and not judged to their end.
     bool        all_cut;      // There are no more of them to come.
-} SourceFile;
+};
 
-typedef struct Source {
+struct Source {
     const SbSource *what;
     uint32_t     number;
     PathList     paths;
@@ -38,7 +40,7 @@ typedef struct Source {
     SbCsvDialect dialect;
     bool         is_text;
     int          cancel_fd;
-} Source;
+};
 
 typedef struct SourceSetup {
     SbList  paths;
@@ -51,11 +53,14 @@ typedef struct SourceSetup {
 bool source_open(Source *source, const SbSource *what, const SourceSetup *setup, Trouble *trouble);
 void source_close(Source *source);
 
-// Takes the byte order mark and the header from the front of a file: `text` holds its first bytes.
-bool source_header(Source *source, SourceFile *file, const char *text, int64_t len,
-                   Trouble *trouble);
+// The trouble of a file that is no text. False.
+bool source_not_text(const SourceFile *file, const SbNotText *is, Trouble *trouble);
+// Takes the header from the front of a file.
+bool source_header(Source *source, SourceFile *file, SbStr front, Trouble *trouble);
 // Does the front of a file hold its whole header?
-bool source_header_whole(const Source *source, const char *text, int64_t len);
+bool source_header_whole(const Source *source, SbStr front);
+// Bytes of the byte order mark that a text begins with.
+int64_t source_mark_bytes(SbStr front);
 // Opens a plain file for its units.
 bool source_file_open(SourceFile *file, Trouble *trouble);
 void source_file_shut(SourceFile *file);
@@ -82,7 +87,7 @@ void source_lines_close(SourceLines *lines);
 
 // Can rows of this source span lines, so that a row start depends on what comes before?
 static inline bool source_has_quotes(const Source *source) {
-    return source->what->format == SB_CSV && source->what->quote != 0;
+    return source->dialect.quote != 0;
 }
 
 #endif

@@ -195,13 +195,13 @@ static Feed feed_of(Units *units, const Unit *unit, UnitBuffer *buffer, Trouble 
     };
 }
 
-// The row start that a line end in the range suggests, relative; -1: no line end there.
+// Where a row of the range seems to begin, relative; -1: nowhere.
 static int64_t guess(const Feed *feed, const Unit *unit) {
     if (unit->first) return 0;
     int64_t len = unit->range_end - 1 - feed->offset;
     if (len > feed->len) len = feed->len;
-    const char *end = len > 0 ? memchr(feed->buffer->ptr, '\n', (size_t)len) : nullptr;
-    return end ? end + 1 - feed->buffer->ptr : -1;
+    Window window = feed_window(feed);
+    return len > 0 ? feed->source->what->reader->row_start(&window, len) : -1;
 }
 
 static void place(Unit *unit, const Feed *feed) {
@@ -324,9 +324,9 @@ static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
         if (!feed_to(&feed, want)) return false;
         want *= 2;
     } while (!feed.ended && want <= 2 * source->row_max &&
-             !source_header_whole(source, feed.buffer->ptr, feed.len));
+             !source_header_whole(source, (SbStr){feed.buffer->ptr, feed.len}));
     if (feed.len == 0 && goes_on(units)) return other_text(units, file, trouble);
-    if (!source_header(source, file, units->carry.ptr, feed.len, trouble)) return false;
+    if (!source_header(source, file, (SbStr){units->carry.ptr, feed.len}, trouble)) return false;
     units->carry_len = feed.len;
     units->carry_offset = 0;
     units->carry_lines = file->begin_lines;
@@ -337,8 +337,11 @@ static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     return pass_to_start(units, file, trouble);
 }
 
-static UnitTake end_stream(Units *units, SourceFile *file) {
+static UnitTake end_stream(Units *units, SourceFile *file, Trouble *trouble) {
+    const Source *source = units->what.source;
+    const SbReader *reader = source->what->reader;
     file->size = units->carry_offset;
+    if (reader->ends && !reader->ends(source, file, file->size, trouble)) return UNIT_TROUBLE;
     stream_close(units->stream);
     units->stream = nullptr;
     units->file++;
@@ -404,9 +407,9 @@ static UnitTake take_stream(Units *units, Unit *unit, UnitBuffer *buffer, Troubl
     unit->last = feed.ended && units->carry_len == 0;
     if (unit->end == 0 && !unit->long_row.is && unit->last) {
         if (unit->first) file->bytes = units->carry_offset;  // A header alone: no unit says so.
-        return end_stream(units, file);
+        return end_stream(units, file, trouble);
     }
-    if (unit->last) end_stream(units, file);
+    if (unit->last && end_stream(units, file, trouble) == UNIT_TROUBLE) return UNIT_TROUBLE;
     return UNIT_TAKEN;
 }
 
@@ -477,10 +480,9 @@ UnitTake units_take(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troub
         break;
     case SB_INPUT_RANGE: taken = take_rows(units, unit, source->range_count, NUMBERS_A_UNIT); break;
     case SB_INPUT_RECORDS:
-        taken = source->what->format == SB_FILES
-                    ? take_files(units, unit)
-                    : take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
+        taken = take_rows(units, unit, units->what.entry_count, ROWS_A_UNIT);
         break;
+    case SB_INPUT_FILES: taken = take_files(units, unit); break;
     }
     return taken == UNIT_TAKEN ? number(units, trouble) : taken;
 }
@@ -494,9 +496,8 @@ bool units_over(const Units *units) {
     switch ((SbInputKind)units->what.input) {
     case SB_INPUT_TEXT: return units->file >= source->file_count;
     case SB_INPUT_RANGE: return units->next >= source->range_count;
+    case SB_INPUT_FILES: return units->file >= source->file_count;
     case SB_INPUT_RECORDS:
-        if (source->what->format == SB_FILES) return units->file >= source->file_count;
-        break;
     case SB_INPUT_ROWS:
     case SB_INPUT_UNMATCHED: break;
     }

@@ -6,7 +6,9 @@
 #include <string.h>
 
 SinkSetup job_sink_setup(const Job *job, uint32_t number) {
-    static const char *const extensions[] = {"csv", "jsonl", "txt"};
+    static const SbWriter lines = {.extension = "jsonl", .row_end = lines_row_end,
+                                   .rows_within = lines_rows_within, .rows_end = lines_rows_end};
+    static const SbSink records = {.label = {"rejects", 7}, .writer = &lines};
     const SbSetup *setup = &job->setup;
     bool replace = job->options.overwrite;
     bool journaled = job->options.resume || job->options.journal;
@@ -14,15 +16,12 @@ SinkSetup job_sink_setup(const Job *job, uint32_t number) {
         const char *path = job->options.rejects;
         return (SinkSetup){.path = path ? (SbStr){path, (int64_t)strlen(path)}
                                         : setup->rejects_path,
-                           .replace = replace, .journaled = journaled, .extension = "jsonl",
-                           .step = {"rejects", 7}};
+                           .what = &records, .replace = replace, .journaled = journaled};
     }
     const SbSink *what = &job->what->sinks[number];
-    return (SinkSetup){.path = setup->sink_paths[number], .header = what->header,
-                       .quote = what->format != SB_CSV ? 0 : what->quote,
+    return (SinkSetup){.path = setup->sink_paths[number], .what = what,
                        .part_bytes = setup->sink_bytes[number], .replace = replace,
-                       .journaled = journaled, .extension = extensions[what->format],
-                       .step = what->label};
+                       .journaled = journaled};
 }
 
 bool job_may_spill(Job *job) {

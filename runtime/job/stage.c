@@ -15,7 +15,7 @@ enum { SPARE_SMALL_BYTES = 4 * 1024, SPARE_SMALL = 512 };
 
 static bool is_source_input(const SbStage *stage) {
     return stage->input == SB_INPUT_TEXT || stage->input == SB_INPUT_RANGE ||
-           stage->input == SB_INPUT_RECORDS;
+           stage->input == SB_INPUT_RECORDS || stage->input == SB_INPUT_FILES;
 }
 
 static bool no_memory(const StageRun *run, Trouble *trouble) {

@@ -156,7 +156,7 @@ static void check_source(Check *check, uint32_t number) {
     const SbStr *texts = paths.ptr;
     SourceSetup setup = {.paths = paths, .row_max = job->setup.source_row_max[number],
                          .partition = 1, .cancel_fd = -1};
-    if (what->format == SB_RANGE || what->format == SB_INLINE) return;
+    if (!what->reader) return;
     for (int64_t i = 0; i < paths.len; i++) {
         CheckItem *item = add_item(check, "input", texts[i].ptr, texts[i].len);
         Source source = {0};

@@ -130,12 +130,12 @@ static bool open_sources(Job *job) {
     return true;
 }
 
-static SbFormat rejects_format(const Job *job) {
+static SbRecords rejects_form(const Job *job) {
     const char *path = job->options.rejects;
-    if (!path) return job->what->rejects_format;
+    if (!path) return job->what->rejects_form;
     size_t len = strlen(path);
     if (compression_of(path) != COMPRESSION_NONE) len = (size_t)(strrchr(path, '.') - path);
-    return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_CSV : SB_JSONL;
+    return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_RECORDS_CSV : SB_RECORDS_JSONL;
 }
 
 // All of them before anything is made.
@@ -361,12 +361,12 @@ static bool write_text(Job *job, Text *text, int64_t rows) {
 
 static bool write_records(Job *job, RejectWalk *walk, int64_t count, Text *text) {
     enum { TEXT_BYTES = 64 << 10 };
-    SbFormat format = rejects_format(job);
+    SbRecords form = rejects_form(job);
     const Reject *next;
     int64_t rows = 0;
-    rejects_text_begin(format, text);
+    rejects_text_begin(form, text);
     for (int64_t i = 0; i < count && (next = reject_walk_next(walk)); i++) {
-        rejects_text(next, job->what, format, text);
+        rejects_text(next, job->what, form, text);
         rows++;
         if (text->len < TEXT_BYTES) continue;
         if (!write_text(job, text, rows)) return false;

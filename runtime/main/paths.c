@@ -78,7 +78,7 @@ static bool sink_output(const Job *job, uint32_t sink, Output *output, Trouble *
     SinkSetup setup = job_sink_setup(job, sink);
     if (!output_open(output, setup.path, trouble)) return false;
     if (setup.path.len == 0 || is_stream(output->path)) return true;
-    if (output->path[setup.path.len - 1] == '/') output->extension = setup.extension;
+    if (output->path[setup.path.len - 1] == '/') output->extension = setup.what->writer->extension;
     char *own = own_name(output->path);
     if (!own || asprintf(&output->manifest, "%s" MANIFEST_ENDING, own) < 0)
         output->manifest = nullptr;

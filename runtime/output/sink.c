@@ -29,7 +29,8 @@ static bool no_memory(const Sink *sink, Trouble *trouble) {
 static char *part_path(const Sink *sink, uint32_t number) {
     char *path = nullptr;
     if (!sink->folder) return strdup(sink->path);
-    int len = asprintf(&path, "%spart-%05u.%s", sink->path, number, sink->extension);
+    int len = asprintf(&path, "%spart-%05u.%s", sink->path, number,
+                       sink->what->writer->extension);
     return len < 0 ? nullptr : path;
 }
 
@@ -129,11 +130,18 @@ static bool check_name(const Sink *sink, Trouble *trouble) {
     return false;
 }
 
+// A header that is written last wants a file whose front can be written then.
+static bool check_header(const Sink *sink, Trouble *trouble) {
+    if (!sink->what->writer->finish || (!sink->to_stream && !sink->compression)) return true;
+    return trouble_set(trouble, TROUBLE_OUTPUT_HEADER,
+                       "'%s' is %s: %.*s has the number of rows in its header, which is known "
+                       "after them", sink->path, sink->to_stream ? "a stream" : "compressed",
+                       (int)sink->what->label.len, sink->what->label.ptr);
+}
+
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
-    *sink = (Sink){.header = setup->header.ptr, .header_len = setup->header.len,
-                   .quote = setup->quote, .replace = setup->replace, .fd = -1,
-                   .part_bytes = INT64_MAX, .tag = setup->tag, .extension = setup->extension,
-                   .journaled = setup->journaled};
+    *sink = (Sink){.what = setup->what, .replace = setup->replace, .fd = -1,
+                   .part_bytes = INT64_MAX, .tag = setup->tag, .journaled = setup->journaled};
     sink->path = strndup(setup->path.ptr ? setup->path.ptr : "", (size_t)setup->path.len);
     if (!sink->path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
     size_t len = strlen(sink->path);
@@ -141,12 +149,13 @@ bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
         return trouble_set(trouble, TROUBLE_OUTPUT_PATH, "the path of an output is empty");
     if (strcmp(sink->path, "-") == 0) {
         sink->fd = STDOUT_FILENO;
-        return use_stream(sink);
+        return use_stream(sink) && check_header(sink, trouble);
     }
     sink->folder = sink->path[len - 1] == '/';
     sink->compression = compression_of(sink->path);
     if (sink->folder) sink->part_bytes = setup->part_bytes > 0 ? setup->part_bytes : 256 << 20;
     return check_name(sink, trouble) && check_place(sink, trouble) &&
+           check_header(sink, trouble) &&
            (sink->to_stream || !sink->journaled || manifest_check(sink, trouble));
 }
 
@@ -162,15 +171,6 @@ bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
 
 // ---- writing --------------------------------------------------------------------------------
 
-int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from) {
-    bool quoted = false;
-    for (int64_t at = 0; at < len; at++) {
-        quoted ^= sink->quote != 0 && bytes[at] == sink->quote;
-        if (bytes[at] == '\n' && !quoted && at + 1 >= from) return at + 1;
-    }
-    return len;
-}
-
 // So many of the bytes a pipe takes at once, whatever its reader does: it is empty, or a piece of
 // it is free.
 static int64_t room_of(const Sink *sink) {
@@ -179,16 +179,12 @@ static int64_t room_of(const Sink *sink) {
     return empty ? size : PIPE_BUF;
 }
 
-// The end of the last row of bytes[0..len) that ends within `room`; 0: the first one is longer.
-static int64_t rows_within(const Sink *sink, const char *bytes, int64_t len, int64_t room) {
-    if (len <= room) return len;
-    if (sink->quote == 0 || !memchr(bytes, sink->quote, (size_t)room)) {
-        const char *last = memrchr(bytes, '\n', (size_t)room);
-        return last ? last + 1 - bytes : 0;
-    }
-    int64_t end = 0, next;
-    while ((next = end + sink_row_end(sink, bytes + end, room - end, 1)) < room) end = next;
-    return end;
+static int64_t rows_within(const Sink *sink, SbStr rows, int64_t room) {
+    return sink->what->writer->rows_within(sink->what, rows, room);
+}
+
+static int64_t row_end(const Sink *sink, SbStr rows, int64_t from) {
+    return sink->what->writer->row_end(sink->what, rows, from);
 }
 
 // What the next call writes. A pipe is given whole rows, and no more than it takes without waiting:
@@ -199,9 +195,9 @@ static bool next_step(const Sink *sink, SbStr rest, int64_t *row_left, int64_t *
     if (!sink->waits) return true;
     if (!retry_writable(sink->fd, *row_left > 0)) return false;
     int64_t room = room_of(sink);
-    *step = *row_left > 0 ? 0 : rows_within(sink, rest.ptr, rest.len, room);
+    *step = *row_left > 0 ? 0 : rows_within(sink, rest, room);
     if (*step > 0) return true;
-    if (*row_left == 0) *row_left = sink_row_end(sink, rest.ptr, rest.len, 1);
+    if (*row_left == 0) *row_left = row_end(sink, rest, 1);
     *step = *row_left < room ? *row_left : room;
     return true;
 }
@@ -230,7 +226,7 @@ static bool write_stream(Sink *sink, const char *bytes, int64_t len, Trouble *tr
             return retry_fail(trouble, errno, TROUBLE_WRITE, "write", sink->path);
         }
         if (row_left > 0) row_left -= put;
-        else if (put < step) row_left = sink_row_end(sink, bytes, len, put) - put;
+        else if (put < step) row_left = row_end(sink, (SbStr){bytes, len}, put) - put;
         sink->put += put;
         bytes += put;
         len -= put;
@@ -253,10 +249,8 @@ static bool add_extent(Sink *sink, const char *bytes, int64_t len, ExtentList *e
     Extent *extent = &extents->items[extents->count++];
     *extent = (Extent){.part = part, .offset = sink->offset, .bytes = bytes, .len = len,
                        .sink = sink};
-    if (sink->log) {
-        extent->number = sink_log_extent(sink);
-        sink_log_bytes(sink, bytes, len);
-    }
+    if (sink->log) extent->number = sink_log_extent(sink);
+    if (sink->log && bytes != part->header) sink_log_bytes(sink, bytes, len);
     sink->offset += len;
     return true;
 }
@@ -304,13 +298,29 @@ static bool fill_part(Sink *sink, Trouble *trouble) {
     return sink_part_release(sink->parts[sink->part_count - 1], trouble);
 }
 
+// The header of a part that is known now. Rows of the part may still be on their way to the disk.
+static bool seal_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
+    const SbWriter *writer = sink->what->writer;
+    if (!writer->finish) return true;
+    int64_t offset = sink->offset;
+    SinkPart *part = sink->parts[sink->part_count - 1];
+    part->header = malloc((size_t)writer->header_bytes);
+    if (!part->header) return no_memory(sink, trouble);
+    writer->finish(sink->what, offset - writer->header_bytes, part->header);
+    sink->offset = 0;
+    bool good = add_extent(sink, part->header, writer->header_bytes, extents, trouble);
+    sink->offset = offset;
+    return good;
+}
+
 static bool begin_part(Sink *sink, ExtentList *extents, Trouble *trouble) {
     sink->part_has_rows = false;
-    if (sink->bytes == 0 || sink->folder) {
-        __atomic_store_n(&sink->bytes, sink->bytes + sink->header_len, __ATOMIC_RELAXED);
-        if (!put(sink, sink->header, sink->header_len, extents, trouble)) return false;
-    }
-    return true;
+    if (sink->bytes > 0 && !sink->folder) return true;
+    SbStr header = sink->what->header;
+    int64_t len = header.len + sink->what->writer->header_bytes;
+    __atomic_store_n(&sink->bytes, sink->bytes + len, __ATOMIC_RELAXED);
+    sink->offset += sink->what->writer->header_bytes;
+    return put(sink, header.ptr, header.len, extents, trouble);
 }
 
 bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
@@ -320,13 +330,13 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
     if (sink->log && !sink_log_rows(sink, &bytes, &len, trouble)) return false;
     while (len > 0) {
         if (sink->offset >= sink->part_bytes && sink->part_has_rows) {
-            if (!fill_part(sink, trouble) || !sink_add_part(sink, true, trouble) ||
-                !begin_part(sink, extents, trouble)) {
+            if (!seal_part(sink, extents, trouble) || !fill_part(sink, trouble) ||
+                !sink_add_part(sink, true, trouble) || !begin_part(sink, extents, trouble)) {
                 return false;
             }
         }
         int64_t room = sink->offset < sink->part_bytes ? sink->part_bytes - sink->offset : 1;
-        int64_t some = room >= len ? len : sink_row_end(sink, bytes, len, room);
+        int64_t some = room >= len ? len : row_end(sink, (SbStr){bytes, len}, room);
         if (!put(sink, bytes, some, extents, trouble)) return false;
         sink->part_has_rows = true;
         __atomic_store_n(&sink->bytes, sink->bytes + some, __ATOMIC_RELAXED);
@@ -356,10 +366,12 @@ bool sink_finish(Sink *sink, Trouble *trouble) {
         (sink->chunk_len > 0 || sink->offset == 0)) {
         good = flush_chunk(sink, trouble);
     }
+    good = good && (sink->to_stream || seal_part(sink, &rest, trouble));
     for (size_t i = 0; good && i < rest.count; i++) good = sink_write(&rest.items[i], trouble);
     free(rest.items);
     if (good && !sink->to_stream) good = fill_part(sink, trouble);
-    return good;
+    bool rewritten = sink->what->writer->finish && sink->log;
+    return good && (!rewritten || sink_log_seal(sink, trouble));
 }
 
 int64_t sink_part_number(const char *name, const char *extension) {
@@ -395,7 +407,7 @@ bool sink_publish(Sink *sink, Trouble *trouble) {
         if (!durable_publish(&sink->parts[i]->file, trouble)) return false;
     }
     if (sink->folder && sink->replace)
-        sink_remove_parts(sink->path, sink->extension, sink->part_count);
+        sink_remove_parts(sink->path, sink->what->writer->extension, sink->part_count);
     return durable_sync_folder_of(sink->path, trouble);
 }
 
@@ -407,6 +419,7 @@ void sink_close(Sink *sink) {
     sink_log_close(sink);
     for (uint32_t i = 0; i < sink->part_count; i++) {
         durable_close(&sink->parts[i]->file);
+        free(sink->parts[i]->header);
         free(sink->parts[i]);
     }
     if (sink->fd > STDERR_FILENO) close(sink->fd);

@@ -6,8 +6,8 @@
 #ifndef SBC_RUNTIME_SINK_H
 #define SBC_RUNTIME_SINK_H
 
-#include "runtime/abi/value.h"
 #include "runtime/compression.h"
+#include "runtime/format.h"
 #include "runtime/host.h"
 
 #include <pthread.h>
@@ -18,6 +18,7 @@ typedef struct SinkPart {
                               // while a mark stands in it.
     int64_t     size;         // Of a part that is filled...
     Checksum    sum;          // ...of its bytes, where there is a journal.
+    char       *header;       // That is written last; nullptr: there is none yet.
 } SinkPart;
 
 typedef struct Sink Sink;
@@ -41,10 +42,7 @@ typedef struct SinkLog SinkLog;  // Of a job with a journal: sink_mark.h.
 
 struct Sink {
     char       *path;
-    const char *header;
-    const char *extension;   // Of parts.
-    int64_t     header_len;
-    char        quote;
+    const SbSink *what;
     bool        to_stream;   // Standard output, a device or a pipe: written as it comes.
     bool        folder, replace;
     bool        journaled;   // A manifest follows it.
@@ -67,13 +65,10 @@ struct Sink {
 
 typedef struct SinkSetup {
     SbStr   path;
-    SbStr   header;
-    char    quote;
+    const SbSink *what;     // What is written: its rows and the step.
     int64_t part_bytes;
     bool    replace;
     bool    journaled;      // Of a job with a journal.
-    const char *extension;  // Of parts: "csv".
-    SbStr   step;           // That writes to it.
     const char *tag;        // Of a job with a journal: see DurableSetup. Else nullptr.
     const struct SinkPlace *from;  // Where an earlier run came to; nullptr: none did.
 } SinkSetup;
@@ -105,8 +100,5 @@ void sink_forget(Sink *sink);
 bool sink_add_part(Sink *sink, bool makes, Trouble *trouble);
 // One of those that the part waits for is done; the last one syncs and closes it.
 bool sink_part_release(SinkPart *part, Trouble *trouble);
-
-// The end of the first row of bytes[0..len) that ends at or behind `from`; len when there is none.
-int64_t sink_row_end(const Sink *sink, const char *bytes, int64_t len, int64_t from);
 
 #endif

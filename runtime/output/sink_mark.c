@@ -40,7 +40,8 @@ static bool read_back(Sink *sink, SinkPart *part, const SinkPlace *from, Trouble
     char *block = malloc(BLOCK_BYTES);
     if (!block) return no_memory(sink, trouble);
     bool good = true;
-    for (int64_t at = 0; good && at < from->offset;) {
+    int64_t front = sink->what->writer->header_bytes;  // Not written before the part is full.
+    for (int64_t at = front; good && at < from->offset;) {
         int64_t want = from->offset - at < BLOCK_BYTES ? from->offset - at : BLOCK_BYTES;
         int64_t got = durable_read(&part->file, block, want, at, trouble);
         good = got > 0;
@@ -105,7 +106,7 @@ static bool open_log(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
         return no_memory(sink, trouble);
     }
     sink->log = log;
-    log->step = setup->step;
+    log->step = setup->what->label;
     log->file_sum = checksum_open();
     log->text_sum = checksum_open();
     return (log->file_sum && log->text_sum) || no_memory(sink, trouble);
@@ -155,6 +156,28 @@ bool sink_log_rows(Sink *sink, const char **bytes, int64_t *len, Trouble *troubl
     *len -= again;
     if (*len > 0) checksum_add(log->text_sum, *bytes, *len);
     return true;
+}
+
+bool sink_log_seal(Sink *sink, Trouble *trouble) {
+    enum { BLOCK_BYTES = 1 << 20 };
+    char *block = malloc(BLOCK_BYTES);
+    if (!block) return no_memory(sink, trouble);
+    bool good = true;
+    for (uint32_t p = 0; good && p < sink->part_count; p++) {
+        SinkPart *part = sink->parts[p];
+        if (!durable_find(&part->file)) good = is_damaged(part, trouble);
+        checksum_begin(sink->log->file_sum);
+        for (int64_t at = 0, got; good && at < part->size; at += got) {
+            got = durable_read(&part->file, block, BLOCK_BYTES, at, trouble);
+            if (got > 0) checksum_add(sink->log->file_sum, block, got);
+            else good = got < 0 ? false : is_damaged(part, trouble);
+        }
+        part->sum = checksum_value(sink->log->file_sum);
+        durable_shut(part->file.fd);
+        part->file.fd = -1;
+    }
+    free(block);
+    return good;
 }
 
 bool sink_log_whole(const Sink *sink, Trouble *trouble) {

@@ -51,6 +51,9 @@ void sink_log_bytes(Sink *sink, const char *bytes, int64_t len);
 void sink_log_filled(Sink *sink);
 uint64_t sink_log_extent(Sink *sink);
 void sink_log_written(Sink *sink, uint64_t number);
+// Of an output whose headers are written last, when all is written: reads the parts once more for
+// their checksums. Until then those of filled parts leave the header out.
+bool sink_log_seal(Sink *sink, Trouble *trouble);
 // Were all rows of the earlier run made again?
 bool sink_log_whole(const Sink *sink, Trouble *trouble);
 

@@ -1,5 +1,7 @@
 #include "runtime/plan/flow_plan.h"
 
+#include "runtime/format.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +32,6 @@ bool flow_needs_lanes(const SbJob *job, const SbStage *stage) {
 }
 
 int64_t flow_row_copies(const SbJob *job, const SbStage *stage) {
-    enum { QUOTED = 2, ESCAPED = 6 };  // A byte takes as many at most.
     enum { KEPT = 3 };  // In a breaker, beside the row before, and while it is written to disk.
     bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
     // Of rows that come back from disk two are compared, and a third is unpacked.
@@ -38,8 +39,8 @@ int64_t flow_row_copies(const SbJob *job, const SbStage *stage) {
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
-        bool json = sink && job->sinks[terminal & ~SB_TERMINAL_SINK].format == SB_JSONL;
-        copies += json ? ESCAPED : sink ? QUOTED : is_edge(job, terminal) ? 1 : KEPT;
+        copies += sink ? job->sinks[terminal & ~SB_TERMINAL_SINK].writer->widens
+                  : is_edge(job, terminal) ? 1 : KEPT;
     }
     return copies;
 }
@@ -58,7 +59,8 @@ static StageKind kind_of(const Maker *m, const SbStage *stage) {
     switch ((SbInputKind)stage->input) {
     case SB_INPUT_TEXT:
     case SB_INPUT_RANGE:
-    case SB_INPUT_RECORDS: return STAGE_SOURCE;
+    case SB_INPUT_RECORDS:
+    case SB_INPUT_FILES: return STAGE_SOURCE;
     case SB_INPUT_UNMATCHED: return STAGE_READER;
     case SB_INPUT_ROWS: break;
     }

@@ -208,10 +208,10 @@ bool rejects_share_over(const RejectShare *share, int64_t rows) {
 
 // ---- texts ----------------------------------------------------------------------------------
 
-static void add_field(Text *text, SbFormat format, const char *name, const char *bytes,
+static void add_field(Text *text, SbRecords form, const char *name, const char *bytes,
                       int64_t len) {
     bool first = text->len == 0 || text->ptr[text->len - 1] == '\n';
-    if (format == SB_CSV) {
+    if (form == SB_RECORDS_CSV) {
         if (!first) sb_text_str(text, ",");
         if (bytes && len == 0) sb_text_str(text, "\"\"");  // Null is the empty field.
         else sb_text_add_csv(text, bytes, len);
@@ -222,31 +222,32 @@ static void add_field(Text *text, SbFormat format, const char *name, const char 
     else sb_text_str(text, "null");
 }
 
-static void add_number(Text *text, SbFormat format, const char *name, bool known, int64_t number) {
+static void add_number(Text *text, SbRecords form, const char *name, bool known, int64_t number) {
     sb_text_str(text, ",");
-    if (format != SB_CSV) sb_text_format(text, "\"%s\":", name);
+    if (form != SB_RECORDS_CSV) sb_text_format(text, "\"%s\":", name);
     if (known) sb_text_format(text, "%lld", (long long)number);
-    else if (format != SB_CSV) sb_text_str(text, "null");
+    else if (form != SB_RECORDS_CSV) sb_text_str(text, "null");
 }
 
-void rejects_text(const Reject *reject, const SbJob *job, SbFormat format, Text *text) {
+void rejects_text(const Reject *reject, const SbJob *job, SbRecords form, Text *text) {
     SbStr step = job->steps[reject->step].label;
     const char *path = reject->behind ? nullptr : reject->path;
     const char *code = fault_info(reject->fault)->code;
     bool place = reject->has_place && !reject->behind;
-    add_field(text, format, "step", step.ptr, step.len);
-    add_field(text, format, "source", path, path ? (int64_t)strlen(path) : 0);
-    add_number(text, format, "line", place && reject->line > 0, reject->line);
-    add_number(text, format, "offset", place, reject->offset);
-    add_number(text, format, "length", place, reject->length);
-    add_field(text, format, "code", code, (int64_t)strlen(code));
-    add_field(text, format, "message", reject->message, reject->message_len);
-    add_field(text, format, "raw", reject->raw, reject->raw_len);
-    sb_text_str(text, format == SB_CSV ? "\n" : "}\n");
+    add_field(text, form, "step", step.ptr, step.len);
+    add_field(text, form, "source", path, path ? (int64_t)strlen(path) : 0);
+    add_number(text, form, "line", place && reject->line > 0, reject->line);
+    add_number(text, form, "offset", place, reject->offset);
+    add_number(text, form, "length", place, reject->length);
+    add_field(text, form, "code", code, (int64_t)strlen(code));
+    add_field(text, form, "message", reject->message, reject->message_len);
+    add_field(text, form, "raw", reject->raw, reject->raw_len);
+    sb_text_str(text, form == SB_RECORDS_CSV ? "\n" : "}\n");
 }
 
-void rejects_text_begin(SbFormat format, Text *text) {
-    if (format == SB_CSV) sb_text_str(text, "step,source,line,offset,length,code,message,raw\n");
+void rejects_text_begin(SbRecords form, Text *text) {
+    if (form == SB_RECORDS_CSV)
+        sb_text_str(text, "step,source,line,offset,length,code,message,raw\n");
 }
 
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
@@ -284,7 +285,7 @@ void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, 
 void rejects_event(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
                    Text *text) {
     Text record = {0};
-    rejects_text(reject, job, SB_JSONL, &record);
+    rejects_text(reject, job, SB_RECORDS_JSONL, &record);
     sb_text_str(text, ",");
     sb_text_add(text, record.ptr + 1, record.len - 3);  // Without the braces and the line end.
     sb_text_close(&record);

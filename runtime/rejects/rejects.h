@@ -88,8 +88,8 @@ void rejects_share_take(RejectShare *share, const Reject *reject);
 bool rejects_share_over(const RejectShare *share, int64_t rows);
 
 // What stands before the first record, and a record, as JSON lines or CSV.
-void rejects_text_begin(SbFormat format, Text *text);
-void rejects_text(const Reject *reject, const SbJob *job, SbFormat format, Text *text);
+void rejects_text_begin(SbRecords form, Text *text);
+void rejects_text(const Reject *reject, const SbJob *job, SbRecords form, Text *text);
 // What the user sees of a record that ends the job. `limit` nullptr: it fails by itself.
 void rejects_explain(const Reject *reject, const SbJob *job, const char *limit, int64_t weight,
                      Text *text);

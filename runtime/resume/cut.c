@@ -76,7 +76,7 @@ bool tally_reject(UnitTally *tally, const Reject *reject) {
 // Where the next unit begins.
 static void cut_units(const StageRun *run, const Unit *unit, StageCut *cut) {
     bool text = run->stage->input == SB_INPUT_TEXT;
-    bool files = run->setup.files && run->setup.files->what->format == SB_FILES;
+    bool files = run->stage->input == SB_INPUT_FILES;
     bool stream = text && run->setup.files->files[unit->file].stream;
     cut->units = unit->ordinal + 1;
     cut->next = stream ? unit->next : unit->range_end;

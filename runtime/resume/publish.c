@@ -70,7 +70,7 @@ static void pack_folders(const Job *job, Text *text) {
     for (Sink *sink; (sink = next_sink(job, &at));) {
         if (!sink->folder) continue;
         pack_string(text, sink->path);
-        pack_string(text, sink->extension);
+        pack_string(text, sink->what->writer->extension);
         pack_number(text, sink->part_count);
         pack_number(text, sink->replace);
     }

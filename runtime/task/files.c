@@ -4,17 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The offset of a column in an entry; -1 when the type does not have it.
-static int64_t column(const SbSource *what, const char *name) {
-    for (uint32_t i = 0; i < what->column_count; i++) {
-        SbStr found = what->columns[i].name;
-        if ((size_t)found.len == strlen(name) && memcmp(found.ptr, name, (size_t)found.len) == 0) {
-            return what->columns[i].offset;
-        }
-    }
-    return -1;
-}
-
 // The decompressed bytes of a file in scratch memory. ptr nullptr with *too_long: over row_max.
 static SbStr read_all(SbTaskState *state, const SourceFile *file, bool *too_long,
                       Trouble *trouble) {
@@ -72,7 +61,6 @@ bool files_load(SbTaskState *state, Trouble *trouble) {
     Unit *unit = &state->unit;
     Source *source = state->setup->files;
     const SbSource *what = source->what;
-    int64_t path_at = column(what, "path"), bytes_at = column(what, "bytes");
     int64_t size = sizeof(SbEntry) + 16, count = unit->range_end - unit->range_begin, kept = 0;
     for (uint32_t i = 0; i < what->column_count; i++) {
         int64_t end = what->columns[i].offset + what->columns[i].type->size;
@@ -103,8 +91,7 @@ bool files_load(SbTaskState *state, Trouble *trouble) {
         memset(entry, 0, (size_t)size);
         entry->order = (uint64_t)i;
         SbStr path = {file->path, (int64_t)strlen(file->path)};
-        if (path_at >= 0) *(SbStr *)((char *)entry + path_at) = path;
-        if (bytes_at >= 0) *(SbStr *)((char *)entry + bytes_at) = bytes;
+        what->reader->fill(what, path, bytes, entry);
         entries[kept++] = entry;
     }
     state->task.input.entries = entries;

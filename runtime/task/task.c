@@ -15,6 +15,10 @@ enum { INDEX_ROWS = 1024, INDEX_ENDS_MAX = 1 << 18, SCRATCH_BYTES = 256 * 1024 }
 // EAGER: tests want partitions that end inside rows.
 enum { ROW_BORDER_BYTES = 64 * 1024, EAGER_BORDER_BYTES = 4 * 1024 };
 
+static bool reads_files(const TaskSetup *setup) {
+    return setup->stage->input == SB_INPUT_FILES;
+}
+
 static bool is_edge(const SbJob *job, uint32_t terminal) {
     return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
 }
@@ -98,13 +102,26 @@ static void add_field_count(Text *out, const SbTaskState *state, const char *row
                    source->files[state->unit.file].field_count);
 }
 
+// The bytes of a row in facts->raw, as its format shows them.
+static void show_row(RejectFacts *facts, const Source *source, Text *shown) {
+    const SbReader *reader = source->what->reader;
+    if (!reader->show) return;
+    Window row = {source, &source->files[facts->place.file], facts->raw, facts->raw_len,
+                  facts->place.offset};
+    reader->show(&row, shown);
+    facts->raw = shown->ptr;
+    facts->raw_len = shown->len;
+}
+
 int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
                        const char *detail, int64_t detail_len) {
     SbTaskState *state = task->state;
     const Unit *unit = &state->unit;
     const Source *source = state->setup->files;
     const char *text = task->input.text;
-    if (end > begin && text[end - 1] == '\n') end -= 1 + (end - 1 > begin && text[end - 2] == '\r');
+    const SbReader *reader = source->what->reader;
+    if (reader->lines && end > begin && text[end - 1] == '\n')
+        end -= 1 + (end - 1 > begin && text[end - 2] == '\r');
     RejectFacts facts = {
         .place = {
             .has_place = true,
@@ -112,7 +129,7 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
             .file = unit->file,
             .offset = unit->offset + begin,
             .length = end - begin,
-            .line = 1 + lines_before(state, begin),
+            .line = reader->lines ? 1 + lines_before(state, begin) : 0,
             .row = sb_row_number(task, begin),
             .site = site,
             .fault = fault,
@@ -132,8 +149,11 @@ int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin
         facts.detail_len = figures.len;
         facts.bare = true;
     }
+    Text shown = {0};
+    show_row(&facts, source, &shown);
     int32_t stop = task_reject(state, &facts);
     sb_text_close(&figures);
+    sb_text_close(&shown);
     if (stop) state->stopped_at = begin;
     return stop;
 }
@@ -152,7 +172,7 @@ static void show_file(RejectFacts *facts, const Source *source, uint32_t file) {
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                       const SbEntry *entry, const char *detail, int64_t detail_len) {
     const TaskSetup *setup = task->state->setup;
-    if (!entry || !setup->files || setup->files->what->format != SB_FILES) {
+    if (!entry || !reads_files(setup)) {
         return sb_reject_made(task, site, fault, place, entry ? setup->row : nullptr, entry, detail,
                               detail_len);
     }
@@ -195,12 +215,16 @@ int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace
         .raw = kept->raw.ptr,
         .raw_len = kept->raw.len < SB_PLACE_RAW ? kept->raw.len : SB_PLACE_RAW,
     };
-    if (source->what->format == SB_FILES) {
+    if (!source->what->reader->lines) {
         facts.place.has_line = false;
         facts.place.line = 0;
-        show_file(&facts, source, kept->file);
     }
-    return task_reject(task->state, &facts);
+    if (source->what->reader->fill) show_file(&facts, source, kept->file);
+    Text shown = {0};
+    show_row(&facts, source, &shown);
+    int32_t stop = task_reject(task->state, &facts);
+    sb_text_close(&shown);
+    return stop;
 }
 
 SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file) {
@@ -320,10 +344,6 @@ static void set_place(SbTaskState *state, int64_t cursor, uint64_t order, uint64
     state->records = records;
     state->lined_at = state->unit.begin;
     state->lined_lines = 0;
-}
-
-static bool reads_files(const TaskSetup *setup) {
-    return setup->files && setup->files->what->format == SB_FILES;
 }
 
 bool task_begin(SbTaskState *state, const Unit *unit, Trouble *trouble) {

@@ -90,7 +90,7 @@ static Text shape(const Checked *checked) {
             break;
         }
         if (i) text_buf_char(&buf, ' ');
-        const char *name = op->kind == OP_SOURCE ? format_name(op->source.format)
+        const char *name = op->kind == OP_SOURCE ? source_name(&op->source)
                                                  : op_kind_name(op->kind);
         text_buf_add(&buf, text_of(name));
         if (op->kind == OP_SOURCE && op->source.filter_count)

@@ -388,11 +388,15 @@ static int32_t setup_union_limit(SbSetup *s) {
     return setup_union(s);
 }
 
-#define RANGE {.label = STR("range(n)"), .format = SB_RANGE, .step = STEP_RANGE}
+extern const SbReader sb_reader_jsonl;
+extern const SbWriter sb_writer_csv;
+#define RANGE {.label = STR("range(n)"), .step = STEP_RANGE}
 static const SbSource sources[] = {RANGE, RANGE};
 static const SbSource packed_sources[] = {
-    {.label = STR("read jsonl(packed)"), .format = SB_JSONL, .step = STEP_RANGE}};
-#define SINK {.label = STR("write csv(out)"), .step = STEP_WRITE, .header = STR("rows\n")}
+    {.label = STR("read jsonl(packed)"), .reader = &sb_reader_jsonl, .step = STEP_RANGE}};
+#define SINK                                                                                      \
+    {.label = STR("write csv(out)"), .writer = &sb_writer_csv, .step = STEP_WRITE,                \
+     .header = STR("rows\n")}
 static const SbSink sinks[] = {SINK, SINK, SINK};
 static const SbStepInfo steps[] = {
     {.label = STR("range(n)"), .line = 1, .from = {UINT32_MAX, UINT32_MAX}},
@@ -503,7 +507,7 @@ static const SbBreaker edges_and_groups[] = {KEEPS(SB_BREAK_EDGE, nullptr),
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
-        .rejects_format = SB_JSONL,                                                               \
+        .rejects_form = SB_RECORDS_JSONL,                                                         \
     }
 static const SbJob direct_job = JOB(setup, 1, direct_stages, 1, nullptr, 0),
                    packed_job = JOB(setup_packed, 1, packed_stages, 1, nullptr, 0),

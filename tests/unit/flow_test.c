@@ -14,7 +14,8 @@ enum { PARTS_MAX = 16 };
 
 static const SbDemand one_cpu = {SB_CPUS, 1000};
 static const SbStepInfo step = {.label = {"step", 4}};
-static const SbSource source = {.label = {"read", 4}, .format = SB_CSV};
+extern const SbReader sb_reader_csv;
+static const SbSource source = {.label = {"read", 4}, .reader = &sb_reader_csv};
 static const SbSink sink = {.label = {"write", 5}};
 
 // ---- plans ----------------------------------------------------------------------------------

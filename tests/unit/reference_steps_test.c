@@ -9,7 +9,7 @@ static ExprId i64_of(const Flow *flow, int64_t value) {
 static Op *flow_table(Flow *flow, const int64_t (*cells)[2], uint32_t count) {
     flow->last = OP_NONE;
     Op *op = flow_op(flow, OP_SOURCE, "table");
-    op->source.format = FORMAT_INLINE;
+    op->source.kind = SOURCE_INLINE;
     op->source.options = (FileOptions){.row_max = EXPR_NONE, .bytes = EXPR_NONE};
     op->source.path = EXPR_NONE;
     flow_columns(flow, op, "a: i64?, b: i64?");
@@ -366,7 +366,7 @@ static void sample_and_shuffle_go_by_identity(void) {
     for (int i = 0; i < 2; i++) {
         Flow flow = flow_new();
         Op *op = flow_op(&flow, OP_SOURCE, "range");
-        op->source.format = FORMAT_RANGE;
+        op->source.kind = SOURCE_RANGE;
         op->source.path = i64_of(&flow, 1000);
         op->source.options = (FileOptions){.row_max = EXPR_NONE, .bytes = EXPR_NONE};
         flow_columns(&flow, op, "i: i64");

@@ -189,8 +189,10 @@ static int32_t setup_limit(SbSetup *s) {
     return setup(s);
 }
 
+extern const SbReader sb_reader_csv;
+extern const SbWriter sb_writer_csv;
 static const SbSource sources[] = {{.label = STR("read csv(input)"),
-                                    .format = SB_CSV,
+                                    .reader = &sb_reader_csv,
                                     .step = STEP_READ,
                                     .delimiter = ',',
                                     .quote = '"',
@@ -199,7 +201,7 @@ static const SbSource sources[] = {{.label = STR("read csv(input)"),
                                     .columns = columns,
                                     .column_count = 2}};
 static const SbSink sinks[] = {{.label = STR("write csv(out)"),
-                                .format = SB_CSV,
+                                .writer = &sb_writer_csv,
                                 .step = STEP_WRITE,
                                 .header = STR("name,number\n"),
                                 .quote = '"'}};
@@ -255,7 +257,7 @@ static const SbBreaker breakers[] = {
         .sources = sources, .source_count = 1, .sinks = sinks, .sink_count = 1,                   \
         .breakers = breakers, .breaker_count = breaker_count_, .stages = stages_,                 \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 2,         \
-        .rejects_format = SB_JSONL,                                                               \
+        .rejects_form = SB_RECORDS_JSONL,                                                         \
     }
 static const SbJob copy_job = JOB(setup, copy_stages, 0),
                    small_job = JOB(setup_small_rows, copy_stages, 0),

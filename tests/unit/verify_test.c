@@ -87,7 +87,7 @@ static const Wrong operators[] = {
      "%1 source: spelling 1 is of no column"},
     {"%1 = source jsonl {\n $0 = const str \"i\"\n path $0\n column i : i64\n column k : i64\n"
      " raw_of 0 to 1\n out i : i64\n out k : i64\n out h : str hidden\n}\n",
-     "%1 source: spelling 2 is of several columns, but they are no CSV"},
+     "%1 source: spelling 2 is of several columns, but they are of no dialect"},
     {"%1 = source inline {\n column i : i64\n raw_of 0\n out i : i64\n out h : str\n}\n",
      "%1 source: spelling 1 is not hidden"},
     {"%1 = source inline {\n column i : i64\n raw_of 0\n out i : i64\n out h : i8 hidden\n}\n",

@@ -1,5 +1,5 @@
 // JSON lines: the keys that are wanted are found once a row; columns are read from their slots.
-#include "codegen/emit_scan.h"
+#include "codegen/emit_format.h"
 
 #include "stdlib/json.h"
 #include "stdlib/text.h"
@@ -16,6 +16,15 @@ typedef struct Wanted {
     const Type *type;
     JsonSlot   *slot;
 } Wanted;
+
+// What a row of JSON lines is found by.
+typedef struct JsonRow {
+    Val       form;     // SbJsonForms
+    Val       memory;   // SbJsonSlot[]
+    JsonSlot *slots;    // By column, for those that are read.
+} JsonRow;
+
+static JsonRow *json_of(const TextRow *row) { return row->own; }
 
 static Val constant(Emit *e, Val value, const char *name) { return emit_global(e, value, name); }
 
@@ -62,20 +71,21 @@ static Val emit_shape(Emit *e, const Wanted *wanted, uint32_t count, uint32_t *s
 // The keys of the columns that count as read.
 static void open_jsonl(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
-    row->json_slots = arena_new_array(e->arena, JsonSlot, source->column_count + 1);
+    row->own = arena_new_of(e->arena, JsonRow);
+    json_of(row)->slots = arena_new_array(e->arena, JsonSlot, source->column_count + 1);
     Wanted *wanted = arena_new_array(e->arena, Wanted, source->column_count + 1);
     uint32_t count = 0, slot_count = 0;
     for (uint32_t i = 0; i < source->column_count; i++) {
         const SourceColumn *column = &source->columns[i];
         if (column->read) wanted[count++] = (Wanted){column->name, column->type,
-                                                     &row->json_slots[i]};
+                                                     &json_of(row)->slots[i]};
     }
     Val shape = emit_shape(e, wanted, count, &slot_count);
-    row->slot_memory = emit_alloca(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (slot_count + 1)),
-                                   "slots");
-    row->form = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbJsonForms) / 8), "form");
-    emit_callv(e, "sb_json_forms_open", e->type_void, arg(row->form), arg(shape),
-               arg(row->slot_memory));
+    Ty slots = LLVMArrayType2(e->i8, sizeof(SbJsonSlot) * (slot_count + 1));
+    json_of(row)->memory = emit_alloca(e, slots, "slots");
+    json_of(row)->form = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbJsonForms) / 8), "form");
+    emit_callv(e, "sb_json_forms_open", e->type_void, arg(json_of(row)->form), arg(shape),
+               arg(json_of(row)->memory));
 }
 
 static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
@@ -88,20 +98,21 @@ static void judge_jsonl(Emit *e, Frame *frame) {
     TextRow *row = frame->text;
     Val line = emit_index(e, e->i8, row->text, row->begin);
     Val status = emit_callv(e, "sb_json_row_like", e->i32, arg(emit_call_context(e)), arg(line),
-                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")), arg(row->form));
+                            arg(LLVMBuildSub(e->b, row->end, row->begin, "")),
+                            arg(json_of(row)->form));
     Val bad = LLVMBuildICmp(e->b, LLVMIntNE, status, emit_i32(e, SB_OK), "");
     emit_column_fault_if(e, frame->step, TEXT(""), bad, status, (Detail){0});
 }
 
 static Val slot_of(Emit *e, const TextRow *row, const JsonSlot *slot) {
     if (row->number)
-        return emit_index(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot)), row->slot_memory,
+        return emit_index(e, LLVMArrayType2(e->i8, sizeof(SbJsonSlot)), json_of(row)->memory,
                           row->number);
-    return emit_offset(e, row->slot_memory, sizeof(SbJsonSlot) * slot->number);
+    return emit_offset(e, json_of(row)->memory, sizeof(SbJsonSlot) * slot->number);
 }
 
 static Value raw_jsonl(Emit *e, Frame *frame, uint32_t column) {
-    Val slot = slot_of(e, frame->text, &frame->text->json_slots[column]);
+    Val slot = slot_of(e, frame->text, &json_of(frame->text)->slots[column]);
     return (Value){.a = emit_load_at(e, e->ptr, slot, offsetof(SbJsonSlot, ptr), ""),
                    .b = emit_load_at(e, e->i64, slot, offsetof(SbJsonSlot, len), "")};
 }
@@ -218,7 +229,7 @@ static void read_in_place(Emit *e, InPlace row, const Type *type, const JsonSlot
 static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
     const SourceColumn *column = &frame->op->source.columns[index];
     Val out = emit_alloca(e, LLVMArrayType2(e->i8, type_size(column->type)), "value");
-    const JsonSlot *json = &frame->text->json_slots[index];
+    const JsonSlot *json = &json_of(frame->text)->slots[index];
     Val slot = slot_of(e, frame->text, json);
     if (!usual_slot(type_base(column->type)).is) {
         read_slot(e, frame, column, slot, out);
@@ -235,9 +246,64 @@ static Value column_jsonl(Emit *e, Frame *frame, uint32_t index) {
 }
 
 static uint32_t number_jsonl(const TextRow *row, uint32_t column) {
-    return row->json_slots[column].number;
+    return json_of(row)->slots[column].number;
 }
 
-const TextFormat text_format_jsonl = {open_jsonl,  index_lines,  text_begin_line,
+static const TextFormat read_jsonl = {open_jsonl,  index_lines,  text_begin_line,
                                       judge_jsonl, column_jsonl, raw_jsonl,   nullptr,
                                       number_jsonl};
+
+// ---- rows that are written ----------------------------------------------------------------------
+
+static Val put_json_value(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
+    const Type *base = type_base(graph_at(e->graph, sink->op->sink.columns[i].value)->type);
+    static const FloatPuts puts = {"sb_json_put_f32", "sb_json_put_f64"};
+    Value value = sink->values[i];
+    Val end = sink_scalar(e, base, value, at, puts);
+    if (end) return end;
+    if (base->kind == TYPE_STR)
+        return emit_callv(e, "sb_json_put", e->ptr, arg(at), arg(value.a), arg(value.b));
+    value.valid = nullptr;
+    return emit_callv(e, "sb_json_put_value", e->ptr, arg(at), arg(emit_sbtype(e, base)),
+                      arg(emit_value_address(e, base, value)));
+}
+
+static Val put_json_spelled(Emit *e, const SinkEmit *sink, uint32_t i, Val at) {
+    Value raw = sink->spellings[i];
+    return emit_callv(e, "sb_json_spelling", e->ptr, arg(at),
+                      arg(emit_sbtype(e, sink_base(e, sink, i))), arg_pair(raw.a, raw.b));
+}
+
+static Text json_null(const SinkEmit *) { return TEXT("null"); }
+
+// `"key":` as it stands between two values.
+static Text json_key(Emit *e, const SinkColumn *column, bool first) {
+    TextBuf buf = {0};
+    text_buf_add(&buf, first ? TEXT("{\"") : TEXT(",\""));
+    for (size_t i = 0; i < column->name.len; i++) {
+        unsigned char c = (unsigned char)column->name.at[i];
+        if (c == '"' || c == '\\') text_buf_format(&buf, "\\%c", c);
+        else if (c < 0x20) text_buf_format(&buf, "\\u%04x", c);
+        else text_buf_char(&buf, (char)c);
+    }
+    text_buf_add(&buf, TEXT("\":"));
+    return text_buf_take(&buf, e->arena);
+}
+
+static Val put_json_row(Emit *e, SinkEmit *sink, Val at) {
+    const SinkOp *op = &sink->op->sink;
+    for (uint32_t i = 0; i < op->column_count; i++) {
+        size_t mark = sink_column_begin(e, sink, i);
+        at = sink_bytes(e, at, json_key(e, &op->columns[i], i == 0));
+        at = sink_field(e, sink, i, at);
+        sink_column_end(e, sink, i, mark);
+    }
+    return sink_bytes(e, at, op->column_count ? TEXT("}\n") : TEXT("{}\n"));
+}
+
+static const SinkFormat write_jsonl = {
+    .widens = 6, .nested_room = "sb_json_size_max", .row = put_json_row,
+    .null_word = json_null, .value = put_json_value, .spelled = put_json_spelled,
+};
+
+const FormatEmit format_emit_jsonl = {&read_jsonl, &write_jsonl};

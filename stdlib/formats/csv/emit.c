@@ -1,12 +1,24 @@
 // CSV: fields by the index, each read when it is asked for; what the short way does not take
 // (quotes, nulls, spaces) goes through sb_field_text.
-#include "codegen/emit_scan.h"
+#include "codegen/emit_format.h"
 
 #include "stdlib/csv.h"
 #include "stdlib/field.h"
 #include "stdlib/number.h"
 
 #include <string.h>
+
+// What a row of CSV is found by.
+typedef struct CsvRow {
+    Val  fields;      // ends + row * field_count.
+    Val  map;         // By column, its field number (u32).
+    Val *field_of;    // The same as i64, loaded once; null: the row is wide.
+    Val *straight;    // By hidden column, i1: its columns stand side by side in the file.
+    Val  field_count;
+    Val  dialect;     // SbCsvDialect constant.
+} CsvRow;
+
+static CsvRow *csv_of(const TextRow *row) { return row->own; }
 
 static Val dialect_constant(Emit *e, const CsvOptions *csv) {
     SbCsvDialect dialect = {csv->delimiter, csv->quote, true, {nullptr, 0}};
@@ -23,20 +35,20 @@ static Val dialect_constant(Emit *e, const CsvOptions *csv) {
 
 // The number of the column's field.
 static Val field_number(Emit *e, const TextRow *row, uint32_t column) {
-    if (row->field_of) return row->field_of[column];
-    return emit_offset_at(e, row->map, row->number ? row->number : emit_i64(e, column));
+    if (csv_of(row)->field_of) return csv_of(row)->field_of[column];
+    return emit_offset_at(e, csv_of(row)->map, row->number ? row->number : emit_i64(e, column));
 }
 
 // Does the file have the columns side by side, in this order?
 static Val is_straight(Emit *e, const TextRow *row, RawSpan raw) {
-    if (!row->field_of)
+    if (!csv_of(row)->field_of)
         return emit_callv(e, "sb_csv_straight", e->i1,
-                          arg(emit_offset(e, row->map, sizeof(uint32_t) * raw.first)),
+                          arg(emit_offset(e, csv_of(row)->map, sizeof(uint32_t) * raw.first)),
                           arg(emit_i32(e, raw.last - raw.first + 1)));
     Val straight = emit_i1(e, true);
     for (uint32_t i = raw.first; i < raw.last; i++) {
-        Val next = LLVMBuildAdd(e->b, row->field_of[i], emit_i64(e, 1), "");
-        Val follows = LLVMBuildICmp(e->b, LLVMIntEQ, row->field_of[i + 1], next, "");
+        Val next = LLVMBuildAdd(e->b, csv_of(row)->field_of[i], emit_i64(e, 1), "");
+        Val follows = LLVMBuildICmp(e->b, LLVMIntEQ, csv_of(row)->field_of[i + 1], next, "");
         straight = LLVMBuildAnd(e->b, straight, follows, "");
     }
     return straight;
@@ -44,50 +56,51 @@ static Val is_straight(Emit *e, const TextRow *row, RawSpan raw) {
 
 static void load_map(Emit *e, TextRow *row) {
     uint32_t count = row->op->source.column_count;
-    row->field_of = arena_new_array(e->arena, Val, count + 1);
+    csv_of(row)->field_of = arena_new_array(e->arena, Val, count + 1);
     for (uint32_t i = 0; i < count; i++) {
-        Val field = emit_load_at(e, e->i32, row->map, sizeof(uint32_t) * i, "field");
-        row->field_of[i] = LLVMBuildZExt(e->b, field, e->i64, "");
+        Val field = emit_load_at(e, e->i32, csv_of(row)->map, sizeof(uint32_t) * i, "field");
+        csv_of(row)->field_of[i] = LLVMBuildZExt(e->b, field, e->i64, "");
     }
 }
 
 static void open_csv(Emit *e, TextRow *row) {
     const SourceOp *source = &row->op->source;
-    row->dialect = dialect_constant(e, &source->options.csv);
+    row->own = arena_new_of(e->arena, CsvRow);
+    csv_of(row)->dialect = dialect_constant(e, &source->options.csv);
     Val count = emit_load_at(e, e->i32, e->task, offsetof(SbTask, input.field_count),
                              "field_count");
-    row->field_count = LLVMBuildZExt(e->b, count, e->i64, "");
-    row->map = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
+    csv_of(row)->field_count = LLVMBuildZExt(e->b, count, e->i64, "");
+    csv_of(row)->map = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
     if (!row_is_wide(source)) load_map(e, row);
     uint32_t hidden = row->op->column_count - source->column_count;
-    row->straight = arena_new_array(e->arena, Val, hidden + 1);
-    for (uint32_t i = 0; i < hidden; i++) row->straight[i] = is_straight(e, row, source->raw_of[i]);
+    Val *straight = csv_of(row)->straight = arena_new_array(e->arena, Val, hidden + 1);
+    for (uint32_t i = 0; i < hidden; i++) straight[i] = is_straight(e, row, source->raw_of[i]);
 }
 
 static void index_csv(Emit *e, TextRow *row, Val pos, Val end) {
-    Val count = LLVMBuildTrunc(e->b, row->field_count, e->i32, "");
+    Val count = LLVMBuildTrunc(e->b, csv_of(row)->field_count, e->i32, "");
     emit_callv(e, "sb_csv_index", e->type_void, arg(row->index), arg(row->text), arg(pos), arg(end),
-               arg(count), arg(row->dialect));
+               arg(count), arg(csv_of(row)->dialect));
 }
 
 static void begin_csv(Emit *e, TextRow *row) {
     row->begin = emit_offset_at(e, row->starts, row->row);
-    row->fields = emit_index(e, e->i32, row->ends,
-                             LLVMBuildMul(e->b, row->row, row->field_count, ""));
-    Val last = LLVMBuildSub(e->b, row->field_count, emit_i64(e, 1), "");
-    row->end = emit_offset_at(e, row->fields, last);
+    csv_of(row)->fields = emit_index(e, e->i32, row->ends,
+                             LLVMBuildMul(e->b, row->row, csv_of(row)->field_count, ""));
+    Val last = LLVMBuildSub(e->b, csv_of(row)->field_count, emit_i64(e, 1), "");
+    row->end = emit_offset_at(e, csv_of(row)->fields, last);
 }
 
 // The bytes of a field, quotes and all. Which column is the file's first is known when the file is
 // opened, so that the branch costs nothing.
 static Value field_bytes(Emit *e, const TextRow *row, uint32_t column) {
     Val field = field_number(e, row, column);
-    Val end = emit_offset_at(e, row->fields, field);
+    Val end = emit_offset_at(e, csv_of(row)->fields, field);
     Block from = emit_here(e), inner = emit_block(e, "inner"), join = emit_block(e, "bounds");
     Val is_first = LLVMBuildICmp(e->b, LLVMIntEQ, field, emit_i64(e, 0), "");
     emit_branch(e, is_first, join, inner);
     emit_at(e, inner);
-    Val before = emit_index(e, e->i32, row->fields, field);
+    Val before = emit_index(e, e->i32, csv_of(row)->fields, field);
     before = LLVMBuildInBoundsGEP2(e->b, e->i32, before, (Val[]){emit_i64(e, -1)}, 1, "");
     Val behind = LLVMBuildZExt(e->b, emit_load(e, e->i32, before, ""), e->i64, "");
     behind = LLVMBuildAdd(e->b, behind, emit_i64(e, 1), "");
@@ -112,7 +125,7 @@ static Value join_fields(Emit *e, Frame *frame, RawSpan raw) {
                   "in this order");
     Val fields = emit_alloca(e, LLVMArrayType2(e->i64, sizeof(SbCsvFields) / 8), "fields");
     emit_store_at(e, row->text, fields, offsetof(SbCsvFields, text));
-    emit_store_at(e, row->fields, fields, offsetof(SbCsvFields, ends));
+    emit_store_at(e, csv_of(row)->fields, fields, offsetof(SbCsvFields, ends));
     emit_store_at(e, row->begin, fields, offsetof(SbCsvFields, begin));
     Val map = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "");
     Val joined = emit_callv(e, "sb_csv_join", e->str_pair, arg(emit_call_context(e)), arg(fields),
@@ -136,7 +149,7 @@ static Value span_csv(Emit *e, Frame *frame, uint32_t hidden) {
         to = LLVMBuildPtrToInt(e->b, last.a, e->i64, "");
     Val length = LLVMBuildAdd(e->b, LLVMBuildSub(e->b, to, from, ""), last.b, "");
     Block here = emit_here(e), join = emit_block(e, "join"), end = emit_block(e, "span");
-    emit_branch_likely(e, frame->text->straight[hidden], end, join);
+    emit_branch_likely(e, csv_of(frame->text)->straight[hidden], end, join);
     emit_at(e, join);
     Value joined = join_fields(e, frame, raw);
     Block join_end = emit_here(e);
@@ -320,5 +333,9 @@ static Value column_csv(Emit *e, Frame *frame, uint32_t index) {
 
 static uint32_t number_csv(const TextRow *, uint32_t column) { return column; }
 
-const TextFormat text_format_csv = {open_csv,   index_csv, begin_csv, nullptr,
+static const TextFormat read_csv = {open_csv,   index_csv, begin_csv, nullptr,
                                     column_csv, raw_csv,   span_csv,  number_csv};
+
+extern const SinkFormat csv_sink;  // emit_write.c
+
+const FormatEmit format_emit_csv = {&read_csv, &csv_sink};

@@ -1,5 +1,5 @@
 // Text lines: one column, the line.
-#include "codegen/emit_scan.h"
+#include "codegen/emit_format.h"
 
 #include "stdlib/text.h"
 
@@ -11,11 +11,6 @@ static void index_lines(Emit *e, TextRow *row, Val pos, Val end) {
                arg(end), arg(emit_i32(e, bytes ? SB_LINES_ANY_BYTES : 0)));
 }
 
-void text_begin_line(Emit *e, TextRow *row) {
-    row->begin = emit_offset_at(e, row->starts, row->row);
-    row->end = emit_offset_at(e, row->ends, row->row);
-}
-
 static Value line(Emit *e, Frame *frame, uint32_t column) {
     (void)column;
     const TextRow *row = frame->text;
@@ -23,4 +18,14 @@ static Value line(Emit *e, Frame *frame, uint32_t column) {
                    .b = LLVMBuildSub(e->b, row->end, row->begin, "")};
 }
 
-const TextFormat text_format_text = {open_lines, index_lines, text_begin_line, nullptr, line, line};
+static Val put_line(Emit *e, SinkEmit *sink, Val at) {
+    Value line = sink->values[0];
+    return sink_bytes(e,
+                         emit_callv(e, "sb_put_copy", e->ptr, arg(at), arg(line.a), arg(line.b)),
+                         TEXT("\n"));
+}
+
+static const TextFormat read_text = {open_lines, index_lines, text_begin_line, nullptr, line, line};
+static const SinkFormat write_text = {.widens = 2, .nested_room = "sb_sink_room", .row = put_line};
+
+const FormatEmit format_emit_text = {&read_text, &write_text};

@@ -1,0 +1,54 @@
+// npy: values of one width, loaded where they lie, in the byte order of their file.
+#include "stdlib/formats/npy/npy.h"
+
+#include "codegen/emit_format.h"
+
+static const NpyType *type_of_row(const Op *op) {
+    return npy_type_of(op->source.columns[0].type->kind);
+}
+
+// Is the file's byte order the other one? The reader says so in the first of the file's fields.
+static void open_npy(Emit *e, TextRow *row) {
+    Val *big = row->own = arena_new_of(e->arena, Val);
+    Val fields = emit_load_at(e, e->ptr, e->task, offsetof(SbTask, input.fields), "fields");
+    Val order = emit_load(e, e->i32, fields, "order");
+    *big = LLVMBuildICmp(e->b, LLVMIntNE, order, emit_i32(e, 0), "big");
+}
+
+static void index_npy(Emit *e, TextRow *row, Val pos, Val end) {
+    emit_callv(e, "sb_npy_index", e->type_void, arg(row->index), arg(pos), arg(end),
+               arg(emit_i32(e, type_of_row(row->op)->size)));
+}
+
+static Value column_npy(Emit *e, Frame *frame, uint32_t) {
+    const TextRow *row = frame->text;
+    const NpyType *type = type_of_row(row->op);
+    Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
+    Val value = emit_load(e, bits, emit_index(e, e->i8, row->text, row->begin), "value");
+    LLVMSetAlignment(value, 1);
+    if (type->size > 1) {
+        Val swapped = emit_intrinsic(e, "llvm.bswap", &bits, 1, &value, 1);
+        value = LLVMBuildSelect(e->b, *(Val *)row->own, swapped, value, "");
+    }
+    if (type->kind == TYPE_BOOL)
+        value = LLVMBuildICmp(e->b, LLVMIntNE, value, emit_int(e, bits, 0), "");
+    else if (type->letter == 'f')
+        value = LLVMBuildBitCast(e->b, value, emit_type(e, row->op->source.columns[0].type), "");
+    return (Value){.a = value};
+}
+
+static Val put_value(Emit *e, SinkEmit *sink, Val at) {
+    const NpyType *type = npy_type_of(sink_base(e, sink, 0)->kind);
+    Ty bits = LLVMIntTypeInContext(e->ctx, 8u * type->size);
+    Val value = sink->values[0].a;
+    if (type->kind == TYPE_BOOL) value = LLVMBuildZExt(e->b, value, bits, "");
+    else if (type->letter == 'f') value = LLVMBuildBitCast(e->b, value, bits, "");
+    LLVMSetAlignment(LLVMBuildStore(e->b, value, at), 1);
+    return emit_offset(e, at, type->size);
+}
+
+static const TextFormat read_npy = {.open = open_npy, .index = index_npy,
+                                    .begin_row = text_begin_line, .column = column_npy};
+static const SinkFormat write_npy = {.widens = 1, .row = put_value};
+
+const FormatEmit format_emit_npy = {&read_npy, &write_npy};

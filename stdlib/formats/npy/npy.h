@@ -1,0 +1,216 @@
+// The header of an npy file, versions 1 to 3: a magic word, a length, and a dictionary as Python
+// writes it, which ends in a line end.
+//
+//   "\x93NUMPY" 1 0 | u16 length | {'descr': '<f8', 'fortran_order': False, 'shape': (3,), }  \n
+//   versions 2 and 3 have a u32 length
+//
+// The checker, the runtime and the interpreter read it with these functions.
+#ifndef SBC_STDLIB_FORMATS_NPY_NPY_H
+#define SBC_STDLIB_FORMATS_NPY_NPY_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+// The types of one value, by the kind and the size that a descr has. `kind` is that of TypeKind
+// and of SbKind, which agree.
+typedef struct NpyType {
+    char    letter;
+    uint8_t size, kind;
+    const char *name;
+} NpyType;
+
+static const NpyType npy_types[] = {
+    {'b', 1, 0, "bool"}, {'i', 1, 1, "i8"},  {'i', 2, 2, "i16"}, {'i', 4, 3, "i32"},
+    {'i', 8, 4, "i64"},  {'u', 1, 5, "u8"},  {'u', 2, 6, "u16"}, {'u', 4, 7, "u32"},
+    {'u', 8, 8, "u64"},  {'f', 4, 11, "f32"}, {'f', 8, 12, "f64"},
+};
+enum { NPY_TYPES = sizeof npy_types / sizeof *npy_types };
+
+enum : int64_t { NPY_HEADER_MAX = 1 << 20 };  // Bytes of a header that anybody writes.
+enum { NPY_WRITTEN = 128, NPY_WORDS = 256 };  // Bytes of a header of ours; of what is said of one.
+
+typedef struct NpyHeader {
+    int64_t begin;           // Offset of the first value.
+    int64_t rows;
+    const NpyType *type;
+    bool    big;             // Values are big-endian.
+    char    wrong[NPY_WORDS];  // What is wrong, after the path; empty: nothing.
+} NpyHeader;
+
+// Of the kind of a TypeKind or SbKind; null: npy has none.
+static inline const NpyType *npy_type_of(unsigned kind) {
+    for (int i = 0; i < NPY_TYPES; i++)
+        if (npy_types[i].kind == kind) return &npy_types[i];
+    return nullptr;
+}
+
+// Bytes of the front and the header of a file that begins so; -1: more is to be seen; 0: it is no
+// npy file, or its header is longer than any.
+static inline int64_t npy_front(const char *bytes, int64_t len) {
+    const unsigned char *at = (const unsigned char *)bytes;
+    int64_t seen = len < 6 ? len : 6;
+    if (memcmp(bytes, "\x93NUMPY", (size_t)seen) != 0) return 0;
+    if (len < 12) return -1;
+    if (at[6] < 1 || at[6] > 3) return 0;
+    uint32_t wide = (uint32_t)at[8] | (uint32_t)at[9] << 8;
+    if (at[6] > 1) wide |= (uint32_t)at[10] << 16 | (uint32_t)at[11] << 24;
+    return wide > NPY_HEADER_MAX ? 0 : (at[6] == 1 ? 10 : 12) + (int64_t)wide;
+}
+
+typedef struct NpyText {
+    const char *begin, *at, *end;
+} NpyText;
+
+static inline bool npy_take(NpyText *text, const char *word) {
+    while (text->at < text->end && *text->at == ' ') text->at++;
+    size_t len = strlen(word);
+    if ((size_t)(text->end - text->at) < len || memcmp(text->at, word, len) != 0) return false;
+    text->at += len;
+    return true;
+}
+
+// 'text', without its quotes.
+static inline bool npy_string(NpyText *text, const char **word, int *len) {
+    char quote = npy_take(text, "'") ? '\'' : npy_take(text, "\"") ? '"' : 0;
+    const char *close = quote ? memchr(text->at, quote, (size_t)(text->end - text->at)) : nullptr;
+    if (!close || close - text->at > 64) return false;
+    *word = text->at;
+    *len = (int)(close - text->at);
+    text->at = close + 1;
+    return true;
+}
+
+static inline bool npy_number(NpyText *text, int64_t *number) {
+    const char *first = text->at;
+    *number = 0;
+    for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
+        if (*number > (INT64_MAX - 9) / 10) return false;
+        *number = *number * 10 + (*text->at - '0');
+    }
+    return text->at > first;
+}
+
+// (3,) and its like. How many dimensions, or -1: it is damaged.
+static inline int npy_shape(NpyText *text, int64_t *rows) {
+    int dimensions = 0;
+    if (!npy_take(text, "(")) return -1;
+    while (!npy_take(text, ")")) {
+        int64_t number;
+        npy_take(text, "");  // Spaces.
+        if (!npy_number(text, dimensions++ ? &number : rows)) return -1;
+        npy_take(text, "L");
+        if (npy_take(text, ",")) continue;
+        // One dimension has a comma, else it would be a number in parentheses.
+        if (dimensions == 1 || !npy_take(text, ")")) return -1;
+        break;
+    }
+    return dimensions;
+}
+
+// The type of '<f8' and its like.
+static inline const NpyType *npy_descr(const char *word, int len, bool *big) {
+    if (len != 3) return nullptr;
+    *big = word[0] == '>';
+    for (int i = 0; i < NPY_TYPES; i++) {
+        bool same = npy_types[i].letter == word[1] && npy_types[i].size == word[2] - '0';
+        if (same && strchr(npy_types[i].size == 1 ? "|<>=" : "<>=", word[0])) return &npy_types[i];
+    }
+    return nullptr;
+}
+
+// One of the three entries; false: header->wrong says why, unless it is empty.
+static inline bool npy_entry(NpyText *text, NpyHeader *header, unsigned *seen) {
+    const char *key, *word;
+    int key_len, len, dimensions;
+    if (!npy_string(text, &key, &key_len) || !npy_take(text, ":")) return false;
+    unsigned which = key_len == 5 && memcmp(key, "descr", 5) == 0            ? 1
+                     : key_len == 5 && memcmp(key, "shape", 5) == 0          ? 2
+                     : key_len == 13 && memcmp(key, "fortran_order", 13) == 0 ? 4
+                                                                              : 0;
+    if (!which || *seen & which) return false;
+    *seen |= which;
+    if (which == 4) return npy_take(text, "False") || npy_take(text, "True");
+    if (which == 2) {
+        dimensions = npy_shape(text, &header->rows);
+        if (dimensions >= 0 && dimensions != 1)
+            snprintf(header->wrong, NPY_WORDS, "has %d dimensions: this version reads one, and "
+                     "tensors are to read more", dimensions);
+        return dimensions == 1;
+    }
+    if (npy_take(text, "[")) {
+        snprintf(header->wrong, NPY_WORDS, "has values of several fields");
+        return false;
+    }
+    if (!npy_string(text, &word, &len)) return false;
+    header->type = npy_descr(word, len, &header->big);
+    if (!header->type)
+        snprintf(header->wrong, NPY_WORDS, "has values of type '%.*s'", len, word);
+    return header->type;
+}
+
+// Reads the front of a file. False: header->wrong says why.
+static inline bool npy_read(const char *bytes, int64_t len, NpyHeader *header) {
+    *header = (NpyHeader){0};
+    int64_t front = npy_front(bytes, len);
+    if (front == 0 && len >= 8 && memcmp(bytes, "\x93NUMPY", 6) == 0)
+        snprintf(header->wrong, NPY_WORDS, "is no npy file of version 1 to 3 with a header of "
+                 "up to %lld bytes", (long long)NPY_HEADER_MAX);
+    else if (front == 0) snprintf(header->wrong, NPY_WORDS, "is no npy file");
+    else if (front < 0 || front > len)
+        snprintf(header->wrong, NPY_WORDS, "ends within its header, at byte %lld", (long long)len);
+    if (header->wrong[0]) return false;
+    NpyText text = {.begin = bytes, .at = bytes + (bytes[6] == 1 ? 10 : 12), .end = bytes + front};
+    unsigned seen = 0;
+    bool good = npy_take(&text, "{");
+    while (good && !npy_take(&text, "}")) {
+        good = npy_entry(&text, header, &seen);
+        if (good && !npy_take(&text, ",")) {
+            good = npy_take(&text, "}");
+            break;
+        }
+    }
+    if (good && seen == 7 && npy_take(&text, "\n") && text.at == text.end) {
+        header->begin = front;
+        return true;
+    }
+    if (!header->wrong[0])
+        snprintf(header->wrong, NPY_WORDS, "has a damaged header, at byte %lld",
+                 (long long)(text.at - text.begin));
+    return false;
+}
+
+// Has a file of `size` bytes the values that its header says? False: header->wrong says why not.
+static inline bool npy_whole(NpyHeader *header, int64_t size) {
+    int64_t width = header->type->size, bytes = size - header->begin;
+    if (header->rows <= bytes / width && header->rows * width == bytes) return true;
+    snprintf(header->wrong, NPY_WORDS, "has %lld values in its header and %lld bytes after it, "
+             "from byte %lld on: %lld of them are %lld bytes", (long long)header->rows,
+             (long long)bytes, (long long)header->begin, (long long)(bytes / width),
+             (long long)(bytes / width * width));
+    return false;
+}
+
+// The header of a file with so many values: version 1, NPY_WRITTEN bytes, the first value aligned.
+static inline void npy_write(const NpyType *type, int64_t rows, char header[NPY_WRITTEN]) {
+    char text[NPY_WRITTEN];
+    int len = snprintf(text, sizeof text,
+                       "{'descr': '%c%c%d', 'fortran_order': False, 'shape': (%lld,), }",
+                       type->size == 1 ? '|' : '<', type->letter, type->size, (long long)rows);
+    memset(header, ' ', NPY_WRITTEN);
+    memcpy(header, "\x93NUMPY\1\0", 8);
+    header[8] = (char)(NPY_WRITTEN - 10);
+    header[9] = 0;
+    memcpy(header + 10, text, (size_t)len);
+    header[NPY_WRITTEN - 1] = '\n';
+}
+
+// A value of `size` bytes as it is on this machine.
+static inline uint64_t npy_value(const NpyType *type, bool big, const char *bytes) {
+    uint64_t value = 0;
+    for (int i = 0; i < type->size; i++)
+        value |= (uint64_t)(unsigned char)bytes[big ? type->size - 1 - i : i] << 8 * i;
+    return value;
+}
+
+#endif

@@ -1,0 +1,30 @@
+// npy: values of one width, and a header with their number.
+#include "stdlib/formats/npy/npy.h"
+
+#include "runtime/output.h"
+
+static int64_t width_of(const SbSink *what) {
+    return npy_type_of(what->columns[0].type->kind)->size;
+}
+
+static int64_t row_end(const SbSink *what, SbStr rows, int64_t from) {
+    int64_t width = width_of(what), end = from > 1 ? (from + width - 1) / width * width : width;
+    return end < rows.len ? end : rows.len;
+}
+
+static int64_t rows_within(const SbSink *what, SbStr rows, int64_t room) {
+    return rows.len <= room ? rows.len : room / width_of(what) * width_of(what);
+}
+
+static int64_t rows_end(const SbSink *what, SbStr rows, int64_t count) {
+    return count < rows.len / width_of(what) ? count * width_of(what) : rows.len;
+}
+
+static void finish(const SbSink *what, int64_t body, char *header) {
+    npy_write(npy_type_of(what->columns[0].type->kind), body / width_of(what), header);
+}
+
+const SbWriter sb_writer_npy = {
+    .extension = "npy", .widens = 1, .row_end = row_end, .rows_within = rows_within,
+    .rows_end = rows_end, .header_bytes = NPY_WRITTEN, .finish = finish,
+};
