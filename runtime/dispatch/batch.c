@@ -9,8 +9,7 @@ void flow_add(Dispatch *d, const Action *action) {
     Flow *flow = d->own->flows[action->task.i];
     FlowMore *more = calloc(1, sizeof *more);
     if (!more) {
-        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
-        dispatch_stop(d);
+        dispatch_no_memory(d);
         return;
     }
     LivePartition *input = (LivePartition *)(uintptr_t)action->data;

@@ -51,8 +51,8 @@ void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble) {
     dispatch_stop(d);
 }
 
-static void no_memory(Dispatch *d) {
-    trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+void dispatch_no_memory(Dispatch *d) {
+    trouble_no_memory(&d->job->trouble, "for the stages");
     dispatch_stop(d);
 }
 
@@ -85,7 +85,7 @@ static void launch(Dispatch *d, const Action *action) {
     uint32_t stages = d->job->what->stage_count;
     Flow *flow = flow_new(d, action);
     if (!flow) {
-        no_memory(d);
+        dispatch_no_memory(d);
         return;
     }
     if (!action->of_unit) flow_input(flow, action);
@@ -102,7 +102,7 @@ static void launch(Dispatch *d, const Action *action) {
     flow->run = &d->runs[action->stage.i];
     flow->begins = true;
     if (!tell_launched(&d->observers, flow)) {
-        no_memory(d);
+        dispatch_no_memory(d);
         return;
     }
     flow_launch(d, flow);

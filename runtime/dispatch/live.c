@@ -8,7 +8,7 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
     uint32_t terminals = made->run->stage->terminal_count;
     LivePartition *live = malloc(sizeof *live + terminals * sizeof *live->batches);
     if (!live) {
-        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+        dispatch_no_memory(d);
         return nullptr;
     }
     *live = (LivePartition){.next = d->own->alive, .run = made->run, .made = made,

@@ -21,7 +21,7 @@ static FlowPlan *make_plan(Job *job) {
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
                     "the program has %u stages and %u sinks, or as many ways between them",
                     job->what->stage_count, job->what->sink_count);
-    else trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the plan");
+    else trouble_no_memory(&job->trouble, "for the plan");
     free(plan);
     return nullptr;
 }
@@ -95,7 +95,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
     Dispatch *d = schedule ? new_dispatch() : nullptr;
     if (plan && !d && job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
+        trouble_no_memory(&job->trouble, "for the schedule");
     if (!d) {
         free(schedule);
         free(plan);
@@ -116,7 +116,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     for (uint32_t i = 0; good && i < lanes; i++) d->own->lanes[d->own->lane_count++] = threads + i;
     if (good) return d;
     if (job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
+        trouble_no_memory(&job->trouble, "for the schedule");
     dispatch_close(d);
     return nullptr;
 }

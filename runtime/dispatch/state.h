@@ -71,6 +71,8 @@ struct DispatchOwn {
 
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread);
 void dispatch_look(Dispatch *d);
+// The job ends, as the system gives no more memory.
+void dispatch_no_memory(Dispatch *d);
 // The first of the queue; nullptr: it is empty.
 Flow *flow_queue_pop(FlowQueue *queue);
 

@@ -414,7 +414,6 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         count_rows(d, partition, &event);
     } else {
         stage_spare(flow->run, partition);
-        if (hands && !flow->canceled) dispatch_stop(d);
     }
     flow->goes_on = false;
     take_step(d, flow, step);

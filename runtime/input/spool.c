@@ -72,7 +72,7 @@ bool spool_read(SpoolRows *rows, Spill *spill, const SbBreaker *edge, const Spil
     if (good) return true;
     spool_close(rows, spill->memory);
     return !spill_trouble(spill, trouble) &&
-           trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read spilled rows");
+           trouble_no_memory(trouble, "to read spilled rows");
 }
 
 void spool_close(SpoolRows *rows, SbMemory *memory) {

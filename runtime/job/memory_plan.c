@@ -213,7 +213,7 @@ static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t
 
 static Sketch *new_sketch(Job *job) {
     Sketch *sketch = malloc(sizeof *sketch);
-    if (!sketch) trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
+    if (!sketch) trouble_no_memory(&job->trouble, "to begin");
     return sketch;
 }
 

@@ -62,7 +62,7 @@ static void open_leads(Limits *limits) {
 static void open_edges(Limits *limits) {
     const SbJob *what = limits->d->job->what;
     for (uint32_t b = 0; b < what->breaker_count; b++)
-        limits->by_taken[b] = what->breakers[b].kind == SB_BREAK_EDGE;
+        limits->by_taken[b] = sb_is_edge(what, b);
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
         if (stage->input != SB_INPUT_ROWS) continue;

@@ -37,11 +37,6 @@ static const Gate *gate_at(const Replay *r, uint8_t node) {
     return doubt_gate(r->limits, r->unit->root, node);
 }
 
-static bool no_memory(Replay *r, const StageRun *run) {
-    return trouble_set(r->trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
-                       (int)run->stage->label.len, run->stage->label.ptr);
-}
-
 // ---- what is wanted -------------------------------------------------------------------------
 
 // Do rows along the edge have to be judged once more, at its end or further down?
@@ -115,7 +110,7 @@ static SbTaskState *new_task(Replay *r, StageRun *run) {
     SbTaskState *task = stage_task(run);
     pthread_mutex_unlock(&r->limits->d->lock);
     if (task) task->buffer.asks_from = 0;
-    else no_memory(r, run);
+    else stage_no_memory(run, r->trouble);
     return task;
 }
 
@@ -124,7 +119,7 @@ static Partition *new_partition(Replay *r, StageRun *run) {
     Partition *partition = stage_partition(run);
     pthread_mutex_unlock(&r->limits->d->lock);
     if (partition) partition->run = run;
-    else no_memory(r, run);
+    else stage_no_memory(run, r->trouble);
     return partition;
 }
 
@@ -159,7 +154,7 @@ static void close_aside(const StageRun *run, SbTaskState *task) {
 // Runs the task until the partition is full. False: the job ends, or is to.
 static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *partition) {
     pthread_mutex_t *fills = &r->limits->d->job->fills[r->thread];
-    bool good = open_aside(run, task) || no_memory(r, run);
+    bool good = open_aside(run, task) || stage_no_memory(run, r->trouble);
     if (good) {
         pthread_mutex_lock(fills);
         task_run(task, partition, r->thread);
@@ -260,7 +255,7 @@ static bool hand_all_down(Replay *r, uint8_t node, Partition *partition, int64_t
         }
         if (!partition->batches[t] || partition->rows[t] == 0) continue;
         Batch *batch = batch_open(partition->batches[t]);
-        if (!batch) return no_memory(r, partition->run);
+        if (!batch) return stage_no_memory(partition->run, r->trouble);
         partition->batches[t] = nullptr;
         flow_number_batch(partition->run, t, batch, before);
         bool good = true;
@@ -280,7 +275,8 @@ static bool count(Replay *r, uint8_t node, Partition *partition) {
     DoubtSlot *slot = r->slots[node];
     if (!slot) return true;
     if (node == NODE_ROOT) flow_place_lines(&r->input, &partition->rejects);
-    return doubt_slot_add(r->limits, slot, partition) || no_memory(r, partition->run);
+    return doubt_slot_add(r->limits, slot, partition) ||
+           stage_no_memory(partition->run, r->trouble);
 }
 
 // One partition of the stage. False: the job ends.
@@ -289,7 +285,7 @@ static bool run_partition(Replay *r, uint8_t node, SbTaskState *task, Partition 
     const SbStage *stage = run->stage;
     bool exact = r->slots[node];
     int64_t *quotas = calloc(stage->terminal_count + 1, sizeof *quotas);
-    if (!quotas) return no_memory(r, run);
+    if (!quotas) return stage_no_memory(run, r->trouble);
     partition_reset(partition, &run->setup);
     partition->keeps = node == NODE_ROOT && r->unit->input ? r->unit->input->keeps : nullptr;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
@@ -355,7 +351,7 @@ bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trou
         if (!doubt_again(limits, unit, node)) continue;
         r.slots[node] = doubt_slot(limits, unit, node);
         if (r.slots[node]) doubt_slot_empty(r.slots[node]);
-        good = r.slots[node] || no_memory(&r, run_at(&r, node));
+        good = r.slots[node] || stage_no_memory(run_at(&r, node), r.trouble);
     }
     pthread_mutex_unlock(&limits->d->lock);
     good = good && run_root(&r);

@@ -168,7 +168,7 @@ static void add_edges(const Job *job, uint32_t from, bool *any, Text *text) {
         uint32_t breaker = stage->terminals[t];
         for (uint32_t to = 0; !(breaker & SB_TERMINAL_SINK) && to < what->stage_count; to++) {
             if (to == from || !reads(&what->stages[to], breaker)) continue;
-            bool edge = what->breakers[breaker].kind == SB_BREAK_EDGE;
+            bool edge = sb_is_edge(what, breaker);
             sb_text_format(text, "%s{\"from\":%u,\"to\":%u,\"kind\":\"%s\"}", *any ? "," : "",
                            from, to, edge ? "rows" : "table");
             *any = true;

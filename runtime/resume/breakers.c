@@ -22,10 +22,6 @@ static char *file_name(const Resume *resume, uint32_t number) {
     return len < 0 ? nullptr : name;
 }
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
 // ---- there --------------------------------------------------------------------------------------
 
 // A file of runs that is being written, and what the journal says of it.
@@ -50,7 +46,7 @@ static bool open_file(RunFile *file, uint32_t number) {
     file->name = file_name(file->job->resume, number);
     file->buffer = malloc(COPY_BYTES);
     file->sum = checksum_open();
-    if (!file->name || !file->buffer || !file->sum) return no_memory(file->trouble);
+    if (!file->name || !file->buffer || !file->sum) return journal_no_memory(file->trouble);
     file->fd = durable_open(file->name, true);
     return file->fd >= 0 || cannot_write(file);
 }
@@ -116,7 +112,7 @@ static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t from, uint32_t
     if (spill_trouble(&job->spill, file->trouble)) return false;
     uint32_t count;
     SpillRun *runs = sb_breaker_take_runs(state, from, to, &count);
-    bool good = runs || no_memory(file->trouble);
+    bool good = runs || journal_no_memory(file->trouble);
     for (uint32_t i = 0; good && i < count; i++) good = put_run(file, breaker, &runs[i]);
     free(runs);
     return good;
@@ -143,7 +139,7 @@ bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble) {
     if (good) pack_file(&file, &packed);
     pack_number(&group->record, 1);
     pack_bytes(&group->record, packed.ptr, packed.len);
-    if (good && (packed.failed || group->record.failed)) good = no_memory(trouble);
+    if (good && (packed.failed || group->record.failed)) good = journal_no_memory(trouble);
     sb_text_close(&packed);
     close_file(&file);
     return good;
@@ -208,9 +204,9 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
             return spill_trouble(spill, &job->trouble), false;
         at += some;
     }
-    if (!spill_end_like(spill, LANE, &like, &run)) return no_memory(&job->trouble);
+    if (!spill_end_like(spill, LANE, &like, &run)) return journal_no_memory(&job->trouble);
     if (!take_index(job, file, &run, marks, every)) return false;
-    return sb_breaker_add_run(job->breakers[breaker], &run) || no_memory(&job->trouble);
+    return sb_breaker_add_run(job->breakers[breaker], &run) || journal_no_memory(&job->trouble);
 }
 
 static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
@@ -218,7 +214,7 @@ static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
     file->name = file_name(job->resume, number);
     file->buffer = malloc(COPY_BYTES);
     file->sum = checksum_open();
-    if (!file->name || !file->buffer || !file->sum) return no_memory(&job->trouble);
+    if (!file->name || !file->buffer || !file->sum) return journal_no_memory(&job->trouble);
     int64_t len = unpack_number(&from);
     Checksum sum = unpack_checksum(&from);
     int64_t runs = unpack_number(&from);

@@ -21,10 +21,6 @@ enum : int64_t {
     CHECKPOINT_BYTES = 64 << 20,
 };
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
 static int64_t group_bytes(const Job *job, const CommitGroup *group) {
     int64_t bytes = 0;
     for (uint32_t s = 0; s < group->sink_count; s++)
@@ -108,7 +104,7 @@ static bool judge_sink(const Job *job, GroupSink *sink, Trouble *trouble) {
     sink->judged = true;
     if (!sink_can_mark(own)) return true;
     sink->marked = sink_mark(own, sink->part_from, &sink->mark);
-    return sink->marked || no_memory(trouble);
+    return sink->marked || journal_no_memory(trouble);
 }
 
 static bool are_done(const Resume *resume, const CommitGroup *group) {
@@ -155,7 +151,7 @@ static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
     good = good && !group->record.failed;
     free(cuts);
     free(sinks);
-    if (!good) return no_memory(trouble);
+    if (!good) return journal_no_memory(trouble);
     marks_choose(job, group);
     note_packed(resume, group);
     group->state = COMMIT_READY;
@@ -256,7 +252,7 @@ static bool write_record(Job *job, const Text *text, Trouble *trouble) {
     Resume *resume = job->resume;
     pthread_mutex_lock(&resume->writing);
     bool good = (!text->failed && state_fold(&resume->state, text->ptr, text->len)) ||
-                no_memory(trouble);
+                journal_no_memory(trouble);
     if (good && resume->journal.at > CHECKPOINT_BYTES + text->len)
         good = state_write(&resume->state, &resume->journal, trouble);
     else if (good)

@@ -25,14 +25,6 @@ static bool needs(const SbStage *stage, uint32_t breaker) {
     return false;
 }
 
-static bool is_edge(const SbJob *what, uint32_t terminal) {
-    return !(terminal & SB_TERMINAL_SINK) && what->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
-static bool reads_edge(const SbJob *what, const SbStage *stage) {
-    return stage->input == SB_INPUT_ROWS && is_edge(what, stage->input_index);
-}
-
 static bool is_zip(const SbStage *stage) {
     return stage->input == SB_INPUT_ROWS && stage->right_index != UINT32_MAX;
 }
@@ -78,7 +70,7 @@ static void find_bad(Finder *finder) {
         finder->bad[s] = is_bad(finder->job, stage);
         for (uint32_t r = s + 1; r < what->stage_count; r++) {
             const SbStage *reader = &what->stages[r];
-            bool behind = reads_edge(what, reader) &&
+            bool behind = sb_reads_edge(what, reader) &&
                           (feeds(stage, reader->input_index) ||
                            (is_zip(reader) && feeds(stage, reader->right_index)));
             if (behind && !finder->bad[s]) finder->bad[s] = finder->bad[r];
@@ -107,7 +99,7 @@ static void list_roots(Finder *finder, uint32_t terminal);
 // In the order in which their rows come to the stage.
 static void list_roots_of_stage(Finder *finder, uint32_t s) {
     const SbStage *stage = &finder->what->stages[s];
-    if (!reads_edge(finder->what, stage) || is_zip(stage)) list_root(finder, s);
+    if (!sb_reads_edge(finder->what, stage) || is_zip(stage)) list_root(finder, s);
     else list_roots(finder, stage->input_index);
 }
 
@@ -169,11 +161,11 @@ static void find_waits(const SbJob *what, Waits *waits) {
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
         bool rows = stage->input == SB_INPUT_ROWS, rest = stage->input == SB_INPUT_UNMATCHED;
-        bool root = !reads_edge(what, stage) || is_zip(stage);
+        bool root = !sb_reads_edge(what, stage) || is_zip(stage);
         waits->from[s] = root ? (uint64_t)1 << s
                               : of_feeders(what, waits->from, stage->input_index);
         waits->held[s] = waits->from[s];
-        if (reads_edge(what, stage))
+        if (sb_reads_edge(what, stage))
             waits->held[s] |= of_feeders(what, waits->held, stage->input_index);
         if (is_zip(stage)) waits->held[s] |= of_feeders(what, waits->held, stage->right_index);
         waits->until[s] = waits->from[s];
@@ -191,7 +183,7 @@ static uint64_t wait_for_own(const SbJob *what, const Waits *waits, uint32_t s) 
     const SbStage *stage = &what->stages[s];
     uint64_t own = 0;
     for (uint32_t n = 0; n < stage->need_count; n++)
-        if (!is_edge(what, stage->needs[n]))
+        if (!sb_is_edge(what, stage->needs[n]))
             own |= of_feeders(what, waits->until, stage->needs[n]) & waits->held[s];
     const uint32_t sides[] = {stage->input_index, stage->right_index};
     for (int i = 0; is_zip(stage) && i < 2; i++) {
@@ -242,7 +234,7 @@ static void list_roots_of_end(Finder *finder, uint32_t e) {
     if (e < sinks) {
         list_roots(finder, SB_TERMINAL_SINK | e);
     } else if (e < sinks + breakers) {
-        if (!is_edge(what, e - sinks)) list_roots(finder, e - sinks);
+        if (!sb_is_edge(what, e - sinks)) list_roots(finder, e - sinks);
     } else if (e < zip_end(what, 0)) {
         list_roots_of_table(finder, e - sinks - breakers);
     } else {
@@ -400,7 +392,7 @@ static bool open_roots(Job *job, const char *const *bad) {
     resume->root_count = what->stage_count;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
-        bool root = !reads_edge(what, stage) || is_zip(stage);
+        bool root = !sb_reads_edge(what, stage) || is_zip(stage);
         resume->roots[s] = (RootLog){.goes_on = !bad[s] && root, .why = bad[s],
                                      .group = UINT32_MAX, .zip = UINT32_MAX,
                                      .target = UINT64_MAX};

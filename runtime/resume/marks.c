@@ -7,10 +7,6 @@
 
 #include <stdlib.h>
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
 // ---- there --------------------------------------------------------------------------------------
 
 void marks_choose(const Job *job, CommitGroup *group) {
@@ -47,7 +43,7 @@ bool marks_commit(const Job *job, CommitGroup *group, Trouble *trouble) {
     pack_number(&group->record, count);
     for (uint32_t t = 0; t < group->table_count; t++)
         if (group->tables[t].taken && !put_marks(job, &group->tables[t], &group->record))
-            return no_memory(trouble);
+            return journal_no_memory(trouble);
     return true;
 }
 
@@ -64,7 +60,7 @@ bool marks_keep(const Job *job, uint32_t breaker, Trouble *trouble) {
     if (!table) return true;
     table->rows = sb_breaker_rows_in(job->breakers[breaker]);
     table->closed = copy_marks(job->breakers[breaker], &table->last);
-    return table->closed || no_memory(trouble);
+    return table->closed || journal_no_memory(trouble);
 }
 
 // ---- and back -----------------------------------------------------------------------------------

@@ -9,10 +9,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
 void resume_say(Job *job, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -134,7 +130,7 @@ bool resume_read(Job *job) {
     job->resumed = program && state_read(&resume->state, (SbStr){text, len}, program,
                                          resume->journal.folder, &job->trouble);
     free(program);
-    if (!job->resumed) return job->trouble.kind == TROUBLE_NONE ? no_memory(job) : false;
+    if (!job->resumed) return job->trouble.kind == TROUBLE_NONE && journal_no_memory(&job->trouble);
     Unpack begun = {resume->state.begin.ptr, resume->state.begin.ptr + resume->state.begin.len,
                     false};
     snprintf(resume->tag, sizeof resume->tag, "%s", unpack_string(&begun));
@@ -145,7 +141,7 @@ bool resume_make(Job *job) {
     Resume *resume = calloc(1, sizeof *resume);
     if (!resume || !state_open(&resume->state, job->what)) {
         free(resume);
-        return no_memory(job);
+        return journal_no_memory(&job->trouble);
     }
     resume->journal.lock = resume->journal.fd = resume->journal.new_fd = -1;
     resume->always = getenv("SBC_TEST_COMMIT") != nullptr;
@@ -191,7 +187,7 @@ static bool write_begin(Job *job) {
     sb_text_close(&inputs);
     resume->state.text = text.ptr;
     resume->state.begin = (SbStr){text.ptr, text.len};
-    return !failed || no_memory(job);
+    return !failed || journal_no_memory(&job->trouble);
 }
 
 bool resume_begin(Job *job, bool opened) {
@@ -209,7 +205,7 @@ bool resume_begin(Job *job, bool opened) {
 
 bool resume_log(Job *job) {
     if (!job->resume) return true;
-    if (!resume_groups_open(job)) return no_memory(job);
+    if (!resume_groups_open(job)) return journal_no_memory(&job->trouble);
     resume_say_stages(job);
     return true;
 }

@@ -152,7 +152,7 @@ static bool read_unlocked(Job *job, const char *folder) {
     resume->journal.folder = strdup(folder);
     resume->journal.path = malloc(len + sizeof "/journal");
     if (!resume->journal.folder || !resume->journal.path)
-        return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+        return journal_no_memory(&job->trouble);
     snprintf(resume->journal.path, len + sizeof "/journal", "%s/journal", folder);
     return resume_read(job);
 }
@@ -215,7 +215,7 @@ static bool look(Job *job, bool (*open)(Job *job)) {
     if (!resume_look(job, folder, open)) return false;
     bool goes_on = job->resumed && !job->resume->state.done && !is_publishing(job);
     if (goes_on && !resume_groups_open(job))
-        return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+        return journal_no_memory(&job->trouble);
     if (job->resumed) return true;
     trouble_set(&job->trouble, TROUBLE_JOURNAL_FOLDER, "there is no journal in '%s'", folder);
     trouble_fix(&job->trouble, "give the folder of a run with --resume=DIR: --journal=DIR");

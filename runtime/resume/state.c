@@ -323,7 +323,7 @@ static bool write_all(const ResumeState *state, Journal *journal, Trouble *troub
     add_marks(state, &text);
     pack_number(&text, state->run_file_count);
     sb_text_add(&text, state->run_files.ptr, state->run_files.len);
-    bool good = text.failed ? trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal")
+    bool good = text.failed ? journal_no_memory(trouble)
                             : !any || journal_add(journal, RECORD_COMMIT, text.ptr, text.len,
                                                   trouble);
     sb_text_close(&text);

@@ -20,9 +20,9 @@ static UnitTally *tally_of(const RootLog *log, uint64_t unit) {
     return &log->tallies[unit % log->cap];
 }
 
-static void no_memory(Resume *resume) {
+static void end_without_memory(Resume *resume) {
     if (!spill_trouble(&resume->d->job->spill, &resume->d->job->trouble))
-        trouble_set(&resume->d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+        journal_no_memory(&resume->d->job->trouble);
     dispatch_stop(resume->d);
 }
 
@@ -71,7 +71,7 @@ static void fold(Resume *resume, uint32_t root) {
             return;
         }
         if (!cut_fold(&resume->d->runs[root], log, tally, figures)) {
-            no_memory(resume);
+            end_without_memory(resume);
             return;
         }
     }
@@ -137,7 +137,7 @@ static bool launched(void *self, Flow *flow) {
     UnitTally *tally = make_room(log) ? tally_of(log, flow->number) : nullptr;
     if (tally && !tally->figures) tally->figures = malloc((figures + 1) * sizeof *tally->figures);
     if (!tally || !tally->figures) {
-        no_memory(resume);
+        end_without_memory(resume);
         return true;
     }
     memset(tally->figures, 0, figures * sizeof *tally->figures);
@@ -373,7 +373,7 @@ static void restore(void *self) {
         if (!log->goes_on) continue;
         if (!cut_restore(resume->d->job, resume->d->runs, r, resume->limits) ||
             !cut_restore_records(resume->d->job, r, &resume->d->verdict))
-            no_memory(resume);
+            end_without_memory(resume);
         else restore_taken(resume, log->cut.figures);
         if (log->cut.units > 0) skip(resume, r, log);
     }

@@ -15,10 +15,6 @@ enum { INDEX_ROWS = 1024, INDEX_ENDS_MAX = 1 << 18, SCRATCH_BYTES = 256 * 1024 }
 // EAGER: tests want partitions that end inside rows.
 enum { ROW_BORDER_BYTES = 64 * 1024, EAGER_BORDER_BYTES = 4 * 1024 };
 
-static bool is_edge(const SbJob *job, uint32_t terminal) {
-    return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
 // ---- rejects --------------------------------------------------------------------------------
 
 // Line ends between the unit's first row and `at`.
@@ -268,7 +264,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
     if (!index->ends || !index->starts || !state->terminals || !state->handed ||
         sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK ||
         !probe_open(&state->probe, setup)) {
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a task");
+        return trouble_no_memory(trouble, "for a task");
     }
     sb_scratch_charge(&state->task.call, setup->memory);
     return true;
@@ -349,7 +345,7 @@ bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble) {
 static SbBreakerState *breaker_of(const SbTaskState *state, uint32_t t) {
     const TaskSetup *setup = state->setup;
     uint32_t terminal = setup->stage->terminals[t];
-    bool other = terminal & SB_TERMINAL_SINK || is_edge(setup->job, terminal) || state->aside;
+    bool other = terminal & SB_TERMINAL_SINK || sb_is_edge(setup->job, terminal) || state->aside;
     return other ? nullptr : setup->breakers[terminal];
 }
 
@@ -487,7 +483,7 @@ static bool set_terminals(SbTaskState *state, uint32_t thread) {
         uint32_t terminal = setup->stage->terminals[t];
         if (terminal & SB_TERMINAL_SINK) {
             state->terminals[t] = &into->outs[t];
-        } else if (is_edge(setup->job, terminal)) {
+        } else if (sb_is_edge(setup->job, terminal)) {
             into->batches[t] = into->spare[t];
             into->spare[t] = nullptr;
             if (!into->batches[t]) into->batches[t] = open_batch(setup, terminal);
