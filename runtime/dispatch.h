@@ -10,6 +10,9 @@
 //   GO_ON ◀───── the same thread goes on ◀───────────────────────────────────┤
 //   PAUSE ◀───── the task waits ─▶ RESUME ─▶ queue                           ▼
 //                                                        LAUNCH, FREE, FINISH, CLOSE, ...
+//
+// Circle: batch, dispatch, live, memory, need, sink, spool, task, zip: work ends in an event, and
+// what the schedule answers is work again.
 #ifndef SBC_RUNTIME_DISPATCH_H
 #define SBC_RUNTIME_DISPATCH_H
 

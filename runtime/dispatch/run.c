@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "runtime/dispatch/state.h"
 #include "runtime/job.h"
+#include "runtime/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -267,15 +268,15 @@ static bool conclude(Dispatch *d) {
 }
 
 bool dispatch_run(Dispatch *d) {
-    SbParallel *parallel = &d->job->pool.parallel;
-    crew_open(&d->own->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
+    Worker worker = worker_of_threads(&d->job->pool.parallel);
+    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->job->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);
     open_stages(d);
     tell_start(&d->observers);
     dispatch_tell(d, (Event){.kind = EVENT_START});
     pthread_mutex_unlock(&d->lock);
-    parallel->each(parallel, parallel->threads, dispatch_thread, d);
+    worker.run(&worker, dispatch_thread, d);
     crew_close(&d->own->crew);
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);

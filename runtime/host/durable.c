@@ -218,7 +218,8 @@ bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble
     *file = (DurableFile){.fd = -1, .replace = setup->replace, .keep = setup->tag};
     file->path = strdup(setup->path);
     if (file->path && setup->tag) file->temporary = temporary_name(setup->path, setup->tag);
-    return (file->path && (file->temporary || !setup->tag)) || trouble_no_memory(trouble, "for a path");
+    return (file->path && (file->temporary || !setup->tag)) ||
+           trouble_no_memory(trouble, "for a path");
 }
 
 bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *trouble) {

@@ -1,5 +1,6 @@
 #include "runtime/job/memory_plan.h"
 
+#include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/job/flow_job.h"
 #include "runtime/report.h"
@@ -78,7 +79,7 @@ bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
 
 bool memory_plan_over(const Job *job, Trouble *trouble) {
     char given[SIZE_TEXT], there[SIZE_TEXT];
-    int64_t memory = cpu_memory();
+    int64_t memory = device_of(DEVICE_CPU)->memory();
     if (job->options.memory <= memory) return false;
     size_text(job->options.memory, given);
     size_say(memory, there);
@@ -188,7 +189,7 @@ static int64_t guess_partition(const Job *job, uint32_t threads) {
 // Where there are breakers, memory is worth more to them than to larger partitions.
 static int64_t tasks_share(Job *job, const Sketch *sketch) {
     enum { SHARE = 4 };
-    return sketch->sizes.ledger / (job_may_spill(job) ? SHARE : 1);
+    return sketch->sizes.ledger / (memory_plan_may_spill(job) ? SHARE : 1);
 }
 
 // The largest partition with which all slots can be busy, else the smallest. False: even so there
@@ -329,4 +330,10 @@ int64_t memory_plan_least(Job *job, uint32_t threads) {
     int64_t least = sketch && find_least(job, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
     free(sketch);
     return least;
+}
+
+bool memory_plan_may_spill(Job *job) {
+    for (uint32_t b = 0; b < job->what->breaker_count; b++)
+        if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
+    return flow_job_keeps(job) || memory_plan_spools(job, slots_threads(&job->slots));
 }

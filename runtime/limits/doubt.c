@@ -437,31 +437,6 @@ void doubt_settle(Limits *limits) {
     limits->settling = false;
 }
 
-bool doubt_work(Limits *limits, uint32_t thread) {
-    DoubtUnit *unit = limits->due;
-    if (!unit) return false;
-    const StageRun *run = &limits->d->runs[unit->root];
-    Trouble trouble;
-    trouble_clear(&trouble);
-    limits->due = unit->next;
-    tell_begin(&limits->d->observers, thread, WORK_TASK, unit->root);
-    // All units of the file may be judged in the meantime.
-    Unit input = doubt_unit_input(unit);
-    bool good = flow_hold_file(run, &input, &trouble);
-    pthread_mutex_unlock(&limits->d->lock);
-    good = good && replay_unit(limits, unit, thread, &trouble);
-    pthread_mutex_lock(&limits->d->lock);
-    good = good && flow_let_file(run, &input, &trouble);
-    dispatch_clock(limits->d);
-    tell_done(&limits->d->observers, thread);
-    unit->made = true;
-    limits->due_count--;
-    if (!good) dispatch_trouble(limits->d, TROUBLE_MEMORY, &trouble);
-    dispatch_settle(limits->d);
-    pthread_cond_broadcast(&limits->d->changed);
-    return true;
-}
-
 bool doubt_holds(const Limits *limits, uint32_t stage) {
     for (uint32_t s = 0; limits->any && s < limits->d->job->what->stage_count; s++) {
         const DoubtRoot *root = &limits->roots[s];

@@ -26,7 +26,7 @@ static void close(void *self) { doubt_close(self); }
 
 static void settle(void *self) { doubt_settle(self); }
 
-static bool work_last(void *self, uint32_t thread) { return doubt_work(self, thread); }
+static bool work_last(void *self, uint32_t thread) { return replay_work(self, thread); }
 
 static uint32_t pending(void *self) { return ((const Limits *)self)->due_count; }
 

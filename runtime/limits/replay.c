@@ -340,7 +340,7 @@ static bool run_root(Replay *r) {
     return good;
 }
 
-bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
+static bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
     Replay r = {.limits = limits, .unit = unit, .tree = limits->roots[unit->root].tree,
                 .thread = thread, .trouble = trouble};
     bool good = true;
@@ -358,4 +358,29 @@ bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trou
     for (uint8_t n = 0; n < r.tree->count; n++)
         if (r.tasks[n]) spare(&r, run_at(&r, n), r.tasks[n], nullptr);
     return good;
+}
+
+bool replay_work(Limits *limits, uint32_t thread) {
+    DoubtUnit *unit = limits->due;
+    if (!unit) return false;
+    const StageRun *run = &limits->d->runs[unit->root];
+    Trouble trouble;
+    trouble_clear(&trouble);
+    limits->due = unit->next;
+    tell_begin(&limits->d->observers, thread, WORK_TASK, unit->root);
+    // All units of the file may be judged in the meantime.
+    Unit input = doubt_unit_input(unit);
+    bool good = flow_hold_file(run, &input, &trouble);
+    pthread_mutex_unlock(&limits->d->lock);
+    good = good && replay_unit(limits, unit, thread, &trouble);
+    pthread_mutex_lock(&limits->d->lock);
+    good = good && flow_let_file(run, &input, &trouble);
+    dispatch_clock(limits->d);
+    tell_done(&limits->d->observers, thread);
+    unit->made = true;
+    limits->due_count--;
+    if (!good) dispatch_trouble(limits->d, TROUBLE_MEMORY, &trouble);
+    dispatch_settle(limits->d);
+    pthread_cond_broadcast(&limits->d->changed);
+    return true;
 }

@@ -126,8 +126,6 @@ int64_t doubt_quota(const Limits *limits, const Flow *flow, uint32_t t);
 void doubt_give_back(const FlowMore *more);
 // Something happened: makes final what is certain.
 void doubt_settle(Limits *limits);
-// Makes a unit once more, where one is due: the lock is let go meanwhile. False: none is.
-bool doubt_work(Limits *limits, uint32_t thread);
 // Could units that the stage is needed for be made once more?
 bool doubt_holds(const Limits *limits, uint32_t stage);
 // The figures of edges that are counted where they are taken.
@@ -175,8 +173,8 @@ bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, SpoolR
 
 // ---- replay.c -----------------------------------------------------------------------------------
 
-// Makes the unit once more and puts what it counts into the slots of nodes where it has a part.
-// Without the lock. False: `trouble` is set.
-bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble);
+// Makes a unit once more, where one is due: what it counts goes into the slots of nodes where it
+// has a part. The lock is held before and after. False: none is due.
+bool replay_work(Limits *limits, uint32_t thread);
 
 #endif

@@ -4,6 +4,7 @@
 #include "runtime/abi.h"
 #include "runtime/abi/cpu_level.h"
 #include "runtime/crash.h"
+#include "runtime/device.h"
 #include "runtime/dispatch.h"
 #include "runtime/host.h"
 #include "runtime/job.h"
@@ -167,7 +168,7 @@ static bool open_spill(Job *job, uint32_t threads) {
     RejectSetSetup records = job_records(job, REJECTS_BY_FILE);
     if (!reject_set_open(&job->rejects, &records))
         return trouble_no_memory(&job->trouble, "to begin");
-    bool make = job->options.spill && job_may_spill(job);
+    bool make = job->options.spill && memory_plan_may_spill(job);
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
 
@@ -185,7 +186,8 @@ static bool open_watch(Job *job, uint32_t threads) {
 }
 
 static void open_memory(Job *job) {
-    job->memory_whole = job->options.memory ? job->options.memory : cpu_memory() / 5 * 4;
+    job->memory_whole = job->options.memory ? job->options.memory
+                                            : device_of(DEVICE_CPU)->memory() / 5 * 4;
     int64_t rest = sb_memory_rest(job->memory_whole);
     sb_memory_open(&job->memory, job->memory_whole > rest ? job->memory_whole - rest : 0);
 }
@@ -217,7 +219,7 @@ static bool open_job(Job *job) {
     Options *options = &job->options;
     if (!job_check_journal(job, &job->trouble) || !resume_open(job)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
-    uint32_t cpus = options->threads ? options->threads : cpu_count();
+    uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
     job->lanes = job_lanes(job, threads);
@@ -440,13 +442,6 @@ static void report_reject(Job *job, Outcome outcome) {
     }
 }
 
-void job_log_trouble(Job *job, Trouble *trouble) {
-    if (trouble->kind == TROUBLE_INTERRUPTED && job->options.resume)
-        trouble_fix(trouble, "run it again with the same --resume=%s: it goes on where it was",
-                    job->options.resume);
-    log_trouble(&job->log, trouble);
-}
-
 // Says how it ended. Returns the exit code.
 static int report(Job *job, Outcome outcome) {
     bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
@@ -477,7 +472,7 @@ static void report_start(Job *job) {
 static void describe_plan(Job *job) {
     Text text = {0};
     Trouble *trouble = &job->trouble;
-    uint32_t cpus = job->options.threads ? job->options.threads : cpu_count();
+    uint32_t cpus = job->options.threads ? job->options.threads : device_of(DEVICE_CPU)->count();
     bool planned = open_plan(job) || job->setup.stage_bytes;
     trouble_close(trouble);
     if (planned && !slots_open(&job->slots, job->what, &job->options, cpus, trouble))

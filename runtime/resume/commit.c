@@ -198,20 +198,6 @@ bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Troub
 
 // ---- breakers -----------------------------------------------------------------------------------
 
-static CommitGroup *group_of_end(const Job *job, uint32_t end) {
-    const Resume *resume = job->resume;
-    uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
-    return group != UINT32_MAX ? &resume->groups[group] : nullptr;
-}
-
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
-    return group_of_end(job, job->what->sink_count + breaker);
-}
-
-CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
-    return group_of_end(job, job->what->sink_count + job->what->breaker_count + breaker);
-}
-
 bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
     CommitGroup *group = group_of_breaker(job, breaker);
     if (!group || group->ended) return true;

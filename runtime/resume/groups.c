@@ -314,7 +314,7 @@ static bool add_sink(const Job *job, CommitGroup *group, uint32_t number, const 
     group->sinks = sinks;
     GroupSink *sink = &sinks[group->sink_count++];
     *sink = (GroupSink){.sink = number, .roots = end->roots, .root_count = end->root_count};
-    const SinkPlace *place = resume_place(job, number);
+    const SinkPlace *place = state_place(&job->resume->state, number);
     if (!place) return true;
     sink->part_from = place->part;
     group->last_bytes += place->bytes;
@@ -464,4 +464,20 @@ void resume_groups_close(Job *job) {
     resume->groups = nullptr;
     resume->group_of = nullptr;
     resume->root_count = resume->group_count = 0;
+}
+
+// ---- who belongs to them -----------------------------------------------------------------------
+
+static CommitGroup *group_of_end(const Job *job, uint32_t end) {
+    const Resume *resume = job->resume;
+    uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
+    return group != UINT32_MAX ? &resume->groups[group] : nullptr;
+}
+
+CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
+    return group_of_end(job, job->what->sink_count + breaker);
+}
+
+CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
+    return group_of_end(job, job->what->sink_count + job->what->breaker_count + breaker);
 }

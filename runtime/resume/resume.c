@@ -3,25 +3,16 @@
 
 #include "runtime/resume/run.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-void resume_say(Job *job, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    log_say(&job->log, "resume", TROUBLE_NONE, format, args);
-    va_end(args);
-}
-
 const char *resume_tag(const Job *job) { return job->resume ? job->resume->tag : nullptr; }
 
 const SinkPlace *resume_place(const Job *job, uint32_t sink) {
     const Resume *resume = job->resume;
-    bool has = resume && sink < resume->state.sink_count && resume->state.sinks[sink].is;
-    return has ? &resume->state.sinks[sink].place : nullptr;
+    return resume ? state_place(&resume->state, sink) : nullptr;
 }
 
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }

@@ -138,8 +138,6 @@ bool resume_make(Job *job);
 bool resume_read(Job *job);
 // Is the run the one that began the journal? Without `inputs` sources need not be open.
 bool resume_same(Job *job, bool inputs);
-// Says something of the journal.
-void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // ---- resume/input.c -----------------------------------------------------------------------------
 
@@ -155,6 +153,10 @@ bool input_check(Job *job);
 // What goes on, and what is committed together. Sinks are open. False: no memory.
 bool resume_groups_open(Job *job);
 void resume_groups_close(Job *job);
+// The group that the breaker is committed with; nullptr: it is not.
+CommitGroup *group_of_breaker(const Job *job, uint32_t breaker);
+// The group that is committed with the marks of its right rows; nullptr: none is.
+CommitGroup *group_of_table(const Job *job, uint32_t breaker);
 
 // ---- resume/cut.c -------------------------------------------------------------------------------
 
@@ -201,10 +203,6 @@ bool group_taking(Job *job, uint32_t sink, uint32_t root, uint64_t unit, Trouble
 // Chooses a commit if one is due, and packs it once all before its targets is done. `last`: one is
 // due in any case.
 bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
-// The group that the breaker is committed with; nullptr: it is not.
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker);
-// The group that is committed with the marks of its right rows; nullptr: none is.
-CommitGroup *group_of_table(const Job *job, uint32_t breaker);
 // May the breaker be finished? Not while it is being committed, nor before what took long to come
 // into it is.
 bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble);
@@ -218,12 +216,21 @@ bool group_write(Job *job, CommitGroup *group, Trouble *trouble);
 // It is written, or given up: its marks go. Without the lock, or when no thread is at work.
 bool group_done(CommitGroup *group, Trouble *trouble);
 
+// ---- resume/describe.c --------------------------------------------------------------------------
+
+// Says something of the journal.
+void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// What each stage does that goes on, or could not.
+void resume_say_stages(Job *job);
+// "1 row", "1,234 bytes"
+void describe_rows(Text *text, int64_t rows, const char *what);
+// What becomes of the stage, instead of what the text held.
+void describe_stage(const Job *job, uint32_t number, Text *text);
+
 // ---- resume/publish.c, resume/show.c ------------------------------------------------------------
 
 // Are the outputs of a finished job what it left?
 bool resume_check_outputs(Job *job);
-// What each stage does that goes on, or could not.
-void resume_say_stages(Job *job);
 // Publishes what a PUBLISH record says, as far as it is not; ends with DONE.
 bool resume_finish(Job *job);
 

@@ -41,6 +41,10 @@ void state_close(ResumeState *state) {
     *state = (ResumeState){0};
 }
 
+const SinkPlace *state_place(const ResumeState *state, uint32_t sink) {
+    return sink < state->sink_count && state->sinks[sink].is ? &state->sinks[sink].place : nullptr;
+}
+
 // ---- packing --------------------------------------------------------------------------------
 
 static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text) {
