@@ -37,7 +37,7 @@ static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *m
 }
 
 static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
-    PolicyId policy = job_policy(job);
+    PolicyId policy = job_policy(job->what, &job->options);
     int64_t minimum = 0;
     Schedule *schedule = make_schedule(&plan->plan, policy, &minimum);
     if (!schedule || !job->memory.eager || schedule_spools(schedule) == 0) return schedule;

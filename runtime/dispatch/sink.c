@@ -23,11 +23,12 @@ static int64_t first_rows(const Sink *sink, const SbOut *out, int64_t rows) {
 }
 
 // A sink of a job with --first-rows is done when it has as many.
-static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble *trouble) {
-    Sink *sink = &job->sinks[flow->sink];
+static bool take(const Sink *sinks, const Options *options, const Flow *flow, ExtentList *extents,
+                 Trouble *trouble) {
+    Sink *sink = &sinks[flow->sink];
     const SbOut *out = out_of(flow);
     if (!out || !out->state->begin || sink->done) return true;
-    int64_t most = job->options.first_rows;
+    int64_t most = options->first_rows;
     int64_t left = most == INT64_MAX ? most : most - sink->rows, rows = out->rows;
     int64_t len = out->at - out->state->begin;
     if (rows > left) rows = left, len = first_rows(sink, out, rows);
@@ -82,7 +83,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     if (lost) tell_lost(&d->observers, flow);
     else tell_taking(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
-    bool good = canceled || lost || take(d->job, flow, &extents, &trouble);
+    bool good = canceled || lost || take(d->job->sinks, &d->job->options, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     bool done = sink->done;
     if (!canceled) tell_took(&d->observers, flow, sink->rows - before, done);

@@ -13,14 +13,15 @@ void spool_spill(Dispatch *d, const Action *action) {
 }
 
 // Writes the rows for all edges. `most`: bytes that those of one edge take when they come back.
-static bool write_rows(Job *job, LivePartition *live, uint32_t thread, int64_t *most) {
+static bool write_rows(const SbJob *what, Spill *spill, LivePartition *live, uint32_t thread,
+                       int64_t *most) {
     const SbStage *stage = live->run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         Batch *batch = live->batches[t];
         if (!batch) continue;
-        const SbBreaker *edge = &job->what->breakers[stage->terminals[t]];
+        const SbBreaker *edge = &what->breakers[stage->terminals[t]];
         batch->run = calloc(1, sizeof *batch->run);
-        if (!batch->run || !spool_write(&job->spill, thread, edge, batch, batch->run))
+        if (!batch->run || !spool_write(spill, thread, edge, batch, batch->run))
             return false;
         if (spool_bytes(batch->run) > *most) *most = spool_bytes(batch->run);
     }
@@ -52,7 +53,7 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     tell_from(&d->observers, thread, 0, live->from);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&job->fills[thread]);
-    bool good = write_rows(job, live, thread, &bytes);
+    bool good = write_rows(job->what, &job->spill, live, thread, &bytes);
     pthread_mutex_unlock(&job->fills[thread]);
     if (good) let_go(live);
     pthread_mutex_lock(&d->lock);

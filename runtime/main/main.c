@@ -222,7 +222,7 @@ static bool open_job(Job *job) {
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
-    job->lanes = job_lanes(job, threads);
+    job->lanes = job_lanes(job->what, &job->options, threads);
     if (!memory_plan_set(job, threads)) return false;
     Trouble over = {0};
     if (memory_plan_over(job, &over)) log_warn(&job->log, over.kind, "%s", over.text);
@@ -521,7 +521,7 @@ static bool run_stages(Job *job) {
     Limits *limits = limits_new();
     if (!limits) return trouble_no_memory(&job->trouble, "to begin");
     Observers observers = {.items = {limits_observer(limits)}, .count = 1};
-    if (job->resume) observers.items[observers.count++] = resume_observer(job, limits);
+    if (job->resume) observers.items[observers.count++] = resume_observer(job->resume, limits);
     observers.items[observers.count++] = watch_observer(job->watch);
     bool ran = engine_run(job, &observers);
     limits_free(limits);

@@ -147,13 +147,13 @@ bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble) {
 
 // ---- and back -----------------------------------------------------------------------------------
 
-static bool damaged(Job *job, const char *name) {
-    return trouble_set(&job->trouble, TROUBLE_JOURNAL_DAMAGED,
+static bool damaged(Trouble *trouble, const char *name) {
+    return trouble_set(trouble, TROUBLE_JOURNAL_DAMAGED,
                        "'%s', which an earlier run wrote, is gone or was changed", name);
 }
 
-static bool get_bytes(Job *job, RunFile *file, int64_t len) {
-    if (!durable_get(file->fd, file->buffer, len, file->at)) return damaged(job, file->name);
+static bool get_bytes(Trouble *trouble, RunFile *file, int64_t len) {
+    if (!durable_get(file->fd, file->buffer, len, file->at)) return damaged(trouble, file->name);
     checksum_add(file->sum, file->buffer, len);
     file->at += len;
     return true;
@@ -167,7 +167,7 @@ static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, in
     bool good = true;
     for (int64_t at = 0, some; good && at < count; at += some) {
         some = count - at < SOME ? count - at : SOME;
-        good = get_bytes(job, file, some * (int64_t)sizeof *marks);
+        good = get_bytes(&job->trouble, file, some * (int64_t)sizeof *marks);
         for (int64_t i = 0; good && index && i < some; i++) {
             marks[i].at += run->begin;
             if (!index->lost) spill_index_add(index, &marks[i]);
@@ -194,12 +194,12 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
     int64_t marks = unpack_number(from), every = unpack_number(from);
     bool known = !from->bad && breaker >= 0 && breaker < job->what->breaker_count &&
                  job->what->breakers[breaker].kind != SB_BREAK_EDGE;
-    if (!known) return damaged(job, file->name);
+    if (!known) return damaged(&job->trouble, file->name);
     if (!stage_open_breaker(job, (uint32_t)breaker)) return false;
     if (!spill_begin(spill, LANE)) return spill_trouble(spill, &job->trouble), false;
     for (int64_t at = 0; at < len;) {
         int64_t some = len - at < COPY_BYTES ? len - at : COPY_BYTES;
-        if (!get_bytes(job, file, some)) return false;
+        if (!get_bytes(&job->trouble, file, some)) return false;
         if (!spill_copy_in(spill, LANE, file->buffer, some))
             return spill_trouble(spill, &job->trouble), false;
         at += some;
@@ -219,11 +219,11 @@ static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
     Checksum sum = unpack_checksum(&from);
     int64_t runs = unpack_number(&from);
     file->fd = durable_open(file->name, false);
-    if (file->fd < 0) return damaged(job, file->name);
+    if (file->fd < 0) return damaged(&job->trouble, file->name);
     for (int64_t r = 0; r < runs; r++)
         if (!take_run(job, file, &from)) return false;
     return (file->at == len && checksum_same(checksum_value(file->sum), sum)) ||
-           damaged(job, file->name);
+           damaged(&job->trouble, file->name);
 }
 
 bool breakers_restore(Job *job) {

@@ -21,10 +21,10 @@ enum : int64_t {
     CHECKPOINT_BYTES = 64 << 20,
 };
 
-static int64_t group_bytes(const Job *job, const CommitGroup *group) {
+static int64_t group_bytes(const Sink *sinks, const CommitGroup *group) {
     int64_t bytes = 0;
     for (uint32_t s = 0; s < group->sink_count; s++)
-        bytes += __atomic_load_n(&job->sinks[group->sinks[s].sink].bytes, __ATOMIC_RELAXED);
+        bytes += __atomic_load_n(&sinks[group->sinks[s].sink].bytes, __ATOMIC_RELAXED);
     return bytes;
 }
 
@@ -38,7 +38,8 @@ static bool is_due(const Job *job, const CommitGroup *group) {
     int64_t elapsed = log_clock_ns() - group->last_ns;
     if (job->resume->always || atomic_load(&job->drain)) return true;
     if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= runs_pause(group);
-    return elapsed >= COMMIT_NS || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES;
+    return elapsed >= COMMIT_NS || group_bytes(job->sinks,
+                                               group) - group->last_bytes >= COMMIT_BYTES;
 }
 
 // ---- targets ------------------------------------------------------------------------------------
@@ -91,15 +92,15 @@ static bool choose(Job *job, CommitGroup *group) {
     group->parity ^= group->breaker_count > 0;
     group->state = COMMIT_CHOSEN;
     group->last_ns = log_clock_ns();
-    group->last_bytes = group_bytes(job, group);
+    group->last_bytes = group_bytes(job->sinks, group);
     return true;
 }
 
 // ---- marks --------------------------------------------------------------------------------------
 
 // A sink without bytes begins anew, which is where its roots have to begin then.
-static bool judge_sink(const Job *job, GroupSink *sink, Trouble *trouble) {
-    Sink *own = &job->sinks[sink->sink];
+static bool judge_sink(Sink *sinks, GroupSink *sink, Trouble *trouble) {
+    Sink *own = &sinks[sink->sink];
     if (sink->judged) return true;
     sink->judged = true;
     if (!sink_can_mark(own)) return true;
@@ -164,7 +165,7 @@ bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble) {
     if (due) choose(job, group);
     if (group->state != COMMIT_CHOSEN || !are_done(job->resume, group)) return true;
     for (uint32_t s = 0; s < group->sink_count; s++)
-        if (!judge_sink(job, &group->sinks[s], trouble)) return false;
+        if (!judge_sink(job->sinks, &group->sinks[s], trouble)) return false;
     return pack(job, group, trouble);
 }
 
@@ -176,8 +177,8 @@ static bool replay_taking(Job *job, CommitGroup *group, Trouble *trouble) {
         return true;
     sink->judged = false;
     group->last_ns = log_clock_ns();
-    group->last_bytes = group_bytes(job, group);
-    return judge_sink(job, sink, trouble) && pack(job, group, trouble);
+    group->last_bytes = group_bytes(job->sinks, group);
+    return judge_sink(job->sinks, sink, trouble) && pack(job, group, trouble);
 }
 
 bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Trouble *trouble) {
@@ -190,7 +191,7 @@ bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Troub
     for (uint32_t s = 0; s < group->sink_count; s++) {
         GroupSink *own = &group->sinks[s];
         bool behind = group->state == COMMIT_CHOSEN && unit >= root->target;
-        if (own->sink == sink && behind) good = judge_sink(job, own, trouble);
+        if (own->sink == sink && behind) good = judge_sink(job->sinks, own, trouble);
     }
     if (root->taken <= unit) root->taken = unit + 1;
     return good;
@@ -210,8 +211,8 @@ bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
     return group->ended;
 }
 
-void group_give_up(Job *job, CommitGroup *group) {
-    forget_targets(job->resume, group);
+void group_give_up(Resume *resume, CommitGroup *group) {
+    forget_targets(resume, group);
     group->state = COMMIT_NONE;
     group->ended = true;
 }

@@ -27,7 +27,8 @@ static void pack_reject(Text *text, const Reject *reject) {
     pack_bytes(text, reject->raw, reject->raw_len);
 }
 
-static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
+static bool unpack_reject(const SbJob *what, const Source *sources, Unpack *from,
+                          RejectList *list) {
     Reject reject = {0};
     int64_t is = unpack_number(from);
     reject.behind = is & 1;
@@ -49,12 +50,12 @@ static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
     reject.site = (uint32_t)unpack_number(from);
     reject.fault = (int32_t)unpack_number(from);
     SbStr message = unpack_bytes(from), raw = unpack_bytes(from);
-    if (from->bad || reject.step >= job->what->step_count ||
-        reject.stage >= job->what->stage_count)
+    if (from->bad || reject.step >= what->step_count ||
+        reject.stage >= what->stage_count)
         return false;
     if (is & 8) {
-        if (reject.source >= job->what->source_count) return false;
-        const Source *source = &job->sources[reject.source];
+        if (reject.source >= what->source_count) return false;
+        const Source *source = &sources[reject.source];
         if (reject.file >= source->file_count) return false;
         reject.path = source->files[reject.file].path;
     }
@@ -224,7 +225,7 @@ bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict) {
     while (good && from.at < from.end) {
         int64_t row = unpack_number(&from), count = unpack_number(&from);
         for (int64_t i = 0; i < count && good; i++) {
-            good = unpack_reject(job, &from, &record);
+            good = unpack_reject(job->what, job->sources, &from, &record);
             if (good) record.items[0].row += row;
             good = good && verdict_restore(verdict, &record, root);
             if (!good || !verdict_is_full(verdict)) continue;

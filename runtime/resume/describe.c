@@ -3,10 +3,10 @@
 
 #include <stdarg.h>
 
-void resume_say(Job *job, const char *format, ...) {
+void resume_say(Log *log, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    log_say(&job->log, "resume", TROUBLE_NONE, format, args);
+    log_say(log, "resume", TROUBLE_NONE, format, args);
     va_end(args);
 }
 
@@ -16,15 +16,16 @@ void describe_rows(Text *text, int64_t rows, const char *what) {
 }
 
 // Files that the stage reads.
-static bool has_files(const Job *job, const SbStage *stage) {
+static bool has_files(const Source *sources, const SbStage *stage) {
     bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
-    return !rows && job->sources[stage->input_index].file_count > 0;
+    return !rows && sources[stage->input_index].file_count > 0;
 }
 
 // "at byte 12,345 of 'in.csv'"
-static void add_position(const Job *job, const SbStage *stage, const StageCut *cut, Text *text) {
-    bool files = has_files(job, stage);
-    const Source *source = files ? &job->sources[stage->input_index] : nullptr;
+static void add_position(const Source *sources, const SbStage *stage, const StageCut *cut,
+                         Text *text) {
+    bool files = has_files(sources, stage);
+    const Source *source = files ? &sources[stage->input_index] : nullptr;
     if (files && cut->file >= source->file_count) {
         sb_text_str(text, "at the end of its input");
     } else if (files && stage->input == SB_INPUT_TEXT) {
@@ -42,8 +43,8 @@ static void add_position(const Job *job, const SbStage *stage, const StageCut *c
 }
 
 // What is not read yet, as far as it is known: ", 1,234 bytes are left"
-static void add_left(const Job *job, const SbStage *stage, const StageCut *cut, Text *text) {
-    const Source *source = &job->sources[stage->input_index];
+static void add_left(const Source *sources, const SbStage *stage, const StageCut *cut, Text *text) {
+    const Source *source = &sources[stage->input_index];
     int64_t bytes = 0;
     for (uint32_t f = cut->file; f < source->file_count; f++) {
         if (source->files[f].stream) return;
@@ -55,21 +56,21 @@ static void add_left(const Job *job, const SbStage *stage, const StageCut *cut, 
     sb_text_str(text, bytes == 1 ? " is left" : " are left");
 }
 
-static bool reads(const Job *job, const SbStage *stage, uint32_t edge) {
-    return sb_reads_edge(job->what, stage) &&
+static bool reads(const SbJob *what, const SbStage *stage, uint32_t edge) {
+    return sb_reads_edge(what, stage) &&
            (stage->input_index == edge || stage->right_index == edge);
 }
 
 // Is something of what the stage feeds safe in a file?
-static bool has_rows(const Job *job, uint32_t number) {
-    const SbStage *stage = &job->what->stages[number];
+static bool has_rows(const SbJob *what, const Resume *resume, uint32_t number) {
+    const SbStage *stage = &what->stages[number];
     bool any = false;
     for (uint32_t t = 0; t < stage->terminal_count && !any; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
-        any = sink && job->resume->state.sinks[terminal & ~SB_TERMINAL_SINK].is;
-        for (uint32_t s = number + 1; s < job->what->stage_count && !sink; s++)
-            any |= reads(job, &job->what->stages[s], terminal) && has_rows(job, s);
+        any = sink && resume->state.sinks[terminal & ~SB_TERMINAL_SINK].is;
+        for (uint32_t s = number + 1; s < what->stage_count && !sink; s++)
+            any |= reads(what, &what->stages[s], terminal) && has_rows(what, resume, s);
     }
     return any;
 }
@@ -83,16 +84,17 @@ void describe_stage(const Job *job, uint32_t number, Text *text) {
         const char *why = job->resume->roots[number].why;
         sb_text_str(text, "runs from the start");
         if (why) sb_text_format(text, ", as %s", why);
-        if (has_rows(job, number)) sb_text_str(text, ": what is written already is compared");
+        if (has_rows(job->what, job->resume, number)) sb_text_str(text,
+                                                                  ": what is written already is compared");
         return;
     }
     sb_text_str(text, "goes on ");
-    add_position(job, stage, cut, text);
-    if (has_files(job, stage)) {
+    add_position(job->sources, stage, cut, text);
+    if (has_files(job->sources, stage)) {
         sb_text_str(text, ": ");
         describe_rows(text, cut->rows, "row");
         sb_text_str(text, cut->rows == 1 ? " is done" : " are done");
-        add_left(job, stage, cut, text);
+        add_left(job->sources, stage, cut, text);
     }
     if (cut->reject_count == 0) return;
     sb_text_str(text, ", ");
@@ -105,7 +107,7 @@ static void say_plan(Job *job) {
         const SbStage *stage = &job->what->stages[s];
         const char *why = job->resume->roots[s].why;
         if (!why || sb_reads_edge(job->what, stage)) continue;
-        resume_say(job, "'%.*s' will run from the start if the job is resumed, as %s",
+        resume_say(&job->log, "'%.*s' will run from the start if the job is resumed, as %s",
                    (int)stage->label.len, stage->label.ptr, why);
     }
 }
@@ -119,7 +121,7 @@ void resume_say_stages(Job *job) {
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         if (sb_reads_edge(job->what, &job->what->stages[s])) continue;
         describe_stage(job, s, &text);
-        resume_say(job, "%.*s", (int)text.len, text.ptr);
+        resume_say(&job->log, "%.*s", (int)text.len, text.ptr);
     }
     sb_text_close(&text);
 }

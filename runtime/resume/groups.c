@@ -308,13 +308,13 @@ static void number_groups(Resume *resume, const End *ends, uint32_t count) {
     }
 }
 
-static bool add_sink(const Job *job, CommitGroup *group, uint32_t number, const End *end) {
+static bool add_sink(const Resume *resume, CommitGroup *group, uint32_t number, const End *end) {
     GroupSink *sinks = realloc(group->sinks, ((size_t)group->sink_count + 1) * sizeof *sinks);
     if (!sinks) return false;
     group->sinks = sinks;
     GroupSink *sink = &sinks[group->sink_count++];
     *sink = (GroupSink){.sink = number, .roots = end->roots, .root_count = end->root_count};
-    const SinkPlace *place = state_place(&job->resume->state, number);
+    const SinkPlace *place = state_place(&resume->state, number);
     if (!place) return true;
     sink->part_from = place->part;
     group->last_bytes += place->bytes;
@@ -370,7 +370,7 @@ static bool make_groups(Job *job, End *ends) {
             continue;
         }
         uint32_t marks = sinks + job->what->breaker_count;
-        good = e < sinks   ? add_sink(job, group, e, &ends[e])
+        good = e < sinks   ? add_sink(job->resume, group, e, &ends[e])
                : e < marks ? add_breaker(resume, group, e - sinks, &ends[e])
                            : add_table(group, e - marks, &ends[e]);
         if (good) ends[e].roots = nullptr;

@@ -67,21 +67,22 @@ void resume_identity(const Job *job, Text *text) {
 }
 
 // The first pair that differs, as a trouble of this kind.
-static bool same_pairs(Job *job, Unpack *begun, const Text *now, TroubleKind kind) {
+static bool same_pairs(Resume *resume, Trouble *trouble, Unpack *begun, const Text *now,
+                       TroubleKind kind) {
     Unpack is = {now->ptr, now->ptr + now->len, false};
-    const char *folder = job->resume->journal.folder;
+    const char *folder = resume->journal.folder;
     while (begun->at < begun->end && is.at < is.end) {
         const char *name = unpack_string(begun), *was = unpack_string(begun);
         const char *own = unpack_string(&is), *value = unpack_string(&is);
         if (strcmp(name, own) != 0)
-            return trouble_set(&job->trouble, kind, "where the journal in '%s' was begun with %s, "
+            return trouble_set(trouble, kind, "where the journal in '%s' was begun with %s, "
                                "there is %s now", folder, name, own);
         if (strcmp(was, value) != 0)
-            return trouble_set(&job->trouble, kind, "%s was %s when the journal in '%s' was begun, "
+            return trouble_set(trouble, kind, "%s was %s when the journal in '%s' was begun, "
                                "and is %s now", name, was, folder, value);
     }
     if (is.at < is.end)
-        return trouble_set(&job->trouble, kind, "%s was not there when the journal in '%s' was "
+        return trouble_set(trouble, kind, "%s was not there when the journal in '%s' was "
                            "begun", unpack_string(&is), folder);
     return true;
 }
@@ -95,12 +96,12 @@ bool resume_same(Job *job, bool inputs) {
     SbStr identity = unpack_bytes(&begun), files = unpack_bytes(&begun);
     Unpack pairs = {identity.ptr, identity.ptr + identity.len, begun.bad};
     resume_identity(job, &now);
-    bool good = same_pairs(job, &pairs, &now, TROUBLE_JOURNAL_OTHER);
+    bool good = same_pairs(job->resume, &job->trouble, &pairs, &now, TROUBLE_JOURNAL_OTHER);
     if (good && inputs) {
         now.len = 0;
         pairs = (Unpack){files.ptr, files.ptr + files.len, begun.bad};
-        input_pairs(job, &now);
-        good = same_pairs(job, &pairs, &now, TROUBLE_JOURNAL_INPUT);
+        input_pairs(job->what, job->sources, &now);
+        good = same_pairs(job->resume, &job->trouble, &pairs, &now, TROUBLE_JOURNAL_INPUT);
         if (good && pairs.at < pairs.end)
             good = trouble_set(&job->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
                                unpack_string(&pairs));
@@ -151,7 +152,7 @@ bool resume_open(Job *job) {
     }
     Resume *resume = job->resume;
     if (!resume->state.publish.ptr || resume->state.done) return true;
-    resume_say(job, "all rows were made by an earlier run: the outputs are published now");
+    resume_say(&job->log, "all rows were made by an earlier run: the outputs are published now");
     return resume_finish(job);
 }
 
@@ -169,7 +170,7 @@ static bool write_begin(Job *job) {
     Text text = {0}, identity = {0}, inputs = {0};
     make_tag(resume->tag);
     resume_identity(job, &identity);
-    input_pairs(job, &inputs);
+    input_pairs(job->what, job->sources, &inputs);
     pack_string(&text, resume->tag);
     pack_bytes(&text, identity.ptr, identity.len);
     pack_bytes(&text, inputs.ptr, inputs.len);
@@ -190,7 +191,7 @@ bool resume_begin(Job *job, bool opened) {
     if (!resume->state.done)
         return state_write(&resume->state, &resume->journal, &job->trouble);
     if (!resume_check_outputs(job)) return false;
-    resume_say(job, "the job is finished: nothing to do");
+    resume_say(&job->log, "the job is finished: nothing to do");
     return resume->finished = true;
 }
 

@@ -142,7 +142,7 @@ bool resume_same(Job *job, bool inputs);
 // ---- resume/input.c -----------------------------------------------------------------------------
 
 // The inputs as pairs of a name and what is known of it.
-void input_pairs(const Job *job, Text *text);
+void input_pairs(const SbJob *what, const Source *sources, Text *text);
 // Adds the block that the unit begins with, while the unit has its text.
 void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally);
 // Are the blocks of the units that are committed in the files still? Sources are open.
@@ -208,7 +208,7 @@ bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
 bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble);
 // The commit that is chosen waits for what waits for the group's breakers: there is none before
 // they are finished, and none behind that.
-void group_give_up(Job *job, CommitGroup *group);
+void group_give_up(Resume *resume, CommitGroup *group);
 // A commit that can be written, from now on the caller's; nullptr: none.
 CommitGroup *group_ready(Job *job);
 // Writes it; without the lock.
@@ -219,7 +219,7 @@ bool group_done(CommitGroup *group, Trouble *trouble);
 // ---- resume/describe.c --------------------------------------------------------------------------
 
 // Says something of the journal.
-void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void resume_say(Log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // What each stage does that goes on, or could not.
 void resume_say_stages(Job *job);
 // "1 row", "1,234 bytes"

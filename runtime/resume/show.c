@@ -66,8 +66,8 @@ static bool look_at_sinks(Job *job) {
     return good;
 }
 
-static bool is_publishing(const Job *job) {
-    const ResumeState *state = &job->resume->state;
+static bool is_publishing(const Resume *resume) {
+    const ResumeState *state = &resume->state;
     return state->publish.ptr && !state->done;
 }
 
@@ -83,7 +83,7 @@ bool resume_peek(Job *job, const char *folder) {
 bool resume_look(Job *job, const char *folder, bool (*open)(Job *job)) {
     if (!resume_peek(job, folder)) return false;
     bool done = job->resume->state.done;
-    if (!job->resumed || is_publishing(job)) return true;
+    if (!job->resumed || is_publishing(job->resume)) return true;
     bool opened = !open || open(job);
     if (!opened && !done) return false;
     if (!opened) trouble_clear(&job->trouble);
@@ -94,7 +94,7 @@ bool resume_look(Job *job, const char *folder, bool (*open)(Job *job)) {
 static bool look(Job *job, bool (*open)(Job *job)) {
     const char *folder = job->options.journal;
     if (!resume_look(job, folder, open)) return false;
-    bool goes_on = job->resumed && !job->resume->state.done && !is_publishing(job);
+    bool goes_on = job->resumed && !job->resume->state.done && !is_publishing(job->resume);
     if (goes_on && !resume_groups_open(job))
         return journal_no_memory(&job->trouble);
     if (job->resumed) return true;
@@ -112,7 +112,7 @@ int resume_show(Job *job, bool (*open)(Job *job)) {
     }
     bool done = job->resume->state.done;
     if (done) printf("the job is finished\n");
-    else if (is_publishing(job)) printf("all rows are made; the outputs are being published\n");
+    else if (is_publishing(job->resume)) printf("all rows are made; the outputs are being published\n");
     else print_state(job);
     printf(done ? "nothing is left to do\n" : "it can be resumed\n");
     return 0;

@@ -302,7 +302,7 @@ static bool may_finish(void *self, uint32_t breaker) {
     bool may = group_may_finish(resume->d->job, breaker, &trouble);
     // Tables of two flows may wait for each other's rows, and the commit for both.
     if (!may && group->state == COMMIT_CHOSEN && !dispatch_moves(resume->d)) {
-        group_give_up(resume->d->job, group);
+        group_give_up(resume->d->job->resume, group);
         may = true;
     }
     if (trouble.kind != TROUBLE_NONE) dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
@@ -408,7 +408,7 @@ static void prepare(void *self, StageRun *run) {
     resume_units(run, &run->start);
 }
 
-Observer resume_observer(Job *job, Limits *limits) {
+Observer resume_observer(Resume *resume, Limits *limits) {
     static const ObserverCalls calls = {
         .open = open, .prepare = prepare, .restore = restore, .end = end,
         .work_first = work_first, .launched = launched, .rows = rows, .lost = lost, .lane = lane,
@@ -417,6 +417,6 @@ Observer resume_observer(Job *job, Limits *limits) {
         .uses_breaker = uses_breaker, .closing_breaker = closing_breaker,
         .may_finish = may_finish, .finished = finished,
     };
-    job->resume->limits = limits;
-    return (Observer){&calls, job->resume};
+    resume->limits = limits;
+    return (Observer){&calls, resume};
 }
