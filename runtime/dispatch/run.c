@@ -49,7 +49,7 @@ static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
 
 // What reads no breaker is ready from the start.
 static void open_stages(Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
         Trouble trouble = {0};
@@ -104,7 +104,8 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     }
     const SbJob *what = job->what;
     uint32_t threads = job->pool.parallel.threads, lanes = flow_lanes(what, threads) - threads;
-    *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule,
+    d->own->job = job;
+    *d = (Dispatch){.runs = runs, .plan = plan, .schedule = schedule,
                     .observers = *observers, .own = d->own};
     d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
     d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
@@ -144,10 +145,10 @@ static void let_go(Dispatch *d) {
     drop_flows(d);
     tell_close(&d->observers);
     // Who reads breakers takes memory from their accounts.
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) stage_close(&d->runs[s]);
-    for (uint32_t b = 0; b < d->job->what->breaker_count; b++) {
-        if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
-        d->job->breakers[b] = nullptr;
+    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) stage_close(&d->runs[s]);
+    for (uint32_t b = 0; b < d->own->job->what->breaker_count; b++) {
+        if (d->own->job->breakers[b]) sb_breaker_close(d->own->job->breakers[b]);
+        d->own->job->breakers[b] = nullptr;
     }
 }
 
@@ -171,7 +172,7 @@ void dispatch_close(Dispatch *d) {
 
 // The stage that reads the source; nullptr: none does.
 static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
         if (run->setup.source && run->setup.files->number == source) return run;
     }
@@ -180,7 +181,7 @@ static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
 
 // Rows are numbered within their unit: the rows before each one.
 static void sum_rows(const Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
         int64_t sum = 0;
         for (uint64_t u = 0; u < d->runs[s].unit_room; u++) {
             int64_t rows = d->runs[s].unit_rows[u];
@@ -199,7 +200,7 @@ static void number_record(const Dispatch *d, Reject *record) {
 
 // The line of a record, where its task did not know it: the file is read once more up to there.
 static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     bool relative = record->has_place && !record->behind && !record->has_line;
     const Source *source = &job->sources[record->source];
     if (!relative || record->line <= 0 || !source->is_text) return true;
@@ -212,7 +213,7 @@ static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) 
 }
 
 static bool complete_record(const Dispatch *d, Reject *record, SourceLines *lines) {
-    if (d->job->limits.share >= 0) number_record(d, record);
+    if (d->own->job->limits.share >= 0) number_record(d, record);
     return place_record(d, record, lines);
 }
 
@@ -238,7 +239,7 @@ static bool copy_records(const Dispatch *d, RejectSet *from, RejectSet *to, Sour
 }
 
 static bool take_records(Dispatch *d, SourceLines *lines) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     RejectSet *records = &d->verdict.records;
     if (records->runs.count == 0) {
         if (!complete_list(d, &records->list, lines)) return false;
@@ -251,7 +252,7 @@ static bool take_records(Dispatch *d, SourceLines *lines) {
 }
 
 static bool conclude(Dispatch *d) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     Verdict *verdict = &d->verdict;
     SourceLines lines = {0};
     if (job->limits.share >= 0) sum_rows(d);
@@ -268,8 +269,8 @@ static bool conclude(Dispatch *d) {
 }
 
 bool dispatch_run(Dispatch *d) {
-    Worker worker = worker_of_threads(&d->job->pool.parallel);
-    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->job->fills);
+    Worker worker = worker_of_threads(&d->own->job->pool.parallel);
+    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->job->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);
     open_stages(d);
@@ -281,9 +282,9 @@ bool dispatch_run(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);
     pthread_mutex_unlock(&d->lock);
-    if ((d->own->cut_short || d->own->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
-    if (d->job->trouble.kind != TROUBLE_NONE) return false;
+    if ((d->own->cut_short || d->own->gave_up) && d->own->job->trouble.kind == TROUBLE_NONE)
+        trouble_set(&d->own->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (d->own->job->trouble.kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);
     let_go(d);
     return conclude(d);

@@ -48,7 +48,7 @@ static void end(Dispatch *d, Flow *flow, bool leaves, int64_t busy) {
 }
 
 static Flow *next_partition(Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->sink_count; s++) {
+    for (uint32_t s = 0; s < d->own->job->what->sink_count; s++) {
         if (d->own->sinks[s].first && !d->own->taking[s]) return flow_queue_pop(&d->own->sinks[s]);
     }
     return nullptr;
@@ -69,12 +69,12 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Flow *flow = d->stop ? nullptr : next_partition(d);
     if (!flow) return false;
     uint32_t s = flow->sink;
-    Sink *sink = &d->job->sinks[s];
+    Sink *sink = &d->own->job->sinks[s];
     ExtentList extents = {0};
     Trouble trouble;
     trouble_clear(&trouble);
     bool canceled = flow->canceled;
-    bool lost = flow_is_behind_cut(d, d->job->what->stage_count + s, flow->input->run->index);
+    bool lost = flow_is_behind_cut(d, d->own->job->what->stage_count + s, flow->input->run->index);
     int64_t begun = d->now, before = sink->rows;
     d->own->taking[s] = true;
     tell_begin(&d->observers, thread, WORK_WRITE, flow->input->run->index);
@@ -83,7 +83,8 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     if (lost) tell_lost(&d->observers, flow);
     else tell_taking(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
-    bool good = canceled || lost || take(d->job->sinks, &d->job->options, flow, &extents, &trouble);
+    bool good = canceled || lost ||
+                take(d->own->job->sinks, &d->own->job->options, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     bool done = sink->done;
     if (!canceled) tell_took(&d->observers, flow, sink->rows - before, done);
@@ -94,7 +95,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     tell_done(&d->observers, thread);
     tell_written(&d->observers, flow->input, s);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
-    bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && done;
+    bool leaves = d->plan->plan.stages[d->own->job->what->stage_count + s].limit && done;
     end(d, flow, leaves, d->now - begun);
     return true;
 }

@@ -28,6 +28,7 @@ typedef struct Spooling {
 typedef struct Account Account;
 
 struct DispatchOwn {
+    Job       *job;
     Flow     **flows;          // By TaskId.
     uint32_t   flow_max;
     Flow      *unused;

@@ -56,22 +56,21 @@ static bool charge(SbMemory *memory, int64_t bytes, const BufferRelief *relief) 
     return true;
 }
 
-bool spool_read(SpoolRows *rows, Spill *spill, const SbBreaker *edge, const SpillRun *run,
-                const BufferRelief *relief, Trouble *trouble) {
-    int64_t bytes = spool_bytes(run);
+bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble) {
+    int64_t bytes = spool_bytes(from->run);
     *rows = (SpoolRows){0};
-    if (!charge(spill->memory, bytes + run->packed_max, relief))
+    if (!charge(from->spill->memory, bytes + from->run->packed_max, from->relief))
         return trouble_set(trouble, TROUBLE_MEMORY,
                            "reading spilled rows needs more than --memory leaves");
     rows->entries = aligned_alloc(16, (size_t)(bytes + 15) & ~(size_t)15);
     rows->bytes = bytes;
-    char *packed = malloc((size_t)run->packed_max + 1);
-    bool good = rows->entries && packed && read_blocks(rows, spill, edge, run, packed);
+    char *packed = malloc((size_t)from->run->packed_max + 1);
+    bool good = rows->entries && packed && read_blocks(rows, from->spill, from->edge, from->run, packed);
     free(packed);
-    sb_memory_release(spill->memory, run->packed_max);
+    sb_memory_release(from->spill->memory, from->run->packed_max);
     if (good) return true;
-    spool_close(rows, spill->memory);
-    return !spill_trouble(spill, trouble) &&
+    spool_close(rows, from->spill->memory);
+    return !spill_trouble(from->spill, trouble) &&
            trouble_no_memory(trouble, "to read spilled rows");
 }
 

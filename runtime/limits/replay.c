@@ -48,7 +48,7 @@ static bool is_needed(const Replay *r, uint8_t node) {
 }
 
 static bool comes_along(const Replay *r, uint8_t node, uint32_t terminal) {
-    const SbJob *what = r->limits->d->job->what;
+    const SbJob *what = r->limits->what;
     uint32_t stage = flow_stage_at(r->limits->d, r->unit->root, node);
     if (stage >= what->stage_count)
         return terminal == (SB_TERMINAL_SINK | (stage - what->stage_count));
@@ -153,7 +153,7 @@ static void close_aside(const StageRun *run, SbTaskState *task) {
 
 // Runs the task until the partition is full. False: the job ends, or is to.
 static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *partition) {
-    pthread_mutex_t *fills = &r->limits->d->job->fills[r->thread];
+    pthread_mutex_t *fills = &r->limits->fills[r->thread];
     bool good = open_aside(run, task) || stage_no_memory(run, r->trouble);
     if (good) {
         pthread_mutex_lock(fills);
@@ -326,16 +326,15 @@ static bool run_root(Replay *r) {
     StageRun *run = run_at(r, NODE_ROOT);
     DoubtInput *input = r->unit->input;
     SbTaskState *task = input ? input->keeps : nullptr;
-    SpoolRows rows[2] = {0};
     int64_t judged = 0;
     if (!task && !(task = new_task(r, run))) return false;
-    Unit again = r->input = doubt_unit_input(r->unit);
-    bool good = doubt_bring_back(r->limits, r->unit, task, rows, &again, r->trouble);
+    DoubtAgain again = {.unit = r->input = doubt_unit_input(r->unit)};
+    bool good = doubt_bring_back(r->limits, r->unit, task, &again, r->trouble);
     bool keeps = input && input->keeps;
-    good = good && (keeps || units_again(&run->units, &again, &task->buffer, r->trouble)) &&
-           task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
+    good = good && (keeps || units_again(&run->units, &again.unit, &task->buffer, r->trouble)) &&
+           task_begin(task, &again.unit, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
     if (!keeps) spare(r, run, task, nullptr);
-    for (int side = 0; side < 2; side++) spool_close(&rows[side], &r->limits->d->job->memory);
+    for (int side = 0; side < 2; side++) spool_close(&again.rows[side], r->limits->memory);
     if (r->slots[NODE_ROOT]) r->slots[NODE_ROOT]->taken = judged;
     return good;
 }

@@ -86,6 +86,16 @@ typedef struct DoubtRoot {
 
 struct Limits {
     Dispatch   *d;                 // nullptr: not opened.
+    // The parts of the job that limits use. The job owns them.
+    const SbJob *what;
+    const Options *options;
+    const Sink *sinks;
+    Edge       *edges;
+    pthread_mutex_t *fills;        // By lane.
+    Spill      *spill;
+    SbMemory   *memory;
+    Trouble    *trouble;
+    int64_t     kept_max;          // Of `kept`.
     bool       any;
     bool       settling;
     Gate       gates[STAGES_MAX][2];  // By stage of the plan and side.
@@ -93,7 +103,7 @@ struct Limits {
     bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
     int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
     DoubtRoot  roots[STAGES_MAX];
-    int64_t    kept, kept_max;     // Bytes in memory that units need to be made once more.
+    int64_t    kept;               // Bytes in memory that units need to be made once more.
     DoubtUnit *due;                // Units to be made once more: the next one,
     uint32_t   due_count;          // and all, with those that a thread is at.
 };
@@ -158,7 +168,8 @@ void doubt_slot_empty(DoubtSlot *slot);
 
 // ---- doubt_keep.c: the lock is held -------------------------------------------------------------
 
-void doubt_open_keep(Limits *limits);
+// Of what the memory of the job leaves.
+void doubt_open_keep(Limits *limits, const Job *job);
 // The flow has made a partition, which may be the last of its unit: what the unit needs to be made
 // once more goes to disk, if there is no room for it. The lock is let go meanwhile.
 void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);
@@ -166,10 +177,16 @@ void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);
 void doubt_leave(Limits *limits, Flow *flow);
 // What the unit kept, anywhere, goes.
 void doubt_forget(Limits *limits, DoubtUnit *unit);
-// Without the lock: the rows of a unit that is made once more, as `again`. `task`, which has none,
-// is to hold its text, `rows` what comes back from disk. False: `trouble` is set.
-bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
-                      Unit *again, Trouble *trouble);
+// A unit that is made once more, and its rows of both sides that came back from disk.
+typedef struct DoubtAgain {
+    Unit      unit;
+    SpoolRows rows[2];
+} DoubtAgain;
+
+// Without the lock: finds the rows of `again`, which is as doubt_unit_input has it. `task`, which
+// has none, is to hold its text. False: `trouble` is set.
+bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, DoubtAgain *again,
+                      Trouble *trouble);
 
 // ---- replay.c -----------------------------------------------------------------------------------
 

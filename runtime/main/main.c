@@ -518,11 +518,11 @@ static void hold_standard_streams(void) {
 // Who hears of what happens to rows, in the order in which they do: what limits turn down is no
 // matter of commits.
 static bool run_stages(Job *job) {
-    Limits *limits = limits_new();
+    Limits *limits = limits_new(job);
     if (!limits) return trouble_no_memory(&job->trouble, "to begin");
     Observers observers = {.items = {limits_observer(limits)}, .count = 1};
-    if (job->resume) observers.items[observers.count++] = resume_observer(job->resume, limits);
-    observers.items[observers.count++] = watch_observer(job->watch);
+    if (job->resume) observers.items[observers.count++] = resume_observer(job, limits);
+    observers.items[observers.count++] = watch_observer(job->watch, job->samples);
     bool ran = engine_run(job, &observers);
     limits_free(limits);
     return ran;

@@ -26,7 +26,7 @@ static char *file_name(const Resume *resume, uint32_t number) {
 
 // A file of runs that is being written, and what the journal says of it.
 typedef struct RunFile {
-    Job           *job;
+    Resume        *resume;
     Trouble       *trouble;
     char          *name, *buffer;
     int            fd;
@@ -43,7 +43,7 @@ static bool cannot_write(const RunFile *file) {
 
 static bool open_file(RunFile *file, uint32_t number) {
     file->fd = -1;
-    file->name = file_name(file->job->resume, number);
+    file->name = file_name(file->resume, number);
     file->buffer = malloc(COPY_BYTES);
     file->sum = checksum_open();
     if (!file->name || !file->buffer || !file->sum) return journal_no_memory(file->trouble);
@@ -81,7 +81,7 @@ static bool put_index(RunFile *file, const SpillRun *run) {
 }
 
 static bool put_run(RunFile *file, uint32_t breaker, const SpillRun *run) {
-    Spill *spill = &file->job->spill;
+    Spill *spill = file->resume->spill;
     const SpillIndex *index = run->index;
     int64_t len = run->end - run->begin;
     const int64_t about[] = {breaker, len, run->rows, run->bytes, run->block_max,
@@ -101,15 +101,15 @@ static bool put_run(RunFile *file, uint32_t breaker, const SpillRun *run) {
 
 // What the lanes have goes to disk; all runs of theirs go to the file.
 static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t from, uint32_t to) {
-    Job *job = file->job;
-    SbBreakerState *state = job->breakers[breaker];
+    Resume *resume = file->resume;
+    SbBreakerState *state = resume->breakers[breaker];
     if (!state) return true;
     for (uint32_t lane = from; lane < to; lane++) {
-        pthread_mutex_lock(&job->fills[lane]);
+        pthread_mutex_lock(&resume->fills[lane]);
         sb_breaker_relieve(state, lane);
-        pthread_mutex_unlock(&job->fills[lane]);
+        pthread_mutex_unlock(&resume->fills[lane]);
     }
-    if (spill_trouble(&job->spill, file->trouble)) return false;
+    if (spill_trouble(resume->spill, file->trouble)) return false;
     uint32_t count;
     SpillRun *runs = sb_breaker_take_runs(state, from, to, &count);
     bool good = runs || journal_no_memory(file->trouble);
@@ -126,10 +126,9 @@ static void pack_file(const RunFile *file, Text *text) {
     text->failed |= file->runs.failed;
 }
 
-bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble) {
-    Resume *resume = job->resume;
+bool breakers_commit(Resume *resume, CommitGroup *group, Trouble *trouble) {
     uint32_t from = group->parity ? 0 : resume->lanes;
-    RunFile file = {.job = job, .trouble = trouble};
+    RunFile file = {.resume = resume, .trouble = trouble};
     bool good = open_file(&file, resume->state.run_file_count);
     for (uint32_t b = 0; good && b < group->breaker_count; b++)
         good = put_breaker(&file, group->breakers[b].breaker, from, from + resume->lanes);
@@ -160,14 +159,14 @@ static bool get_bytes(Trouble *trouble, RunFile *file, int64_t len) {
 }
 
 // The index of a run that lies in a spill file now, which may do without one.
-static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, int64_t every) {
+static bool take_index(Resume *resume, RunFile *file, SpillRun *run, int64_t count, int64_t every) {
     enum { SOME = COPY_BYTES / sizeof(SpillMark) };
-    SpillIndex *index = count > 0 ? spill_index_open(&job->spill) : nullptr;
+    SpillIndex *index = count > 0 ? spill_index_open(resume->spill) : nullptr;
     SpillMark *marks = (SpillMark *)(void *)file->buffer;
     bool good = true;
     for (int64_t at = 0, some; good && at < count; at += some) {
         some = count - at < SOME ? count - at : SOME;
-        good = get_bytes(&job->trouble, file, some * (int64_t)sizeof *marks);
+        good = get_bytes(resume->trouble, file, some * (int64_t)sizeof *marks);
         for (int64_t i = 0; good && index && i < some; i++) {
             marks[i].at += run->begin;
             if (!index->lost) spill_index_add(index, &marks[i]);
@@ -181,9 +180,9 @@ static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, in
 }
 
 // Copies the run to the end of a spill file; its bytes are added to the checksum.
-static bool take_run(Job *job, RunFile *file, Unpack *from) {
+static bool take_run(Resume *resume, RunFile *file, Unpack *from) {
     enum : uint32_t { LANE = 0 };
-    Spill *spill = &job->spill;
+    Spill *spill = resume->spill;
     int64_t breaker = unpack_number(from), len = unpack_number(from);
     SpillRun like = {.is_safe = true}, run;
     like.rows = unpack_number(from);
@@ -192,46 +191,47 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
     like.longest_at = unpack_number(from);
     like.packed_max = unpack_number(from);
     int64_t marks = unpack_number(from), every = unpack_number(from);
-    bool known = !from->bad && breaker >= 0 && breaker < job->what->breaker_count &&
-                 job->what->breakers[breaker].kind != SB_BREAK_EDGE;
-    if (!known) return damaged(&job->trouble, file->name);
-    if (!stage_open_breaker(job, (uint32_t)breaker)) return false;
-    if (!spill_begin(spill, LANE)) return spill_trouble(spill, &job->trouble), false;
+    bool known = !from->bad && breaker >= 0 && breaker < resume->what->breaker_count &&
+                 resume->what->breakers[breaker].kind != SB_BREAK_EDGE;
+    if (!known) return damaged(resume->trouble, file->name);
+    if (!dispatch_open_breaker(resume->d, (uint32_t)breaker)) return false;
+    if (!spill_begin(spill, LANE)) return spill_trouble(spill, resume->trouble), false;
     for (int64_t at = 0; at < len;) {
         int64_t some = len - at < COPY_BYTES ? len - at : COPY_BYTES;
-        if (!get_bytes(&job->trouble, file, some)) return false;
+        if (!get_bytes(resume->trouble, file, some)) return false;
         if (!spill_copy_in(spill, LANE, file->buffer, some))
-            return spill_trouble(spill, &job->trouble), false;
+            return spill_trouble(spill, resume->trouble), false;
         at += some;
     }
-    if (!spill_end_like(spill, LANE, &like, &run)) return journal_no_memory(&job->trouble);
-    if (!take_index(job, file, &run, marks, every)) return false;
-    return sb_breaker_add_run(job->breakers[breaker], &run) || journal_no_memory(&job->trouble);
+    if (!spill_end_like(spill, LANE, &like, &run)) return journal_no_memory(resume->trouble);
+    if (!take_index(resume, file, &run, marks, every)) return false;
+    return sb_breaker_add_run(resume->breakers[breaker], &run) ||
+           journal_no_memory(resume->trouble);
 }
 
-static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
+static bool take_file(Resume *resume, RunFile *file, uint32_t number, SbStr packed) {
     Unpack from = {packed.ptr, packed.ptr + packed.len, false};
-    file->name = file_name(job->resume, number);
+    file->name = file_name(resume, number);
     file->buffer = malloc(COPY_BYTES);
     file->sum = checksum_open();
-    if (!file->name || !file->buffer || !file->sum) return journal_no_memory(&job->trouble);
+    if (!file->name || !file->buffer || !file->sum) return journal_no_memory(resume->trouble);
     int64_t len = unpack_number(&from);
     Checksum sum = unpack_checksum(&from);
     int64_t runs = unpack_number(&from);
     file->fd = durable_open(file->name, false);
-    if (file->fd < 0) return damaged(&job->trouble, file->name);
+    if (file->fd < 0) return damaged(resume->trouble, file->name);
     for (int64_t r = 0; r < runs; r++)
-        if (!take_run(job, file, &from)) return false;
+        if (!take_run(resume, file, &from)) return false;
     return (file->at == len && checksum_same(checksum_value(file->sum), sum)) ||
-           damaged(&job->trouble, file->name);
+           damaged(resume->trouble, file->name);
 }
 
-bool breakers_restore(Job *job) {
-    const ResumeState *state = &job->resume->state;
+bool breakers_restore(Resume *resume) {
+    const ResumeState *state = &resume->state;
     Unpack all = {state->run_files.ptr, state->run_files.ptr + state->run_files.len, false};
     for (uint32_t i = 0; i < state->run_file_count; i++) {
         RunFile file = {.fd = -1};
-        bool good = take_file(job, &file, i, unpack_bytes(&all));
+        bool good = take_file(resume, &file, i, unpack_bytes(&all));
         close_file(&file);
         if (!good) return false;
     }

@@ -62,39 +62,39 @@ static bool reads(const SbJob *what, const SbStage *stage, uint32_t edge) {
 }
 
 // Is something of what the stage feeds safe in a file?
-static bool has_rows(const SbJob *what, const Resume *resume, uint32_t number) {
-    const SbStage *stage = &what->stages[number];
+static bool has_rows(const Resume *resume, uint32_t number) {
+    const SbStage *stage = &resume->what->stages[number];
     bool any = false;
     for (uint32_t t = 0; t < stage->terminal_count && !any; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
         any = sink && resume->state.sinks[terminal & ~SB_TERMINAL_SINK].is;
-        for (uint32_t s = number + 1; s < what->stage_count && !sink; s++)
-            any |= reads(what, &what->stages[s], terminal) && has_rows(what, resume, s);
+        for (uint32_t s = number + 1; s < resume->what->stage_count && !sink; s++)
+            any |= reads(resume->what, &resume->what->stages[s], terminal) && has_rows(resume, s);
     }
     return any;
 }
 
-void describe_stage(const Job *job, uint32_t number, Text *text) {
-    const SbStage *stage = &job->what->stages[number];
-    const StageCut *cut = &job->resume->state.stages[number];
+void describe_stage(const Resume *resume, uint32_t number, Text *text) {
+    const SbStage *stage = &resume->what->stages[number];
+    const StageCut *cut = &resume->state.stages[number];
     text->len = 0;
     sb_text_format(text, "'%.*s' ", (int)stage->label.len, stage->label.ptr);
     if (!cut->is) {
-        const char *why = job->resume->roots[number].why;
+        const char *why = resume->roots[number].why;
         sb_text_str(text, "runs from the start");
         if (why) sb_text_format(text, ", as %s", why);
-        if (has_rows(job->what, job->resume, number)) sb_text_str(text,
-                                                                  ": what is written already is compared");
+        if (has_rows(resume, number))
+            sb_text_str(text, ": what is written already is compared");
         return;
     }
     sb_text_str(text, "goes on ");
-    add_position(job->sources, stage, cut, text);
-    if (has_files(job->sources, stage)) {
+    add_position(resume->sources, stage, cut, text);
+    if (has_files(resume->sources, stage)) {
         sb_text_str(text, ": ");
         describe_rows(text, cut->rows, "row");
         sb_text_str(text, cut->rows == 1 ? " is done" : " are done");
-        add_left(job->sources, stage, cut, text);
+        add_left(resume->sources, stage, cut, text);
     }
     if (cut->reject_count == 0) return;
     sb_text_str(text, ", ");
@@ -102,12 +102,12 @@ void describe_stage(const Job *job, uint32_t number, Text *text) {
 }
 
 // What the journal of a job that begins will be of no use for.
-static void say_plan(Job *job) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        const SbStage *stage = &job->what->stages[s];
-        const char *why = job->resume->roots[s].why;
-        if (!why || sb_reads_edge(job->what, stage)) continue;
-        resume_say(&job->log, "'%.*s' will run from the start if the job is resumed, as %s",
+static void say_plan(Resume *resume) {
+    for (uint32_t s = 0; s < resume->what->stage_count; s++) {
+        const SbStage *stage = &resume->what->stages[s];
+        const char *why = resume->roots[s].why;
+        if (!why || sb_reads_edge(resume->what, stage)) continue;
+        resume_say(resume->log, "'%.*s' will run from the start if the job is resumed, as %s",
                    (int)stage->label.len, stage->label.ptr, why);
     }
 }
@@ -115,12 +115,12 @@ static void say_plan(Job *job) {
 void resume_say_stages(Job *job) {
     Text text = {0};
     if (!job->resumed) {
-        say_plan(job);
+        say_plan(job->resume);
         return;
     }
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         if (sb_reads_edge(job->what, &job->what->stages[s])) continue;
-        describe_stage(job, s, &text);
+        describe_stage(job->resume, s, &text);
         resume_say(&job->log, "%.*s", (int)text.len, text.ptr);
     }
     sb_text_close(&text);

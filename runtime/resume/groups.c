@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 typedef struct Finder {
-    const Job   *job;
+    const Resume *resume;
     const SbJob *what;
     const char **bad;      // By stage: why rows that come to it cannot be committed; nullptr: they
                            // can.
@@ -31,9 +31,9 @@ static bool is_zip(const SbStage *stage) {
 
 // ---- what can be committed ----------------------------------------------------------------------
 
-static bool to_stream(const Job *job, uint32_t sink) {
-    const SbStr path = job->setup.sink_paths[sink];
-    return job->sinks[sink].to_stream || (path.len == 1 && path.ptr[0] == '-');
+static bool to_stream(const Resume *resume, uint32_t sink) {
+    const SbStr path = resume->setup->sink_paths[sink];
+    return resume->sinks[sink].to_stream || (path.len == 1 && path.ptr[0] == '-');
 }
 
 static const char unused[] = "nothing is made of its rows";
@@ -44,20 +44,20 @@ static const char waiting[] = "its rows wait for others that are made of the sam
 static const char shared[] = "what it makes goes where rows that run from the start go, too";
 
 // Of what is in doubt in front of a limit it is not known how many rows came to a zip.
-static bool has_limit(const Job *job) {
-    bool any = job->options.first_rows != INT64_MAX;
-    for (uint32_t b = 0; b < job->what->breaker_count; b++) any |= job->edges[b].limited;
+static bool has_limit(const Resume *resume) {
+    bool any = resume->options->first_rows != INT64_MAX;
+    for (uint32_t b = 0; b < resume->what->breaker_count; b++) any |= resume->edges[b].limited;
     return any;
 }
 
 // By itself: what its rows come from, and what they leave behind. nullptr: it can be committed.
-static const char *is_bad(const Job *job, const SbStage *stage) {
-    if (is_zip(stage) && has_limit(job)) return zip_limited;
+static const char *is_bad(const Resume *resume, const SbStage *stage) {
+    if (is_zip(stage) && has_limit(resume)) return zip_limited;
     if (stage->terminal_count == 0) return unused;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
-        if (sink && to_stream(job, terminal & ~SB_TERMINAL_SINK)) return streamed;
+        if (sink && to_stream(resume, terminal & ~SB_TERMINAL_SINK)) return streamed;
     }
     return nullptr;
 }
@@ -67,7 +67,7 @@ static void find_bad(Finder *finder) {
     const SbJob *what = finder->what;
     for (uint32_t s = what->stage_count; s-- > 0;) {
         const SbStage *stage = &what->stages[s];
-        finder->bad[s] = is_bad(finder->job, stage);
+        finder->bad[s] = is_bad(finder->resume, stage);
         for (uint32_t r = s + 1; r < what->stage_count; r++) {
             const SbStage *reader = &what->stages[r];
             bool behind = sb_reads_edge(what, reader) &&
@@ -248,7 +248,7 @@ static bool find_ends(Finder *finder, End *ends) {
         list_roots_of_end(finder, e);
         ends[e] = (End){finder->list, finder->count};
         if (finder->failed) return false;
-        *finder = (Finder){.job = finder->job, .what = what, .bad = finder->bad};
+        *finder = (Finder){.resume = finder->resume, .what = what, .bad = finder->bad};
     }
     return true;
 }
@@ -352,9 +352,8 @@ static bool add_root(Resume *resume, uint32_t root) {
 }
 
 // Takes possession of the lists of roots.
-static bool make_groups(Job *job, End *ends) {
-    Resume *resume = job->resume;
-    uint32_t sinks = job->what->sink_count, count = end_count(job->what);
+static bool make_groups(Resume *resume, End *ends) {
+    uint32_t sinks = resume->what->sink_count, count = end_count(resume->what);
     number_groups(resume, ends, count);
     resume->groups = calloc(count + 1, sizeof *resume->groups);
     if (!resume->groups) return false;
@@ -363,14 +362,14 @@ static bool make_groups(Job *job, End *ends) {
     for (uint32_t e = 0; good && e < count; e++) {
         CommitGroup *group = &resume->groups[resume->group_of[e]];
         group->begun_ns = group->last_ns = log_clock_ns();
-        if (e >= zip_end(job->what, 0)) break;
+        if (e >= zip_end(resume->what, 0)) break;
         bool goes_on = ends[e].root_count > 0 && resume->roots[ends[e].roots[0]].goes_on;
-        if (e < sinks ? !job->sinks[e].log : !goes_on) {
+        if (e < sinks ? !resume->sinks[e].log : !goes_on) {
             resume->group_of[e] = UINT32_MAX;
             continue;
         }
-        uint32_t marks = sinks + job->what->breaker_count;
-        good = e < sinks   ? add_sink(job->resume, group, e, &ends[e])
+        uint32_t marks = sinks + resume->what->breaker_count;
+        good = e < sinks   ? add_sink(resume, group, e, &ends[e])
                : e < marks ? add_breaker(resume, group, e - sinks, &ends[e])
                            : add_table(group, e - marks, &ends[e]);
         if (good) ends[e].roots = nullptr;
@@ -382,10 +381,8 @@ static bool make_groups(Job *job, End *ends) {
     return good;
 }
 
-static bool open_roots(Job *job, const char *const *bad) {
-    Resume *resume = job->resume;
-    const SbJob *what = job->what;
-    resume->lanes = job->lanes / 2;
+static bool open_roots(Resume *resume, const char *const *bad) {
+    const SbJob *what = resume->what;
     resume->roots = calloc(what->stage_count + 1, sizeof *resume->roots);
     resume->ordinals = calloc(what->stage_count + 1, sizeof *resume->ordinals);
     if (!resume->roots || !resume->ordinals) return false;
@@ -401,21 +398,20 @@ static bool open_roots(Job *job, const char *const *bad) {
     return true;
 }
 
-bool resume_groups_open(Job *job) {
-    Resume *resume = job->resume;
-    const SbJob *what = job->what;
+bool resume_groups_open(Resume *resume) {
+    const SbJob *what = resume->what;
     uint32_t count = end_count(what);
-    Finder finder = {.job = job, .what = what,
+    Finder finder = {.resume = resume, .what = what,
                      .bad = calloc(what->stage_count + 1, sizeof(char *))};
     End *ends = calloc(count + 1, sizeof *ends);
     resume->group_of = calloc(count + 1, sizeof *resume->group_of);
     bool good = finder.bad && ends && resume->group_of;
     if (good) find_bad(&finder);
     if (good) find_waiting(&finder);
-    good = good && open_roots(job, finder.bad) && find_ends(&finder, ends);
+    good = good && open_roots(resume, finder.bad) && find_ends(&finder, ends);
     for (uint32_t s = 0; good && s < what->stage_count; s++) judge_zip(resume, what, ends, s);
     while (good && spread_bad(resume, ends, count)) {}
-    good = good && make_groups(job, ends);
+    good = good && make_groups(resume, ends);
     for (uint32_t e = 0; ends && e < count; e++) free(ends[e].roots);
     free(ends);
     free(finder.bad);
@@ -434,8 +430,7 @@ static void close_root(RootLog *root) {
     sb_text_close(&root->cut.blocks);
 }
 
-void resume_groups_close(Job *job) {
-    Resume *resume = job->resume;
+void resume_groups_close(Resume *resume) {
     for (uint32_t r = 0; r < resume->root_count; r++) close_root(&resume->roots[r]);
     for (uint32_t g = 0; g < resume->group_count; g++) {
         CommitGroup *group = &resume->groups[g];
@@ -468,16 +463,15 @@ void resume_groups_close(Job *job) {
 
 // ---- who belongs to them -----------------------------------------------------------------------
 
-static CommitGroup *group_of_end(const Job *job, uint32_t end) {
-    const Resume *resume = job->resume;
+static CommitGroup *group_of_end(const Resume *resume, uint32_t end) {
     uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
     return group != UINT32_MAX ? &resume->groups[group] : nullptr;
 }
 
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
-    return group_of_end(job, job->what->sink_count + breaker);
+CommitGroup *group_of_breaker(const Resume *resume, uint32_t breaker) {
+    return group_of_end(resume, resume->what->sink_count + breaker);
 }
 
-CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
-    return group_of_end(job, job->what->sink_count + job->what->breaker_count + breaker);
+CommitGroup *group_of_table(const Resume *resume, uint32_t breaker) {
+    return group_of_end(resume, resume->what->sink_count + resume->what->breaker_count + breaker);
 }

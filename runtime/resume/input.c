@@ -70,25 +70,23 @@ void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally) {
 
 // ---- whether it is the same ---------------------------------------------------------------------
 
-static bool changed(Resume *resume, Trouble *trouble, const SourceFile *file,
-                    const InputBlock *block) {
-    return trouble_set(trouble, TROUBLE_JOURNAL_INPUT,
+static bool changed(const Resume *resume, const SourceFile *file, const InputBlock *block) {
+    return trouble_set(resume->trouble, TROUBLE_JOURNAL_INPUT,
                        "the %lld bytes from byte %lld of '%s' on are not those that the run read "
                        "whose journal is in '%s'", (long long)block->len,
                        (long long)block->offset, file->path, resume->journal.folder);
 }
 
-static bool check_block(Resume *resume, Trouble *trouble, SourceFile *file,
-                        const InputBlock *block) {
+static bool check_block(const Resume *resume, SourceFile *file, const InputBlock *block) {
     char bytes[BLOCK_BYTES];
     if (block->len > BLOCK_BYTES || block->offset + block->len > file->size)
-        return changed(resume, trouble, file, block);
-    if (!source_file_open(file, trouble)) return false;
+        return changed(resume, file, block);
+    if (!source_file_open(file, resume->trouble)) return false;
     ssize_t got = source_read(file, bytes, block->len, block->offset);
     if (got < 0)
-        return retry_fail(trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
+        return retry_fail(resume->trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
     return checksum_same(checksum_of(bytes, block->len), block->sum) ||
-           changed(resume, trouble, file, block);
+           changed(resume, file, block);
 }
 
 static InputBlock block_at(const Text *blocks, int64_t number) {
@@ -98,7 +96,7 @@ static InputBlock block_at(const Text *blocks, int64_t number) {
 }
 
 // All of them, or as many spread evenly; the last one too.
-static bool check_root(Resume *resume, Trouble *trouble, Source *source, const Text *blocks) {
+static bool check_root(const Resume *resume, Source *source, const Text *blocks) {
     int64_t count = blocks->len / (int64_t)sizeof(InputBlock);
     int64_t checks = count < BLOCKS_MAX ? count : BLOCKS_MAX;
     SourceFile *before = nullptr;
@@ -107,21 +105,20 @@ static bool check_root(Resume *resume, Trouble *trouble, Source *source, const T
         InputBlock block = block_at(blocks, i * count / checks - 1);
         SourceFile *file = block.file < source->file_count ? &source->files[block.file] : nullptr;
         if (before && before != file) source_file_shut(before);
-        good = !file || check_block(resume, trouble, file, &block);
+        good = !file || check_block(resume, file, &block);
         before = file;
     }
     if (before) source_file_shut(before);
     return good;
 }
 
-bool input_check(Job *job) {
-    const ResumeState *state = &job->resume->state;
+bool input_check(Resume *resume) {
+    const ResumeState *state = &resume->state;
     for (uint32_t s = 0; s < state->stage_count; s++) {
-        const SbStage *stage = &job->what->stages[s];
+        const SbStage *stage = &resume->what->stages[s];
         if (stage->input != SB_INPUT_TEXT) continue;
-        if (!check_root(job->resume, &job->trouble, &job->sources[stage->input_index],
-                        &state->stages[s].blocks))
-            return false;
+        Source *source = &resume->sources[stage->input_index];
+        if (!check_root(resume, source, &state->stages[s].blocks)) return false;
     }
     return true;
 }

@@ -67,22 +67,21 @@ void resume_identity(const Job *job, Text *text) {
 }
 
 // The first pair that differs, as a trouble of this kind.
-static bool same_pairs(Resume *resume, Trouble *trouble, Unpack *begun, const Text *now,
-                       TroubleKind kind) {
+static bool same_pairs(const Resume *resume, Unpack *begun, const Text *now, TroubleKind kind) {
     Unpack is = {now->ptr, now->ptr + now->len, false};
     const char *folder = resume->journal.folder;
     while (begun->at < begun->end && is.at < is.end) {
         const char *name = unpack_string(begun), *was = unpack_string(begun);
         const char *own = unpack_string(&is), *value = unpack_string(&is);
         if (strcmp(name, own) != 0)
-            return trouble_set(trouble, kind, "where the journal in '%s' was begun with %s, "
-                               "there is %s now", folder, name, own);
+            return trouble_set(resume->trouble, kind, "where the journal in '%s' was begun with "
+                               "%s, there is %s now", folder, name, own);
         if (strcmp(was, value) != 0)
-            return trouble_set(trouble, kind, "%s was %s when the journal in '%s' was begun, "
-                               "and is %s now", name, was, folder, value);
+            return trouble_set(resume->trouble, kind, "%s was %s when the journal in '%s' was "
+                               "begun, and is %s now", name, was, folder, value);
     }
     if (is.at < is.end)
-        return trouble_set(trouble, kind, "%s was not there when the journal in '%s' was "
+        return trouble_set(resume->trouble, kind, "%s was not there when the journal in '%s' was "
                            "begun", unpack_string(&is), folder);
     return true;
 }
@@ -96,16 +95,16 @@ bool resume_same(Job *job, bool inputs) {
     SbStr identity = unpack_bytes(&begun), files = unpack_bytes(&begun);
     Unpack pairs = {identity.ptr, identity.ptr + identity.len, begun.bad};
     resume_identity(job, &now);
-    bool good = same_pairs(job->resume, &job->trouble, &pairs, &now, TROUBLE_JOURNAL_OTHER);
+    bool good = same_pairs(job->resume, &pairs, &now, TROUBLE_JOURNAL_OTHER);
     if (good && inputs) {
         now.len = 0;
         pairs = (Unpack){files.ptr, files.ptr + files.len, begun.bad};
         input_pairs(job->what, job->sources, &now);
-        good = same_pairs(job->resume, &job->trouble, &pairs, &now, TROUBLE_JOURNAL_INPUT);
+        good = same_pairs(job->resume, &pairs, &now, TROUBLE_JOURNAL_INPUT);
         if (good && pairs.at < pairs.end)
             good = trouble_set(&job->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
                                unpack_string(&pairs));
-        good = good && input_check(job);
+        good = good && input_check(job->resume);
     }
     sb_text_close(&now);
     return good;
@@ -129,12 +128,30 @@ bool resume_read(Job *job) {
     return resume_same(job, false);
 }
 
+static void use_parts(Resume *resume, Job *job) {
+    resume->what = job->what;
+    resume->options = &job->options;
+    resume->setup = &job->setup;
+    resume->sources = job->sources;
+    resume->sinks = job->sinks;
+    resume->breakers = job->breakers;
+    resume->ready = job->finished;
+    resume->edges = job->edges;
+    resume->spill = &job->spill;
+    resume->memory = &job->memory;
+    resume->progress = &job->progress;
+    resume->drain = &job->drain;
+    resume->trouble = &job->trouble;
+    resume->log = &job->log;
+}
+
 bool resume_make(Job *job) {
     Resume *resume = calloc(1, sizeof *resume);
     if (!resume || !state_open(&resume->state, job->what)) {
         free(resume);
         return journal_no_memory(&job->trouble);
     }
+    use_parts(resume, job);
     resume->journal.lock = resume->journal.fd = resume->journal.new_fd = -1;
     resume->always = getenv("SBC_TEST_COMMIT") != nullptr;
     pthread_mutex_init(&resume->writing, nullptr);
@@ -197,7 +214,8 @@ bool resume_begin(Job *job, bool opened) {
 
 bool resume_log(Job *job) {
     if (!job->resume) return true;
-    if (!resume_groups_open(job)) return journal_no_memory(&job->trouble);
+    job->resume->lanes = job->lanes / 2;
+    if (!resume_groups_open(job->resume)) return journal_no_memory(&job->trouble);
     resume_say_stages(job);
     return true;
 }
@@ -215,7 +233,7 @@ void resume_forget(Job *job) {
 void resume_close(Job *job) {
     Resume *resume = job->resume;
     if (!resume) return;
-    resume_groups_close(job);
+    resume_groups_close(job->resume);
     journal_close(&resume->journal);
     state_close(&resume->state);
     pthread_mutex_destroy(&resume->writing);

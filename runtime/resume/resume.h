@@ -40,7 +40,7 @@ const char *resume_tag(const Job *job);
 const struct SinkPlace *resume_place(const Job *job, uint32_t sink);
 
 // Of a job with a journal: commits while stages run.
-Observer resume_observer(struct Resume *resume, Limits *limits);
+Observer resume_observer(Job *job, Limits *limits);
 
 // All sinks are finished and the closing figures known.
 bool resume_publish(Job *job);

@@ -110,6 +110,22 @@ typedef struct CommitGroup {
 typedef struct Resume {
     Dispatch    *d;         // While stages run; nullptr before.
     Limits      *limits;
+    // The parts of the job that commits use. The job owns them.
+    const SbJob *what;
+    const Options *options;
+    const SbSetup *setup;
+    Source      *sources;
+    Sink        *sinks;
+    SbBreakerState **breakers;
+    const bool  *ready;     // By breaker: its rows are there.
+    pthread_mutex_t *fills; // By lane, while stages run.
+    Edge        *edges;
+    Spill       *spill;
+    SbMemory    *memory;
+    Progress    *progress;
+    const _Atomic int *drain;
+    Trouble     *trouble;
+    Log         *log;
     Journal      journal;
     ResumeState  state;
     char         tag[DURABLE_TAG + 1];
@@ -146,17 +162,17 @@ void input_pairs(const SbJob *what, const Source *sources, Text *text);
 // Adds the block that the unit begins with, while the unit has its text.
 void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally);
 // Are the blocks of the units that are committed in the files still? Sources are open.
-bool input_check(Job *job);
+bool input_check(Resume *resume);
 
 // ---- resume/groups.c ----------------------------------------------------------------------------
 
 // What goes on, and what is committed together. Sinks are open. False: no memory.
-bool resume_groups_open(Job *job);
-void resume_groups_close(Job *job);
+bool resume_groups_open(Resume *resume);
+void resume_groups_close(Resume *resume);
 // The group that the breaker is committed with; nullptr: it is not.
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker);
+CommitGroup *group_of_breaker(const Resume *resume, uint32_t breaker);
 // The group that is committed with the marks of its right rows; nullptr: none is.
-CommitGroup *group_of_table(const Job *job, uint32_t breaker);
+CommitGroup *group_of_table(const Resume *resume, uint32_t breaker);
 
 // ---- resume/cut.c -------------------------------------------------------------------------------
 
@@ -169,50 +185,50 @@ void resume_units(const StageRun *run, UnitsStart *start);
 // Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
 // figures of steps and of edges, but those that are counted where they are taken, and source rows.
 // False: no memory.
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const Limits *limits);
+bool cut_restore(Resume *resume, StageRun *runs, uint32_t root, const Limits *limits);
 // The records of rejects that it committed. False: no memory, or trouble of the spill.
-bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict);
+bool cut_restore_records(Resume *resume, uint32_t root, Verdict *verdict);
 
 // ---- resume/breakers.c --------------------------------------------------------------------------
 
 // Brings what the lanes of the other parity have put into breakers of the group to the disk; adds
 // it to the record. No task fills these lanes. Without the lock.
-bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble);
+bool breakers_commit(Resume *resume, CommitGroup *group, Trouble *trouble);
 // Opens breakers, and brings back what they held.
-bool breakers_restore(Job *job);
+bool breakers_restore(Resume *resume);
 // The files go: the job needs them no more.
 void breakers_remove(Resume *resume);
 
 // ---- resume/marks.c -----------------------------------------------------------------------------
 
 // Of which tables the commit that is packed has the marks. The lock is held.
-void marks_choose(const Job *job, CommitGroup *group);
+void marks_choose(const Resume *resume, CommitGroup *group);
 // Adds them to the record. Without the lock.
-bool marks_commit(const Job *job, CommitGroup *group, Trouble *trouble);
+bool marks_commit(const Resume *resume, CommitGroup *group, Trouble *trouble);
 // The breaker is about to be closed: commits that follow need its marks. The lock is held.
-bool marks_keep(const Job *job, uint32_t breaker, Trouble *trouble);
+bool marks_keep(const Resume *resume, uint32_t breaker, Trouble *trouble);
 // The breaker is finished, and nothing has looked it up.
-bool marks_restore(Job *job, uint32_t breaker);
+bool marks_restore(Resume *resume, uint32_t breaker);
 
 // ---- resume/commit.c ----------------------------------------------------------------------------
 
 // The lock of the dispatch is held, but while a commit is written.
 
 // The sink is about to be given rows of the root's unit, by the caller alone.
-bool group_taking(Job *job, uint32_t sink, uint32_t root, uint64_t unit, Trouble *trouble);
+bool group_taking(Resume *resume, uint32_t sink, uint32_t root, uint64_t unit, Trouble *trouble);
 // Chooses a commit if one is due, and packs it once all before its targets is done. `last`: one is
 // due in any case.
-bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
+bool group_look(Resume *resume, CommitGroup *group, bool last, Trouble *trouble);
 // May the breaker be finished? Not while it is being committed, nor before what took long to come
 // into it is.
-bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble);
+bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble);
 // The commit that is chosen waits for what waits for the group's breakers: there is none before
 // they are finished, and none behind that.
 void group_give_up(Resume *resume, CommitGroup *group);
 // A commit that can be written, from now on the caller's; nullptr: none.
-CommitGroup *group_ready(Job *job);
+CommitGroup *group_ready(Resume *resume);
 // Writes it; without the lock.
-bool group_write(Job *job, CommitGroup *group, Trouble *trouble);
+bool group_write(Resume *resume, CommitGroup *group, Trouble *trouble);
 // It is written, or given up: its marks go. Without the lock, or when no thread is at work.
 bool group_done(CommitGroup *group, Trouble *trouble);
 
@@ -225,7 +241,7 @@ void resume_say_stages(Job *job);
 // "1 row", "1,234 bytes"
 void describe_rows(Text *text, int64_t rows, const char *what);
 // What becomes of the stage, instead of what the text held.
-void describe_stage(const Job *job, uint32_t number, Text *text);
+void describe_stage(const Resume *resume, uint32_t number, Text *text);
 
 // ---- resume/publish.c, resume/show.c ------------------------------------------------------------
 

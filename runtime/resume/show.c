@@ -11,7 +11,7 @@ static void print_state(const Job *job) {
     Text text = {0};
     for (uint32_t s = 0; s < job->what->stage_count; s++) {
         if (sb_reads_edge(job->what, &job->what->stages[s])) continue;
-        describe_stage(job, s, &text);
+        describe_stage(job->resume, s, &text);
         printf("stage %.*s\n", (int)text.len, text.ptr);
     }
     for (uint32_t s = 0; s < job->what->sink_count; s++) {
@@ -95,7 +95,7 @@ static bool look(Job *job, bool (*open)(Job *job)) {
     const char *folder = job->options.journal;
     if (!resume_look(job, folder, open)) return false;
     bool goes_on = job->resumed && !job->resume->state.done && !is_publishing(job->resume);
-    if (goes_on && !resume_groups_open(job))
+    if (goes_on && !resume_groups_open(job->resume))
         return journal_no_memory(&job->trouble);
     if (job->resumed) return true;
     trouble_set(&job->trouble, TROUBLE_JOURNAL_FOLDER, "there is no journal in '%s'", folder);
@@ -112,7 +112,8 @@ int resume_show(Job *job, bool (*open)(Job *job)) {
     }
     bool done = job->resume->state.done;
     if (done) printf("the job is finished\n");
-    else if (is_publishing(job->resume)) printf("all rows are made; the outputs are being published\n");
+    else if (is_publishing(job->resume))
+        printf("all rows are made; the outputs are being published\n");
     else print_state(job);
     printf(done ? "nothing is left to do\n" : "it can be resumed\n");
     return 0;
