@@ -24,7 +24,7 @@
 //                    │
 //                    ▼ live_open, EVENT_OUTPUT
 //   the schedule  a LivePartition, until its last reader is done
-//                    ├─ LAUNCH, ADD, PIECE: flow_find_rows, flow_take_rows; a task reads its batches
+//                    ├─ LAUNCH, ADD, PIECE: flow_find_rows, flow_take_rows; tasks read batches
 //                    ├─ LAUNCH of a sink: sink_work takes its bytes in order and writes them
 //                    └─ SPILL: spool_work writes its batches, live_stored lets go of the rows;
 //                       flow_load brings them back for the task that reads them

@@ -33,8 +33,9 @@ static bool link_rows(SpoolRows *rows, const SbBreaker *edge, const SpillRun *ru
     return at == len && count == run->rows;
 }
 
-static bool read_blocks(SpoolRows *rows, Spill *spill, const SbBreaker *edge, const SpillRun *run,
-                        char *packed) {
+static bool read_blocks(SpoolRows *rows, const SpoolPlace *from, char *packed) {
+    Spill *spill = from->spill;
+    const SpillRun *run = from->run;
     char *base = (char *)rows->entries + list_bytes(run);
     SpillReader reader = {.spill = spill, .run = *run, .at = run->begin, .packed = packed};
     int64_t len = 0;
@@ -45,7 +46,7 @@ static bool read_blocks(SpoolRows *rows, Spill *spill, const SbBreaker *edge, co
         more = spill_read(&reader);
         len += reader.len;
     }
-    return (more && link_rows(rows, edge, run, base, len)) ||
+    return (more && link_rows(rows, from->edge, run, base, len)) ||
            spill_fail(spill, TROUBLE_SPILL_READ, "'%s/%u' is damaged at byte %lld", spill->path,
                       run->file, (long long)run->begin);
 }
@@ -65,7 +66,7 @@ bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble) {
     rows->entries = aligned_alloc(16, (size_t)(bytes + 15) & ~(size_t)15);
     rows->bytes = bytes;
     char *packed = malloc((size_t)from->run->packed_max + 1);
-    bool good = rows->entries && packed && read_blocks(rows, from->spill, from->edge, from->run, packed);
+    bool good = rows->entries && packed && read_blocks(rows, from, packed);
     free(packed);
     sb_memory_release(from->spill->memory, from->run->packed_max);
     if (good) return true;

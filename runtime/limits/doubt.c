@@ -15,9 +15,8 @@ static const Gate *gate_at(const Limits *limits, EdgeId edge) {
     return &limits->gates[limits->d->plan->plan.edges[edge.i].to.i][flow_side(limits->d, edge)];
 }
 
-Gate *doubt_gate(Limits *limits, uint32_t root, uint8_t node) {
-    EdgeId edge = shape_of(limits)->reach[root].edges[node];
-    return &limits->gates[limits->d->plan->plan.edges[edge.i].to.i][flow_side(limits->d, edge)];
+const Gate *doubt_gate(const Limits *limits, uint32_t root, uint8_t node) {
+    return gate_at(limits, shape_of(limits)->reach[root].edges[node]);
 }
 
 static void open_gates(Limits *limits) {
@@ -27,12 +26,11 @@ static void open_gates(Limits *limits) {
         if (stage_at(limits, s)->kind != STAGE_MAP) continue;
         const Edge *edge = &limits->edges[what->stages[s].input_index];
         if (!edge->limited) continue;
-        limits->gates[s][0] = (Gate){.is = true, .exact = true, .skip = edge->skip,
-                                      .limit = edge->limit};
+        limits->gates[s][0] = (Gate){.is = true, .skip = edge->skip, .limit = edge->limit};
     }
     for (uint32_t s = 0; s < what->sink_count; s++)
         limits->gates[what->stage_count + s][0] =
-            (Gate){.is = first_rows != INT64_MAX, .exact = true,
+            (Gate){.is = first_rows != INT64_MAX,
                    .limit = first_rows == INT64_MAX ? INT64_MAX
                                                      : first_rows - limits->sinks[s].rows};
 }
@@ -53,8 +51,7 @@ static void open_leads(Limits *limits) {
         bool all = leads(limits, s), zip = stage_at(limits, s)->kind == STAGE_ZIP;
         limits->leads |= (uint64_t)all << s;
         for (int side = 0; side < 2 && all && zip; side++)
-            limits->gates[s][side] =
-                (Gate){.is = true, .zips = true, .exact = true, .limit = INT64_MAX};
+            limits->gates[s][side] = (Gate){.is = true, .zips = true, .limit = INT64_MAX};
     }
 }
 
@@ -278,7 +275,7 @@ static Share share_at_gate(const Gate *gate, GatePlace place) {
     if (!gate->ended) return SHARE_ALL;
     if (gate->limit == 0) return SHARE_NONE;
     int order = compare(place, gate->end);
-    return order < 0 ? SHARE_ALL : order > 0 ? SHARE_NONE : gate->exact ? SHARE_PART : SHARE_ALL;
+    return order < 0 ? SHARE_ALL : order > 0 ? SHARE_NONE : SHARE_PART;
 }
 
 Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit) {
@@ -296,7 +293,7 @@ Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, ui
 }
 
 Share doubt_share(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit) {
-    const Gate *gate = gate_at(limits, shape_of(limits)->reach[root].edges[node]);
+    const Gate *gate = doubt_gate(limits, root, node);
     GatePlace place = place_at(limits, root, node, unit);
     Share own = gate->is ? share_at_gate(gate, place) : SHARE_ALL;
     Share below = doubt_share_of_stage(limits, root, node, unit);

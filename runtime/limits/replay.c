@@ -98,7 +98,7 @@ static void set_wants(Replay *r) {
     for (uint8_t i = 0; i < r->tree->count; i++) {
         const Gate *gate = gate_at(r, i);
         int64_t base = r->unit->nodes[i].base;
-        r->left[i] = gate->exact && base >= 0 ? gate->limit - base : INT64_MAX;
+        r->left[i] = gate->is && base >= 0 ? gate->limit - base : INT64_MAX;
         r->satisfied[i] = doubt_share(r->limits, root, i, number) == SHARE_NONE;
     }
 }

@@ -19,7 +19,6 @@ typedef struct GatePlace {
 typedef struct Gate {
     bool      is;
     bool      zips;    // A side of a zip.
-    bool      exact;   // The limit takes rows, not whole units.
     int64_t   skip, limit;  // Rows that it passes over, and takes, the skipped ones included.
     int64_t   rows;    // That came so far, at most the limit.
     bool      ended;   // It has all that it takes:
@@ -148,7 +147,7 @@ Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, ui
 // of the stage go on behind the last row of its sink, while another one did not end?
 bool doubt_again(const Limits *limits, const DoubtUnit *unit, uint8_t node);
 // What takes the rows at a node, if that is a limit (Gate.is).
-Gate *doubt_gate(Limits *limits, uint32_t root, uint8_t node);
+const Gate *doubt_gate(const Limits *limits, uint32_t root, uint8_t node);
 // ---- doubt_unit.c: the lock is held -------------------------------------------------------------
 
 // A unit behind all of its root; nullptr: no memory.

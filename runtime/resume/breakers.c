@@ -131,7 +131,7 @@ bool breakers_commit(Resume *resume, CommitGroup *group, Trouble *trouble) {
     RunFile file = {.resume = resume, .trouble = trouble};
     bool good = open_file(&file, resume->state.run_file_count);
     for (uint32_t b = 0; good && b < group->breaker_count; b++)
-        good = put_breaker(&file, group->breakers[b].breaker, from, from + resume->lanes);
+        good = put_breaker(&file, group->breakers[b], from, from + resume->lanes);
     if (good && !durable_put_sync(file.fd)) good = cannot_write(&file);
     good = good && durable_sync_folder_of(file.name, trouble);
     Text packed = {0};

@@ -46,11 +46,11 @@ static bool is_due(const Resume *resume, const CommitGroup *group) {
 
 // Units before the target that are not done yet come to a sink behind all units of roots that stand
 // before theirs there; so these have to be over.
-static bool is_in_order(const Resume *resume, const uint32_t *roots, uint32_t count) {
-    for (uint32_t late = 1; late < count; late++) {
-        const RootLog *root = &resume->roots[roots[late]];
+static bool is_in_order(const Resume *resume, const RootEnd *end) {
+    for (uint32_t late = 1; late < end->root_count; late++) {
+        const RootLog *root = &resume->roots[end->roots[late]];
         for (uint32_t r = 0; r < late && root->target > root->cut.units; r++)
-            if (!resume->roots[roots[r]].over) return false;
+            if (!resume->roots[end->roots[r]].over) return false;
     }
     return true;
 }
@@ -74,12 +74,10 @@ static bool choose(Resume *resume, CommitGroup *group) {
         root->target = target_of(group, root);
         any |= root->target > root->committed;
     }
-    for (uint32_t s = 0; s < group->sink_count; s++)
-        good &= is_in_order(resume, group->sinks[s].roots, group->sinks[s].root_count);
-    for (uint32_t b = 0; b < group->breaker_count; b++)
-        good &= is_in_order(resume, group->breakers[b].roots, group->breakers[b].root_count);
-    for (uint32_t t = 0; t < group->table_count; t++)
-        good &= is_in_order(resume, group->tables[t].roots, group->tables[t].root_count);
+    // The sides of a zip come beside each other.
+    for (uint32_t e = 0; e < zip_end(resume->what, 0); e++)
+        if (resume->group_of[e] == group - resume->groups)
+            good &= is_in_order(resume, &resume->ends[e]);
     if (!any || !good) {
         forget_targets(resume, group);
         return false;

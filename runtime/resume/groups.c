@@ -2,6 +2,7 @@
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Finder {
     const Resume *resume;
@@ -215,17 +216,6 @@ static void find_waiting(Finder *finder) {
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// What rows of roots end in: sinks by their numbers, then breakers; marks in breakers; and zips, by
-// stage.
-typedef struct End {
-    uint32_t *roots;        // In the order in which their rows come.
-    uint32_t  root_count;
-} End;
-
-static uint32_t zip_end(const SbJob *what, uint32_t stage) {
-    return what->sink_count + 2 * what->breaker_count + stage;
-}
-
 static uint32_t end_count(const SbJob *what) { return zip_end(what, what->stage_count); }
 
 static void list_roots_of_end(Finder *finder, uint32_t e) {
@@ -242,11 +232,11 @@ static void list_roots_of_end(Finder *finder, uint32_t e) {
     }
 }
 
-static bool find_ends(Finder *finder, End *ends) {
+static bool find_ends(Finder *finder, RootEnd *ends) {
     const SbJob *what = finder->what;
     for (uint32_t e = 0; e < end_count(what); e++) {
         list_roots_of_end(finder, e);
-        ends[e] = (End){finder->list, finder->count};
+        ends[e] = (RootEnd){finder->list, finder->count};
         if (finder->failed) return false;
         *finder = (Finder){.resume = finder->resume, .what = what, .bad = finder->bad};
     }
@@ -254,8 +244,8 @@ static bool find_ends(Finder *finder, End *ends) {
 }
 
 // Roots whose rows come to a zip go on where each side is of one root, and is nothing else.
-static void judge_zip(Resume *resume, const SbJob *what, const End *ends, uint32_t zip) {
-    const End *end = &ends[zip_end(what, zip)];
+static void judge_zip(Resume *resume, const SbJob *what, const RootEnd *ends, uint32_t zip) {
+    const RootEnd *end = &ends[zip_end(what, zip)];
     bool good = end->root_count == 3;  // A root for each side, and the zip.
     for (uint32_t r = 0; r + 1 < end->root_count; r++) {
         RootLog *root = &resume->roots[end->roots[r]];
@@ -273,10 +263,10 @@ static void judge_zip(Resume *resume, const SbJob *what, const End *ends, uint32
 }
 
 // Roots that share an end with one that does not go on do not either.
-static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
+static bool spread_bad(Resume *resume, const RootEnd *ends, uint32_t count) {
     bool changed = false;
     for (uint32_t e = 0; e < count; e++) {
-        const End *end = &ends[e];
+        const RootEnd *end = &ends[e];
         const char *why = nullptr;
         for (uint32_t r = 0; r < end->root_count && !why; r++)
             if (!resume->roots[end->roots[r]].goes_on) why = shared;
@@ -291,7 +281,7 @@ static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
 }
 
 // One number for what hangs together: the least of its ends.
-static void number_groups(Resume *resume, const End *ends, uint32_t count) {
+static void number_groups(Resume *resume, const RootEnd *ends, uint32_t count) {
     for (uint32_t e = 0; e < count; e++) resume->group_of[e] = e;
     for (bool changed = true; changed;) {
         changed = false;
@@ -308,12 +298,20 @@ static void number_groups(Resume *resume, const End *ends, uint32_t count) {
     }
 }
 
-static bool add_sink(const Resume *resume, CommitGroup *group, uint32_t number, const End *end) {
-    GroupSink *sinks = realloc(group->sinks, ((size_t)group->sink_count + 1) * sizeof *sinks);
-    if (!sinks) return false;
-    group->sinks = sinks;
-    GroupSink *sink = &sinks[group->sink_count++];
-    *sink = (GroupSink){.sink = number, .roots = end->roots, .root_count = end->root_count};
+// One more item of the list that `list` points to, with all bytes zero; nullptr: no memory.
+static void *add_item(void *list, uint32_t *count, size_t bytes) {
+    char *items;
+    memcpy(&items, list, sizeof items);
+    items = realloc(items, (*count + 1) * bytes);
+    if (!items) return nullptr;
+    memcpy(list, &items, sizeof items);
+    return memset(items + (*count)++ * bytes, 0, bytes);
+}
+
+static bool add_sink(const Resume *resume, CommitGroup *group, uint32_t number) {
+    GroupSink *sink = add_item(&group->sinks, &group->sink_count, sizeof *sink);
+    if (!sink) return false;
+    sink->sink = number;
     const SinkPlace *place = state_place(&resume->state, number);
     if (!place) return true;
     sink->part_from = place->part;
@@ -321,39 +319,30 @@ static bool add_sink(const Resume *resume, CommitGroup *group, uint32_t number, 
     return true;
 }
 
-static bool add_breaker(const Resume *resume, CommitGroup *group, uint32_t number,
-                        const End *end) {
-    size_t count = group->breaker_count;
-    GroupBreaker *breakers = realloc(group->breakers, (count + 1) * sizeof *breakers);
-    if (!breakers) return false;
-    group->breakers = breakers;
-    breakers[group->breaker_count++] = (GroupBreaker){number, end->roots, end->root_count};
+static bool add_breaker(const Resume *resume, CommitGroup *group, uint32_t number) {
+    uint32_t *breaker = add_item(&group->breakers, &group->breaker_count, sizeof *breaker);
+    if (!breaker) return false;
+    *breaker = number;
     group->has_runs = resume->state.run_file_count > 0;
     return true;
 }
 
-static bool add_table(CommitGroup *group, uint32_t breaker, const End *end) {
-    size_t count = group->table_count;
-    GroupTable *tables = realloc(group->tables, (count + 1) * sizeof *tables);
-    if (!tables) return false;
-    group->tables = tables;
-    tables[group->table_count++] =
-        (GroupTable){.breaker = breaker, .roots = end->roots, .root_count = end->root_count};
-    return true;
+static bool add_table(CommitGroup *group, uint32_t breaker) {
+    GroupTable *table = add_item(&group->tables, &group->table_count, sizeof *table);
+    if (table) table->breaker = breaker;
+    return table;
 }
 
 static bool add_root(Resume *resume, uint32_t root) {
     CommitGroup *group = &resume->groups[resume->roots[root].group];
-    uint32_t *roots = realloc(group->roots, ((size_t)group->root_count + 1) * sizeof *roots);
-    if (!roots) return false;
-    group->roots = roots;
-    roots[group->root_count++] = root;
-    return true;
+    uint32_t *own = add_item(&group->roots, &group->root_count, sizeof *own);
+    if (own) *own = root;
+    return own;
 }
 
-// Takes possession of the lists of roots.
-static bool make_groups(Resume *resume, End *ends) {
-    uint32_t sinks = resume->what->sink_count, count = end_count(resume->what);
+static bool make_groups(Resume *resume) {
+    const RootEnd *ends = resume->ends;
+    uint32_t sinks = resume->what->sink_count, count = resume->end_count;
     number_groups(resume, ends, count);
     resume->groups = calloc(count + 1, sizeof *resume->groups);
     if (!resume->groups) return false;
@@ -369,10 +358,9 @@ static bool make_groups(Resume *resume, End *ends) {
             continue;
         }
         uint32_t marks = sinks + resume->what->breaker_count;
-        good = e < sinks   ? add_sink(resume, group, e, &ends[e])
-               : e < marks ? add_breaker(resume, group, e - sinks, &ends[e])
-                           : add_table(group, e - marks, &ends[e]);
-        if (good) ends[e].roots = nullptr;
+        good = e < sinks   ? add_sink(resume, group, e)
+               : e < marks ? add_breaker(resume, group, e - sinks)
+                           : add_table(group, e - marks);
     }
     for (uint32_t r = 0; good && r < resume->root_count; r++)
         if (resume->roots[r].goes_on) good = add_root(resume, r);
@@ -400,10 +388,10 @@ static bool open_roots(Resume *resume, const char *const *bad) {
 
 bool resume_groups_open(Resume *resume) {
     const SbJob *what = resume->what;
-    uint32_t count = end_count(what);
+    uint32_t count = resume->end_count = end_count(what);
     Finder finder = {.resume = resume, .what = what,
                      .bad = calloc(what->stage_count + 1, sizeof(char *))};
-    End *ends = calloc(count + 1, sizeof *ends);
+    RootEnd *ends = resume->ends = calloc(count + 1, sizeof *ends);
     resume->group_of = calloc(count + 1, sizeof *resume->group_of);
     bool good = finder.bad && ends && resume->group_of;
     if (good) find_bad(&finder);
@@ -411,9 +399,7 @@ bool resume_groups_open(Resume *resume) {
     good = good && open_roots(resume, finder.bad) && find_ends(&finder, ends);
     for (uint32_t s = 0; good && s < what->stage_count; s++) judge_zip(resume, what, ends, s);
     while (good && spread_bad(resume, ends, count)) {}
-    good = good && make_groups(resume, ends);
-    for (uint32_t e = 0; ends && e < count; e++) free(ends[e].roots);
-    free(ends);
+    good = good && make_groups(resume);
     free(finder.bad);
     return good;
 }
@@ -435,25 +421,22 @@ void resume_groups_close(Resume *resume) {
     for (uint32_t g = 0; g < resume->group_count; g++) {
         CommitGroup *group = &resume->groups[g];
         Trouble ignored = {0};
-        for (uint32_t s = 0; s < group->sink_count; s++) {
+        for (uint32_t s = 0; s < group->sink_count; s++)
             if (group->sinks[s].marked) sink_mark_close(&group->sinks[s].mark, &ignored);
-            free(group->sinks[s].roots);
-        }
-        for (uint32_t b = 0; b < group->breaker_count; b++) free(group->breakers[b].roots);
-        for (uint32_t t = 0; t < group->table_count; t++) {
-            free(group->tables[t].roots);
-            sb_text_close(&group->tables[t].last);
-        }
+        for (uint32_t t = 0; t < group->table_count; t++) sb_text_close(&group->tables[t].last);
         free(group->tables);
         free(group->sinks);
         free(group->breakers);
         free(group->roots);
         sb_text_close(&group->record);
     }
+    for (uint32_t e = 0; resume->ends && e < resume->end_count; e++) free(resume->ends[e].roots);
+    free(resume->ends);
     free(resume->roots);
     free(resume->groups);
     free(resume->group_of);
     free(resume->ordinals);
+    resume->ends = nullptr;
     resume->ordinals = nullptr;
     resume->roots = nullptr;
     resume->groups = nullptr;

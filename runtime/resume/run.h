@@ -51,10 +51,19 @@ typedef struct RootLog {
     uint32_t   file_from;   // Files before are in the journal.
 } RootLog;
 
-typedef struct GroupSink {
-    uint32_t  sink;
+// What rows of roots end in: a sink, a breaker, marks in a breaker, or a zip.
+typedef struct RootEnd {
     uint32_t *roots;        // In the order in which their rows come.
     uint32_t  root_count;
+} RootEnd;
+
+// The number of the end that is the zip of that stage; those before are none.
+static inline uint32_t zip_end(const SbJob *what, uint32_t stage) {
+    return what->sink_count + 2 * what->breaker_count + stage;
+}
+
+typedef struct GroupSink {
+    uint32_t  sink;
     bool      judged;       // Where the next commit cuts it is fixed...
     bool      marked;       // ...and something stands before that.
     SinkMark  mark;
@@ -68,17 +77,9 @@ typedef enum CommitState {
     COMMIT_BUSY,    // A thread writes it.
 } CommitState;
 
-typedef struct GroupBreaker {
-    uint32_t  breaker;
-    uint32_t *roots;        // In the order in which their rows come.
-    uint32_t  root_count;
-} GroupBreaker;
-
 // A join whose right rows come out that nothing matched.
 typedef struct GroupTable {
     uint32_t  breaker;
-    uint32_t *roots;        // Those that probe it, then that of these rows.
-    uint32_t  root_count;
     bool      taken;        // The commit that is ready has its marks.
     bool      closed;       // It is not there any more:
     int64_t   rows;         // of so many right rows
@@ -94,7 +95,7 @@ typedef struct CommitGroup {
     uint32_t   root_count;
     GroupSink *sinks;
     uint32_t   sink_count;
-    GroupBreaker *breakers;
+    uint32_t  *breakers;
     uint32_t   breaker_count;
     GroupTable *tables;
     uint32_t   table_count;
@@ -136,8 +137,9 @@ typedef struct Resume {
     uint32_t     root_count;
     CommitGroup *groups;
     uint32_t     group_count;
-    uint32_t    *group_of;  // By sink, then by breaker, then by breaker that is a GroupTable;
-                            // UINT32_MAX: it has no journal.
+    RootEnd     *ends;      // By sink, then by breaker, then by breaker that is a GroupTable, then
+    uint32_t     end_count; // by stage that is a zip.
+    uint32_t    *group_of;  // By end; UINT32_MAX: it has no journal.
     uint32_t     lanes;     // Of a parity.
     uint64_t    *ordinals;  // By stage: units over edges are numbered from there on.
     pthread_mutex_t writing;  // Of the journal and the state.

@@ -271,12 +271,17 @@ static bool write(Resume *resume, CommitGroup *group) {
     return good;
 }
 
+// Of the group, or of what comes again to its sink.
+static uint32_t first_root(const Resume *resume, const CommitGroup *group) {
+    if (group->root_count > 0) return group->roots[0];
+    return resume->ends[group->sinks[0].sink].roots[0];
+}
+
 static bool work_first(void *self, uint32_t thread) {
     Resume *resume = self;
     CommitGroup *group = !resume->closed ? group_ready(resume) : nullptr;
     if (!group) return false;
-    uint32_t stage = group->root_count > 0 ? group->roots[0] : group->sinks[0].roots[0];
-    tell_begin(&resume->d->observers, thread, WORK_WRITE, stage);
+    tell_begin(&resume->d->observers, thread, WORK_WRITE, first_root(resume, group));
     if (write(resume, group) && !resume->d->stop) look(resume, group, false);
     dispatch_clock(resume->d);
     tell_done(&resume->d->observers, thread);
