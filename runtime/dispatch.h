@@ -45,6 +45,7 @@ typedef struct DispatchOwn DispatchOwn;
 
 // What observers see of it. The lock guards all that changes.
 struct Dispatch {
+    const SbJob *what;
     StageRun  *runs;           // By number of the stage.
     FlowPlan  *plan;
     Schedule  *schedule;

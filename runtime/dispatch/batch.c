@@ -45,12 +45,12 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->empty = more->empty;
     flow->weight = 0;
     flow->asked = flow->alone = false;
-    spool_close(&flow->loaded[0], &d->own->job->memory);
+    spool_close(&flow->loaded[0], d->own->memory);
     flow->loads = more->loads;
     flow->cut = !flow->empty;
     flow->arrives = flow->cut && flow->loads && flow->task;
     if (flow->cut && flow->task && !flow->loads)
-        task_go_on(flow->task, &flow->unit, &d->own->job->trouble);
+        task_go_on(flow->task, &flow->unit, d->own->trouble);
     free(more);
 }
 
@@ -58,7 +58,7 @@ bool flow_arrive(Dispatch *d, Flow *flow) {
     if (!flow->arrives) return true;
     flow->arrives = false;
     if (!flow_load(d, flow)) return false;
-    task_go_on(flow->task, &flow->unit, &d->own->job->trouble);
+    task_go_on(flow->task, &flow->unit, d->own->trouble);
     return true;
 }
 

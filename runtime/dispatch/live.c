@@ -39,7 +39,7 @@ static void close_batches(Dispatch *d, LivePartition *live) {
     for (uint32_t t = 0; t < live->run->stage->terminal_count; t++) {
         Batch *batch = live->batches[t];
         if (!batch) continue;
-        if (batch->run) spill_forget(&d->own->job->spill, batch->run);
+        if (batch->run) spill_forget(d->own->spill, batch->run);
         free(batch->run);
         batch->run = nullptr;
         if (!live->made) batch_release(batch);

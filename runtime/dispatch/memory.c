@@ -22,7 +22,7 @@ struct Account {
 
 Account *account_of(Dispatch *d, BreakerId id) { return &d->own->accounts[id.i]; }
 
-static SbMemory *whole(const Account *account) { return &account->d->own->job->memory; }
+static SbMemory *whole(const Account *account) { return account->d->own->memory; }
 
 // ---- asking ---------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ static bool account_more(SbMemory *memory, int64_t ahead) {
     Account *account = (Account *)(void *)memory;
     Dispatch *d = account->d;
     // The floor is enough to open it, which happens under the lock.
-    if (!d->own->job->breakers[account->breaker]) return false;
+    if (!d->own->breakers[account->breaker]) return false;
     pthread_mutex_lock(&d->lock);
     bool good = grow(account, ahead), fills = !(d->own->full >> account->id.i & 1);
     pthread_mutex_unlock(&d->lock);
@@ -139,7 +139,7 @@ void shrink_work(Dispatch *d) {
     enum { WAIT_MICROS = 1000, WAITS = 50 };
     BreakerId id = {(uint16_t)__builtin_ctzll(d->own->shrinks)};
     Account *account = &d->own->accounts[id.i];
-    bool fills = !(d->own->full >> id.i & 1) && d->own->job->breakers[account->breaker];
+    bool fills = !(d->own->full >> id.i & 1) && d->own->breakers[account->breaker];
     d->own->shrinks &= ~((uint64_t)1 << id.i);
     d->own->shrinking = true;
     pthread_mutex_unlock(&d->lock);
@@ -196,7 +196,7 @@ void account_close(Account *account) {
 void accounts_close(Dispatch *d) {
     for (uint16_t b = 0; d->own->accounts && b < d->plan->plan.breaker_count; b++)
         if (d->own->accounts[b].d)
-            sb_memory_recall(&d->own->job->memory, d->own->accounts[b].memory.limit);
+            sb_memory_recall(d->own->memory, d->own->accounts[b].memory.limit);
     free(d->own->accounts);
     free(d->own->job->accounts);
     d->own->job->accounts = nullptr;

@@ -49,7 +49,7 @@ static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
 
 // What reads no breaker is ready from the start.
 static void open_stages(Dispatch *d) {
-    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
         Trouble trouble = {0};
@@ -104,8 +104,10 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     }
     const SbJob *what = job->what;
     uint32_t threads = job->pool.parallel.threads, lanes = flow_lanes(what, threads) - threads;
-    d->own->job = job;
-    *d = (Dispatch){.runs = runs, .plan = plan, .schedule = schedule,
+    *d->own = (DispatchOwn){.job = job, .breakers = job->breakers, .fills = job->fills,
+                            .spill = &job->spill, .memory = &job->memory,
+                            .trouble = &job->trouble};
+    *d = (Dispatch){.what = what, .runs = runs, .plan = plan, .schedule = schedule,
                     .observers = *observers, .own = d->own};
     d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
     d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
@@ -145,10 +147,10 @@ static void let_go(Dispatch *d) {
     drop_flows(d);
     tell_close(&d->observers);
     // Who reads breakers takes memory from their accounts.
-    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) stage_close(&d->runs[s]);
-    for (uint32_t b = 0; b < d->own->job->what->breaker_count; b++) {
-        if (d->own->job->breakers[b]) sb_breaker_close(d->own->job->breakers[b]);
-        d->own->job->breakers[b] = nullptr;
+    for (uint32_t s = 0; s < d->what->stage_count; s++) stage_close(&d->runs[s]);
+    for (uint32_t b = 0; b < d->what->breaker_count; b++) {
+        if (d->own->breakers[b]) sb_breaker_close(d->own->breakers[b]);
+        d->own->breakers[b] = nullptr;
     }
 }
 
@@ -172,7 +174,7 @@ void dispatch_close(Dispatch *d) {
 
 // The stage that reads the source; nullptr: none does.
 static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
-    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
         if (run->setup.source && run->setup.files->number == source) return run;
     }
@@ -181,7 +183,7 @@ static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
 
 // Rows are numbered within their unit: the rows before each one.
 static void sum_rows(const Dispatch *d) {
-    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         int64_t sum = 0;
         for (uint64_t u = 0; u < d->runs[s].unit_room; u++) {
             int64_t rows = d->runs[s].unit_rows[u];
@@ -270,7 +272,7 @@ static bool conclude(Dispatch *d) {
 
 bool dispatch_run(Dispatch *d) {
     Worker worker = worker_of_threads(&d->own->job->pool.parallel);
-    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->job->fills);
+    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);
     open_stages(d);
@@ -282,9 +284,9 @@ bool dispatch_run(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);
     pthread_mutex_unlock(&d->lock);
-    if ((d->own->cut_short || d->own->gave_up) && d->own->job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&d->own->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
-    if (d->own->job->trouble.kind != TROUBLE_NONE) return false;
+    if ((d->own->cut_short || d->own->gave_up) && d->own->trouble->kind == TROUBLE_NONE)
+        trouble_set(d->own->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (d->own->trouble->kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);
     let_go(d);
     return conclude(d);

@@ -48,7 +48,7 @@ static void end(Dispatch *d, Flow *flow, bool leaves, int64_t busy) {
 }
 
 static Flow *next_partition(Dispatch *d) {
-    for (uint32_t s = 0; s < d->own->job->what->sink_count; s++) {
+    for (uint32_t s = 0; s < d->what->sink_count; s++) {
         if (d->own->sinks[s].first && !d->own->taking[s]) return flow_queue_pop(&d->own->sinks[s]);
     }
     return nullptr;
@@ -74,7 +74,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Trouble trouble;
     trouble_clear(&trouble);
     bool canceled = flow->canceled;
-    bool lost = flow_is_behind_cut(d, d->own->job->what->stage_count + s, flow->input->run->index);
+    bool lost = flow_is_behind_cut(d, d->what->stage_count + s, flow->input->run->index);
     int64_t begun = d->now, before = sink->rows;
     d->own->taking[s] = true;
     tell_begin(&d->observers, thread, WORK_WRITE, flow->input->run->index);
@@ -95,7 +95,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     tell_done(&d->observers, thread);
     tell_written(&d->observers, flow->input, s);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
-    bool leaves = d->plan->plan.stages[d->own->job->what->stage_count + s].limit && done;
+    bool leaves = d->plan->plan.stages[d->what->stage_count + s].limit && done;
     end(d, flow, leaves, d->now - begun);
     return true;
 }

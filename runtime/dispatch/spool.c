@@ -97,7 +97,7 @@ bool flow_load(Dispatch *d, Flow *flow) {
 // ---- room -----------------------------------------------------------------------------------
 
 void spool_drop_spares(Dispatch *d) {
-    for (uint32_t s = 0; s < d->own->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         for (Partition *spare = run->spare; spare; spare = spare->next) {
             partition_close_spares(spare, &run->setup);
@@ -111,7 +111,7 @@ void spool_drop_spares(Dispatch *d) {
 // What stages keep to use it again is not the ledger's: it goes when partitions fill the memory.
 void spool_make_room(Dispatch *d) {
     enum { SHARES = 4 };
-    const SbMemory *memory = &d->own->job->memory;
+    const SbMemory *memory = d->own->memory;
     bool full = memory->used > memory->limit - memory->limit / SHARES;
     if (full && !d->own->roomy) spool_drop_spares(d);
     d->own->roomy = full;

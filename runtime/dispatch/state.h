@@ -28,7 +28,13 @@ typedef struct Spooling {
 typedef struct Account Account;
 
 struct DispatchOwn {
-    Job       *job;
+    Job       *job;            // For what ends it, and for what its stages share.
+    // The parts of the job that all of the dispatch uses. The job owns them.
+    SbBreakerState **breakers;
+    pthread_mutex_t *fills;    // By lane.
+    Spill     *spill;
+    SbMemory  *memory;
+    Trouble   *trouble;
     Flow     **flows;          // By TaskId.
     uint32_t   flow_max;
     Flow      *unused;

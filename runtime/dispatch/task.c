@@ -216,7 +216,7 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     if (keeping == KEEP_ALL) return true;
     tell_rejected(&d->observers, &partition->rejects);
     VerdictPlace place = {run->index, flow->root, flow_way(d, flow->root, flow->node)};
-    for (uint32_t i = 0; i < d->own->job->what->step_count * SB_COUNTS; i++)
+    for (uint32_t i = 0; i < d->what->step_count * SB_COUNTS; i++)
         run->counts[i] += partition->counts[i];
     if (tell_counted(&d->observers, flow, partition) &&
         verdict_take(&d->verdict, &partition->rejects, place))
@@ -242,7 +242,7 @@ static void put_records_away(Dispatch *d, uint32_t thread) {
     verdict_end_write(verdict);
     pthread_cond_broadcast(&d->own->asked);
     if (good) return;
-    spill_trouble(&d->own->job->spill, &d->own->job->trouble);
+    spill_trouble(d->own->spill, d->own->trouble);
     dispatch_stop(d);
 }
 
@@ -303,20 +303,20 @@ static bool has_rows(const Partition *partition) {
 static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
     Partition *partition = new_partition(d, flow);
     if (!partition) {
-        dispatch_trouble(d, TROUBLE_MEMORY, &d->own->job->trouble);
+        dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
         return nullptr;
     }
     uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
     lane += tell_lane(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
-    pthread_mutex_lock(&d->own->job->fills[lane]);
+    pthread_mutex_lock(&d->own->fills[lane]);
     tell_running(&d->observers, flow, thread);
     // Who judges how far a limit lets rows come counts whole ones.
     flow->task->task.splits = !flow->doubt;
     task_run(flow->task, partition, lane);
     flow->task->live = nullptr;
     bool back = flow_goes_back(d, flow, partition);
-    pthread_mutex_unlock(&d->own->job->fills[lane]);
+    pthread_mutex_unlock(&d->own->fills[lane]);
     if (!back) {
         flow_number_records(flow->run, &partition->rejects, flow->made);
         make_batches(flow, partition);
@@ -334,7 +334,7 @@ static void go_on_with_rows(Dispatch *d, Flow *flow) {
     flow_take_rows(d, flow);
     if (!flow->cut) return;
     flow->unit.ordinal = flow->task->unit.ordinal;
-    task_go_on(flow->task, &flow->unit, &d->own->job->trouble);
+    task_go_on(flow->task, &flow->unit, d->own->trouble);
     flow->task->task.order = order;
     flow->task->records = records;
 }
@@ -348,7 +348,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     tell_leaves(&d->observers, flow);
     stage_spare_task(run, flow->task);
     flow_drop_more(d, flow);
-    for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], &d->own->job->memory);
+    for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], d->own->memory);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
     if (flow->lane != LANE_OF_THREAD) d->own->lanes[d->own->lane_count++] = flow->lane;
     d->own->flows[flow->id.i] = nullptr;
@@ -440,13 +440,13 @@ static SbParallel *lead(Dispatch *d, uint32_t thread, SbAlone *alone) {
     if (crew) d->own->crew_busy = true;
     d->own->crew.leader = crew ? thread : d->own->crew.leader;
     pthread_mutex_unlock(&d->lock);
-    if (!crew) pthread_mutex_lock(&d->own->job->fills[thread]);
+    if (!crew) pthread_mutex_lock(&d->own->fills[thread]);
     return crew ? &d->own->crew.parallel : &alone->parallel;
 }
 
 static void led(Dispatch *d, uint32_t thread, const SbParallel *parallel) {
     bool crew = parallel == &d->own->crew.parallel;
-    if (!crew) pthread_mutex_unlock(&d->own->job->fills[thread]);
+    if (!crew) pthread_mutex_unlock(&d->own->fills[thread]);
     pthread_mutex_lock(&d->lock);
     if (crew) d->own->crew_busy = false;
     if (d->own->due_count > 0) pthread_cond_signal(&d->changed);
@@ -480,7 +480,7 @@ static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->own->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);
-    if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, &d->own->job->trouble);
+    if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
     return flow->task;
 }
 

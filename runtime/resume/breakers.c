@@ -1,7 +1,7 @@
 // Resume breakers: what came into breakers, as runs in files beside the journal.
 //
 // A commit has what the units since the last one put into the breakers of its group, and nothing
-// else: it stands in lanes of its own (dispatch/journal.c), which are written as runs (spill.h),
+// else: it stands in lanes of its own (`lane` of units.c). They are written as runs (spill.h),
 // copied into DIR/runs.N and synced before the journal names them. A job that goes on copies all
 // runs back into its own spill folder. So the spill folder is never needed again, and what a
 // breaker does with runs is the same for all of them.
