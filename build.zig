@@ -56,6 +56,7 @@ const suites: []const []const u8 = &.{
     "tests/suites_test.py",
     "tests/cases_test.py",
     "tests/words_test.py",
+    "tests/rooms.py",
 };
 // Those that use all processors by themselves: one at a time.
 const suites_wide: []const []const u8 = &.{

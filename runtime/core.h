@@ -10,6 +10,9 @@
 //
 //   Event event = {.kind = EVENT_DONE, .task = id, .now = now};
 //   Actions actions = schedule_step(schedule, &event);   // LAUNCH, FREE, FINISH, ...
+//
+// Circle: batch, choose, finish, launch, pool, repair, schedule, spill, stop: one step function: an
+// event may begin, end and stop tasks, and each of these leads to the others.
 #ifndef SBC_RUNTIME_ROOM_CORE_H
 #define SBC_RUNTIME_ROOM_CORE_H
 

@@ -14,6 +14,8 @@
 //   spill_end(spill, thread, &run);
 //   ...
 //   while (spill_read(&reader)) ...                   // A block at a time, checked by its XXH64.
+//
+// Circle: index, spill: a run takes its index with it, and an index that grows lies in a file.
 #ifndef SBC_RUNTIME_ROOM_DISK_H
 #define SBC_RUNTIME_ROOM_DISK_H
 

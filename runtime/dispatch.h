@@ -10,6 +10,31 @@
 //   GO_ON ◀───── the same thread goes on ◀───────────────────────────────────┤
 //   PAUSE ◀───── the task waits ─▶ RESUME ─▶ queue                           ▼
 //                                                        LAUNCH, FREE, FINISH, CLOSE, ...
+//
+// Circle: batch, dispatch, live, memory, need, sink, spool, task, zip: work ends in an event, and
+// what the schedule answers is work again.
+// The way of a partition. One at a time has it; who that is changes under the lock only.
+//
+//   who has it    what is done
+//   the task      stage_partition: a spare one, or a new one
+//                 task_run, make_batches: rows and rejects come into it, without the lock
+//                 take_over: counts and rejects are final, or kept back (the way of a reject:
+//                 runtime/rejects.h)
+//                 hand_over: nobody reads it ─▶ stage_spare
+//                    │
+//                    ▼ live_open, EVENT_OUTPUT
+//   the schedule  a LivePartition, until its last reader is done
+//                    ├─ LAUNCH, ADD, PIECE: flow_find_rows, flow_take_rows; tasks read batches
+//                    ├─ LAUNCH of a sink: sink_work takes its bytes in order and writes them
+//                    └─ SPILL: spool_work writes its batches, live_stored lets go of the rows;
+//                       flow_load brings them back for the task that reads them
+//                    │
+//                    ▼ FREE, once all readers are done
+//   the stage     live_free: stage_spare keeps it for the next task; partition_close, where the
+//                 stage is over
+//
+// A batch outlives its partition where a unit in doubt needs its rows: Batch.holders counts who has
+// it, and the last batch_release lets go of the rows.
 #ifndef SBC_RUNTIME_DISPATCH_H
 #define SBC_RUNTIME_DISPATCH_H
 
@@ -20,7 +45,7 @@ typedef struct DispatchOwn DispatchOwn;
 
 // What observers see of it. The lock guards all that changes.
 struct Dispatch {
-    Job       *job;
+    const SbJob *what;
     StageRun  *runs;           // By number of the stage.
     FlowPlan  *plan;
     Schedule  *schedule;
@@ -45,6 +70,8 @@ void dispatch_wake(Dispatch *d);
 
 // ---- for observers; the lock is held ------------------------------------------------------------
 
+// Opens a breaker, unless it is open. False: the trouble of the job says why.
+bool dispatch_open_breaker(Dispatch *d, uint32_t breaker);
 // Tells the schedule what happened and does what follows.
 void dispatch_tell(Dispatch *d, Event event);
 // Tells the schedule what nobody wants any more, because a record ends the job before it.

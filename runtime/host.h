@@ -1,9 +1,8 @@
-// Host: the machine: processors, threads, durable files, retries, checksums, and where tests fail
-// it.
+// Host: the system: threads, durable files, retries, checksums, and where tests fail it.
 //
-//   cpu        how many, how much memory        pool        the threads that compute
-//   parallel   a call on all threads            durable     all calls that make bytes last
-//   retry      what is done about an error      checksum    XXH3 of what has to be the same again
+//   pool       the threads that compute         parallel    a call on all threads
+//   durable    all calls that make bytes last   retry       what is done about an error
+//   checksum   XXH3 of what has to be the same again
 //   leftover   temporary files of killed jobs
 //   failpoint  where tests kill a job, or let a call fail
 //
@@ -17,7 +16,6 @@
 #define SBC_RUNTIME_ROOM_HOST_H
 
 #include "runtime/host/checksum.h"
-#include "runtime/host/cpu.h"
 #include "runtime/host/durable.h"
 #include "runtime/host/failpoint.h"
 #include "runtime/host/parallel.h"

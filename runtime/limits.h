@@ -29,7 +29,7 @@
 typedef struct Limits Limits;
 
 // nullptr: no memory. One for each run of a dispatch.
-Limits *limits_new(void);
+Limits *limits_new(Job *job);
 void    limits_free(Limits *limits);
 Observer limits_observer(Limits *limits);
 

@@ -5,6 +5,9 @@
 //   params   from text to values in memory layout
 //
 // Called by runtime/main; others read the Options that came of it.
+//
+// Circle: config, options, params: the command line names a file of options, which holds options
+// and parameters.
 #ifndef SBC_RUNTIME_ROOM_OPTIONS_H
 #define SBC_RUNTIME_ROOM_OPTIONS_H
 

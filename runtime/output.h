@@ -11,6 +11,9 @@
 //
 //   sink_take(sink, bytes, len, rows, &extents, trouble);   // In the order of the rows.
 //   for (...) sink_write(&extents.items[i], trouble);       // By any thread, in any order.
+//
+// Circle: sink, sink_mark: a sink that goes on keeps a log of what it was given, and the log closes
+// parts.
 #ifndef SBC_RUNTIME_ROOM_OUTPUT_H
 #define SBC_RUNTIME_ROOM_OUTPUT_H
 

@@ -1,11 +1,27 @@
 // Rejects: records of rows that could not be judged, from the task that makes one to the file.
 //
-//   task ─▶ RejectList of its partition ─▶ Verdict (verdict.h) ─▶ RejectSet ─▶ rejects.jsonl
-//              kept back by limits until they have judged the row ─┘
+//   where                      how it comes there
+//   Partition.rejects          sb_reject_text and its like (runtime/task): rejects_add
+//     │
+//     ▼ take_over (runtime/dispatch)
+//     ├─▶ DoubtSlot.rejects    limits keep it back (tell_keep): doubt_slot_add
+//     │     ├─▶ Verdict        the limit took its unit: take_slot
+//     │     └─▶ freed          the unit is made again, or not wanted: doubt_slot_empty,
+//     │                        doubt_unit_free_first
+//     ▼
+//   Verdict.records            verdict_take; Verdict.failing, if it ends the job
+//     ├─▶ on disk              too many: verdict_begin_write, reject_set_write
+//     ├─▶ freed                behind the record that ends the job: verdict_settle
+//     ▼
+//   Job.rejects                conclude (runtime/dispatch); Job.failing_list
+//     │
+//     ▼ write_records (runtime/main): reject_walk_next
+//   the rejects file
 //
-// A record has one owner at a time: the list of the partition, the slot of a unit in doubt
-// (runtime/limits), the verdict, the job's set. rejects_move hands records on. Nobody copies them
-// but the journal.
+// A record has one owner at a time: the list in which it stands. rejects_move hands records on,
+// rejects_close frees those of a list. Copies are made in three places, and are owned by who made
+// them: a commit packs each record (tally_reject), records on disk are brought into another order
+// (reject_set_add), and the first one is kept to say why the job fails (judge_limits).
 //
 //   rejects     a record, its text, shares       verdict        which rows count when a job ends
 //   reject_set  records in an order, on disk     verdict_needs  whose rows others depend on

@@ -13,6 +13,9 @@
 //       partition_reset(partition, setup);
 //       status = task_run(task, partition, lane);     // SB_STAGE_FULL: more is to come.
 //   } while (status == SB_STAGE_FULL);
+//
+// Circle: files, task: rows of files are made where a task begins, and those that are too long are
+// rejected.
 #ifndef SBC_RUNTIME_ROOM_TASK_H
 #define SBC_RUNTIME_ROOM_TASK_H
 

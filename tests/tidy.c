@@ -49,11 +49,11 @@ static const char *const rooms[] = {
     "runtime/abi/", "runtime/memory/", "stdlib/text/", "stdlib/number/", "stdlib/time/",
     "stdlib/hash/", "stdlib/value/", "stdlib/aggregate/", "stdlib/regex/", "stdlib/json/",
     "stdlib/csv/", "stdlib/field/", "stdlib/cast/", "runtime/report/", "runtime/crash/",
-    "runtime/host/", "runtime/compression/", "runtime/rows/", "runtime/disk/",
-    "runtime/breakers/", "runtime/format/", "runtime/input/", "runtime/output/",
+    "runtime/device/", "runtime/host/", "runtime/worker/", "runtime/compression/", "runtime/rows/",
+    "runtime/disk/", "runtime/breakers/", "runtime/format/", "runtime/input/", "runtime/output/",
     "stdlib/formats/", "runtime/rejects/", "runtime/task/", "runtime/core/", "runtime/options/",
-    "runtime/plan/", "runtime/job/", "runtime/dispatch/",
-    "runtime/limits/", "runtime/resume/", "runtime/observe/", "runtime/main/",
+    "runtime/plan/", "runtime/job/", "runtime/dispatch/", "runtime/limits/", "runtime/resume/",
+    "runtime/observe/", "runtime/main/",
 };
 
 // A third-party header belongs to one place.

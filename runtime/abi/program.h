@@ -205,4 +205,13 @@ typedef struct SbJob {
     uint8_t  rejects_form;     // SbRecords
 } SbJob;
 
+// An edge is a terminal whose rows a stage takes as they come: a breaker that makes no order.
+static inline bool sb_is_edge(const SbJob *job, uint32_t terminal) {
+    return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
+}
+
+static inline bool sb_reads_edge(const SbJob *job, const SbStage *stage) {
+    return stage->input == SB_INPUT_ROWS && sb_is_edge(job, stage->input_index);
+}
+
 #endif

@@ -51,7 +51,7 @@ static bool open_decoder(Stream *stream) {
 Stream *stream_open(const char *path, int cancel_fd, Trouble *trouble) {
     Stream *stream = calloc(1, sizeof *stream);
     if (!stream) {
-        trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", path);
+        trouble_no_memory(trouble, "to read '%s'", path);
         return nullptr;
     }
     bool standard = strcmp(path, "-") == 0;
@@ -66,7 +66,7 @@ Stream *stream_open(const char *path, int cancel_fd, Trouble *trouble) {
     }
     stream->input = malloc(INPUT_BYTES);
     if (!stream->input || !stream->path || !open_decoder(stream)) {
-        trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'", path);
+        trouble_no_memory(trouble, "to read '%s'", path);
         goto fail;
     }
     return stream;

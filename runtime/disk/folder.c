@@ -80,7 +80,7 @@ bool spill_folder_make(const char *root, char **path, int *folder, Trouble *trou
     for (int i = 0; i < TRIES; i++) {
         if (asprintf(path, "%s/%sXXXXXX", root, prefix) < 0) {
             *path = nullptr;
-            return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+            return trouble_no_memory(trouble, "for a path");
         }
         if (!mkdtemp(*path)) break;
         *folder = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

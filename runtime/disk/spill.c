@@ -91,7 +91,7 @@ bool spill_trouble(Spill *spill, Trouble *trouble) {
     return spill->failed;
 }
 
-static bool no_memory(Spill *spill) {
+static bool no_room(Spill *spill) {
     char room[SIZE_TEXT];
     size_say(spill->memory->limit, room);
     return spill_fail(spill, TROUBLE_MEMORY, "no memory to spill: --memory leaves %s for rows",
@@ -182,11 +182,11 @@ bool spill_ready(Spill *spill, uint32_t thread) {
     SpillWriter *writer = &spill->writers[thread];
     if (writer->block) return true;
     int64_t packed = packed_bytes(spill->block_bytes);
-    if (!sb_memory_charge(spill->memory, spill->block_bytes + packed)) return no_memory(spill);
+    if (!sb_memory_charge(spill->memory, spill->block_bytes + packed)) return no_room(spill);
     writer->packed_room = packed;
     writer->block = aligned_alloc(16, (size_t)spill->block_bytes + SB_SLACK);
     writer->packed = malloc((size_t)packed);
-    return (writer->block && writer->packed) || no_memory(spill);
+    return (writer->block && writer->packed) || no_room(spill);
 }
 
 static bool open_file(Spill *spill, uint32_t thread) {

@@ -9,8 +9,7 @@ void flow_add(Dispatch *d, const Action *action) {
     Flow *flow = d->own->flows[action->task.i];
     FlowMore *more = calloc(1, sizeof *more);
     if (!more) {
-        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
-        dispatch_stop(d);
+        dispatch_no_memory(d);
         return;
     }
     LivePartition *input = (LivePartition *)(uintptr_t)action->data;
@@ -46,12 +45,12 @@ void flow_next(Dispatch *d, Flow *flow) {
     flow->empty = more->empty;
     flow->weight = 0;
     flow->asked = flow->alone = false;
-    spool_close(&flow->loaded[0], &d->job->memory);
+    spool_close(&flow->loaded[0], d->own->memory);
     flow->loads = more->loads;
     flow->cut = !flow->empty;
     flow->arrives = flow->cut && flow->loads && flow->task;
     if (flow->cut && flow->task && !flow->loads)
-        task_go_on(flow->task, &flow->unit, &d->job->trouble);
+        task_go_on(flow->task, &flow->unit, d->own->trouble);
     free(more);
 }
 
@@ -59,7 +58,7 @@ bool flow_arrive(Dispatch *d, Flow *flow) {
     if (!flow->arrives) return true;
     flow->arrives = false;
     if (!flow_load(d, flow)) return false;
-    task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    task_go_on(flow->task, &flow->unit, d->own->trouble);
     return true;
 }
 

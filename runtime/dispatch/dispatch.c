@@ -32,7 +32,7 @@ Flow *flow_queue_pop(FlowQueue *queue) {
 void dispatch_stop(Dispatch *d) {
     if (d->stop) return;
     d->stop = true;
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         if (d->runs[s].opened) units_break(&d->runs[s].units);
     }
     for (uint32_t i = 0; i < d->own->flow_max; i++) {
@@ -43,16 +43,16 @@ void dispatch_stop(Dispatch *d) {
 }
 
 void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble) {
-    Trouble *first = &d->job->trouble;
-    bool ends = d->stop || atomic_load(&d->job->cancel);
+    Trouble *first = d->own->trouble;
+    bool ends = d->stop || atomic_load(&d->own->job->cancel);
     assert(kind != TROUBLE_NONE);
     if (trouble->kind == TROUBLE_NONE && !ends) trouble_set(first, kind, "%s", trouble_title(kind));
     else if (first->kind == TROUBLE_NONE && trouble != first) *first = *trouble;
     dispatch_stop(d);
 }
 
-static void no_memory(Dispatch *d) {
-    trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+void dispatch_no_memory(Dispatch *d) {
+    trouble_no_memory(d->own->trouble, "for the stages");
     dispatch_stop(d);
 }
 
@@ -82,10 +82,10 @@ static Flow *flow_new(Dispatch *d, const Action *action) {
 }
 
 static void launch(Dispatch *d, const Action *action) {
-    uint32_t stages = d->job->what->stage_count;
+    uint32_t stages = d->what->stage_count;
     Flow *flow = flow_new(d, action);
     if (!flow) {
-        no_memory(d);
+        dispatch_no_memory(d);
         return;
     }
     if (!action->of_unit) flow_input(flow, action);
@@ -102,7 +102,7 @@ static void launch(Dispatch *d, const Action *action) {
     flow->run = &d->runs[action->stage.i];
     flow->begins = true;
     if (!tell_launched(&d->observers, flow)) {
-        no_memory(d);
+        dispatch_no_memory(d);
         return;
     }
     flow_launch(d, flow);
@@ -127,7 +127,7 @@ static bool is_in_use(const Dispatch *d, BreakerId id) {
     if (tell_uses_breaker(&d->observers, d->plan->breakers[id.i])) return true;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        bool open = s < d->job->what->stage_count && d->runs[s].running > 0;
+        bool open = s < d->what->stage_count && d->runs[s].running > 0;
         bool over = schedule_over(d->schedule) >> s & 1;
         for (uint8_t f = 0; f < stage->fill_count && (open || !over); f++)
             if (stage->fills[f].i == id.i) return true;
@@ -145,8 +145,8 @@ static void release_breakers(Dispatch *d) {
         if (!(d->own->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
         d->own->closing &= ~((uint64_t)1 << i);
         tell_closing_breaker(&d->observers, breaker);
-        if (d->job->breakers[breaker]) sb_breaker_close(d->job->breakers[breaker]);
-        d->job->breakers[breaker] = nullptr;
+        if (d->own->breakers[breaker]) sb_breaker_close(d->own->breakers[breaker]);
+        d->own->breakers[breaker] = nullptr;
         account_close(account_of(d, (BreakerId){i}));
     }
 }
@@ -157,7 +157,7 @@ static uint32_t ready_count(const Dispatch *d) {
     count += tell_pending(&d->observers);
     count += d->own->due_count > 0 && !d->own->crew_busy;
     count += d->own->shrinks && !d->own->shrinking;
-    for (uint32_t s = 0; s < d->job->what->sink_count; s++)
+    for (uint32_t s = 0; s < d->what->sink_count; s++)
         count += d->own->sinks[s].first && !d->own->taking[s];
     return count;
 }
@@ -201,7 +201,8 @@ static void do_action(Dispatch *d, const Action *action) {
     // Of plans with several nodes.
     case ACTION_FLUSH:
     case ACTION_BROKEN:
-        trouble_set(&d->job->trouble, TROUBLE_FAULT, "the schedule is broken (%s): report this",
+        trouble_set(d->own->trouble, TROUBLE_FAULT,
+                    "the schedule is broken (%s): report this",
                     action->text ? action->text : "an action that no plan needs");
         dispatch_stop(d);
         break;
@@ -211,7 +212,7 @@ static void do_action(Dispatch *d, const Action *action) {
 // A stage that is over holds no memory any more.
 static void close_stages(Dispatch *d) {
     uint64_t left = schedule_over(d->schedule) & ~d->own->closed;
-    for (uint32_t s = 0; left && s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; left && s < d->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         bool over = left >> s & 1;
         if (!over || run->running > 0 || run->state != RUN_OPEN) continue;
@@ -233,6 +234,10 @@ static bool add_bound(Dispatch *d) {
                                           .stage = {(uint16_t)root},
                                           .unit = (uint32_t)unit};
     return true;
+}
+
+bool dispatch_open_breaker(Dispatch *d, uint32_t breaker) {
+    return stage_open_breaker(d->own->job, breaker);
 }
 
 void dispatch_clock(Dispatch *d) { d->now = log_clock_ns(); }
@@ -299,7 +304,7 @@ static uint32_t stage_of_breaker(const Dispatch *d, BreakerId id) {
 }
 
 static void finish(Dispatch *d, uint32_t thread) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     BreakerId id = d->own->due[0];
     uint32_t breaker = d->plan->breakers[id.i];
     d->own->finishes = d->own->crew_busy = true;
@@ -333,7 +338,8 @@ bool dispatch_moves(const Dispatch *d) {
     const DispatchOwn *own = d->own;
     bool any = own->busy > 1 || own->queue.count > 0 || own->spool_count > 0 || own->timer > 0 ||
                tell_pending(&d->observers) > 0;
-    for (uint32_t s = 0; s < d->job->what->sink_count; s++) any |= own->sinks[s].first != nullptr;
+    for (uint32_t s = 0; s < own->job->what->sink_count; s++)
+        any |= own->sinks[s].first != nullptr;
     return any;
 }
 
@@ -428,7 +434,7 @@ void dispatch_thread(void *arg, uint32_t index, uint32_t thread) {
 // Nothing more is taken in: what is on its way goes on to the outputs and into breakers.
 static void drain(Dispatch *d) {
     d->draining = true;
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
         bool over = schedule_over(d->schedule) >> s & 1;
         bool cut = !over && (!run->opened || !units_over(&run->units));
@@ -436,7 +442,7 @@ static void drain(Dispatch *d) {
     }
     // Else a root that is over might end what fills breakers that only its rows need.
     dispatch_tell(d, (Event){.kind = EVENT_DRAIN});
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         bool over = schedule_over(d->schedule) >> s & 1;
         if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
         dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
@@ -445,7 +451,7 @@ static void drain(Dispatch *d) {
 }
 
 void dispatch_look(Dispatch *d) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     if (job->trouble.kind == TROUBLE_NONE && atomic_load(&job->cancel))
         trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (job->trouble.kind != TROUBLE_NONE) dispatch_stop(d);

@@ -3,13 +3,9 @@
 
 #include <stdlib.h>
 
-static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
-}
-
 static StageRun *open_runs(Job *job, const Observers *observers) {
     StageRun *runs = calloc(job->what->stage_count + 1, sizeof *runs);
-    bool good = runs || no_memory(job);
+    bool good = runs || trouble_no_memory(&job->trouble, "for the stages");
     for (uint32_t s = 0; good && s < job->what->stage_count; s++)
         good = stage_prepare(&runs[s], job, s);
     for (uint32_t s = 0; good && s < job->what->stage_count; s++)

@@ -8,7 +8,7 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
     uint32_t terminals = made->run->stage->terminal_count;
     LivePartition *live = malloc(sizeof *live + terminals * sizeof *live->batches);
     if (!live) {
-        trouble_set(&d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the stages");
+        dispatch_no_memory(d);
         return nullptr;
     }
     *live = (LivePartition){.next = d->own->alive, .run = made->run, .made = made,
@@ -39,7 +39,7 @@ static void close_batches(Dispatch *d, LivePartition *live) {
     for (uint32_t t = 0; t < live->run->stage->terminal_count; t++) {
         Batch *batch = live->batches[t];
         if (!batch) continue;
-        if (batch->run) spill_forget(&d->job->spill, batch->run);
+        if (batch->run) spill_forget(d->own->spill, batch->run);
         free(batch->run);
         batch->run = nullptr;
         if (!live->made) batch_release(batch);

@@ -22,7 +22,7 @@ struct Account {
 
 Account *account_of(Dispatch *d, BreakerId id) { return &d->own->accounts[id.i]; }
 
-static SbMemory *whole(const Account *account) { return &account->d->job->memory; }
+static SbMemory *whole(const Account *account) { return account->d->own->memory; }
 
 // ---- asking ---------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ static bool grow(Account *account, int64_t ahead) {
 
 // Puts on disk what parts keep that no thread fills now. False: there is nothing.
 static bool relieve_idle(Account *account, bool *busy) {
-    Job *job = account->d->job;
+    Job *job = account->d->own->job;
     bool gave = false;
     for (uint32_t i = 0; i < job->lanes; i++) {
         if (pthread_mutex_trylock(&job->fills[i]) != 0) {
@@ -88,7 +88,7 @@ static bool account_more(SbMemory *memory, int64_t ahead) {
     Account *account = (Account *)(void *)memory;
     Dispatch *d = account->d;
     // The floor is enough to open it, which happens under the lock.
-    if (!d->job->breakers[account->breaker]) return false;
+    if (!d->own->breakers[account->breaker]) return false;
     pthread_mutex_lock(&d->lock);
     bool good = grow(account, ahead), fills = !(d->own->full >> account->id.i & 1);
     pthread_mutex_unlock(&d->lock);
@@ -139,7 +139,7 @@ void shrink_work(Dispatch *d) {
     enum { WAIT_MICROS = 1000, WAITS = 50 };
     BreakerId id = {(uint16_t)__builtin_ctzll(d->own->shrinks)};
     Account *account = &d->own->accounts[id.i];
-    bool fills = !(d->own->full >> id.i & 1) && d->job->breakers[account->breaker];
+    bool fills = !(d->own->full >> id.i & 1) && d->own->breakers[account->breaker];
     d->own->shrinks &= ~((uint64_t)1 << id.i);
     d->own->shrinking = true;
     pthread_mutex_unlock(&d->lock);
@@ -159,7 +159,7 @@ void shrink_work(Dispatch *d) {
 
 bool accounts_open(Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
-    Job *job = d->job;
+    Job *job = d->own->job;
     d->own->accounts = calloc(plan->breaker_count + 1, sizeof *d->own->accounts);
     job->accounts = calloc(job->what->breaker_count + 1, sizeof(SbMemory *));
     if (!d->own->accounts || !job->accounts) return false;
@@ -196,8 +196,8 @@ void account_close(Account *account) {
 void accounts_close(Dispatch *d) {
     for (uint16_t b = 0; d->own->accounts && b < d->plan->plan.breaker_count; b++)
         if (d->own->accounts[b].d)
-            sb_memory_recall(&d->job->memory, d->own->accounts[b].memory.limit);
+            sb_memory_recall(d->own->memory, d->own->accounts[b].memory.limit);
     free(d->own->accounts);
-    free(d->job->accounts);
-    d->job->accounts = nullptr;
+    free(d->own->job->accounts);
+    d->own->job->accounts = nullptr;
 }

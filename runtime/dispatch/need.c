@@ -71,7 +71,7 @@ bool flow_wants_back(Flow *flow) {
 
 bool flow_goes_back(const Dispatch *d, Flow *flow, const Partition *partition) {
     if (!partition->lacks) return false;
-    if (flow->alone || !flow->run->setup.goes_back || d->job->spill.failed) {
+    if (flow->alone || !flow->run->setup.goes_back || d->own->spill->failed) {
         task_keep(flow->task);
         return false;
     }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "runtime/dispatch/state.h"
 #include "runtime/job.h"
+#include "runtime/worker.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static FlowPlan *make_plan(Job *job) {
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
                     "the program has %u stages and %u sinks, or as many ways between them",
                     job->what->stage_count, job->what->sink_count);
-    else trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the plan");
+    else trouble_no_memory(&job->trouble, "for the plan");
     free(plan);
     return nullptr;
 }
@@ -36,7 +37,7 @@ static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *m
 }
 
 static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
-    PolicyId policy = job_policy(job);
+    PolicyId policy = job_policy(job->what, &job->options);
     int64_t minimum = 0;
     Schedule *schedule = make_schedule(&plan->plan, policy, &minimum);
     if (!schedule || !job->memory.eager || schedule_spools(schedule) == 0) return schedule;
@@ -48,7 +49,7 @@ static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
 
 // What reads no breaker is ready from the start.
 static void open_stages(Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         if (d->plan->plan.stages[s].kind == STAGE_READER) continue;
         Trouble trouble = {0};
@@ -95,7 +96,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
     Dispatch *d = schedule ? new_dispatch() : nullptr;
     if (plan && !d && job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
+        trouble_no_memory(&job->trouble, "for the schedule");
     if (!d) {
         free(schedule);
         free(plan);
@@ -103,7 +104,10 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     }
     const SbJob *what = job->what;
     uint32_t threads = job->pool.parallel.threads, lanes = flow_lanes(what, threads) - threads;
-    *d = (Dispatch){.job = job, .runs = runs, .plan = plan, .schedule = schedule,
+    *d->own = (DispatchOwn){.job = job, .breakers = job->breakers, .fills = job->fills,
+                            .spill = &job->spill, .memory = &job->memory,
+                            .trouble = &job->trouble};
+    *d = (Dispatch){.what = what, .runs = runs, .plan = plan, .schedule = schedule,
                     .observers = *observers, .own = d->own};
     d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
     d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
@@ -116,7 +120,7 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     for (uint32_t i = 0; good && i < lanes; i++) d->own->lanes[d->own->lane_count++] = threads + i;
     if (good) return d;
     if (job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the schedule");
+        trouble_no_memory(&job->trouble, "for the schedule");
     dispatch_close(d);
     return nullptr;
 }
@@ -143,10 +147,10 @@ static void let_go(Dispatch *d) {
     drop_flows(d);
     tell_close(&d->observers);
     // Who reads breakers takes memory from their accounts.
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) stage_close(&d->runs[s]);
-    for (uint32_t b = 0; b < d->job->what->breaker_count; b++) {
-        if (d->job->breakers[b]) sb_breaker_close(d->job->breakers[b]);
-        d->job->breakers[b] = nullptr;
+    for (uint32_t s = 0; s < d->what->stage_count; s++) stage_close(&d->runs[s]);
+    for (uint32_t b = 0; b < d->what->breaker_count; b++) {
+        if (d->own->breakers[b]) sb_breaker_close(d->own->breakers[b]);
+        d->own->breakers[b] = nullptr;
     }
 }
 
@@ -170,7 +174,7 @@ void dispatch_close(Dispatch *d) {
 
 // The stage that reads the source; nullptr: none does.
 static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
         if (run->setup.source && run->setup.files->number == source) return run;
     }
@@ -179,7 +183,7 @@ static const StageRun *reader_of(const Dispatch *d, uint32_t source) {
 
 // Rows are numbered within their unit: the rows before each one.
 static void sum_rows(const Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         int64_t sum = 0;
         for (uint64_t u = 0; u < d->runs[s].unit_room; u++) {
             int64_t rows = d->runs[s].unit_rows[u];
@@ -198,7 +202,7 @@ static void number_record(const Dispatch *d, Reject *record) {
 
 // The line of a record, where its task did not know it: the file is read once more up to there.
 static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     bool relative = record->has_place && !record->behind && !record->has_line;
     const Source *source = &job->sources[record->source];
     if (!relative || record->line <= 0 || !source->is_text) return true;
@@ -211,7 +215,7 @@ static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) 
 }
 
 static bool complete_record(const Dispatch *d, Reject *record, SourceLines *lines) {
-    if (d->job->limits.share >= 0) number_record(d, record);
+    if (d->own->job->limits.share >= 0) number_record(d, record);
     return place_record(d, record, lines);
 }
 
@@ -237,7 +241,7 @@ static bool copy_records(const Dispatch *d, RejectSet *from, RejectSet *to, Sour
 }
 
 static bool take_records(Dispatch *d, SourceLines *lines) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     RejectSet *records = &d->verdict.records;
     if (records->runs.count == 0) {
         if (!complete_list(d, &records->list, lines)) return false;
@@ -250,7 +254,7 @@ static bool take_records(Dispatch *d, SourceLines *lines) {
 }
 
 static bool conclude(Dispatch *d) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     Verdict *verdict = &d->verdict;
     SourceLines lines = {0};
     if (job->limits.share >= 0) sum_rows(d);
@@ -267,22 +271,22 @@ static bool conclude(Dispatch *d) {
 }
 
 bool dispatch_run(Dispatch *d) {
-    SbParallel *parallel = &d->job->pool.parallel;
-    crew_open(&d->own->crew, parallel->threads, &d->lock, &d->changed, d->job->fills);
+    Worker worker = worker_of_threads(&d->own->job->pool.parallel);
+    crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);
     open_stages(d);
     tell_start(&d->observers);
     dispatch_tell(d, (Event){.kind = EVENT_START});
     pthread_mutex_unlock(&d->lock);
-    parallel->each(parallel, parallel->threads, dispatch_thread, d);
+    worker.run(&worker, dispatch_thread, d);
     crew_close(&d->own->crew);
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);
     pthread_mutex_unlock(&d->lock);
-    if ((d->own->cut_short || d->own->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
-        trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
-    if (d->job->trouble.kind != TROUBLE_NONE) return false;
+    if ((d->own->cut_short || d->own->gave_up) && d->own->trouble->kind == TROUBLE_NONE)
+        trouble_set(d->own->trouble, TROUBLE_INTERRUPTED, "interrupted");
+    if (d->own->trouble->kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);
     let_go(d);
     return conclude(d);

@@ -15,11 +15,12 @@ static const SbOut *out_of(const Flow *flow) {
 }
 
 // A sink of a job with --first-rows is done when it has as many.
-static bool take(const Job *job, const Flow *flow, ExtentList *extents, Trouble *trouble) {
-    Sink *sink = &job->sinks[flow->sink];
+static bool take(const Sink *sinks, const Options *options, const Flow *flow, ExtentList *extents,
+                 Trouble *trouble) {
+    Sink *sink = &sinks[flow->sink];
     const SbOut *out = out_of(flow);
     if (!out || !out->state->begin || sink->done) return true;
-    int64_t most = job->options.first_rows;
+    int64_t most = options->first_rows;
     int64_t left = most == INT64_MAX ? most : most - sink->rows, rows = out->rows;
     int64_t len = out->at - out->state->begin;
     if (rows > left) {
@@ -42,7 +43,7 @@ static void end(Dispatch *d, Flow *flow, bool leaves, int64_t busy) {
 }
 
 static Flow *next_partition(Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->sink_count; s++) {
+    for (uint32_t s = 0; s < d->what->sink_count; s++) {
         if (d->own->sinks[s].first && !d->own->taking[s]) return flow_queue_pop(&d->own->sinks[s]);
     }
     return nullptr;
@@ -63,12 +64,12 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Flow *flow = d->stop ? nullptr : next_partition(d);
     if (!flow) return false;
     uint32_t s = flow->sink;
-    Sink *sink = &d->job->sinks[s];
+    Sink *sink = &d->own->job->sinks[s];
     ExtentList extents = {0};
     Trouble trouble;
     trouble_clear(&trouble);
     bool canceled = flow->canceled;
-    bool lost = flow_is_behind_cut(d, d->job->what->stage_count + s, flow->input->run->index);
+    bool lost = flow_is_behind_cut(d, d->what->stage_count + s, flow->input->run->index);
     int64_t begun = d->now, before = sink->rows;
     d->own->taking[s] = true;
     tell_begin(&d->observers, thread, WORK_WRITE, flow->input->run->index);
@@ -77,7 +78,8 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     if (lost) tell_lost(&d->observers, flow);
     else tell_taking(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
-    bool good = canceled || lost || take(d->job, flow, &extents, &trouble);
+    bool good = canceled || lost ||
+                take(d->own->job->sinks, &d->own->job->options, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     bool done = sink->done;
     if (!canceled) tell_took(&d->observers, flow, sink->rows - before, done);
@@ -88,7 +90,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     tell_done(&d->observers, thread);
     tell_written(&d->observers, flow->input, s);
     if (!good) dispatch_trouble(d, TROUBLE_WRITE, &trouble);
-    bool leaves = d->plan->plan.stages[d->job->what->stage_count + s].limit && done;
+    bool leaves = d->plan->plan.stages[d->what->stage_count + s].limit && done;
     end(d, flow, leaves, d->now - begun);
     return true;
 }

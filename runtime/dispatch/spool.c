@@ -13,14 +13,15 @@ void spool_spill(Dispatch *d, const Action *action) {
 }
 
 // Writes the rows for all edges. `most`: bytes that those of one edge take when they come back.
-static bool write_rows(Job *job, LivePartition *live, uint32_t thread, int64_t *most) {
+static bool write_rows(const SbJob *what, Spill *spill, LivePartition *live, uint32_t thread,
+                       int64_t *most) {
     const SbStage *stage = live->run->stage;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         Batch *batch = live->batches[t];
         if (!batch) continue;
-        const SbBreaker *edge = &job->what->breakers[stage->terminals[t]];
+        const SbBreaker *edge = &what->breakers[stage->terminals[t]];
         batch->run = calloc(1, sizeof *batch->run);
-        if (!batch->run || !spool_write(&job->spill, thread, edge, batch, batch->run))
+        if (!batch->run || !spool_write(spill, thread, edge, batch, batch->run))
             return false;
         if (spool_bytes(batch->run) > *most) *most = spool_bytes(batch->run);
     }
@@ -43,7 +44,7 @@ static void let_go(LivePartition *live) {
 
 bool spool_work(Dispatch *d, uint32_t thread) {
     if (d->own->spool_count == 0) return false;
-    Job *job = d->job;
+    Job *job = d->own->job;
     Spooling next = d->own->spools[0];
     LivePartition *live = next.live;
     int64_t bytes = 0;
@@ -52,7 +53,7 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     tell_from(&d->observers, thread, 0, live->from);
     pthread_mutex_unlock(&d->lock);
     pthread_mutex_lock(&job->fills[thread]);
-    bool good = write_rows(job, live, thread, &bytes);
+    bool good = write_rows(job->what, &job->spill, live, thread, &bytes);
     pthread_mutex_unlock(&job->fills[thread]);
     if (good) let_go(live);
     pthread_mutex_lock(&d->lock);
@@ -77,8 +78,8 @@ static bool load_side(Flow *flow, int side, Trouble *trouble) {
     const Batch *batch = flow->batches[side];
     uint32_t edge = side == 0 ? stage->input_index : stage->right_index;
     if (!batch || !batch->run) return true;
-    return spool_read(&flow->loaded[side], &job->spill, &job->what->breakers[edge], batch->run,
-                      &flow->run->relief, trouble);
+    SpoolPlace from = {&job->spill, &job->what->breakers[edge], batch->run, &flow->run->relief};
+    return spool_read(&flow->loaded[side], &from, trouble);
 }
 
 bool flow_load(Dispatch *d, Flow *flow) {
@@ -96,7 +97,7 @@ bool flow_load(Dispatch *d, Flow *flow) {
 // ---- room -----------------------------------------------------------------------------------
 
 void spool_drop_spares(Dispatch *d) {
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
         for (Partition *spare = run->spare; spare; spare = spare->next) {
             partition_close_spares(spare, &run->setup);
@@ -110,14 +111,14 @@ void spool_drop_spares(Dispatch *d) {
 // What stages keep to use it again is not the ledger's: it goes when partitions fill the memory.
 void spool_make_room(Dispatch *d) {
     enum { SHARES = 4 };
-    const SbMemory *memory = &d->job->memory;
+    const SbMemory *memory = d->own->memory;
     bool full = memory->used > memory->limit - memory->limit / SHARES;
     if (full && !d->own->roomy) spool_drop_spares(d);
     d->own->roomy = full;
 }
 
 bool spool_open(Dispatch *d) {
-    Job *job = d->job;
+    Job *job = d->own->job;
     if (schedule_spools(d->schedule) == 0 && !flow_job_keeps(job)) return true;
     bool good = true;
     for (uint32_t i = 0; good && i < job->pool.parallel.threads; i++)

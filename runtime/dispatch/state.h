@@ -28,6 +28,13 @@ typedef struct Spooling {
 typedef struct Account Account;
 
 struct DispatchOwn {
+    Job       *job;            // For what ends it, and for what its stages share.
+    // The parts of the job that all of the dispatch uses. The job owns them.
+    SbBreakerState **breakers;
+    pthread_mutex_t *fills;    // By lane.
+    Spill     *spill;
+    SbMemory  *memory;
+    Trouble   *trouble;
     Flow     **flows;          // By TaskId.
     uint32_t   flow_max;
     Flow      *unused;
@@ -71,6 +78,8 @@ struct DispatchOwn {
 
 void dispatch_thread(void *arg, uint32_t index, uint32_t thread);
 void dispatch_look(Dispatch *d);
+// The job ends, as the system gives no more memory.
+void dispatch_no_memory(Dispatch *d);
 // The first of the queue; nullptr: it is empty.
 Flow *flow_queue_pop(FlowQueue *queue);
 

@@ -215,7 +215,7 @@ static bool take_over(Dispatch *d, Flow *flow, Partition *partition) {
     if (keeping == KEEP_ALL) return true;
     tell_rejected(&d->observers, &partition->rejects);
     VerdictPlace place = {run->index, flow->root, flow_way(d, flow->root, flow->node)};
-    for (uint32_t i = 0; i < d->job->what->step_count * SB_COUNTS; i++)
+    for (uint32_t i = 0; i < d->what->step_count * SB_COUNTS; i++)
         run->counts[i] += partition->counts[i];
     if (tell_counted(&d->observers, flow, partition) &&
         verdict_take(&d->verdict, &partition->rejects, place))
@@ -241,7 +241,7 @@ static void put_records_away(Dispatch *d, uint32_t thread) {
     verdict_end_write(verdict);
     pthread_cond_broadcast(&d->own->asked);
     if (good) return;
-    spill_trouble(&d->job->spill, &d->job->trouble);
+    spill_trouble(d->own->spill, d->own->trouble);
     dispatch_stop(d);
 }
 
@@ -302,20 +302,20 @@ static bool has_rows(const Partition *partition) {
 static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *busy) {
     Partition *partition = new_partition(d, flow);
     if (!partition) {
-        dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
+        dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
         return nullptr;
     }
     uint32_t lane = flow->lane == LANE_OF_THREAD ? thread : flow->lane;
     lane += tell_lane(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
-    pthread_mutex_lock(&d->job->fills[lane]);
+    pthread_mutex_lock(&d->own->fills[lane]);
     tell_running(&d->observers, flow, thread);
     // Who judges how far a limit lets rows come counts whole ones.
     flow->task->task.splits = !flow->doubt;
     task_run(flow->task, partition, lane);
     flow->task->live = nullptr;
     bool back = flow_goes_back(d, flow, partition);
-    pthread_mutex_unlock(&d->job->fills[lane]);
+    pthread_mutex_unlock(&d->own->fills[lane]);
     if (!back) {
         flow_number_records(flow->run, &partition->rejects, flow->made);
         make_batches(flow, partition);
@@ -333,7 +333,7 @@ static void go_on_with_rows(Dispatch *d, Flow *flow) {
     flow_take_rows(d, flow);
     if (!flow->cut) return;
     flow->unit.ordinal = flow->task->unit.ordinal;
-    task_go_on(flow->task, &flow->unit, &d->job->trouble);
+    task_go_on(flow->task, &flow->unit, d->own->trouble);
     flow->task->task.order = order;
     flow->task->records = records;
 }
@@ -347,7 +347,7 @@ void flow_end(Dispatch *d, Flow *flow) {
     tell_leaves(&d->observers, flow);
     stage_spare_task(run, flow->task);
     flow_drop_more(d, flow);
-    for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], &d->job->memory);
+    for (int side = 0; side < 2; side++) spool_close(&flow->loaded[side], d->own->memory);
     if (!flow->input && flow->unit.slices[0].batch) batch_release(flow->unit.slices[0].batch);
     if (flow->lane != LANE_OF_THREAD) d->own->lanes[d->own->lane_count++] = flow->lane;
     d->own->flows[flow->id.i] = nullptr;
@@ -413,7 +413,6 @@ static bool hand_over(Dispatch *d, Flow *flow, Partition *partition, int64_t bus
         count_rows(d, partition, &event);
     } else {
         stage_spare(flow->run, partition);
-        if (hands && !flow->canceled) dispatch_stop(d);
     }
     flow->goes_on = false;
     take_step(d, flow, step);
@@ -440,13 +439,13 @@ static SbParallel *lead(Dispatch *d, uint32_t thread, SbAlone *alone) {
     if (crew) d->own->crew_busy = true;
     d->own->crew.leader = crew ? thread : d->own->crew.leader;
     pthread_mutex_unlock(&d->lock);
-    if (!crew) pthread_mutex_lock(&d->job->fills[thread]);
+    if (!crew) pthread_mutex_lock(&d->own->fills[thread]);
     return crew ? &d->own->crew.parallel : &alone->parallel;
 }
 
 static void led(Dispatch *d, uint32_t thread, const SbParallel *parallel) {
     bool crew = parallel == &d->own->crew.parallel;
-    if (!crew) pthread_mutex_unlock(&d->job->fills[thread]);
+    if (!crew) pthread_mutex_unlock(&d->own->fills[thread]);
     pthread_mutex_lock(&d->lock);
     if (crew) d->own->crew_busy = false;
     if (d->own->due_count > 0) pthread_cond_signal(&d->changed);
@@ -480,7 +479,7 @@ static bool open_task(Dispatch *d, Flow *flow, uint32_t thread) {
     if (!run->asked && !d->stop && stage_asks_ahead(run)) ask_ahead(d, run, thread);
     while (run->asking) pthread_cond_wait(&d->own->asked, &d->lock);
     if (!d->stop) flow->task = stage_task(run);
-    if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, &d->job->trouble);
+    if (!flow->task) dispatch_trouble(d, TROUBLE_MEMORY, d->own->trouble);
     return flow->task;
 }
 
@@ -495,60 +494,69 @@ static bool begin(Dispatch *d, Flow *flow, uint32_t thread) {
     return flow->prepared && !flow->canceled && !d->stop;
 }
 
-void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
+// It is over: nobody wants its rows, or none were found.
+static void end_early(Dispatch *d, Flow *flow) {
+    Event event = {.kind = EVENT_DONE, .task = flow->id};
+    flow_end(d, flow);
+    if (!d->stop) dispatch_tell(d, event);
+}
+
+// Up to where its rows are there. False: it is over, or waits.
+static bool begin_flow(Dispatch *d, Flow *flow, uint32_t thread) {
     // Its launch stays one: other work may count on it that is in order.
     while (flow->begins && flow->empty && flow->more)
-        if (!pass_over(d, flow)) return;
+        if (!pass_over(d, flow)) return false;
     while (flow->begins && !begin(d, flow, thread)) {
         if (flow->need > 0 && !d->stop) {
             if (flow_ask(d, flow)) continue;
-            return;
+            return false;
         }
-        Event event = {.kind = EVENT_DONE, .task = flow->id};
-        flow_end(d, flow);
-        if (!d->stop) dispatch_tell(d, event);
-        return;
+        end_early(d, flow);
+        return false;
     }
     flow->begins = false;
     failpoint("task");
     tell_turn(&d->observers, thread, WORK_TASK);
     if (flow->input) tell_from(&d->observers, thread, 0, flow->input->from);
     if (flow->other) tell_from(&d->observers, thread, 1, flow->other->from);
-    for (bool on = true; on;) {
-        int64_t busy = 0;
-        if (flow->canceled) {
-            Event event = {.kind = EVENT_DONE, .task = flow->id};
-            flow_end(d, flow);
-            dispatch_tell(d, event);
-            return;
-        }
-        if (flow->empty) {
-            on = pass_over(d, flow);
-            continue;
-        }
-        if (!flow_arrive(d, flow)) {
-            flow_end(d, flow);
-            return;
-        }
-        if (flow_wants_rows(flow)) {
-            on = flow_ask(d, flow);
-            continue;
-        }
-        Partition *partition = run_task(d, flow, thread, &busy);
-        if (partition && flow->need > 0 && !d->stop) {
-            stage_spare(flow->run, partition);
-            on = flow_ask(d, flow);
-            continue;
-        }
-        if (partition && partition->last) tell_whole(&d->observers, flow, thread);
-        if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
-            if (partition) stage_spare(flow->run, partition);
-            flow_end(d, flow);
-            return;
-        }
-        put_records_away(d, thread);
-        // First: when the task ends, what stands behind a fault of it is not to follow.
-        dispatch_tell_bounds(d);
-        on = hand_over(d, flow, partition, busy);
+    return true;
+}
+
+// Makes a partition of its rows and hands it over. True: the task goes on.
+static bool make_partition(Dispatch *d, Flow *flow, uint32_t thread) {
+    int64_t busy = 0;
+    Partition *partition = run_task(d, flow, thread, &busy);
+    if (partition && flow->need > 0 && !d->stop) {
+        stage_spare(flow->run, partition);
+        return flow_ask(d, flow);
     }
+    if (partition && partition->last) tell_whole(&d->observers, flow, thread);
+    if (!partition || d->stop || (!flow->canceled && !take_over(d, flow, partition))) {
+        if (partition) stage_spare(flow->run, partition);
+        flow_end(d, flow);
+        return false;
+    }
+    put_records_away(d, thread);
+    // First: when the task ends, what stands behind a fault of it is not to follow.
+    dispatch_tell_bounds(d);
+    return hand_over(d, flow, partition, busy);
+}
+
+// One step of a task that has begun. True: it goes on.
+static bool go_on(Dispatch *d, Flow *flow, uint32_t thread) {
+    if (flow->canceled) {
+        end_early(d, flow);
+        return false;
+    }
+    if (flow->empty) return pass_over(d, flow);
+    if (!flow_arrive(d, flow)) {
+        flow_end(d, flow);
+        return false;
+    }
+    return flow_wants_rows(flow) ? flow_ask(d, flow) : make_partition(d, flow, thread);
+}
+
+void flow_work(Dispatch *d, Flow *flow, uint32_t thread) {
+    bool on = begin_flow(d, flow, thread);
+    while (on) on = go_on(d, flow, thread);
 }

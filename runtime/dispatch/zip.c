@@ -23,7 +23,7 @@ void flow_input(Flow *flow, const Action *action) {
 
 // When a job is to end early, breakers are not finished any more.
 static bool lacks_table(const Dispatch *d, const SbStage *stage) {
-    const Job *job = d->job;
+    const Job *job = d->own->job;
     for (uint32_t n = 0; d->draining && n < stage->need_count; n++) {
         uint32_t need = stage->needs[n];
         if (job->what->breakers[need].kind != SB_BREAK_EDGE && !job->finished[need]) return true;
@@ -35,8 +35,8 @@ static bool lacks_table(const Dispatch *d, const SbStage *stage) {
 static uint64_t losing(const Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
     uint64_t all = d->own->cut_short;
-    for (uint32_t s = 0; s < d->job->what->stage_count; s++) {
-        bool loses = lacks_table(d, &d->job->what->stages[s]);
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
+        bool loses = lacks_table(d, &d->what->stages[s]);
         for (uint8_t i = 0; i < plan->stages[s].input_count; i++)
             loses |= all >> plan->edges[plan->stages[s].inputs[i].i].from.i & 1;
         all |= (uint64_t)loses << s;
@@ -92,7 +92,7 @@ void flow_take_rows(Dispatch *d, Flow *flow) {
     Trouble trouble;
     trouble_clear(&trouble);
     StageRun *run = flow->run;
-    int64_t most = d->job->setup.stage_rows[run->index];
+    int64_t most = d->own->job->setup.stage_rows[run->index];
     int64_t count = flow->rows < most ? flow->rows : most;
     Slice slices[2] = {{.count = count}};
     flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;
@@ -110,9 +110,9 @@ void flow_take_rows(Dispatch *d, Flow *flow) {
 // no fault.
 void zip_uneven(Dispatch *d, const Action *action) {
     enum { UNIT_SHIFT = 32 };
-    const SbJob *what = d->job->what;
+    const SbJob *what = d->what;
     uint32_t zip = action->stage.i, site = what->stages[zip].zip_site;
-    RejectList list = {.memory = &d->job->memory};
+    RejectList list = {.memory = d->own->memory};
     RejectFacts facts = {.place = {.behind = true,
                                    .fails = true,
                                    .site = site,
@@ -128,6 +128,6 @@ void zip_uneven(Dispatch *d, const Action *action) {
     if (good && keeping == KEEP_NOT) good = verdict_take(&d->verdict, &list, place);
     rejects_close(&list);
     if (good) return;
-    trouble_set(&d->job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
+    trouble_set(d->own->trouble, TROUBLE_MEMORY, "no memory for the rejects");
     dispatch_stop(d);
 }

@@ -80,10 +80,6 @@ static bool failed(const char *what, const char *path, Trouble *trouble) {
     return retry_fail(trouble, error, kind, what, path);
 }
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
-}
-
 // ---- folders --------------------------------------------------------------------------------
 
 // Makes one folder of a path, and its name durable.
@@ -99,7 +95,7 @@ static bool make_one(const char *path, Trouble *trouble) {
 
 bool durable_make_folder(const char *path, Trouble *trouble) {
     char *copy = strdup(path);
-    if (!copy) return no_memory(trouble);
+    if (!copy) return trouble_no_memory(trouble, "for a path");
     bool good = true;
     for (char *at = copy + 1; good; at++) {
         if (*at != '/' && *at != '\0') continue;
@@ -116,7 +112,7 @@ bool durable_make_folder(const char *path, Trouble *trouble) {
 bool durable_sync_folder_of(const char *path, Trouble *trouble) {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    if (!folder) return no_memory(trouble);
+    if (!folder) return trouble_no_memory(trouble, "for a path");
     int fd = disk->open(folder, O_RDONLY | O_DIRECTORY, 0);
     // Some file systems do not sync folders; that is not the job's fault.
     bool good = fd >= 0 && (disk->sync(fd) == 0 || errno == EINVAL);
@@ -222,7 +218,8 @@ bool durable_name(DurableFile *file, const DurableSetup *setup, Trouble *trouble
     *file = (DurableFile){.fd = -1, .replace = setup->replace, .keep = setup->tag};
     file->path = strdup(setup->path);
     if (file->path && setup->tag) file->temporary = temporary_name(setup->path, setup->tag);
-    return (file->path && (file->temporary || !setup->tag)) || no_memory(trouble);
+    return (file->path && (file->temporary || !setup->tag)) ||
+           trouble_no_memory(trouble, "for a path");
 }
 
 bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *trouble) {
@@ -230,7 +227,8 @@ bool durable_create(DurableFile *file, const DurableSetup *setup, Trouble *troub
     const char *slash = strrchr(setup->path, '/');
     if (slash && slash > setup->path) {
         char *parent = strndup(setup->path, (size_t)(slash - setup->path));
-        bool made = parent ? durable_make_folder(parent, trouble) : no_memory(trouble);
+        bool made = parent ? durable_make_folder(parent, trouble)
+                           : trouble_no_memory(trouble, "for a path");
         free(parent);
         if (!made) return false;
     }

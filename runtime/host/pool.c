@@ -85,7 +85,7 @@ bool pool_open(Pool *pool, uint32_t threads, Trouble *trouble) {
     pthread_cond_init(&pool->work, nullptr);
     pthread_cond_init(&pool->idle, nullptr);
     pool->threads = calloc(threads, sizeof *pool->threads);
-    if (!pool->threads) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for threads");
+    if (!pool->threads) return trouble_no_memory(trouble, "for threads");
     // Else the system adds 50 microseconds to each time that a thread waits for. Inherited.
     prctl(PR_SET_TIMERSLACK, 1);
     while (pool->started + 1 < threads) {

@@ -43,7 +43,7 @@ bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble) {
     }
     if (grow(buffer, cap)) return true;
     sb_memory_release(buffer->memory, cap - buffer->cap);
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read input");
+    return trouble_no_memory(trouble, "to read input");
 }
 
 void unit_buffer_close(UnitBuffer *buffer) {
@@ -191,7 +191,7 @@ static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
     *kept = begin + skip->bytes;
     char *block = skip->done || feed->ended ? nullptr : malloc(SKIP_BYTES);
     if (!skip->done && !feed->ended && !block)
-        return trouble_set(feed->trouble, TROUBLE_NO_MEMORY, "no memory to read '%s'",
+        return trouble_no_memory(feed->trouble, "to read '%s'",
                            feed->file->path);
     bool good = true;
     if (feed->sum) checksum_add(feed->sum, feed->buffer->ptr, *kept);

@@ -65,12 +65,12 @@ static bool add(PathList *list, const char *path, Trouble *trouble) {
         uint32_t cap = list->cap ? 2 * list->cap : 16;
         char **paths = realloc(list->paths, cap * sizeof *paths);
         if (!paths)
-            return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the list of files");
+            return trouble_no_memory(trouble, "for the list of files");
         list->paths = paths;
         list->cap = cap;
     }
     char *copy = strdup(path);
-    if (!copy) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the list of files");
+    if (!copy) return trouble_no_memory(trouble, "for the list of files");
     list->paths[list->count++] = copy;
     return true;
 }
@@ -121,14 +121,14 @@ static bool walk_folder(Walk *w, const char *folder, const char *component, cons
         if (!deep && !glob_match(component, name)) continue;
         char *path = join(folder, name);
         if (!path) {
-            good = trouble_set(w->trouble, TROUBLE_NO_MEMORY, "no memory for the list of files");
+            good = trouble_no_memory(w->trouble, "for the list of files");
         } else if (!deep) {
             good = take(w, path, rest);
         } else {
             // Below a matching folder the pattern goes on with "**/rest".
             struct stat about;
             char *again = join("**", *rest ? rest : "*");
-            if (!again) good = trouble_set(w->trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+            if (!again) good = trouble_no_memory(w->trouble, "for a path");
             else if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode))
                 good = walk(w, path, again);
             free(again);
@@ -151,7 +151,7 @@ static bool walk(Walk *w, const char *folder, const char *pattern) {
     char *component = strndup(pattern, len);
     bool good = component != nullptr;
     if (!good) {
-        trouble_set(w->trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+        trouble_no_memory(w->trouble, "for a path");
     } else if (strcmp(component, "**") == 0) {
         // No folder at all, then any.
         good = walk(w, folder, *rest ? rest : "*") && walk_folder(w, folder, component, rest);
@@ -176,7 +176,7 @@ static bool add_folder(PathList *list, const char *path, Trouble *trouble) {
         if (entry->d_name[0] == '.') continue;
         char *file = join(path, entry->d_name);
         struct stat about;
-        if (!file) good = trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+        if (!file) good = trouble_no_memory(trouble, "for a path");
         else if (stat(file, &about) == 0 && S_ISREG(about.st_mode)) good = add(list, file, trouble);
         free(file);
     }

@@ -52,7 +52,7 @@ static bool next_cut(SpillUnits *units) {
 }
 
 // Says how long the longest row is, and of which group.
-static UnitTake no_memory(const SpillUnits *units, bool must, Trouble *trouble) {
+static UnitTake lacks_room(const SpillUnits *units, bool must, Trouble *trouble) {
     if (!must) return UNIT_LATER;
     const SpillRuns *runs = units->on_disk.runs;
     const SbBreaker *what = units->on_disk.what;
@@ -78,7 +78,7 @@ static UnitTake open_merge(SpillUnits *units, bool must, Trouble *trouble) {
     const SpillCut *cut = units->cutter.next ? &units->cut : nullptr;
     int64_t held;
     units->merge = spill_merge_open_of(&(SpillMergeOf){*order, cut, nullptr});
-    if (!units->merge) return no_memory(units, must, trouble);
+    if (!units->merge) return lacks_room(units, must, trouble);
     while (spill_merge_first(units->merge, &held) &&
            spill_merge_row(units->merge) < units->what.first)
         spill_merge_pass(units->merge);
@@ -95,9 +95,9 @@ static UnitTake take_batch(SpillUnits *units, Unit *unit, bool must, Trouble *tr
                                       &refused);
     }
     if (spill_trouble(units->on_disk.runs->spill, trouble)) return UNIT_TROUBLE;
-    if (!units->read) return refused ? no_memory(units, must, trouble) : UNIT_NONE;
+    if (!units->read) return refused ? lacks_room(units, must, trouble) : UNIT_NONE;
     Batch *batch = batch_open(units->read);
-    if (!batch) return no_memory(units, must, trouble);
+    if (!batch) return lacks_room(units, must, trouble);
     units->read = nullptr;
     unit->entries = batch->entries;
     unit->end = batch->count;
@@ -134,7 +134,7 @@ bool spill_units_prepare(const SpillUnits *units, Unit *unit, Trouble *trouble) 
     const SpillOrder *order = &units->on_disk;
     if (!spill_range_read(range, order))
         return !spill_trouble(order->runs->spill, trouble) &&
-               trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to merge spilled rows");
+               trouble_no_memory(trouble, "to merge spilled rows");
     int64_t passed = units->what.first - range->row;
     if (passed < 0) passed = 0;
     unit->range_begin = range->row + passed;

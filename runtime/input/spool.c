@@ -33,8 +33,9 @@ static bool link_rows(SpoolRows *rows, const SbBreaker *edge, const SpillRun *ru
     return at == len && count == run->rows;
 }
 
-static bool read_blocks(SpoolRows *rows, Spill *spill, const SbBreaker *edge, const SpillRun *run,
-                        char *packed) {
+static bool read_blocks(SpoolRows *rows, const SpoolPlace *from, char *packed) {
+    Spill *spill = from->spill;
+    const SpillRun *run = from->run;
     char *base = (char *)rows->entries + list_bytes(run);
     SpillReader reader = {.spill = spill, .run = *run, .at = run->begin, .packed = packed};
     int64_t len = 0;
@@ -45,7 +46,7 @@ static bool read_blocks(SpoolRows *rows, Spill *spill, const SbBreaker *edge, co
         more = spill_read(&reader);
         len += reader.len;
     }
-    return (more && link_rows(rows, edge, run, base, len)) ||
+    return (more && link_rows(rows, from->edge, run, base, len)) ||
            spill_fail(spill, TROUBLE_SPILL_READ, "'%s/%u' is damaged at byte %lld", spill->path,
                       run->file, (long long)run->begin);
 }
@@ -56,23 +57,22 @@ static bool charge(SbMemory *memory, int64_t bytes, const BufferRelief *relief) 
     return true;
 }
 
-bool spool_read(SpoolRows *rows, Spill *spill, const SbBreaker *edge, const SpillRun *run,
-                const BufferRelief *relief, Trouble *trouble) {
-    int64_t bytes = spool_bytes(run);
+bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble) {
+    int64_t bytes = spool_bytes(from->run);
     *rows = (SpoolRows){0};
-    if (!charge(spill->memory, bytes + run->packed_max, relief))
+    if (!charge(from->spill->memory, bytes + from->run->packed_max, from->relief))
         return trouble_set(trouble, TROUBLE_MEMORY,
                            "reading spilled rows needs more than --memory leaves");
     rows->entries = aligned_alloc(16, (size_t)(bytes + 15) & ~(size_t)15);
     rows->bytes = bytes;
-    char *packed = malloc((size_t)run->packed_max + 1);
-    bool good = rows->entries && packed && read_blocks(rows, spill, edge, run, packed);
+    char *packed = malloc((size_t)from->run->packed_max + 1);
+    bool good = rows->entries && packed && read_blocks(rows, from, packed);
     free(packed);
-    sb_memory_release(spill->memory, run->packed_max);
+    sb_memory_release(from->spill->memory, from->run->packed_max);
     if (good) return true;
-    spool_close(rows, spill->memory);
-    return !spill_trouble(spill, trouble) &&
-           trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read spilled rows");
+    spool_close(rows, from->spill->memory);
+    return !spill_trouble(from->spill, trouble) &&
+           trouble_no_memory(trouble, "to read spilled rows");
 }
 
 void spool_close(SpoolRows *rows, SbMemory *memory) {

@@ -19,10 +19,16 @@ bool spool_write(Spill *spill, uint32_t thread, const SbBreaker *edge, const Bat
 // Bytes that the run takes in memory while it is used.
 int64_t spool_bytes(const SpillRun *run);
 
-// Reads them back. What memory it takes is charged; `relief` may find some; or nullptr. False: the
-// trouble says why.
-bool spool_read(SpoolRows *rows, Spill *spill, const SbBreaker *edge, const SpillRun *run,
-                const BufferRelief *relief, Trouble *trouble);
+// Where the rows of an edge are on disk.
+typedef struct SpoolPlace {
+    Spill              *spill;
+    const SbBreaker    *edge;
+    const SpillRun     *run;
+    const BufferRelief *relief;  // May find memory for the rows; or nullptr.
+} SpoolPlace;
+
+// Reads them back. What memory it takes is charged. False: the trouble says why.
+bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble);
 void spool_close(SpoolRows *rows, SbMemory *memory);
 
 #endif

@@ -51,15 +51,15 @@ bool units_open(Units *units, const UnitsSetup *what, Trouble *trouble) {
                      .chain_end = UINT64_MAX, .chain_ordinal = start->ordinal,
                      .chain_begin = start->chain_begin, .chain_lines = start->chain_lines};
     if (what->sums && !(units->sum = checksum_open()))
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a checksum");
+        return trouble_no_memory(trouble, "for a checksum");
     if (pthread_mutex_init(&units->lock, nullptr) != 0) {
         checksum_close(units->sum);
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a lock");
+        return trouble_no_memory(trouble, "for a lock");
     }
     for (int p = 0; p < UNIT_CHAIN_PLACES; p++) pthread_cond_init(&units->resolved[p], nullptr);
     if (what->breaker && !open_spilled(units)) {
         units_close(units);
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to read spilled rows");
+        return trouble_no_memory(trouble, "to read spilled rows");
     }
     const Source *source = what->source;
     units->chained = what->input == SB_INPUT_TEXT &&

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-uint32_t job_lanes(const Job *job, uint32_t threads) {
-    return flow_lanes(job->what, threads) * (job->options.resume ? 2 : 1);
+uint32_t job_lanes(const SbJob *what, const Options *options, uint32_t threads) {
+    return flow_lanes(what, threads) * (options->resume ? 2 : 1);
 }
 
 // Of one stage there is nothing to pace: what it makes goes to the sinks at once.
-PolicyId job_policy(const Job *job) {
-    return job->what->stage_count > 1 ? job->options.schedule : POLICY_PESSIMISTIC;
+PolicyId job_policy(const SbJob *what, const Options *options) {
+    return what->stage_count > 1 ? options->schedule : POLICY_PESSIMISTIC;
 }
 
 static bool is_stream(const Source *source) {
@@ -35,9 +35,9 @@ bool flow_job_keeps(const Job *job) {
 }
 
 // A partition ends once its records are as large as it, but not within a block of a thousand rows.
-int64_t flow_job_record_bytes(const Job *job) {
+int64_t flow_job_record_bytes(const RejectLimits *limits) {
     enum : int64_t { BLOCK_BYTES = 320 << 10 };
-    return job->limits.rows == 0 ? 0 : BLOCK_BYTES;
+    return limits->rows == 0 ? 0 : BLOCK_BYTES;
 }
 
 // What stays in memory of a partition on disk: what the schedule knows of it, a LivePartition with
@@ -84,9 +84,9 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) 
                                .streams = parts->streams, .limited = parts->limited,
                                .leaves = parts->leaves, .completes = job->resumed,
                                .block_bytes = sizes->block_bytes,
-                               .record_bytes = flow_job_record_bytes(job),
+                               .record_bytes = flow_job_record_bytes(&job->limits),
                                .lanes = sizes->threads,
-                               .parts = job_lanes(job, sizes->threads),
+                               .parts = job_lanes(job->what, &job->options, sizes->threads),
                                .part_bytes = sizes->spill_bytes};
         fault = flow_plan_make(plan, job->what, &numbers);
     }

@@ -15,9 +15,9 @@ typedef struct FlowSizes {
 
 // Parts of a breaker: one for each thread, and for tasks that keep one while they wait; with a
 // journal as many again.
-uint32_t job_lanes(const Job *job, uint32_t threads);
+uint32_t job_lanes(const SbJob *what, const Options *options, uint32_t threads);
 // How the job is scheduled.
-PolicyId job_policy(const Job *job);
+PolicyId job_policy(const SbJob *what, const Options *options);
 // Fills in the plan, whatever it has that the schedule cannot run yet; FLOW_TOO_WIDE: not at all.
 // What is not known before sources are open changes nothing that takes memory.
 FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
@@ -28,6 +28,6 @@ FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
 bool flow_job_keeps(const Job *job);
 
 // Of a task: bytes of records of rejects that it may have beyond its cut; 0: a record ends the job.
-int64_t flow_job_record_bytes(const Job *job);
+int64_t flow_job_record_bytes(const RejectLimits *limits);
 
 #endif

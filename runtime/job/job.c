@@ -1,8 +1,5 @@
 #include "runtime/job/job.h"
 
-#include "runtime/job/flow_job.h"
-#include "runtime/job/memory_plan.h"
-
 #include <string.h>
 
 SinkSetup job_sink_setup(const Job *job, uint32_t number) {
@@ -22,12 +19,6 @@ SinkSetup job_sink_setup(const Job *job, uint32_t number) {
     return (SinkSetup){.path = setup->sink_paths[number], .what = what,
                        .part_bytes = setup->sink_bytes[number], .replace = replace,
                        .journaled = journaled};
-}
-
-bool job_may_spill(Job *job) {
-    for (uint32_t b = 0; b < job->what->breaker_count; b++)
-        if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
-    return flow_job_keeps(job) || memory_plan_spools(job, slots_threads(&job->slots));
 }
 
 RejectSetSetup job_records(Job *job, RejectOrder order) {

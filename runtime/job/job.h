@@ -89,7 +89,5 @@ typedef struct Job {
 SinkSetup job_sink_setup(const Job *job, uint32_t sink);
 // Where its records are kept; once the spill is open.
 RejectSetSetup job_records(Job *job, RejectOrder order);
-// Has it rows that may go to disk? Its slots are known.
-bool job_may_spill(Job *job);
 
 #endif

@@ -1,5 +1,6 @@
 #include "runtime/job/memory_plan.h"
 
+#include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/job/flow_job.h"
 #include "runtime/report.h"
@@ -34,8 +35,8 @@ static bool has_breakers(const SbJob *job) {
 
 // Of records of rejects: those that stay in memory and as many that are being written, and those of
 // the partition that makes them too many, with what it takes to write them.
-static int64_t records_of(const Job *job, const SbMemory *memory) {
-    int64_t bytes = flow_job_record_bytes(job);
+static int64_t records_of(const RejectLimits *limits, const SbMemory *memory) {
+    int64_t bytes = flow_job_record_bytes(limits);
     return bytes > 0 ? memory->limit / RECORDS_SHARE + 2 * bytes : 0;
 }
 
@@ -44,7 +45,7 @@ static int64_t records_of(const Job *job, const SbMemory *memory) {
 static int64_t ledger_of(const Job *job, const SbMemory *memory) {
     bool more = has_breakers(job->what) || flow_job_keeps(job);
     int64_t rest = memory->limit / (more ? BACK_SHARE : REST_SHARE);
-    return memory->limit - rest - records_of(job, memory);
+    return memory->limit - rest - records_of(&job->limits, memory);
 }
 
 int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
@@ -78,7 +79,7 @@ bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
 
 bool memory_plan_over(const Job *job, Trouble *trouble) {
     char given[SIZE_TEXT], there[SIZE_TEXT];
-    int64_t memory = cpu_memory();
+    int64_t memory = device_of(DEVICE_CPU)->memory();
     if (job->options.memory <= memory) return false;
     size_text(job->options.memory, given);
     size_say(memory, there);
@@ -98,23 +99,25 @@ static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partit
     sketch->sizes = (FlowSizes){
         .ledger = ledger_of(job, &memory), .partition = partition,
         .block_bytes = memory.block_max, .threads = threads,
-        .spill_bytes = spill_buffer_bytes(memory.limit, job_lanes(job, threads))};
+        .spill_bytes = spill_buffer_bytes(memory.limit,
+                                          job_lanes(job->what, &job->options, threads))};
     return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
            memory_need_least(&sketch->need, &sketch->flow.plan,
-                             policy_of(job_policy(job))->staged);
+                             policy_of(job_policy(job->what, &job->options))->staged);
 }
 
 typedef enum Speed { SPEED_LEAST, SPEED_FULL } Speed;
 
-static int64_t partition_of(const Job *job, Speed speed) {
-    if (job->options.partition) return job->options.partition;
+static int64_t partition_of(const Options *options, Speed speed) {
+    if (options->partition) return options->partition;
     return speed == SPEED_FULL ? PARTITION_MAX : PARTITION_MIN;
 }
 
 // The tasks that are busy at full speed, whatever memory there is: what --plan, the summary and the
 // statistics mean. False: the job is too wide for a plan.
 static bool find_busy(const Job *job, uint32_t threads, Sketch *sketch, BusyTasks *busy) {
-    if (!make(job, threads, job->memory_whole, partition_of(job, SPEED_FULL), sketch)) return false;
+    int64_t partition = partition_of(&job->options, SPEED_FULL);
+    if (!make(job, threads, job->memory_whole, partition, sketch)) return false;
     memory_need_busy(busy, &sketch->flow.plan);
     return true;
 }
@@ -122,7 +125,7 @@ static bool find_busy(const Job *job, uint32_t threads, Sketch *sketch, BusyTask
 // The least memory for the speed, to the granule.
 static bool find_least(const Job *job, uint32_t threads, Speed speed, Sketch *sketch) {
     enum : int64_t { GRANULE = 512 << 10, GRANULES_MAX = INT64_C(1) << 28 };
-    int64_t low = 0, high = GRANULES_MAX, partition = partition_of(job, speed);
+    int64_t low = 0, high = GRANULES_MAX, partition = partition_of(&job->options, speed);
     BusyTasks busy;
     if (!find_busy(job, threads, sketch, &busy)) return false;
     while (low < high) {
@@ -150,10 +153,10 @@ static const SbStage *largest_task(const SbJob *job) {
     return largest;
 }
 
-static void refuse_task(Job *job, const SbStage *stage, long long least) {
+static void refuse_task(Trouble *trouble, const SbStage *stage, long long least) {
     char given[SIZE_TEXT];
     size_text(stage->memory, given);
-    trouble_fix(&job->trouble, "give it --memory=%lldMiB or more, or a task of '%.*s' less than "
+    trouble_fix(trouble, "give it --memory=%lldMiB or more, or a task of '%.*s' less than "
                 "with (memory = %s)", least, (int)stage->label.len, stage->label.ptr, given);
 }
 
@@ -169,7 +172,7 @@ static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
         trouble_fix(&job->trouble, "%lld are bytes: give it --memory=%lldMiB or more",
                     (long long)job->options.memory, least);
     else if (stage && stage->memory > job->memory_whole / 2)
-        refuse_task(job, stage, least);
+        refuse_task(&job->trouble, stage, least);
     else
         trouble_fix(&job->trouble, "give it --memory=%lldMiB or more%s; --plan shows what takes it",
                     least, job->options.partition > PARTITION_MIN ? ", or a smaller --partition"
@@ -188,7 +191,7 @@ static int64_t guess_partition(const Job *job, uint32_t threads) {
 // Where there are breakers, memory is worth more to them than to larger partitions.
 static int64_t tasks_share(Job *job, const Sketch *sketch) {
     enum { SHARE = 4 };
-    return sketch->sizes.ledger / (job_may_spill(job) ? SHARE : 1);
+    return sketch->sizes.ledger / (memory_plan_may_spill(job) ? SHARE : 1);
 }
 
 // The largest partition with which all slots can be busy, else the smallest. False: even so there
@@ -197,7 +200,7 @@ static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t
     bool given = job->options.partition > 0;
     BusyTasks busy = {0};
     if (find_busy(job, threads, sketch, &busy)) job->tasks_most = busy.count;
-    for (*partition = partition_of(job, SPEED_FULL);; *partition /= 2) {
+    for (*partition = partition_of(&job->options, SPEED_FULL);; *partition /= 2) {
         if (!make(job, threads, job->memory_whole, *partition, sketch)) {
             if (!given) *partition = guess_partition(job, threads);
             return true;
@@ -211,14 +214,14 @@ static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t
     return sketch->need.total <= sketch->sizes.ledger;
 }
 
-static Sketch *new_sketch(Job *job) {
+static Sketch *new_sketch(Trouble *trouble) {
     Sketch *sketch = malloc(sizeof *sketch);
-    if (!sketch) trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
+    if (!sketch) trouble_no_memory(trouble, "to begin");
     return sketch;
 }
 
 bool memory_plan_set(Job *job, uint32_t threads) {
-    Sketch *sketch = new_sketch(job);
+    Sketch *sketch = new_sketch(&job->trouble);
     if (!sketch) return false;
     int64_t partition;
     bool enough = choose_partition(job, threads, sketch, &partition);
@@ -255,11 +258,11 @@ static void add_stage(TextTable *table, uint32_t number, const StageNeed *least,
 }
 
 // What takes so much: the sums of both columns are what --memory has to be.
-static void add_rows(const Job *job, TextTable *table, const Sketch *least, const Sketch *full) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++)
+static void add_rows(const SbJob *what, TextTable *table, const Sketch *least, const Sketch *full) {
+    for (uint32_t s = 0; s < what->stage_count; s++)
         add_stage(table, s, &least->need.stages[s], &full->need.stages[s]);
     for (uint16_t b = 0; b < least->flow.plan.breaker_count; b++) {
-        SbStr step = job->what->steps[job->what->breakers[least->flow.breakers[b]].step].label;
+        SbStr step = what->steps[what->breakers[least->flow.breakers[b]].step].label;
         enum { LABEL_MAX = 40 };
         sb_text_add_short(sb_table_cell(table), step.ptr, step.len, LABEL_MAX);
         add_size(table, least->need.floors[b]);
@@ -287,7 +290,7 @@ static void say_long_rows(const SbJob *job, uint32_t threads, Text *text) {
 }
 
 void memory_plan_print(Job *job, uint32_t threads, Text *text) {
-    Sketch *least = new_sketch(job), *full = new_sketch(job);
+    Sketch *least = new_sketch(&job->trouble), *full = new_sketch(&job->trouble);
     bool known = least && full && find_least(job, threads, SPEED_LEAST, least) &&
                  find_least(job, threads, SPEED_FULL, full);
     if (known) {
@@ -295,7 +298,7 @@ void memory_plan_print(Job *job, uint32_t threads, Text *text) {
         sb_table_word(&table, "memory");
         sb_table_word(&table, "minimum");
         sb_table_word(&table, "full speed");
-        add_rows(job, &table, least, full);
+        add_rows(job->what, &table, least, full);
         sb_table_print(&table, text);
         sb_text_format(text, "minimum: one task at a time, partitions of %lld KiB; full speed: %u "
                        "at once, of %lld KiB\n",
@@ -317,7 +320,7 @@ void memory_plan_say_cut(const Job *job, Text *text) {
 }
 
 bool memory_plan_spools(Job *job, uint32_t threads) {
-    Sketch *sketch = new_sketch(job);
+    Sketch *sketch = new_sketch(&job->trouble);
     bool spools = sketch && make(job, threads, job->memory_whole, PARTITION_MAX, sketch) &&
                   sketch->need.spools > 0;
     free(sketch);
@@ -325,8 +328,14 @@ bool memory_plan_spools(Job *job, uint32_t threads) {
 }
 
 int64_t memory_plan_least(Job *job, uint32_t threads) {
-    Sketch *sketch = new_sketch(job);
+    Sketch *sketch = new_sketch(&job->trouble);
     int64_t least = sketch && find_least(job, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
     free(sketch);
     return least;
+}
+
+bool memory_plan_may_spill(Job *job) {
+    for (uint32_t b = 0; b < job->what->breaker_count; b++)
+        if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
+    return flow_job_keeps(job) || memory_plan_spools(job, slots_threads(&job->slots));
 }

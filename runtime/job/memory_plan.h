@@ -32,6 +32,9 @@ int64_t memory_plan_least(Job *job, uint32_t threads);
 // May rows have to wait on disk on their way from stage to stage?
 bool memory_plan_spools(Job *job, uint32_t threads);
 
+// Has the job rows that may go to disk? Its slots are known.
+bool memory_plan_may_spill(Job *job);
+
 // What the summary says of it: nothing, or that not all slots could be busy.
 void memory_plan_say_cut(const Job *job, Text *text);
 

@@ -18,17 +18,9 @@ static bool is_source_input(const SbStage *stage) {
            stage->input == SB_INPUT_RECORDS || stage->input == SB_INPUT_FILES;
 }
 
-static bool no_memory(const StageRun *run, Trouble *trouble) {
+bool stage_no_memory(const StageRun *run, Trouble *trouble) {
     return trouble_set(trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
                        (int)run->stage->label.len, run->stage->label.ptr);
-}
-
-static bool is_edge(const Job *job, uint32_t terminal) {
-    return !(terminal & SB_TERMINAL_SINK) && job->what->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
-static bool reads_edge(const StageRun *run) {
-    return run->stage->input == SB_INPUT_ROWS && is_edge(run->job, run->stage->input_index);
 }
 
 bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
@@ -37,8 +29,9 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
     run->edges = calloc(stage->terminal_count + 1, sizeof *run->edges);
     run->counts = calloc((size_t)job->what->step_count * SB_COUNTS + 1, sizeof *run->counts);
     for (uint32_t t = 0; run->edges && t < stage->terminal_count; t++)
-        run->edges[t] = is_edge(job, stage->terminals[t]) ? stage->terminals[t] : EDGE_NONE;
-    return (run->edges && run->counts) || no_memory(run, &job->trouble);
+        run->edges[t] = sb_is_edge(job->what, stage->terminals[t]) ? stage->terminals[t]
+                                                                   : EDGE_NONE;
+    return (run->edges && run->counts) || stage_no_memory(run, &job->trouble);
 }
 
 // ---- opening --------------------------------------------------------------------------------
@@ -47,7 +40,7 @@ bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
 static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *units,
                            Trouble *trouble) {
     const SbEntry **rows = malloc(((size_t)units->entry_count + 1) * sizeof(const SbEntry *));
-    if (!rows) return no_memory(run, trouble);
+    if (!rows) return stage_no_memory(run, trouble);
     int64_t kept = 0;
     for (int64_t i = 0; i < units->entry_count; i++) {
         const SbEntry *entry = units->entries[i];
@@ -63,7 +56,7 @@ static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *uni
 static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
-    if (reads_edge(run)) return true;
+    if (sb_reads_edge(run->job->what, run->stage)) return true;
     SbBreakerState *breaker = job->breakers[stage->input_index];
     if (stage->input == SB_INPUT_UNMATCHED && !sb_breaker_rest(breaker, parallel))
         return !spill_trouble(&job->spill, trouble);
@@ -228,7 +221,7 @@ static bool may_stop_early(const StageRun *run) {
 
 bool stage_asks_ahead(const StageRun *run) {
     bool again = run->repeats || source_reads_again(run->setup.files);
-    return again && !reads_edge(run) && !may_stop_early(run) &&
+    return again && !sb_reads_edge(run->job->what, run->stage) && !may_stop_early(run) &&
            probe_ahead_wanted(&run->setup);
 }
 
@@ -270,7 +263,7 @@ static SbStr hungry_step(const StageRun *run) {
     uint32_t found = 0;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t terminal = run->stage->terminals[t];
-        if (terminal & SB_TERMINAL_SINK || what->breakers[terminal].kind == SB_BREAK_EDGE) continue;
+        if (terminal & SB_TERMINAL_SINK || sb_is_edge(what, terminal)) continue;
         if (++found == 1) label = what->steps[what->breakers[terminal].step].label;
     }
     return found == 1 ? label : run->stage->label;
@@ -348,7 +341,7 @@ SbTaskState *stage_task(StageRun *run) {
     if (!task || !task_open(task, &run->setup, &run->job->trouble)) {
         if (task) task_close(task);
         free(task);
-        no_memory(run, &run->job->trouble);
+        stage_no_memory(run, &run->job->trouble);
         return nullptr;
     }
     return task;
@@ -362,7 +355,7 @@ Partition *stage_partition(StageRun *run) {
     } else {
         partition = partition_open(&run->setup);
     }
-    if (!partition) no_memory(run, &run->job->trouble);
+    if (!partition) stage_no_memory(run, &run->job->trouble);
     return partition;
 }
 

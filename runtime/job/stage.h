@@ -75,6 +75,8 @@ void stage_note_buffer(StageRun *run, int64_t bytes);
 // A breaker was finished with that status: its rows are there. False: the job's trouble is set.
 bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status);
 
+// Sets the trouble that there is no memory for the stage. False.
+bool stage_no_memory(const StageRun *run, Trouble *trouble);
 // A fault that is no record, of memory or of an aggregate, becomes the partition's trouble. True:
 // there is none.
 bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition *partition,

@@ -15,27 +15,24 @@ static const Gate *gate_at(const Limits *limits, EdgeId edge) {
     return &limits->gates[limits->d->plan->plan.edges[edge.i].to.i][flow_side(limits->d, edge)];
 }
 
-Gate *doubt_gate(Limits *limits, uint32_t root, uint8_t node) {
-    EdgeId edge = shape_of(limits)->reach[root].edges[node];
-    return &limits->gates[limits->d->plan->plan.edges[edge.i].to.i][flow_side(limits->d, edge)];
+const Gate *doubt_gate(const Limits *limits, uint32_t root, uint8_t node) {
+    return gate_at(limits, shape_of(limits)->reach[root].edges[node]);
 }
 
 static void open_gates(Limits *limits) {
-    const Job *job = limits->d->job;
-    const SbJob *what = job->what;
+    const SbJob *what = limits->what;
+    int64_t first_rows = limits->options->first_rows;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         if (stage_at(limits, s)->kind != STAGE_MAP) continue;
-        const Edge *edge = &job->edges[what->stages[s].input_index];
+        const Edge *edge = &limits->edges[what->stages[s].input_index];
         if (!edge->limited) continue;
-        limits->gates[s][0] = (Gate){.is = true, .exact = true, .skip = edge->skip,
-                                      .limit = edge->limit};
+        limits->gates[s][0] = (Gate){.is = true, .skip = edge->skip, .limit = edge->limit};
     }
     for (uint32_t s = 0; s < what->sink_count; s++)
         limits->gates[what->stage_count + s][0] =
-            (Gate){.is = job->options.first_rows != INT64_MAX, .exact = true,
-                   .limit = job->options.first_rows == INT64_MAX
-                                ? INT64_MAX
-                                : job->options.first_rows - job->sinks[s].rows};
+            (Gate){.is = first_rows != INT64_MAX,
+                   .limit = first_rows == INT64_MAX ? INT64_MAX
+                                                     : first_rows - limits->sinks[s].rows};
 }
 
 // Does all that the stage makes go to limits?
@@ -50,19 +47,18 @@ static bool leads(const Limits *limits, uint32_t s) {
 }
 
 static void open_leads(Limits *limits) {
-    for (uint32_t s = limits->d->job->what->stage_count; s-- > 0;) {
+    for (uint32_t s = limits->what->stage_count; s-- > 0;) {
         bool all = leads(limits, s), zip = stage_at(limits, s)->kind == STAGE_ZIP;
         limits->leads |= (uint64_t)all << s;
         for (int side = 0; side < 2 && all && zip; side++)
-            limits->gates[s][side] =
-                (Gate){.is = true, .zips = true, .exact = true, .limit = INT64_MAX};
+            limits->gates[s][side] = (Gate){.is = true, .zips = true, .limit = INT64_MAX};
     }
 }
 
 static void open_edges(Limits *limits) {
-    const SbJob *what = limits->d->job->what;
+    const SbJob *what = limits->what;
     for (uint32_t b = 0; b < what->breaker_count; b++)
-        limits->by_taken[b] = what->breakers[b].kind == SB_BREAK_EDGE;
+        limits->by_taken[b] = sb_is_edge(what, b);
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
         if (stage->input != SB_INPUT_ROWS) continue;
@@ -84,7 +80,6 @@ void doubt_open(Limits *limits) {
     open_gates(limits);
     open_leads(limits);
     open_edges(limits);
-    doubt_open_keep(limits);
     for (uint16_t s = 0; s < limits->d->plan->plan.stage_count; s++) {
         limits->any |= limits->gates[s][0].is;
         if (!stage_is_root(stage_at(limits, s))) continue;
@@ -107,7 +102,7 @@ void doubt_start(Limits *limits) {
         gate->ended = true;
         dispatch_tell(limits->d, (Event){.kind = EVENT_ENOUGH, .stage = {s}});
     }
-    for (uint16_t s = limits->d->job->what->stage_count; s-- > 0;) {
+    for (uint16_t s = limits->what->stage_count; s-- > 0;) {
         Gate *sides = limits->gates[s];
         if (sides[0].zips && doubt_share_of_stage(limits, s, NODE_ROOT, 0) == SHARE_NONE)
             sides[0].ended = sides[1].ended = true, sides[0].limit = sides[1].limit = 0;
@@ -126,7 +121,7 @@ void doubt_close(Limits *limits) {
 // ---- flows ----------------------------------------------------------------------------------
 
 static uint32_t stage_of_flow(const Limits *limits, const Flow *flow) {
-    return flow->run ? flow->run->index : limits->d->job->what->stage_count + flow->sink;
+    return flow->run ? flow->run->index : limits->what->stage_count + flow->sink;
 }
 
 static bool begins_unit(const Flow *flow) { return !flow->input || flow->other; }
@@ -228,7 +223,7 @@ void doubt_sink(Limits *limits, const Flow *flow, int64_t rows, bool done) {
 
 // Do the rows of the stage's terminal go along an edge to that stage?
 static bool goes_to(const Limits *limits, uint32_t terminal, uint32_t to) {
-    const SbJob *what = limits->d->job->what;
+    const SbJob *what = limits->what;
     if (to >= what->stage_count) return terminal == (SB_TERMINAL_SINK | (to - what->stage_count));
     return what->stages[to].input_index == terminal || what->stages[to].right_index == terminal;
 }
@@ -280,7 +275,7 @@ static Share share_at_gate(const Gate *gate, GatePlace place) {
     if (!gate->ended) return SHARE_ALL;
     if (gate->limit == 0) return SHARE_NONE;
     int order = compare(place, gate->end);
-    return order < 0 ? SHARE_ALL : order > 0 ? SHARE_NONE : gate->exact ? SHARE_PART : SHARE_ALL;
+    return order < 0 ? SHARE_ALL : order > 0 ? SHARE_NONE : SHARE_PART;
 }
 
 Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit) {
@@ -298,7 +293,7 @@ Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, ui
 }
 
 Share doubt_share(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit) {
-    const Gate *gate = gate_at(limits, shape_of(limits)->reach[root].edges[node]);
+    const Gate *gate = doubt_gate(limits, root, node);
     GatePlace place = place_at(limits, root, node, unit);
     Share own = gate->is ? share_at_gate(gate, place) : SHARE_ALL;
     Share below = doubt_share_of_stage(limits, root, node, unit);
@@ -335,7 +330,7 @@ static bool take_slot(Limits *limits, DoubtUnit *unit, uint8_t node, DoubtSlot *
     Unit input = doubt_unit_input(unit);
     Judged judged = {.unit = &input, .made = slot->made, .end = slot->end,
                      .bytes = slot->bytes, .whole = slot->whole};
-    Trouble *trouble = &limits->d->job->trouble;
+    Trouble *trouble = limits->trouble;
     if (node == NODE_ROOT && unit->cut && !flow_count_source(run, &judged, trouble))
         return false;
     LateCounts late = {.root = unit->root, .number = unit->number, .place = place,
@@ -351,7 +346,7 @@ static bool take_slot(Limits *limits, DoubtUnit *unit, uint8_t node, DoubtSlot *
 
 bool doubt_again(const Limits *limits, const DoubtUnit *unit, uint8_t node) {
     const Tree *tree = limits->roots[unit->root].tree;
-    uint32_t sinks = limits->d->job->what->stage_count;
+    uint32_t sinks = limits->what->stage_count;
     if (!doubt_leads(limits, flow_stage_at(limits->d, unit->root, node))) return false;
     Share share = doubt_share_of_stage(limits, unit->root, node, unit->number);
     const DoubtSlot *slot = unit->nodes[node == NODE_ROOT ? tree->count : node].slot;
@@ -411,7 +406,7 @@ static bool settle_first(Limits *limits, uint32_t s) {
             return false;
         }
         if (!take_unit(limits, unit))
-            dispatch_trouble(limits->d, TROUBLE_MEMORY, &limits->d->job->trouble);
+            dispatch_trouble(limits->d, TROUBLE_MEMORY, limits->trouble);
     }
     uint32_t number = unit->number;
     bool wanted = doubt_share_of_stage(limits, s, NODE_ROOT, number) != SHARE_NONE;
@@ -426,7 +421,7 @@ void doubt_settle(Limits *limits) {
     // Pieces of a zip stand behind the units of its sides, and say what is wanted of them.
     for (bool more = true; more;) {
         more = false;
-        for (uint32_t s = 0; s < limits->d->job->what->stage_count; s++) {
+        for (uint32_t s = 0; s < limits->what->stage_count; s++) {
             DoubtRoot *root = &limits->roots[s];
             while (!limits->d->stop && root->count > 0 && settle_first(limits, s)) {
                 more = true;
@@ -437,33 +432,8 @@ void doubt_settle(Limits *limits) {
     limits->settling = false;
 }
 
-bool doubt_work(Limits *limits, uint32_t thread) {
-    DoubtUnit *unit = limits->due;
-    if (!unit) return false;
-    const StageRun *run = &limits->d->runs[unit->root];
-    Trouble trouble;
-    trouble_clear(&trouble);
-    limits->due = unit->next;
-    tell_begin(&limits->d->observers, thread, WORK_TASK, unit->root);
-    // All units of the file may be judged in the meantime.
-    Unit input = doubt_unit_input(unit);
-    bool good = flow_hold_file(run, &input, &trouble);
-    pthread_mutex_unlock(&limits->d->lock);
-    good = good && replay_unit(limits, unit, thread, &trouble);
-    pthread_mutex_lock(&limits->d->lock);
-    good = good && flow_let_file(run, &input, &trouble);
-    dispatch_clock(limits->d);
-    tell_done(&limits->d->observers, thread);
-    unit->made = true;
-    limits->due_count--;
-    if (!good) dispatch_trouble(limits->d, TROUBLE_MEMORY, &trouble);
-    dispatch_settle(limits->d);
-    pthread_cond_broadcast(&limits->d->changed);
-    return true;
-}
-
 bool doubt_holds(const Limits *limits, uint32_t stage) {
-    for (uint32_t s = 0; limits->any && s < limits->d->job->what->stage_count; s++) {
+    for (uint32_t s = 0; limits->any && s < limits->what->stage_count; s++) {
         const DoubtRoot *root = &limits->roots[s];
         if (root->count == 0) continue;
         if (s == stage) return true;
@@ -474,14 +444,14 @@ bool doubt_holds(const Limits *limits, uint32_t stage) {
 }
 
 void doubt_conclude(Limits *limits) {
-    const SbJob *what = limits->d->job->what;
+    const SbJob *what = limits->what;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
         if (stage->input != SB_INPUT_ROWS) continue;
         const uint32_t inputs[] = {stage->input_index, stage->right_index};
         for (int side = 0; side < 2; side++) {
             if (inputs[side] == UINT32_MAX || !limits->by_taken[inputs[side]]) continue;
-            int64_t *rows = &limits->d->job->edges[inputs[side]].rows;
+            int64_t *rows = &limits->edges[inputs[side]].rows;
             if (limits->taken[s] > *rows) *rows = limits->taken[s];
         }
     }

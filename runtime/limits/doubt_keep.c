@@ -12,8 +12,7 @@
 
 #include <stdlib.h>
 
-void doubt_open_keep(Limits *limits) {
-    const Job *job = limits->d->job;
+void doubt_open_keep(Limits *limits, const Job *job) {
     int64_t limit = job->memory.limit, buffers = spill_buffer_bytes(limit, job->lanes);
     // What the ledger does not give, but for what it takes to write.
     int64_t rest = limit - memory_plan_ledger(job) - buffers * job->lanes;
@@ -118,9 +117,9 @@ void doubt_forget(Limits *limits, DoubtUnit *unit) {
     if (piece) limits->kept -= piece->kept;
     for (int side = 0; piece && side < 2; side++) {
         if (piece->held[side]) batch_release(piece->held[side]);
-        spool_close(&piece->loaded[side], &limits->d->job->memory);
+        spool_close(&piece->loaded[side], limits->memory);
     }
-    for (int i = 0; i < runs; i++) spill_forget(&limits->d->job->spill, &unit->runs[i]);
+    for (int i = 0; i < runs; i++) spill_forget(limits->spill, &unit->runs[i]);
 }
 
 // ---- to disk --------------------------------------------------------------------------------
@@ -164,21 +163,20 @@ static bool write_unit(const Flow *flow, uint32_t thread) {
 }
 
 void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread) {
-    Job *job = limits->d->job;
     if (!flow->doubt || flow->rows > 0) return;
     int64_t bytes = kept_bytes(flow);
     if (bytes == 0 || limits->kept + bytes <= limits->kept_max) return;
     tell_turn(&limits->d->observers, thread, WORK_WRITE);
     pthread_mutex_unlock(&limits->d->lock);
-    pthread_mutex_lock(&job->fills[thread]);
+    pthread_mutex_lock(&limits->fills[thread]);
     bool good = write_unit(flow, thread);
-    pthread_mutex_unlock(&job->fills[thread]);
+    pthread_mutex_unlock(&limits->fills[thread]);
     pthread_mutex_lock(&limits->d->lock);
     tell_turn(&limits->d->observers, thread, WORK_TASK);
     flow->doubt->stored = good;
     if (good) return;
-    if (!spill_trouble(&job->spill, &job->trouble))
-        trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to spill");
+    if (!spill_trouble(limits->spill, limits->trouble))
+        trouble_set(limits->trouble, TROUBLE_MEMORY, "no memory to spill");
     dispatch_stop(limits->d);
 }
 
@@ -200,28 +198,29 @@ static const SbEntry *const *piece_entries(const DoubtPiece *piece, int side) {
     return (loaded->entries ? loaded->entries : piece->held[side]->entries) + piece->first[side];
 }
 
-bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
-                      Unit *again, Trouble *trouble) {
+bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, DoubtAgain *again,
+                      Trouble *trouble) {
     StageRun *run = &limits->d->runs[unit->root];
-    Spill *spill = &limits->d->job->spill;
+    Spill *spill = limits->spill;
     int sides = sides_of(run);
     bool good = true;
     if (!unit->stored) {
         if (!unit->piece) return true;
-        again->entries = piece_entries(unit->piece, 0);
-        again->right = piece_entries(unit->piece, 1);
+        again->unit.entries = piece_entries(unit->piece, 0);
+        again->unit.right = piece_entries(unit->piece, 1);
         return true;
     }
     if (sides == 0) {
         unit->input->keeps = task;
         good = read_text(spill, &unit->runs[0], &task->buffer, trouble);
-        again->text = task->buffer.ptr;
+        again->unit.text = task->buffer.ptr;
         return good;
     }
-    for (int side = 0; good && side < sides; side++)
-        good = spool_read(&rows[side], spill, breaker_of(run, side), &unit->runs[side],
-                          &run->relief, trouble);
-    again->entries = rows[0].entries;
-    again->right = rows[1].entries;
+    for (int side = 0; good && side < sides; side++) {
+        SpoolPlace from = {spill, breaker_of(run, side), &unit->runs[side], &run->relief};
+        good = spool_read(&again->rows[side], &from, trouble);
+    }
+    again->unit.entries = again->rows[0].entries;
+    again->unit.right = again->rows[1].entries;
     return good;
 }

@@ -77,7 +77,7 @@ DoubtSlot *doubt_slot(Limits *limits, DoubtUnit *unit, uint8_t node) {
     DoubtSlot **slot = &unit->nodes[at].slot;
     if (*slot) return *slot;
     DoubtSlot *made = calloc(1, sizeof *made);
-    if (made) made->rejects.memory = &limits->d->job->memory;
+    if (made) made->rejects.memory = limits->memory;
     return *slot = made;
 }
 
@@ -99,7 +99,7 @@ static bool make_room(DoubtSlot *slot, uint32_t begin, uint32_t end) {
 }
 
 bool doubt_slot_add(const Limits *limits, DoubtSlot *slot, Partition *partition) {
-    uint32_t begin = 0, end = limits->d->job->what->step_count * SB_COUNTS;
+    uint32_t begin = 0, end = limits->what->step_count * SB_COUNTS;
     while (end > 0 && partition->counts[end - 1] == 0) end--;
     while (begin < end && partition->counts[begin] == 0) begin++;
     if (!make_room(slot, begin, end)) return false;

@@ -3,7 +3,20 @@
 
 #include <stdlib.h>
 
-Limits *limits_new(void) { return calloc(1, sizeof(Limits)); }
+Limits *limits_new(Job *job) {
+    Limits *limits = calloc(1, sizeof *limits);
+    if (!limits) return nullptr;
+    limits->what = job->what;
+    limits->options = &job->options;
+    limits->sinks = job->sinks;
+    limits->edges = job->edges;
+    limits->fills = job->fills;
+    limits->spill = &job->spill;
+    limits->memory = &job->memory;
+    limits->trouble = &job->trouble;
+    doubt_open_keep(limits, job);
+    return limits;
+}
 
 void limits_free(Limits *limits) { free(limits); }
 
@@ -26,7 +39,7 @@ static void close(void *self) { doubt_close(self); }
 
 static void settle(void *self) { doubt_settle(self); }
 
-static bool work_last(void *self, uint32_t thread) { return doubt_work(self, thread); }
+static bool work_last(void *self, uint32_t thread) { return replay_work(self, thread); }
 
 static uint32_t pending(void *self) { return ((const Limits *)self)->due_count; }
 

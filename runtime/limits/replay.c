@@ -37,11 +37,6 @@ static const Gate *gate_at(const Replay *r, uint8_t node) {
     return doubt_gate(r->limits, r->unit->root, node);
 }
 
-static bool no_memory(Replay *r, const StageRun *run) {
-    return trouble_set(r->trouble, TROUBLE_MEMORY, "no memory for stage '%.*s'",
-                       (int)run->stage->label.len, run->stage->label.ptr);
-}
-
 // ---- what is wanted -------------------------------------------------------------------------
 
 // Do rows along the edge have to be judged once more, at its end or further down?
@@ -53,7 +48,7 @@ static bool is_needed(const Replay *r, uint8_t node) {
 }
 
 static bool comes_along(const Replay *r, uint8_t node, uint32_t terminal) {
-    const SbJob *what = r->limits->d->job->what;
+    const SbJob *what = r->limits->what;
     uint32_t stage = flow_stage_at(r->limits->d, r->unit->root, node);
     if (stage >= what->stage_count)
         return terminal == (SB_TERMINAL_SINK | (stage - what->stage_count));
@@ -103,7 +98,7 @@ static void set_wants(Replay *r) {
     for (uint8_t i = 0; i < r->tree->count; i++) {
         const Gate *gate = gate_at(r, i);
         int64_t base = r->unit->nodes[i].base;
-        r->left[i] = gate->exact && base >= 0 ? gate->limit - base : INT64_MAX;
+        r->left[i] = gate->is && base >= 0 ? gate->limit - base : INT64_MAX;
         r->satisfied[i] = doubt_share(r->limits, root, i, number) == SHARE_NONE;
     }
 }
@@ -115,7 +110,7 @@ static SbTaskState *new_task(Replay *r, StageRun *run) {
     SbTaskState *task = stage_task(run);
     pthread_mutex_unlock(&r->limits->d->lock);
     if (task) task->buffer.asks_from = 0;
-    else no_memory(r, run);
+    else stage_no_memory(run, r->trouble);
     return task;
 }
 
@@ -124,7 +119,7 @@ static Partition *new_partition(Replay *r, StageRun *run) {
     Partition *partition = stage_partition(run);
     pthread_mutex_unlock(&r->limits->d->lock);
     if (partition) partition->run = run;
-    else no_memory(r, run);
+    else stage_no_memory(run, r->trouble);
     return partition;
 }
 
@@ -158,8 +153,8 @@ static void close_aside(const StageRun *run, SbTaskState *task) {
 
 // Runs the task until the partition is full. False: the job ends, or is to.
 static bool run_task(Replay *r, StageRun *run, SbTaskState *task, Partition *partition) {
-    pthread_mutex_t *fills = &r->limits->d->job->fills[r->thread];
-    bool good = open_aside(run, task) || no_memory(r, run);
+    pthread_mutex_t *fills = &r->limits->fills[r->thread];
+    bool good = open_aside(run, task) || stage_no_memory(run, r->trouble);
     if (good) {
         pthread_mutex_lock(fills);
         task_run(task, partition, r->thread);
@@ -260,7 +255,7 @@ static bool hand_all_down(Replay *r, uint8_t node, Partition *partition, int64_t
         }
         if (!partition->batches[t] || partition->rows[t] == 0) continue;
         Batch *batch = batch_open(partition->batches[t]);
-        if (!batch) return no_memory(r, partition->run);
+        if (!batch) return stage_no_memory(partition->run, r->trouble);
         partition->batches[t] = nullptr;
         flow_number_batch(partition->run, t, batch, before);
         bool good = true;
@@ -280,7 +275,8 @@ static bool count(Replay *r, uint8_t node, Partition *partition) {
     DoubtSlot *slot = r->slots[node];
     if (!slot) return true;
     if (node == NODE_ROOT) flow_place_lines(&r->input, &partition->rejects);
-    return doubt_slot_add(r->limits, slot, partition) || no_memory(r, partition->run);
+    return doubt_slot_add(r->limits, slot, partition) ||
+           stage_no_memory(partition->run, r->trouble);
 }
 
 // One partition of the stage. False: the job ends.
@@ -289,7 +285,7 @@ static bool run_partition(Replay *r, uint8_t node, SbTaskState *task, Partition 
     const SbStage *stage = run->stage;
     bool exact = r->slots[node];
     int64_t *quotas = calloc(stage->terminal_count + 1, sizeof *quotas);
-    if (!quotas) return no_memory(r, run);
+    if (!quotas) return stage_no_memory(run, r->trouble);
     partition_reset(partition, &run->setup);
     partition->keeps = node == NODE_ROOT && r->unit->input ? r->unit->input->keeps : nullptr;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
@@ -330,21 +326,20 @@ static bool run_root(Replay *r) {
     StageRun *run = run_at(r, NODE_ROOT);
     DoubtInput *input = r->unit->input;
     SbTaskState *task = input ? input->keeps : nullptr;
-    SpoolRows rows[2] = {0};
     int64_t judged = 0;
     if (!task && !(task = new_task(r, run))) return false;
-    Unit again = r->input = doubt_unit_input(r->unit);
-    bool good = doubt_bring_back(r->limits, r->unit, task, rows, &again, r->trouble);
+    DoubtAgain again = {.unit = r->input = doubt_unit_input(r->unit)};
+    bool good = doubt_bring_back(r->limits, r->unit, task, &again, r->trouble);
     bool keeps = input && input->keeps;
-    good = good && (keeps || units_again(&run->units, &again, &task->buffer, r->trouble)) &&
-           task_begin(task, &again, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
+    good = good && (keeps || units_again(&run->units, &again.unit, &task->buffer, r->trouble)) &&
+           task_begin(task, &again.unit, r->trouble) && run_stage(r, NODE_ROOT, task, &judged);
     if (!keeps) spare(r, run, task, nullptr);
-    for (int side = 0; side < 2; side++) spool_close(&rows[side], &r->limits->d->job->memory);
+    for (int side = 0; side < 2; side++) spool_close(&again.rows[side], r->limits->memory);
     if (r->slots[NODE_ROOT]) r->slots[NODE_ROOT]->taken = judged;
     return good;
 }
 
-bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
+static bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble) {
     Replay r = {.limits = limits, .unit = unit, .tree = limits->roots[unit->root].tree,
                 .thread = thread, .trouble = trouble};
     bool good = true;
@@ -355,11 +350,36 @@ bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trou
         if (!doubt_again(limits, unit, node)) continue;
         r.slots[node] = doubt_slot(limits, unit, node);
         if (r.slots[node]) doubt_slot_empty(r.slots[node]);
-        good = r.slots[node] || no_memory(&r, run_at(&r, node));
+        good = r.slots[node] || stage_no_memory(run_at(&r, node), r.trouble);
     }
     pthread_mutex_unlock(&limits->d->lock);
     good = good && run_root(&r);
     for (uint8_t n = 0; n < r.tree->count; n++)
         if (r.tasks[n]) spare(&r, run_at(&r, n), r.tasks[n], nullptr);
     return good;
+}
+
+bool replay_work(Limits *limits, uint32_t thread) {
+    DoubtUnit *unit = limits->due;
+    if (!unit) return false;
+    const StageRun *run = &limits->d->runs[unit->root];
+    Trouble trouble;
+    trouble_clear(&trouble);
+    limits->due = unit->next;
+    tell_begin(&limits->d->observers, thread, WORK_TASK, unit->root);
+    // All units of the file may be judged in the meantime.
+    Unit input = doubt_unit_input(unit);
+    bool good = flow_hold_file(run, &input, &trouble);
+    pthread_mutex_unlock(&limits->d->lock);
+    good = good && replay_unit(limits, unit, thread, &trouble);
+    pthread_mutex_lock(&limits->d->lock);
+    good = good && flow_let_file(run, &input, &trouble);
+    dispatch_clock(limits->d);
+    tell_done(&limits->d->observers, thread);
+    unit->made = true;
+    limits->due_count--;
+    if (!good) dispatch_trouble(limits->d, TROUBLE_MEMORY, &trouble);
+    dispatch_settle(limits->d);
+    pthread_cond_broadcast(&limits->d->changed);
+    return true;
 }

@@ -19,7 +19,6 @@ typedef struct GatePlace {
 typedef struct Gate {
     bool      is;
     bool      zips;    // A side of a zip.
-    bool      exact;   // The limit takes rows, not whole units.
     int64_t   skip, limit;  // Rows that it passes over, and takes, the skipped ones included.
     int64_t   rows;    // That came so far, at most the limit.
     bool      ended;   // It has all that it takes:
@@ -86,6 +85,16 @@ typedef struct DoubtRoot {
 
 struct Limits {
     Dispatch   *d;                 // nullptr: not opened.
+    // The parts of the job that limits use. The job owns them.
+    const SbJob *what;
+    const Options *options;
+    const Sink *sinks;
+    Edge       *edges;
+    pthread_mutex_t *fills;        // By lane.
+    Spill      *spill;
+    SbMemory   *memory;
+    Trouble    *trouble;
+    int64_t     kept_max;          // Of `kept`.
     bool       any;
     bool       settling;
     Gate       gates[STAGES_MAX][2];  // By stage of the plan and side.
@@ -93,7 +102,7 @@ struct Limits {
     bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
     int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
     DoubtRoot  roots[STAGES_MAX];
-    int64_t    kept, kept_max;     // Bytes in memory that units need to be made once more.
+    int64_t    kept;               // Bytes in memory that units need to be made once more.
     DoubtUnit *due;                // Units to be made once more: the next one,
     uint32_t   due_count;          // and all, with those that a thread is at.
 };
@@ -126,8 +135,6 @@ int64_t doubt_quota(const Limits *limits, const Flow *flow, uint32_t t);
 void doubt_give_back(const FlowMore *more);
 // Something happened: makes final what is certain.
 void doubt_settle(Limits *limits);
-// Makes a unit once more, where one is due: the lock is let go meanwhile. False: none is.
-bool doubt_work(Limits *limits, uint32_t thread);
 // Could units that the stage is needed for be made once more?
 bool doubt_holds(const Limits *limits, uint32_t stage);
 // The figures of edges that are counted where they are taken.
@@ -140,7 +147,7 @@ Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, ui
 // of the stage go on behind the last row of its sink, while another one did not end?
 bool doubt_again(const Limits *limits, const DoubtUnit *unit, uint8_t node);
 // What takes the rows at a node, if that is a limit (Gate.is).
-Gate *doubt_gate(Limits *limits, uint32_t root, uint8_t node);
+const Gate *doubt_gate(const Limits *limits, uint32_t root, uint8_t node);
 // ---- doubt_unit.c: the lock is held -------------------------------------------------------------
 
 // A unit behind all of its root; nullptr: no memory.
@@ -160,7 +167,8 @@ void doubt_slot_empty(DoubtSlot *slot);
 
 // ---- doubt_keep.c: the lock is held -------------------------------------------------------------
 
-void doubt_open_keep(Limits *limits);
+// Of what the memory of the job leaves.
+void doubt_open_keep(Limits *limits, const Job *job);
 // The flow has made a partition, which may be the last of its unit: what the unit needs to be made
 // once more goes to disk, if there is no room for it. The lock is let go meanwhile.
 void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);
@@ -168,15 +176,21 @@ void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);
 void doubt_leave(Limits *limits, Flow *flow);
 // What the unit kept, anywhere, goes.
 void doubt_forget(Limits *limits, DoubtUnit *unit);
-// Without the lock: the rows of a unit that is made once more, as `again`. `task`, which has none,
-// is to hold its text, `rows` what comes back from disk. False: `trouble` is set.
-bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, SpoolRows rows[2],
-                      Unit *again, Trouble *trouble);
+// A unit that is made once more, and its rows of both sides that came back from disk.
+typedef struct DoubtAgain {
+    Unit      unit;
+    SpoolRows rows[2];
+} DoubtAgain;
+
+// Without the lock: finds the rows of `again`, which is as doubt_unit_input has it. `task`, which
+// has none, is to hold its text. False: `trouble` is set.
+bool doubt_bring_back(Limits *limits, DoubtUnit *unit, SbTaskState *task, DoubtAgain *again,
+                      Trouble *trouble);
 
 // ---- replay.c -----------------------------------------------------------------------------------
 
-// Makes the unit once more and puts what it counts into the slots of nodes where it has a part.
-// Without the lock. False: `trouble` is set.
-bool replay_unit(Limits *limits, DoubtUnit *unit, uint32_t thread, Trouble *trouble);
+// Makes a unit once more, where one is due: what it counts goes into the slots of nodes where it
+// has a part. The lock is held before and after. False: none is due.
+bool replay_work(Limits *limits, uint32_t thread);
 
 #endif

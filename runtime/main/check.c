@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "runtime/main/check.h"
 
+#include "runtime/device.h"
 #include "runtime/host.h"
 #include "runtime/job.h"
 #include "runtime/main/main.h"
@@ -239,7 +240,7 @@ static void check_memory(Check *check) {
     int64_t least = memory_plan_least(job, slots_threads(&job->slots));
     add_size(&item->found, job->memory_whole);
     sb_text_str(&item->found, " of ");
-    add_size(&item->found, cpu_memory());
+    add_size(&item->found, device_of(DEVICE_CPU)->memory());
     if (least == 0) return;
     sb_text_str(&item->found, "; the least is ");
     add_size(&item->found, least);
@@ -256,7 +257,7 @@ static void check_slots(Check *check) {
     Job *job = check->job;
     const Options *options = &job->options;
     CheckItem *item = add_item(check, "slots", "--threads, --resource", 21);
-    uint32_t cpus = options->threads ? options->threads : cpu_count();
+    uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->slots, job->what, options, cpus, &item->trouble)) return;
     sb_text_format(&item->found, "%u cpus, %u threads", cpus, slots_threads(&job->slots));
 }
@@ -358,7 +359,7 @@ int check_run(Job *job, bool (*open)(Job *job)) {
     bool made = options->resume && resume_peek(job, options->resume) && resume_made(job);
     trouble_clear(&job->trouble);
     if (!made) check_files_of_rows(&check);
-    if (job_may_spill(job))
+    if (memory_plan_may_spill(job))
         check_folder(&check, "spill", options->spill ? options->spill : spill_default_root(),
                      TROUBLE_SPILL_FOLDER, TROUBLE_SPILL_WRITE);
     if (options->resume) check_journal(&check, made ? open : nullptr);

@@ -326,14 +326,14 @@ static void free_control(Control *control) {
 Control *control_open(Job *job) {
     Control *control = calloc(1, sizeof *control);
     if (!control) {
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
+        trouble_no_memory(&job->trouble, "to begin");
         return nullptr;
     }
     control->job = job;
     control->end.data = control;
     const char *trace = job->options.trace;
     if (!progress_open(&control->report, job)) {
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
+        trouble_no_memory(&job->trouble, "to begin");
     } else if (!trace || trace_open(&control->trace, job, trace, &job->trouble)) {
         if (start_loop(control)) return control;
         trace_close(&control->trace, 0);

@@ -4,6 +4,7 @@
 #include "runtime/abi.h"
 #include "runtime/abi/cpu_level.h"
 #include "runtime/crash.h"
+#include "runtime/device.h"
 #include "runtime/dispatch.h"
 #include "runtime/host.h"
 #include "runtime/job.h"
@@ -26,10 +27,6 @@
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory to begin");
-}
 
 // ---- setup ----------------------------------------------------------------------------------
 
@@ -61,7 +58,7 @@ static bool allocate(Job *job) {
                 setup->source_counts && setup->source_row_max && setup->sink_paths &&
                 setup->sink_bytes && setup->limit_rows && setup->skip_rows;
     for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
-    return good || no_memory(job);
+    return good || trouble_no_memory(&job->trouble, "to begin");
 }
 
 static bool set_limits(Job *job) {
@@ -165,11 +162,13 @@ static bool open_sinks(Job *job) {
 static bool open_spill(Job *job, uint32_t threads) {
     const char *root = job->options.spill ? job->options.spill : spill_default_root();
     // The last writer is that of the records of rejects.
-    if (!spill_open(&job->spill, root, threads + 1, &job->memory)) return no_memory(job);
+    if (!spill_open(&job->spill, root, threads + 1, &job->memory))
+        return trouble_no_memory(&job->trouble, "to begin");
     job->spill.journaled = job->resume;
     RejectSetSetup records = job_records(job, REJECTS_BY_FILE);
-    if (!reject_set_open(&job->rejects, &records)) return no_memory(job);
-    bool make = job->options.spill && job_may_spill(job);
+    if (!reject_set_open(&job->rejects, &records))
+        return trouble_no_memory(&job->trouble, "to begin");
+    bool make = job->options.spill && memory_plan_may_spill(job);
     return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
 }
 
@@ -177,17 +176,18 @@ static bool open_fills(Job *job) {
     job->fills = calloc(job->lanes, sizeof *job->fills);
     for (uint32_t i = 0; job->fills && i < job->lanes; i++)
         pthread_mutex_init(&job->fills[i], nullptr);
-    return job->fills || no_memory(job);
+    return job->fills || trouble_no_memory(&job->trouble, "to begin");
 }
 
 static bool open_watch(Job *job, uint32_t threads) {
     if (job->options.stats != STATS_NONE) job->samples = samples_open(job->what, threads);
     return watch_open(job->watch, job->what->stage_count, threads, job->log.started_ns) ||
-           no_memory(job);
+           trouble_no_memory(&job->trouble, "to begin");
 }
 
 static void open_memory(Job *job) {
-    job->memory_whole = job->options.memory ? job->options.memory : cpu_memory() / 5 * 4;
+    job->memory_whole = job->options.memory ? job->options.memory
+                                            : device_of(DEVICE_CPU)->memory() / 5 * 4;
     int64_t rest = sb_memory_rest(job->memory_whole);
     sb_memory_open(&job->memory, job->memory_whole > rest ? job->memory_whole - rest : 0);
 }
@@ -207,7 +207,8 @@ static bool open_plan(Job *job) {
                                stage->run_level[0] ? 3 : 4);
     }
     if (!allocate(job)) return false;
-    if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK) return no_memory(job);
+    if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK)
+        return trouble_no_memory(&job->trouble, "to begin");
     if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
     return run_setup(job);
 }
@@ -218,10 +219,10 @@ static bool open_job(Job *job) {
     Options *options = &job->options;
     if (!job_check_journal(job, &job->trouble) || !resume_open(job)) return false;
     if (resume_finished(job)) return open_watch(job, 1);
-    uint32_t cpus = options->threads ? options->threads : cpu_count();
+    uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
     uint32_t threads = slots_threads(&job->slots);
-    job->lanes = job_lanes(job, threads);
+    job->lanes = job_lanes(job->what, &job->options, threads);
     if (!memory_plan_set(job, threads)) return false;
     Trouble over = {0};
     if (memory_plan_over(job, &over)) log_warn(&job->log, over.kind, "%s", over.text);
@@ -313,7 +314,7 @@ static bool shares_over(const Job *job, const RejectShare *shares) {
 // Judges the limits over all records; the first one stands for those that are too many.
 static bool judge_limits(Job *job, RejectWalk *walk, Outcome *outcome) {
     RejectShare *shares = open_shares(job);
-    if (!shares) return no_memory(job);
+    if (!shares) return trouble_no_memory(&job->trouble, "to begin");
     bool over = false;
     for (const Reject *next; !over && (next = reject_walk_next(walk));) {
         if (outcome->over++ == 0 && !rejects_copy(&job->failing_list, next)) {
@@ -351,7 +352,7 @@ static bool write_text(Job *job, Text *text, int64_t rows) {
     Sink *sink = &job->sinks[job->what->sink_count];
     ExtentList extents = {0};
     bool good = !text->failed ? sink_take(sink, text->ptr, text->len, rows, &extents, &job->trouble)
-                              : no_memory(job);
+                              : trouble_no_memory(&job->trouble, "to begin");
     for (size_t i = 0; good && i < extents.count; i++)
         good = sink_write(&extents.items[i], &job->trouble);
     free(extents.items);
@@ -441,13 +442,6 @@ static void report_reject(Job *job, Outcome outcome) {
     }
 }
 
-void job_log_trouble(Job *job, Trouble *trouble) {
-    if (trouble->kind == TROUBLE_INTERRUPTED && job->options.resume)
-        trouble_fix(trouble, "run it again with the same --resume=%s: it goes on where it was",
-                    job->options.resume);
-    log_trouble(&job->log, trouble);
-}
-
 // Says how it ended. Returns the exit code.
 static int report(Job *job, Outcome outcome) {
     bool done = job->trouble.kind == TROUBLE_NONE && !outcome.data_failed;
@@ -478,7 +472,7 @@ static void report_start(Job *job) {
 static void describe_plan(Job *job) {
     Text text = {0};
     Trouble *trouble = &job->trouble;
-    uint32_t cpus = job->options.threads ? job->options.threads : cpu_count();
+    uint32_t cpus = job->options.threads ? job->options.threads : device_of(DEVICE_CPU)->count();
     bool planned = open_plan(job) || job->setup.stage_bytes;
     trouble_close(trouble);
     if (planned && !slots_open(&job->slots, job->what, &job->options, cpus, trouble))
@@ -524,11 +518,11 @@ static void hold_standard_streams(void) {
 // Who hears of what happens to rows, in the order in which they do: what limits turn down is no
 // matter of commits.
 static bool run_stages(Job *job) {
-    Limits *limits = limits_new();
-    if (!limits) return no_memory(job);
+    Limits *limits = limits_new(job);
+    if (!limits) return trouble_no_memory(&job->trouble, "to begin");
     Observers observers = {.items = {limits_observer(limits)}, .count = 1};
     if (job->resume) observers.items[observers.count++] = resume_observer(job, limits);
-    observers.items[observers.count++] = watch_observer(job->watch);
+    observers.items[observers.count++] = watch_observer(job->watch, job->samples);
     bool ran = engine_run(job, &observers);
     limits_free(limits);
     return ran;

@@ -70,7 +70,7 @@ static bool output_open(Output *output, SbStr path, Trouble *trouble) {
     *output = (Output){.path = strndup(path.ptr ? path.ptr : "", (size_t)path.len)};
     if (output->path)
         output->real = is_stream(output->path) ? strdup("-") : real_name(output->path);
-    return output->real || trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    return output->real || trouble_no_memory(trouble, "for a path");
 }
 
 // With the name of its manifest: what one of an earlier job says goes when the output is replaced.
@@ -83,7 +83,7 @@ static bool sink_output(const Job *job, uint32_t sink, Output *output, Trouble *
     if (!own || asprintf(&output->manifest, "%s" MANIFEST_ENDING, own) < 0)
         output->manifest = nullptr;
     free(own);
-    return output->manifest || trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    return output->manifest || trouble_no_memory(trouble, "for a path");
 }
 
 static bool holds_part(const Output *folder, const Output *file) {
@@ -126,7 +126,7 @@ static bool reads_within(const Output *folder, const char *path, const char *rea
 
 static bool is_not_read(const Output *output, const char *path, Trouble *trouble) {
     char *real = real_name(path);
-    if (!real) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    if (!real) return trouble_no_memory(trouble, "for a path");
     bool good = true;
     if (strcmp(real, output->real) == 0) {
         good = trouble_set(trouble, TROUBLE_SAME_PATH, "'%s' is read and written", output->path);
@@ -190,7 +190,7 @@ bool job_check_journal(const Job *job, Trouble *trouble) {
     const char *path = job->options.resume;
     if (!path) return true;
     char *folder = real_name(path);
-    bool good = folder || trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    bool good = folder || trouble_no_memory(trouble, "for a path");
     for (uint32_t s = 0; good && s <= job->what->sink_count; s++) {
         Output output;
         good = sink_output(job, s, &output, trouble) && spares_journal(&output, folder, trouble);

@@ -35,9 +35,9 @@ static void add_one(Text *text, const char *name, const char *type, const char *
     sb_text_format(text, "%s %.17g\n", name, value);
 }
 
-static void add_stage(Text *text, const Job *job, const char *name, uint32_t stage) {
+static void add_stage(Text *text, const SbJob *what, const char *name, uint32_t stage) {
     sb_text_format(text, "%s{stage=\"%u\",name=\"", name, stage);
-    add_label(text, job->what->stages[stage].label);
+    add_label(text, what->stages[stage].label);
     sb_text_str(text, "\"");
 }
 
@@ -62,45 +62,45 @@ static const StageMetric stage_metrics[] = {
      offsetof(WatchFigures, unwritten)},
 };
 
-static void add_stages(const Job *job, Text *text) {
+static void add_stages(const SbJob *what, const Watch *watch, Text *text) {
     WatchFigures figures;
     for (size_t m = 0; m < sizeof stage_metrics / sizeof *stage_metrics; m++) {
         const StageMetric *metric = &stage_metrics[m];
         head(text, metric->name, metric->type, metric->help);
-        for (uint32_t s = 0; s < job->what->stage_count; s++) {
+        for (uint32_t s = 0; s < what->stage_count; s++) {
             int64_t value;
-            watch_figures(job->watch, s, &figures);
+            watch_figures(watch, s, &figures);
             memcpy(&value, (const char *)&figures + metric->offset, sizeof value);
-            add_stage(text, job, metric->name, s);
+            add_stage(text, what, metric->name, s);
             sb_text_format(text, "} %lld\n", (long long)value);
         }
     }
     head(text, "sbc_stage_running_tasks", "gauge", "Tasks that run.");
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        watch_figures(job->watch, s, &figures);
-        add_stage(text, job, "sbc_stage_running_tasks", s);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        watch_figures(watch, s, &figures);
+        add_stage(text, what, "sbc_stage_running_tasks", s);
         sb_text_format(text, "} %u\n", figures.running);
     }
 }
 
-static void add_times(const Job *job, Text *text) {
+static void add_times(const SbJob *what, const Watch *watch, Text *text) {
     static const char state_name[] = "sbc_stage_state_seconds_total";
     static const char work_name[] = "sbc_stage_thread_seconds_total";
     WatchFigures figures;
     head(text, state_name, "counter", "Time that the stage was in the state.");
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        watch_figures(job->watch, s, &figures);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        watch_figures(watch, s, &figures);
         for (int state = 0; state < WATCH_STATES; state++) {
-            add_stage(text, job, state_name, s);
+            add_stage(text, what, state_name, s);
             sb_text_format(text, ",state=\"%s\"} %.6f\n", watch_state_name((WatchState)state),
                            seconds(figures.state_ns[state]));
         }
     }
     head(text, work_name, "counter", "Time of threads at work for the stage.");
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        watch_figures(job->watch, s, &figures);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        watch_figures(watch, s, &figures);
         for (int work = 0; work < WORK_KINDS; work++) {
-            add_stage(text, job, work_name, s);
+            add_stage(text, what, work_name, s);
             sb_text_format(text, ",work=\"%s\"} %.6f\n", watch_work_name((Work)work),
                            seconds(figures.work_ns[work]));
         }
@@ -111,14 +111,14 @@ static void add_resources(const Job *job, Text *text) {
     head(text, "sbc_resource_supply", "gauge", "What there is of the resource.");
     for (uint32_t i = 0; i <= job->what->resource_count; i++) {
         sb_text_str(text, "sbc_resource_supply{resource=\"");
-        add_label(text, stage_times_resource(job, resource_number(i)));
+        add_label(text, stage_times_resource(job->what, resource_number(i)));
         uint32_t supply = slots_supply(&job->slots, resource_number(i));
         sb_text_format(text, "\"} %g\n", supply / (double)WHOLE);
     }
     head(text, "sbc_resource_busy_ratio", "gauge", "The share of it that tasks held so far.");
     for (uint32_t i = 0; i <= job->what->resource_count; i++) {
         sb_text_str(text, "sbc_resource_busy_ratio{resource=\"");
-        add_label(text, stage_times_resource(job, resource_number(i)));
+        add_label(text, stage_times_resource(job->what, resource_number(i)));
         sb_text_format(text, "\"} %.6f\n", stage_times_busy(job, resource_number(i)));
     }
 }
@@ -147,8 +147,8 @@ void metrics_prometheus(Job *job, Text *text) {
             (double)atomic_load(&job->memory.peak));
     add_one(text, "sbc_job_spilled_bytes_total", "counter", "Bytes of rows that went to disk.",
             (double)atomic_load(&job->spill.bytes_raw));
-    add_stages(job, text);
-    add_times(job, text);
+    add_stages(job->what, job->watch, text);
+    add_times(job->what, job->watch, text);
     add_resources(job, text);
 }
 
@@ -168,7 +168,7 @@ static void add_edges(const Job *job, uint32_t from, bool *any, Text *text) {
         uint32_t breaker = stage->terminals[t];
         for (uint32_t to = 0; !(breaker & SB_TERMINAL_SINK) && to < what->stage_count; to++) {
             if (to == from || !reads(&what->stages[to], breaker)) continue;
-            bool edge = what->breakers[breaker].kind == SB_BREAK_EDGE;
+            bool edge = sb_is_edge(what, breaker);
             sb_text_format(text, "%s{\"from\":%u,\"to\":%u,\"kind\":\"%s\"}", *any ? "," : "",
                            from, to, edge ? "rows" : "table");
             *any = true;
@@ -235,7 +235,7 @@ static void slots_now(const Job *job, Text *text) {
 static void resources_now(const Job *job, Text *text) {
     sb_text_str(text, ",\"resources\":[");
     for (uint32_t i = 0; i <= job->what->resource_count; i++) {
-        SbStr name = stage_times_resource(job, resource_number(i));
+        SbStr name = stage_times_resource(job->what, resource_number(i));
         sb_text_format(text, "%s{\"resource\":", i ? "," : "");
         sb_text_add_json(text, name.ptr, name.len);
         sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",

@@ -95,7 +95,7 @@ static bool open(void *self, Dispatch *d) {
 }
 
 static void thread(void *self, uint32_t number, bool begins) {
-    samples_thread(((const Watch *)self)->dispatch->job->samples, number, begins);
+    samples_thread(((const Watch *)self)->samples, number, begins);
 }
 
 static void begin(void *self, uint32_t number, Work work, uint32_t stage) {
@@ -116,11 +116,12 @@ static void running(void *self, Flow *flow, uint32_t number) {
     flow->task->live = &((Watch *)self)->threads[number].live;
 }
 
-Observer watch_observer(Watch *watch) {
+Observer watch_observer(Watch *watch, struct Samples *samples) {
     static const ObserverCalls calls = {
         .open = open, .thread = thread, .begin = begin, .turn = turn, .from = from, .done = done,
         .running = running, .made = made, .rejected = rejected, .handed = handed,
         .written = written, .freed = freed, .show = show, .show_stage = show_stage, .stop = stop,
     };
+    watch->samples = samples;
     return (Observer){&calls, watch};
 }

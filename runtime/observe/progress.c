@@ -42,12 +42,12 @@ static Rates rates_since(ProgressMark *mark, int64_t now, int64_t rows, int64_t 
 }
 
 // Bytes that the system has taken for the outputs that the stage feeds.
-static int64_t bytes_put(const Job *job, uint32_t number) {
-    const SbStage *stage = &job->what->stages[number];
+static int64_t bytes_put(const SbJob *what, const Sink *sinks, uint32_t number) {
+    const SbStage *stage = &what->stages[number];
     int64_t bytes = 0;
     for (uint32_t t = 0; t < stage->terminal_count; t++)
         if (stage->terminals[t] & SB_TERMINAL_SINK)
-            bytes += atomic_load(&job->sinks[stage->terminals[t] & ~SB_TERMINAL_SINK].put);
+            bytes += atomic_load(&sinks[stage->terminals[t] & ~SB_TERMINAL_SINK].put);
     return bytes;
 }
 
@@ -57,7 +57,7 @@ static void stage_figures(ProgressReport *report, uint32_t number, WatchFigures 
     ProgressMark *seen = &report->seen[number];
     watch_figures(watch, number, figures);
     int64_t now = watch_elapsed_ns(watch);
-    int64_t bytes = figures->bytes_in + bytes_put(report->job, number);
+    int64_t bytes = figures->bytes_in + bytes_put(report->job->what, report->job->sinks, number);
     if (figures->rows_in != seen->rows || bytes != seen->bytes)
         *seen = (ProgressMark){now, figures->rows_in, bytes};
     if (now - seen->at_ns < figures->idle_ns) figures->idle_ns = now - seen->at_ns;

@@ -16,8 +16,8 @@ static double task_seconds(const WatchFigures *figures) {
     return seconds(figures->work_ns[WORK_TASK] + figures->work_ns[WORK_READ]);
 }
 
-SbStr stage_times_resource(const Job *job, uint32_t resource) {
-    return resource == SB_CPUS ? (SbStr){"cpus", 4} : job->what->resources[resource];
+SbStr stage_times_resource(const SbJob *what, uint32_t resource) {
+    return resource == SB_CPUS ? (SbStr){"cpus", 4} : what->resources[resource];
 }
 
 // Seconds times amount that tasks of all stages held it.
@@ -77,7 +77,7 @@ static void explain(const Job *job, const StepTimes *times, Text *text) {
     if (!stages) return;
     for (uint32_t i = 0; i <= what->resource_count; i++) {
         uint32_t number = i == 0 ? SB_CPUS : i - 1;
-        resources[i] = (BoundResource){.name = stage_times_resource(job, number),
+        resources[i] = (BoundResource){.name = stage_times_resource(job->what, number),
                                        .supply = slots_supply(&job->slots, number) / (double)WHOLE,
                                        .used = used(job, number)};
     }
@@ -124,16 +124,16 @@ static void add_stage(TextTable *table, const SbStage *stage, const WatchFigures
 }
 
 // Steps that were seen at work, and what was at work for none of them.
-static void print_steps(const Job *job, const StepTimes *times, Text *text) {
+static void print_steps(const SbJob *what, const StepTimes *times, Text *text) {
     if (!times->seconds || times->all == 0) return;
     TextTable table = {.columns = 3, .left = 1};
     sb_table_word(&table, "step");
     sb_table_word(&table, "cpu");
     sb_table_word(&table, "share");
-    for (uint32_t s = 0; s <= job->what->step_count; s++) {
-        bool last = s == job->what->step_count;
+    for (uint32_t s = 0; s <= what->step_count; s++) {
+        bool last = s == what->step_count;
         double took = last ? times->other : times->seconds[s];
-        SbStr label = last ? (SbStr){"(no step)", 9} : job->what->steps[s].label;
+        SbStr label = last ? (SbStr){"(no step)", 9} : what->steps[s].label;
         if (took == 0) continue;
         sb_text_add_short(sb_table_cell(&table), label.ptr, label.len, LABEL_BYTES);
         add_seconds(&table, took);
@@ -160,7 +160,7 @@ void stage_times_print(const Job *job, Text *text) {
     sb_table_close(&table);
     StepTimes times = step_times(job);
     sb_text_str(text, "\n");
-    print_steps(job, &times, text);
+    print_steps(job->what, &times, text);
     sb_text_str(text, "bound: ");
     explain(job, &times, text);
     sb_text_str(text, "\n");
@@ -191,13 +191,13 @@ static void stage_json(const SbStage *stage, const WatchFigures *figures, Text *
 }
 
 // Ends the list before.
-static void steps_json(const Job *job, const StepTimes *times, Text *text) {
+static void steps_json(const SbJob *what, const StepTimes *times, Text *text) {
     sb_text_str(text, "],\"cpu\":[");
     bool any = false;
-    for (uint32_t s = 0; times->seconds && s < job->what->step_count; s++) {
+    for (uint32_t s = 0; times->seconds && s < what->step_count; s++) {
         if (times->seconds[s] == 0) continue;
         sb_text_str(text, any ? ",{\"step\":" : "{\"step\":");
-        sb_text_add_json(text, job->what->steps[s].label.ptr, job->what->steps[s].label.len);
+        sb_text_add_json(text, what->steps[s].label.ptr, what->steps[s].label.len);
         sb_text_format(text, ",\"seconds\":%.3f}", times->seconds[s]);
         any = true;
     }
@@ -215,7 +215,7 @@ void stage_times_json(const Job *job, Text *text) {
     sb_text_str(text, "],\"resources\":[");
     for (uint32_t i = 0; i <= job->what->resource_count; i++) {
         uint32_t number = i == 0 ? SB_CPUS : i - 1;
-        SbStr name = stage_times_resource(job, number);
+        SbStr name = stage_times_resource(job->what, number);
         sb_text_format(text, "%s{\"resource\":", i ? "," : "");
         sb_text_add_json(text, name.ptr, name.len);
         sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",
@@ -223,7 +223,7 @@ void stage_times_json(const Job *job, Text *text) {
                        stage_times_busy(job, number));
     }
     StepTimes times = step_times(job);
-    steps_json(job, &times, text);
+    steps_json(job->what, &times, text);
     sb_text_str(text, ",\"bound\":");
     Text bound = {0};
     explain(job, &times, &bound);

@@ -12,6 +12,6 @@ void stage_times_json(const Job *job, Text *text);
 // The share of the time that a resource was held, by number or SB_CPUS.
 double stage_times_busy(const Job *job, uint32_t resource);
 // The name of a resource.
-SbStr stage_times_resource(const Job *job, uint32_t resource);
+SbStr stage_times_resource(const SbJob *what, uint32_t resource);
 
 #endif

@@ -15,15 +15,15 @@ enum { FIGURES_MAX = SB_COUNTS, SUMMARY_TABLES = 3 };
 
 // ---- counts ---------------------------------------------------------------------------------
 
-static int64_t on_of(const Job *job, uint32_t step) {
-    return step < job->what->step_count ? job->counts[step * SB_COUNTS + SB_ON] : 0;
+static int64_t on_of(const SbJob *what, const int64_t *counts, uint32_t step) {
+    return step < what->step_count ? counts[step * SB_COUNTS + SB_ON] : 0;
 }
 
-static const SbBreaker *breaker_of(const Job *job, uint32_t step, uint32_t *number) {
-    for (uint32_t b = 0; b < job->what->breaker_count; b++) {
-        if (job->what->breakers[b].step != step) continue;
+static const SbBreaker *breaker_of(const SbJob *what, uint32_t step, uint32_t *number) {
+    for (uint32_t b = 0; b < what->breaker_count; b++) {
+        if (what->breakers[b].step != step) continue;
         *number = b;
-        return &job->what->breakers[b];
+        return &what->breakers[b];
     }
     return nullptr;
 }
@@ -58,11 +58,13 @@ static void count_step(Job *job, uint32_t step) {
     const SbStepInfo *info = &job->what->steps[step];
     int64_t *counts = &job->counts[step * SB_COUNTS];
     uint32_t number = 0;
-    const SbBreaker *breaker = breaker_of(job, step, &number);
+    const SbBreaker *breaker = breaker_of(job->what, step, &number);
     int64_t pairs = 0;
     bool edges = count_edges(job, step, counts, &pairs);
     if (!edges && !info->counts_in)
-        counts[SB_IN] = on_of(job, info->from[0]) + on_of(job, info->from[1]);
+        counts[SB_IN] = on_of(job->what, job->counts, info->from[0]) + on_of(job->what,
+                                                                             job->counts,
+                                                                                 info->from[1]);
     count_first_rows(job, step, counts);
     if (breaker && breaker->kind == SB_BREAK_GROUP) {
         int64_t judged = counts[SB_IN] - counts[SB_REJECTED] + counts[SB_MERGED];
@@ -70,7 +72,8 @@ static void count_step(Job *job, uint32_t step) {
         if (judged < kept) counts[SB_MADE] = kept - judged;
         counts[SB_MERGED] = judged + counts[SB_MADE] - kept;
     } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
-        counts[SB_MERGED] += on_of(job, info->from[1]) - job->unmatched_rows[number];
+        counts[SB_MERGED] += on_of(job->what, job->counts,
+                                   info->from[1]) - job->unmatched_rows[number];
     } else if (info->kind == STEP_ZIP) {
         counts[SB_MERGED] = counts[SB_IN] - pairs;  // Sides that differ in length end the job.
     }

@@ -84,6 +84,7 @@ enum { WATCH_ROWS = 8, WATCH_ROW_BYTES = 200 };
 typedef struct Watch {
     Dispatch    *dispatch;                     // The dispatch that tells the watch; nullptr: none
                                                // does yet.
+    struct Samples *samples;                   // Of the job, with --stats; else nullptr.
     WatchStage  *stages;
     WatchThread *threads;
     uint32_t     stage_count, thread_count;
@@ -102,7 +103,7 @@ typedef struct Watch {
 } Watch;
 
 // Tells it what the dispatch of its job does.
-Observer watch_observer(Watch *watch);
+Observer watch_observer(Watch *watch, struct Samples *samples);
 
 // Of a job that began at `job_ns`: until its stages begin they are pending.
 bool watch_open(Watch *watch, uint32_t stages, uint32_t threads, int64_t job_ns);

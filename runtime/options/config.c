@@ -84,8 +84,7 @@ static bool add_text(Config *config, uint32_t param, const yaml_node_t *value,
                      const yaml_node_t *node) {
     char *copy = node ? strdup((const char *)node->data.scalar.value) : nullptr;
     if (node && !copy)
-        return trouble_set(trouble_more(config->trouble), TROUBLE_NO_MEMORY,
-                           "no memory for the options");
+        return trouble_no_memory(trouble_more(config->trouble), "for the options");
     yaml_mark_t mark = node ? node->start_mark : value->start_mark;
     return options_add_text(config->options, config->job,
                             (ParamText){.param = param, .text = copy, .from_config = true,
@@ -215,8 +214,7 @@ bool config_read(Options *options, const SbJob *job, Trouble *trouble) {
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
         free(config.text);
-        return trouble_set(trouble_more(trouble), TROUBLE_NO_MEMORY,
-                           "no memory for the configuration");
+        return trouble_no_memory(trouble_more(trouble), "for the configuration");
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)config.text, config.len);
     bool good = read_documents(&config, &parser);

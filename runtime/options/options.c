@@ -307,7 +307,7 @@ bool options_add_text(Options *options, const SbJob *job, ParamText text, Troubl
     if (options->text_count == options->text_cap) {
         uint32_t cap = options->text_cap ? 2 * options->text_cap : 16;
         ParamText *texts = realloc(options->texts, cap * sizeof *texts);
-        if (!texts) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the options");
+        if (!texts) return trouble_no_memory(trouble, "for the options");
         options->texts = texts;
         options->text_cap = cap;
     }

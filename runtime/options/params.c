@@ -153,7 +153,7 @@ bool params_check(const SbJob *job, const ParamText *text, Trouble *trouble) {
     const SbType *type = value_type(param);
     size_t len = text->text ? strlen(text->text) : 0;
     char *copy = calloc(1, len + SB_SLACK);
-    if (!copy) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the parameters");
+    if (!copy) return trouble_no_memory(trouble, "for the parameters");
     alignas(16) char value[sizeof(SbStr) + sizeof(SbDecimal)];
     if (text->text) memcpy(copy, text->text, len);
     bool good = !text->text || read_value(copy, type, value);
@@ -184,7 +184,7 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
     }
     char *value = sb_alloc(call, type->size), *elems = sb_alloc(call, (int64_t)elem->size * count);
     if (!value || !elems)
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the parameters");
+        return trouble_no_memory(trouble, "for the parameters");
     memset(value, 0, type->size);
     memset(elems, 0, (size_t)elem->size * count);
     int64_t taken = 0;
@@ -193,7 +193,7 @@ static bool read_param(Params *params, const SbJob *job, const Options *options,
         if (text.param != index || (typed && text.from_config)) continue;
         if (!text.text) break;
         if (!(text.text = slack_copy(call, text.text))) {
-            return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the parameters");
+            return trouble_no_memory(trouble, "for the parameters");
         }
         void *at = type->kind == SB_LIST ? elems + (int64_t)elem->size * taken : value;
         if (type->kind != SB_LIST && taken > 0) {
@@ -217,7 +217,7 @@ bool params_read(Params *params, const SbJob *job, const Options *options, SbCal
                  Trouble *trouble) {
     params->values = calloc(job->param_count + 1, sizeof *params->values);
     if (!params->values)
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the parameters");
+        return trouble_no_memory(trouble, "for the parameters");
     bool good = true;
     for (uint32_t i = 0; i < job->param_count; i++)
         good &= read_param(params, job, options, i, call, trouble_more(trouble));

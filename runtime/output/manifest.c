@@ -50,7 +50,7 @@ static bool is_one(const char *path) {
 
 bool manifest_check(const Sink *sink, Trouble *trouble) {
     char *path = manifest_path(sink);
-    if (!path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    if (!path) return trouble_no_memory(trouble, "for a path");
     bool good = true;
     if (durable_is_folder(path)) {
         good = trouble_set(trouble, TROUBLE_OUTPUT_PATH, "'%s' is a folder: the manifest of '%s' "
@@ -66,7 +66,7 @@ bool manifest_check(const Sink *sink, Trouble *trouble) {
 bool manifest_remove(const Sink *sink, bool synced, Trouble *trouble) {
     if (sink->to_stream) return true;
     char *path = manifest_path(sink);
-    if (!path) return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a path");
+    if (!path) return trouble_no_memory(trouble, "for a path");
     bool removed = ((sink->journaled && sink->replace) || is_one(path)) && durable_remove(path);
     bool good = !removed || synced || durable_sync_folder_of(path, trouble);
     free(path);

@@ -22,10 +22,6 @@ struct SinkLog {
     uint64_t        cap;
 };
 
-static bool no_memory(const Sink *sink, Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory to write '%s'", sink->path);
-}
-
 // ---- going on where an earlier run came to --------------------------------------------------
 
 static bool is_damaged(const SinkPart *part, Trouble *trouble) {
@@ -38,7 +34,7 @@ static bool is_damaged(const SinkPart *part, Trouble *trouble) {
 static bool read_back(Sink *sink, SinkPart *part, const SinkPlace *from, Trouble *trouble) {
     enum { BLOCK_BYTES = 1 << 20 };
     char *block = malloc(BLOCK_BYTES);
-    if (!block) return no_memory(sink, trouble);
+    if (!block) return trouble_no_memory(trouble, "to write '%s'", sink->path);
     bool good = true;
     int64_t front = sink->what->writer->header_bytes;  // Not written before the part is full.
     for (int64_t at = front; good && at < from->offset;) {
@@ -103,13 +99,14 @@ static bool open_log(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
     SinkLog *log = calloc(1, sizeof *log);
     if (!log || pthread_mutex_init(&log->lock, nullptr) != 0) {
         free(log);
-        return no_memory(sink, trouble);
+        return trouble_no_memory(trouble, "to write '%s'", sink->path);
     }
     sink->log = log;
     log->step = setup->what->label;
     log->file_sum = checksum_open();
     log->text_sum = checksum_open();
-    return (log->file_sum && log->text_sum) || no_memory(sink, trouble);
+    return (log->file_sum && log->text_sum) ||
+           trouble_no_memory(trouble, "to write '%s'", sink->path);
 }
 
 bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble) {
@@ -161,7 +158,7 @@ bool sink_log_rows(Sink *sink, const char **bytes, int64_t *len, Trouble *troubl
 bool sink_log_seal(Sink *sink, Trouble *trouble) {
     enum { BLOCK_BYTES = 1 << 20 };
     char *block = malloc(BLOCK_BYTES);
-    if (!block) return no_memory(sink, trouble);
+    if (!block) return trouble_no_memory(trouble, "to write '%s'", sink->path);
     bool good = true;
     for (uint32_t p = 0; good && p < sink->part_count; p++) {
         SinkPart *part = sink->parts[p];

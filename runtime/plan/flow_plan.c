@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_edge(const SbJob *job, uint32_t terminal) {
-    return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
 // Which of the stage's terminals it is; as many as there are: none.
 static uint32_t place_of(const SbStage *stage, uint32_t terminal) {
     uint32_t t = 0;
@@ -24,7 +20,7 @@ bool flow_needs_lanes(const SbJob *job, const SbStage *stage) {
     bool groups = false, hands_over = false;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
-        bool out = terminal & SB_TERMINAL_SINK || is_edge(job, terminal);
+        bool out = terminal & SB_TERMINAL_SINK || sb_is_edge(job, terminal);
         hands_over |= out;
         groups |= !out && job->breakers[terminal].kind == SB_BREAK_GROUP;
     }
@@ -35,12 +31,12 @@ int64_t flow_row_copies(const SbJob *job, const SbStage *stage) {
     enum { KEPT = 3 };  // In a breaker, beside the row before, and while it is written to disk.
     bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
     // Of rows that come back from disk two are compared, and a third is unpacked.
-    int64_t copies = rows && !is_edge(job, stage->input_index) ? 5 : 2;
+    int64_t copies = rows && !sb_is_edge(job, stage->input_index) ? 5 : 2;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
         copies += sink ? job->sinks[terminal & ~SB_TERMINAL_SINK].writer->widens
-                  : is_edge(job, terminal) ? 1 : KEPT;
+                  : sb_is_edge(job, terminal) ? 1 : KEPT;
     }
     return copies;
 }
@@ -64,7 +60,7 @@ static StageKind kind_of(const Maker *m, const SbStage *stage) {
     case SB_INPUT_UNMATCHED: return STAGE_READER;
     case SB_INPUT_ROWS: break;
     }
-    if (!is_edge(m->job, stage->input_index)) return STAGE_READER;
+    if (!sb_is_edge(m->job, stage->input_index)) return STAGE_READER;
     return stage->right_index != UINT32_MAX ? STAGE_ZIP : STAGE_MAP;
 }
 
@@ -86,7 +82,7 @@ static int64_t slack_of(const Maker *m, const SbStage *stage, int64_t cut) {
     int64_t bytes = PARTITION_BYTES_MIN;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
-        if (is_edge(m->job, terminal)) bytes += 2 * m->numbers->block_bytes;
+        if (sb_is_edge(m->job, terminal)) bytes += 2 * m->numbers->block_bytes;
         else if (terminal & SB_TERMINAL_SINK) bytes += cut / 2;
     }
     return bytes;
@@ -130,11 +126,11 @@ static void add_stage(Maker *m, uint16_t s) {
     set_demand(m, stage, what);
     for (uint32_t t = 0; t < what->terminal_count; t++) {
         uint32_t terminal = what->terminals[t];
-        if (!(terminal & SB_TERMINAL_SINK) && !is_edge(m->job, terminal))
+        if (!(terminal & SB_TERMINAL_SINK) && !sb_is_edge(m->job, terminal))
             add_breaker(m, stage->fills, &stage->fill_count, FILLS_MAX, terminal);
     }
     for (uint32_t n = 0; n < what->need_count; n++) {
-        if (!is_edge(m->job, what->needs[n]))
+        if (!sb_is_edge(m->job, what->needs[n]))
             add_breaker(m, stage->needs, &stage->need_count, NEEDS_MAX, what->needs[n]);
     }
     if (stage->kind == STAGE_READER) stage->reads = m->ids[what->input_index];
@@ -222,7 +218,7 @@ static bool add_breakers(Maker *m) {
     const SbJob *job = m->job;
     if (job->breaker_count > 2 * STAGES_MAX) return false;
     for (uint32_t b = 0; b < job->breaker_count; b++) {
-        if (is_edge(job, b)) continue;
+        if (sb_is_edge(job, b)) continue;
         if (flow->plan.breaker_count == BREAKERS_MAX) return false;
         BreakerId id = {flow->plan.breaker_count++};
         m->ids[b] = id;

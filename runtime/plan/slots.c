@@ -1,6 +1,6 @@
 #include "runtime/plan/slots.h"
 
-#include "runtime/host.h"
+#include "runtime/device.h"
 
 #include <string.h>
 
@@ -49,12 +49,10 @@ static bool supply_one(Slots *slots, const Supply *supply, Trouble *trouble) {
 }
 
 // What the machine has without a word.
-static void supply_gpus(Slots *slots) {
-    static const char NAME[] = "gpus";
+static void supply_devices(Slots *slots) {
     for (uint32_t i = 0; i < slots->job->resource_count; i++) {
-        SbStr name = slots->job->resources[i];
-        bool gpus = (size_t)name.len == strlen(NAME) && memcmp(name.ptr, NAME, strlen(NAME)) == 0;
-        if (gpus) slots->supply[i] = cpu_gpus() * WHOLE;
+        const Device *device = device_named(slots->job->resources[i]);
+        if (device) slots->supply[i] = device->count() * WHOLE;
     }
 }
 
@@ -81,7 +79,7 @@ bool slots_open(Slots *slots, const SbJob *job, const Options *options, uint32_t
     if (job->resource_count > SB_RESOURCES_MAX)  // Of a graph that was written as text.
         return trouble_set(trouble, TROUBLE_RESOURCE, "the job names %u resources, at most %d work",
                            job->resource_count, SB_RESOURCES_MAX);
-    supply_gpus(slots);
+    supply_devices(slots);
     for (uint32_t i = 0; i < options->supply_count; i++)
         if (!supply_one(slots, &options->supplies[i], trouble)) return false;
     for (uint32_t s = 0; s < job->stage_count; s++)

@@ -23,10 +23,6 @@ static bool contains(const uint32_t *list, uint32_t count, uint32_t what) {
     return false;
 }
 
-static bool is_edge(const SbJob *job, uint32_t breaker) {
-    return job->breakers[breaker].kind == SB_BREAK_EDGE;
-}
-
 static bool is_zip(const SbStage *stage) {
     return stage->input == SB_INPUT_ROWS && stage->right_index != UINT32_MAX;
 }
@@ -61,7 +57,7 @@ static void number_stage(Turns *t, uint32_t s) {
     if (t->turns[s] != NOT_YET) return;
     t->turns[s] = AT_IT;
     for (uint32_t n = 0; n < stage->need_count; n++) {
-        if (!is_edge(job, stage->needs[n])) number_feeders(t, stage->needs[n]);
+        if (!sb_is_edge(job, stage->needs[n])) number_feeders(t, stage->needs[n]);
     }
     for (uint32_t i = 0; stage->input == SB_INPUT_UNMATCHED && i < job->stage_count; i++) {
         const SbStage *probe = &job->stages[i];
@@ -253,7 +249,7 @@ bool verdict_bound(Verdict *v, uint64_t over, uint32_t *root, int64_t *unit) {
     uint64_t rank = last->origin >> RANK_SHIFT;
     for (uint32_t s = 0; s < v->job->stage_count; s++) {
         const SbStage *stage = &v->job->stages[s];
-        bool edge = stage->input == SB_INPUT_ROWS && is_edge(v->job, stage->input_index);
+        bool edge = sb_reads_edge(v->job, stage);
         if (edge && !is_zip(stage)) continue;
         int64_t due = v->ranks[s] < rank   ? INT64_MAX
                       : v->ranks[s] > rank ? 0

@@ -2,10 +2,6 @@
 
 static uint64_t bit(uint32_t stage) { return (uint64_t)1 << stage; }
 
-static bool is_edge(const SbJob *job, uint32_t breaker) {
-    return job->breakers[breaker].kind == SB_BREAK_EDGE;
-}
-
 static bool reads(const SbStage *stage, uint32_t breaker) {
     bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
     return rows && (stage->input_index == breaker || stage->right_index == breaker);
@@ -27,7 +23,7 @@ static uint64_t takers(const SbJob *job, uint32_t breaker) {
 // A zip makes rows of its own.
 static bool is_root(const SbJob *job, const SbStage *stage) {
     bool zip = stage->input == SB_INPUT_ROWS && stage->right_index != UINT32_MAX;
-    return zip || stage->input != SB_INPUT_ROWS || !is_edge(job, stage->input_index);
+    return zip || !sb_reads_edge(job, stage);
 }
 
 // What the rows of the stage come to along edges, and what depends on breakers that these fill.
@@ -43,8 +39,8 @@ static void spread(const SbJob *job, uint32_t from, uint64_t *along, uint64_t *b
                 uint32_t to = stage->terminals[t];
                 if (to & SB_TERMINAL_SINK) continue;
                 uint64_t all = takers(job, to);
-                if (depends || !is_edge(job, to)) *behind |= all;
-                if (comes && is_edge(job, to)) *along |= all;
+                if (depends || !sb_is_edge(job, to)) *behind |= all;
+                if (comes && sb_is_edge(job, to)) *along |= all;
             }
         }
         now = __builtin_popcountll(*along) + __builtin_popcountll(*behind);

@@ -34,6 +34,15 @@ bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...) {
     return false;
 }
 
+bool trouble_no_memory(Trouble *trouble, const char *format, ...) {
+    char purpose[TROUBLE_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(purpose, sizeof purpose, format, args);
+    va_end(args);
+    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory %s", purpose);
+}
+
 void trouble_add(Trouble *trouble, const char *format, ...) {
     size_t len = strlen(trouble->text);
     va_list args;

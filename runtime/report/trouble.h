@@ -33,6 +33,9 @@ static inline void trouble_clear(Trouble *trouble) { trouble->kind = TROUBLE_NON
 bool trouble_set(Trouble *trouble, TroubleKind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool trouble_set_list(Trouble *trouble, TroubleKind kind, const char *format, va_list args);
+// The system gives no more memory: "no memory for the journal" of "for the journal".
+bool trouble_no_memory(Trouble *trouble, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 // Adds to the text of the trouble just set.
 void trouble_add(Trouble *trouble, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // Replaces the fix of the trouble just set.

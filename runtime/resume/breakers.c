@@ -1,7 +1,7 @@
 // Resume breakers: what came into breakers, as runs in files beside the journal.
 //
 // A commit has what the units since the last one put into the breakers of its group, and nothing
-// else: it stands in lanes of its own (dispatch/journal.c), which are written as runs (spill.h),
+// else: it stands in lanes of its own (`lane` of units.c). They are written as runs (spill.h),
 // copied into DIR/runs.N and synced before the journal names them. A job that goes on copies all
 // runs back into its own spill folder. So the spill folder is never needed again, and what a
 // breaker does with runs is the same for all of them.
@@ -22,15 +22,11 @@ static char *file_name(const Resume *resume, uint32_t number) {
     return len < 0 ? nullptr : name;
 }
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
 // ---- there --------------------------------------------------------------------------------------
 
 // A file of runs that is being written, and what the journal says of it.
 typedef struct RunFile {
-    Job           *job;
+    Resume        *resume;
     Trouble       *trouble;
     char          *name, *buffer;
     int            fd;
@@ -47,10 +43,10 @@ static bool cannot_write(const RunFile *file) {
 
 static bool open_file(RunFile *file, uint32_t number) {
     file->fd = -1;
-    file->name = file_name(file->job->resume, number);
+    file->name = file_name(file->resume, number);
     file->buffer = malloc(COPY_BYTES);
     file->sum = checksum_open();
-    if (!file->name || !file->buffer || !file->sum) return no_memory(file->trouble);
+    if (!file->name || !file->buffer || !file->sum) return journal_no_memory(file->trouble);
     file->fd = durable_open(file->name, true);
     return file->fd >= 0 || cannot_write(file);
 }
@@ -85,7 +81,7 @@ static bool put_index(RunFile *file, const SpillRun *run) {
 }
 
 static bool put_run(RunFile *file, uint32_t breaker, const SpillRun *run) {
-    Spill *spill = &file->job->spill;
+    Spill *spill = file->resume->spill;
     const SpillIndex *index = run->index;
     int64_t len = run->end - run->begin;
     const int64_t about[] = {breaker, len, run->rows, run->bytes, run->block_max,
@@ -105,18 +101,18 @@ static bool put_run(RunFile *file, uint32_t breaker, const SpillRun *run) {
 
 // What the lanes have goes to disk; all runs of theirs go to the file.
 static bool put_breaker(RunFile *file, uint32_t breaker, uint32_t from, uint32_t to) {
-    Job *job = file->job;
-    SbBreakerState *state = job->breakers[breaker];
+    Resume *resume = file->resume;
+    SbBreakerState *state = resume->breakers[breaker];
     if (!state) return true;
     for (uint32_t lane = from; lane < to; lane++) {
-        pthread_mutex_lock(&job->fills[lane]);
+        pthread_mutex_lock(&resume->fills[lane]);
         sb_breaker_relieve(state, lane);
-        pthread_mutex_unlock(&job->fills[lane]);
+        pthread_mutex_unlock(&resume->fills[lane]);
     }
-    if (spill_trouble(&job->spill, file->trouble)) return false;
+    if (spill_trouble(resume->spill, file->trouble)) return false;
     uint32_t count;
     SpillRun *runs = sb_breaker_take_runs(state, from, to, &count);
-    bool good = runs || no_memory(file->trouble);
+    bool good = runs || journal_no_memory(file->trouble);
     for (uint32_t i = 0; good && i < count; i++) good = put_run(file, breaker, &runs[i]);
     free(runs);
     return good;
@@ -130,20 +126,19 @@ static void pack_file(const RunFile *file, Text *text) {
     text->failed |= file->runs.failed;
 }
 
-bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble) {
-    Resume *resume = job->resume;
+bool breakers_commit(Resume *resume, CommitGroup *group, Trouble *trouble) {
     uint32_t from = group->parity ? 0 : resume->lanes;
-    RunFile file = {.job = job, .trouble = trouble};
+    RunFile file = {.resume = resume, .trouble = trouble};
     bool good = open_file(&file, resume->state.run_file_count);
     for (uint32_t b = 0; good && b < group->breaker_count; b++)
-        good = put_breaker(&file, group->breakers[b].breaker, from, from + resume->lanes);
+        good = put_breaker(&file, group->breakers[b], from, from + resume->lanes);
     if (good && !durable_put_sync(file.fd)) good = cannot_write(&file);
     good = good && durable_sync_folder_of(file.name, trouble);
     Text packed = {0};
     if (good) pack_file(&file, &packed);
     pack_number(&group->record, 1);
     pack_bytes(&group->record, packed.ptr, packed.len);
-    if (good && (packed.failed || group->record.failed)) good = no_memory(trouble);
+    if (good && (packed.failed || group->record.failed)) good = journal_no_memory(trouble);
     sb_text_close(&packed);
     close_file(&file);
     return good;
@@ -151,27 +146,27 @@ bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble) {
 
 // ---- and back -----------------------------------------------------------------------------------
 
-static bool damaged(Job *job, const char *name) {
-    return trouble_set(&job->trouble, TROUBLE_JOURNAL_DAMAGED,
+static bool damaged(Trouble *trouble, const char *name) {
+    return trouble_set(trouble, TROUBLE_JOURNAL_DAMAGED,
                        "'%s', which an earlier run wrote, is gone or was changed", name);
 }
 
-static bool get_bytes(Job *job, RunFile *file, int64_t len) {
-    if (!durable_get(file->fd, file->buffer, len, file->at)) return damaged(job, file->name);
+static bool get_bytes(Trouble *trouble, RunFile *file, int64_t len) {
+    if (!durable_get(file->fd, file->buffer, len, file->at)) return damaged(trouble, file->name);
     checksum_add(file->sum, file->buffer, len);
     file->at += len;
     return true;
 }
 
 // The index of a run that lies in a spill file now, which may do without one.
-static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, int64_t every) {
+static bool take_index(Resume *resume, RunFile *file, SpillRun *run, int64_t count, int64_t every) {
     enum { SOME = COPY_BYTES / sizeof(SpillMark) };
-    SpillIndex *index = count > 0 ? spill_index_open(&job->spill) : nullptr;
+    SpillIndex *index = count > 0 ? spill_index_open(resume->spill) : nullptr;
     SpillMark *marks = (SpillMark *)(void *)file->buffer;
     bool good = true;
     for (int64_t at = 0, some; good && at < count; at += some) {
         some = count - at < SOME ? count - at : SOME;
-        good = get_bytes(job, file, some * (int64_t)sizeof *marks);
+        good = get_bytes(resume->trouble, file, some * (int64_t)sizeof *marks);
         for (int64_t i = 0; good && index && i < some; i++) {
             marks[i].at += run->begin;
             if (!index->lost) spill_index_add(index, &marks[i]);
@@ -185,9 +180,9 @@ static bool take_index(Job *job, RunFile *file, SpillRun *run, int64_t count, in
 }
 
 // Copies the run to the end of a spill file; its bytes are added to the checksum.
-static bool take_run(Job *job, RunFile *file, Unpack *from) {
+static bool take_run(Resume *resume, RunFile *file, Unpack *from) {
     enum : uint32_t { LANE = 0 };
-    Spill *spill = &job->spill;
+    Spill *spill = resume->spill;
     int64_t breaker = unpack_number(from), len = unpack_number(from);
     SpillRun like = {.is_safe = true}, run;
     like.rows = unpack_number(from);
@@ -196,46 +191,47 @@ static bool take_run(Job *job, RunFile *file, Unpack *from) {
     like.longest_at = unpack_number(from);
     like.packed_max = unpack_number(from);
     int64_t marks = unpack_number(from), every = unpack_number(from);
-    bool known = !from->bad && breaker >= 0 && breaker < job->what->breaker_count &&
-                 job->what->breakers[breaker].kind != SB_BREAK_EDGE;
-    if (!known) return damaged(job, file->name);
-    if (!stage_open_breaker(job, (uint32_t)breaker)) return false;
-    if (!spill_begin(spill, LANE)) return spill_trouble(spill, &job->trouble), false;
+    bool known = !from->bad && breaker >= 0 && breaker < resume->what->breaker_count &&
+                 resume->what->breakers[breaker].kind != SB_BREAK_EDGE;
+    if (!known) return damaged(resume->trouble, file->name);
+    if (!dispatch_open_breaker(resume->d, (uint32_t)breaker)) return false;
+    if (!spill_begin(spill, LANE)) return spill_trouble(spill, resume->trouble), false;
     for (int64_t at = 0; at < len;) {
         int64_t some = len - at < COPY_BYTES ? len - at : COPY_BYTES;
-        if (!get_bytes(job, file, some)) return false;
+        if (!get_bytes(resume->trouble, file, some)) return false;
         if (!spill_copy_in(spill, LANE, file->buffer, some))
-            return spill_trouble(spill, &job->trouble), false;
+            return spill_trouble(spill, resume->trouble), false;
         at += some;
     }
-    if (!spill_end_like(spill, LANE, &like, &run)) return no_memory(&job->trouble);
-    if (!take_index(job, file, &run, marks, every)) return false;
-    return sb_breaker_add_run(job->breakers[breaker], &run) || no_memory(&job->trouble);
+    if (!spill_end_like(spill, LANE, &like, &run)) return journal_no_memory(resume->trouble);
+    if (!take_index(resume, file, &run, marks, every)) return false;
+    return sb_breaker_add_run(resume->breakers[breaker], &run) ||
+           journal_no_memory(resume->trouble);
 }
 
-static bool take_file(Job *job, RunFile *file, uint32_t number, SbStr packed) {
+static bool take_file(Resume *resume, RunFile *file, uint32_t number, SbStr packed) {
     Unpack from = {packed.ptr, packed.ptr + packed.len, false};
-    file->name = file_name(job->resume, number);
+    file->name = file_name(resume, number);
     file->buffer = malloc(COPY_BYTES);
     file->sum = checksum_open();
-    if (!file->name || !file->buffer || !file->sum) return no_memory(&job->trouble);
+    if (!file->name || !file->buffer || !file->sum) return journal_no_memory(resume->trouble);
     int64_t len = unpack_number(&from);
     Checksum sum = unpack_checksum(&from);
     int64_t runs = unpack_number(&from);
     file->fd = durable_open(file->name, false);
-    if (file->fd < 0) return damaged(job, file->name);
+    if (file->fd < 0) return damaged(resume->trouble, file->name);
     for (int64_t r = 0; r < runs; r++)
-        if (!take_run(job, file, &from)) return false;
+        if (!take_run(resume, file, &from)) return false;
     return (file->at == len && checksum_same(checksum_value(file->sum), sum)) ||
-           damaged(job, file->name);
+           damaged(resume->trouble, file->name);
 }
 
-bool breakers_restore(Job *job) {
-    const ResumeState *state = &job->resume->state;
+bool breakers_restore(Resume *resume) {
+    const ResumeState *state = &resume->state;
     Unpack all = {state->run_files.ptr, state->run_files.ptr + state->run_files.len, false};
     for (uint32_t i = 0; i < state->run_file_count; i++) {
         RunFile file = {.fd = -1};
-        bool good = take_file(job, &file, i, unpack_bytes(&all));
+        bool good = take_file(resume, &file, i, unpack_bytes(&all));
         close_file(&file);
         if (!good) return false;
     }

@@ -21,14 +21,10 @@ enum : int64_t {
     CHECKPOINT_BYTES = 64 << 20,
 };
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
-static int64_t group_bytes(const Job *job, const CommitGroup *group) {
+static int64_t group_bytes(const Sink *sinks, const CommitGroup *group) {
     int64_t bytes = 0;
     for (uint32_t s = 0; s < group->sink_count; s++)
-        bytes += __atomic_load_n(&job->sinks[group->sinks[s].sink].bytes, __ATOMIC_RELAXED);
+        bytes += __atomic_load_n(&sinks[group->sinks[s].sink].bytes, __ATOMIC_RELAXED);
     return bytes;
 }
 
@@ -38,22 +34,23 @@ static int64_t runs_pause(const CommitGroup *group) {
     return worked < RUNS_FIRST_NS ? RUNS_FIRST_NS : worked < RUNS_NS ? worked : RUNS_NS;
 }
 
-static bool is_due(const Job *job, const CommitGroup *group) {
+static bool is_due(const Resume *resume, const CommitGroup *group) {
     int64_t elapsed = log_clock_ns() - group->last_ns;
-    if (job->resume->always || atomic_load(&job->drain)) return true;
+    if (resume->always || atomic_load(resume->drain)) return true;
     if (group->breaker_count > 0 || group->table_count > 0) return elapsed >= runs_pause(group);
-    return elapsed >= COMMIT_NS || group_bytes(job, group) - group->last_bytes >= COMMIT_BYTES;
+    int64_t bytes = group_bytes(resume->sinks, group) - group->last_bytes;
+    return elapsed >= COMMIT_NS || bytes >= COMMIT_BYTES;
 }
 
 // ---- targets ------------------------------------------------------------------------------------
 
 // Units before the target that are not done yet come to a sink behind all units of roots that stand
 // before theirs there; so these have to be over.
-static bool is_in_order(const Resume *resume, const uint32_t *roots, uint32_t count) {
-    for (uint32_t late = 1; late < count; late++) {
-        const RootLog *root = &resume->roots[roots[late]];
+static bool is_in_order(const Resume *resume, const RootEnd *end) {
+    for (uint32_t late = 1; late < end->root_count; late++) {
+        const RootLog *root = &resume->roots[end->roots[late]];
         for (uint32_t r = 0; r < late && root->target > root->cut.units; r++)
-            if (!resume->roots[roots[r]].over) return false;
+            if (!resume->roots[end->roots[r]].over) return false;
     }
     return true;
 }
@@ -70,20 +67,17 @@ static void forget_targets(Resume *resume, const CommitGroup *group) {
         resume->roots[group->roots[r]].target = UINT64_MAX;
 }
 
-static bool choose(Job *job, CommitGroup *group) {
-    Resume *resume = job->resume;
+static bool choose(Resume *resume, CommitGroup *group) {
     bool any = false, good = true;
     for (uint32_t r = 0; r < group->root_count; r++) {
         RootLog *root = &resume->roots[group->roots[r]];
         root->target = target_of(group, root);
         any |= root->target > root->committed;
     }
-    for (uint32_t s = 0; s < group->sink_count; s++)
-        good &= is_in_order(resume, group->sinks[s].roots, group->sinks[s].root_count);
-    for (uint32_t b = 0; b < group->breaker_count; b++)
-        good &= is_in_order(resume, group->breakers[b].roots, group->breakers[b].root_count);
-    for (uint32_t t = 0; t < group->table_count; t++)
-        good &= is_in_order(resume, group->tables[t].roots, group->tables[t].root_count);
+    // The sides of a zip come beside each other.
+    for (uint32_t e = 0; e < zip_end(resume->what, 0); e++)
+        if (resume->group_of[e] == group - resume->groups)
+            good &= is_in_order(resume, &resume->ends[e]);
     if (!any || !good) {
         forget_targets(resume, group);
         return false;
@@ -95,20 +89,20 @@ static bool choose(Job *job, CommitGroup *group) {
     group->parity ^= group->breaker_count > 0;
     group->state = COMMIT_CHOSEN;
     group->last_ns = log_clock_ns();
-    group->last_bytes = group_bytes(job, group);
+    group->last_bytes = group_bytes(resume->sinks, group);
     return true;
 }
 
 // ---- marks --------------------------------------------------------------------------------------
 
 // A sink without bytes begins anew, which is where its roots have to begin then.
-static bool judge_sink(const Job *job, GroupSink *sink, Trouble *trouble) {
-    Sink *own = &job->sinks[sink->sink];
+static bool judge_sink(Sink *sinks, GroupSink *sink, Trouble *trouble) {
+    Sink *own = &sinks[sink->sink];
     if (sink->judged) return true;
     sink->judged = true;
     if (!sink_can_mark(own)) return true;
     sink->marked = sink_mark(own, sink->part_from, &sink->mark);
-    return sink->marked || no_memory(trouble);
+    return sink->marked || journal_no_memory(trouble);
 }
 
 static bool are_done(const Resume *resume, const CommitGroup *group) {
@@ -131,8 +125,7 @@ static void note_packed(Resume *resume, const CommitGroup *group) {
     forget_targets(resume, group);
 }
 
-static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
-    Resume *resume = job->resume;
+static bool pack(Resume *resume, CommitGroup *group, Trouble *trouble) {
     CommitCut *cuts = calloc((size_t)group->root_count + 1, sizeof *cuts);
     CommitSink *sinks = calloc((size_t)group->sink_count + 1, sizeof *sinks);
     Commit commit = {.cuts = cuts, .sinks = sinks, .cut_count = group->root_count,
@@ -155,46 +148,45 @@ static bool pack(Job *job, CommitGroup *group, Trouble *trouble) {
     good = good && !group->record.failed;
     free(cuts);
     free(sinks);
-    if (!good) return no_memory(trouble);
-    marks_choose(job, group);
+    if (!good) return journal_no_memory(trouble);
+    marks_choose(resume, group);
     note_packed(resume, group);
     group->state = COMMIT_READY;
     return true;
 }
 
-bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble) {
+bool group_look(Resume *resume, CommitGroup *group, bool last, Trouble *trouble) {
     bool due = group->state == COMMIT_NONE && !group->replays && !group->ended &&
-               (last || is_due(job, group));
-    if (due) choose(job, group);
-    if (group->state != COMMIT_CHOSEN || !are_done(job->resume, group)) return true;
+               (last || is_due(resume, group));
+    if (due) choose(resume, group);
+    if (group->state != COMMIT_CHOSEN || !are_done(resume, group)) return true;
     for (uint32_t s = 0; s < group->sink_count; s++)
-        if (!judge_sink(job, &group->sinks[s], trouble)) return false;
-    return pack(job, group, trouble);
+        if (!judge_sink(resume->sinks, &group->sinks[s], trouble)) return false;
+    return pack(resume, group, trouble);
 }
 
 // Of a sink whose rows come again any place is as good as another.
-static bool replay_taking(Job *job, CommitGroup *group, Trouble *trouble) {
+static bool replay_taking(Resume *resume, CommitGroup *group, Trouble *trouble) {
     GroupSink *sink = &group->sinks[0];
-    if (group->state != COMMIT_NONE || !is_due(job, group) ||
-        !sink_can_mark(&job->sinks[sink->sink]))
+    if (group->state != COMMIT_NONE || !is_due(resume, group) ||
+        !sink_can_mark(&resume->sinks[sink->sink]))
         return true;
     sink->judged = false;
     group->last_ns = log_clock_ns();
-    group->last_bytes = group_bytes(job, group);
-    return judge_sink(job, sink, trouble) && pack(job, group, trouble);
+    group->last_bytes = group_bytes(resume->sinks, group);
+    return judge_sink(resume->sinks, sink, trouble) && pack(resume, group, trouble);
 }
 
-bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Trouble *trouble) {
-    Resume *resume = job->resume;
+bool group_taking(Resume *resume, uint32_t sink, uint32_t number, uint64_t unit, Trouble *trouble) {
     if (resume->group_of[sink] == UINT32_MAX) return true;
     CommitGroup *group = &resume->groups[resume->group_of[sink]];
-    if (group->replays) return replay_taking(job, group, trouble);
+    if (group->replays) return replay_taking(resume, group, trouble);
     RootLog *root = &resume->roots[number];
     bool good = true;
     for (uint32_t s = 0; s < group->sink_count; s++) {
         GroupSink *own = &group->sinks[s];
         bool behind = group->state == COMMIT_CHOSEN && unit >= root->target;
-        if (own->sink == sink && behind) good = judge_sink(job, own, trouble);
+        if (own->sink == sink && behind) good = judge_sink(resume->sinks, own, trouble);
     }
     if (root->taken <= unit) root->taken = unit + 1;
     return good;
@@ -202,48 +194,33 @@ bool group_taking(Job *job, uint32_t sink, uint32_t number, uint64_t unit, Troub
 
 // ---- breakers -----------------------------------------------------------------------------------
 
-static CommitGroup *group_of_end(const Job *job, uint32_t end) {
-    const Resume *resume = job->resume;
-    uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
-    return group != UINT32_MAX ? &resume->groups[group] : nullptr;
-}
-
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker) {
-    return group_of_end(job, job->what->sink_count + breaker);
-}
-
-CommitGroup *group_of_table(const Job *job, uint32_t breaker) {
-    return group_of_end(job, job->what->sink_count + job->what->breaker_count + breaker);
-}
-
-bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble) {
-    CommitGroup *group = group_of_breaker(job, breaker);
+bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble) {
+    CommitGroup *group = group_of_breaker(resume, breaker);
     if (!group || group->ended) return true;
     // Of a job that fails, too, a thread may be at what its breakers hold.
     if (group->state == COMMIT_BUSY) return false;
-    if (job->resume->closed) return true;
-    if (group->state == COMMIT_NONE && (group->has_runs || is_due(job, group)))
-        if (!group_look(job, group, true, trouble)) return false;
+    if (resume->closed) return true;
+    if (group->state == COMMIT_NONE && (group->has_runs || is_due(resume, group)))
+        if (!group_look(resume, group, true, trouble)) return false;
     group->ended = group->state == COMMIT_NONE;
     return group->ended;
 }
 
-void group_give_up(Job *job, CommitGroup *group) {
-    forget_targets(job->resume, group);
+void group_give_up(Resume *resume, CommitGroup *group) {
+    forget_targets(resume, group);
     group->state = COMMIT_NONE;
     group->ended = true;
 }
 
 // ---- commits ------------------------------------------------------------------------------------
 
-CommitGroup *group_ready(Job *job) {
-    Resume *resume = job->resume;
+CommitGroup *group_ready(Resume *resume) {
     for (uint32_t g = 0; g < resume->group_count; g++) {
         CommitGroup *group = &resume->groups[g];
         bool ready = group->state == COMMIT_READY;
         for (uint32_t s = 0; ready && s < group->sink_count; s++) {
             const GroupSink *sink = &group->sinks[s];
-            ready = !sink->marked || sink_mark_written(&job->sinks[sink->sink], &sink->mark);
+            ready = !sink->marked || sink_mark_written(&resume->sinks[sink->sink], &sink->mark);
         }
         if (!ready) continue;
         group->state = COMMIT_BUSY;
@@ -252,11 +229,10 @@ CommitGroup *group_ready(Job *job) {
     return nullptr;
 }
 
-static bool write_record(Job *job, const Text *text, Trouble *trouble) {
-    Resume *resume = job->resume;
+static bool write_record(Resume *resume, const Text *text, Trouble *trouble) {
     pthread_mutex_lock(&resume->writing);
     bool good = (!text->failed && state_fold(&resume->state, text->ptr, text->len)) ||
-                no_memory(trouble);
+                journal_no_memory(trouble);
     if (good && resume->journal.at > CHECKPOINT_BYTES + text->len)
         good = state_write(&resume->state, &resume->journal, trouble);
     else if (good)
@@ -265,22 +241,23 @@ static bool write_record(Job *job, const Text *text, Trouble *trouble) {
     return good;
 }
 
-bool group_write(Job *job, CommitGroup *group, Trouble *trouble) {
+bool group_write(Resume *resume, CommitGroup *group, Trouble *trouble) {
     bool good = true;
     for (uint32_t s = 0; good && s < group->sink_count; s++) {
         GroupSink *sink = &group->sinks[s];
-        if (sink->marked) good = sink_mark_sync(&job->sinks[sink->sink], &sink->mark, trouble);
+        if (sink->marked) good = sink_mark_sync(&resume->sinks[sink->sink], &sink->mark, trouble);
     }
     if (good) failpoint("commit-synced");
-    good = good && marks_commit(job, group, trouble);
+    good = good && marks_commit(resume, group, trouble);
     if (good && group->breaker_count > 0) {
-        pthread_mutex_lock(&job->resume->flushing);
-        good = breakers_commit(job, group, trouble) && write_record(job, &group->record, trouble);
-        pthread_mutex_unlock(&job->resume->flushing);
+        pthread_mutex_lock(&resume->flushing);
+        good = breakers_commit(resume, group, trouble) &&
+               write_record(resume, &group->record, trouble);
+        pthread_mutex_unlock(&resume->flushing);
         group->has_runs |= good;
     } else if (good) {
         pack_number(&group->record, 0);
-        good = write_record(job, &group->record, trouble);
+        good = write_record(resume, &group->record, trouble);
     }
     if (good) failpoint("committed");
     return good;

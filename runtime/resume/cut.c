@@ -6,55 +6,31 @@
 
 // ---- rejects ----------------------------------------------------------------------------------
 
-static void pack_reject(Text *text, const Reject *reject) {
-    pack_number(text, reject->behind | reject->has_place << 1 | reject->has_line << 2 |
-                          (reject->path != nullptr) << 3 | reject->result << 4);
-    pack_number(text, reject->source);
-    pack_number(text, reject->file);
-    pack_number(text, reject->step);
-    pack_number(text, reject->stage);
-    pack_number(text, reject->way);
-    pack_number(text, (int64_t)reject->origin);
-    pack_number(text, (int64_t)reject->sequence);
-    pack_number(text, reject->offset);
-    pack_number(text, reject->length);
-    pack_number(text, reject->line);
-    pack_number(text, reject->row);
-    pack_number(text, reject->weight);
-    pack_number(text, reject->site);
-    pack_number(text, reject->fault);
-    pack_bytes(text, reject->message, reject->message_len);
-    pack_bytes(text, reject->raw, reject->raw_len);
+#define REJECT_FIELDS(NUMBER) \
+    NUMBER(source) NUMBER(file) NUMBER(step) NUMBER(stage) NUMBER(way) NUMBER(origin) \
+    NUMBER(sequence) NUMBER(offset) NUMBER(length) NUMBER(line) NUMBER(row) NUMBER(weight) \
+    NUMBER(site) NUMBER(fault)
+
+static void pack_reject(Text *text, const Reject *is) {
+    pack_number(text, is->behind | is->has_place << 1 | is->has_line << 2 |
+                          (is->path != nullptr) << 3 | is->result << 4);
+    REJECT_FIELDS(PACK_NUMBER)
+    pack_bytes(text, is->message, is->message_len);
+    pack_bytes(text, is->raw, is->raw_len);
 }
 
-static bool unpack_reject(const Job *job, Unpack *from, RejectList *list) {
-    Reject reject = {0};
-    int64_t is = unpack_number(from);
-    reject.behind = is & 1;
-    reject.has_place = is & 2;
-    reject.has_line = is & 4;
-    reject.result = is & 16;
-    reject.source = (uint32_t)unpack_number(from);
-    reject.file = (uint32_t)unpack_number(from);
-    reject.step = (uint32_t)unpack_number(from);
-    reject.stage = (uint32_t)unpack_number(from);
-    reject.way = (uint16_t)unpack_number(from);
-    reject.origin = (uint64_t)unpack_number(from);
-    reject.sequence = (uint64_t)unpack_number(from);
-    reject.offset = unpack_number(from);
-    reject.length = unpack_number(from);
-    reject.line = unpack_number(from);
-    reject.row = unpack_number(from);
-    reject.weight = unpack_number(from);
-    reject.site = (uint32_t)unpack_number(from);
-    reject.fault = (int32_t)unpack_number(from);
+static bool unpack_reject(const SbJob *what, const Source *sources, Unpack *from,
+                          RejectList *list) {
+    int64_t flags = unpack_number(from);
+    Reject reject = {.behind = flags & 1, .has_place = flags & 2, .has_line = flags & 4,
+                     .result = flags & 16}, *is = &reject;
+    REJECT_FIELDS(UNPACK_NUMBER)
     SbStr message = unpack_bytes(from), raw = unpack_bytes(from);
-    if (from->bad || reject.step >= job->what->step_count ||
-        reject.stage >= job->what->stage_count)
+    if (from->bad || reject.step >= what->step_count || reject.stage >= what->stage_count)
         return false;
-    if (is & 8) {
-        if (reject.source >= job->what->source_count) return false;
-        const Source *source = &job->sources[reject.source];
+    if (flags & 8) {
+        if (reject.source >= what->source_count) return false;
+        const Source *source = &sources[reject.source];
         if (reject.file >= source->file_count) return false;
         reject.path = source->files[reject.file].path;
     }
@@ -139,14 +115,13 @@ bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_
 
 // ---- the way back -----------------------------------------------------------------------------
 
-static const StageCut *cut_of(const Job *job, uint32_t root) {
-    const Resume *resume = job->resume;
+static const StageCut *cut_of(const Resume *resume, uint32_t root) {
     const StageCut *cut = resume && resume->roots ? &resume->state.stages[root] : nullptr;
     return cut && cut->is && resume->roots[root].goes_on ? cut : nullptr;
 }
 
 void resume_units(const StageRun *run, UnitsStart *start) {
-    const StageCut *cut = cut_of(run->job, run->index);
+    const StageCut *cut = cut_of(run->job->resume, run->index);
     // Over edges units are numbered as they come.
     if (run->job->resume) start->ordinal = run->job->resume->state.ordinals[run->index];
     if (!cut) return;
@@ -156,32 +131,32 @@ void resume_units(const StageRun *run, UnitsStart *start) {
 }
 
 // The figures of steps and of edges are those of the stages that count them.
-static void restore_figures(Job *job, StageRun *runs, uint32_t root, const Limits *limits,
+static void restore_figures(Resume *resume, StageRun *runs, uint32_t root, const Limits *limits,
                             const int64_t *figures) {
-    const SbJob *what = job->what;
+    const SbJob *what = resume->what;
     for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++)
         runs[root].counts[i] += figures[i];
-    const int64_t *passed = figures + job->resume->state.passed_at;
+    const int64_t *passed = figures + resume->state.passed_at;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         for (uint32_t t = 0; t < what->stages[s].terminal_count; t++, passed++) {
             uint32_t edge = runs[s].edges[t];
             bool here = edge != EDGE_NONE && !limits_count_taken(limits, edge);
-            if (here) job->edges[edge].rows += *passed;
+            if (here) resume->edges[edge].rows += *passed;
         }
     }
 }
 
-static void restore_source(Job *job, StageRun *run, const StageCut *cut) {
+static void restore_source(Resume *resume, StageRun *run, const StageCut *cut) {
     if (run->stage->input == SB_INPUT_UNMATCHED)
-        run->rows += cut->figures[job->resume->state.taken_at + run->index];
+        run->rows += cut->figures[resume->state.taken_at + run->index];
     if (run->stage->input == SB_INPUT_UNMATCHED || run->stage->input == SB_INPUT_ROWS) return;
-    Source *source = &job->sources[run->stage->input_index];
+    Source *source = &resume->sources[run->stage->input_index];
     for (uint32_t f = 0; f < cut->file_count && f < source->file_count; f++) {
         source->files[f].rows = cut->files[f].rows;
         source->files[f].bytes = cut->files[f].bytes;
-        atomic_fetch_add(&job->progress.bytes, cut->files[f].bytes);
+        atomic_fetch_add(&resume->progress->bytes, cut->files[f].bytes);
     }
-    atomic_fetch_add(&job->progress.rows, cut->rows);
+    atomic_fetch_add(&resume->progress->rows, cut->rows);
 }
 
 // The cut as it goes on from what is committed.
@@ -204,27 +179,26 @@ static bool copy_cut(RootLog *log, const StageCut *from, uint32_t figure_count) 
     return true;
 }
 
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const Limits *limits) {
-    Resume *resume = job->resume;
+bool cut_restore(Resume *resume, StageRun *runs, uint32_t root, const Limits *limits) {
     const StageCut *cut = &resume->state.stages[root];
     if (!copy_cut(&resume->roots[root], cut, resume->state.figure_count)) return false;
     if (!cut->is) return true;
-    restore_figures(job, runs, root, limits, cut->figures);
-    restore_source(job, &runs[root], cut);
+    restore_figures(resume, runs, root, limits, cut->figures);
+    restore_source(resume, &runs[root], cut);
     runs[root].launched = cut->units;
     return true;
 }
 
 // One record at a time, since the memory may hold few of them.
-bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict) {
-    const Text *rejects = &job->resume->state.stages[root].rejects;
+bool cut_restore_records(Resume *resume, uint32_t root, Verdict *verdict) {
+    const Text *rejects = &resume->state.stages[root].rejects;
     Unpack from = {rejects->ptr, rejects->ptr + rejects->len, false};
-    RejectList record = {.memory = &job->memory};
+    RejectList record = {.memory = resume->memory};
     bool good = true;
     while (good && from.at < from.end) {
         int64_t row = unpack_number(&from), count = unpack_number(&from);
         for (int64_t i = 0; i < count && good; i++) {
-            good = unpack_reject(job, &from, &record);
+            good = unpack_reject(resume->what, resume->sources, &from, &record);
             if (good) record.items[0].row += row;
             good = good && verdict_restore(verdict, &record, root);
             if (!good || !verdict_is_full(verdict)) continue;

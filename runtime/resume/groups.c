@@ -2,9 +2,10 @@
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct Finder {
-    const Job   *job;
+    const Resume *resume;
     const SbJob *what;
     const char **bad;      // By stage: why rows that come to it cannot be committed; nullptr: they
                            // can.
@@ -25,23 +26,15 @@ static bool needs(const SbStage *stage, uint32_t breaker) {
     return false;
 }
 
-static bool is_edge(const SbJob *what, uint32_t terminal) {
-    return !(terminal & SB_TERMINAL_SINK) && what->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
-static bool reads_edge(const SbJob *what, const SbStage *stage) {
-    return stage->input == SB_INPUT_ROWS && is_edge(what, stage->input_index);
-}
-
 static bool is_zip(const SbStage *stage) {
     return stage->input == SB_INPUT_ROWS && stage->right_index != UINT32_MAX;
 }
 
 // ---- what can be committed ----------------------------------------------------------------------
 
-static bool to_stream(const Job *job, uint32_t sink) {
-    const SbStr path = job->setup.sink_paths[sink];
-    return job->sinks[sink].to_stream || (path.len == 1 && path.ptr[0] == '-');
+static bool to_stream(const Resume *resume, uint32_t sink) {
+    const SbStr path = resume->setup->sink_paths[sink];
+    return resume->sinks[sink].to_stream || (path.len == 1 && path.ptr[0] == '-');
 }
 
 static const char unused[] = "nothing is made of its rows";
@@ -52,20 +45,20 @@ static const char waiting[] = "its rows wait for others that are made of the sam
 static const char shared[] = "what it makes goes where rows that run from the start go, too";
 
 // Of what is in doubt in front of a limit it is not known how many rows came to a zip.
-static bool has_limit(const Job *job) {
-    bool any = job->options.first_rows != INT64_MAX;
-    for (uint32_t b = 0; b < job->what->breaker_count; b++) any |= job->edges[b].limited;
+static bool has_limit(const Resume *resume) {
+    bool any = resume->options->first_rows != INT64_MAX;
+    for (uint32_t b = 0; b < resume->what->breaker_count; b++) any |= resume->edges[b].limited;
     return any;
 }
 
 // By itself: what its rows come from, and what they leave behind. nullptr: it can be committed.
-static const char *is_bad(const Job *job, const SbStage *stage) {
-    if (is_zip(stage) && has_limit(job)) return zip_limited;
+static const char *is_bad(const Resume *resume, const SbStage *stage) {
+    if (is_zip(stage) && has_limit(resume)) return zip_limited;
     if (stage->terminal_count == 0) return unused;
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         bool sink = terminal & SB_TERMINAL_SINK;
-        if (sink && to_stream(job, terminal & ~SB_TERMINAL_SINK)) return streamed;
+        if (sink && to_stream(resume, terminal & ~SB_TERMINAL_SINK)) return streamed;
     }
     return nullptr;
 }
@@ -75,10 +68,10 @@ static void find_bad(Finder *finder) {
     const SbJob *what = finder->what;
     for (uint32_t s = what->stage_count; s-- > 0;) {
         const SbStage *stage = &what->stages[s];
-        finder->bad[s] = is_bad(finder->job, stage);
+        finder->bad[s] = is_bad(finder->resume, stage);
         for (uint32_t r = s + 1; r < what->stage_count; r++) {
             const SbStage *reader = &what->stages[r];
-            bool behind = reads_edge(what, reader) &&
+            bool behind = sb_reads_edge(what, reader) &&
                           (feeds(stage, reader->input_index) ||
                            (is_zip(reader) && feeds(stage, reader->right_index)));
             if (behind && !finder->bad[s]) finder->bad[s] = finder->bad[r];
@@ -107,7 +100,7 @@ static void list_roots(Finder *finder, uint32_t terminal);
 // In the order in which their rows come to the stage.
 static void list_roots_of_stage(Finder *finder, uint32_t s) {
     const SbStage *stage = &finder->what->stages[s];
-    if (!reads_edge(finder->what, stage) || is_zip(stage)) list_root(finder, s);
+    if (!sb_reads_edge(finder->what, stage) || is_zip(stage)) list_root(finder, s);
     else list_roots(finder, stage->input_index);
 }
 
@@ -169,11 +162,11 @@ static void find_waits(const SbJob *what, Waits *waits) {
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
         bool rows = stage->input == SB_INPUT_ROWS, rest = stage->input == SB_INPUT_UNMATCHED;
-        bool root = !reads_edge(what, stage) || is_zip(stage);
+        bool root = !sb_reads_edge(what, stage) || is_zip(stage);
         waits->from[s] = root ? (uint64_t)1 << s
                               : of_feeders(what, waits->from, stage->input_index);
         waits->held[s] = waits->from[s];
-        if (reads_edge(what, stage))
+        if (sb_reads_edge(what, stage))
             waits->held[s] |= of_feeders(what, waits->held, stage->input_index);
         if (is_zip(stage)) waits->held[s] |= of_feeders(what, waits->held, stage->right_index);
         waits->until[s] = waits->from[s];
@@ -191,7 +184,7 @@ static uint64_t wait_for_own(const SbJob *what, const Waits *waits, uint32_t s) 
     const SbStage *stage = &what->stages[s];
     uint64_t own = 0;
     for (uint32_t n = 0; n < stage->need_count; n++)
-        if (!is_edge(what, stage->needs[n]))
+        if (!sb_is_edge(what, stage->needs[n]))
             own |= of_feeders(what, waits->until, stage->needs[n]) & waits->held[s];
     const uint32_t sides[] = {stage->input_index, stage->right_index};
     for (int i = 0; is_zip(stage) && i < 2; i++) {
@@ -223,17 +216,6 @@ static void find_waiting(Finder *finder) {
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// What rows of roots end in: sinks by their numbers, then breakers; marks in breakers; and zips, by
-// stage.
-typedef struct End {
-    uint32_t *roots;        // In the order in which their rows come.
-    uint32_t  root_count;
-} End;
-
-static uint32_t zip_end(const SbJob *what, uint32_t stage) {
-    return what->sink_count + 2 * what->breaker_count + stage;
-}
-
 static uint32_t end_count(const SbJob *what) { return zip_end(what, what->stage_count); }
 
 static void list_roots_of_end(Finder *finder, uint32_t e) {
@@ -242,7 +224,7 @@ static void list_roots_of_end(Finder *finder, uint32_t e) {
     if (e < sinks) {
         list_roots(finder, SB_TERMINAL_SINK | e);
     } else if (e < sinks + breakers) {
-        if (!is_edge(what, e - sinks)) list_roots(finder, e - sinks);
+        if (!sb_is_edge(what, e - sinks)) list_roots(finder, e - sinks);
     } else if (e < zip_end(what, 0)) {
         list_roots_of_table(finder, e - sinks - breakers);
     } else {
@@ -250,20 +232,20 @@ static void list_roots_of_end(Finder *finder, uint32_t e) {
     }
 }
 
-static bool find_ends(Finder *finder, End *ends) {
+static bool find_ends(Finder *finder, RootEnd *ends) {
     const SbJob *what = finder->what;
     for (uint32_t e = 0; e < end_count(what); e++) {
         list_roots_of_end(finder, e);
-        ends[e] = (End){finder->list, finder->count};
+        ends[e] = (RootEnd){finder->list, finder->count};
         if (finder->failed) return false;
-        *finder = (Finder){.job = finder->job, .what = what, .bad = finder->bad};
+        *finder = (Finder){.resume = finder->resume, .what = what, .bad = finder->bad};
     }
     return true;
 }
 
 // Roots whose rows come to a zip go on where each side is of one root, and is nothing else.
-static void judge_zip(Resume *resume, const SbJob *what, const End *ends, uint32_t zip) {
-    const End *end = &ends[zip_end(what, zip)];
+static void judge_zip(Resume *resume, const SbJob *what, const RootEnd *ends, uint32_t zip) {
+    const RootEnd *end = &ends[zip_end(what, zip)];
     bool good = end->root_count == 3;  // A root for each side, and the zip.
     for (uint32_t r = 0; r + 1 < end->root_count; r++) {
         RootLog *root = &resume->roots[end->roots[r]];
@@ -281,10 +263,10 @@ static void judge_zip(Resume *resume, const SbJob *what, const End *ends, uint32
 }
 
 // Roots that share an end with one that does not go on do not either.
-static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
+static bool spread_bad(Resume *resume, const RootEnd *ends, uint32_t count) {
     bool changed = false;
     for (uint32_t e = 0; e < count; e++) {
-        const End *end = &ends[e];
+        const RootEnd *end = &ends[e];
         const char *why = nullptr;
         for (uint32_t r = 0; r < end->root_count && !why; r++)
             if (!resume->roots[end->roots[r]].goes_on) why = shared;
@@ -299,7 +281,7 @@ static bool spread_bad(Resume *resume, const End *ends, uint32_t count) {
 }
 
 // One number for what hangs together: the least of its ends.
-static void number_groups(Resume *resume, const End *ends, uint32_t count) {
+static void number_groups(Resume *resume, const RootEnd *ends, uint32_t count) {
     for (uint32_t e = 0; e < count; e++) resume->group_of[e] = e;
     for (bool changed = true; changed;) {
         changed = false;
@@ -316,53 +298,51 @@ static void number_groups(Resume *resume, const End *ends, uint32_t count) {
     }
 }
 
-static bool add_sink(const Job *job, CommitGroup *group, uint32_t number, const End *end) {
-    GroupSink *sinks = realloc(group->sinks, ((size_t)group->sink_count + 1) * sizeof *sinks);
-    if (!sinks) return false;
-    group->sinks = sinks;
-    GroupSink *sink = &sinks[group->sink_count++];
-    *sink = (GroupSink){.sink = number, .roots = end->roots, .root_count = end->root_count};
-    const SinkPlace *place = resume_place(job, number);
+// One more item of the list that `list` points to, with all bytes zero; nullptr: no memory.
+static void *add_item(void *list, uint32_t *count, size_t bytes) {
+    char *items;
+    memcpy(&items, list, sizeof items);
+    items = realloc(items, (*count + 1) * bytes);
+    if (!items) return nullptr;
+    memcpy(list, &items, sizeof items);
+    return memset(items + (*count)++ * bytes, 0, bytes);
+}
+
+static bool add_sink(const Resume *resume, CommitGroup *group, uint32_t number) {
+    GroupSink *sink = add_item(&group->sinks, &group->sink_count, sizeof *sink);
+    if (!sink) return false;
+    sink->sink = number;
+    const SinkPlace *place = state_place(&resume->state, number);
     if (!place) return true;
     sink->part_from = place->part;
     group->last_bytes += place->bytes;
     return true;
 }
 
-static bool add_breaker(const Resume *resume, CommitGroup *group, uint32_t number,
-                        const End *end) {
-    size_t count = group->breaker_count;
-    GroupBreaker *breakers = realloc(group->breakers, (count + 1) * sizeof *breakers);
-    if (!breakers) return false;
-    group->breakers = breakers;
-    breakers[group->breaker_count++] = (GroupBreaker){number, end->roots, end->root_count};
+static bool add_breaker(const Resume *resume, CommitGroup *group, uint32_t number) {
+    uint32_t *breaker = add_item(&group->breakers, &group->breaker_count, sizeof *breaker);
+    if (!breaker) return false;
+    *breaker = number;
     group->has_runs = resume->state.run_file_count > 0;
     return true;
 }
 
-static bool add_table(CommitGroup *group, uint32_t breaker, const End *end) {
-    size_t count = group->table_count;
-    GroupTable *tables = realloc(group->tables, (count + 1) * sizeof *tables);
-    if (!tables) return false;
-    group->tables = tables;
-    tables[group->table_count++] =
-        (GroupTable){.breaker = breaker, .roots = end->roots, .root_count = end->root_count};
-    return true;
+static bool add_table(CommitGroup *group, uint32_t breaker) {
+    GroupTable *table = add_item(&group->tables, &group->table_count, sizeof *table);
+    if (table) table->breaker = breaker;
+    return table;
 }
 
 static bool add_root(Resume *resume, uint32_t root) {
     CommitGroup *group = &resume->groups[resume->roots[root].group];
-    uint32_t *roots = realloc(group->roots, ((size_t)group->root_count + 1) * sizeof *roots);
-    if (!roots) return false;
-    group->roots = roots;
-    roots[group->root_count++] = root;
-    return true;
+    uint32_t *own = add_item(&group->roots, &group->root_count, sizeof *own);
+    if (own) *own = root;
+    return own;
 }
 
-// Takes possession of the lists of roots.
-static bool make_groups(Job *job, End *ends) {
-    Resume *resume = job->resume;
-    uint32_t sinks = job->what->sink_count, count = end_count(job->what);
+static bool make_groups(Resume *resume) {
+    const RootEnd *ends = resume->ends;
+    uint32_t sinks = resume->what->sink_count, count = resume->end_count;
     number_groups(resume, ends, count);
     resume->groups = calloc(count + 1, sizeof *resume->groups);
     if (!resume->groups) return false;
@@ -371,17 +351,16 @@ static bool make_groups(Job *job, End *ends) {
     for (uint32_t e = 0; good && e < count; e++) {
         CommitGroup *group = &resume->groups[resume->group_of[e]];
         group->begun_ns = group->last_ns = log_clock_ns();
-        if (e >= zip_end(job->what, 0)) break;
+        if (e >= zip_end(resume->what, 0)) break;
         bool goes_on = ends[e].root_count > 0 && resume->roots[ends[e].roots[0]].goes_on;
-        if (e < sinks ? !job->sinks[e].log : !goes_on) {
+        if (e < sinks ? !resume->sinks[e].log : !goes_on) {
             resume->group_of[e] = UINT32_MAX;
             continue;
         }
-        uint32_t marks = sinks + job->what->breaker_count;
-        good = e < sinks   ? add_sink(job, group, e, &ends[e])
-               : e < marks ? add_breaker(resume, group, e - sinks, &ends[e])
-                           : add_table(group, e - marks, &ends[e]);
-        if (good) ends[e].roots = nullptr;
+        uint32_t marks = sinks + resume->what->breaker_count;
+        good = e < sinks   ? add_sink(resume, group, e)
+               : e < marks ? add_breaker(resume, group, e - sinks)
+                           : add_table(group, e - marks);
     }
     for (uint32_t r = 0; good && r < resume->root_count; r++)
         if (resume->roots[r].goes_on) good = add_root(resume, r);
@@ -390,17 +369,15 @@ static bool make_groups(Job *job, End *ends) {
     return good;
 }
 
-static bool open_roots(Job *job, const char *const *bad) {
-    Resume *resume = job->resume;
-    const SbJob *what = job->what;
-    resume->lanes = job->lanes / 2;
+static bool open_roots(Resume *resume, const char *const *bad) {
+    const SbJob *what = resume->what;
     resume->roots = calloc(what->stage_count + 1, sizeof *resume->roots);
     resume->ordinals = calloc(what->stage_count + 1, sizeof *resume->ordinals);
     if (!resume->roots || !resume->ordinals) return false;
     resume->root_count = what->stage_count;
     for (uint32_t s = 0; s < what->stage_count; s++) {
         const SbStage *stage = &what->stages[s];
-        bool root = !reads_edge(what, stage) || is_zip(stage);
+        bool root = !sb_reads_edge(what, stage) || is_zip(stage);
         resume->roots[s] = (RootLog){.goes_on = !bad[s] && root, .why = bad[s],
                                      .group = UINT32_MAX, .zip = UINT32_MAX,
                                      .target = UINT64_MAX};
@@ -409,23 +386,20 @@ static bool open_roots(Job *job, const char *const *bad) {
     return true;
 }
 
-bool resume_groups_open(Job *job) {
-    Resume *resume = job->resume;
-    const SbJob *what = job->what;
-    uint32_t count = end_count(what);
-    Finder finder = {.job = job, .what = what,
+bool resume_groups_open(Resume *resume) {
+    const SbJob *what = resume->what;
+    uint32_t count = resume->end_count = end_count(what);
+    Finder finder = {.resume = resume, .what = what,
                      .bad = calloc(what->stage_count + 1, sizeof(char *))};
-    End *ends = calloc(count + 1, sizeof *ends);
+    RootEnd *ends = resume->ends = calloc(count + 1, sizeof *ends);
     resume->group_of = calloc(count + 1, sizeof *resume->group_of);
     bool good = finder.bad && ends && resume->group_of;
     if (good) find_bad(&finder);
     if (good) find_waiting(&finder);
-    good = good && open_roots(job, finder.bad) && find_ends(&finder, ends);
+    good = good && open_roots(resume, finder.bad) && find_ends(&finder, ends);
     for (uint32_t s = 0; good && s < what->stage_count; s++) judge_zip(resume, what, ends, s);
     while (good && spread_bad(resume, ends, count)) {}
-    good = good && make_groups(job, ends);
-    for (uint32_t e = 0; ends && e < count; e++) free(ends[e].roots);
-    free(ends);
+    good = good && make_groups(resume);
     free(finder.bad);
     return good;
 }
@@ -442,34 +416,45 @@ static void close_root(RootLog *root) {
     sb_text_close(&root->cut.blocks);
 }
 
-void resume_groups_close(Job *job) {
-    Resume *resume = job->resume;
+void resume_groups_close(Resume *resume) {
     for (uint32_t r = 0; r < resume->root_count; r++) close_root(&resume->roots[r]);
     for (uint32_t g = 0; g < resume->group_count; g++) {
         CommitGroup *group = &resume->groups[g];
         Trouble ignored = {0};
-        for (uint32_t s = 0; s < group->sink_count; s++) {
+        for (uint32_t s = 0; s < group->sink_count; s++)
             if (group->sinks[s].marked) sink_mark_close(&group->sinks[s].mark, &ignored);
-            free(group->sinks[s].roots);
-        }
-        for (uint32_t b = 0; b < group->breaker_count; b++) free(group->breakers[b].roots);
-        for (uint32_t t = 0; t < group->table_count; t++) {
-            free(group->tables[t].roots);
-            sb_text_close(&group->tables[t].last);
-        }
+        for (uint32_t t = 0; t < group->table_count; t++) sb_text_close(&group->tables[t].last);
         free(group->tables);
         free(group->sinks);
         free(group->breakers);
         free(group->roots);
         sb_text_close(&group->record);
     }
+    for (uint32_t e = 0; resume->ends && e < resume->end_count; e++) free(resume->ends[e].roots);
+    free(resume->ends);
     free(resume->roots);
     free(resume->groups);
     free(resume->group_of);
     free(resume->ordinals);
+    resume->ends = nullptr;
     resume->ordinals = nullptr;
     resume->roots = nullptr;
     resume->groups = nullptr;
     resume->group_of = nullptr;
     resume->root_count = resume->group_count = 0;
+}
+
+// ---- who belongs to them -----------------------------------------------------------------------
+
+static CommitGroup *group_of_end(const Resume *resume, uint32_t end) {
+    uint32_t group = resume && resume->groups ? resume->group_of[end] : UINT32_MAX;
+    return group != UINT32_MAX ? &resume->groups[group] : nullptr;
+}
+
+CommitGroup *group_of_breaker(const Resume *resume, uint32_t breaker) {
+    return group_of_end(resume, resume->what->sink_count + breaker);
+}
+
+CommitGroup *group_of_table(const Resume *resume, uint32_t breaker) {
+    return group_of_end(resume, resume->what->sink_count + resume->what->breaker_count + breaker);
 }

@@ -47,9 +47,9 @@ static void add_about(const Source *source, const SourceFile *file, Text *text) 
     add_text(text, &columns);
 }
 
-void input_pairs(const Job *job, Text *text) {
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        const Source *source = &job->sources[s];
+void input_pairs(const SbJob *what, const Source *sources, Text *text) {
+    for (uint32_t s = 0; s < what->source_count; s++) {
+        const Source *source = &sources[s];
         for (uint32_t f = 0; f < source->file_count; f++) {
             Text name = {0};
             sb_text_format(&name, "'%s'", source->files[f].path);
@@ -70,22 +70,23 @@ void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally) {
 
 // ---- whether it is the same ---------------------------------------------------------------------
 
-static bool changed(Job *job, const SourceFile *file, const InputBlock *block) {
-    return trouble_set(&job->trouble, TROUBLE_JOURNAL_INPUT,
+static bool changed(const Resume *resume, const SourceFile *file, const InputBlock *block) {
+    return trouble_set(resume->trouble, TROUBLE_JOURNAL_INPUT,
                        "the %lld bytes from byte %lld of '%s' on are not those that the run read "
                        "whose journal is in '%s'", (long long)block->len,
-                       (long long)block->offset, file->path, job->resume->journal.folder);
+                       (long long)block->offset, file->path, resume->journal.folder);
 }
 
-static bool check_block(Job *job, SourceFile *file, const InputBlock *block) {
+static bool check_block(const Resume *resume, SourceFile *file, const InputBlock *block) {
     char bytes[BLOCK_BYTES];
     if (block->len > BLOCK_BYTES || block->offset + block->len > file->size)
-        return changed(job, file, block);
-    if (!source_file_open(file, &job->trouble)) return false;
+        return changed(resume, file, block);
+    if (!source_file_open(file, resume->trouble)) return false;
     ssize_t got = source_read(file, bytes, block->len, block->offset);
     if (got < 0)
-        return retry_fail(&job->trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
-    return checksum_same(checksum_of(bytes, block->len), block->sum) || changed(job, file, block);
+        return retry_fail(resume->trouble, errno, TROUBLE_READ_SOURCE, "read", file->path);
+    return checksum_same(checksum_of(bytes, block->len), block->sum) ||
+           changed(resume, file, block);
 }
 
 static InputBlock block_at(const Text *blocks, int64_t number) {
@@ -95,7 +96,7 @@ static InputBlock block_at(const Text *blocks, int64_t number) {
 }
 
 // All of them, or as many spread evenly; the last one too.
-static bool check_root(Job *job, Source *source, const Text *blocks) {
+static bool check_root(const Resume *resume, Source *source, const Text *blocks) {
     int64_t count = blocks->len / (int64_t)sizeof(InputBlock);
     int64_t checks = count < BLOCKS_MAX ? count : BLOCKS_MAX;
     SourceFile *before = nullptr;
@@ -104,20 +105,20 @@ static bool check_root(Job *job, Source *source, const Text *blocks) {
         InputBlock block = block_at(blocks, i * count / checks - 1);
         SourceFile *file = block.file < source->file_count ? &source->files[block.file] : nullptr;
         if (before && before != file) source_file_shut(before);
-        good = !file || check_block(job, file, &block);
+        good = !file || check_block(resume, file, &block);
         before = file;
     }
     if (before) source_file_shut(before);
     return good;
 }
 
-bool input_check(Job *job) {
-    const ResumeState *state = &job->resume->state;
+bool input_check(Resume *resume) {
+    const ResumeState *state = &resume->state;
     for (uint32_t s = 0; s < state->stage_count; s++) {
-        const SbStage *stage = &job->what->stages[s];
+        const SbStage *stage = &resume->what->stages[s];
         if (stage->input != SB_INPUT_TEXT) continue;
-        if (!check_root(job, &job->sources[stage->input_index], &state->stages[s].blocks))
-            return false;
+        Source *source = &resume->sources[stage->input_index];
+        if (!check_root(resume, source, &state->stages[s].blocks)) return false;
     }
     return true;
 }

@@ -110,8 +110,8 @@ JournalState journal_next(JournalReader *reader, JournalRecord *record) {
 
 // ---- the folder -----------------------------------------------------------------------------
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+bool journal_no_memory(Trouble *trouble) {
+    return trouble_no_memory(trouble, "for the journal");
 }
 
 bool journal_open(Journal *journal, const char *folder, Trouble *trouble) {
@@ -122,7 +122,7 @@ bool journal_open(Journal *journal, const char *folder, Trouble *trouble) {
     if (asprintf(&journal->path, "%.*s/journal", len, folder) < 0) journal->path = nullptr;
     if (asprintf(&journal->new_path, "%.*s/journal.new", len, folder) < 0)
         journal->new_path = nullptr;
-    if (!journal->folder || !journal->path || !journal->new_path) return no_memory(trouble);
+    if (!journal->folder || !journal->path || !journal->new_path) return journal_no_memory(trouble);
     Trouble made = {0};
     if (!durable_make_folder(journal->folder, &made))
         return trouble_set(trouble, TROUBLE_JOURNAL_FOLDER, "%s", made.text);
@@ -207,7 +207,7 @@ bool journal_add(Journal *journal, uint32_t type, const char *payload, int64_t l
     Checksum sum = chained_sum(journal->chain, &head, payload);
     int64_t bytes = record_bytes(len);
     char *record = calloc(1, (size_t)bytes);
-    if (!record) return no_memory(trouble);
+    if (!record) return journal_no_memory(trouble);
     memcpy(record, &head, sizeof head);
     if (len > 0) memcpy(record + sizeof head, payload, (size_t)len);
     memcpy(record + bytes - sizeof sum, &sum, sizeof sum);

@@ -64,6 +64,8 @@ typedef struct Journal {
     bool     failed;      // A write or a sync: nothing more is written.
 } Journal;
 
+// Sets the trouble that there is no memory for the journal. False.
+bool journal_no_memory(Trouble *trouble);
 // Makes the folder and locks it.
 bool journal_open(Journal *journal, const char *folder, Trouble *trouble);
 void journal_close(Journal *journal);

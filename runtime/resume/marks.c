@@ -7,16 +7,12 @@
 
 #include <stdlib.h>
 
-static bool no_memory(Trouble *trouble) {
-    return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
 // ---- there --------------------------------------------------------------------------------------
 
-void marks_choose(const Job *job, CommitGroup *group) {
+void marks_choose(const Resume *resume, CommitGroup *group) {
     for (uint32_t t = 0; t < group->table_count; t++) {
         GroupTable *table = &group->tables[t];
-        table->taken = job->finished[table->breaker] && !(table->closed && table->last_taken);
+        table->taken = resume->ready[table->breaker] && !(table->closed && table->last_taken);
     }
 }
 
@@ -29,10 +25,10 @@ static bool copy_marks(const SbBreakerState *breaker, Text *bits) {
     return true;
 }
 
-static bool put_marks(const Job *job, GroupTable *table, Text *record) {
+static bool put_marks(const Resume *resume, GroupTable *table, Text *record) {
     Text own = {0};
     const Text *bits = table->closed ? &table->last : &own;
-    const SbBreakerState *breaker = job->breakers[table->breaker];
+    const SbBreakerState *breaker = resume->breakers[table->breaker];
     if (!table->closed && !copy_marks(breaker, &own)) return false;
     int64_t rows = table->closed ? table->rows : sb_breaker_rows_in(breaker);
     marks_pack(table->breaker, rows, (SbStr){bits->ptr, bits->len}, record);
@@ -41,45 +37,45 @@ static bool put_marks(const Job *job, GroupTable *table, Text *record) {
     return true;
 }
 
-bool marks_commit(const Job *job, CommitGroup *group, Trouble *trouble) {
+bool marks_commit(const Resume *resume, CommitGroup *group, Trouble *trouble) {
     uint32_t count = 0;
     for (uint32_t t = 0; t < group->table_count; t++) count += group->tables[t].taken;
     pack_number(&group->record, count);
     for (uint32_t t = 0; t < group->table_count; t++)
-        if (group->tables[t].taken && !put_marks(job, &group->tables[t], &group->record))
-            return no_memory(trouble);
+        if (group->tables[t].taken && !put_marks(resume, &group->tables[t], &group->record))
+            return journal_no_memory(trouble);
     return true;
 }
 
-static GroupTable *table_of(const Job *job, uint32_t breaker) {
-    CommitGroup *group = group_of_table(job, breaker);
+static GroupTable *table_of(const Resume *resume, uint32_t breaker) {
+    CommitGroup *group = group_of_table(resume, breaker);
     if (!group) return nullptr;
     GroupTable *table = group->tables;
     while (table->breaker != breaker) table++;
     return table;
 }
 
-bool marks_keep(const Job *job, uint32_t breaker, Trouble *trouble) {
-    GroupTable *table = job->finished[breaker] ? table_of(job, breaker) : nullptr;
+bool marks_keep(const Resume *resume, uint32_t breaker, Trouble *trouble) {
+    GroupTable *table = resume->ready[breaker] ? table_of(resume, breaker) : nullptr;
     if (!table) return true;
-    table->rows = sb_breaker_rows_in(job->breakers[breaker]);
-    table->closed = copy_marks(job->breakers[breaker], &table->last);
-    return table->closed || no_memory(trouble);
+    table->rows = sb_breaker_rows_in(resume->breakers[breaker]);
+    table->closed = copy_marks(resume->breakers[breaker], &table->last);
+    return table->closed || journal_no_memory(trouble);
 }
 
 // ---- and back -----------------------------------------------------------------------------------
 
-bool marks_restore(Job *job, uint32_t breaker) {
-    const MarksState *marks = job->resume ? &job->resume->state.marks[breaker] : nullptr;
-    if (!marks || !marks->is) return true;
-    SbBreakerState *state = job->breakers[breaker];
+bool marks_restore(Resume *resume, uint32_t breaker) {
+    const MarksState *marks = &resume->state.marks[breaker];
+    if (!marks->is) return true;
+    SbBreakerState *state = resume->breakers[breaker];
     int64_t rows = sb_breaker_rows_in(state);
     if (rows == marks->rows) {
         sb_breaker_set_marks(state, (const uint64_t *)(const void *)marks->bits.ptr);
         return true;
     }
-    SbStr step = job->what->steps[job->what->breakers[breaker].step].label;
-    return trouble_set(&job->trouble, TROUBLE_RESUME_DIFFERS,
+    SbStr step = resume->what->steps[resume->what->breakers[breaker].step].label;
+    return trouble_set(resume->trouble, TROUBLE_RESUME_DIFFERS,
                        "the right side of '%.*s' has %lld rows, and had %lld in the earlier run",
                        (int)step.len, step.ptr, (long long)rows, (long long)marks->rows);
 }

@@ -74,4 +74,11 @@ static inline Checksum unpack_checksum(Unpack *from) {
     return sum;
 }
 
+// A struct whose fields stand in a list LIST(NUMBER, SUM) is written and read along that list, with
+// `is` the struct and `text` or `from` in reach.
+#define PACK_NUMBER(name)   pack_number(text, (int64_t)is->name);
+#define PACK_SUM(name)      pack_checksum(text, is->name);
+#define UNPACK_NUMBER(name) is->name = (typeof(is->name))unpack_number(from);
+#define UNPACK_SUM(name)    is->name = unpack_checksum(from);
+
 #endif

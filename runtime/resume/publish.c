@@ -127,7 +127,7 @@ bool resume_publish(Job *job) {
     pack_folders(job, &text);
     pack_manifests(job, &text);
     if (text.failed)
-        trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+        journal_no_memory(&job->trouble);
     bool good = !text.failed && check_names(job) && sync_names(job);
     failpoint("publish-begins");
     good = good && journal_append(&resume->journal, RECORD_PUBLISH, text.ptr, text.len,
@@ -279,7 +279,7 @@ bool resume_finish(Job *job) {
     SbStr publish = resume->state.publish;
     Unpack from = {publish.ptr, publish.ptr + publish.len, false};
     if (!take_figures(job, &from))
-        return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+        return journal_no_memory(&job->trouble);
     bool open = resume->journal.fd >= 0 ||
                 state_write(&resume->state, &resume->journal, &job->trouble);
     bool replace = job->options.overwrite;
@@ -299,7 +299,7 @@ bool resume_check_outputs(Job *job) {
     SbStr publish = job->resume->state.publish;
     Unpack from = {publish.ptr, publish.ptr + publish.len, false};
     if (!take_figures(job, &from))
-        return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+        return journal_no_memory(&job->trouble);
     uint32_t count = unpack_count(&from, 7 * sizeof(int64_t));
     for (uint32_t i = 0; i < count; i++) {
         PublishedFile file = unpack_file(&from, false);

@@ -3,29 +3,16 @@
 
 #include "runtime/resume/run.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-static bool no_memory(Job *job) {
-    return trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
-}
-
-void resume_say(Job *job, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    log_say(&job->log, "resume", TROUBLE_NONE, format, args);
-    va_end(args);
-}
-
 const char *resume_tag(const Job *job) { return job->resume ? job->resume->tag : nullptr; }
 
 const SinkPlace *resume_place(const Job *job, uint32_t sink) {
     const Resume *resume = job->resume;
-    bool has = resume && sink < resume->state.sink_count && resume->state.sinks[sink].is;
-    return has ? &resume->state.sinks[sink].place : nullptr;
+    return resume ? state_place(&resume->state, sink) : nullptr;
 }
 
 bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
@@ -80,21 +67,21 @@ void resume_identity(const Job *job, Text *text) {
 }
 
 // The first pair that differs, as a trouble of this kind.
-static bool same_pairs(Job *job, Unpack *begun, const Text *now, TroubleKind kind) {
+static bool same_pairs(const Resume *resume, Unpack *begun, const Text *now, TroubleKind kind) {
     Unpack is = {now->ptr, now->ptr + now->len, false};
-    const char *folder = job->resume->journal.folder;
+    const char *folder = resume->journal.folder;
     while (begun->at < begun->end && is.at < is.end) {
         const char *name = unpack_string(begun), *was = unpack_string(begun);
         const char *own = unpack_string(&is), *value = unpack_string(&is);
         if (strcmp(name, own) != 0)
-            return trouble_set(&job->trouble, kind, "where the journal in '%s' was begun with %s, "
-                               "there is %s now", folder, name, own);
+            return trouble_set(resume->trouble, kind, "where the journal in '%s' was begun with "
+                               "%s, there is %s now", folder, name, own);
         if (strcmp(was, value) != 0)
-            return trouble_set(&job->trouble, kind, "%s was %s when the journal in '%s' was begun, "
-                               "and is %s now", name, was, folder, value);
+            return trouble_set(resume->trouble, kind, "%s was %s when the journal in '%s' was "
+                               "begun, and is %s now", name, was, folder, value);
     }
     if (is.at < is.end)
-        return trouble_set(&job->trouble, kind, "%s was not there when the journal in '%s' was "
+        return trouble_set(resume->trouble, kind, "%s was not there when the journal in '%s' was "
                            "begun", unpack_string(&is), folder);
     return true;
 }
@@ -108,16 +95,16 @@ bool resume_same(Job *job, bool inputs) {
     SbStr identity = unpack_bytes(&begun), files = unpack_bytes(&begun);
     Unpack pairs = {identity.ptr, identity.ptr + identity.len, begun.bad};
     resume_identity(job, &now);
-    bool good = same_pairs(job, &pairs, &now, TROUBLE_JOURNAL_OTHER);
+    bool good = same_pairs(job->resume, &pairs, &now, TROUBLE_JOURNAL_OTHER);
     if (good && inputs) {
         now.len = 0;
         pairs = (Unpack){files.ptr, files.ptr + files.len, begun.bad};
-        input_pairs(job, &now);
-        good = same_pairs(job, &pairs, &now, TROUBLE_JOURNAL_INPUT);
+        input_pairs(job->what, job->sources, &now);
+        good = same_pairs(job->resume, &pairs, &now, TROUBLE_JOURNAL_INPUT);
         if (good && pairs.at < pairs.end)
             good = trouble_set(&job->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
                                unpack_string(&pairs));
-        good = good && input_check(job);
+        good = good && input_check(job->resume);
     }
     sb_text_close(&now);
     return good;
@@ -134,19 +121,37 @@ bool resume_read(Job *job) {
     job->resumed = program && state_read(&resume->state, (SbStr){text, len}, program,
                                          resume->journal.folder, &job->trouble);
     free(program);
-    if (!job->resumed) return job->trouble.kind == TROUBLE_NONE ? no_memory(job) : false;
+    if (!job->resumed) return job->trouble.kind == TROUBLE_NONE && journal_no_memory(&job->trouble);
     Unpack begun = {resume->state.begin.ptr, resume->state.begin.ptr + resume->state.begin.len,
                     false};
     snprintf(resume->tag, sizeof resume->tag, "%s", unpack_string(&begun));
     return resume_same(job, false);
 }
 
+static void use_parts(Resume *resume, Job *job) {
+    resume->what = job->what;
+    resume->options = &job->options;
+    resume->setup = &job->setup;
+    resume->sources = job->sources;
+    resume->sinks = job->sinks;
+    resume->breakers = job->breakers;
+    resume->ready = job->finished;
+    resume->edges = job->edges;
+    resume->spill = &job->spill;
+    resume->memory = &job->memory;
+    resume->progress = &job->progress;
+    resume->drain = &job->drain;
+    resume->trouble = &job->trouble;
+    resume->log = &job->log;
+}
+
 bool resume_make(Job *job) {
     Resume *resume = calloc(1, sizeof *resume);
     if (!resume || !state_open(&resume->state, job->what)) {
         free(resume);
-        return no_memory(job);
+        return journal_no_memory(&job->trouble);
     }
+    use_parts(resume, job);
     resume->journal.lock = resume->journal.fd = resume->journal.new_fd = -1;
     resume->always = getenv("SBC_TEST_COMMIT") != nullptr;
     pthread_mutex_init(&resume->writing, nullptr);
@@ -164,7 +169,7 @@ bool resume_open(Job *job) {
     }
     Resume *resume = job->resume;
     if (!resume->state.publish.ptr || resume->state.done) return true;
-    resume_say(job, "all rows were made by an earlier run: the outputs are published now");
+    resume_say(&job->log, "all rows were made by an earlier run: the outputs are published now");
     return resume_finish(job);
 }
 
@@ -182,7 +187,7 @@ static bool write_begin(Job *job) {
     Text text = {0}, identity = {0}, inputs = {0};
     make_tag(resume->tag);
     resume_identity(job, &identity);
-    input_pairs(job, &inputs);
+    input_pairs(job->what, job->sources, &inputs);
     pack_string(&text, resume->tag);
     pack_bytes(&text, identity.ptr, identity.len);
     pack_bytes(&text, inputs.ptr, inputs.len);
@@ -191,7 +196,7 @@ static bool write_begin(Job *job) {
     sb_text_close(&inputs);
     resume->state.text = text.ptr;
     resume->state.begin = (SbStr){text.ptr, text.len};
-    return !failed || no_memory(job);
+    return !failed || journal_no_memory(&job->trouble);
 }
 
 bool resume_begin(Job *job, bool opened) {
@@ -203,13 +208,14 @@ bool resume_begin(Job *job, bool opened) {
     if (!resume->state.done)
         return state_write(&resume->state, &resume->journal, &job->trouble);
     if (!resume_check_outputs(job)) return false;
-    resume_say(job, "the job is finished: nothing to do");
+    resume_say(&job->log, "the job is finished: nothing to do");
     return resume->finished = true;
 }
 
 bool resume_log(Job *job) {
     if (!job->resume) return true;
-    if (!resume_groups_open(job)) return no_memory(job);
+    job->resume->lanes = job->lanes / 2;
+    if (!resume_groups_open(job->resume)) return journal_no_memory(&job->trouble);
     resume_say_stages(job);
     return true;
 }
@@ -227,7 +233,7 @@ void resume_forget(Job *job) {
 void resume_close(Job *job) {
     Resume *resume = job->resume;
     if (!resume) return;
-    resume_groups_close(job);
+    resume_groups_close(job->resume);
     journal_close(&resume->journal);
     state_close(&resume->state);
     pthread_mutex_destroy(&resume->writing);

@@ -51,10 +51,19 @@ typedef struct RootLog {
     uint32_t   file_from;   // Files before are in the journal.
 } RootLog;
 
-typedef struct GroupSink {
-    uint32_t  sink;
+// What rows of roots end in: a sink, a breaker, marks in a breaker, or a zip.
+typedef struct RootEnd {
     uint32_t *roots;        // In the order in which their rows come.
     uint32_t  root_count;
+} RootEnd;
+
+// The number of the end that is the zip of that stage; those before are none.
+static inline uint32_t zip_end(const SbJob *what, uint32_t stage) {
+    return what->sink_count + 2 * what->breaker_count + stage;
+}
+
+typedef struct GroupSink {
+    uint32_t  sink;
     bool      judged;       // Where the next commit cuts it is fixed...
     bool      marked;       // ...and something stands before that.
     SinkMark  mark;
@@ -68,17 +77,9 @@ typedef enum CommitState {
     COMMIT_BUSY,    // A thread writes it.
 } CommitState;
 
-typedef struct GroupBreaker {
-    uint32_t  breaker;
-    uint32_t *roots;        // In the order in which their rows come.
-    uint32_t  root_count;
-} GroupBreaker;
-
 // A join whose right rows come out that nothing matched.
 typedef struct GroupTable {
     uint32_t  breaker;
-    uint32_t *roots;        // Those that probe it, then that of these rows.
-    uint32_t  root_count;
     bool      taken;        // The commit that is ready has its marks.
     bool      closed;       // It is not there any more:
     int64_t   rows;         // of so many right rows
@@ -94,7 +95,7 @@ typedef struct CommitGroup {
     uint32_t   root_count;
     GroupSink *sinks;
     uint32_t   sink_count;
-    GroupBreaker *breakers;
+    uint32_t  *breakers;
     uint32_t   breaker_count;
     GroupTable *tables;
     uint32_t   table_count;
@@ -110,6 +111,22 @@ typedef struct CommitGroup {
 typedef struct Resume {
     Dispatch    *d;         // While stages run; nullptr before.
     Limits      *limits;
+    // The parts of the job that commits use. The job owns them.
+    const SbJob *what;
+    const Options *options;
+    const SbSetup *setup;
+    Source      *sources;
+    Sink        *sinks;
+    SbBreakerState **breakers;
+    const bool  *ready;     // By breaker: its rows are there.
+    pthread_mutex_t *fills; // By lane, while stages run.
+    Edge        *edges;
+    Spill       *spill;
+    SbMemory    *memory;
+    Progress    *progress;
+    const _Atomic int *drain;
+    Trouble     *trouble;
+    Log         *log;
     Journal      journal;
     ResumeState  state;
     char         tag[DURABLE_TAG + 1];
@@ -120,8 +137,9 @@ typedef struct Resume {
     uint32_t     root_count;
     CommitGroup *groups;
     uint32_t     group_count;
-    uint32_t    *group_of;  // By sink, then by breaker, then by breaker that is a GroupTable;
-                            // UINT32_MAX: it has no journal.
+    RootEnd     *ends;      // By sink, then by breaker, then by breaker that is a GroupTable, then
+    uint32_t     end_count; // by stage that is a zip.
+    uint32_t    *group_of;  // By end; UINT32_MAX: it has no journal.
     uint32_t     lanes;     // Of a parity.
     uint64_t    *ordinals;  // By stage: units over edges are numbered from there on.
     pthread_mutex_t writing;  // Of the journal and the state.
@@ -138,23 +156,25 @@ bool resume_make(Job *job);
 bool resume_read(Job *job);
 // Is the run the one that began the journal? Without `inputs` sources need not be open.
 bool resume_same(Job *job, bool inputs);
-// Says something of the journal.
-void resume_say(Job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // ---- resume/input.c -----------------------------------------------------------------------------
 
 // The inputs as pairs of a name and what is known of it.
-void input_pairs(const Job *job, Text *text);
+void input_pairs(const SbJob *what, const Source *sources, Text *text);
 // Adds the block that the unit begins with, while the unit has its text.
 void input_add_block(const StageRun *run, const Unit *unit, UnitTally *tally);
 // Are the blocks of the units that are committed in the files still? Sources are open.
-bool input_check(Job *job);
+bool input_check(Resume *resume);
 
 // ---- resume/groups.c ----------------------------------------------------------------------------
 
 // What goes on, and what is committed together. Sinks are open. False: no memory.
-bool resume_groups_open(Job *job);
-void resume_groups_close(Job *job);
+bool resume_groups_open(Resume *resume);
+void resume_groups_close(Resume *resume);
+// The group that the breaker is committed with; nullptr: it is not.
+CommitGroup *group_of_breaker(const Resume *resume, uint32_t breaker);
+// The group that is committed with the marks of its right rows; nullptr: none is.
+CommitGroup *group_of_table(const Resume *resume, uint32_t breaker);
 
 // ---- resume/cut.c -------------------------------------------------------------------------------
 
@@ -167,63 +187,68 @@ void resume_units(const StageRun *run, UnitsStart *start);
 // Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
 // figures of steps and of edges, but those that are counted where they are taken, and source rows.
 // False: no memory.
-bool cut_restore(Job *job, StageRun *runs, uint32_t root, const Limits *limits);
+bool cut_restore(Resume *resume, StageRun *runs, uint32_t root, const Limits *limits);
 // The records of rejects that it committed. False: no memory, or trouble of the spill.
-bool cut_restore_records(Job *job, uint32_t root, Verdict *verdict);
+bool cut_restore_records(Resume *resume, uint32_t root, Verdict *verdict);
 
 // ---- resume/breakers.c --------------------------------------------------------------------------
 
 // Brings what the lanes of the other parity have put into breakers of the group to the disk; adds
 // it to the record. No task fills these lanes. Without the lock.
-bool breakers_commit(Job *job, CommitGroup *group, Trouble *trouble);
+bool breakers_commit(Resume *resume, CommitGroup *group, Trouble *trouble);
 // Opens breakers, and brings back what they held.
-bool breakers_restore(Job *job);
+bool breakers_restore(Resume *resume);
 // The files go: the job needs them no more.
 void breakers_remove(Resume *resume);
 
 // ---- resume/marks.c -----------------------------------------------------------------------------
 
 // Of which tables the commit that is packed has the marks. The lock is held.
-void marks_choose(const Job *job, CommitGroup *group);
+void marks_choose(const Resume *resume, CommitGroup *group);
 // Adds them to the record. Without the lock.
-bool marks_commit(const Job *job, CommitGroup *group, Trouble *trouble);
+bool marks_commit(const Resume *resume, CommitGroup *group, Trouble *trouble);
 // The breaker is about to be closed: commits that follow need its marks. The lock is held.
-bool marks_keep(const Job *job, uint32_t breaker, Trouble *trouble);
+bool marks_keep(const Resume *resume, uint32_t breaker, Trouble *trouble);
 // The breaker is finished, and nothing has looked it up.
-bool marks_restore(Job *job, uint32_t breaker);
+bool marks_restore(Resume *resume, uint32_t breaker);
 
 // ---- resume/commit.c ----------------------------------------------------------------------------
 
 // The lock of the dispatch is held, but while a commit is written.
 
 // The sink is about to be given rows of the root's unit, by the caller alone.
-bool group_taking(Job *job, uint32_t sink, uint32_t root, uint64_t unit, Trouble *trouble);
+bool group_taking(Resume *resume, uint32_t sink, uint32_t root, uint64_t unit, Trouble *trouble);
 // Chooses a commit if one is due, and packs it once all before its targets is done. `last`: one is
 // due in any case.
-bool group_look(Job *job, CommitGroup *group, bool last, Trouble *trouble);
-// The group that the breaker is committed with; nullptr: it is not.
-CommitGroup *group_of_breaker(const Job *job, uint32_t breaker);
-// The group that is committed with the marks of its right rows; nullptr: none is.
-CommitGroup *group_of_table(const Job *job, uint32_t breaker);
+bool group_look(Resume *resume, CommitGroup *group, bool last, Trouble *trouble);
 // May the breaker be finished? Not while it is being committed, nor before what took long to come
 // into it is.
-bool group_may_finish(Job *job, uint32_t breaker, Trouble *trouble);
+bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble);
 // The commit that is chosen waits for what waits for the group's breakers: there is none before
 // they are finished, and none behind that.
-void group_give_up(Job *job, CommitGroup *group);
+void group_give_up(Resume *resume, CommitGroup *group);
 // A commit that can be written, from now on the caller's; nullptr: none.
-CommitGroup *group_ready(Job *job);
+CommitGroup *group_ready(Resume *resume);
 // Writes it; without the lock.
-bool group_write(Job *job, CommitGroup *group, Trouble *trouble);
+bool group_write(Resume *resume, CommitGroup *group, Trouble *trouble);
 // It is written, or given up: its marks go. Without the lock, or when no thread is at work.
 bool group_done(CommitGroup *group, Trouble *trouble);
+
+// ---- resume/describe.c --------------------------------------------------------------------------
+
+// Says something of the journal.
+void resume_say(Log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// What each stage does that goes on, or could not.
+void resume_say_stages(Job *job);
+// "1 row", "1,234 bytes"
+void describe_rows(Text *text, int64_t rows, const char *what);
+// What becomes of the stage, instead of what the text held.
+void describe_stage(const Resume *resume, uint32_t number, Text *text);
 
 // ---- resume/publish.c, resume/show.c ------------------------------------------------------------
 
 // Are the outputs of a finished job what it left?
 bool resume_check_outputs(Job *job);
-// What each stage does that goes on, or could not.
-void resume_say_stages(Job *job);
 // Publishes what a PUBLISH record says, as far as it is not; ends with DONE.
 bool resume_finish(Job *job);
 

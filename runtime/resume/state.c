@@ -41,18 +41,23 @@ void state_close(ResumeState *state) {
     *state = (ResumeState){0};
 }
 
+const SinkPlace *state_place(const ResumeState *state, uint32_t sink) {
+    return sink < state->sink_count && state->sinks[sink].is ? &state->sinks[sink].place : nullptr;
+}
+
 // ---- packing --------------------------------------------------------------------------------
 
+#define CUT_FIELDS(NUMBER, SUM)                                                              \
+    NUMBER(units) NUMBER(file) NUMBER(next) SUM(sum) NUMBER(chain_begin) NUMBER(chain_lines) \
+    NUMBER(rows)
+#define PLACE_FIELDS(NUMBER, SUM)                                                       \
+    NUMBER(rows) NUMBER(bytes) NUMBER(text) SUM(text_sum) NUMBER(part) NUMBER(offset) SUM(sum) \
+    NUMBER(part_has_rows) NUMBER(replays)
+
 static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text) {
-    const StageCut *cut = commit->cut;
+    const StageCut *cut = commit->cut, *is = cut;
     pack_number(text, commit->stage);
-    pack_number(text, (int64_t)cut->units);
-    pack_number(text, cut->file);
-    pack_number(text, cut->next);
-    pack_checksum(text, cut->sum);
-    pack_number(text, cut->chain_begin);
-    pack_number(text, cut->chain_lines);
-    pack_number(text, cut->rows);
+    CUT_FIELDS(PACK_NUMBER, PACK_SUM)
     for (uint32_t i = 0; i < figure_count; i++) pack_number(text, cut->figures[i]);
     pack_number(text, commit->file_from);
     pack_number(text, cut->file_count - commit->file_from);
@@ -66,17 +71,9 @@ static void pack_cut(const CommitCut *commit, uint32_t figure_count, Text *text)
 }
 
 static void pack_sink(const CommitSink *sink, Text *text) {
-    const SinkPlace *place = sink->place;
+    const SinkPlace *place = sink->place, *is = place;
     pack_number(text, sink->sink);
-    pack_number(text, place->rows);
-    pack_number(text, place->bytes);
-    pack_number(text, place->text);
-    pack_checksum(text, place->text_sum);
-    pack_number(text, place->part);
-    pack_number(text, place->offset);
-    pack_checksum(text, place->sum);
-    pack_number(text, place->part_has_rows);
-    pack_number(text, place->replays);
+    PLACE_FIELDS(PACK_NUMBER, PACK_SUM)
     pack_bytes(text, place->chunk.ptr, place->chunk.len);
     pack_number(text, sink->part_from);
     for (uint32_t p = sink->part_from; p < place->part; p++) {
@@ -105,14 +102,8 @@ void marks_pack(uint32_t breaker, int64_t rows, SbStr bits, Text *text) {
 static bool fold_cut(ResumeState *state, Unpack *from) {
     int64_t stage = unpack_number(from);
     if (from->bad || stage < 0 || stage >= state->stage_count) return false;
-    StageCut *cut = &state->stages[stage];
-    cut->units = (uint64_t)unpack_number(from);
-    cut->file = (uint32_t)unpack_number(from);
-    cut->next = unpack_number(from);
-    cut->sum = unpack_checksum(from);
-    cut->chain_begin = unpack_number(from);
-    cut->chain_lines = unpack_number(from);
-    cut->rows = unpack_number(from);
+    StageCut *cut = &state->stages[stage], *is = cut;
+    CUT_FIELDS(UNPACK_NUMBER, UNPACK_SUM)
     if (!cut->figures) cut->figures = calloc(state->figure_count + 1, sizeof *cut->figures);
     if (!cut->figures) return false;
     for (uint32_t i = 0; i < state->figure_count; i++) cut->figures[i] = unpack_number(from);
@@ -157,16 +148,8 @@ static bool fold_sink(ResumeState *state, Unpack *from) {
     int64_t number = unpack_number(from);
     if (from->bad || number < 0 || number >= state->sink_count) return false;
     SinkState *sink = &state->sinks[number];
-    SinkPlace place = {0};
-    place.rows = unpack_number(from);
-    place.bytes = unpack_number(from);
-    place.text = unpack_number(from);
-    place.text_sum = unpack_checksum(from);
-    place.part = (uint32_t)unpack_number(from);
-    place.offset = unpack_number(from);
-    place.sum = unpack_checksum(from);
-    place.part_has_rows = unpack_number(from);
-    place.replays = unpack_number(from);
+    SinkPlace place = {0}, *is = &place;
+    PLACE_FIELDS(UNPACK_NUMBER, UNPACK_SUM)
     SbStr chunk = unpack_bytes(from);
     if (from->bad || !fold_parts(sink, place.part, from)) return false;
     free(sink->chunk);
@@ -323,7 +306,7 @@ static bool write_all(const ResumeState *state, Journal *journal, Trouble *troub
     add_marks(state, &text);
     pack_number(&text, state->run_file_count);
     sb_text_add(&text, state->run_files.ptr, state->run_files.len);
-    bool good = text.failed ? trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for the journal")
+    bool good = text.failed ? journal_no_memory(trouble)
                             : !any || journal_add(journal, RECORD_COMMIT, text.ptr, text.len,
                                                   trouble);
     sb_text_close(&text);

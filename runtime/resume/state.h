@@ -106,6 +106,8 @@ void state_close(ResumeState *state);
 // the journal of another one is not read.
 bool state_read(ResumeState *state, SbStr journal, const char *program, const char *folder,
                 Trouble *trouble);
+// Where a sink goes on; nullptr: no commit has any of it.
+const SinkPlace *state_place(const ResumeState *state, uint32_t sink);
 // Takes a commit in. False: it makes no sense.
 bool state_fold(ResumeState *state, const char *payload, int64_t len);
 

@@ -20,9 +20,9 @@ static UnitTally *tally_of(const RootLog *log, uint64_t unit) {
     return &log->tallies[unit % log->cap];
 }
 
-static void no_memory(Resume *resume) {
-    if (!spill_trouble(&resume->d->job->spill, &resume->d->job->trouble))
-        trouble_set(&resume->d->job->trouble, TROUBLE_NO_MEMORY, "no memory for the journal");
+static void end_without_memory(Resume *resume) {
+    if (!spill_trouble(resume->spill, resume->trouble))
+        journal_no_memory(resume->trouble);
     dispatch_stop(resume->d);
 }
 
@@ -30,7 +30,7 @@ static void no_memory(Resume *resume) {
 
 // Rows of a side of a zip that are of units of the root: of its cut, or of one more.
 static int64_t rows_to_zip(const Resume *resume, const int64_t *figures, uint32_t edge) {
-    const SbJob *what = resume->d->job->what;
+    const SbJob *what = resume->what;
     uint32_t at = resume->state.passed_at;
     int64_t rows = 0;
     for (uint32_t s = 0; s < what->stage_count; s++)
@@ -43,7 +43,7 @@ static int64_t rows_to_zip(const Resume *resume, const int64_t *figures, uint32_
 // what it is to begin with.
 static bool is_ahead(const Resume *resume, const RootLog *log, const UnitTally *tally) {
     if (log->zip == UINT32_MAX) return false;
-    const SbStage *zip = &resume->d->job->what->stages[log->zip];
+    const SbStage *zip = &resume->what->stages[log->zip];
     const uint32_t sides[] = {zip->input_index, zip->right_index};
     bool ahead = false;
     for (int i = 0; i < 2; i++) {
@@ -71,7 +71,7 @@ static void fold(Resume *resume, uint32_t root) {
             return;
         }
         if (!cut_fold(&resume->d->runs[root], log, tally, figures)) {
-            no_memory(resume);
+            end_without_memory(resume);
             return;
         }
     }
@@ -99,7 +99,7 @@ static void look(Resume *resume, CommitGroup *group, bool last) {
     trouble_clear(&trouble);
     fold_group(resume, group);
     bool open = !resume->closed && !resume->d->stop;
-    if (open && !group_look(resume->d->job, group, last, &trouble))
+    if (open && !group_look(resume, group, last, &trouble))
         dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
     if (group->state == COMMIT_READY) pthread_cond_signal(&resume->d->changed);
 }
@@ -137,7 +137,7 @@ static bool launched(void *self, Flow *flow) {
     UnitTally *tally = make_room(log) ? tally_of(log, flow->number) : nullptr;
     if (tally && !tally->figures) tally->figures = malloc((figures + 1) * sizeof *tally->figures);
     if (!tally || !tally->figures) {
-        no_memory(resume);
+        end_without_memory(resume);
         return true;
     }
     memset(tally->figures, 0, figures * sizeof *tally->figures);
@@ -208,13 +208,13 @@ static bool counted(void *self, const Flow *flow, const Partition *partition) {
     UnitTally *tally = tally_of(log, flow->root_unit);
     uint32_t stage = flow->run->index, at = resume->state.passed_at;
     if (!flow->input) tally->rows += partition->made;
-    for (uint32_t s = 0; s < stage; s++) at += resume->d->job->what->stages[s].terminal_count;
+    for (uint32_t s = 0; s < stage; s++) at += resume->what->stages[s].terminal_count;
     for (uint32_t t = 0; t < flow->run->stage->terminal_count; t++)
         tally->figures[at + t] += partition->rows[t];
     if (flow->run->stage->input == SB_INPUT_UNMATCHED)
         tally->figures[resume->state.taken_at + stage] += partition->end - partition->begin;
     VerdictPlace place = {stage, flow->root, flow_way(resume->d, flow->root, flow->node)};
-    for (uint32_t i = 0; i < resume->d->job->what->step_count * SB_COUNTS; i++)
+    for (uint32_t i = 0; i < resume->what->step_count * SB_COUNTS; i++)
         tally->figures[i] += partition->counts[i];
     return add_rejects(tally, &partition->rejects, place);
 }
@@ -230,7 +230,7 @@ static bool counted_late(void *self, const LateCounts *late) {
         tally->end = late->end;
     }
     uint32_t stage = late->place.stage;
-    bool rest = resume->d->job->what->stages[stage].input == SB_INPUT_UNMATCHED;
+    bool rest = resume->what->stages[stage].input == SB_INPUT_UNMATCHED;
     tally->figures[resume->state.taken_at + stage] += rest ? late->bytes : late->taken;
     for (uint32_t i = 0; i < late->count; i++) tally->figures[late->from + i] += late->counts[i];
     return add_rejects(tally, late->rejects, late->place);
@@ -252,7 +252,7 @@ static void taking(void *self, const Flow *flow) {
     if (resume->closed || flow->canceled) return;
     Trouble trouble;
     trouble_clear(&trouble);
-    if (!group_taking(resume->d->job, flow->sink, input->root, input->root_unit, &trouble))
+    if (!group_taking(resume, flow->sink, input->root, input->root_unit, &trouble))
         dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
 }
 
@@ -261,7 +261,7 @@ static void taking(void *self, const Flow *flow) {
 static bool write(Resume *resume, CommitGroup *group) {
     Trouble trouble = {0};
     pthread_mutex_unlock(&resume->d->lock);
-    bool good = group_write(resume->d->job, group, &trouble);
+    bool good = group_write(resume, group, &trouble);
     good = group_done(group, &trouble) && good;
     pthread_mutex_lock(&resume->d->lock);
     // After a failure no other commit of the group is tried.
@@ -271,12 +271,17 @@ static bool write(Resume *resume, CommitGroup *group) {
     return good;
 }
 
+// Of the group, or of what comes again to its sink.
+static uint32_t first_root(const Resume *resume, const CommitGroup *group) {
+    if (group->root_count > 0) return group->roots[0];
+    return resume->ends[group->sinks[0].sink].roots[0];
+}
+
 static bool work_first(void *self, uint32_t thread) {
     Resume *resume = self;
-    CommitGroup *group = !resume->closed ? group_ready(resume->d->job) : nullptr;
+    CommitGroup *group = !resume->closed ? group_ready(resume) : nullptr;
     if (!group) return false;
-    uint32_t stage = group->root_count > 0 ? group->roots[0] : group->sinks[0].roots[0];
-    tell_begin(&resume->d->observers, thread, WORK_WRITE, stage);
+    tell_begin(&resume->d->observers, thread, WORK_WRITE, first_root(resume, group));
     if (write(resume, group) && !resume->d->stop) look(resume, group, false);
     dispatch_clock(resume->d);
     tell_done(&resume->d->observers, thread);
@@ -296,13 +301,13 @@ static uint32_t lane(void *self, const Flow *flow) {
 static bool may_finish(void *self, uint32_t breaker) {
     Resume *resume = self;
     Trouble trouble = {0};
-    CommitGroup *group = group_of_breaker(resume->d->job, breaker);
-    if (!group || atomic_load(&resume->d->job->drain)) return true;
+    CommitGroup *group = group_of_breaker(resume, breaker);
+    if (!group || atomic_load(resume->drain)) return true;
     fold_group(resume, group);
-    bool may = group_may_finish(resume->d->job, breaker, &trouble);
+    bool may = group_may_finish(resume, breaker, &trouble);
     // Tables of two flows may wait for each other's rows, and the commit for both.
     if (!may && group->state == COMMIT_CHOSEN && !dispatch_moves(resume->d)) {
-        group_give_up(resume->d->job, group);
+        group_give_up(resume, group);
         may = true;
     }
     if (trouble.kind != TROUBLE_NONE) dispatch_trouble(resume->d, TROUBLE_JOURNAL_WRITE, &trouble);
@@ -311,11 +316,11 @@ static bool may_finish(void *self, uint32_t breaker) {
 
 static bool uses_breaker(void *self, uint32_t breaker) {
     const Resume *resume = self;
-    const CommitGroup *rows = group_of_breaker(resume->d->job, breaker);
-    const CommitGroup *marks = group_of_table(resume->d->job, breaker);
+    const CommitGroup *rows = group_of_breaker(resume, breaker);
+    const CommitGroup *marks = group_of_table(resume, breaker);
     // A job that ends early does not finish its breakers: what came into them is for its last
     // commit.
-    bool last = rows && atomic_load(&resume->d->job->drain) && !rows->ended && !resume->closed;
+    bool last = rows && atomic_load(resume->drain) && !rows->ended && !resume->closed;
     return last || (rows && rows->state == COMMIT_BUSY) || (marks && marks->state == COMMIT_BUSY);
 }
 
@@ -323,19 +328,19 @@ static void closing_breaker(void *self, uint32_t breaker) {
     Resume *resume = self;
     Trouble trouble = {0};
     bool open = !resume->closed && !resume->d->stop;
-    if (open && !marks_keep(resume->d->job, breaker, &trouble))
+    if (open && !marks_keep(resume, breaker, &trouble))
         dispatch_trouble(resume->d, TROUBLE_MEMORY, &trouble);
 }
 
 static bool finished(void *self, uint32_t breaker) {
     Resume *resume = self;
-    return marks_restore(resume->d->job, breaker);
+    return marks_restore(resume, breaker);
 }
 
 // The sides of a zip begin at the units that its next piece begins with, or before these. Producers
 // stand before consumers: their cuts are back.
 static void count_again(const Resume *resume, uint32_t zip, Event *event) {
-    const SbStage *stage = &resume->d->job->what->stages[zip];
+    const SbStage *stage = &resume->what->stages[zip];
     const uint32_t sides[] = {stage->input_index, stage->right_index};
     for (int i = 0; i < 2; i++) {
         event->output_rows[i] = resume->roots[zip].cut.rows;
@@ -367,13 +372,13 @@ static void restore_taken(Resume *resume, const int64_t *figures) {
 
 static void restore(void *self) {
     Resume *resume = self;
-    if (!breakers_restore(resume->d->job)) dispatch_stop(resume->d);
+    if (!breakers_restore(resume)) dispatch_stop(resume->d);
     for (uint32_t r = 0; r < resume->root_count && !resume->d->stop; r++) {
         RootLog *log = &resume->roots[r];
         if (!log->goes_on) continue;
-        if (!cut_restore(resume->d->job, resume->d->runs, r, resume->limits) ||
-            !cut_restore_records(resume->d->job, r, &resume->d->verdict))
-            no_memory(resume);
+        if (!cut_restore(resume, resume->d->runs, r, resume->limits) ||
+            !cut_restore_records(resume, r, &resume->d->verdict))
+            end_without_memory(resume);
         else restore_taken(resume, log->cut.figures);
         if (log->cut.units > 0) skip(resume, r, log);
     }
@@ -384,7 +389,7 @@ static void end(void *self) {
     // What was on its way when the job was to end has come to its sinks.
     for (CommitGroup *group = nullptr; resume->d->draining && !resume->d->stop;) {
         for (uint32_t g = 0; g < resume->group_count; g++) look(resume, &resume->groups[g], true);
-        group = resume->closed || resume->d->stop ? nullptr : group_ready(resume->d->job);
+        group = resume->closed || resume->d->stop ? nullptr : group_ready(resume);
         if (!group || !write(resume, group)) break;
     }
     resume->closed = true;
@@ -417,6 +422,8 @@ Observer resume_observer(Job *job, Limits *limits) {
         .uses_breaker = uses_breaker, .closing_breaker = closing_breaker,
         .may_finish = may_finish, .finished = finished,
     };
-    job->resume->limits = limits;
-    return (Observer){&calls, job->resume};
+    Resume *resume = job->resume;
+    resume->limits = limits;
+    resume->fills = job->fills;
+    return (Observer){&calls, resume};
 }

@@ -39,7 +39,7 @@ static int64_t wanted(const SbJob *job, uint32_t edge, int borders) {
         most = larger(most, stage->batch);
         for (uint32_t t = 0; t < stage->terminal_count; t++) {
             uint32_t next = stage->terminals[t];
-            if (!(next & SB_TERMINAL_SINK) && job->breakers[next].kind == SB_BREAK_EDGE)
+            if (sb_is_edge(job, next))
                 most = larger(most, wanted(job, next, borders - 1));
         }
     }

@@ -19,10 +19,6 @@ static bool reads_files(const TaskSetup *setup) {
     return setup->stage->input == SB_INPUT_FILES;
 }
 
-static bool is_edge(const SbJob *job, uint32_t terminal) {
-    return !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal].kind == SB_BREAK_EDGE;
-}
-
 // ---- rejects --------------------------------------------------------------------------------
 
 // Line ends between the unit's first row and `at`.
@@ -292,7 +288,7 @@ bool task_open(SbTaskState *state, const TaskSetup *setup, Trouble *trouble) {
     if (!index->ends || !index->starts || !state->terminals || !state->handed ||
         sb_scratch_open(&state->task.call, SCRATCH_BYTES) != SB_OK ||
         !probe_open(&state->probe, setup)) {
-        return trouble_set(trouble, TROUBLE_NO_MEMORY, "no memory for a task");
+        return trouble_no_memory(trouble, "for a task");
     }
     sb_scratch_charge(&state->task.call, setup->memory);
     return true;
@@ -369,7 +365,7 @@ bool task_go_on(SbTaskState *state, const Unit *unit, Trouble *trouble) {
 static SbBreakerState *breaker_of(const SbTaskState *state, uint32_t t) {
     const TaskSetup *setup = state->setup;
     uint32_t terminal = setup->stage->terminals[t];
-    bool other = terminal & SB_TERMINAL_SINK || is_edge(setup->job, terminal) || state->aside;
+    bool other = terminal & SB_TERMINAL_SINK || sb_is_edge(setup->job, terminal) || state->aside;
     return other ? nullptr : setup->breakers[terminal];
 }
 
@@ -507,7 +503,7 @@ static bool set_terminals(SbTaskState *state, uint32_t thread) {
         uint32_t terminal = setup->stage->terminals[t];
         if (terminal & SB_TERMINAL_SINK) {
             state->terminals[t] = &into->outs[t];
-        } else if (is_edge(setup->job, terminal)) {
+        } else if (sb_is_edge(setup->job, terminal)) {
             into->batches[t] = into->spare[t];
             into->spare[t] = nullptr;
             if (!into->batches[t]) into->batches[t] = open_batch(setup, terminal);

@@ -530,9 +530,10 @@ static void rows_of_edges_come_back(void) {
     SpillRun run;
     SpoolRows back;
     Trouble trouble = {0};
+    const SpoolPlace from = {.spill = &job.spill, .edge = &edge, .run = &run};
     CHECK(spool_write(&job.spill, 1, &edge, &batch, &run));
     int64_t used = job.memory.used;
-    CHECK_SAYS(spool_read(&back, &job.spill, &edge, &run, nullptr, &trouble), "%s", trouble.text);
+    CHECK_SAYS(spool_read(&back, &from, &trouble), "%s", trouble.text);
     CHECK(job.memory.used - used == spool_bytes(&run));
     int64_t good = 0;
     for (int64_t i = 0; i < WAITING_ROWS; i++) good += is_waiting(back.entries[i], i, text);
@@ -541,12 +542,12 @@ static void rows_of_edges_come_back(void) {
     CHECK(job.memory.used == used);
     int64_t limit = job.memory.limit;
     job.memory.limit = used;
-    CHECK(!spool_read(&back, &job.spill, &edge, &run, nullptr, &trouble));
+    CHECK(!spool_read(&back, &from, &trouble));
     CHECK(trouble.kind == TROUBLE_MEMORY && job.memory.used == used);
     job.memory.limit = limit;
     change_file(&job, true);
     trouble.kind = TROUBLE_NONE;
-    CHECK(!spool_read(&back, &job.spill, &edge, &run, nullptr, &trouble));
+    CHECK(!spool_read(&back, &from, &trouble));
     CHECK(trouble.kind == TROUBLE_SPILL_READ && job.memory.used == used);
     free(rows);
     free(entries);

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "runtime/host/cpu.h"
+#include "runtime/device/cpu.h"
 
 #include <limits.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Cpu: what a job may use of this machine: cores, memory, GPUs.
+// Cpu: what the system lets a process use of this machine: cores, memory, GPUs.
 #ifndef SBC_RUNTIME_CPU_H
 #define SBC_RUNTIME_CPU_H
 
