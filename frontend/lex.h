@@ -63,7 +63,7 @@ const char *token_name(TokenKind kind);
 
 // Fills kind, text, integer, too_big and number of `expr` from a TOKEN_NUMBER.
 void lex_number(const LexInput *input, Token token, AstExpr *expr);
-// The unit that a word behind a number means: min of `min` and `minutes`; empty: none.
+// The unit that a word after a number means: min of `min` and `minutes`; empty: none.
 Text lex_unit(Text word);
 
 // The value of a TOKEN_STRING or TOKEN_RAW_STRING.

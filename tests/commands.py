@@ -109,6 +109,7 @@ _FORMS = {
     "tests/e2e/run.py --update NAME": "tests/e2e/run.py --brief steps/params",
     "tests/examples.sh": BY_TESTS,
     "tests/growth_test.py NAME": BY_TESTS,
+    "tests/names_test.py": BY_TESTS,
     "tests/words.py PATH": "tests/words.py docs/summary.md",
     "tests/memory/run.py CASE": MEMORY,
     "tests/memory/run.py --all --times=20 distinct": MEMORY,

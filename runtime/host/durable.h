@@ -55,9 +55,9 @@ typedef struct DurableFile {
 typedef struct DurableSetup {
     const char *path;
     bool        replace;
-    const char *tag;    // Of a job that can be resumed: the temporary name ends in it, and the file
-                        // may be there already. nullptr: a random one, which the next job removes
-                        // when this one is killed (runtime/host/leftover.h).
+    const char *tag;    // The end of the temporary name. With the tag of a job that can be resumed
+                        // the file may be there already. nullptr: a random end. The next job
+                        // removes such a file when this job is killed (runtime/host/leftover.h).
 } DurableSetup;
 
 // Makes the parent folders and the temporary file.

@@ -106,10 +106,10 @@ typedef struct SbJsonForms {
 // `slots`: for all keys of the shape and of its members.
 void sb_json_forms_open(SbJsonForms *forms, const SbJsonShape *shape, SbJsonSlot *slots);
 
-// As sb_json_row, into forms->slots, and faster for lines that have the form of an earlier one. Then
-// the members of an object that is marked as `whole` have slots too: sb_json_check holds of it, and
-// no wanted key stands in it twice. Lines that were good must stay where they are as long as the
-// forms are used.
+// As sb_json_row, into forms->slots, and faster for lines that have the form of an earlier one.
+// Then the members of an object that is marked as `whole` have slots too: sb_json_check holds of
+// it, and no wanted key stands in it twice. Lines that were good must stay where they are as long
+// as the forms are used.
 int32_t sb_json_row_like(SbCall *call, const char *line, int64_t len, SbJsonForms *forms);
 
 // ---- reading values whose grammar was checked --------------------------------------------------

@@ -1,9 +1,9 @@
-// Reads lines of a few forms fast. Lines of a log differ in their values, not in what stands between
-// them: brackets, keys, colons, commas. A line that has the same texts between its values as a line
-// whose grammar was checked is checked too once its values are, and its keys stand at the same
-// places. So a form is learnt from a good line: the texts between its values, which are compared
-// with wide loads, and which value fills which slot. Objects dissolve into their texts; an array
-// is one value. What matches no form goes through sb_json_row, and may be learnt from.
+// Reads lines of a few forms fast. Lines of a log differ in their values, not in what stands
+// between them: brackets, keys, colons, commas. A line that has the same texts between its values
+// as a line whose grammar was checked is checked too once its values are, and its keys stand at the
+// same places. So a form is learnt from a good line: the texts between its values, which are
+// compared with wide loads, and which value fills which slot. Objects dissolve into their texts; an
+// array is one value. What matches no form goes through sb_json_row, and may be learnt from.
 //
 // Programs write their kinds of lines in patterns, so the form that came after the last one before
 // is tried first, then the others, the one that came last first.
@@ -58,8 +58,8 @@ static inline __m256i are_controls(__m256i bytes) {
     return _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
 }
 
-// A block's quotes without those that a backslash escapes. `inside`: the first character is escaped;
-// in the result, the one after the block.
+// A block's quotes without those that a backslash escapes. `inside`: the first character is
+// escaped; in the result, the one after the block.
 typedef struct Unescaped {
     uint64_t found;
     bool     inside;

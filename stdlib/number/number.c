@@ -125,7 +125,8 @@ typedef struct ShortDigits {
     return true;
 }
 
-// Digits up to 2^53 and the power of ten are exact, so one division rounds correctly (Clinger 1990).
+// Digits up to 2^53 and the power of ten are exact, so one division rounds correctly (Clinger
+// 1990).
 [[gnu::always_inline]] static inline bool read_short_float(const char *ptr, ShortForm form,
                                                            double *value) {
     static const double powers[2][PLACES] = {  // By sign and digits after the point.
