@@ -3,8 +3,8 @@
 //   devices.def  the kinds, one line each     device  a kind, by number or by its resource
 //   cpu          what the system says: affinity, quotas and limits of control groups, GPUs
 //
-// Called by runtime/main and runtime/job, which share the memory of the CPU out, and by
-// runtime/plan, which has as many slots of a resource as there are devices of its name.
+// Called by runtime/main and runtime/job, which share out the memory of the CPU, and by
+// runtime/plan. A plan has as many slots of a resource as there are devices of its name.
 //
 // Tasks run on the CPU today. A stage that runs on a GPU belongs here: a folder for its driver,
 // found by its line in devices.def. What it owes the rooms above:

@@ -19,9 +19,9 @@
 //   the rejects file
 //
 // A record has one owner at a time: the list in which it stands. rejects_move hands records on,
-// rejects_close frees those of a list. Copies are made in three places, and are owned by who made
-// them: a commit packs each record (tally_reject), records on disk are brought into another order
-// (reject_set_add), and the first one is kept to say why the job fails (judge_limits).
+// rejects_close frees those of a list. Three places make copies, which belong to who made them. A
+// commit packs each record (tally_reject). Records on disk are brought into another order
+// (reject_set_add). The first record is kept to say why the job fails (judge_limits).
 //
 //   rejects     a record, its text, shares       verdict        which rows count when a job ends
 //   reject_set  records in an order, on disk     verdict_needs  whose rows others depend on
