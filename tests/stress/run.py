@@ -65,7 +65,7 @@ def run(job, folder, options):
     variables = dict(option.split("=", 1) for option in options if not option.startswith("-"))
     options = [option for option in options if option.startswith("-")]
     try:
-        done = subprocess.run([job, *options], cwd=folder, capture_output=True, timeout=SECONDS, env=os.environ | variables)
+        done = subprocess.run([job, "--progress=none", *options], cwd=folder, capture_output=True, timeout=SECONDS, env=os.environ | variables)
     except subprocess.TimeoutExpired:
         return {"exit": "none: it hangs"}
     # How far a failed job was, its summary, depends on when it was noticed.
