@@ -16,6 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PICTURE = ROOT / "docs/images/rooms.svg"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+COMPILER = re.compile(r'^#include "(?:codegen|frontend|ir)/', re.M)
 DEFINED = re.compile(r"^(?!static|typedef|enum|INLINE|struct \w+ \{)[A-Za-z_][\w \*]*?\b(\w+)\([^;{}#]*\) \{", re.M)
 COMMENT = re.compile(r"//[^\n]*|\"(?:[^\"\\\n]|\\.)*\"")
 
@@ -59,8 +60,10 @@ class House:
                 maker.update((name, path) for name in DEFINED.findall(text) if name != "main")
         calls = {path: [] for path in self.texts}
         for path, text in self.texts.items():
-            if not path.endswith(".c"):
-                continue  # A header declares; what it names may be defined in a room above.
+            # A header declares what a room above may define. A file of the compiler, as the emitter of
+            # a format, calls functions that are no part of these rooms.
+            if not path.endswith(".c") or COMPILER.search(text):
+                continue
             words = set(re.findall(r"\b\w+(?=\()|(?<=[ ,={(&])\w+(?=[,;)}\n])", COMMENT.sub("", text)))
             own = set(re.findall(r"^static [\w \*]*?\b(\w+)\(", text, re.M))
             found = {maker[word] for word in words - own if word in maker}
