@@ -26,6 +26,12 @@ rows | where a % 3 != 0 | write jsonl("deep/er/rest.jsonl.gz")
 rows | select b | write csv("names.csv")
 rejects write jsonl("rejects.jsonl") limit 10%
 END
+compile arrays <<'END'
+let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
+rows | select x = x ?? 0.5 | write npy("x.npy")
+rows | select a | write npy("parts/", bytes = 64KiB)
+rejects write jsonl("rejects.jsonl") limit 10%
+END
 compile breakers <<'END'
 let rows = read csv("../in/*.csv") as { a: i64, b: str, x: f64? }
 rows | write csv("rows.csv")
@@ -254,7 +260,7 @@ END
 }
 
 # NAME, or NAME--first-rows=N.
-for job in file compressed parts several breakers grouped joined rests zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
+for job in file compressed parts arrays several breakers grouped joined rests zips edges selves apart mutual limited limits unfused made standard packed piped empty file--first-rows=12000 \
     several--first-rows=7000 limited--first-rows=4000; do
     begin "killed_$job" || continue
     case $job in *--*) more=--${job#*--} ;; *) more= ;; esac

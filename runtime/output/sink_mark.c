@@ -155,24 +155,29 @@ bool sink_log_rows(Sink *sink, const char **bytes, int64_t *len, Trouble *troubl
     return true;
 }
 
+// Reads a part that is whole and closed.
+static bool seal_part(Sink *sink, SinkPart *part, char *block, int64_t len, Trouble *trouble) {
+    if (!durable_find(&part->file)) return is_damaged(part, trouble);
+    bool good = true;
+    checksum_begin(sink->log->file_sum);
+    for (int64_t at = 0, got; good && at < part->size; at += got) {
+        got = durable_read(&part->file, block, len, at, trouble);
+        if (got > 0) checksum_add(sink->log->file_sum, block, got);
+        else good = got == 0 && is_damaged(part, trouble);
+    }
+    part->sum = checksum_value(sink->log->file_sum);
+    durable_shut(part->file.fd);
+    part->file.fd = -1;
+    return good;
+}
+
 bool sink_log_seal(Sink *sink, Trouble *trouble) {
     enum { BLOCK_BYTES = 1 << 20 };
     char *block = malloc(BLOCK_BYTES);
     if (!block) return trouble_no_memory(trouble, "to write '%s'", sink->path);
     bool good = true;
-    for (uint32_t p = 0; good && p < sink->part_count; p++) {
-        SinkPart *part = sink->parts[p];
-        if (!durable_find(&part->file)) good = is_damaged(part, trouble);
-        checksum_begin(sink->log->file_sum);
-        for (int64_t at = 0, got; good && at < part->size; at += got) {
-            got = durable_read(&part->file, block, BLOCK_BYTES, at, trouble);
-            if (got > 0) checksum_add(sink->log->file_sum, block, got);
-            else good = got < 0 ? false : is_damaged(part, trouble);
-        }
-        part->sum = checksum_value(sink->log->file_sum);
-        durable_shut(part->file.fd);
-        part->file.fd = -1;
-    }
+    for (uint32_t p = 0; good && p < sink->part_count; p++)
+        good = seal_part(sink, sink->parts[p], block, BLOCK_BYTES, trouble);
     free(block);
     return good;
 }

@@ -136,7 +136,7 @@ class Maker:
             return self.inline()
         if roll < 0.15:
             return self.whole_files()
-        make = self.pick((tables.csv,) * 6 + (tables.jsonl,) * 4 + (tables.text,))
+        make = self.pick((tables.csv,) * 6 + (tables.jsonl,) * 4 + (tables.text, tables.npy))
         table = make(self.random, self.sizes)
         path = self.put_table(table)
         head = f"read {table.form}({', '.join([path, *table.options])})"
@@ -150,13 +150,13 @@ class Maker:
         name, suffix = self.name("in"), "." + ("txt" if table.form == "text" else table.form)
         if self.chance(0.7):
             packed = suffix + (".gz" if self.chance(0.1) else "")
-            self.files[name + packed] = table.head + table.pieces
+            self.files[name + packed] = table.head_of(table.pieces) + table.pieces
             return kinds.quote(name + packed)
         names = [f"{name}/{part}{suffix}{self.pick(('', '', '', '.gz'))}"
                  for part in self.random.sample(("a", "b", "B", "c10", "c9", "é"), self.random.randint(1, 4))]
         cuts = sorted(self.random.randint(0, len(table.pieces)) for _ in names[1:])
         for begin, end, part in zip([0, *cuts], [*cuts, len(table.pieces)], names):
-            self.files[part] = table.head + table.pieces[begin:end]
+            self.files[part] = table.head_of(table.pieces[begin:end]) + table.pieces[begin:end]
         if self.chance(0.3):
             return "[" + ", ".join(map(kinds.quote, names)) + "]"
         return kinds.quote(self.pick((f"{name}/", name, f"{name}/*", f"{name}/**", f"**/{name}/[!x]*")))
@@ -194,19 +194,24 @@ class Maker:
             column = self.pick(texts)
             flow.columns = [(column, "str", False)]
             return (f"select {named(column)} | write text(", self.target(".txt"), ")")
+        values = [n for n, k, q in flow.columns if k in tables.NPY and not q]
+        if values and roll < 0.14:
+            column = self.pick(values)
+            flow.columns = [next(c for c in flow.columns if c[0] == column)]
+            return (f"select {named(column)} | write npy(", self.target(".npy", packs=False), ")")
         if roll < 0.4:
             return ("write jsonl(", self.target(".jsonl"), ")")
         dialect = tables.Dialect(self.random, False)
         return ("write csv(", self.target(".csv") + dialect.options(), ")")
 
-    def target(self, suffix):
+    def target(self, suffix, packs=True):
         """Where a sink writes: a file, one in a folder, a compressed one, a folder of parts."""
         name, roll = self.name("out"), self.random.random()
         if roll < 0.8:
             return [f"\"{name}{suffix}\""]
         if roll < 0.86:
             return [f"\"{name}/deep/x{suffix}\""]
-        if roll < 0.92:
+        if roll < 0.92 and packs:
             return [f"\"{name}{suffix}.gz\""]
         return [f"\"{name}/\"", f"bytes = {self.pick(('1B', '100B', '1KiB', '64KiB'))}"]
 

@@ -1,5 +1,6 @@
 """tables.py: random source files: CSV in random dialects, JSON lines, plain text; clean, odd or hostile."""
 import json
+import struct
 
 import kinds
 
@@ -15,6 +16,10 @@ class Table:
     def __init__(self, form, columns, options, head, pieces):
         self.form, self.columns, self.options = form, columns, options
         self.head, self.pieces = head, pieces
+
+    def head_of(self, _pieces):
+        """What stands in front of these pieces in a file."""
+        return self.head
 
 
 class Dialect:
@@ -199,6 +204,44 @@ def text(random, sizes):
         pieces.append(cells.bytes_of(line.encode()) + random.choice((b"\n", b"\n", b"\r\n")))
     drop_last_end(random, pieces)
     return Table("text", [("line", "str", False)], [], [], pieces)
+
+
+# By kind: the type that an npy file says, and how Python packs a value.
+NPY = {"bool": ("|b1", "?"), "i8": ("|i1", "b"), "i16": ("i2", "h"), "i32": ("i4", "i"), "i64": ("i8", "q"),
+       "u8": ("|u1", "B"), "u16": ("u2", "H"), "u32": ("u4", "I"), "u64": ("u8", "Q"),
+       "f32": ("f4", "f"), "f64": ("f8", "d")}
+
+
+class NpyTable(Table):
+    """Its header counts the pieces of a file; a few are wrong."""
+
+    def __init__(self, kind, order, wrong, pieces):
+        super().__init__("npy", [("v", kind, False)], [], [], pieces)
+        self.order, self.wrong = order, wrong
+
+    def head_of(self, pieces):
+        descr = NPY[self.columns[0][1]][0]
+        descr = descr if descr[0] == "|" else self.order + descr
+        text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({len(pieces) + self.wrong},), }}".encode()
+        text += b" " * (-(len(text) + 11) % 64) + b"\n"
+        return [b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text]
+
+
+def npy(random, sizes):
+    kind, order = random.choice(list(NPY)), random.choice("<>")
+    letter = NPY[kind][1]
+    pieces = []
+    for _ in range(row_count(random, sizes)):
+        if kind == "bool":
+            value = random.random() < 0.5
+        elif kind in ("f32", "f64"):
+            value = random.choice((0.0, -0.0, 1.5, float("nan"), float("inf"), random.randint(-99, 99), random.gauss(0, 1e6)))
+        else:
+            bits = 8 * struct.calcsize("<" + letter)
+            low, high = (0, 2 ** bits - 1) if kind[0] == "u" else (-2 ** (bits - 1), 2 ** (bits - 1) - 1)
+            value = random.choice((low, high, random.randint(low, high), random.randint(max(low, -9), 9)))
+        pieces.append(struct.pack(order + letter, value))
+    return NpyTable(kind, order, 1 if random.random() < 0.03 else 0, pieces)
 
 
 def read_options(random):

@@ -4,8 +4,10 @@
 #define SBC_TESTS_UNIT_CRASH_JOBS_H
 
 #include "runtime/abi.h"
+#include "runtime/output.h"
 #include "stdlib/number/number.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define STR(text) {text, sizeof(text) - 1}
@@ -334,6 +336,12 @@ static int32_t setup_sinks(SbSetup *sinks) {
     return setup(sinks);
 }
 
+static int32_t setup_sealed(SbSetup *sealed) {
+    setup_sinks(sealed);
+    sealed->sink_paths[1] = (SbStr)STR("deep/er/more.csv");
+    return SB_OK;
+}
+
 static int32_t setup_limit(SbSetup *s) {
     s->skip_rows[0] = 15;
     s->limit_rows[0] = 170;
@@ -398,6 +406,19 @@ static const SbSource packed_sources[] = {
     {.label = STR("write csv(out)"), .writer = &sb_writer_csv, .step = STEP_WRITE,                \
      .header = STR("rows\n")}
 static const SbSink sinks[] = {SINK, SINK, SINK};
+
+// Outputs whose header is written last: how many bytes of rows the part has.
+enum { SEAL_BYTES = 16 };
+static void seal(const SbSink *, int64_t body, char *header) {
+    char text[SEAL_BYTES + 1];
+    snprintf(text, sizeof text, "%15lld\n", (long long)body);
+    memcpy(header, text, SEAL_BYTES);
+}
+static const SbWriter sealed = {.extension = "csv", .widens = 2, .row_end = lines_row_end,
+                                .rows_within = lines_rows_within, .rows_end = lines_rows_end,
+                                .header_bytes = SEAL_BYTES, .finish = seal};
+#define SEALED {.label = STR("write sealed(out)"), .writer = &sealed, .step = STEP_WRITE}
+static const SbSink sealed_sinks[] = {SEALED, SEALED, SEALED};
 static const SbStepInfo steps[] = {
     {.label = STR("range(n)"), .line = 1, .from = {UINT32_MAX, UINT32_MAX}},
     {.label = STR("rows"), .line = 2, .kind = 6, .from = {STEP_RANGE, UINT32_MAX}},
@@ -503,7 +524,7 @@ static const SbBreaker edges_and_groups[] = {KEEPS(SB_BREAK_EDGE, nullptr),
         .setup = setup_, .params = params, .param_count = 1, .steps = steps, .step_count = 3,     \
         .sources = setup_ == setup_packed ? packed_sources : sources,                             \
         .source_count = source_count_,                                                            \
-        .sinks = sinks,                                                                           \
+        .sinks = setup_ == setup_sealed ? sealed_sinks : sinks,                                   \
         .sink_count = sink_count_,                                                                \
         .breakers = breakers_, .breaker_count = breaker_count_, .stages = stages_,                \
         .stage_count = sizeof stages_ / sizeof *stages_, .sites = sites, .site_count = 1,         \
@@ -512,6 +533,7 @@ static const SbBreaker edges_and_groups[] = {KEEPS(SB_BREAK_EDGE, nullptr),
 static const SbJob direct_job = JOB(setup, 1, direct_stages, 1, nullptr, 0),
                    packed_job = JOB(setup_packed, 1, packed_stages, 1, nullptr, 0),
                    several_job = JOB(setup_sinks, 1, several_stages, 3, nullptr, 0),
+                   sealed_job = JOB(setup_sealed, 1, several_stages, 3, nullptr, 0),
                    limit_job = JOB(setup_limit, 1, rows_stages, 1, edge, 1),
                    union_limit_job = JOB(setup_union_limit, 2, union_stages, 3, edge, 1),
                    edge_job = JOB(setup, 1, rows_stages, 1, edge, 1),

@@ -195,6 +195,8 @@ static const Shape shapes[] = {
     {"output_beside_groups", &beside_job, "-", true},
     {"replaced", &direct_job, "out.csv", true, "--overwrite", true},
     {"several_replaced", &several_job, "out.csv", true, "--overwrite", true},
+    {"sealed", &sealed_job, "out.csv", true},
+    {"sealed_and_replaced", &sealed_job, "out.csv", true, "--overwrite", true},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, LIVES_MAX = 3 };
@@ -311,6 +313,8 @@ static void behind_itself_beside_groups(void) { run_shape(&shapes[28]); }
 static void output_beside_groups(void) { run_shape(&shapes[29]); }
 static void replaced(void) { run_shape(&shapes[30]); }
 static void several_replaced(void) { run_shape(&shapes[31]); }
+static void sealed_sinks_kept(void) { run_shape(&shapes[32]); }
+static void sealed_and_replaced(void) { run_shape(&shapes[33]); }
 
 static const UnitTest tests[] = {
     {"a_file", a_file},
@@ -345,6 +349,8 @@ static const UnitTest tests[] = {
     {"output_beside_groups", output_beside_groups},
     {"replaced", replaced},
     {"several_replaced", several_replaced},
+    {"sealed", sealed_sinks_kept},
+    {"sealed_and_replaced", sealed_and_replaced},
 };
 
 UNIT_MAIN("crash_states_test", tests)

@@ -85,8 +85,9 @@ static inline bool npy_number(NpyText *text, int64_t *number) {
     const char *first = text->at;
     *number = 0;
     for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++) {
-        if (*number > (INT64_MAX - 9) / 10) return false;
-        *number = *number * 10 + (*text->at - '0');
+        int digit = *text->at - '0';
+        if (*number > (INT64_MAX - digit) / 10) return false;
+        *number = *number * 10 + digit;
     }
     return text->at > first;
 }
