@@ -233,6 +233,12 @@ bool is_readable(const Schedule *s, PartId part) {
     return s->parts[part.i].state == PART_RESIDENT || s->parts[part.i].state == PART_SPILLED;
 }
 
+PartId missing_part(const Schedule *s, const Item *item) {
+    if (item->part.i && !is_readable(s, item->part)) return item->part;
+    if (item->side.i && !is_readable(s, item->side)) return item->side;
+    return (PartId){0};
+}
+
 static bool zip_may_begin(Schedule *s, StageId zip) {
     const CoreStage *stage = stage_of(s, zip);
     if (s->exhausted >> zip.i & 1) return false;
@@ -275,7 +281,6 @@ static bool may_move(Schedule *s, const Item *item) {
 
 Favored favored_work(Schedule *s, StageId stage) {
     Favored favored = {0};
-    if (!s->reruns.i) return favored;
     ItemId firsts[FAVORED_MAX] = {rerun_first(s, stage), first_work(s, stage)};
     for (int i = 0; i < FAVORED_MAX; i++)
         if (firsts[i].i && may_move(s, item_of(s, firsts[i])))

@@ -38,8 +38,7 @@ void item_return(Schedule *s, ItemId id) {
     Item *item = item_of(s, id);
     item->task = item->twin = (TaskId){0};
     part_waits(s, item, 1);
-    State part = item->part.i ? part_of(s, item->part)->state : PART_RESIDENT;
-    if (part != PART_RESIDENT && part != PART_SPILLED) {
+    if (missing_part(s, item).i) {
         item_wait(s, id);
         return;
     }

@@ -99,7 +99,7 @@ static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
 static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
     task->node = (NodeId){0};
     if (item->part.i) task->node = part_of(s, item->part)->node;
-    if (s->node_count == 1 || stage_of(s, task->stage)->kind == STAGE_SINK) {
+    if (s->node_count == 1 || is_at_home(s, task->stage)) {
         task->node = (NodeId){0};
         return node_has_slot(s, task->node, task->stage) && take_all(s, task, item, first);
     }
@@ -290,7 +290,7 @@ static bool launch_ready(Schedule *s, StageId stage, ItemId id) {
         s->recheck = true;
         return true;
     }
-    if (ready->part.i && !is_readable(s, ready->part)) {
+    if (missing_part(s, ready).i) {
         ready_remove(s, id);
         item_wait(s, id);
         return true;
@@ -317,17 +317,19 @@ static bool start_first(Schedule *s, StageId stage) {
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
 }
 
+bool start_work(Schedule *s, StageId stage, ItemId id) {
+    if (item_of(s, id)->state == ITEM_TAKEN) return resume(s, stage, id);
+    return may_take(s, stage, id) && launch_ready(s, stage, id);
+}
+
 // What stands first gets nothing: what has a reserve does not wait for it.
 static bool start(Schedule *s, StageId stage) {
     if (start_first(s, stage)) return true;
+    if (!s->reruns.i) return false;
     Favored favored = favored_work(s, stage);
     bool started = false;
-    for (uint32_t i = 0; i < favored.count && !started; i++) {
-        ItemId id = favored.items[i];
-        bool paused = item_of(s, id)->state == ITEM_TAKEN;
-        started = paused ? resume(s, stage, id)
-                         : may_take(s, stage, id) && launch_ready(s, stage, id);
-    }
+    for (uint32_t i = 0; i < favored.count && !started; i++)
+        started = start_work(s, stage, favored.items[i]);
     return started;
 }
 
@@ -397,7 +399,7 @@ void launch_twins(Schedule *s) {
     if (s->node_count == 1 || !s->policy->yields) return;
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const CoreStage *stage = &s->plan.stages[i];
-        bool fits = stage->kind != STAGE_SINK && !stage->limit && !stage->fill_count &&
+        bool fits = !is_at_home(s, (StageId){i}) && !stage->limit && !stage->fill_count &&
                     !stage->serial;
         TaskId id = s->stages[i].first;
         for (int n = 0; fits && id.i && n < LOOKS_MAX; n++) {

@@ -141,8 +141,6 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int6
     s->part_count = s->item_count = s->task_count = 1;
     if (!shape_make(&s->shape, plan, s->policy->staged) || is_too_deep(plan, &s->shape))
         return CORE_PLAN_TOO_WIDE;
-    for (uint16_t i = 0; i < plan->stage_count; i++)
-        if (plan->stages[i].kind == STAGE_ZIP && s->node_count > 1) return CORE_ZIP_OVER_NODES;
     reserves_make(&s->reserves, plan, &s->shape);
     *minimum = s->reserves.minimum;
     if (!order_init(&s->order, plan, &s->shape, s->order.places, sizes.places))
@@ -286,7 +284,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
     spill_some(s, false);
     while (is_stuck(s)) {
         spill_some(s, true);
-        if (s->answers_due || (!release_reserves(s) && !deny_one(s))) break;
+        if (s->answers_due || (!make_way(s) && !deny_one(s))) break;
         fill_slots(s);
     }
     if (s->timer != timer && s->timer > s->now)

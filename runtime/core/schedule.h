@@ -137,7 +137,6 @@ typedef enum CoreFault : uint8_t {
     CORE_OK,
     CORE_MEMORY_BELOW_MINIMUM,
     CORE_PLAN_TOO_WIDE,
-    CORE_ZIP_OVER_NODES,  // A piece of a zip cannot be made again: one node only.
 } CoreFault;
 
 // Bytes that schedule_init needs for the plan.

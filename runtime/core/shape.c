@@ -333,6 +333,10 @@ static void above_make(Shape *shape, const CorePlan *plan) {
         }
         for (uint16_t a = 0; a < s; a++)
             if (shape->above[s] >> a & 1) shape->beneath[a] |= stage_bit((StageId){s});
+        // A piece of a zip has no recipe: what is made of it must not be lost.
+        uint64_t own = stage_bit((StageId){s});
+        bool zipped = (shape->above[s] | own) & shape->zips;
+        if (zipped || plan->stages[s].kind == STAGE_SINK) shape->home |= own;
     }
 }
 

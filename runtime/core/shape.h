@@ -49,7 +49,9 @@ typedef struct Shape {
     Spool spools[EDGES_MAX];
     uint16_t spool_count;
     uint64_t all, all_roots, zips;  // Stages, as bits;
-    uint64_t batching;              // those that take rows together.
+    uint64_t batching;              // those that take rows together;
+    uint64_t home;                  // those that run on the first node, which is never lost: sinks,
+                                    // zips, and what rows of zips come to, no breaker between.
     Demands demands[RESOURCES_MAX];
     uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
     uint64_t fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];  // Stages.

@@ -56,7 +56,7 @@ void spool_judge(Schedule *s, PartId id) {
         spool_remove(s, id);
 }
 
-static void spill_part(Schedule *s, NodeState *node, PartId id) {
+void spill_part(Schedule *s, NodeState *node, PartId id) {
     Part *part = part_of(s, id);
     if (part->idle != part->readers)
         break_off(s, "a partition is written to disk while a task reads it");

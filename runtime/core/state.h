@@ -204,6 +204,10 @@ static inline bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
     if (s->node_count == 1) return s->nodes[0].slots >> stage.i & 1;
     return node_set_has(&s->slots[stage.i], id);
 }
+// Does the stage run on the first node only?
+static inline bool is_at_home(const Schedule *s, StageId stage) {
+    return s->shape.home >> stage.i & 1;
+}
 static inline bool has_slot(const Schedule *s, StageId stage) {
     return (s->free & ~s->full) >> stage.i & 1;
 }
@@ -216,6 +220,8 @@ bool is_open(const Schedule *s, const Item *item);
 // May the stage have one more open task, for this item, or without one for a new unit?
 bool may_open(Schedule *s, StageId stage, const Item *item);
 bool is_readable(const Schedule *s, PartId part);
+// Of the partitions that the item needs, one that is not there; or none.
+PartId missing_part(const Schedule *s, const Item *item);
 bool tables_complete(const Schedule *s, const CoreStage *stage);
 // May the stage take the item, which is ready, or without one begin a unit?
 bool may_take(Schedule *s, StageId stage, ItemId ready);
@@ -247,6 +253,8 @@ bool output_take(Schedule *s, Task *task);
 void roots_start(Schedule *s);
 // Null, or that something could run and does not.
 const char *check_idle(const Schedule *s);
+// The work, which favored_work named, begins or goes on. False: something is missing.
+bool start_work(Schedule *s, StageId stage, ItemId id);
 // Starts second attempts of tasks that take far too long, where slots are free.
 void launch_twins(Schedule *s);
 // Starts all that can run.
@@ -323,6 +331,8 @@ void need_over(Schedule *s, Task *task);
 bool need_take(Schedule *s, Task *task);
 // Puts the partition into the list of what may be spilled, or takes it out.
 void spool_judge(Schedule *s, PartId id);
+// The partition, which no task reads, goes to disk.
+void spill_part(Schedule *s, NodeState *node, PartId id);
 // Memory is short: asks for what can be written. `stuck`: nothing else moves.
 void spill_some(Schedule *s, bool stuck);
 // Nothing moves: denies the bytes that the first such task asks for.
@@ -343,9 +353,9 @@ void lost_drop(Schedule *s, PartId id);
 // What a rerun hands over: a lost partition, or what was there before. True: it was lost.
 bool rerun_output(Schedule *s, Task *task, const Event *event);
 void rerun_remove(Schedule *s, ItemId id);
-// Nothing moves: drops tasks that are not first any more and have a reserve or the place of an open
-// task. False: there is none.
-bool release_reserves(Schedule *s);
+// Nothing moves: what is first of some stage gets the memory or the place that it lacks from tasks
+// that are not, and begins. They are dropped, and their work is ready again. False: none began.
+bool make_way(Schedule *s);
 // The first work of the stage that is to be run again, or none.
 ItemId rerun_first(Schedule *s, StageId stage);
 // Is no work of the stage that is to be run again in front of it?

@@ -107,6 +107,18 @@ static void drop_places(Schedule *s, Drop drop, EdgeId edge) {
     }
 }
 
+// Pieces of a zip that wait for what was lost of their sides.
+static void drop_waiting(Schedule *s, StageId zip) {
+    for (ItemId id = state_of(s, zip)->oldest; id.i;) {
+        ItemId next = item_of(s, id)->newer;
+        if (item_of(s, id)->state == ITEM_WAITING) {
+            stop_waiting(s, id);
+            item_end(s, id);
+        }
+        id = next;
+    }
+}
+
 // Would anybody take a row that the stage makes?
 static bool wanted(const Schedule *s, StageId stage) {
     const CoreStage *described = stage_of(s, stage);
@@ -140,6 +152,7 @@ void stage_stop(Schedule *s, StageId stage) {
     if (state_of(s, stage)->stopped || s->over >> stage.i & 1) return;
     state_of(s, stage)->stopped = true;
     drop_tasks(s, DROP_ALL, stage);
+    if (stage_of(s, stage)->kind == STAGE_ZIP) drop_waiting(s, stage);
     if (stage_is_root(stage_of(s, stage))) no_more_units(s, stage);
     close_inputs(s, stage);
     judge_over(s, stage);

@@ -283,6 +283,14 @@ static void limit_takes(Sim *sim, const SimTask *task, Rows *rows) {
     if (!stage_of(sim, task->stage)->limit) sim->limit_left[task->stage.i] -= rows->rows;
 }
 
+static void read_from(Sim *sim, const Action *action, SimTask *task, uint64_t data) {
+    NodeId from = part_at(sim, data)->node;
+    bool elsewhere = from.i != action->node.i;
+    if (elsewhere) task->reads_from[from.i] = true;
+    if (sim->down[from.i]) sim_fail(sim, "a partition is read that was lost");
+    if (!action->load && elsewhere) sim_fail(sim, "a partition is not here");
+}
+
 static void launch(Sim *sim, const Action *action) {
     SimTask *task = &sim->tasks[action->task.i];
     if (action->task.i >= sim->task_count) sim->task_count = action->task.i + 1;
@@ -309,10 +317,8 @@ static void launch(Sim *sim, const Action *action) {
         task->rows[0] = part_at(sim, action->data)->rows;
     if (action->load) task->load_bytes = task->rows[0].rows * work->row_bytes;
     if (!action->of_unit) {
-        NodeId from = part_at(sim, action->data)->node;
-        task->reads_from[from.i] = from.i != action->node.i;
-        if (sim->down[from.i]) sim_fail(sim, "a partition is read that was lost");
-        if (!action->load && from.i != action->node.i) sim_fail(sim, "a partition is not here");
+        read_from(sim, action, task, action->data);
+        if (action->kind == ACTION_PIECE) read_from(sim, action, task, action->other);
     }
     task->late = !action->of_unit && part_at(sim, action->data)->late;
     if (stage->kind == STAGE_SOURCE) {
@@ -411,6 +417,11 @@ static void keep_for_again(Sim *sim, const SimTask *task) {
             sim->redo[task->stage.i][(*count)++] = task->rows[i];
 }
 
+// Of several nodes, a task is dropped for others that stand first, too.
+static bool drops_come_again(const Sim *sim, const SimTask *task) {
+    return plan_node_count(&sim->plan) > 1 || behind_bound(sim, &task->rows[task->at]);
+}
+
 // What a launch took and is in front of the bound that ends it comes again.
 static void stop_task(Sim *sim, TaskId id) {
     SimTask *task = &sim->tasks[id.i];
@@ -475,7 +486,7 @@ void sim_act(Sim *sim, const Action *action) {
         order_task(sim, action->task, ORDER_STOP);
         break;
     case ACTION_DROP:
-        if (behind_bound(sim, &task->rows[task->at])) keep_for_again(sim, task);
+        if (drops_come_again(sim, task)) keep_for_again(sim, task);
         task_over(sim, task);
         task->life++;
         break;

@@ -58,6 +58,7 @@ static SimOptions make_seed(Workload *load, uint64_t seed, const Kind *kind) {
     SimOptions options = {
         .policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed, .network = kind->network};
     options.beyond = seed % 4 ? between(&random, 0, 32 << 20) : 0;
+    if (load->tight) options.beyond = draw(&random) % 2 ? 0 : between(&random, 0, 1 << 20);
     if (seed % 3 == 0) options.policy = (PolicyId)(draw(&random) % POLICIES);
     return options;
 }

@@ -263,11 +263,13 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
                                     .what = HAPPEN_LOSS,
                                     .node = {(uint16_t)between(&sim->random, 1, nodes - 1)}});
         sim_step(sim, (Event){.kind = EVENT_START});
+        static const uint64_t STEPS_MOST = 20'000'000;  // Far more than any plan takes.
         uint64_t stop = options->stop_after ? options->stop_after : UINT64_MAX;
         while (sim->heap_count && !sim->result.wrong && sim->result.steps < stop) {
             Pending pending = pop(sim);
             sim->now = pending.at;
             sim_happen(sim, &pending);
+            if (sim->result.steps > STEPS_MOST) sim_fail(sim, "it does not end");
         }
         if (options->journal) check_journal(sim);
         if (!options->journal || sim->ended) check_end(sim);
