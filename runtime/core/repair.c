@@ -390,7 +390,6 @@ static void lose_part(Schedule *s, PartId id) {
 
 static void lose_task(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    StageId stage = task->stage;
     chain_return(s, task);
     if (task->item.i) {
         Item *item = item_of(s, task->item);
@@ -430,9 +429,10 @@ void on_node_lost(Schedule *s, const Event *event) {
     }
     while (node->tasks.i) lose_task(s, node->tasks);
     for (uint16_t b = 0; b < s->plan.breaker_count; b++)
-        s->breakers[b].total -= node->ledger.held[b];
+        s->breakers[b].total -= node->ledger.held[b], node->shrinking[b] = false;
     s->answers_due -= node->answers_due;
-    node->answers_due = 0, node->spilling = 0, node->shrinking = 0, node->spent = 0;
+    node->answers_due = 0, node->spilling = 0;
+    spent_forget(s, node);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         ItemId covered = node->covered[i], flushing = node->flushing[i];
         node->covered[i] = node->flushing[i] = (ItemId){0};

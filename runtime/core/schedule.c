@@ -64,8 +64,16 @@ static void lay_out(Schedule *s, const Sizes *sizes, const CorePlan *plan) {
     s->order.places = take(&at, sizes->places, sizeof *s->order.places);
 }
 
-// Records are written when they come into use: only those that stand for none are not.
 static void clear(Schedule *s, const CorePlan *plan) {
+    memset(s->stages, 0, plan->stage_count * sizeof *s->stages);
+    memset(s->breakers, 0, plan->breaker_count * sizeof *s->breakers);
+    memset(s->skipped_rows, 0, plan->edge_count * sizeof *s->skipped_rows);
+    memset(s->closed, 0, plan->edge_count * sizeof *s->closed);
+    memset(s->on_edge, 0, plan->edge_count * sizeof *s->on_edge);
+}
+
+// Records are written when they come into use: only those that stand for none are not.
+static void clear_records(Schedule *s, const CorePlan *plan) {
     memset(s->nodes, 0, s->node_count * sizeof *s->nodes);
     memset(s->slots, 0, plan->stage_count * sizeof *s->slots);
     memset(s->roomy, 0, plan->stage_count * sizeof *s->roomy);
@@ -121,7 +129,7 @@ static void stages_init(Schedule *s) {
         state->width = plan_width(&s->plan, stage);
         if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
         state->units = stage->kind == STAGE_SOURCE ? stage->units : UNITS_LATER;
-        if (!state->width) s->full |= stage_bit((StageId){i});
+        if (!state->width) set_add(&s->full, (StageId){i});
         state->bound = UINT32_MAX;
         state->unit_bytes = stage->unit_bytes;
     }
@@ -130,12 +138,13 @@ static void stages_init(Schedule *s) {
 
 CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int64_t *minimum) {
     Sizes sizes = sizes_of(plan);
-    memset(s, 0, sizeof *s);
-    s->plan = *plan;
+    memset(s, 0, offsetof(Schedule, plan));
+    plan_copy(&s->plan, plan);
     s->policy = policy_of(policy);
-    lay_out(s, &sizes, plan);
     s->node_count = sizes.nodes;
     clear(s, plan);
+    lay_out(s, &sizes, plan);
+    clear_records(s, plan);
     s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks;
     s->action_max = sizes.actions;
     s->part_count = s->item_count = s->task_count = 1;
@@ -238,7 +247,7 @@ static void handle(Schedule *s, const Event *event) {
 static bool is_stuck(const Schedule *s) { return !s->running && !s->answers_due && s->items_live; }
 
 static bool all_over(const Schedule *s) {
-    bool over = s->started && s->over == s->shape.all && !s->items_live && !s->running;
+    bool over = s->started && s->over_count == s->plan.stage_count && !s->items_live && !s->running;
     for (uint16_t b = 0; over && b < s->plan.breaker_count; b++)
         over = s->breakers[b].state == BREAKER_FREED;
     return over;
@@ -307,10 +316,10 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .waiting_bytes = state->waiting_bytes,
                           .launched = state->launched,
                           .ended = state->ended,
-                          .blocked = s->blocked >> stage.i & 1};
+                          .blocked = set_has(&s->blocked, stage)};
 }
 
-uint64_t schedule_over(const Schedule *s) { return s->over; }
+bool schedule_over(const Schedule *s, StageId stage) { return set_has(&s->over, stage); }
 
 Front schedule_front(const Schedule *s, EdgeId edge) {
     PlaceId first = order_first(&s->order, edge);
@@ -365,13 +374,15 @@ static int64_t task_common(const Schedule *s, const Task *task) {
 static const char *check_stages(const Schedule *s) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const StageState *state = &s->stages[i];
-        bool same = (s->ready >> i & 1) == (state->ready.count > 0) &&
-                    (s->paused >> i & 1) == (state->paused.count > 0) &&
+        StageId id = {i};
+        bool same = set_has(&s->ready, id) == (state->ready.count > 0) &&
+                    set_has(&s->paused, id) == (state->paused.count > 0) &&
                     state->ready.count == state->ready_count &&
                     state->paused.count == state->paused_count &&
-                    (s->full >> i & 1) == (state->running >= state->width);
+                    set_has(&s->full, id) == (state->running >= state->width);
         if (s->node_count == 1)
-            same &= (s->free >> i & 1) == node_fits(s, (NodeId){0}, &s->plan.stages[i], nullptr);
+            same &= set_has(&s->free, id) ==
+                    node_fits(s, (NodeId){0}, &s->plan.stages[i], nullptr);
         if (!same) return "a set of stages is not up to date";
     }
     return nullptr;

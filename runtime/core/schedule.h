@@ -161,8 +161,8 @@ typedef struct StageFigures {
     bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
-// Stages that are over, as bits.
-uint64_t schedule_over(const Schedule *schedule);
+// Will the stage make and take no more rows?
+bool schedule_over(const Schedule *schedule, StageId stage);
 // How far the rows of an edge have been consumed, in the order of the rows.
 typedef struct Front {
     bool done;       // None is left, and none will come.

@@ -64,7 +64,7 @@ void bound_by_task(Sim *sim, TaskId id) {
 }
 
 void plan_bounds(Sim *sim) {
-    for (uint16_t s = 0; s < STAGES_MAX; s++) sim->bounds[s] = UINT32_MAX;
+    for (uint16_t s = 0; s < sim->plan.stage_count; s++) sim->bounds[s] = UINT32_MAX;
     for (uint32_t i = 0; i < sim->load->bounds; i++) {
         int64_t most = SECOND << between(&sim->random, 0, 5);
         sim_push(sim, (Pending){.at = between(&sim->random, 0, most), .what = HAPPEN_BOUND});

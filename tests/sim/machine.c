@@ -346,7 +346,7 @@ static void add(Sim *sim, const Action *action) {
 
 // Rows that an earlier life committed are not committed again.
 static void write_journal(Journal *journal, StageId sink, const Rows *rows) {
-    uint8_t *committed = journal->rows[sink.i][rows->root.i];
+    uint8_t *committed = *journal_rows(journal, sink.i, rows->root);
     for (int64_t row = rows->row; row < rows->row + rows->rows; row++) {
         journal->dropped += committed[row];
         journal->written += !committed[row];

@@ -91,7 +91,7 @@ static void describe_stages(const Sim *sim) {
                 "stage %u kind %u: running %u paused %u ready %u queued %" PRId64
                 " launched %" PRIu64 " ended %" PRIu64 "%s\n",
                 i, sim->plan.stages[i].kind, f.running, f.paused, f.ready, f.waiting_bytes,
-                f.launched, f.ended, schedule_over(sim->schedule) >> i & 1 ? " over" : "");
+                f.launched, f.ended, schedule_over(sim->schedule, (StageId){i}) ? " over" : "");
     }
 }
 
@@ -108,7 +108,7 @@ static void describe_tasks(const Sim *sim, uint32_t node) {
     }
 }
 
-// What each node gave, the reserves that are in use as bits by stage, and who is there.
+// What each node gave, the reserves of the first stages that are in use as bits, and who is there.
 static void describe_nodes(const Sim *sim) {
     for (uint32_t n = 0; n < plan_node_count(&sim->plan); n++) {
         const Ledger *ledger = schedule_ledger(sim->schedule, (NodeId){(uint16_t)n});
@@ -117,7 +117,7 @@ static void describe_nodes(const Sim *sim) {
                 ", left for tasks %" PRId64 ", %u wait, reserves",
                 n, ledger->common, ledger->common_used, ledger->over, ledger->breakers,
                 ledger_left_for_tasks(ledger), ledger->waiting);
-        for (Room room = 0; room < ROOMS; room++) fprintf(stderr, " %" PRIx64, ledger->used[room]);
+        for (Room room = 0; room < ROOMS; room++) fprintf(stderr, " %" PRIx64, ledger->used[room].words[0]);
         fprintf(stderr, "\n");
         describe_tasks(sim, n);
     }
@@ -157,7 +157,7 @@ bool is_committed(const Sim *sim, StageId root, uint32_t unit) {
     Rows rows = {.root = root, .row = unit * sim->load->work[root.i].unit_rows};
     int64_t end = rows.row + sim->load->work[root.i].unit_rows, all = rows_of_root(sim, root);
     for (uint16_t s = 0; s < sim->plan.stage_count; s++) {
-        const uint8_t *committed = sim->options->journal->rows[s][root.i];
+        const uint8_t *committed = *journal_rows(sim->options->journal, s, root);
         for (int64_t row = rows.row; committed && row < end && row < all; row++)
             if (!committed[row]) return false;
     }
