@@ -96,7 +96,7 @@ static bool is_limited(const Workload *load, StageId stage) {
 
 void check_complete(Sim *sim, StageId stage) {
     if (is_limited(sim->load, stage)) return;
-    const Stream *stream = &sim->streams.made[stage.i];
+    const Stream *stream = &sim->streams->made[stage.i];
     int64_t missing = 0;
     for (int i = 0; i < stream->count; i++) {
         int64_t wanted = rows_wanted(sim, stream->segments[i].root);

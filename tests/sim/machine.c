@@ -1,6 +1,7 @@
 #include "tests/sim/machine.h"
 
 #include "tests/sim/network.h"
+#include "tests/sim/restart.h"
 
 #include <string.h>
 
@@ -148,13 +149,13 @@ static bool follow(const Sim *sim, Cursor *cursor, const Stream *stream, const R
 static void check_order(Sim *sim, StageId stage, Rows rows) {
     if (!takes_in_order(sim, stage)) return;
     if (!comes_again(sim, stage, &rows) &&
-        !follow(sim, &sim->cursors[stage.i][0], &sim->streams.made[stage.i], &rows))
+        !follow(sim, &sim->cursors[stage.i][0], &sim->streams->made[stage.i], &rows))
         sim_fail(sim, "rows out of order");
 }
 
 int64_t rows_of_root(const Sim *sim, StageId root) {
     const CoreStage *stage = &sim->load->plan.stages[root.i];
-    if (stage->kind == STAGE_READER) return sim->streams.kept[stage->reads.i];
+    if (stage->kind == STAGE_READER) return sim->streams->kept[stage->reads.i];
     return stage->units * work_of(sim, root)->unit_rows;
 }
 
@@ -241,7 +242,7 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
     Rows rows = {zip, sim->zip_rows[zip.i], action->rows, action->unit};
     if (comes_again(sim, zip, &rows)) return rows;
     for (int side = 0; side < 2; side++) {
-        Stream stream = stream_into(&sim->streams, sim->load, zip, side);
+        Stream stream = stream_into(sim->streams, sim->load, zip, side);
         const Rows *part = &parts[side]->rows;
         Rows taken = {part->root, part->row + at[side], action->rows, 0};
         if (at[side] + action->rows > part->rows ||
@@ -256,8 +257,8 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
 // Only where nothing else keeps rows from a side.
 static void note_uneven(Sim *sim, const Action *action) {
     StageId zip = action->stage;
-    Stream left = stream_into(&sim->streams, sim->load, zip, 0);
-    Stream right = stream_into(&sim->streams, sim->load, zip, 1);
+    Stream left = stream_into(sim->streams, sim->load, zip, 0);
+    Stream right = stream_into(sim->streams, sim->load, zip, 1);
     bool good = is_bounded(sim) || stream_rows(&left) != stream_rows(&right);
     if (!good || sim->uneven[zip.i] || action->unit != sim->zip_unit[zip.i])
         sim_fail(sim, "a zip is said to be uneven");
@@ -344,16 +345,6 @@ static void add(Sim *sim, const Action *action) {
     check_order(sim, action->stage, *rows);
 }
 
-// Rows that an earlier life committed are not committed again.
-static void write_journal(Journal *journal, StageId sink, const Rows *rows) {
-    uint8_t *committed = *journal_rows(journal, sink.i, rows->root);
-    for (int64_t row = rows->row; row < rows->row + rows->rows; row++) {
-        journal->dropped += committed[row];
-        journal->written += !committed[row];
-        committed[row] = 1;
-    }
-}
-
 // Nothing can take these rows of the stage's breakers away any more.
 static void make_safe(Sim *sim, StageId stage, Kept *kept) {
     const CoreStage *described = stage_of(sim, stage);
@@ -368,7 +359,7 @@ static void make_safe(Sim *sim, StageId stage, Kept *kept) {
 static void commit(Sim *sim, const SimTask *task, const Rows *rows) {
     const CoreStage *stage = stage_of(sim, task->stage);
     if (stage->kind == STAGE_SINK && sim->options->journal)
-        write_journal(sim->options->journal, task->stage, rows);
+        journal_write(sim->options->journal, task->stage, rows);
     bool loses = sim->options->loses_row && rows->rows > 1;
     if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows - loses;
     Rows taken = *rows;
@@ -394,13 +385,13 @@ static void check_fillers(Sim *sim, BreakerId breaker) {
         for (uint8_t f = 0; f < stage->fill_count; f++)
             if (stage->fills[f].i == breaker.i) check_complete(sim, (StageId){s});
     }
-    sim->streams.kept[breaker.i] = sim->kept[breaker.i];  // Its readers have these rows.
+    sim->streams->kept[breaker.i] = sim->kept[breaker.i];  // Its readers have these rows.
 }
 
 static void finish_breaker(Sim *sim, const Action *action) {
     uint16_t b = action->breaker.i;
-    bool whole = sim->kept[b] == sim->streams.kept[b] &&
-                 sim->kept_sum[b] == sim->streams.kept_sum[b];
+    bool whole = sim->kept[b] == sim->streams->kept[b] &&
+                 sim->kept_sum[b] == sim->streams->kept_sum[b];
     if (!is_bounded(sim) && !whole) sim_fail(sim, "a breaker does not have each of its rows once");
     if (is_bounded(sim)) check_fillers(sim, action->breaker);
     sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),

@@ -6,13 +6,14 @@
 //   sim near N          N chains of two resources that are just enough
 //   sim speed N         steps of 5,000 workers and N live partitions, in real time
 //   sim random A B      random plans of the seeds A to B
+//   sim large A B       random plans of 1,000 stages
 //   sim nodes A B       the same over several nodes, of which some are lost
 //   sim workers A B     membership over a network that loses, doubles and reorders messages
 //   sim restart A B     a coordinator that dies up to nine times, and its journal
 //   sim cluster A B     all of it: nodes behind such a network, and a coordinator that dies
 //   sim chain WORDS     a chain of stages beside its bound (chain.h)
 //   sim trace SEED      one of them, with its plan and every event and action
-//   sim trace-nodes, trace-restart, trace-cluster SEED
+//   sim trace-large, trace-nodes, trace-restart, trace-cluster SEED
 #include "tests/sim/chain.h"
 #include "tests/sim/optimum.h"
 #include "tests/sim/restart.h"
@@ -44,6 +45,7 @@ typedef struct Kind {
 
 static const Kind kinds[] = {
     {"random", "trace", workload_random, sim_run, false, SHORT_RUN},
+    {"large", "trace-large", workload_large, sim_run, false, 4},
     {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_RUN},
     {"restart", "trace-restart", workload_restarted, lives_run, false, 100},
     {"cluster", "trace-cluster", workload_cluster, lives_run, true, 200},

@@ -1,7 +1,7 @@
 // Random plans: any graph of stages that the language can express.
 #include "tests/sim/streams.h"
 
-enum { OPEN_MAX = 6, STAGES_MOST = 14 };
+enum { OPEN_MAX = 6, STAGES_MOST = 14, LARGE_STAGES = 1000 };
 
 // Stages whose rows somebody has still to take.
 typedef struct Open {
@@ -16,6 +16,7 @@ typedef struct Maker {
     Open open;
     bool nodes;  // More than one: what limits take is not taken back.
     bool zips;
+    bool large;  // As many stages as a plan of a large program has.
 } Maker;
 
 static StageId add_stage(Maker *m, StageKind kind) {
@@ -115,7 +116,7 @@ static StageId read_breaker(Maker *m, BreakerId breaker, bool unmatched) {
 }
 
 static void add_step(Maker *m) {
-    bool fork = draw(m->random) % 3 == 0;
+    bool fork = draw(m->random) % (m->large ? 24 : 3) == 0;
     StageId stage;
     switch (draw(m->random) % 8) {
     case 0:
@@ -177,7 +178,7 @@ static void make(Maker *m) {
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->nodes[0].capacity[r] = (uint32_t)between(m->random, 1, 16) * WHOLE;
     give_open(m, add_stage(m, STAGE_SOURCE));
-    int64_t stages = between(m->random, 2, STAGES_MOST);
+    int64_t stages = m->large ? LARGE_STAGES : between(m->random, 2, STAGES_MOST);
     while (plan->stage_count < stages) add_step(m);
     finish(m);
 }
@@ -192,6 +193,11 @@ void workload_random(Workload *load, uint64_t *random) {
     make(&(Maker){.load = load, .plan = &load->plan, .random = random, .zips = true});
     if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
     load->plan.completes = draw(random) % 4 == 0;
+    add_stubs(&load->plan, random);
+}
+
+void workload_large(Workload *load, uint64_t *random) {
+    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .zips = true, .large = true});
     add_stubs(&load->plan, random);
 }
 

@@ -26,6 +26,15 @@ static void journal_close(Journal *journal) {
     free(journal->rows);
 }
 
+void journal_write(Journal *journal, StageId sink, const Rows *rows) {
+    uint8_t *committed = *journal_rows(journal, sink.i, rows->root);
+    for (int64_t row = rows->row; row < rows->row + rows->rows; row++) {
+        journal->dropped += committed[row];
+        journal->written += !committed[row];
+        committed[row] = 1;
+    }
+}
+
 // What happened in a life, on top of those before.
 static void add(SimResult *all, const SimResult *life) {
     all->wrong = life->wrong;

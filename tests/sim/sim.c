@@ -129,8 +129,8 @@ static void check_end(Sim *sim) {
         if (sim->plan.stages[s].kind != STAGE_SINK || sim->options->journal) continue;
         if (is_bounded(sim)) check_complete(sim, (StageId){s});
         if (is_bounded(sim)) continue;
-        if (!cursor_at_end(&sim->cursors[s][0], &sim->streams.made[s]) ||
-            sim->committed[s] != stream_rows(&sim->streams.made[s]))
+        if (!cursor_at_end(&sim->cursors[s][0], &sim->streams->made[s]) ||
+            sim->committed[s] != stream_rows(&sim->streams->made[s]))
             sim_fail(sim, "rows are missing in a sink");
     }
     for (uint32_t i = 1; i < sim->part_count; i++)
@@ -191,6 +191,7 @@ static void check_journal(Sim *sim) {
 typedef struct Rooms {
     SimTask *tasks;  // Zero between runs.
     Rows (*chains)[CHAIN_MAX], (*redo)[REDO_MAX], *taken;
+    Streams *streams;
     SimPart *parts;
     Pending *heap;
     size_t heap_max;
@@ -205,10 +206,11 @@ static void rooms_take(Sim *sim) {
         rooms = (Rooms){.tasks = calloc(TASKS_MAX, sizeof *rooms.tasks),
                         .chains = malloc(TASKS_MAX * sizeof *rooms.chains),
                         .redo = malloc(STAGES_MAX * sizeof *rooms.redo),
+                        .streams = malloc(sizeof *rooms.streams),
                         .taken = malloc(TAKEN_MAX * sizeof *rooms.taken),
                         .parts = malloc(SIM_PARTS_MAX * sizeof *rooms.parts)};
     sim->tasks = rooms.tasks, sim->chains = rooms.chains, sim->redo = rooms.redo;
-    sim->taken = rooms.taken, sim->parts = rooms.parts;
+    sim->taken = rooms.taken, sim->parts = rooms.parts, sim->streams = rooms.streams;
     sim->heap = rooms.heap, sim->heap_max = rooms.heap_max;
     sim->parts[0] = (SimPart){0};
     sim->part_count = 1;
@@ -247,12 +249,12 @@ static bool begin(Sim *sim) {
 SimResult sim_run(const Workload *load, const SimOptions *options) {
     Sim *sim = calloc(1, sizeof *sim);
     sim->load = load, sim->options = options, sim->plan = load->plan, sim->random = options->seed;
-    streams_make(&sim->streams, load, load->bounds);
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         sim->limit_left[s] = load->work[s].limit_rows;
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         if (load->work[s].later) sim->plan.stages[s].units = UNITS_LATER;
     rooms_take(sim);
+    streams_make(sim->streams, load, load->bounds);
     if (begin(sim)) {
         if (options->journal) skip_committed(sim);
         plan_bounds(sim);

@@ -88,6 +88,8 @@ void workload_near(Workload *load, uint64_t *random);
 // Any plan that the language can express: maps, unions, forks, zips, limits, groups, joins.
 // memory: beyond the minimum.
 void workload_random(Workload *load, uint64_t *random);
+// The same with 1,000 stages, no bounds.
+void workload_large(Workload *load, uint64_t *random);
 // The same over several nodes, of which some are lost.
 void workload_random_nodes(Workload *load, uint64_t *random);
 // A chain of few units, for which an exact optimum can be found.
