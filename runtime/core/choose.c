@@ -52,7 +52,7 @@ static void judge_word(Schedule *s, NodeId id, uint16_t w, uint64_t before) {
 
 static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
-    uint64_t before[STAGE_WORDS];
+    uint64_t before[BITS_WORDS];
     for (uint16_t w = 0; w < s->shape.words; w++) before[w] = node->slots.words[w];
     slots_judge(s, id);
     for (uint16_t w = 0; w < s->shape.words; w++) judge_word(s, id, w, before[w]);
@@ -67,7 +67,7 @@ void judge_nodes(Schedule *s) {
 // ---- order --------------------------------------------------------------------------------------
 
 static bool roots_exhausted(const Schedule *s, EdgeId edge) {
-    return set_within(&s->shape.roots[edge.i], &s->exhausted, s->shape.words);
+    return bits_within(&s->shape.roots[edge.i], &s->exhausted, s->shape.words);
 }
 
 bool edge_is_done(const Schedule *s, EdgeId edge) {
@@ -208,7 +208,7 @@ static uint8_t slowest_for(const Schedule *s, StageId source) {
     double most = 0;
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
         const StageSet *none = &s->shape.demands[r].stages[0];  // That do not take it.
-        bool takes = !set_within(&s->shape.beneath[source.i], none, s->shape.words) ||
+        bool takes = !bits_within(&s->shape.beneath[source.i], none, s->shape.words) ||
                      !set_has(none, source);
         if (!takes || s->pacing.load[r] <= most) continue;
         most = s->pacing.load[r], slowest = r;
@@ -254,14 +254,14 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
     if (set_has(&s->exhausted, stage)) return false;
-    if (!set_within(&s->shape.before[stage.i], &s->exhausted, s->shape.words)) return false;
+    if (!bits_within(&s->shape.before[stage.i], &s->exhausted, s->shape.words)) return false;
     if (state->uncut.i || state->waiting) return false;
     if (described->kind == STAGE_READER &&
         s->breakers[described->reads.i].state != BREAKER_COMPLETE)
         return false;
     if (described->kind == STAGE_READER)
         return !described->unmatched ||
-               set_within(&s->shape.probers[described->reads.i], &s->over, s->shape.words);
+               bits_within(&s->shape.probers[described->reads.i], &s->over, s->shape.words);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
     bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
     bool due = when <= s->now || is_starved(s, stage);

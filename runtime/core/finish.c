@@ -209,7 +209,7 @@ static void go_on(Schedule *s, TaskId id) {
 
 void go_on_or_pause(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    set_clear(&s->blocked, s->shape.words);
+    bits_clear(&s->blocked, s->shape.words);
     bool on = !should_yield(s, task) && (task->output || output_take(s, task));
     if (!on) {
         pause_task(s, id);

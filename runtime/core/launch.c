@@ -189,7 +189,7 @@ static void judge_openers(Schedule *s) {
         s->openers.words[w] = 0;
         for (; left; left &= left - 1) {
             StageId root = word_first(w, left);
-            bool free = set_within(&s->shape.before[root.i], &s->exhausted, s->shape.words);
+            bool free = bits_within(&s->shape.before[root.i], &s->exhausted, s->shape.words);
             if (free || stage_of(s, root)->kind == STAGE_ZIP) set_add(&s->openers, root);
         }
     }
@@ -444,7 +444,7 @@ void fill_slots(Schedule *s) {
     zips_judge(s);
     s->hurries = false;
     do {
-        set_clear(&s->blocked, s->shape.words), set_clear(&s->standing_back, s->shape.words);
+        bits_clear(&s->blocked, s->shape.words), bits_clear(&s->standing_back, s->shape.words);
         do {
             while (!s->wrong && pick(s, &stage)) {
                 bool started = start(s, stage);

@@ -246,7 +246,7 @@ void slots_judge(Schedule *s, NodeId id) {
     for (uint16_t w = 0; w < s->shape.words; w++)
         node->slots.words[w] = node->up ? s->shape.all.words[w] : 0;
     for (uint8_t r = 0; r < s->plan.resource_count; r++)
-        set_keep(&node->slots, shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]),
+        bits_keep(&node->slots, shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]),
                  s->shape.words);
 }
 

@@ -319,7 +319,7 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .blocked = set_has(&s->blocked, stage)};
 }
 
-bool schedule_over(const Schedule *s, StageId stage) { return set_has(&s->over, stage); }
+const StageSet *schedule_over(const Schedule *s) { return &s->over; }
 
 Front schedule_front(const Schedule *s, EdgeId edge) {
     PlaceId first = order_first(&s->order, edge);

@@ -161,8 +161,11 @@ typedef struct StageFigures {
     bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
-// Will the stage make and take no more rows?
-bool schedule_over(const Schedule *schedule, StageId stage);
+// Stages that make and take no more rows.
+const StageSet *schedule_over(const Schedule *schedule);
+static inline bool schedule_is_over(const Schedule *schedule, StageId stage) {
+    return set_has(schedule_over(schedule), stage);
+}
 // How far the rows of an edge have been consumed, in the order of the rows.
 typedef struct Front {
     bool done;       // None is left, and none will come.

@@ -112,7 +112,7 @@ static void breakers_make(Shape *shape, const CorePlan *plan) {
     for (uint16_t b = 0; b < plan->breaker_count; b++) {
         StageSet *pins = &shape->pins[b];
         *pins = shape->probers[b];
-        set_add_all(pins, &shape->readers[b], shape->words);
+        bits_add_all(pins, &shape->readers[b], shape->words);
         for (uint16_t e = 0; several && e < plan->edge_count; e++)
             if (set_has(pins, plan->edges[e].from)) set_add(pins, plan->edges[e].to);
     }
@@ -124,7 +124,7 @@ static void breakers_make(Shape *shape, const CorePlan *plan) {
 static void add_waits(const Shape *shape, const CorePlan *plan, const StageSet *stages,
                       StageSet *roots) {
     for (uint16_t s = 0; s < plan->stage_count; s++)
-        if (set_has(stages, (StageId){s})) set_add_all(roots, &shape->waits[s], shape->words);
+        if (set_has(stages, (StageId){s})) bits_add_all(roots, &shape->waits[s], shape->words);
 }
 
 // Until the tables that the stage probes are complete.
@@ -140,7 +140,7 @@ static void waits_make(Shape *shape, const CorePlan *plan) {
         StageSet *waits = &shape->waits[s];
         if (stage_is_root(stage)) set_add(waits, (StageId){s});
         for (uint8_t i = 0; i < stage->input_count; i++)
-            set_add_all(waits, &shape->waits[plan->edges[stage->inputs[i].i].from.i],
+            bits_add_all(waits, &shape->waits[plan->edges[stage->inputs[i].i].from.i],
                         shape->words);
         add_waits_of_tables(shape, plan, stage, waits);
         if (stage->kind != STAGE_READER) continue;
@@ -151,12 +151,12 @@ static void waits_make(Shape *shape, const CorePlan *plan) {
 
 // Adds the roots that feed zips among them, and so on up.
 static void add_zipped(const Shape *shape, const CorePlan *plan, StageSet *roots) {
-    if (!set_meets(roots, &shape->zips, shape->words)) return;
+    if (!bits_meet(roots, &shape->zips, shape->words)) return;
     for (uint16_t s = plan->stage_count; s-- > 0;) {
         const CoreStage *stage = &plan->stages[s];
         if (!set_has(roots, (StageId){s}) || stage->kind != STAGE_ZIP) continue;
         for (uint8_t i = 0; i < 2; i++)
-            set_add_all(roots, &shape->roots[stage->inputs[i].i], shape->words);
+            bits_add_all(roots, &shape->roots[stage->inputs[i].i], shape->words);
     }
 }
 
@@ -164,7 +164,7 @@ static void add_zipped(const Shape *shape, const CorePlan *plan, StageSet *roots
 static void add_hard_before(const Shape *shape, const CorePlan *plan, uint16_t s, StageSet *roots) {
     if (plan->stages[s].kind != STAGE_READER) return;
     bool own = set_has(roots, (StageId){s});
-    set_add_all(roots, &shape->waits[s], shape->words);
+    bits_add_all(roots, &shape->waits[s], shape->words);
     set_put(roots, (StageId){s}, own);
 }
 
@@ -174,7 +174,7 @@ static void wish(const Shape *shape, const CorePlan *plan, StageSet *wishes, con
     StageSet zipped = *later;
     add_zipped(shape, plan, &zipped);
     // Where one side of a zip cannot wait, the other must not.
-    if (!set_same(&zipped, later, shape->words) && set_meets(&zipped, sooner, shape->words)) return;
+    if (!bits_same(&zipped, later, shape->words) && bits_meet(&zipped, sooner, shape->words)) return;
     for (uint16_t w = 0; w < shape->words; w++) {
         for (uint64_t left = sooner->words[w]; left; left &= left - 1) {
             StageId first = word_first(w, left);
@@ -202,7 +202,7 @@ static void wishes_of_stage(const Shape *shape, const CorePlan *plan, StageSet *
     add_waits_of_tables(shape, plan, stage, &sooner);
     for (uint8_t i = 0; i < stage->input_count; i++) {
         wish(shape, plan, wishes, &shape->roots[stage->inputs[i].i], &sooner);
-        set_add_all(&sooner, &shape->waits[plan->edges[stage->inputs[i].i].from.i], shape->words);
+        bits_add_all(&sooner, &shape->waits[plan->edges[stage->inputs[i].i].from.i], shape->words);
     }
 }
 
@@ -220,8 +220,8 @@ static StageId next_root(const Shape *shape, const CorePlan *plan, const StageSe
             add_zipped(shape, plan, &hard);
             set_put(&hard, id, false);
         }
-        if (!set_within(&hard, placed, shape->words)) continue;
-        if (set_within(&wishes[s], placed, shape->words)) return id;
+        if (!bits_within(&hard, placed, shape->words)) continue;
+        if (bits_within(&wishes[s], placed, shape->words)) return id;
         if (free == STAGES_MAX) free = s;
     }
     return (StageId){free};
@@ -233,18 +233,18 @@ static void order_roots(Shape *shape, const CorePlan *plan) {
     StageSet *wishes = shape->wishes, placed = {0};
     for (uint16_t s = 0; s < plan->stage_count; s++)
         wishes_of_stage(shape, plan, wishes, &plan->stages[s]);
-    for (uint16_t turn = 0; !set_within(&shape->all_roots, &placed, shape->words); turn++) {
+    for (uint16_t turn = 0; !bits_within(&shape->all_roots, &placed, shape->words); turn++) {
         StageId next = next_root(shape, plan, wishes, &placed);
         StageSet before = {0};
         if (plan->stages[next.i].kind != STAGE_ZIP) {
             before = wishes[next.i];
-            set_keep(&before, &placed, shape->words);
+            bits_keep(&before, &placed, shape->words);
             add_hard_before(shape, plan, next.i, &before);
         }
         StageSet *all = &shape->before[next.i];
         for (uint16_t s = 0; s < plan->stage_count; s++)
-            if (set_has(&before, (StageId){s})) set_add_all(all, &shape->before[s], shape->words);
-        set_add_all(all, &before, shape->words);
+            if (set_has(&before, (StageId){s})) bits_add_all(all, &shape->before[s], shape->words);
+        bits_add_all(all, &before, shape->words);
         shape->turns[next.i] = turn;
         set_add(&placed, next);
     }
@@ -266,9 +266,9 @@ static bool comes_after(const Shape *shape, const CorePlan *plan, EdgeId edge,
             waits = shape->all;
             for (uint16_t t = 0; t < plan->stage_count; t++)
                 if (set_has(&sides, (StageId){t}) && plan->stages[t].kind != STAGE_ZIP)
-                    set_keep(&waits, &shape->before[t], shape->words);
+                    bits_keep(&waits, &shape->before[t], shape->words);
         }
-        if (!set_within(sooner, &waits, shape->words)) return false;
+        if (!bits_within(sooner, &waits, shape->words)) return false;
     }
     return true;
 }
@@ -278,15 +278,15 @@ static bool connected(const Shape *shape, const CorePlan *plan, StageId a, Stage
                       StageId without) {
     StageSet seen = {0}, last = {0};
     set_add(&seen, a);
-    while (!set_same(&seen, &last, shape->words)) {
+    while (!bits_same(&seen, &last, shape->words)) {
         last = seen;
         for (uint16_t k = 0; k < plan->breaker_count; k++) {
             StageSet users = shape->fillers[k];
-            set_add_all(&users, &shape->probers[k], shape->words);
-            set_add_all(&users, &shape->readers[k], shape->words);
-            if (!set_meets(&seen, &users, shape->words)) continue;
+            bits_add_all(&users, &shape->probers[k], shape->words);
+            bits_add_all(&users, &shape->readers[k], shape->words);
+            if (!bits_meet(&seen, &users, shape->words)) continue;
             set_put(&users, without, set_has(&seen, without));
-            set_add_all(&seen, &users, shape->words);
+            bits_add_all(&seen, &users, shape->words);
         }
         for (uint16_t e = 0; e < plan->edge_count; e++) {
             CoreEdge edge = plan->edges[e];
@@ -308,7 +308,7 @@ static void spools_of_zip(Shape *shape, const CorePlan *plan, uint16_t s) {
         add_zipped(shape, plan, &other);
         for (uint16_t r = 0; r < plan->stage_count; r++)
             if (set_has(&other, (StageId){r}))
-                set_add_all(&sooner, &shape->before[r], shape->words);
+                bits_add_all(&sooner, &shape->before[r], shape->words);
         bool soon = comes_after(shape, plan, stage->inputs[i], &sooner);
         shape->spools[stage->inputs[i].i] = !soon    ? SPOOL_LONG
                                             : circle ? SPOOL_SHORT
@@ -327,7 +327,7 @@ static void spools_of_stage(Shape *shape, const CorePlan *plan, uint16_t s) {
     for (uint8_t i = 0; i < stage->input_count; i++) {
         EdgeId edge = stage->inputs[i];
         if (!comes_after(shape, plan, edge, &sooner)) shape->spools[edge.i] = SPOOL_LONG;
-        set_add_all(&sooner, &shape->waits[plan->edges[edge.i].from.i], shape->words);
+        bits_add_all(&sooner, &shape->waits[plan->edges[edge.i].from.i], shape->words);
     }
 }
 
@@ -374,14 +374,14 @@ static void above_make(Shape *shape, const CorePlan *plan) {
         StageSet *above = &shape->above[s];
         for (uint8_t i = 0; i < plan->stages[s].input_count; i++) {
             StageId from = plan->edges[plan->stages[s].inputs[i].i].from;
-            set_add_all(above, &shape->above[from.i], shape->words);
+            bits_add_all(above, &shape->above[from.i], shape->words);
             set_add(above, from);
         }
         for (uint16_t a = 0; a < s; a++)
             if (set_has(above, (StageId){a})) set_add(&shape->beneath[a], own);
         // A piece of a zip has no recipe: what is made of it must not be lost.
         StageKind kind = plan->stages[s].kind;
-        bool zipped = kind == STAGE_ZIP || set_meets(above, &shape->zips, shape->words);
+        bool zipped = kind == STAGE_ZIP || bits_meet(above, &shape->zips, shape->words);
         if (zipped || kind == STAGE_SINK) set_add(&shape->home, own);
     }
 }
@@ -405,7 +405,7 @@ static void clear(Shape *shape, const CorePlan *plan) {
     memset(shape->turns, 0, stages * sizeof *shape->turns);
     shape->spool_count = 0;
     shape->all = shape->all_roots = shape->zips = shape->batching = shape->home = (StageSet){0};
-    shape->words = words_of_plan(plan);
+    shape->words = bits_words(plan->stage_count);
 }
 
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {

@@ -280,7 +280,7 @@ bool dispatch_run(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);
     pthread_mutex_unlock(&d->lock);
-    if ((d->own->cut_short || d->own->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
+    if ((flow_is_cut_short(d) || d->own->gave_up) && d->job->trouble.kind == TROUBLE_NONE)
         trouble_set(&d->job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->job->trouble.kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);

@@ -66,7 +66,7 @@ static bool end_at(Workload *load, uint16_t s) {
     CoreStage *stage = &load->plan.stages[s];
     if (!stage->input_count || stage->kind == STAGE_ZIP) return false;
     StageSet stages = with_all_above(&load->plan, s), all = all_stages(&load->plan);
-    if (set_same(&stages, &all, STAGE_WORDS)) return false;
+    if (bits_same(&stages, &all, BITS_WORDS)) return false;
     stage->kind = STAGE_SINK;
     stage->limit = stage->in_order = load->work[s].limits = false;
     stage->fill_count = 0;

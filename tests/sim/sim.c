@@ -91,7 +91,7 @@ static void describe_stages(const Sim *sim) {
                 "stage %u kind %u: running %u paused %u ready %u queued %" PRId64
                 " launched %" PRIu64 " ended %" PRIu64 "%s\n",
                 i, sim->plan.stages[i].kind, f.running, f.paused, f.ready, f.waiting_bytes,
-                f.launched, f.ended, schedule_over(sim->schedule, (StageId){i}) ? " over" : "");
+                f.launched, f.ended, schedule_is_over(sim->schedule, (StageId){i}) ? " over" : "");
     }
 }
 
