@@ -37,7 +37,7 @@ typedef struct Pacing {
     double in_rows[STAGES_MAX], out_rows[STAGES_MAX];  // Of work that has ended; of all outputs.
     double row_seconds[STAGES_MAX];                    // What the work that has ended took.
     double given[STAGES_MAX];  // Rows of each stage that come of a row of its roots.
-    double due[STAGES_MAX];    // Tasks of each stage at once that keep up with the slowest resource.
+    double due[STAGES_MAX];    // Tasks of each at once that keep up with the slowest resource.
     double slots[STAGES_MAX];  // Of a budget: E_i, which the caller sets.
 } Pacing;
 

@@ -95,18 +95,6 @@ size_t schedule_bytes(const CorePlan *plan) {
 
 // ---- init ---------------------------------------------------------------------------------------
 
-static bool is_too_deep(const CorePlan *plan, const Shape *shape) {
-    for (uint16_t s = 0; s < plan->stage_count; s++) {
-        const Tree *tree = &shape->reach[s];
-        uint8_t depth[TREE_MAX];
-        for (uint8_t i = 0; i < tree->count; i++) {
-            depth[i] = tree->parents[i] == TREE_MAX ? 1 : depth[tree->parents[i]] + 1;
-            if (depth[i] > DEPTH_MAX) return true;
-        }
-    }
-    return false;
-}
-
 static CoreFault nodes_init(Schedule *s) {
     for (uint32_t n = 0; n < s->node_count; n++) {
         NodeId id = {(uint16_t)n};
@@ -148,8 +136,7 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int6
     s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks;
     s->action_max = sizes.actions;
     s->part_count = s->item_count = s->task_count = 1;
-    if (!shape_make(&s->shape, plan, s->policy->staged) || is_too_deep(plan, &s->shape))
-        return CORE_PLAN_TOO_WIDE;
+    if (!shape_make(&s->shape, plan, s->policy->staged)) return CORE_PLAN_TOO_WIDE;
     reserves_make(&s->reserves, plan, &s->shape);
     *minimum = s->reserves.minimum;
     if (!order_init(&s->order, plan, &s->shape, s->order.places, sizes.places))

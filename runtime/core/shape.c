@@ -174,7 +174,8 @@ static void wish(const Shape *shape, const CorePlan *plan, StageSet *wishes, con
     StageSet zipped = *later;
     add_zipped(shape, plan, &zipped);
     // Where one side of a zip cannot wait, the other must not.
-    if (!bits_same(&zipped, later, shape->words) && bits_meet(&zipped, sooner, shape->words)) return;
+    bool more = !bits_same(&zipped, later, shape->words);
+    if (more && bits_meet(&zipped, sooner, shape->words)) return;
     for (uint16_t w = 0; w < shape->words; w++) {
         for (uint64_t left = sooner->words[w]; left; left &= left - 1) {
             StageId first = word_first(w, left);
@@ -408,9 +409,22 @@ static void clear(Shape *shape, const CorePlan *plan) {
     shape->words = bits_words(plan->stage_count);
 }
 
+static bool is_too_deep(const Shape *shape, const CorePlan *plan) {
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const Tree *tree = &shape->reach[s];
+        uint8_t depth[TREE_MAX];
+        for (uint8_t i = 0; i < tree->count; i++) {
+            depth[i] = tree->parents[i] == TREE_MAX ? 1 : depth[tree->parents[i]] + 1;
+            if (depth[i] > DEPTH_MAX) return true;
+        }
+    }
+    return false;
+}
+
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {
     clear(shape, plan);
-    if (!trees_make(shape, plan) || !stages_make(shape, plan)) return false;
+    if (!trees_make(shape, plan) || is_too_deep(shape, plan)) return false;
+    if (!stages_make(shape, plan)) return false;
     above_make(shape, plan);
     breakers_make(shape, plan);
     waits_make(shape, plan);

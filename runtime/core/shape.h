@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 enum { TREE_MAX = 64 };  // Edges that the outputs of one edge's consumer reach, counted by path.
+enum { DEPTH_MAX = 32 };       // Stage borders between a root and a sink.
 enum { DEMANDS_MAX = 65 };     // Different amounts of one resource, none among them.
 enum { FREE_TASKS_MAX = 64 };  // Tasks of a stage that demands nothing, on one node.
 
@@ -52,8 +53,8 @@ typedef struct Shape {
     uint16_t words;                 // Of sets of stages, that are in use.
     StageSet all, all_roots, zips;
     StageSet batching;              // Stages that take rows together.
-    StageSet home;                  // Stages that run on the first node, which is never lost: sinks,
-                                    // zips, and what rows of zips come to, no breaker between.
+    StageSet home;  // Stages that run on the first node, which is never lost: sinks, zips, and what
+                    // rows of zips come to, no breaker between.
     Demands demands[RESOURCES_MAX];
     uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
     StageSet fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];

@@ -235,7 +235,8 @@ void breaker_judge(Schedule *s, BreakerId id) {
         act(s, (Action){.kind = ACTION_CLOSE, .breaker = id});
         for (uint16_t i = 0; i < s->plan.stage_count; i++) {
             StageId filler = {i};
-            if (set_has(&s->shape.fillers[id.i], filler) && !wanted(s, filler)) stage_stop(s, filler);
+            bool fills = set_has(&s->shape.fillers[id.i], filler);
+            if (fills && !wanted(s, filler)) stage_stop(s, filler);
         }
     } else if (breaker->state == BREAKER_FILLING &&
                bits_within(&s->shape.fillers[id.i], &s->over, s->shape.words)) {

@@ -19,7 +19,7 @@ static FlowPlan *make_plan(Job *job) {
     if (plan && fault == FLOW_OK) return plan;
     if (fault == FLOW_TOO_WIDE)
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
-                    "the program has %u stages and %u sinks, or as many ways between them",
+                    "the program has %u stages and %u sinks, or too many ways between them",
                     job->what->stage_count, job->what->sink_count);
     else trouble_set(&job->trouble, TROUBLE_NO_MEMORY, "no memory for the plan");
     free(plan);

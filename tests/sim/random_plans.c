@@ -197,7 +197,11 @@ void workload_random(Workload *load, uint64_t *random) {
 }
 
 void workload_large(Workload *load, uint64_t *random) {
-    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .zips = true, .large = true});
+    make(&(Maker){.load = load,
+                  .plan = &load->plan,
+                  .random = random,
+                  .zips = true,
+                  .large = true});
     add_stubs(&load->plan, random);
 }
 
@@ -263,7 +267,11 @@ static void add_nodes(Workload *load, uint64_t *random) {
 }
 
 void workload_random_nodes(Workload *load, uint64_t *random) {
-    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true, .zips = true});
+    make(&(Maker){.load = load,
+                  .plan = &load->plan,
+                  .random = random,
+                  .nodes = true,
+                  .zips = true});
     add_nodes(load, random);
     drop_limits(load);
 }

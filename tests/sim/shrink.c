@@ -21,7 +21,8 @@ static void keep(Workload *load, const StageSet *stages) {
     load->plan.stage_count = count;
     // Edges in the order of the inputs, which is the order of a union.
     for (uint16_t s = 0; s < old.plan.stage_count; s++) {
-        for (uint8_t i = 0; set_has(stages, (StageId){s}) && i < old.plan.stages[s].input_count; i++) {
+        bool kept = set_has(stages, (StageId){s});
+        for (uint8_t i = 0; kept && i < old.plan.stages[s].input_count; i++) {
             StageId from = old.plan.edges[old.plan.stages[s].inputs[i].i].from;
             if (!set_has(stages, from)) continue;
             EdgeId edge = {load->plan.edge_count++};

@@ -117,7 +117,8 @@ static void describe_nodes(const Sim *sim) {
                 ", left for tasks %" PRId64 ", %u wait, reserves",
                 n, ledger->common, ledger->common_used, ledger->over, ledger->breakers,
                 ledger_left_for_tasks(ledger), ledger->waiting);
-        for (Room room = 0; room < ROOMS; room++) fprintf(stderr, " %" PRIx64, ledger->used[room].words[0]);
+        for (Room room = 0; room < ROOMS; room++)
+            fprintf(stderr, " %" PRIx64, ledger->used[room].words[0]);
         fprintf(stderr, "\n");
         describe_tasks(sim, n);
     }
