@@ -28,7 +28,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { SHORT_RUN = 1000, FAILURES_MAX = 10 };
+// Of clusters as many as make ten million steps.
+enum { SHORT_RUN = 1000, SHORT_NODES = 2000, SHORT_CLUSTER = 2500, FAILURES_MAX = 10 };
 
 typedef struct Tally {
     unsigned passed, failed, skipped;
@@ -46,9 +47,9 @@ typedef struct Kind {
 static const Kind kinds[] = {
     {"random", "trace", workload_random, sim_run, false, SHORT_RUN},
     {"large", "trace-large", workload_large, sim_run, false, 4},
-    {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_RUN},
+    {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_NODES},
     {"restart", "trace-restart", workload_restarted, lives_run, false, 100},
-    {"cluster", "trace-cluster", workload_cluster, lives_run, true, 200},
+    {"cluster", "trace-cluster", workload_cluster, lives_run, true, SHORT_CLUSTER},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
