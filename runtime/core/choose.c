@@ -30,11 +30,11 @@ static uint64_t put_changed(NodeSet *sets, NodeId id, uint16_t word, uint64_t be
 // The same for all that the node has for the stages in one word, whose slots were these.
 static void judge_word(Schedule *s, NodeId id, uint16_t w, uint64_t before) {
     NodeState *node = node_of(s, id);
-    const StageSet *in_use = node->ledger.used;
+    NodeWord *word = &node->words[w];
+    const uint64_t *in_use = node->ledger.used[w];
     int64_t left = ledger_left_for_tasks(&node->ledger);
-    uint64_t fits = node->slots.words[w], roomy = 0;
-    uint64_t used = in_use[ROOM_SCRATCH].words[w] | in_use[ROOM_OUTPUT].words[w] |
-                    in_use[ROOM_INPUT].words[w];
+    uint64_t fits = word->slots, roomy = 0;
+    uint64_t used = in_use[ROOM_SCRATCH] | in_use[ROOM_OUTPUT] | in_use[ROOM_INPUT];
     for (uint64_t all = fits; all; all &= all - 1) {
         StageId stage = word_first(w, all);
         if (s->reserves.tasks[stage.i] <= left) roomy |= stage_bit(stage);
@@ -45,15 +45,15 @@ static void judge_word(Schedule *s, NodeId id, uint16_t w, uint64_t before) {
         NodeId any;
         set_put(&s->free, stage, node_set_first(&s->slots[stage.i], &any));
     }
-    put_changed(s->roomy, id, w, node->roomy.words[w], roomy);
-    put_changed(s->spare, id, w, node->spare.words[w], fits & ~used);
-    node->roomy.words[w] = roomy, node->spare.words[w] = fits & ~used;
+    put_changed(s->roomy, id, w, word->roomy, roomy);
+    put_changed(s->spare, id, w, word->spare, fits & ~used);
+    word->roomy = roomy, word->spare = fits & ~used;
 }
 
 static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
     uint64_t before[BITS_WORDS];
-    for (uint16_t w = 0; w < s->shape.words; w++) before[w] = node->slots.words[w];
+    for (uint16_t w = 0; w < s->shape.words; w++) before[w] = node->words[w].slots;
     slots_judge(s, id);
     for (uint16_t w = 0; w < s->shape.words; w++) judge_word(s, id, w, before[w]);
     node->dirty = false;

@@ -253,6 +253,7 @@ static void fetch(const Schedule *s, const Event *event) {
     const NodeState *node = &s->nodes[task->node.i];
     __builtin_prefetch(&node->ledger, 1);
     __builtin_prefetch(node->ledger.used, 1);
+    __builtin_prefetch(node->words, 1);
     __builtin_prefetch(node->used, 1);
     __builtin_prefetch(&item->sibling, 1);
     __builtin_prefetch(&item->checksum, 1);

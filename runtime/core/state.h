@@ -40,16 +40,21 @@ typedef struct BreakerState {
     int64_t total;  // Bytes that all nodes hold.
 } BreakerState;
 
+// Of the stages in one word of a set, those in whose sets of nodes it is, as bits.
+typedef struct NodeWord {
+    uint64_t slots, roomy, spare;
+} NodeWord;
+
 typedef struct NodeState {
-    Ledger ledger;
     uint32_t used[RESOURCES_MAX];
-    StageSet slots, roomy, spare;  // Stages in whose sets it is.
+    NodeWord words[BITS_WORDS];
     bool up, dirty;
     PartId spools[2];  // What could be spilled: in front of zips, and others.
     uint32_t spilling, answers_due;
     bool any_spent;
     TaskId tasks;        // On the node.
     PartId parts;
+    Ledger ledger;
     bool shrinking[BREAKERS_MAX];  // Breakers that are writing,
     bool spent[BREAKERS_MAX];      // and those that had nothing to write when nothing ran, and
                                    // nothing has since.
@@ -201,7 +206,7 @@ bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint3
 // Puts nodes that changed into the sets of stages that they have slots and memory for.
 void judge_nodes(Schedule *s);
 static inline bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
-    if (s->node_count == 1) return set_has(&s->nodes[0].slots, stage);
+    if (s->node_count == 1) return s->nodes[0].words[stage.i / WORD_BITS].slots & stage_bit(stage);
     return node_set_has(&s->slots[stage.i], id);
 }
 // Does the stage run on the first node only?

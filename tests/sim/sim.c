@@ -118,7 +118,7 @@ static void describe_nodes(const Sim *sim) {
                 n, ledger->common, ledger->common_used, ledger->over, ledger->breakers,
                 ledger_left_for_tasks(ledger), ledger->waiting);
         for (Room room = 0; room < ROOMS; room++)
-            fprintf(stderr, " %" PRIx64, ledger->used[room].words[0]);
+            fprintf(stderr, " %" PRIx64, ledger->used[0][room]);
         fprintf(stderr, "\n");
         describe_tasks(sim, n);
     }
