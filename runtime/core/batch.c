@@ -78,7 +78,7 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
 
 // Does a stage above make rows, or could it?
 static bool rows_may_come(const Schedule *s, StageId stage) {
-    for (uint16_t w = 0; w < s->shape.words; w++) {
+    for (uint16_t w = 0; w < s->words; w++) {
         uint64_t above = s->shape.above[stage.i].words[w] & ~s->over.words[w];
         if (above & ~s->blocked.words[w]) return true;
         for (; above; above &= above - 1)

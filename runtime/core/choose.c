@@ -53,9 +53,9 @@ static void judge_word(Schedule *s, NodeId id, uint16_t w, uint64_t before) {
 static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
     uint64_t before[BITS_WORDS];
-    for (uint16_t w = 0; w < s->shape.words; w++) before[w] = node->words[w].slots;
+    for (uint16_t w = 0; w < s->words; w++) before[w] = node->words[w].slots;
     slots_judge(s, id);
-    for (uint16_t w = 0; w < s->shape.words; w++) judge_word(s, id, w, before[w]);
+    for (uint16_t w = 0; w < s->words; w++) judge_word(s, id, w, before[w]);
     node->dirty = false;
 }
 
@@ -67,7 +67,7 @@ void judge_nodes(Schedule *s) {
 // ---- order --------------------------------------------------------------------------------------
 
 static bool roots_exhausted(const Schedule *s, EdgeId edge) {
-    return bits_within(&s->shape.roots[edge.i], &s->exhausted, s->shape.words);
+    return bits_within(&s->shape.roots[edge.i], &s->exhausted, s->words);
 }
 
 bool edge_is_done(const Schedule *s, EdgeId edge) {
@@ -191,7 +191,7 @@ static bool is_far_ahead(Schedule *s, StageId source) {
     if (s->policy->admission != ADMIT_RATE) return false;
     double seconds = pacing_seconds(&s->pacing, source, state_of(s, source)->unit_bytes);
     bool far = false;
-    for (uint16_t w = 0; w < s->shape.words; w++) {
+    for (uint16_t w = 0; w < s->words; w++) {
         uint64_t left = s->shape.beneath[source.i].words[w];
         for (; left; left &= left - 1) {
             StageId stage = word_first(w, left);
@@ -208,7 +208,7 @@ static uint8_t slowest_for(const Schedule *s, StageId source) {
     double most = 0;
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
         const StageSet *none = &s->shape.demands[r].stages[0];  // That do not take it.
-        bool takes = !bits_within(&s->shape.beneath[source.i], none, s->shape.words) ||
+        bool takes = !bits_within(&s->shape.beneath[source.i], none, s->words) ||
                      !set_has(none, source);
         if (!takes || s->pacing.load[r] <= most) continue;
         most = s->pacing.load[r], slowest = r;
@@ -225,7 +225,7 @@ static bool is_on_the_way(const Schedule *s, uint16_t word, uint64_t stages) {
     if (has_any(s, word, stages)) return true;
     for (; stages; stages &= stages - 1) {
         const StageSet *above = &s->shape.above[word_first(word, stages).i];
-        for (uint16_t w = 0; w < s->shape.words; w++)
+        for (uint16_t w = 0; w < s->words; w++)
             if (has_any(s, w, above->words[w])) return true;
     }
     return false;
@@ -239,7 +239,7 @@ static bool is_starved(const Schedule *s, StageId source) {
     uint8_t slowest = slowest_for(s, source);
     if (slowest == RESOURCES_MAX) return false;
     bool room = false;
-    for (uint16_t w = 0; w < s->shape.words; w++) {
+    for (uint16_t w = 0; w < s->words; w++) {
         uint64_t takes = s->shape.all.words[w] & ~s->shape.demands[slowest].stages[0].words[w];
         uint64_t fed = s->shape.beneath[source.i].words[w];
         if (w == source.i / WORD_BITS) fed |= stage_bit(source);
@@ -254,14 +254,14 @@ static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
     if (set_has(&s->exhausted, stage)) return false;
-    if (!bits_within(&s->shape.before[stage.i], &s->exhausted, s->shape.words)) return false;
+    if (!bits_within(&s->shape.before[stage.i], &s->exhausted, s->words)) return false;
     if (state->uncut.i || state->waiting) return false;
     if (described->kind == STAGE_READER &&
         s->breakers[described->reads.i].state != BREAKER_COMPLETE)
         return false;
     if (described->kind == STAGE_READER)
         return !described->unmatched ||
-               bits_within(&s->shape.probers[described->reads.i], &s->over, s->shape.words);
+               bits_within(&s->shape.probers[described->reads.i], &s->over, s->words);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
     bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
     bool due = when <= s->now || is_starved(s, stage);
@@ -409,7 +409,7 @@ bool pick(Schedule *s, StageId *best) {
     bool found = false;
     Rank first;
     judge_nodes(s);
-    for (uint16_t w = 0; w < s->shape.words; w++) found = pick_of(s, w, &first, found);
+    for (uint16_t w = 0; w < s->words; w++) found = pick_of(s, w, &first, found);
     if (found) *best = first.stage;
     return found;
 }
@@ -419,7 +419,7 @@ bool should_yield(Schedule *s, const Task *task) {
     const CoreStage *own = stage_of(s, task->stage);
     judge_nodes(s);
     Rank rank = rank_of(s, task->stage, s->stages[task->stage.i].running - 1);
-    for (uint16_t w = 0; w < s->shape.words; w++) {
+    for (uint16_t w = 0; w < s->words; w++) {
         uint64_t others = with_any(s, w) &
                           ~(s->free.words[w] | s->full.words[w] | s->blocked.words[w]);
         for (; others; others &= others - 1) {

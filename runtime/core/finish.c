@@ -209,7 +209,7 @@ static void go_on(Schedule *s, TaskId id) {
 
 void go_on_or_pause(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    bits_clear(&s->blocked, s->shape.words);
+    bits_clear(&s->blocked, s->words);
     bool on = !should_yield(s, task) && (task->output || output_take(s, task));
     if (!on) {
         pause_task(s, id);
@@ -371,7 +371,7 @@ static void zip_judge(Schedule *s, StageId zip) {
 }
 
 void zips_judge(Schedule *s) {
-    for (uint16_t w = 0; w < s->shape.words; w++)
+    for (uint16_t w = 0; w < s->words; w++)
         for (uint64_t left = s->shape.zips.words[w]; left; left &= left - 1)
             zip_judge(s, word_first(w, left));
 }
@@ -389,7 +389,7 @@ static void stage_over(Schedule *s, StageId id) {
 
 // Has a root of the edge come to a bound?
 static bool has_bound(const Schedule *s, EdgeId edge) {
-    for (uint16_t w = 0; w < s->shape.words; w++)
+    for (uint16_t w = 0; w < s->words; w++)
         for (uint64_t left = s->shape.roots[edge.i].words[w]; left; left &= left - 1)
             if (s->stages[word_first(w, left).i].bound < UINT32_MAX) return true;
     return false;

@@ -8,7 +8,7 @@
 // waits for, and be in its way. What is first does not mind: it has a reserve.
 static bool gives_way(const Schedule *s, StageId id) {
     uint64_t any = 0;
-    for (uint16_t w = 0; w < s->shape.words; w++)
+    for (uint16_t w = 0; w < s->words; w++)
         any |= s->hungry.words[w] & s->ready.words[w] & s->shape.beneath[id.i].words[w] &
                s->free.words[w] & ~s->full.words[w];
     return any;
@@ -184,12 +184,12 @@ static bool resume(Schedule *s, StageId stage, ItemId id) {
 
 // A zip waits for both of its sides, and for no root.
 static void judge_openers(Schedule *s) {
-    for (uint16_t w = 0; w < s->shape.words; w++) {
+    for (uint16_t w = 0; w < s->words; w++) {
         uint64_t left = s->shape.all_roots.words[w] & ~s->exhausted.words[w];
         s->openers.words[w] = 0;
         for (; left; left &= left - 1) {
             StageId root = word_first(w, left);
-            bool free = bits_within(&s->shape.before[root.i], &s->exhausted, s->shape.words);
+            bool free = bits_within(&s->shape.before[root.i], &s->exhausted, s->words);
             if (free || stage_of(s, root)->kind == STAGE_ZIP) set_add(&s->openers, root);
         }
     }
@@ -428,7 +428,7 @@ void launch_twins(Schedule *s) {
 // Stages that stood back before others whose wait is over. True: there are some.
 static bool come_forward(Schedule *s) {
     bool any = false;
-    for (uint16_t w = 0; w < s->shape.words; w++) {
+    for (uint16_t w = 0; w < s->words; w++) {
         for (uint64_t left = s->standing_back.words[w]; left; left &= left - 1) {
             StageId stage = word_first(w, left);
             if (gives_way(s, stage)) continue;
@@ -444,7 +444,7 @@ void fill_slots(Schedule *s) {
     zips_judge(s);
     s->hurries = false;
     do {
-        bits_clear(&s->blocked, s->shape.words), bits_clear(&s->standing_back, s->shape.words);
+        bits_clear(&s->blocked, s->words), bits_clear(&s->standing_back, s->words);
         do {
             while (!s->wrong && pick(s, &stage)) {
                 bool started = start(s, stage);

@@ -243,17 +243,17 @@ void task_release(Schedule *s, Task *task) {
 void slots_judge(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
     const NodeKind *kind = plan_node(&s->plan, id);
-    for (uint16_t w = 0; w < s->shape.words; w++)
+    for (uint16_t w = 0; w < s->words; w++)
         node->words[w].slots = node->up ? s->shape.all.words[w] : 0;
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
         const StageSet *fits = shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]);
-        for (uint16_t w = 0; w < s->shape.words; w++) node->words[w].slots &= fits->words[w];
+        for (uint16_t w = 0; w < s->words; w++) node->words[w].slots &= fits->words[w];
     }
 }
 
 void slots_judge_one(Schedule *s) {
     slots_judge(s, (NodeId){0});
-    for (uint16_t w = 0; w < s->shape.words; w++) s->free.words[w] = s->nodes[0].words[w].slots;
+    for (uint16_t w = 0; w < s->words; w++) s->free.words[w] = s->nodes[0].words[w].slots;
 }
 
 static void slots_changed(Schedule *s, StageId stage, NodeId node) {

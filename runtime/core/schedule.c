@@ -130,6 +130,7 @@ CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int6
     plan_copy(&s->plan, plan);
     s->policy = policy_of(policy);
     s->node_count = sizes.nodes;
+    s->words = bits_words(plan->stage_count);
     clear(s, plan);
     lay_out(s, &sizes, plan);
     clear_records(s, plan);

@@ -219,7 +219,7 @@ void need_over(Schedule *s, Task *task) {
     if (!waits) return;
     state_of(s, task->stage)->waiting--;
     // The common pool gives to others again: whom it has refused in this step is tried again.
-    if (--node_of(s, task->node)->ledger.waiting == 0) bits_clear(&s->blocked, s->shape.words);
+    if (--node_of(s, task->node)->ledger.waiting == 0) bits_clear(&s->blocked, s->words);
     touch(s, task->node);
 }
 
@@ -350,7 +350,7 @@ static void spill_node(Schedule *s, NodeId id, bool stuck) {
 
 void spill_some(Schedule *s, bool stuck) {
     if (!s->shape.spool_count && !s->plan.breaker_count && s->node_count == 1) return;
-    if (!stuck && !bits_any(&s->blocked, s->shape.words)) return;
+    if (!stuck && !bits_any(&s->blocked, s->words)) return;
     // With many nodes a few of them at a time, so that a step stays short.
     enum { NODES_AT_ONCE = 4 };
     uint32_t count = stuck || s->node_count < NODES_AT_ONCE ? s->node_count : NODES_AT_ONCE;

@@ -90,7 +90,7 @@ struct Schedule {
     uint32_t answers_due;  // SPILL, SHRINK, FINISH, FLUSH.
     uint32_t skipped_count;
     int64_t now, timer;
-    // Stages.
+    uint16_t words;          // Of sets of stages, that are in use.
     StageSet ready, paused;  // Something is, in their heaps.
     StageSet free;           // A node has a slot for a task of theirs,
     StageSet full;           // and they run as many tasks as they may.

@@ -223,7 +223,7 @@ void breaker_judge(Schedule *s, BreakerId id) {
     BreakerState *breaker = &s->breakers[id.i];
     if (breaker->state == BREAKER_FREED) return;
     bool early = s->plan.completes && breaker->state != BREAKER_COMPLETE;
-    if (!early && bits_within(&s->shape.pins[id.i], &s->over, s->shape.words)) {
+    if (!early && bits_within(&s->shape.pins[id.i], &s->over, s->words)) {
         go(s, &breaker->state, BREAKER_FREED);
         share_out(s);
         for (uint32_t n = 0; n < s->node_count; n++) {
@@ -239,7 +239,7 @@ void breaker_judge(Schedule *s, BreakerId id) {
             if (fills && !wanted(s, filler)) stage_stop(s, filler);
         }
     } else if (breaker->state == BREAKER_FILLING &&
-               bits_within(&s->shape.fillers[id.i], &s->over, s->shape.words)) {
+               bits_within(&s->shape.fillers[id.i], &s->over, s->words)) {
         go(s, &breaker->state, BREAKER_FINISHING);
         share_out(s);
         s->answers_due++;
