@@ -283,6 +283,21 @@ static PartId *child_link(Schedule *s, Item *item, PartId id) {
     return link;
 }
 
+// Does nobody want any more what it was to make again?
+static bool is_useless(const Item *item) { return item->again && !item->children.i; }
+
+void reruns_judge(Schedule *s) {
+    for (ItemId id = s->reruns; id.i;) {
+        ItemId next = item_of(s, id)->newer;
+        if (is_useless(item_of(s, id)) && item_of(s, id)->state == ITEM_READY) {
+            ready_remove(s, id);
+            item_end(s, id);
+            next = s->reruns;  // Others may have gone with it.
+        }
+        id = next;
+    }
+}
+
 void lost_drop(Schedule *s, PartId id) {
     Part *part = part_of(s, id);
     ItemId useless = {0};
@@ -292,7 +307,8 @@ void lost_drop(Schedule *s, PartId id) {
         if (!link->i) continue;
         *link = part->next;
         part->child = false;
-        if (item->again && !item->children.i && item->state == ITEM_WAITING) useless = r;
+        if (is_useless(item) && item->state == ITEM_WAITING) useless = r;
+        s->recheck |= is_useless(item);
     }
     part_free(s, id);
     if (!useless.i) return;

@@ -275,6 +275,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
     fill_slots(s);
     while (s->recheck && !s->wrong) {
         s->recheck = false;
+        reruns_judge(s);
         for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
         fill_slots(s);
     }

@@ -360,6 +360,8 @@ void lost_drop(Schedule *s, PartId id);
 // What a rerun hands over: a lost partition, or what was there before. True: it was lost.
 bool rerun_output(Schedule *s, Task *task, const Event *event);
 void rerun_remove(Schedule *s, ItemId id);
+// Ends reruns that are ready and that nobody needs: the tables that they probe may be gone.
+void reruns_judge(Schedule *s);
 // Nothing moves: what is first of some stage gets the memory or the place that it lacks from tasks
 // that are not, and begins. They are dropped, and their work is ready again. False: none began.
 bool make_way(Schedule *s);
