@@ -121,9 +121,9 @@ static bool prepare(Session *s, Work *work) {
     return true;
 }
 
-// The job judges it too, and by what else its tables hold: a plan without fusion is for tests.
+// The job judges it too, and by what else its tables hold.
 static bool fits_one_job(const Session *s, const Plan *plan) {
-    if (s->options->no_fuse || plan->stage_count + plan->sink_count <= SB_STAGES_MAX) return true;
+    if (plan->stage_count + plan->sink_count <= SB_STAGES_MAX) return true;
     Session later = session_later(s);
     Span span = graph_op_at(plan->graph, plan->sinks[plan->sink_count - 1])->span;
     Diag *diag = diag_add(later.diags, DIAG_TOO_WIDE, span,

@@ -585,9 +585,10 @@ for how in 'run c.sbd' 'test c.sbd' 'compile c.sbd'; do
 done
 
 # ---- a program that is too large for one job
-for i in $(seq 40); do echo "range(3) | where i > $i | write csv(\"$i.csv\")"; done >wide.sbd
-expect too_wide 1 'error[SB0708]: the program has 40 stages and 40 sinks' compile wide.sbd
-expect too_wide_unfused 0 '' compile --no-fuse wide.sbd
+{ echo 'let t = range(3)'; seq -f 't | write csv("%g.csv")' 1030; } >wide.sbd
+expect too_wide 1 'error[SB0708]: the program has 1 stages and 1030 sinks' compile wide.sbd
+expect too_wide_unfused 1 'error[SB0708]: the program has 2 stages and 1030 sinks' \
+    compile --no-fuse wide.sbd
 
 # ---- names and files in messages
 expect param_twice 2 'give it once: only a list takes several values' run small.sbd -- --n=1 --n=2

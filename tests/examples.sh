@@ -2,7 +2,7 @@
 # examples.sh [SBC]: every `example` of stdlib/functions.decl is true, interpreted and compiled.
 #
 # One of a function is an expression and becomes a column of one row; one of an aggregate is a flow
-# of the one column `ok`, and a few of these become one union: a job has 64 stages at most.
+# of the one column `ok`, and a few of these become one union.
 # Constants are not folded (--after=spell), so that the compiled run calls the functions. Run it
 # alone: sh tests/examples.sh zig-out/bin/sbc
 sbc=${1:-zig-out/bin/sbc}

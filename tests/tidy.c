@@ -22,7 +22,7 @@ static const struct Layer {
      {"codegen/", "ir/", "stdlib/", "runtime/abi", "runtime/report/troubles.def",
       "runtime/options/options.def", "runtime/memory.h", nullptr}},
     {"codegen/", {"ir/", "stdlib/", "runtime/abi", nullptr}},
-    {"runtime/core/", {nullptr}},
+    {"runtime/core/", {"runtime/abi/bits.h", nullptr}},
     {"runtime/", {"runtime/", "stdlib/", nullptr}},
     {"stdlib/", {"runtime/abi", "stdlib/", nullptr}},
     {"tests/", {"", nullptr}},

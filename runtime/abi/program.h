@@ -4,6 +4,7 @@
 #ifndef SBC_RUNTIME_ABI_PROGRAM_H
 #define SBC_RUNTIME_ABI_PROGRAM_H
 
+#include "runtime/abi/bits.h"
 #include "runtime/abi/task.h"
 
 typedef struct SbReader SbReader;   // runtime/format.h
@@ -106,7 +107,7 @@ typedef struct SbDemand {
 enum : uint32_t { SB_CPUS = UINT32_MAX };
 enum {
     SB_RESOURCES_MAX = 7,  // Of a job, beside the cpus.
-    SB_STAGES_MAX = 64,    // Of a job, with its sinks.
+    SB_STAGES_MAX = BITS_MAX,  // Of a job, with its sinks.
 };
 
 typedef struct SbStage {

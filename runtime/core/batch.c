@@ -78,10 +78,12 @@ void coalesce(Schedule *s, StageId stage, ItemId id) {
 
 // Does a stage above make rows, or could it?
 static bool rows_may_come(const Schedule *s, StageId stage) {
-    uint64_t above = s->shape.above[stage.i] & ~s->over;
-    if (above & ~s->blocked) return true;
-    for (; above; above &= above - 1)
-        if (s->stages[__builtin_ctzll(above)].running) return true;
+    for (uint16_t w = 0; w < s->words; w++) {
+        uint64_t above = s->shape.above[stage.i].words[w] & ~s->over.words[w];
+        if (above & ~s->blocked.words[w]) return true;
+        for (; above; above &= above - 1)
+            if (s->stages[word_first(w, above).i].running) return true;
+    }
     return false;
 }
 

@@ -17,37 +17,45 @@ bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint3
 }
 
 // Puts the node into the sets of the stages that are in `now`, out of those that are not.
-// Returns the stages for which that is new.
-static uint64_t put_changed(NodeSet *sets, NodeId id, uint64_t *before, uint64_t now) {
-    uint64_t all = *before ^ now;
-    for (uint64_t changed = all; changed; changed &= changed - 1) {
-        int stage = __builtin_ctzll(changed);
-        node_set_put(&sets[stage], id, now >> stage & 1);
+// Of the stages in one word. Returns the stages for which that is new.
+static uint64_t put_changed(NodeSet *sets, NodeId id, uint16_t word, uint64_t before,
+                            uint64_t now) {
+    for (uint64_t changed = before ^ now; changed; changed &= changed - 1) {
+        StageId stage = word_first(word, changed);
+        node_set_put(&sets[stage.i], id, now & stage_bit(stage));
     }
-    *before = now;
-    return all;
+    return before ^ now;
+}
+
+// The same for all that the node has for the stages in one word, whose slots were these.
+static void judge_word(Schedule *s, NodeId id, uint16_t w, uint64_t before) {
+    NodeState *node = node_of(s, id);
+    NodeWord *word = &node->words[w];
+    const uint64_t *in_use = node->ledger.used[w];
+    int64_t left = ledger_left_for_tasks(&node->ledger);
+    uint64_t fits = word->slots, roomy = 0;
+    uint64_t used = in_use[ROOM_SCRATCH] | in_use[ROOM_OUTPUT] | in_use[ROOM_INPUT];
+    for (uint64_t all = fits; all; all &= all - 1) {
+        StageId stage = word_first(w, all);
+        if (s->reserves.tasks[stage.i] <= left) roomy |= stage_bit(stage);
+    }
+    uint64_t changed = put_changed(s->slots, id, w, before, fits);
+    for (; changed; changed &= changed - 1) {
+        StageId stage = word_first(w, changed);
+        NodeId any;
+        set_put(&s->free, stage, node_set_first(&s->slots[stage.i], &any));
+    }
+    put_changed(s->roomy, id, w, word->roomy, roomy);
+    put_changed(s->spare, id, w, word->spare, fits & ~used);
+    word->roomy = roomy, word->spare = fits & ~used;
 }
 
 static void judge_node(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
-    uint64_t before = node->slots;
+    uint64_t before[BITS_WORDS];
+    for (uint16_t w = 0; w < s->words; w++) before[w] = node->words[w].slots;
     slots_judge(s, id);
-    int64_t left = ledger_left_for_tasks(&node->ledger);
-    uint64_t used = node->ledger.used[ROOM_SCRATCH] | node->ledger.used[ROOM_OUTPUT] |
-                    node->ledger.used[ROOM_INPUT];
-    uint64_t fits = node->slots, roomy = 0;
-    for (uint64_t all = fits; all; all &= all - 1) {
-        int i = __builtin_ctzll(all);
-        if (s->reserves.tasks[i] <= left) roomy |= 1ull << i;
-    }
-    uint64_t changed = put_changed(s->slots, id, &before, fits);
-    for (; changed; changed &= changed - 1) {
-        StageId stage = {(uint16_t)__builtin_ctzll(changed)};
-        NodeId any;
-        bit_put(&s->free, stage, node_set_first(&s->slots[stage.i], &any));
-    }
-    put_changed(s->roomy, id, &node->roomy, roomy);
-    put_changed(s->spare, id, &node->spare, fits & ~used);
+    for (uint16_t w = 0; w < s->words; w++) judge_word(s, id, w, before[w]);
     node->dirty = false;
 }
 
@@ -58,10 +66,14 @@ void judge_nodes(Schedule *s) {
 
 // ---- order --------------------------------------------------------------------------------------
 
+static bool roots_exhausted(const Schedule *s, EdgeId edge) {
+    return bits_within(&s->shape.roots[edge.i], &s->exhausted, s->words);
+}
+
 bool edge_is_done(const Schedule *s, EdgeId edge) {
     if (s->on_edge[edge.i]) return false;
-    if (s->over >> s->plan.edges[edge.i].from.i & 1) return true;
-    return !order_first(&s->order, edge).i && !(s->shape.roots[edge.i] & ~s->exhausted);
+    if (set_has(&s->over, s->plan.edges[edge.i].from)) return true;
+    return !order_first(&s->order, edge).i && roots_exhausted(s, edge);
 }
 
 // The first unfinished work of the stage; none: it is still to come.
@@ -117,7 +129,7 @@ bool is_open(const Schedule *s, const Item *item) {
     // next sink until their roots have begun all units.
     for (uint8_t i = 0; i < item->input; i++) {
         EdgeId before = stage->inputs[i];
-        if (!edge_is_done(s, before) || s->shape.roots[before.i] & ~s->exhausted) return false;
+        if (!edge_is_done(s, before) || !roots_exhausted(s, before)) return false;
     }
     return true;
 }
@@ -132,7 +144,7 @@ bool tables_complete(const Schedule *s, const CoreStage *stage) {
 
 static bool inputs_over(const Schedule *s, const CoreStage *stage) {
     for (uint8_t i = 0; i < stage->input_count; i++)
-        if (!(s->over >> s->plan.edges[stage->inputs[i].i].from.i & 1)) return false;
+        if (!set_has(&s->over, s->plan.edges[stage->inputs[i].i].from)) return false;
     return true;
 }
 
@@ -179,22 +191,44 @@ static bool is_far_ahead(Schedule *s, StageId source) {
     if (s->policy->admission != ADMIT_RATE) return false;
     double seconds = pacing_seconds(&s->pacing, source, state_of(s, source)->unit_bytes);
     bool far = false;
-    for (uint16_t i = 0; i < s->plan.stage_count; i++)
-        if (s->shape.above[i] >> source.i & 1 && takes_all(s, (StageId){i}))
-            far |= is_crowded(s, (StageId){i}, seconds);
+    for (uint16_t w = 0; w < s->words; w++) {
+        uint64_t left = s->shape.beneath[source.i].words[w];
+        for (; left; left &= left - 1) {
+            StageId stage = word_first(w, left);
+            if (takes_all(s, stage)) far |= is_crowded(s, stage, seconds);
+        }
+    }
     return far;
 }
 
-// Of the resources that these stages take, the slowest: all stages that take it.
-static uint64_t slowest_for(const Schedule *s, uint64_t fed) {
-    uint64_t slowest = 0;
+// Of the resources that the source and the stages beneath it take, the slowest; RESOURCES_MAX: they
+// take none.
+static uint8_t slowest_for(const Schedule *s, StageId source) {
+    uint8_t slowest = RESOURCES_MAX;
     double most = 0;
     for (uint8_t r = 0; r < s->plan.resource_count; r++) {
-        uint64_t takes = s->shape.all & ~s->shape.demands[r].stages[0];
-        if (!(takes & fed) || s->pacing.load[r] <= most) continue;
-        most = s->pacing.load[r], slowest = takes;
+        const StageSet *none = &s->shape.demands[r].stages[0];  // That do not take it.
+        bool takes = !bits_within(&s->shape.beneath[source.i], none, s->words) ||
+                     !set_has(none, source);
+        if (!takes || s->pacing.load[r] <= most) continue;
+        most = s->pacing.load[r], slowest = r;
     }
     return slowest;
+}
+
+static bool has_any(const Schedule *s, uint16_t word, uint64_t stages) {
+    return (s->ready.words[word] | s->paused.words[word]) & stages;
+}
+
+// Is something ready or paused at one of the stages, or above it?
+static bool is_on_the_way(const Schedule *s, uint16_t word, uint64_t stages) {
+    if (has_any(s, word, stages)) return true;
+    for (; stages; stages &= stages - 1) {
+        const StageSet *above = &s->shape.above[word_first(word, stages).i];
+        for (uint16_t w = 0; w < s->words; w++)
+            if (has_any(s, w, above->words[w])) return true;
+    }
+    return false;
 }
 
 // Is there room for a task in the slowest resource that takes what comes of the source, and is
@@ -202,24 +236,32 @@ static uint64_t slowest_for(const Schedule *s, uint64_t fed) {
 // so: a time that was taken of few tasks, or of others than those to come.
 static bool is_starved(const Schedule *s, StageId source) {
     if (s->policy->admission != ADMIT_RATE) return false;
-    uint64_t fed = s->shape.beneath[source.i] | stage_bit(source);
-    uint64_t slowest = slowest_for(s, fed), way = slowest;
-    if (!(slowest & fed & s->free)) return false;
-    for (uint64_t left = slowest & fed; left; left &= left - 1)
-        way |= s->shape.above[__builtin_ctzll(left)];
-    return !(way & (s->ready | s->paused));
+    uint8_t slowest = slowest_for(s, source);
+    if (slowest == RESOURCES_MAX) return false;
+    bool room = false;
+    for (uint16_t w = 0; w < s->words; w++) {
+        uint64_t takes = s->shape.all.words[w] & ~s->shape.demands[slowest].stages[0].words[w];
+        uint64_t fed = s->shape.beneath[source.i].words[w];
+        if (w == source.i / WORD_BITS) fed |= stage_bit(source);
+        room |= (takes & fed & s->free.words[w]) != 0;
+        // Others that take it are in its way, too, wherever their rows come from.
+        if (has_any(s, w, takes) || is_on_the_way(s, w, takes & fed)) return false;
+    }
+    return room;
 }
 
 static bool unit_may_begin(Schedule *s, StageId stage) {
     StageState *state = state_of(s, stage);
     const CoreStage *described = stage_of(s, stage);
-    if (s->exhausted >> stage.i & 1 || s->shape.before[stage.i] & ~s->exhausted) return false;
+    if (set_has(&s->exhausted, stage)) return false;
+    if (!bits_within(&s->shape.before[stage.i], &s->exhausted, s->words)) return false;
     if (state->uncut.i || state->waiting) return false;
     if (described->kind == STAGE_READER &&
         s->breakers[described->reads.i].state != BREAKER_COMPLETE)
         return false;
     if (described->kind == STAGE_READER)
-        return !described->unmatched || !(s->shape.probers[described->reads.i] & ~s->over);
+        return !described->unmatched ||
+               bits_within(&s->shape.probers[described->reads.i], &s->over, s->words);
     int64_t when = pacing_when(&s->pacing, &s->plan, stage, s->now);
     bool rests = !s->running && !s->answers_due;  // Then no pace is too fast.
     bool due = when <= s->now || is_starved(s, stage);
@@ -233,9 +275,15 @@ bool is_readable(const Schedule *s, PartId part) {
     return s->parts[part.i].state == PART_RESIDENT || s->parts[part.i].state == PART_SPILLED;
 }
 
+PartId missing_part(const Schedule *s, const Item *item) {
+    if (item->part.i && !is_readable(s, item->part)) return item->part;
+    if (item->side.i && !is_readable(s, item->side)) return item->side;
+    return (PartId){0};
+}
+
 static bool zip_may_begin(Schedule *s, StageId zip) {
     const CoreStage *stage = stage_of(s, zip);
-    if (s->exhausted >> zip.i & 1) return false;
+    if (set_has(&s->exhausted, zip)) return false;
     for (uint8_t i = 0; i < 2; i++) {
         ItemId front = zip_front(s, stage->inputs[i]);
         if (!front.i || !is_readable(s, item_of(s, front)->part)) return false;
@@ -275,7 +323,6 @@ static bool may_move(Schedule *s, const Item *item) {
 
 Favored favored_work(Schedule *s, StageId stage) {
     Favored favored = {0};
-    if (!s->reruns.i) return favored;
     ItemId firsts[FAVORED_MAX] = {rerun_first(s, stage), first_work(s, stage)};
     for (int i = 0; i < FAVORED_MAX; i++)
         if (firsts[i].i && may_move(s, item_of(s, firsts[i])))
@@ -283,12 +330,14 @@ Favored favored_work(Schedule *s, StageId stage) {
     return favored;
 }
 
-// Stages with anything that could perhaps run.
-static uint64_t with_any(const Schedule *s) { return s->ready | s->paused | s->openers; }
+// Of the stages in a word, those with anything that could perhaps run.
+static uint64_t with_any(const Schedule *s, uint16_t w) {
+    return s->ready.words[w] | s->paused.words[w] | s->openers.words[w];
+}
 
 static bool has_work(Schedule *s, StageId stage) {
-    if (s->blocked >> stage.i & 1) return false;
-    if (s->paused >> stage.i & 1 || may_begin(s, stage)) return true;
+    if (set_has(&s->blocked, stage)) return false;
+    if (set_has(&s->paused, stage) || may_begin(s, stage)) return true;
     if (!s->reruns.i) return false;
     Favored favored = favored_work(s, stage);
     for (uint32_t i = 0; i < favored.count; i++)
@@ -338,23 +387,29 @@ static bool is_better(const Schedule *s, const Rank *a, const Rank *b) {
     return a->behind != b->behind ? a->behind < b->behind : a->stage.i > b->stage.i;
 }
 
+// The best of the stages in a word and of what was found before. True: there is one.
+static bool pick_of(Schedule *s, uint16_t w, Rank *first, bool found) {
+    uint64_t any = with_any(s, w), slots = s->free.words[w] & ~s->full.words[w];
+    for (uint64_t left = any & ~slots & s->shape.batching.words[w]; left; left &= left - 1)
+        batch_let_go(s, word_first(w, left));
+    for (uint64_t left = any & slots; left; left &= left - 1) {
+        StageId stage = word_first(w, left);
+        if (!has_work(s, stage)) {
+            if (!set_has(&s->blocked, stage)) set_put(&s->hungry, stage, false);
+            continue;
+        }
+        Rank rank = rank_of(s, stage, s->stages[stage.i].running);
+        if (!found || is_better(s, &rank, first)) *first = rank;
+        found = true;
+    }
+    return found;
+}
+
 bool pick(Schedule *s, StageId *best) {
     bool found = false;
     Rank first;
     judge_nodes(s);
-    uint64_t any = with_any(s), slots = s->free & ~s->full;
-    for (uint64_t left = any & ~slots & s->shape.batching; left; left &= left - 1)
-        batch_let_go(s, (StageId){(uint16_t)__builtin_ctzll(left)});
-    for (uint64_t left = any & slots; left; left &= left - 1) {
-        StageId stage = {(uint16_t)__builtin_ctzll(left)};
-        if (!has_work(s, stage)) {
-            s->hungry &= s->blocked | ~stage_bit(stage);
-            continue;
-        }
-        Rank rank = rank_of(s, stage, s->stages[stage.i].running);
-        if (!found || is_better(s, &rank, &first)) first = rank;
-        found = true;
-    }
+    for (uint16_t w = 0; w < s->words; w++) found = pick_of(s, w, &first, found);
     if (found) *best = first.stage;
     return found;
 }
@@ -364,12 +419,16 @@ bool should_yield(Schedule *s, const Task *task) {
     const CoreStage *own = stage_of(s, task->stage);
     judge_nodes(s);
     Rank rank = rank_of(s, task->stage, s->stages[task->stage.i].running - 1);
-    uint64_t others = with_any(s) & ~(s->free | s->full | s->blocked | stage_bit(task->stage));
-    for (; others; others &= others - 1) {
-        StageId id = {(uint16_t)__builtin_ctzll(others)};
-        Rank other = rank_of(s, id, s->stages[id.i].running);
-        if (!is_better(s, &other, &rank) || !has_work(s, id)) continue;
-        if (node_fits(s, task->node, stage_of(s, id), own->demand)) return true;
+    for (uint16_t w = 0; w < s->words; w++) {
+        uint64_t others = with_any(s, w) &
+                          ~(s->free.words[w] | s->full.words[w] | s->blocked.words[w]);
+        for (; others; others &= others - 1) {
+            StageId id = word_first(w, others);
+            if (id.i == task->stage.i) continue;
+            Rank other = rank_of(s, id, s->stages[id.i].running);
+            if (!is_better(s, &other, &rank) || !has_work(s, id)) continue;
+            if (node_fits(s, task->node, stage_of(s, id), own->demand)) return true;
+        }
     }
     return false;
 }

@@ -38,8 +38,7 @@ void item_return(Schedule *s, ItemId id) {
     Item *item = item_of(s, id);
     item->task = item->twin = (TaskId){0};
     part_waits(s, item, 1);
-    State part = item->part.i ? part_of(s, item->part)->state : PART_RESIDENT;
-    if (part != PART_RESIDENT && part != PART_SPILLED) {
+    if (missing_part(s, item).i) {
         item_wait(s, id);
         return;
     }
@@ -210,7 +209,7 @@ static void go_on(Schedule *s, TaskId id) {
 
 void go_on_or_pause(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    s->blocked = 0;
+    bits_clear(&s->blocked, s->words);
     bool on = !should_yield(s, task) && (task->output || output_take(s, task));
     if (!on) {
         pause_task(s, id);
@@ -328,7 +327,7 @@ void on_failed(Schedule *s, const Event *event) {
 static bool inputs_done(const Schedule *s, const CoreStage *stage) {
     for (uint8_t i = 0; i < stage->input_count; i++) {
         EdgeId edge = stage->inputs[i];
-        if (!s->closed[edge.i] && !(s->over >> s->plan.edges[edge.i].from.i & 1)) return false;
+        if (!s->closed[edge.i] && !set_has(&s->over, s->plan.edges[edge.i].from)) return false;
     }
     return true;
 }
@@ -354,12 +353,12 @@ ItemId zip_front(Schedule *s, EdgeId edge) {
 }
 
 static bool side_is_done(const Schedule *s, EdgeId edge) {
-    return s->over >> s->plan.edges[edge.i].from.i & 1 && !s->on_edge[edge.i];
+    return set_has(&s->over, s->plan.edges[edge.i].from) && !s->on_edge[edge.i];
 }
 
 static void zip_judge(Schedule *s, StageId zip) {
     const EdgeId *sides = stage_of(s, zip)->inputs;
-    if (s->exhausted >> zip.i & 1) return;
+    if (set_has(&s->exhausted, zip)) return;
     bool left = zip_front(s, sides[0]).i, right = zip_front(s, sides[1]).i;
     if ((left && side_is_done(s, sides[1])) || (right && side_is_done(s, sides[0]))) {
         uint32_t unit = state_of(s, zip)->unit_next;
@@ -372,13 +371,15 @@ static void zip_judge(Schedule *s, StageId zip) {
 }
 
 void zips_judge(Schedule *s) {
-    for (uint64_t left = s->shape.zips; left; left &= left - 1)
-        zip_judge(s, (StageId){(uint16_t)__builtin_ctzll(left)});
+    for (uint16_t w = 0; w < s->words; w++)
+        for (uint64_t left = s->shape.zips.words[w]; left; left &= left - 1)
+            zip_judge(s, word_first(w, left));
 }
 
 static void stage_over(Schedule *s, StageId id) {
     const CoreStage *stage = stage_of(s, id);
-    s->over |= stage_bit(id);
+    set_add(&s->over, id);
+    s->over_count++;
     share_out(s);
     if (stage_is_root(stage)) root_exhaust(s, id);
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) breaker_judge(s, (BreakerId){b});
@@ -386,17 +387,20 @@ static void stage_over(Schedule *s, StageId id) {
         judge_over(s, s->plan.edges[stage->outputs[o].i].to);
 }
 
+// Has a root of the edge come to a bound?
+static bool has_bound(const Schedule *s, EdgeId edge) {
+    for (uint16_t w = 0; w < s->words; w++)
+        for (uint64_t left = s->shape.roots[edge.i].words[w]; left; left &= left - 1)
+            if (s->stages[word_first(w, left).i].bound < UINT32_MAX) return true;
+    return false;
+}
+
 // Are the tables there that the stage probes? It may have had no rows to probe with; what fills the
 // tables is wanted all the same, unless nobody wants the stage's rows, or a bound ends them.
 static bool tables_done(const Schedule *s, const CoreStage *stage) {
     bool wanted = !stage->input_count;
-    uint64_t roots = 0;
-    for (uint8_t i = 0; i < stage->input_count; i++) {
-        wanted |= !s->closed[stage->inputs[i].i];
-        roots |= s->shape.roots[stage->inputs[i].i];
-    }
-    for (uint16_t r = 0; r < s->plan.stage_count; r++)
-        wanted &= !(roots >> r & 1) || s->stages[r].bound == UINT32_MAX;
+    for (uint8_t i = 0; i < stage->input_count; i++) wanted |= !s->closed[stage->inputs[i].i];
+    for (uint8_t i = 0; i < stage->input_count; i++) wanted &= !has_bound(s, stage->inputs[i]);
     for (uint8_t n = 0; n < stage->need_count && wanted; n++) {
         State table = s->breakers[stage->needs[n].i].state;
         if (table != BREAKER_COMPLETE && table != BREAKER_FREED) return false;
@@ -407,9 +411,9 @@ static bool tables_done(const Schedule *s, const CoreStage *stage) {
 void judge_over(Schedule *s, StageId id) {
     StageState *state = state_of(s, id);
     const CoreStage *stage = stage_of(s, id);
-    if (!s->started || s->over >> id.i & 1 || state->running) return;
+    if (!s->started || set_has(&s->over, id) || state->running) return;
     bool root = stage_is_root(stage);
-    bool fed = state->stopped || (root ? s->exhausted >> id.i & 1 : inputs_done(s, stage));
+    bool fed = state->stopped || (root ? set_has(&s->exhausted, id) : inputs_done(s, stage));
     if (!fed || (!state->stopped && !tables_done(s, stage))) return;
     if (state->live)
         flush_stage(s, id);
@@ -424,7 +428,7 @@ void on_finished(Schedule *s, const Event *event) {
     go(s, &breaker->state, BREAKER_COMPLETE);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         StageId user = {i};
-        if (s->shape.readers[event->breaker.i] >> i & 1 && !(s->over >> i & 1)) {
+        if (set_has(&s->shape.readers[event->breaker.i], user) && !set_has(&s->over, user)) {
             state_of(s, user)->unit_bytes = event->bytes;
             state_of(s, user)->units = event->count;
             root_judge(s, user);
@@ -435,7 +439,7 @@ void on_finished(Schedule *s, const Event *event) {
 }
 
 void on_units(Schedule *s, const Event *event) {
-    if (s->exhausted >> event->stage.i & 1) return;  // Nobody wants more, or it was said before.
+    if (set_has(&s->exhausted, event->stage)) return;  // Nobody wants more, or it was said before.
     const CoreStage *root = stage_of(s, event->stage);
     bool early = root->kind == STAGE_READER && s->breakers[root->reads.i].state != BREAKER_COMPLETE;
     if (!stage_is_root(root) || root->kind == STAGE_ZIP || early) {

@@ -7,13 +7,17 @@
 // Does a stage below wait for memory, with work that is ready? More rows for it would take what it
 // waits for, and be in its way. What is first does not mind: it has a reserve.
 static bool gives_way(const Schedule *s, StageId id) {
-    return s->hungry & s->ready & s->shape.beneath[id.i] & s->free & ~s->full;
+    uint64_t any = 0;
+    for (uint16_t w = 0; w < s->words; w++)
+        any |= s->hungry.words[w] & s->ready.words[w] & s->shape.beneath[id.i].words[w] &
+               s->free.words[w] & ~s->full.words[w];
+    return any;
 }
 
 // Notes it, too: when the other has got what it waits for, this one is tried again.
 static bool stands_back(Schedule *s, StageId id, bool first) {
     bool stands = !first && gives_way(s, id);
-    if (stands) s->standing_back |= stage_bit(id);
+    if (stands) set_add(&s->standing_back, id);
     return stands;
 }
 
@@ -99,7 +103,7 @@ static bool take_all(Schedule *s, Task *task, const Item *item, bool first) {
 static bool place_task(Schedule *s, Task *task, const Item *item, bool first) {
     task->node = (NodeId){0};
     if (item->part.i) task->node = part_of(s, item->part)->node;
-    if (s->node_count == 1 || stage_of(s, task->stage)->kind == STAGE_SINK) {
+    if (s->node_count == 1 || is_at_home(s, task->stage)) {
         task->node = (NodeId){0};
         return node_has_slot(s, task->node, task->stage) && take_all(s, task, item, first);
     }
@@ -180,17 +184,20 @@ static bool resume(Schedule *s, StageId stage, ItemId id) {
 
 // A zip waits for both of its sides, and for no root.
 static void judge_openers(Schedule *s) {
-    s->openers = 0;
-    for (uint64_t left = s->shape.all_roots & ~s->exhausted; left; left &= left - 1) {
-        StageId root = {(uint16_t)__builtin_ctzll(left)};
-        bool held_back = s->shape.before[root.i] & ~s->exhausted;
-        if (!held_back || stage_of(s, root)->kind == STAGE_ZIP) s->openers |= stage_bit(root);
+    for (uint16_t w = 0; w < s->words; w++) {
+        uint64_t left = s->shape.all_roots.words[w] & ~s->exhausted.words[w];
+        s->openers.words[w] = 0;
+        for (; left; left &= left - 1) {
+            StageId root = word_first(w, left);
+            bool free = bits_within(&s->shape.before[root.i], &s->exhausted, s->words);
+            if (free || stage_of(s, root)->kind == STAGE_ZIP) set_add(&s->openers, root);
+        }
     }
 }
 
 void root_exhaust(Schedule *s, StageId root) {
-    if (s->exhausted >> root.i & 1) return;
-    s->exhausted |= stage_bit(root);
+    if (set_has(&s->exhausted, root)) return;
+    set_add(&s->exhausted, root);
     judge_openers(s);
     order_root_end(&s->order, root);
 }
@@ -290,7 +297,7 @@ static bool launch_ready(Schedule *s, StageId stage, ItemId id) {
         s->recheck = true;
         return true;
     }
-    if (ready->part.i && !is_readable(s, ready->part)) {
+    if (missing_part(s, ready).i) {
         ready_remove(s, id);
         item_wait(s, id);
         return true;
@@ -317,17 +324,19 @@ static bool start_first(Schedule *s, StageId stage) {
     return stage_of(s, stage)->kind == STAGE_ZIP ? launch_piece(s, stage) : launch_unit(s, stage);
 }
 
+bool start_work(Schedule *s, StageId stage, ItemId id) {
+    if (item_of(s, id)->state == ITEM_TAKEN) return resume(s, stage, id);
+    return may_take(s, stage, id) && launch_ready(s, stage, id);
+}
+
 // What stands first gets nothing: what has a reserve does not wait for it.
 static bool start(Schedule *s, StageId stage) {
     if (start_first(s, stage)) return true;
+    if (!s->reruns.i) return false;
     Favored favored = favored_work(s, stage);
     bool started = false;
-    for (uint32_t i = 0; i < favored.count && !started; i++) {
-        ItemId id = favored.items[i];
-        bool paused = item_of(s, id)->state == ITEM_TAKEN;
-        started = paused ? resume(s, stage, id)
-                         : may_take(s, stage, id) && launch_ready(s, stage, id);
-    }
+    for (uint32_t i = 0; i < favored.count && !started; i++)
+        started = start_work(s, stage, favored.items[i]);
     return started;
 }
 
@@ -397,7 +406,7 @@ void launch_twins(Schedule *s) {
     if (s->node_count == 1 || !s->policy->yields) return;
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const CoreStage *stage = &s->plan.stages[i];
-        bool fits = stage->kind != STAGE_SINK && !stage->limit && !stage->fill_count &&
+        bool fits = !is_at_home(s, (StageId){i}) && !stage->limit && !stage->fill_count &&
                     !stage->serial;
         TaskId id = s->stages[i].first;
         for (int n = 0; fits && id.i && n < LOOKS_MAX; n++) {
@@ -419,11 +428,13 @@ void launch_twins(Schedule *s) {
 // Stages that stood back before others whose wait is over. True: there are some.
 static bool come_forward(Schedule *s) {
     bool any = false;
-    for (uint64_t left = s->standing_back; left; left &= left - 1) {
-        StageId stage = {(uint16_t)__builtin_ctzll(left)};
-        if (gives_way(s, stage)) continue;
-        s->standing_back &= ~stage_bit(stage), s->blocked &= ~stage_bit(stage);
-        any = true;
+    for (uint16_t w = 0; w < s->words; w++) {
+        for (uint64_t left = s->standing_back.words[w]; left; left &= left - 1) {
+            StageId stage = word_first(w, left);
+            if (gives_way(s, stage)) continue;
+            set_put(&s->standing_back, stage, false), set_put(&s->blocked, stage, false);
+            any = true;
+        }
     }
     return any;
 }
@@ -433,11 +444,11 @@ void fill_slots(Schedule *s) {
     zips_judge(s);
     s->hurries = false;
     do {
-        s->blocked = s->standing_back = 0;
+        bits_clear(&s->blocked, s->words), bits_clear(&s->standing_back, s->words);
         do {
             while (!s->wrong && pick(s, &stage)) {
                 bool started = start(s, stage);
-                bit_put(&s->blocked, stage, !started), bit_put(&s->hungry, stage, !started);
+                set_put(&s->blocked, stage, !started), set_put(&s->hungry, stage, !started);
             }
         } while (!s->wrong && come_forward(s));
         s->hurries = !s->hurries && !s->running && !s->answers_due;

@@ -81,8 +81,9 @@ Purse ledger_take(Ledger *ledger, const Reserves *reserves, Room room, StageId s
         ledger_take_bytes(ledger, bytes);
         return PURSE_COMMON;
     }
-    if (!first || ledger->used[room] & stage_bit(stage)) return PURSE_NONE;
-    ledger->used[room] |= stage_bit(stage);
+    uint64_t *used = &ledger->used[stage.i / WORD_BITS][room];
+    if (!first || *used & stage_bit(stage)) return PURSE_NONE;
+    *used |= stage_bit(stage);
     ledger->reserved_used += bytes;
     note(ledger);
     return PURSE_RESERVE;
@@ -111,7 +112,7 @@ void ledger_give(Ledger *ledger, const Reserves *reserves, Room room, StageId st
     ledger_give_bytes(ledger, ledger_common_of(reserves, room, stage, purse, bytes));
     if (purse != PURSE_NONE) ledger->over -= beyond(bytes, taken);
     if (purse != PURSE_RESERVE) return;
-    ledger->used[room] &= ~stage_bit(stage);
+    ledger->used[stage.i / WORD_BITS][room] &= ~stage_bit(stage);
     ledger->reserved_used -= taken;
 }
 

@@ -57,7 +57,8 @@ typedef struct Ledger {
     int64_t stubs; // Bytes of stubs, those set aside for them included.
     uint32_t waiting;  // Tasks that wait for bytes which they must have.
     int64_t reserved_used, peak;  // peak: most bytes ever given, reserves in use included.
-    uint64_t used[ROOMS];         // Reserves in use, as bits by stage.
+    // Stages whose reserve is in use, as bits: by word, so that one word of all rooms is together.
+    uint64_t used[BITS_WORDS][ROOMS];
     int64_t held[BREAKERS_MAX];   // What breakers keep on the node.
 } Ledger;
 

@@ -1,5 +1,7 @@
 #include "runtime/core/order.h"
 
+#include <string.h>
+
 // ---- places -------------------------------------------------------------------------------------
 
 static Place *place_of(const Order *order, PlaceId id) { return &order->places[id.i]; }
@@ -85,7 +87,10 @@ static bool regions_make(Order *order, const CorePlan *plan, EdgeId edge) {
 
 bool order_init(Order *order, const CorePlan *plan, const Shape *shape, Place *places,
                 uint32_t place_max) {
-    *order = (Order){.shape = shape, .places = places, .place_max = place_max, .place_count = 1};
+    order->shape = shape, order->places = places;
+    order->place_max = place_max, order->place_count = 1;
+    order->unused = (PlaceId){0};
+    memset(order->ends, 0, plan->stage_count * sizeof *order->ends);
     for (uint16_t e = 0; e < plan->edge_count; e++) {
         PlaceId head = place_new(order, (EdgeId){e}, PLACE_MARK, 0);
         place_of(order, head)->next = place_of(order, head)->before = head;

@@ -107,12 +107,13 @@ static double refill(const Pacing *pacing, const CorePlan *plan) {
 
 void pacing_init(Pacing *pacing, const CorePlan *plan, Admission admission, double memory,
                  int64_t now) {
-    memset(pacing, 0, sizeof *pacing);
+    memset(pacing, 0, offsetof(Pacing, stages));
     pacing->admission = admission;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         pacing->stages[s] = (Pace){1, stage->bytes_per_byte, stage->seconds_per_byte};
         pacing->in_rows[s] = pacing->out_rows[s] = pacing->given[s] = 1;
+        pacing->row_seconds[s] = pacing->due[s] = pacing->slots[s] = 0;
     }
     pacing->since = now;
     pacing->memory = memory;

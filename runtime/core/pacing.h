@@ -25,19 +25,19 @@ typedef struct Pace {  // What a stage was seen to do. First estimates weigh as 
 
 typedef struct Pacing {
     Admission admission;
+    double admitted;  // Bytes that were admitted; of a budget: that were paid,
+    double allowed;   // and that may be up to `since`.
+    int64_t since;
+    double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
+    double lambda;               // Bytes a second by which `allowed` grows.
+    uint64_t seen;               // Tasks; all is judged again behind each of the first ones,
+    uint64_t judged;             // later behind every 64th.
+    double memory;               // Of a budget: more than that it never has.
     Pace stages[STAGES_MAX];
     double in_rows[STAGES_MAX], out_rows[STAGES_MAX];  // Of work that has ended; of all outputs.
     double row_seconds[STAGES_MAX];                    // What the work that has ended took.
     double given[STAGES_MAX];  // Rows of each stage that come of a row of its roots.
     double due[STAGES_MAX];  // Tasks of each stage at once that keep up with the slowest resource.
-    double admitted;         // Bytes that were admitted; of a budget: that were paid,
-    double allowed;          // and that may be up to `since`.
-    int64_t since;
-    double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
-    double lambda;             // Bytes a second by which `allowed` grows.
-    uint64_t seen;             // Tasks; all is judged again after each of the first ones,
-    uint64_t judged;           // later after every 64th.
-    double memory;             // Of a budget: more than that it never has.
     double slots[STAGES_MAX];  // Of a budget: E_i, which the caller sets.
 } Pacing;
 

@@ -6,15 +6,17 @@
 #ifndef SBC_RUNTIME_CORE_PLAN_H
 #define SBC_RUNTIME_CORE_PLAN_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     RESOURCES_MAX = 8,
-    STAGES_MAX = 64,
+    STAGES_MAX = 1024,
     INPUTS_MAX = 16,   // Edges into a stage.
     OUTPUTS_MAX = 16,  // Edges out of a stage.
-    EDGES_MAX = 128,
-    BREAKERS_MAX = 64,
+    EDGES_MAX = 2048,
+    BREAKERS_MAX = 1024,
     FILLS_MAX = 16,  // Breakers that a stage fills.
     NEEDS_MAX = 16,  // Tables that a stage probes.
     NODE_KINDS_MAX = 4,
@@ -93,9 +95,6 @@ typedef struct NodeKind {
 } NodeKind;
 
 typedef struct CorePlan {
-    CoreStage stages[STAGES_MAX];  // Producers before consumers.
-    CoreEdge edges[EDGES_MAX];
-    CoreBreaker breakers[BREAKERS_MAX];
     NodeKind nodes[NODE_KINDS_MAX];
     uint16_t stage_count, edge_count, breaker_count;
     uint8_t resource_count, node_kinds;
@@ -103,6 +102,17 @@ typedef struct CorePlan {
     int64_t stubs_free;  // and how many of these on a node are not of the ledger's memory.
     bool completes;  // A breaker is complete before it is freed: those who need it may have been
                      // over before this run, and count what came into it. EVENT_DRAIN sets it.
+    CoreStage stages[STAGES_MAX];  // Producers before consumers.
+    CoreEdge edges[EDGES_MAX];
+    CoreBreaker breakers[BREAKERS_MAX];
 } CorePlan;
+
+// A plan has room for the most stages: the copy is as long as the plan.
+static inline void plan_copy(CorePlan *to, const CorePlan *from) {
+    memcpy(to, from, offsetof(CorePlan, stages));
+    memcpy(to->stages, from->stages, from->stage_count * sizeof *from->stages);
+    memcpy(to->edges, from->edges, from->edge_count * sizeof *from->edges);
+    memcpy(to->breakers, from->breakers, from->breaker_count * sizeof *from->breakers);
+}
 
 #endif

@@ -35,14 +35,14 @@ void item_ready(Schedule *s, ItemId id) {
     heap_push(s->items, &state->ready, id);
     state->ready_count++;
     state->ready_rows += item->rows;
-    s->ready |= stage_bit(item->stage);
+    set_add(&s->ready, item->stage);
 }
 
 static void ready_gone(Schedule *s, StageState *state, ItemId id) {
     const Item *item = item_of(s, id);
     state->ready_count--;
     state->ready_rows -= item->rows;
-    bit_put(&s->ready, item->stage, state->ready_count);
+    set_put(&s->ready, item->stage, state->ready_count);
 }
 
 void ready_remove(Schedule *s, ItemId id) {
@@ -72,14 +72,14 @@ void paused_push(Schedule *s, ItemId id) {
     StageState *state = state_of(s, item_of(s, id)->stage);
     heap_push(s->items, &state->paused, id);
     state->paused_count++;
-    s->paused |= stage_bit(item_of(s, id)->stage);
+    set_add(&s->paused, item_of(s, id)->stage);
 }
 
 void paused_remove(Schedule *s, ItemId id) {
     StageState *state = state_of(s, item_of(s, id)->stage);
     heap_remove(s->items, &state->paused, id);
     state->paused_count--;
-    bit_put(&s->paused, item_of(s, id)->stage, state->paused_count);
+    set_put(&s->paused, item_of(s, id)->stage, state->paused_count);
 }
 
 ItemId paused_pop(Schedule *s, StageId stage) {
@@ -243,20 +243,22 @@ void task_release(Schedule *s, Task *task) {
 void slots_judge(Schedule *s, NodeId id) {
     NodeState *node = node_of(s, id);
     const NodeKind *kind = plan_node(&s->plan, id);
-    uint64_t fits = node->up ? s->shape.all : 0;
-    for (uint8_t r = 0; r < s->plan.resource_count; r++)
-        fits &= shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]);
-    node->slots = fits;
+    for (uint16_t w = 0; w < s->words; w++)
+        node->words[w].slots = node->up ? s->shape.all.words[w] : 0;
+    for (uint8_t r = 0; r < s->plan.resource_count; r++) {
+        const StageSet *fits = shape_fits(&s->shape, r, kind->capacity[r] - node->used[r]);
+        for (uint16_t w = 0; w < s->words; w++) node->words[w].slots &= fits->words[w];
+    }
 }
 
 void slots_judge_one(Schedule *s) {
     slots_judge(s, (NodeId){0});
-    s->free = s->nodes[0].slots;
+    for (uint16_t w = 0; w < s->words; w++) s->free.words[w] = s->nodes[0].words[w].slots;
 }
 
 static void slots_changed(Schedule *s, StageId stage, NodeId node) {
     const StageState *state = state_of(s, stage);
-    bit_put(&s->full, stage, state->running >= state->width);
+    set_put(&s->full, stage, state->running >= state->width);
     if (s->node_count == 1) slots_judge_one(s);
     touch(s, node);
 }
@@ -266,7 +268,7 @@ void slot_take(Schedule *s, StageId stage, NodeId node) {
         node_of(s, node)->used[r] += stage_of(s, stage)->demand[r];
     state_of(s, stage)->running++;
     s->running++;
-    node_of(s, node)->spent = 0;
+    spent_forget(s, node_of(s, node));
     slots_changed(s, stage, node);
 }
 

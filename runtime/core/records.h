@@ -6,8 +6,6 @@
 #include "runtime/core/pacing.h"
 #include "runtime/core/schedule.h"
 
-enum { DEPTH_MAX = 32 };  // Stage borders between a root and a sink.
-
 typedef struct ItemId {
     uint32_t i;
 } ItemId;  // 0: none. A unit or a partition, for one consumer.

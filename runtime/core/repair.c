@@ -18,17 +18,25 @@ static void lose_task(Schedule *s, TaskId id);
 
 void item_wait(Schedule *s, ItemId id) {
     Item *item = item_of(s, id);
-    Part *part = part_of(s, item->part);
+    PartId missing = missing_part(s, item);
+    Part *part = part_of(s, missing);
     go(s, &item->state, ITEM_WAITING);
     item->sibling = part->waiting;
     part->waiting = id;
-    if (part->state == PART_LOST) want(s, item->part);
+    if (part->state == PART_LOST) want(s, missing);
 }
 
+// A piece of a zip waits for one of two.
 void stop_waiting(Schedule *s, ItemId id) {
-    ItemId *link = &part_of(s, item_of(s, id)->part)->waiting;
-    while (link->i != id.i) link = &item_of(s, *link)->sibling;
-    *link = item_of(s, id)->sibling;
+    const Item *item = item_of(s, id);
+    PartId parts[] = {item->part, item->side};
+    for (int i = 0; i < 2; i++) {
+        ItemId *link = &part_of(s, parts[i])->waiting;
+        while (link->i && link->i != id.i) link = &item_of(s, *link)->sibling;
+        if (!link->i) continue;
+        *link = item->sibling;
+        return;
+    }
 }
 
 void wake_waiting(Schedule *s, Part *part) {
@@ -157,36 +165,76 @@ static ItemId find_rerun(Schedule *s, StageId stage, uint8_t input, const Name *
     return (ItemId){0};
 }
 
-static bool holds_reserve(Schedule *s, const Task *task) {
-    bool holds = task->scratch == PURSE_RESERVE || task->output == PURSE_RESERVE ||
-                 task->input == PURSE_RESERVE;
-    return holds || (task->parts[0].i && part_of(s, task->parts[0])->purse == PURSE_RESERVE);
+// ---- making way ---------------------------------------------------------------------------------
+
+// Has the task what the work would begin with or go on with, of its stage's memory or places? What
+// it reads may sit in the reserve for an output of that stage, too.
+static bool is_in_the_way(Schedule *s, const Task *task, const Item *work) {
+    const StageState *state = state_of(s, work->stage);
+    const CoreStage *stage = stage_of(s, work->stage);
+    const Part *read = part_of(s, task->parts[0]);
+    Room output = work->rerun ? ROOM_OUTPUT + ROOM_AGAIN : ROOM_OUTPUT;
+    bool own = task->stage.i == work->stage.i, begins = work->state == ITEM_READY;
+    bool place = own && begins && stage->open_max &&
+                 state->running + state->paused_count >= stage->open_max;
+    bool reads = read->purse == PURSE_RESERVE && read->stage.i == work->stage.i &&
+                 read->room == output;
+    bool holds = own && task->rerun == work->rerun &&
+                 (task->output == PURSE_RESERVE ||
+                  (begins && (task->scratch == PURSE_RESERVE || task->input == PURSE_RESERVE)));
+    if (begins) return place || holds || reads;
+    const Task *waits = task_of(s, work->task);
+    if (waits->output) return false;
+    return (holds && task->node.i == waits->node.i) || (reads && read->node.i == waits->node.i);
 }
 
-// Does the task have what other work of its stage needs to begin?
-static bool is_in_the_way(Schedule *s, const Task *task) {
-    const StageState *state = state_of(s, task->stage);
-    uint32_t most = stage_of(s, task->stage)->open_max;
-    bool full = most && state->running + state->paused_count >= most;
-    return full || holds_reserve(s, task);
+// The first other work of a stage keeps what it has, but for the place that a rerun needs: rows in
+// front of its own depend on that rerun.
+static bool may_be_dropped(Schedule *s, const Task *task, const Item *work) {
+    const Item *item = item_of(s, task->item);
+    if (task->state != TASK_PAUSED || item == work) return false;
+    if (!is_first(s, item)) return true;
+    return work->rerun && !task->rerun && task->stage.i == work->stage.i &&
+           work->state == ITEM_READY;
 }
 
-// Another loss can put work in front of what has the reserves, or the open places, already.
-bool release_reserves(Schedule *s) {
+// What it read goes to disk, if it sits in a reserve.
+static void drop(Schedule *s, TaskId id) {
+    const Task *task = task_of(s, id);
+    PartId read = task->parts[0];
+    act(s,
+        (Action){.kind = ACTION_DROP, .stage = task->stage, .node = task->node, .task = id});
+    lose_task(s, id);
+    const Part *part = part_of(s, read);
+    bool idle = part->state == PART_RESIDENT && part->idle == part->readers;
+    if (idle && part->purse == PURSE_RESERVE) spill_part(s, node_of(s, part->node), read);
+}
+
+static bool drop_in_the_way(Schedule *s, const Item *work) {
     bool any = false;
-    for (uint32_t n = 0; s->node_count > 1 && n < s->node_count; n++) {
+    for (uint32_t n = 0; n < s->node_count; n++) {
         for (TaskId id = s->nodes[n].tasks; id.i;) {
             Task *task = task_of(s, id);
             TaskId next = task->node_next;
-            bool idle = task->state == TASK_PAUSED && is_in_the_way(s, task);
-            if (idle && !is_first(s, item_of(s, task->item))) {
-                act(s,
-                    (Action){
-                        .kind = ACTION_DROP, .stage = task->stage, .node = task->node, .task = id});
-                lose_task(s, id);
+            if (may_be_dropped(s, task, work) && is_in_the_way(s, task, work)) {
+                drop(s, id);
                 any = true;
             }
             id = next;
+        }
+    }
+    return any;
+}
+
+bool make_way(Schedule *s) {
+    bool any = false;
+    for (uint16_t i = 0; s->node_count > 1 && i < s->plan.stage_count; i++) {
+        Favored favored = favored_work(s, (StageId){i});
+        for (uint32_t f = 0; f < favored.count; f++) {
+            ItemId id = favored.items[f];
+            if (!drop_in_the_way(s, item_of(s, id))) continue;
+            any = true;
+            if (s->answers_due || start_work(s, (StageId){i}, id)) return true;
         }
     }
     return any;
@@ -235,6 +283,21 @@ static PartId *child_link(Schedule *s, Item *item, PartId id) {
     return link;
 }
 
+// Does nobody want any more what it was to make again?
+static bool is_useless(const Item *item) { return item->again && !item->children.i; }
+
+void reruns_judge(Schedule *s) {
+    for (ItemId id = s->reruns; id.i;) {
+        ItemId next = item_of(s, id)->newer;
+        if (is_useless(item_of(s, id)) && item_of(s, id)->state == ITEM_READY) {
+            ready_remove(s, id);
+            item_end(s, id);
+            next = s->reruns;  // Others may have gone with it.
+        }
+        id = next;
+    }
+}
+
 void lost_drop(Schedule *s, PartId id) {
     Part *part = part_of(s, id);
     ItemId useless = {0};
@@ -244,7 +307,8 @@ void lost_drop(Schedule *s, PartId id) {
         if (!link->i) continue;
         *link = part->next;
         part->child = false;
-        if (item->again && !item->children.i && item->state == ITEM_WAITING) useless = r;
+        if (is_useless(item) && item->state == ITEM_WAITING) useless = r;
+        s->recheck |= is_useless(item);
     }
     part_free(s, id);
     if (!useless.i) return;
@@ -342,7 +406,6 @@ static void lose_part(Schedule *s, PartId id) {
 
 static void lose_task(Schedule *s, TaskId id) {
     Task *task = task_of(s, id);
-    StageId stage = task->stage;
     chain_return(s, task);
     if (task->item.i) {
         Item *item = item_of(s, task->item);
@@ -382,9 +445,10 @@ void on_node_lost(Schedule *s, const Event *event) {
     }
     while (node->tasks.i) lose_task(s, node->tasks);
     for (uint16_t b = 0; b < s->plan.breaker_count; b++)
-        s->breakers[b].total -= node->ledger.held[b];
+        s->breakers[b].total -= node->ledger.held[b], node->shrinking[b] = false;
     s->answers_due -= node->answers_due;
-    node->answers_due = 0, node->spilling = 0, node->shrinking = 0, node->spent = 0;
+    node->answers_due = 0, node->spilling = 0;
+    spent_forget(s, node);
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         ItemId covered = node->covered[i], flushing = node->flushing[i];
         node->covered[i] = node->flushing[i] = (ItemId){0};

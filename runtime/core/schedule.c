@@ -64,8 +64,16 @@ static void lay_out(Schedule *s, const Sizes *sizes, const CorePlan *plan) {
     s->order.places = take(&at, sizes->places, sizeof *s->order.places);
 }
 
-// Records are written when they come into use: only those that stand for none are not.
 static void clear(Schedule *s, const CorePlan *plan) {
+    memset(s->stages, 0, plan->stage_count * sizeof *s->stages);
+    memset(s->breakers, 0, plan->breaker_count * sizeof *s->breakers);
+    memset(s->skipped_rows, 0, plan->edge_count * sizeof *s->skipped_rows);
+    memset(s->closed, 0, plan->edge_count * sizeof *s->closed);
+    memset(s->on_edge, 0, plan->edge_count * sizeof *s->on_edge);
+}
+
+// Records are written when they come into use: only those that stand for none are not.
+static void clear_records(Schedule *s, const CorePlan *plan) {
     memset(s->nodes, 0, s->node_count * sizeof *s->nodes);
     memset(s->slots, 0, plan->stage_count * sizeof *s->slots);
     memset(s->roomy, 0, plan->stage_count * sizeof *s->roomy);
@@ -86,18 +94,6 @@ size_t schedule_bytes(const CorePlan *plan) {
 }
 
 // ---- init ---------------------------------------------------------------------------------------
-
-static bool is_too_deep(const CorePlan *plan, const Shape *shape) {
-    for (uint16_t s = 0; s < plan->stage_count; s++) {
-        const Tree *tree = &shape->reach[s];
-        uint8_t depth[TREE_MAX];
-        for (uint8_t i = 0; i < tree->count; i++) {
-            depth[i] = tree->parents[i] == TREE_MAX ? 1 : depth[tree->parents[i]] + 1;
-            if (depth[i] > DEPTH_MAX) return true;
-        }
-    }
-    return false;
-}
 
 static CoreFault nodes_init(Schedule *s) {
     for (uint32_t n = 0; n < s->node_count; n++) {
@@ -121,7 +117,7 @@ static void stages_init(Schedule *s) {
         state->width = plan_width(&s->plan, stage);
         if (s->policy->fixed && fixed[i] < state->width) state->width = fixed[i];
         state->units = stage->kind == STAGE_SOURCE ? stage->units : UNITS_LATER;
-        if (!state->width) s->full |= stage_bit((StageId){i});
+        if (!state->width) set_add(&s->full, (StageId){i});
         state->bound = UINT32_MAX;
         state->unit_bytes = stage->unit_bytes;
     }
@@ -130,19 +126,18 @@ static void stages_init(Schedule *s) {
 
 CoreFault schedule_init(Schedule *s, const CorePlan *plan, PolicyId policy, int64_t *minimum) {
     Sizes sizes = sizes_of(plan);
-    memset(s, 0, sizeof *s);
-    s->plan = *plan;
+    memset(s, 0, offsetof(Schedule, plan));
+    plan_copy(&s->plan, plan);
     s->policy = policy_of(policy);
-    lay_out(s, &sizes, plan);
     s->node_count = sizes.nodes;
+    s->words = bits_words(plan->stage_count);
     clear(s, plan);
+    lay_out(s, &sizes, plan);
+    clear_records(s, plan);
     s->part_max = sizes.parts, s->item_max = sizes.items, s->task_max = sizes.tasks;
     s->action_max = sizes.actions;
     s->part_count = s->item_count = s->task_count = 1;
-    if (!shape_make(&s->shape, plan, s->policy->staged) || is_too_deep(plan, &s->shape))
-        return CORE_PLAN_TOO_WIDE;
-    for (uint16_t i = 0; i < plan->stage_count; i++)
-        if (plan->stages[i].kind == STAGE_ZIP && s->node_count > 1) return CORE_ZIP_OVER_NODES;
+    if (!shape_make(&s->shape, plan, s->policy->staged)) return CORE_PLAN_TOO_WIDE;
     reserves_make(&s->reserves, plan, &s->shape);
     *minimum = s->reserves.minimum;
     if (!order_init(&s->order, plan, &s->shape, s->order.places, sizes.places))
@@ -240,7 +235,7 @@ static void handle(Schedule *s, const Event *event) {
 static bool is_stuck(const Schedule *s) { return !s->running && !s->answers_due && s->items_live; }
 
 static bool all_over(const Schedule *s) {
-    bool over = s->started && s->over == s->shape.all && !s->items_live && !s->running;
+    bool over = s->started && s->over_count == s->plan.stage_count && !s->items_live && !s->running;
     for (uint16_t b = 0; over && b < s->plan.breaker_count; b++)
         over = s->breakers[b].state == BREAKER_FREED;
     return over;
@@ -259,6 +254,7 @@ static void fetch(const Schedule *s, const Event *event) {
     const NodeState *node = &s->nodes[task->node.i];
     __builtin_prefetch(&node->ledger, 1);
     __builtin_prefetch(node->ledger.used, 1);
+    __builtin_prefetch(node->words, 1);
     __builtin_prefetch(node->used, 1);
     __builtin_prefetch(&item->sibling, 1);
     __builtin_prefetch(&item->checksum, 1);
@@ -279,6 +275,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
     fill_slots(s);
     while (s->recheck && !s->wrong) {
         s->recheck = false;
+        reruns_judge(s);
         for (uint16_t i = 0; i < s->plan.stage_count; i++) judge_over(s, (StageId){i});
         fill_slots(s);
     }
@@ -286,7 +283,7 @@ Actions schedule_step(Schedule *s, const Event *event) {
     spill_some(s, false);
     while (is_stuck(s)) {
         spill_some(s, true);
-        if (s->answers_due || (!release_reserves(s) && !deny_one(s))) break;
+        if (s->answers_due || (!make_way(s) && !deny_one(s))) break;
         fill_slots(s);
     }
     if (s->timer != timer && s->timer > s->now)
@@ -309,10 +306,10 @@ StageFigures schedule_figures(const Schedule *s, StageId stage) {
                           .waiting_bytes = state->waiting_bytes,
                           .launched = state->launched,
                           .ended = state->ended,
-                          .blocked = s->blocked >> stage.i & 1};
+                          .blocked = set_has(&s->blocked, stage)};
 }
 
-uint64_t schedule_over(const Schedule *s) { return s->over; }
+const StageSet *schedule_over(const Schedule *s) { return &s->over; }
 
 Front schedule_front(const Schedule *s, EdgeId edge) {
     PlaceId first = order_first(&s->order, edge);
@@ -367,13 +364,15 @@ static int64_t task_common(const Schedule *s, const Task *task) {
 static const char *check_stages(const Schedule *s) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const StageState *state = &s->stages[i];
-        bool same = (s->ready >> i & 1) == (state->ready.count > 0) &&
-                    (s->paused >> i & 1) == (state->paused.count > 0) &&
+        StageId id = {i};
+        bool same = set_has(&s->ready, id) == (state->ready.count > 0) &&
+                    set_has(&s->paused, id) == (state->paused.count > 0) &&
                     state->ready.count == state->ready_count &&
                     state->paused.count == state->paused_count &&
-                    (s->full >> i & 1) == (state->running >= state->width);
+                    set_has(&s->full, id) == (state->running >= state->width);
         if (s->node_count == 1)
-            same &= (s->free >> i & 1) == node_fits(s, (NodeId){0}, &s->plan.stages[i], nullptr);
+            same &= set_has(&s->free, id) ==
+                    node_fits(s, (NodeId){0}, &s->plan.stages[i], nullptr);
         if (!same) return "a set of stages is not up to date";
     }
     return nullptr;

@@ -137,7 +137,6 @@ typedef enum CoreFault : uint8_t {
     CORE_OK,
     CORE_MEMORY_BELOW_MINIMUM,
     CORE_PLAN_TOO_WIDE,
-    CORE_ZIP_OVER_NODES,  // A piece of a zip cannot be made again: one node only.
 } CoreFault;
 
 // Bytes that schedule_init needs for the plan.
@@ -162,8 +161,11 @@ typedef struct StageFigures {
     bool blocked;  // When it was last looked at, memory was missing.
 } StageFigures;
 StageFigures schedule_figures(const Schedule *schedule, StageId stage);
-// Stages that are over, as bits.
-uint64_t schedule_over(const Schedule *schedule);
+// Stages that make and take no more rows.
+const StageSet *schedule_over(const Schedule *schedule);
+static inline bool schedule_is_over(const Schedule *schedule, StageId stage) {
+    return set_has(schedule_over(schedule), stage);
+}
 // How far the rows of an edge have been consumed, in the order of the rows.
 typedef struct Front {
     bool done;       // None is left, and none will come.

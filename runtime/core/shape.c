@@ -92,7 +92,7 @@ static bool trees_make(Shape *shape, const CorePlan *plan) {
         if (!stage_is_root(&plan->stages[s])) continue;
         if (!tree_make(reach, plan, (StageId){s})) return false;
         for (uint8_t i = 0; i < reach->count; i++)
-            shape->roots[reach->edges[i].i] |= stage_bit((StageId){s});
+            set_add(&shape->roots[reach->edges[i].i], (StageId){s});
     }
     return true;
 }
@@ -100,148 +100,176 @@ static bool trees_make(Shape *shape, const CorePlan *plan) {
 static void breakers_make(Shape *shape, const CorePlan *plan) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        uint64_t bit = stage_bit((StageId){s});
-        for (uint8_t f = 0; f < stage->fill_count; f++) shape->fillers[stage->fills[f].i] |= bit;
-        for (uint8_t n = 0; n < stage->need_count; n++) shape->probers[stage->needs[n].i] |= bit;
-        if (stage->kind == STAGE_READER) shape->readers[stage->reads.i] |= bit;
+        StageId id = {s};
+        for (uint8_t f = 0; f < stage->fill_count; f++)
+            set_add(&shape->fillers[stage->fills[f].i], id);
+        for (uint8_t n = 0; n < stage->need_count; n++)
+            set_add(&shape->probers[stage->needs[n].i], id);
+        if (stage->kind == STAGE_READER) set_add(&shape->readers[stage->reads.i], id);
     }
     // What is lost with a node is made again, with the same tables, until all rows are committed.
+    bool several = plan_node_count(plan) > 1;
     for (uint16_t b = 0; b < plan->breaker_count; b++) {
-        shape->pins[b] = shape->probers[b] | shape->readers[b];
-        for (uint16_t e = 0; plan_node_count(plan) > 1 && e < plan->edge_count; e++)
-            if (shape->pins[b] & stage_bit(plan->edges[e].from))
-                shape->pins[b] |= stage_bit(plan->edges[e].to);
+        StageSet *pins = &shape->pins[b];
+        *pins = shape->probers[b];
+        bits_add_all(pins, &shape->readers[b], shape->words);
+        for (uint16_t e = 0; several && e < plan->edge_count; e++)
+            if (set_has(pins, plan->edges[e].from)) set_add(pins, plan->edges[e].to);
     }
 }
 
 // ---- which root waits for which -----------------------------------------------------------------
 
-// What all of the stages wait for.
-static uint64_t waits_of(const Shape *shape, const CorePlan *plan, uint64_t stages) {
-    uint64_t roots = 0;
+// Adds what all of the stages wait for.
+static void add_waits(const Shape *shape, const CorePlan *plan, const StageSet *stages,
+                      StageSet *roots) {
     for (uint16_t s = 0; s < plan->stage_count; s++)
-        if (stages >> s & 1) roots |= shape->waits[s];
-    return roots;
+        if (set_has(stages, (StageId){s})) bits_add_all(roots, &shape->waits[s], shape->words);
 }
 
-// Until the breaker is complete.
-static uint64_t waits_of_breaker(const Shape *shape, const CorePlan *plan, BreakerId breaker) {
-    return waits_of(shape, plan, shape->fillers[breaker.i]);
+// Until the tables that the stage probes are complete.
+static void add_waits_of_tables(const Shape *shape, const CorePlan *plan, const CoreStage *stage,
+                                StageSet *roots) {
+    for (uint8_t n = 0; n < stage->need_count; n++)
+        add_waits(shape, plan, &shape->fillers[stage->needs[n].i], roots);
 }
 
 static void waits_make(Shape *shape, const CorePlan *plan) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        uint64_t *waits = &shape->waits[s];
-        if (stage_is_root(stage)) *waits |= stage_bit((StageId){s});
+        StageSet *waits = &shape->waits[s];
+        if (stage_is_root(stage)) set_add(waits, (StageId){s});
         for (uint8_t i = 0; i < stage->input_count; i++)
-            *waits |= shape->waits[plan->edges[stage->inputs[i].i].from.i];
-        for (uint8_t n = 0; n < stage->need_count; n++)
-            *waits |= waits_of_breaker(shape, plan, stage->needs[n]);
+            bits_add_all(waits, &shape->waits[plan->edges[stage->inputs[i].i].from.i],
+                        shape->words);
+        add_waits_of_tables(shape, plan, stage, waits);
         if (stage->kind != STAGE_READER) continue;
-        *waits |= waits_of_breaker(shape, plan, stage->reads);
-        if (stage->unmatched) *waits |= waits_of(shape, plan, shape->probers[stage->reads.i]);
+        add_waits(shape, plan, &shape->fillers[stage->reads.i], waits);
+        if (stage->unmatched) add_waits(shape, plan, &shape->probers[stage->reads.i], waits);
     }
 }
 
-// With the roots that feed zips among them, and so on up.
-static uint64_t with_zipped(const Shape *shape, const CorePlan *plan, uint64_t roots) {
+// Adds the roots that feed zips among them, and so on up.
+static void add_zipped(const Shape *shape, const CorePlan *plan, StageSet *roots) {
+    if (!bits_meet(roots, &shape->zips, shape->words)) return;
     for (uint16_t s = plan->stage_count; s-- > 0;) {
         const CoreStage *stage = &plan->stages[s];
-        if (!(roots >> s & 1) || stage->kind != STAGE_ZIP) continue;
-        roots |= shape->roots[stage->inputs[0].i] | shape->roots[stage->inputs[1].i];
+        if (!set_has(roots, (StageId){s}) || stage->kind != STAGE_ZIP) continue;
+        for (uint8_t i = 0; i < 2; i++)
+            bits_add_all(roots, &shape->roots[stage->inputs[i].i], shape->words);
     }
-    return roots;
 }
 
-// Roots that must have ended before a root can begin at all.
-static uint64_t hard_before(const Shape *shape, const CorePlan *plan, uint16_t s) {
-    const CoreStage *stage = &plan->stages[s];
-    return stage->kind == STAGE_READER ? shape->waits[s] & ~stage_bit((StageId){s}) : 0;
+// Adds the roots that must have ended before a root can begin at all.
+static void add_hard_before(const Shape *shape, const CorePlan *plan, uint16_t s, StageSet *roots) {
+    if (plan->stages[s].kind != STAGE_READER) return;
+    bool own = set_has(roots, (StageId){s});
+    bits_add_all(roots, &shape->waits[s], shape->words);
+    set_put(roots, (StageId){s}, own);
 }
 
 // Each root in `later` would rather wait for all of `sooner`.
-static void wish(const Shape *shape, const CorePlan *plan, uint64_t *wishes, uint64_t later,
-                 uint64_t sooner) {
-    uint64_t zipped = with_zipped(shape, plan, later);
+static void wish(const Shape *shape, const CorePlan *plan, StageSet *wishes, const StageSet *later,
+                 const StageSet *sooner) {
+    StageSet zipped = *later;
+    add_zipped(shape, plan, &zipped);
     // Where one side of a zip cannot wait, the other must not.
-    if (zipped != later && zipped & sooner) return;
-    later = zipped;
-    for (uint16_t s = 0; s < plan->stage_count; s++) {
-        for (uint16_t t = 0; later >> s & 1 && t < plan->stage_count; t++) {
-            bool waits_itself = shape->waits[t] >> s & 1;
-            if (sooner >> t & 1 && !waits_itself) wishes[s] |= stage_bit((StageId){t});
+    bool more = !bits_same(&zipped, later, shape->words);
+    if (more && bits_meet(&zipped, sooner, shape->words)) return;
+    for (uint16_t w = 0; w < shape->words; w++) {
+        for (uint64_t left = sooner->words[w]; left; left &= left - 1) {
+            StageId first = word_first(w, left);
+            for (uint16_t s = 0; s < plan->stage_count; s++) {
+                bool waits_itself = set_has(&shape->waits[first.i], (StageId){s});
+                if (set_has(&zipped, (StageId){s}) && !waits_itself) set_add(&wishes[s], first);
+            }
         }
     }
 }
 
-static void wishes_of_stage(const Shape *shape, const CorePlan *plan, uint64_t *wishes,
+static void wishes_of_stage(const Shape *shape, const CorePlan *plan, StageSet *wishes,
                             const CoreStage *stage) {
+    StageSet sooner = {0};
     if (stage->kind == STAGE_ZIP) {
         for (uint8_t i = 0; i < 2; i++) {
-            uint64_t other = shape->roots[stage->inputs[1 - i].i], sooner = 0;
+            const StageSet *other = &shape->roots[stage->inputs[1 - i].i];
+            sooner = (StageSet){0};
             for (uint16_t s = 0; s < plan->stage_count; s++)
-                if (other >> s & 1) sooner |= hard_before(shape, plan, s);
-            wish(shape, plan, wishes, shape->roots[stage->inputs[i].i], sooner);
+                if (set_has(other, (StageId){s})) add_hard_before(shape, plan, s, &sooner);
+            wish(shape, plan, wishes, &shape->roots[stage->inputs[i].i], &sooner);
         }
         return;
     }
-    uint64_t sooner = 0;
-    for (uint8_t n = 0; n < stage->need_count; n++)
-        sooner |= waits_of_breaker(shape, plan, stage->needs[n]);
+    add_waits_of_tables(shape, plan, stage, &sooner);
     for (uint8_t i = 0; i < stage->input_count; i++) {
-        wish(shape, plan, wishes, shape->roots[stage->inputs[i].i], sooner);
-        sooner |= shape->waits[plan->edges[stage->inputs[i].i].from.i];
+        wish(shape, plan, wishes, &shape->roots[stage->inputs[i].i], &sooner);
+        bits_add_all(&sooner, &shape->waits[plan->edges[stage->inputs[i].i].from.i], shape->words);
     }
+}
+
+// The next root to be placed: the first whose wishes are fulfilled; else the first that can begin.
+static StageId next_root(const Shape *shape, const CorePlan *plan, const StageSet *wishes,
+                         const StageSet *placed) {
+    uint16_t free = STAGES_MAX;
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        StageId id = {s};
+        if (!set_has(&shape->all_roots, id) || set_has(placed, id)) continue;
+        StageSet hard = {0};
+        add_hard_before(shape, plan, s, &hard);
+        if (plan->stages[s].kind == STAGE_ZIP) {
+            set_add(&hard, id);
+            add_zipped(shape, plan, &hard);
+            set_put(&hard, id, false);
+        }
+        if (!bits_within(&hard, placed, shape->words)) continue;
+        if (bits_within(&wishes[s], placed, shape->words)) return id;
+        if (free == STAGES_MAX) free = s;
+    }
+    return (StageId){free};
 }
 
 // Places the roots one after the other; where wishes form a circle, the first root in the plan
 // that can begin gives up those that are not fulfilled.
 static void order_roots(Shape *shape, const CorePlan *plan) {
-    uint64_t wishes[STAGES_MAX] = {0}, left = 0, placed = 0;
-    for (uint16_t s = 0; s < plan->stage_count; s++) {
+    StageSet *wishes = shape->wishes, placed = {0};
+    for (uint16_t s = 0; s < plan->stage_count; s++)
         wishes_of_stage(shape, plan, wishes, &plan->stages[s]);
-        if (stage_is_root(&plan->stages[s])) left |= stage_bit((StageId){s});
-    }
-    for (uint8_t turn = 0; left; turn++) {
-        uint16_t free = STAGES_MAX, next = STAGES_MAX;
-        for (uint16_t s = 0; s < plan->stage_count && next == STAGES_MAX; s++) {
-            uint64_t hard = hard_before(shape, plan, s);
-            if (plan->stages[s].kind == STAGE_ZIP)
-                hard |= with_zipped(shape, plan, stage_bit((StageId){s})) &
-                        ~stage_bit((StageId){s});
-            if (!(left >> s & 1) || hard & ~placed) continue;
-            if (free == STAGES_MAX) free = s;
-            if (!(wishes[s] & ~placed)) next = s;
+    for (uint16_t turn = 0; !bits_within(&shape->all_roots, &placed, shape->words); turn++) {
+        StageId next = next_root(shape, plan, wishes, &placed);
+        StageSet before = {0};
+        if (plan->stages[next.i].kind != STAGE_ZIP) {
+            before = wishes[next.i];
+            bits_keep(&before, &placed, shape->words);
+            add_hard_before(shape, plan, next.i, &before);
         }
-        if (next == STAGES_MAX) next = free;
-        bool zip = plan->stages[next].kind == STAGE_ZIP;
-        uint64_t before = zip ? 0 : (wishes[next] & placed) | hard_before(shape, plan, next);
+        StageSet *all = &shape->before[next.i];
         for (uint16_t s = 0; s < plan->stage_count; s++)
-            if (before >> s & 1) shape->before[next] |= shape->before[s];
-        shape->before[next] |= before;
-        shape->turns[next] = turn;
-        placed |= stage_bit((StageId){next});
-        left &= ~placed;
+            if (set_has(&before, (StageId){s})) bits_add_all(all, &shape->before[s], shape->words);
+        bits_add_all(all, &before, shape->words);
+        shape->turns[next.i] = turn;
+        set_add(&placed, next);
     }
 }
 
 // ---- spools -------------------------------------------------------------------------------------
 
 // Do all roots of the edge begin after all of `sooner` have launched their units?
-static bool comes_after(const Shape *shape, const CorePlan *plan, EdgeId edge, uint64_t sooner) {
-    uint64_t roots = shape->roots[edge.i];
+static bool comes_after(const Shape *shape, const CorePlan *plan, EdgeId edge,
+                        const StageSet *sooner) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
-        if (!(roots >> s & 1)) continue;
-        uint64_t waits = shape->before[s];
+        if (!set_has(&shape->roots[edge.i], (StageId){s})) continue;
+        StageSet waits = shape->before[s];
         if (plan->stages[s].kind == STAGE_ZIP) {
             // A zip begins when both of its sides do.
-            uint64_t sides = with_zipped(shape, plan, stage_bit((StageId){s})), all = ~0ull;
+            StageSet sides = {0};
+            set_add(&sides, (StageId){s});
+            add_zipped(shape, plan, &sides);
+            waits = shape->all;
             for (uint16_t t = 0; t < plan->stage_count; t++)
-                if (sides >> t & 1 && plan->stages[t].kind != STAGE_ZIP) all &= shape->before[t];
-            waits = all;
+                if (set_has(&sides, (StageId){t}) && plan->stages[t].kind != STAGE_ZIP)
+                    bits_keep(&waits, &shape->before[t], shape->words);
         }
-        if (sooner & ~waits) return false;
+        if (!bits_within(sooner, &waits, shape->words)) return false;
     }
     return true;
 }
@@ -249,97 +277,154 @@ static bool comes_after(const Shape *shape, const CorePlan *plan, EdgeId edge, u
 // Are the two stages connected, by edges that do not end in `without` and by breakers?
 static bool connected(const Shape *shape, const CorePlan *plan, StageId a, StageId b,
                       StageId without) {
-    uint64_t seen = stage_bit(a), last = 0;
-    while (seen != last) {
+    StageSet seen = {0}, last = {0};
+    set_add(&seen, a);
+    while (!bits_same(&seen, &last, shape->words)) {
         last = seen;
         for (uint16_t k = 0; k < plan->breaker_count; k++) {
-            uint64_t users = shape->fillers[k] | shape->probers[k] | shape->readers[k];
-            if (seen & users) seen |= users & ~stage_bit(without);
+            StageSet users = shape->fillers[k];
+            bits_add_all(&users, &shape->probers[k], shape->words);
+            bits_add_all(&users, &shape->readers[k], shape->words);
+            if (!bits_meet(&seen, &users, shape->words)) continue;
+            set_put(&users, without, set_has(&seen, without));
+            bits_add_all(&seen, &users, shape->words);
         }
         for (uint16_t e = 0; e < plan->edge_count; e++) {
             CoreEdge edge = plan->edges[e];
             if (edge.to.i == without.i) continue;
-            uint64_t ends = stage_bit(edge.from) | stage_bit(edge.to);
-            if (seen & ends) seen |= ends;
+            if (!set_has(&seen, edge.from) && !set_has(&seen, edge.to)) continue;
+            set_add(&seen, edge.from), set_add(&seen, edge.to);
         }
     }
-    return seen & stage_bit(b);
+    return set_has(&seen, b);
+}
+
+static void spools_of_zip(Shape *shape, const CorePlan *plan, uint16_t s) {
+    const CoreStage *stage = &plan->stages[s];
+    StageId left = plan->edges[stage->inputs[0].i].from;
+    StageId right = plan->edges[stage->inputs[1].i].from;
+    bool circle = connected(shape, plan, left, right, (StageId){s});
+    for (uint8_t i = 0; i < 2; i++) {
+        StageSet other = shape->roots[stage->inputs[1 - i].i], sooner = {0};
+        add_zipped(shape, plan, &other);
+        for (uint16_t r = 0; r < plan->stage_count; r++)
+            if (set_has(&other, (StageId){r}))
+                bits_add_all(&sooner, &shape->before[r], shape->words);
+        bool soon = comes_after(shape, plan, stage->inputs[i], &sooner);
+        shape->spools[stage->inputs[i].i] = !soon    ? SPOOL_LONG
+                                            : circle ? SPOOL_SHORT
+                                                     : SPOOL_NO;
+    }
 }
 
 static void spools_of_stage(Shape *shape, const CorePlan *plan, uint16_t s) {
     const CoreStage *stage = &plan->stages[s];
     if (stage->kind == STAGE_ZIP) {
-        StageId left = plan->edges[stage->inputs[0].i].from;
-        StageId right = plan->edges[stage->inputs[1].i].from;
-        bool circle = connected(shape, plan, left, right, (StageId){s});
-        for (uint8_t i = 0; i < 2; i++) {
-            uint64_t other = shape->roots[stage->inputs[1 - i].i], sooner = 0;
-            other = with_zipped(shape, plan, other);
-            for (uint16_t r = 0; r < plan->stage_count; r++)
-                if (other >> r & 1) sooner |= shape->before[r];
-            bool soon = comes_after(shape, plan, stage->inputs[i], sooner);
-            shape->spools[stage->inputs[i].i] = !soon    ? SPOOL_LONG
-                                                : circle ? SPOOL_SHORT
-                                                         : SPOOL_NO;
-        }
+        spools_of_zip(shape, plan, s);
         return;
     }
-    uint64_t sooner = 0;
-    for (uint8_t n = 0; n < stage->need_count; n++)
-        sooner |= waits_of_breaker(shape, plan, stage->needs[n]);
+    StageSet sooner = {0};
+    add_waits_of_tables(shape, plan, stage, &sooner);
     for (uint8_t i = 0; i < stage->input_count; i++) {
         EdgeId edge = stage->inputs[i];
-        if (!comes_after(shape, plan, edge, sooner)) shape->spools[edge.i] = SPOOL_LONG;
-        sooner |= shape->waits[plan->edges[edge.i].from.i];
+        if (!comes_after(shape, plan, edge, &sooner)) shape->spools[edge.i] = SPOOL_LONG;
+        bits_add_all(&sooner, &shape->waits[plan->edges[edge.i].from.i], shape->words);
     }
 }
 
-// The demands of one resource, in order; of equal ones one.
-static void demands_make(Demands *demands, const CorePlan *plan, uint8_t resource) {
+// The demands of one resource, in order; of equal ones one. False: there are too many.
+static bool demands_make(Demands *demands, const CorePlan *plan, uint8_t resource) {
     demands->count = 1;
+    demands->amounts[0] = 0;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         uint32_t demand = plan->stages[s].demand[resource];
-        uint8_t at = demands->count;
+        uint16_t at = demands->count;
         while (demands->amounts[at - 1] > demand) at--;
         if (demands->amounts[at - 1] == demand) continue;
+        if (demands->count == DEMANDS_MAX) return false;
         uint32_t *amounts = demands->amounts;
-        for (uint8_t i = demands->count++; i > at; i--) amounts[i] = amounts[i - 1];
+        for (uint16_t i = demands->count++; i > at; i--) amounts[i] = amounts[i - 1];
         amounts[at] = demand;
     }
-    for (uint8_t i = 0; i < demands->count; i++)
+    for (uint16_t i = 0; i < demands->count; i++) {
+        demands->stages[i] = (StageSet){0};
         for (uint16_t s = 0; s < plan->stage_count; s++)
             if (plan->stages[s].demand[resource] <= demands->amounts[i])
-                demands->stages[i] |= stage_bit((StageId){s});
+                set_add(&demands->stages[i], (StageId){s});
+    }
+    return true;
 }
 
-static void stages_make(Shape *shape, const CorePlan *plan) {
+static bool stages_make(Shape *shape, const CorePlan *plan) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
-        uint64_t bit = stage_bit((StageId){s});
-        shape->all |= bit;
-        if (stage_is_root(stage)) shape->all_roots |= bit;
-        if (stage->kind == STAGE_ZIP) shape->zips |= bit;
-        if (stage->batch) shape->batching |= bit;
+        StageId id = {s};
+        set_add(&shape->all, id);
+        if (stage_is_root(stage)) set_add(&shape->all_roots, id);
+        if (stage->kind == STAGE_ZIP) set_add(&shape->zips, id);
+        if (stage->batch) set_add(&shape->batching, id);
     }
     for (uint8_t r = 0; r < plan->resource_count; r++)
-        demands_make(&shape->demands[r], plan, r);
+        if (!demands_make(&shape->demands[r], plan, r)) return false;
+    return true;
 }
 
 static void above_make(Shape *shape, const CorePlan *plan) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
+        StageId own = {s};
+        StageSet *above = &shape->above[s];
         for (uint8_t i = 0; i < plan->stages[s].input_count; i++) {
             StageId from = plan->edges[plan->stages[s].inputs[i].i].from;
-            shape->above[s] |= shape->above[from.i] | stage_bit(from);
+            bits_add_all(above, &shape->above[from.i], shape->words);
+            set_add(above, from);
         }
         for (uint16_t a = 0; a < s; a++)
-            if (shape->above[s] >> a & 1) shape->beneath[a] |= stage_bit((StageId){s});
+            if (set_has(above, (StageId){a})) set_add(&shape->beneath[a], own);
+        // A piece of a zip has no recipe: what is made of it must not be lost.
+        StageKind kind = plan->stages[s].kind;
+        bool zipped = kind == STAGE_ZIP || bits_meet(above, &shape->zips, shape->words);
+        if (zipped || kind == STAGE_SINK) set_add(&shape->home, own);
     }
 }
 
+// Zeroes what the plan uses: all of it has room for far more stages than most plans have.
+static void clear(Shape *shape, const CorePlan *plan) {
+    size_t stages = plan->stage_count, edges = plan->edge_count, breakers = plan->breaker_count;
+    memset(shape->below, 0, edges * sizeof *shape->below);
+    memset(shape->reach, 0, stages * sizeof *shape->reach);
+    memset(shape->roots, 0, edges * sizeof *shape->roots);
+    memset(shape->above, 0, stages * sizeof *shape->above);
+    memset(shape->beneath, 0, stages * sizeof *shape->beneath);
+    memset(shape->before, 0, stages * sizeof *shape->before);
+    memset(shape->wishes, 0, stages * sizeof *shape->wishes);
+    memset(shape->waits, 0, stages * sizeof *shape->waits);
+    memset(shape->spools, 0, edges * sizeof *shape->spools);
+    memset(shape->input_of, 0, edges * sizeof *shape->input_of);
+    memset(shape->fillers, 0, breakers * sizeof *shape->fillers);
+    memset(shape->probers, 0, breakers * sizeof *shape->probers);
+    memset(shape->readers, 0, breakers * sizeof *shape->readers);
+    memset(shape->turns, 0, stages * sizeof *shape->turns);
+    shape->spool_count = 0;
+    shape->all = shape->all_roots = shape->zips = shape->batching = shape->home = (StageSet){0};
+    shape->words = bits_words(plan->stage_count);
+}
+
+static bool is_too_deep(const Shape *shape, const CorePlan *plan) {
+    for (uint16_t s = 0; s < plan->stage_count; s++) {
+        const Tree *tree = &shape->reach[s];
+        uint8_t depth[TREE_MAX];
+        for (uint8_t i = 0; i < tree->count; i++) {
+            depth[i] = tree->parents[i] == TREE_MAX ? 1 : depth[tree->parents[i]] + 1;
+            if (depth[i] > DEPTH_MAX) return true;
+        }
+    }
+    return false;
+}
+
 bool shape_make(Shape *shape, const CorePlan *plan, bool staged) {
-    memset(shape, 0, sizeof *shape);
-    if (!trees_make(shape, plan)) return false;
-    stages_make(shape, plan);
+    clear(shape, plan);
+    if (!trees_make(shape, plan) || is_too_deep(shape, plan)) return false;
+    if (!stages_make(shape, plan)) return false;
     above_make(shape, plan);
     breakers_make(shape, plan);
     waits_make(shape, plan);

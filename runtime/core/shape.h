@@ -11,11 +11,13 @@
 #ifndef SBC_RUNTIME_CORE_SHAPE_H
 #define SBC_RUNTIME_CORE_SHAPE_H
 
-#include "runtime/core/plan.h"
+#include "runtime/core/stage_set.h"
 
 #include <stddef.h>
 
 enum { TREE_MAX = 64 };  // Edges that the outputs of one edge's consumer reach, counted by path.
+enum { DEPTH_MAX = 32 };       // Stage borders between a root and a sink.
+enum { DEMANDS_MAX = 65 };     // Different amounts of one resource, none among them.
 enum { FREE_TASKS_MAX = 64 };  // Tasks of a stage that demands nothing, on one node.
 
 // The edges below one edge, each path once, parents first.
@@ -32,30 +34,34 @@ typedef enum Spool : uint8_t {
 } Spool;
 
 // Of one resource: what stages demand of it, each amount once and in order, the first is none; and
-// the stages that demand no more than that, as bits.
+// the stages that demand no more than that.
 typedef struct Demands {
-    uint32_t amounts[STAGES_MAX + 1];
-    uint64_t stages[STAGES_MAX + 1];
-    uint8_t count;
+    uint32_t amounts[DEMANDS_MAX];
+    StageSet stages[DEMANDS_MAX];
+    uint16_t count;
 } Demands;
 
 typedef struct Shape {
     Tree below[EDGES_MAX];        // What the outputs of an edge's consumer reach.
     Tree reach[STAGES_MAX];       // Of the units of a root.
-    uint64_t roots[EDGES_MAX];    // Roots whose rows come along an edge, as bits.
-    uint64_t above[STAGES_MAX];   // Stages whose rows come to it, no breaker between, as bits.
-    uint64_t beneath[STAGES_MAX]; // Stages that its rows come to, the same way.
-    uint64_t before[STAGES_MAX];  // Of a root: those that must have launched all their units.
+    StageSet roots[EDGES_MAX];    // Roots whose rows come along an edge.
+    StageSet above[STAGES_MAX];   // Stages whose rows come to it, no breaker between.
+    StageSet beneath[STAGES_MAX]; // Stages that its rows come to, the same way.
+    StageSet before[STAGES_MAX];  // Of a root: those that must have launched all their units.
     Spool spools[EDGES_MAX];
     uint16_t spool_count;
-    uint64_t all, all_roots, zips;  // Stages, as bits;
-    uint64_t batching;              // those that take rows together.
+    uint16_t words;                 // Of sets of stages, that are in use.
+    StageSet all, all_roots, zips;
+    StageSet batching;              // Stages that take rows together.
+    StageSet home;  // Stages that run on the first node, which is never lost: sinks, zips, and what
+                    // rows of zips come to, no breaker between.
     Demands demands[RESOURCES_MAX];
     uint8_t input_of[EDGES_MAX];  // The place of the edge among its consumer's inputs.
-    uint64_t fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];  // Stages.
-    uint64_t waits[STAGES_MAX];   // Roots without which the stage cannot come to its end.
-    uint64_t pins[BREAKERS_MAX];  // Stages that may still need the breaker until they are over.
-    uint8_t turns[STAGES_MAX];    // Of a root: its place in the order in which roots begin.
+    StageSet fillers[BREAKERS_MAX], probers[BREAKERS_MAX], readers[BREAKERS_MAX];
+    StageSet wishes[STAGES_MAX];  // Of a root: those that it would rather come after.
+    StageSet waits[STAGES_MAX];   // Roots without which the stage cannot come to its end.
+    StageSet pins[BREAKERS_MAX];  // Stages that may still need the breaker until they are over.
+    uint16_t turns[STAGES_MAX];    // Of a root: its place in the order in which roots begin.
 } Shape;
 
 // `staged`: stages wait for all rows of those before them, so that every edge is a spool.
@@ -65,14 +71,13 @@ bool shape_make(Shape *shape, const CorePlan *plan, bool staged);
 static inline bool stage_is_root(const CoreStage *stage) {
     return stage->kind == STAGE_SOURCE || stage->kind == STAGE_READER || stage->kind == STAGE_ZIP;
 }
-// Stages that demand no more of the resource than is free, as bits.
-static inline uint64_t shape_fits(const Shape *shape, uint8_t resource, uint32_t free) {
+// Stages that demand no more of the resource than is free.
+static inline const StageSet *shape_fits(const Shape *shape, uint8_t resource, uint32_t free) {
     const Demands *demands = &shape->demands[resource];
-    uint8_t i = (uint8_t)(demands->count - 1);
+    uint16_t i = demands->count - 1;
     while (demands->amounts[i] > free) i--;
-    return demands->stages[i];
+    return &demands->stages[i];
 }
-static inline uint64_t stage_bit(StageId stage) { return 1ull << stage.i; }
 
 uint32_t plan_node_count(const CorePlan *plan);
 const NodeKind *plan_node(const CorePlan *plan, NodeId node);

@@ -56,7 +56,7 @@ void spool_judge(Schedule *s, PartId id) {
         spool_remove(s, id);
 }
 
-static void spill_part(Schedule *s, NodeState *node, PartId id) {
+void spill_part(Schedule *s, NodeState *node, PartId id) {
     Part *part = part_of(s, id);
     if (part->idle != part->readers)
         break_off(s, "a partition is written to disk while a task reads it");
@@ -93,12 +93,18 @@ void on_spilled(Schedule *s, const Event *event) {
 
 // ---- breakers -----------------------------------------------------------------------------------
 
+void spent_forget(const Schedule *s, NodeState *node) {
+    if (!node->any_spent) return;
+    node->any_spent = false;
+    for (uint16_t b = 0; b < s->plan.breaker_count; b++) node->spent[b] = false;
+}
+
 static bool shrink(Schedule *s, NodeId id, BreakerId breaker) {
     NodeState *node = node_of(s, id);
     int64_t held = node->ledger.held[breaker.i];
     bool fills = s->breakers[breaker.i].state == BREAKER_FILLING;
-    if (!held || !fills || (node->shrinking | node->spent) >> breaker.i & 1) return false;
-    node->shrinking |= 1ull << breaker.i;
+    if (!held || !fills || node->shrinking[breaker.i] || node->spent[breaker.i]) return false;
+    node->shrinking[breaker.i] = true;
     node->answers_due++, s->answers_due++;
     s->spilled_bytes += (uint64_t)held;
     act(s, (Action){.kind = ACTION_SHRINK, .breaker = breaker, .node = id, .bytes = held});
@@ -117,10 +123,11 @@ static void give_back(Schedule *s, NodeId id, BreakerId breaker, int64_t bytes) 
 
 void on_shrunk(Schedule *s, const Event *event) {
     NodeState *node = node_of(s, event->node);
-    node->shrinking &= ~(1ull << event->breaker.i);
+    node->shrinking[event->breaker.i] = false;
     node->answers_due--, s->answers_due--;
     // What it holds may be what it works with: to ask once more would be in vain.
-    if (event->bytes == 0 && !s->running) node->spent |= 1ull << event->breaker.i;
+    if (event->bytes == 0 && !s->running)
+        node->spent[event->breaker.i] = node->any_spent = true;
     give_back(s, event->node, event->breaker, event->bytes);
 }
 
@@ -130,7 +137,7 @@ static int64_t largest(const Schedule *s, const NodeState *node, BreakerId *brea
     for (uint16_t b = 0; b < s->plan.breaker_count; b++) {
         int64_t held = ledger_held_common(&node->ledger, &s->reserves, (BreakerId){b});
         bool fills = s->breakers[b].state == BREAKER_FILLING;
-        if (!fills || node->shrinking >> b & 1 || held <= most) continue;
+        if (!fills || node->shrinking[b] || held <= most) continue;
         most = held;
         breaker->i = b;
     }
@@ -145,7 +152,7 @@ static int64_t tasks_need(const Schedule *s, NodeId id) {
     int64_t most = 0, sum = 0;
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const StageState *state = &s->stages[i];
-        if (s->over >> i & 1 || state->stopped) continue;
+        if (set_has(&s->over, (StageId){i}) || state->stopped) continue;
         int64_t one = 0, width = plan_kind_width(&s->plan, kind, &s->plan.stages[i]);
         for (Room r = ROOM_SCRATCH; r <= ROOM_INPUT; r++) one += s->reserves.rooms[r][i];
         if (width > state->width) width = state->width;
@@ -212,7 +219,7 @@ void need_over(Schedule *s, Task *task) {
     if (!waits) return;
     state_of(s, task->stage)->waiting--;
     // The common pool gives to others again: whom it has refused in this step is tried again.
-    if (--node_of(s, task->node)->ledger.waiting == 0) s->blocked = 0;
+    if (--node_of(s, task->node)->ledger.waiting == 0) bits_clear(&s->blocked, s->words);
     touch(s, task->node);
 }
 
@@ -343,7 +350,7 @@ static void spill_node(Schedule *s, NodeId id, bool stuck) {
 
 void spill_some(Schedule *s, bool stuck) {
     if (!s->shape.spool_count && !s->plan.breaker_count && s->node_count == 1) return;
-    if (!stuck && !s->blocked) return;
+    if (!stuck && !bits_any(&s->blocked, s->words)) return;
     // With many nodes a few of them at a time, so that a step stays short.
     enum { NODES_AT_ONCE = 4 };
     uint32_t count = stuck || s->node_count < NODES_AT_ONCE ? s->node_count : NODES_AT_ONCE;

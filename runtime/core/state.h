@@ -40,18 +40,24 @@ typedef struct BreakerState {
     int64_t total;  // Bytes that all nodes hold.
 } BreakerState;
 
+// Of the stages in one word of a set, those in whose sets of nodes it is, as bits.
+typedef struct NodeWord {
+    uint64_t slots, roomy, spare;
+} NodeWord;
+
 typedef struct NodeState {
-    Ledger ledger;
     uint32_t used[RESOURCES_MAX];
-    uint64_t slots, roomy, spare;  // Stages in whose sets it is, as bits.
+    NodeWord words[BITS_WORDS];
     bool up, dirty;
     PartId spools[2];  // What could be spilled: in front of zips, and others.
     uint32_t spilling, answers_due;
-    uint64_t shrinking;  // Breakers that are writing, as bits,
-    uint64_t spent;      // and those that had nothing to write when nothing ran, and nothing has
-                         // since.
+    bool any_spent;
     TaskId tasks;        // On the node.
     PartId parts;
+    Ledger ledger;
+    bool shrinking[BREAKERS_MAX];  // Breakers that are writing,
+    bool spent[BREAKERS_MAX];      // and those that had nothing to write when nothing ran, and
+                                   // nothing has since.
     // By stage: items whose rows only breakers of the node hold; those that are being made safe.
     ItemId covered[STAGES_MAX], flushing[STAGES_MAX];
     uint16_t covered_count[STAGES_MAX];
@@ -64,14 +70,7 @@ typedef struct Skipped {
 } Skipped;
 
 struct Schedule {
-    CorePlan plan;
-    Shape shape;
     const Policy *policy;
-    Reserves reserves;
-    Order order;
-    Pacing pacing;
-    StageState stages[STAGES_MAX];
-    BreakerState breakers[BREAKERS_MAX];
     NodeState *nodes;
     uint32_t node_count;
     // Of each stage: nodes with a free slot; of those, with common memory, and with a free reserve.
@@ -89,22 +88,19 @@ struct Schedule {
     TaskId task_unused;
     ItemId reruns;         // Work that makes lost partitions again, by `newer`.
     uint32_t answers_due;  // SPILL, SHRINK, FINISH, FLUSH.
-    Skipped skipped[SKIPS_MAX];
     uint32_t skipped_count;
-    int64_t skipped_rows[EDGES_MAX];  // Of a side of a zip: that are still to come again.
     int64_t now, timer;
-    // Stages, as bits.
-    uint64_t ready, paused;  // Something is, in their heaps.
-    uint64_t free;           // A node has a slot for a task of theirs,
-    uint64_t full;           // and they run as many tasks as they may.
-    uint64_t openers;        // Roots that may begin units as far as other roots go.
-    uint64_t blocked;        // For this step: memory is missing.
-    uint64_t hungry;         // They could not begin for want of memory, when they were tried last.
-    uint64_t standing_back;  // In this step, from memory that others further down wait for.
-    uint64_t exhausted;      // Roots all of whose units were launched.
-    uint64_t over;
-    bool closed[EDGES_MAX];       // Nobody wants its rows.
-    uint32_t on_edge[EDGES_MAX];  // Items that are not ended.
+    uint16_t words;          // Of sets of stages, that are in use.
+    StageSet ready, paused;  // Something is, in their heaps.
+    StageSet free;           // A node has a slot for a task of theirs,
+    StageSet full;           // and they run as many tasks as they may.
+    StageSet openers;        // Roots that may begin units as far as other roots go.
+    StageSet blocked;        // For this step: memory is missing.
+    StageSet hungry;         // They could not begin for want of memory, when they were tried last.
+    StageSet standing_back;  // In this step, from memory that others further down wait for.
+    StageSet exhausted;      // Roots all of whose units were launched.
+    StageSet over;
+    uint16_t over_count;
     uint64_t spilled_bytes, twins;
     uint64_t events;
     bool started, ended;
@@ -113,11 +109,20 @@ struct Schedule {
     const char *wrong;  // A transition that the table does not know.
     Action *actions;
     uint32_t action_count, action_max;
+    // What follows has room for the most stages, and is used as far as the plan goes.
+    CorePlan plan;
+    Shape shape;
+    Reserves reserves;
+    Order order;
+    Pacing pacing;
+    StageState stages[STAGES_MAX];
+    BreakerState breakers[BREAKERS_MAX];
+    Skipped skipped[SKIPS_MAX];
+    int64_t skipped_rows[EDGES_MAX];  // Of a side of a zip: that are still to come again.
+    bool closed[EDGES_MAX];           // Nobody wants its rows.
+    uint32_t on_edge[EDGES_MAX];      // Items that are not ended.
 };
 
-static inline void bit_put(uint64_t *bits, StageId stage, bool in) {
-    *bits = in ? *bits | stage_bit(stage) : *bits & ~stage_bit(stage);
-}
 static inline const CoreStage *stage_of(const Schedule *s, StageId stage) {
     return &s->plan.stages[stage.i];
 }
@@ -201,11 +206,15 @@ bool node_fits(const Schedule *s, NodeId id, const CoreStage *stage, const uint3
 // Puts nodes that changed into the sets of stages that they have slots and memory for.
 void judge_nodes(Schedule *s);
 static inline bool node_has_slot(const Schedule *s, NodeId id, StageId stage) {
-    if (s->node_count == 1) return s->nodes[0].slots >> stage.i & 1;
+    if (s->node_count == 1) return s->nodes[0].words[stage.i / WORD_BITS].slots & stage_bit(stage);
     return node_set_has(&s->slots[stage.i], id);
 }
+// Does the stage run on the first node only?
+static inline bool is_at_home(const Schedule *s, StageId stage) {
+    return set_has(&s->shape.home, stage);
+}
 static inline bool has_slot(const Schedule *s, StageId stage) {
-    return (s->free & ~s->full) >> stage.i & 1;
+    return set_has(&s->free, stage) && !set_has(&s->full, stage);
 }
 // Will no row come along the edge any more, and has none to be taken?
 bool edge_is_done(const Schedule *s, EdgeId edge);
@@ -216,6 +225,8 @@ bool is_open(const Schedule *s, const Item *item);
 // May the stage have one more open task, for this item, or without one for a new unit?
 bool may_open(Schedule *s, StageId stage, const Item *item);
 bool is_readable(const Schedule *s, PartId part);
+// Of the partitions that the item needs, one that is not there; or none.
+PartId missing_part(const Schedule *s, const Item *item);
 bool tables_complete(const Schedule *s, const CoreStage *stage);
 // May the stage take the item, which is ready, or without one begin a unit?
 bool may_take(Schedule *s, StageId stage, ItemId ready);
@@ -247,6 +258,8 @@ bool output_take(Schedule *s, Task *task);
 void roots_start(Schedule *s);
 // Null, or that something could run and does not.
 const char *check_idle(const Schedule *s);
+// The work, which favored_work named, begins or goes on. False: something is missing.
+bool start_work(Schedule *s, StageId stage, ItemId id);
 // Starts second attempts of tasks that take far too long, where slots are free.
 void launch_twins(Schedule *s);
 // Starts all that can run.
@@ -323,6 +336,10 @@ void need_over(Schedule *s, Task *task);
 bool need_take(Schedule *s, Task *task);
 // Puts the partition into the list of what may be spilled, or takes it out.
 void spool_judge(Schedule *s, PartId id);
+// The partition, which no task reads, goes to disk.
+// The node has work again: its breakers may have something to write.
+void spent_forget(const Schedule *s, NodeState *node);
+void spill_part(Schedule *s, NodeState *node, PartId id);
 // Memory is short: asks for what can be written. `stuck`: nothing else moves.
 void spill_some(Schedule *s, bool stuck);
 // Nothing moves: denies the bytes that the first such task asks for.
@@ -343,9 +360,11 @@ void lost_drop(Schedule *s, PartId id);
 // What a rerun hands over: a lost partition, or what was there before. True: it was lost.
 bool rerun_output(Schedule *s, Task *task, const Event *event);
 void rerun_remove(Schedule *s, ItemId id);
-// Nothing moves: drops tasks that are not first any more and have a reserve or the place of an open
-// task. False: there is none.
-bool release_reserves(Schedule *s);
+// Ends reruns that are ready and that nobody needs: the tables that they probe may be gone.
+void reruns_judge(Schedule *s);
+// Nothing moves: what is first of some stage gets the memory or the place that it lacks from tasks
+// that are not, and begins. They are dropped, and their work is ready again. False: none began.
+bool make_way(Schedule *s);
 // The first work of the stage that is to be run again, or none.
 ItemId rerun_first(Schedule *s, StageId stage);
 // Is no work of the stage that is to be run again in front of it?

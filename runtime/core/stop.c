@@ -107,6 +107,18 @@ static void drop_places(Schedule *s, Drop drop, EdgeId edge) {
     }
 }
 
+// Pieces of a zip that wait for what was lost of their sides.
+static void drop_waiting(Schedule *s, StageId zip) {
+    for (ItemId id = state_of(s, zip)->oldest; id.i;) {
+        ItemId next = item_of(s, id)->newer;
+        if (item_of(s, id)->state == ITEM_WAITING) {
+            stop_waiting(s, id);
+            item_end(s, id);
+        }
+        id = next;
+    }
+}
+
 // Would anybody take a row that the stage makes?
 static bool wanted(const Schedule *s, StageId stage) {
     const CoreStage *described = stage_of(s, stage);
@@ -137,9 +149,10 @@ static void no_more_units(Schedule *s, StageId root) {
 }
 
 void stage_stop(Schedule *s, StageId stage) {
-    if (state_of(s, stage)->stopped || s->over >> stage.i & 1) return;
+    if (state_of(s, stage)->stopped || set_has(&s->over, stage)) return;
     state_of(s, stage)->stopped = true;
     drop_tasks(s, DROP_ALL, stage);
+    if (stage_of(s, stage)->kind == STAGE_ZIP) drop_waiting(s, stage);
     if (stage_is_root(stage_of(s, stage))) no_more_units(s, stage);
     close_inputs(s, stage);
     judge_over(s, stage);
@@ -158,8 +171,9 @@ static void stop_zips(Schedule *s, StageId root) {
     for (uint16_t i = 0; i < s->plan.stage_count; i++) {
         const CoreStage *zip = &s->plan.stages[i];
         if (zip->kind != STAGE_ZIP || zip_is_done(s, (StageId){i})) continue;
-        uint64_t sides = s->shape.roots[zip->inputs[0].i] | s->shape.roots[zip->inputs[1].i];
-        if (!(sides & stage_bit(root))) continue;
+        if (!set_has(&s->shape.roots[zip->inputs[0].i], root) &&
+            !set_has(&s->shape.roots[zip->inputs[1].i], root))
+            continue;
         s->stages[i].bound = s->stages[i].unit_next;
         zip_bound(s, (StageId){i});
     }
@@ -185,12 +199,12 @@ void on_bound(Schedule *s, const Event *event) {
         return;
     }
     if (event->unit >= state->bound) return;
-    bool all = s->exhausted >> root.i & 1 && event->unit >= state->unit_next;
+    bool all = set_has(&s->exhausted, root) && event->unit >= state->unit_next;
     state->bound = event->unit;
     drop_tasks(s, DROP_BEHIND_BOUND, root);
     drop_ready(s, DROP_BEHIND_BOUND, root);
     for (uint16_t e = 0; e < s->plan.edge_count; e++) {
-        if (!(s->shape.roots[e] & stage_bit(root))) continue;
+        if (!set_has(&s->shape.roots[e], root)) continue;
         StageId to = s->plan.edges[e].to;
         drop_tasks(s, DROP_BEHIND_BOUND, to);
         drop_ready(s, DROP_BEHIND_BOUND, to);
@@ -209,7 +223,7 @@ void breaker_judge(Schedule *s, BreakerId id) {
     BreakerState *breaker = &s->breakers[id.i];
     if (breaker->state == BREAKER_FREED) return;
     bool early = s->plan.completes && breaker->state != BREAKER_COMPLETE;
-    if (!early && !(s->shape.pins[id.i] & ~s->over)) {
+    if (!early && bits_within(&s->shape.pins[id.i], &s->over, s->words)) {
         go(s, &breaker->state, BREAKER_FREED);
         share_out(s);
         for (uint32_t n = 0; n < s->node_count; n++) {
@@ -221,9 +235,11 @@ void breaker_judge(Schedule *s, BreakerId id) {
         act(s, (Action){.kind = ACTION_CLOSE, .breaker = id});
         for (uint16_t i = 0; i < s->plan.stage_count; i++) {
             StageId filler = {i};
-            if (s->shape.fillers[id.i] >> i & 1 && !wanted(s, filler)) stage_stop(s, filler);
+            bool fills = set_has(&s->shape.fillers[id.i], filler);
+            if (fills && !wanted(s, filler)) stage_stop(s, filler);
         }
-    } else if (breaker->state == BREAKER_FILLING && !(s->shape.fillers[id.i] & ~s->over)) {
+    } else if (breaker->state == BREAKER_FILLING &&
+               bits_within(&s->shape.fillers[id.i], &s->over, s->words)) {
         go(s, &breaker->state, BREAKER_FINISHING);
         share_out(s);
         s->answers_due++;

@@ -128,7 +128,7 @@ static bool is_in_use(const Dispatch *d, BreakerId id) {
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         bool open = s < d->what->stage_count && d->runs[s].running > 0;
-        bool over = schedule_over(d->schedule) >> s & 1;
+        bool over = schedule_is_over(d->schedule, (StageId){(uint16_t)s});
         for (uint8_t f = 0; f < stage->fill_count && (open || !over); f++)
             if (stage->fills[f].i == id.i) return true;
         bool uses = stage->kind == STAGE_READER && stage->reads.i == id.i;
@@ -140,10 +140,11 @@ static bool is_in_use(const Dispatch *d, BreakerId id) {
 
 // Lets go of breakers that nobody needs and nobody is at.
 static void release_breakers(Dispatch *d) {
-    for (uint16_t i = 0; i < d->plan->plan.breaker_count && d->own->closing; i++) {
+    for (uint16_t i = 0; i < d->plan->plan.breaker_count && d->own->closing_count; i++) {
         uint32_t breaker = d->plan->breakers[i];
-        if (!(d->own->closing >> i & 1) || is_in_use(d, (BreakerId){i})) continue;
-        d->own->closing &= ~((uint64_t)1 << i);
+        if (!bits_have(&d->own->closing, i) || is_in_use(d, (BreakerId){i})) continue;
+        bits_put(&d->own->closing, i, false);
+        d->own->closing_count--;
         tell_closing_breaker(&d->observers, breaker);
         if (d->own->breakers[breaker]) sb_breaker_close(d->own->breakers[breaker]);
         d->own->breakers[breaker] = nullptr;
@@ -156,7 +157,7 @@ static uint32_t ready_count(const Dispatch *d) {
     uint32_t count = d->own->queue.count + d->own->spool_count + d->own->timer_new;
     count += tell_pending(&d->observers);
     count += d->own->due_count > 0 && !d->own->crew_busy;
-    count += d->own->shrinks && !d->own->shrinking;
+    count += d->own->shrink_count && !d->own->shrinking;
     for (uint32_t s = 0; s < d->what->sink_count; s++)
         count += d->own->sinks[s].first && !d->own->taking[s];
     return count;
@@ -184,13 +185,14 @@ static void do_action(Dispatch *d, const Action *action) {
     case ACTION_FREE: live_free(d, (LivePartition *)(uintptr_t)action->data); break;
     case ACTION_FINISH:
         d->own->due[d->own->due_count++] = action->breaker;
-        d->own->full |= (uint64_t)1 << action->breaker.i;
+        bits_add(&d->own->full, action->breaker.i);
         break;
     case ACTION_HOLD: d->own->given = !action->denied; break;
     case ACTION_SHRINK: account_shrink(d, action->breaker); break;
     case ACTION_CLOSE:
-        d->own->closing |= (uint64_t)1 << action->breaker.i;
-        d->own->unused_breakers |= d->own->closing;
+        bits_add(&d->own->closing, action->breaker.i);
+        bits_add(&d->own->unused_breakers, action->breaker.i);
+        d->own->closing_count++;
         break;
     case ACTION_TIMER: d->own->timer = action->at, d->own->timer_new = true; break;
     case ACTION_END:
@@ -211,13 +213,15 @@ static void do_action(Dispatch *d, const Action *action) {
 
 // A stage that is over holds no memory any more.
 static void close_stages(Dispatch *d) {
-    uint64_t left = schedule_over(d->schedule) & ~d->own->closed;
-    for (uint32_t s = 0; left && s < d->what->stage_count; s++) {
+    const StageSet *all = schedule_over(d->schedule);
+    uint16_t words = bits_words(d->what->stage_count);
+    if (bits_within(all, &d->own->closed, words)) return;
+    for (uint32_t s = 0; s < d->what->stage_count; s++) {
         StageRun *run = &d->runs[s];
-        bool over = left >> s & 1;
+        bool over = bits_have(all, s) && !bits_have(&d->own->closed, s);
         if (!over || run->running > 0 || run->state != RUN_OPEN) continue;
         if (tell_uses_stage(&d->observers, s)) continue;
-        d->own->closed |= (uint64_t)1 << s;
+        bits_add(&d->own->closed, s);
         tell_closing_stage(&d->observers, s);
         stage_close(run);
     }
@@ -313,7 +317,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     failpoint("finish");
     dispatch_look(d);  // Those who need it are told that nothing more begins, before it is there.
     // Nobody fills a breaker of whose rows none came.
-    bool unused = d->own->unused_breakers >> id.i & 1;
+    bool unused = bits_have(&d->own->unused_breakers, id.i);
     bool skip = unused || d->draining || !stage_open_breaker(job, breaker);
     d->own->gave_up |= d->draining && !unused;
     int32_t status = SB_OK;
@@ -360,7 +364,7 @@ static bool work(Dispatch *d, uint32_t thread) {
         tell_done(observers, thread);
         return true;
     }
-    if (d->own->shrinks && !d->own->shrinking) {
+    if (d->own->shrink_count && !d->own->shrinking) {
         call_threads(d, 1);
         shrink_work(d);
         return true;
@@ -436,14 +440,14 @@ static void drain(Dispatch *d) {
     d->draining = true;
     for (uint32_t s = 0; s < d->what->stage_count; s++) {
         const StageRun *run = &d->runs[s];
-        bool over = schedule_over(d->schedule) >> s & 1;
+        bool over = schedule_is_over(d->schedule, (StageId){(uint16_t)s});
         bool cut = !over && (!run->opened || !units_over(&run->units));
-        if (cut && stage_is_root(&d->plan->plan.stages[s])) d->own->cut_short |= (uint64_t)1 << s;
+        if (cut && stage_is_root(&d->plan->plan.stages[s])) bits_add(&d->own->cut_short, s);
     }
     // Else a root that is over might end what fills breakers that only its rows need.
     dispatch_tell(d, (Event){.kind = EVENT_DRAIN});
     for (uint32_t s = 0; s < d->what->stage_count; s++) {
-        bool over = schedule_over(d->schedule) >> s & 1;
+        bool over = schedule_is_over(d->schedule, (StageId){(uint16_t)s});
         if (!stage_is_root(&d->plan->plan.stages[s]) || over) continue;
         dispatch_tell(d, (Event){.kind = EVENT_BOUND, .stage = {(uint16_t)s},
                                  .unit = (uint32_t)d->runs[s].launched});

@@ -24,7 +24,7 @@ LivePartition *live_open(Dispatch *d, const Flow *flow, Partition *made) {
 // A stage that is over fills no more.
 static void spare_made(const Dispatch *d, LivePartition *live) {
     StageRun *run = live->run;
-    if (d->own->closed >> run->index & 1) partition_close(live->made, &run->setup);
+    if (bits_have(&d->own->closed, run->index)) partition_close(live->made, &run->setup);
     else stage_spare(run, live->made);
     live->made = nullptr;
 }

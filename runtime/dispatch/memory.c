@@ -90,7 +90,7 @@ static bool account_more(SbMemory *memory, int64_t ahead) {
     // The floor is enough to open it, which happens under the lock.
     if (!d->own->breakers[account->breaker]) return false;
     pthread_mutex_lock(&d->lock);
-    bool good = grow(account, ahead), fills = !(d->own->full >> account->id.i & 1);
+    bool good = grow(account, ahead), fills = !bits_have(&d->own->full, account->id.i);
     pthread_mutex_unlock(&d->lock);
     bool busy = false;
     if (good || !fills || !relieve_idle(account, &busy)) return good;
@@ -129,7 +129,8 @@ static void account_less(SbMemory *memory) {
 }
 
 void account_shrink(Dispatch *d, BreakerId id) {
-    d->own->shrinks |= (uint64_t)1 << id.i;
+    d->own->shrink_count += !bits_have(&d->own->shrinks, id.i);
+    bits_add(&d->own->shrinks, id.i);
     d->own->accounts[id.i].memory.short_at = -1;
 }
 
@@ -137,10 +138,11 @@ void account_shrink(Dispatch *d, BreakerId id) {
 // not for long.
 void shrink_work(Dispatch *d) {
     enum { WAIT_MICROS = 1000, WAITS = 50 };
-    BreakerId id = {(uint16_t)__builtin_ctzll(d->own->shrinks)};
+    BreakerId id = {(uint16_t)bits_first(&d->own->shrinks)};
     Account *account = &d->own->accounts[id.i];
-    bool fills = !(d->own->full >> id.i & 1) && d->own->breakers[account->breaker];
-    d->own->shrinks &= ~((uint64_t)1 << id.i);
+    bool fills = !bits_have(&d->own->full, id.i) && d->own->breakers[account->breaker];
+    bits_put(&d->own->shrinks, id.i, false);
+    d->own->shrink_count--;
     d->own->shrinking = true;
     pthread_mutex_unlock(&d->lock);
     for (int i = 0; fills && i < WAITS; i++) {

@@ -20,7 +20,7 @@ static FlowPlan *make_plan(Job *job) {
     if (plan && fault == FLOW_OK) return plan;
     if (fault == FLOW_TOO_WIDE)
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
-                    "the program has %u stages and %u sinks, or as many ways between them",
+                    "the program has %u stages and %u sinks, or too many ways between them",
                     job->what->stage_count, job->what->sink_count);
     else trouble_no_memory(&job->trouble, "for the plan");
     free(plan);
@@ -284,7 +284,7 @@ bool dispatch_run(Dispatch *d) {
     pthread_mutex_lock(&d->lock);
     tell_end(&d->observers);
     pthread_mutex_unlock(&d->lock);
-    if ((d->own->cut_short || d->own->gave_up) && d->own->trouble->kind == TROUBLE_NONE)
+    if ((flow_is_cut_short(d) || d->own->gave_up) && d->own->trouble->kind == TROUBLE_NONE)
         trouble_set(d->own->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (d->own->trouble->kind != TROUBLE_NONE) return false;
     tell_conclude(&d->observers);

@@ -46,24 +46,26 @@ struct DispatchOwn {
     bool       roomy;          // Stages keep nothing that they do not need now.
     Event      events[2 * STAGES_MAX + 8];  // That follow from actions: two a stage, and the first.
     uint32_t   event_count;
-    uint64_t   closing;        // Breakers that nobody needs any more and that are there, as bits;
-    uint64_t   unused_breakers;  // those, and those that were.
+    Bits       closing;        // Breakers that nobody needs any more and that are there;
+    uint32_t   closing_count;
+    Bits       unused_breakers;  // those, and those that were.
     BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:
     uint32_t   due_count;
     bool       finishes;       // a thread is at it.
     Account   *accounts;       // Of breakers, by BreakerId.
-    uint64_t   full;           // Breakers that nobody fills any more, as bits,
-    uint64_t   shrinks;        // and those that are to write what they hold:
-    bool       shrinking;      // a thread is at it.
+    Bits       full;           // Breakers that nobody fills any more,
+    Bits       shrinks;        // and those that are to write what they hold.
+    uint32_t   shrink_count;
+    bool       shrinking;      // A thread is at one.
     bool       given;          // The schedule's last answer to a breaker.
     bool       crew_busy;      // The crew has a leader.
     uint32_t  *lanes;          // That no task holds.
     uint32_t   lane_count;
     LivePartition *alive;      // Partitions that the schedule knows.
     bool       telling;
-    uint64_t   cut_short;      // Roots not all of whose rows are judged because of that, as bits.
+    Bits       cut_short;      // Roots not all of whose rows are judged because of that.
     bool       gave_up;        // A breaker was not finished.
-    uint64_t   closed;         // Stages that are over and have given back what they held, as bits.
+    Bits       closed;         // Stages that are over and have given back what they held.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.
     Crew       crew;
     uint32_t   busy;           // Threads that do something,
@@ -92,6 +94,8 @@ void flow_find_rows(Dispatch *d, Flow *flow);
 // Of a job that ends early: do rows that come to this stage, or sink, from that one stand behind
 // others that do not come any more? Then they go nowhere, and their units are not done.
 bool flow_is_behind_cut(const Dispatch *d, uint32_t reader, uint32_t from);
+// Are there roots of a job that ends early whose rows are not all judged?
+bool flow_is_cut_short(const Dispatch *d);
 // Points its unit to the rows, which are in memory now.
 void flow_point(Flow *flow);
 // The next rows of its input, as many as a task of the stage takes at once.

@@ -31,15 +31,19 @@ static bool lacks_table(const Dispatch *d, const SbStage *stage) {
     return false;
 }
 
+bool flow_is_cut_short(const Dispatch *d) {
+    return bits_any(&d->own->cut_short, bits_words(d->what->stage_count));
+}
+
 // Stages that do not hand on all rows that stand before those that still come.
-static uint64_t losing(const Dispatch *d) {
+static Bits losing(const Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
-    uint64_t all = d->own->cut_short;
+    Bits all = d->own->cut_short;
     for (uint32_t s = 0; s < d->what->stage_count; s++) {
         bool loses = lacks_table(d, &d->what->stages[s]);
         for (uint8_t i = 0; i < plan->stages[s].input_count; i++)
-            loses |= all >> plan->edges[plan->stages[s].inputs[i].i].from.i & 1;
-        all |= (uint64_t)loses << s;
+            loses |= bits_have(&all, plan->edges[plan->stages[s].inputs[i].i].from.i);
+        if (loses) bits_add(&all, s);
     }
     return all;
 }
@@ -50,13 +54,13 @@ bool flow_is_behind_cut(const Dispatch *d, uint32_t reader, uint32_t from) {
     const CorePlan *plan = &d->plan->plan;
     const CoreStage *stage = &plan->stages[reader];
     if (!d->draining || stage->kind == STAGE_ZIP || stage->input_count < 2) return false;
-    uint64_t all = losing(d), sooner = 0;
+    Bits all = losing(d);
     for (uint8_t i = 0; i < stage->input_count; i++) {
         uint32_t maker = plan->edges[stage->inputs[i].i].from.i;
         if (maker == from) break;
-        sooner |= (uint64_t)1 << maker;
+        if (bits_have(&all, maker)) return true;
     }
-    return all & sooner;
+    return false;
 }
 
 void flow_find_rows(Dispatch *d, Flow *flow) {
@@ -120,7 +124,7 @@ void zip_uneven(Dispatch *d, const Action *action) {
                                    .step = what->sites[site].step,
                                    .weight = 1,
                                    .origin = (uint64_t)action->unit << UNIT_SHIFT}};
-    if (d->own->cut_short || d->own->gave_up) return;
+    if (flow_is_cut_short(d) || d->own->gave_up) return;
     bool good = rejects_add(&list, what, &facts);
     Keeping keeping = good ? tell_keep_fault(&d->observers, zip, action->unit, &list) : KEEP_NOT;
     good = good && keeping != KEEP_NO_MEMORY;

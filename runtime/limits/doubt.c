@@ -49,7 +49,7 @@ static bool leads(const Limits *limits, uint32_t s) {
 static void open_leads(Limits *limits) {
     for (uint32_t s = limits->what->stage_count; s-- > 0;) {
         bool all = leads(limits, s), zip = stage_at(limits, s)->kind == STAGE_ZIP;
-        limits->leads |= (uint64_t)all << s;
+        bits_put(&limits->leads, s, all);
         for (int side = 0; side < 2 && all && zip; side++)
             limits->gates[s][side] = (Gate){.is = true, .zips = true, .limit = INT64_MAX};
     }

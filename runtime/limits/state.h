@@ -98,7 +98,7 @@ struct Limits {
     bool       any;
     bool       settling;
     Gate       gates[STAGES_MAX][2];  // By stage of the plan and side.
-    uint64_t   leads;              // Stages that are in doubt, as bits.
+    Bits       leads;              // Stages that are in doubt.
     bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
     int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
     DoubtRoot  roots[STAGES_MAX];
@@ -126,7 +126,7 @@ void doubt_take(Limits *limits, Flow *flow);
 void doubt_sink(Limits *limits, const Flow *flow, int64_t rows, bool done);
 // Is what the stage counts in doubt? Then doubt_keep takes it. False: no memory.
 static inline bool doubt_leads(const Limits *limits, uint32_t stage) {
-    return limits->leads >> stage & 1;
+    return bits_have(&limits->leads, stage);
 }
 bool doubt_keep(Limits *limits, Flow *flow, Partition *partition);
 // How many rows of a partition that the flow's stage makes could still be taken from terminal `t`.

@@ -7,7 +7,8 @@ static WatchState state_of(const Watch *watch, uint32_t s, const StageFigures *f
     const Dispatch *d = watch->dispatch;
     bool root = stage_is_root(&d->plan->plan.stages[s]);
     bool writes = watch->stages[s].writing > 0;
-    if (schedule_over(d->schedule) >> s & 1) return writes ? WATCH_BUSY : WATCH_DONE;
+    StageId id = {(uint16_t)s};
+    if (schedule_is_over(d->schedule, id)) return writes ? WATCH_BUSY : WATCH_DONE;
     if (figures->running > 0 || writes) return WATCH_BUSY;
     if (figures->blocked) return WATCH_NO_MEMORY;
     if (figures->ready > 0 || figures->paused > 0) return WATCH_NO_SLOT;

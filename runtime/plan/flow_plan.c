@@ -238,13 +238,15 @@ static FlowFault judge(const Maker *m) {
 }
 
 FlowFault flow_plan_make(FlowPlan *flow, const SbJob *job, const FlowNumbers *numbers) {
-    memset(flow, 0, sizeof *flow);
     Maker m = {.flow = flow, .job = job, .numbers = numbers};
     uint32_t stages = job->stage_count + job->sink_count;
     static_assert(SB_RESOURCES_MAX + 1 == RESOURCES_MAX && (int)SB_STAGES_MAX == STAGES_MAX);
-    if (stages > STAGES_MAX || !add_breakers(&m))
-        return FLOW_TOO_WIDE;
+    if (stages > STAGES_MAX) return FLOW_TOO_WIDE;
     CorePlan *plan = &flow->plan;
+    memset(plan, 0, offsetof(CorePlan, stages));
+    memset(plan->stages, 0, stages * sizeof *plan->stages);
+    if (!add_breakers(&m))
+        return FLOW_TOO_WIDE;
     plan->stage_count = (uint16_t)stages;
     plan->resource_count = (uint8_t)(1 + job->resource_count);
     plan->node_kinds = 1;

@@ -96,9 +96,8 @@ bool verdict_open(Verdict *v, const SbJob *job, int64_t rows_max, const RejectSe
     v->bounds = calloc(job->stage_count + 1, sizeof *v->bounds);
     if (!reject_set_open(&v->records, set) || !v->ranks || !v->bounds) return false;
     number_roots(job, v->ranks);
-    verdict_needs_find(&v->needs, job);
     for (uint32_t s = 0; s < job->stage_count; s++) v->bounds[s] = INT64_MAX;
-    return true;
+    return verdict_needs_find(&v->needs, job);
 }
 
 void verdict_close(Verdict *v) {
@@ -187,7 +186,7 @@ bool verdict_restore(Verdict *v, RejectList *list, uint32_t root) {
         record->origin = rank | (record->origin & (((uint64_t)1 << RANK_SHIFT) - 1));
     }
     const Reject *last = &list->items[list->count - 1];
-    if (last->fails) v->lost |= v->needs.behind[last->stage];
+    if (last->fails) bits_add_all(&v->lost, &v->needs.behind[last->stage], BITS_WORDS);
     if (last->fails && !take_failing(v, list)) return false;
     if (verdict_ends(v)) drop_behind(v, list);
     int64_t weight = list->weight;
@@ -224,26 +223,26 @@ static const Reject *last_record(const Verdict *v) {
 }
 
 bool verdict_goes_on(const Verdict *v, uint32_t stage, uint32_t root) {
-    return verdict_needs_all(&v->needs, stage, 0, v->ranks, v->ranks[root]);
+    return verdict_needs_all(&v->needs, stage, &(Bits){0}, v->ranks, v->ranks[root]);
 }
 
 bool verdict_ends(const Verdict *v) { return v->failing.count > 0 || v->over; }
 uint64_t verdict_unit(const Reject *record) { return record->origin >> UNIT_SHIFT & UNIT_MASK; }
 
 // Are all stages over that say which rows the reader of a breaker has?
-static bool is_filled(const SbJob *job, const SbStage *reader, uint64_t over) {
+static bool is_filled(const SbJob *job, const SbStage *reader, const Bits *over) {
     bool filled = true;
     for (uint32_t s = 0; s < job->stage_count; s++) {
         const SbStage *stage = &job->stages[s];
         bool fills = contains(stage->terminals, stage->terminal_count, reader->input_index);
         bool marks = reader->input == SB_INPUT_UNMATCHED &&
                      contains(stage->needs, stage->need_count, reader->input_index);
-        filled &= !(fills || marks) || over >> s & 1;
+        filled &= !(fills || marks) || bits_have(over, s);
     }
     return filled;
 }
 
-bool verdict_bound(Verdict *v, uint64_t over, uint32_t *root, int64_t *unit) {
+bool verdict_bound(Verdict *v, const Bits *over, uint32_t *root, int64_t *unit) {
     const Reject *last = last_record(v);
     if (!last) return false;
     uint64_t rank = last->origin >> RANK_SHIFT;

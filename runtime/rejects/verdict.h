@@ -19,7 +19,7 @@ typedef struct Verdict {
     int64_t      rows_max;  // Of rejects; -1: no limit.
     RejectSet    records;   // All so far, without those that fail.
     RejectList   failing;   // The first record that fails, or none.
-    uint64_t     lost;      // Stages that depend on rows after one that failed, as bits.
+    Bits         lost;      // Stages that depend on rows after one that failed.
     int64_t      weight;    // Of the records, without those that are known to stand after the end.
     int64_t      judged;    // The weight when the end was looked for last.
     bool         over;      // The records pass the limit.
@@ -59,13 +59,13 @@ bool verdict_goes_on(const Verdict *verdict, uint32_t stage, uint32_t root);
 // What the stage looks up, or reads, lacks rows since one has failed: what it would find means
 // nothing.
 static inline bool verdict_is_lost(const Verdict *verdict, uint32_t stage) {
-    return verdict->lost >> stage & 1;
+    return bits_have(&verdict->lost, stage);
 }
 // A bound of a root that is due and was not told before. False: there is none. The bound of readers
-// is due once the stages that fill their breaker are over (bits in `over`). Earlier, what feeds
+// is due once the stages that fill their breaker are over (in `over`). Earlier, what feeds
 // them alone would be given up with them, and its records may come first. The bound of any root is
 // due once no earlier rows depend on all of its own (verdict_needs.h).
-bool verdict_bound(Verdict *verdict, uint64_t over, uint32_t *root, int64_t *unit);
+bool verdict_bound(Verdict *verdict, const Bits *over, uint32_t *root, int64_t *unit);
 // The unit of its root in which the row of a record began.
 uint64_t verdict_unit(const Reject *record);
 

@@ -8,17 +8,19 @@
 
 #include "runtime/abi/program.h"
 
-// Sets of stages, as bits, by stage.
+// Sets of stages, by stage.
 typedef struct VerdictNeeds {
-    uint64_t roots[SB_STAGES_MAX];   // Roots whose rows come to the stage, no breaker between.
-    uint64_t behind[SB_STAGES_MAX];  // Stages that depend on what comes of the stage's rows into
-                                     // breakers, directly or not.
+    uint16_t words;              // Of the sets, that are in use.
+    Bits roots[SB_STAGES_MAX];   // Roots whose rows come to the stage, no breaker between.
+    Bits behind[SB_STAGES_MAX];  // Stages that depend on what comes of the stage's rows into
+                                 // breakers, directly or not.
 } VerdictNeeds;
 
-void verdict_needs_find(VerdictNeeds *needs, const SbJob *job);
+// False: no memory.
+bool verdict_needs_find(VerdictNeeds *needs, const SbJob *job);
 // Does a stage that is not over depend on all that comes of the rows of `stage`, and judge rows of
 // roots up to that rank?
-bool verdict_needs_all(const VerdictNeeds *needs, uint32_t stage, uint64_t over,
+bool verdict_needs_all(const VerdictNeeds *needs, uint32_t stage, const Bits *over,
                        const uint32_t *ranks, uint32_t rank);
 
 #endif

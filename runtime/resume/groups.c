@@ -142,19 +142,31 @@ static void list_roots_of_zip(Finder *finder, uint32_t s) {
 
 // ---- rows that wait -----------------------------------------------------------------------------
 
-// Roots as bits.
+// Roots.
 typedef struct Waits {
-    uint64_t from[SB_STAGES_MAX];   // By stage: those that its rows come from,
-    uint64_t until[SB_STAGES_MAX];  // those that are over when the stage is,
-    uint64_t held[SB_STAGES_MAX];   // and those whose rows are kept while its rows wait.
+    Bits from[SB_STAGES_MAX];   // By stage: those that its rows come from,
+    Bits until[SB_STAGES_MAX];  // those that are over when the stage is,
+    Bits held[SB_STAGES_MAX];   // and those whose rows are kept while its rows wait.
 } Waits;
 
-// Of all that feed the terminal.
-static uint64_t of_feeders(const SbJob *what, const uint64_t *of, uint32_t terminal) {
-    uint64_t roots = 0;
+// Adds those of all that feed the terminal.
+static void add_feeders(const SbJob *what, const Bits *of, uint32_t terminal, Bits *roots) {
     for (uint32_t s = 0; s < what->stage_count; s++)
-        if (feeds(&what->stages[s], terminal)) roots |= of[s];
+        if (feeds(&what->stages[s], terminal))
+            bits_add_all(roots, &of[s], bits_words(what->stage_count));
+}
+
+// Of all that feed the terminal.
+static Bits of_feeders(const SbJob *what, const Bits *of, uint32_t terminal) {
+    Bits roots = {0};
+    add_feeders(what, of, terminal, &roots);
     return roots;
+}
+
+// Adds what is in both.
+static void add_both(Bits *roots, Bits a, const Bits *b) {
+    bits_keep(&a, b, BITS_WORDS);
+    bits_add_all(roots, &a, BITS_WORDS);
 }
 
 // Producers stand before consumers.
@@ -163,55 +175,60 @@ static void find_waits(const SbJob *what, Waits *waits) {
         const SbStage *stage = &what->stages[s];
         bool rows = stage->input == SB_INPUT_ROWS, rest = stage->input == SB_INPUT_UNMATCHED;
         bool root = !sb_reads_edge(what, stage) || is_zip(stage);
-        waits->from[s] = root ? (uint64_t)1 << s
-                              : of_feeders(what, waits->from, stage->input_index);
-        waits->held[s] = waits->from[s];
-        if (sb_reads_edge(what, stage))
-            waits->held[s] |= of_feeders(what, waits->held, stage->input_index);
-        if (is_zip(stage)) waits->held[s] |= of_feeders(what, waits->held, stage->right_index);
-        waits->until[s] = waits->from[s];
-        if (rows || rest) waits->until[s] |= of_feeders(what, waits->until, stage->input_index);
+        Bits *from = &waits->from[s], *held = &waits->held[s], *until = &waits->until[s];
+        if (root) bits_add(from, s);
+        else add_feeders(what, waits->from, stage->input_index, from);
+        *held = *from;
+        if (sb_reads_edge(what, stage)) add_feeders(what, waits->held, stage->input_index, held);
+        if (is_zip(stage)) add_feeders(what, waits->held, stage->right_index, held);
+        *until = *from;
+        if (rows || rest) add_feeders(what, waits->until, stage->input_index, until);
         for (uint32_t n = 0; n < stage->need_count; n++)
-            waits->until[s] |= of_feeders(what, waits->until, stage->needs[n]);
+            add_feeders(what, waits->until, stage->needs[n], until);
         for (uint32_t f = 0; rest && f < s; f++)
-            if (needs(&what->stages[f], stage->input_index)) waits->until[s] |= waits->until[f];
+            if (needs(&what->stages[f], stage->input_index))
+                bits_add_all(until, &waits->until[f], bits_words(what->stage_count));
     }
 }
 
-// The roots whose rows wait at the stage for a table or the other side, or at a terminal behind
-// those of the stage, for what is made of their own rows.
-static uint64_t wait_for_own(const SbJob *what, const Waits *waits, uint32_t s) {
+// Adds to `own` the roots whose rows wait for what is made of their own rows: at the stage for a
+// table or the other side, or at a terminal behind those of the stage.
+static void wait_for_own(const SbJob *what, const Waits *waits, uint32_t s, Bits *own) {
     const SbStage *stage = &what->stages[s];
-    uint64_t own = 0;
     for (uint32_t n = 0; n < stage->need_count; n++)
         if (!sb_is_edge(what, stage->needs[n]))
-            own |= of_feeders(what, waits->until, stage->needs[n]) & waits->held[s];
+            add_both(own, of_feeders(what, waits->until, stage->needs[n]), &waits->held[s]);
     const uint32_t sides[] = {stage->input_index, stage->right_index};
     for (int i = 0; is_zip(stage) && i < 2; i++) {
-        uint64_t first = of_feeders(what, waits->until, sides[i]) &
-                         ~of_feeders(what, waits->held, sides[i]);
-        own |= first & of_feeders(what, waits->held, sides[1 - i]);
+        Bits first = of_feeders(what, waits->until, sides[i]);
+        Bits held = of_feeders(what, waits->held, sides[i]);
+        Bits other = of_feeders(what, waits->held, sides[1 - i]);
+        bits_remove_all(&first, &held, BITS_WORDS);
+        add_both(own, first, &other);
     }
     for (uint32_t l = 0; l < what->stage_count; l++) {
         const SbStage *late = &what->stages[l];
         bool behind = late->rank > stage->rank || (late->rank == stage->rank && l > s);
         for (uint32_t t = 0; behind && t < late->terminal_count; t++)
-            if (feeds(stage, late->terminals[t])) own |= waits->until[s] & waits->held[l];
+            if (feeds(stage, late->terminals[t]))
+                add_both(own, waits->until[s], &waits->held[l]);
     }
-    return own;
 }
 
 // Units of such a root are done when breakers of its own group are, and these are finished when it
 // is committed; or, where its rows come to one place by two ways, at the end.
 static void find_waiting(Finder *finder) {
     const SbJob *what = finder->what;
-    Waits waits = {0};
-    uint64_t own = 0;
+    Bits own = {0};
     if (what->stage_count > SB_STAGES_MAX) return;
-    find_waits(what, &waits);
-    for (uint32_t s = 0; s < what->stage_count; s++) own |= wait_for_own(what, &waits, s);
+    Waits *waits = calloc(1, sizeof *waits);
+    finder->failed |= !waits;
+    if (!waits) return;
+    find_waits(what, waits);
+    for (uint32_t s = 0; s < what->stage_count; s++) wait_for_own(what, waits, s, &own);
     for (uint32_t s = 0; s < what->stage_count; s++)
-        if (own >> s & 1 && !finder->bad[s]) finder->bad[s] = waiting;
+        if (bits_have(&own, s) && !finder->bad[s]) finder->bad[s] = waiting;
+    free(waits);
 }
 
 // ---- groups -------------------------------------------------------------------------------------
@@ -396,7 +413,7 @@ bool resume_groups_open(Resume *resume) {
     bool good = finder.bad && ends && resume->group_of;
     if (good) find_bad(&finder);
     if (good) find_waiting(&finder);
-    good = good && open_roots(resume, finder.bad) && find_ends(&finder, ends);
+    good = good && !finder.failed && open_roots(resume, finder.bad) && find_ends(&finder, ends);
     for (uint32_t s = 0; good && s < what->stage_count; s++) judge_zip(resume, what, ends, s);
     while (good && spread_bad(resume, ends, count)) {}
     good = good && make_groups(resume);

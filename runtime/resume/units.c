@@ -57,7 +57,7 @@ static bool is_ahead(const Resume *resume, const RootLog *log, const UnitTally *
 // Pieces have none behind the last.
 static bool zip_is_over(const Resume *resume, uint32_t root, const RootLog *log) {
     return resume->d->plan->plan.stages[root].kind == STAGE_ZIP && log->cut.units == log->begun &&
-           schedule_over(resume->d->schedule) >> root & 1;
+           schedule_is_over(resume->d->schedule, (StageId){(uint16_t)root});
 }
 
 static void fold(Resume *resume, uint32_t root) {

@@ -64,7 +64,7 @@ void bound_by_task(Sim *sim, TaskId id) {
 }
 
 void plan_bounds(Sim *sim) {
-    for (uint16_t s = 0; s < STAGES_MAX; s++) sim->bounds[s] = UINT32_MAX;
+    for (uint16_t s = 0; s < sim->plan.stage_count; s++) sim->bounds[s] = UINT32_MAX;
     for (uint32_t i = 0; i < sim->load->bounds; i++) {
         int64_t most = SECOND << between(&sim->random, 0, 5);
         sim_push(sim, (Pending){.at = between(&sim->random, 0, most), .what = HAPPEN_BOUND});
@@ -96,7 +96,7 @@ static bool is_limited(const Workload *load, StageId stage) {
 
 void check_complete(Sim *sim, StageId stage) {
     if (is_limited(sim->load, stage)) return;
-    const Stream *stream = &sim->streams.made[stage.i];
+    const Stream *stream = &sim->streams->made[stage.i];
     int64_t missing = 0;
     for (int i = 0; i < stream->count; i++) {
         int64_t wanted = rows_wanted(sim, stream->segments[i].root);

@@ -1,6 +1,7 @@
 #include "tests/sim/machine.h"
 
 #include "tests/sim/network.h"
+#include "tests/sim/restart.h"
 
 #include <string.h>
 
@@ -148,13 +149,13 @@ static bool follow(const Sim *sim, Cursor *cursor, const Stream *stream, const R
 static void check_order(Sim *sim, StageId stage, Rows rows) {
     if (!takes_in_order(sim, stage)) return;
     if (!comes_again(sim, stage, &rows) &&
-        !follow(sim, &sim->cursors[stage.i][0], &sim->streams.made[stage.i], &rows))
+        !follow(sim, &sim->cursors[stage.i][0], &sim->streams->made[stage.i], &rows))
         sim_fail(sim, "rows out of order");
 }
 
 int64_t rows_of_root(const Sim *sim, StageId root) {
     const CoreStage *stage = &sim->load->plan.stages[root.i];
-    if (stage->kind == STAGE_READER) return sim->streams.kept[stage->reads.i];
+    if (stage->kind == STAGE_READER) return sim->streams->kept[stage->reads.i];
     return stage->units * work_of(sim, root)->unit_rows;
 }
 
@@ -241,7 +242,7 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
     Rows rows = {zip, sim->zip_rows[zip.i], action->rows, action->unit};
     if (comes_again(sim, zip, &rows)) return rows;
     for (int side = 0; side < 2; side++) {
-        Stream stream = stream_into(&sim->streams, sim->load, zip, side);
+        Stream stream = stream_into(sim->streams, sim->load, zip, side);
         const Rows *part = &parts[side]->rows;
         Rows taken = {part->root, part->row + at[side], action->rows, 0};
         if (at[side] + action->rows > part->rows ||
@@ -256,8 +257,8 @@ static Rows rows_of_piece(Sim *sim, const Action *action) {
 // Only where nothing else keeps rows from a side.
 static void note_uneven(Sim *sim, const Action *action) {
     StageId zip = action->stage;
-    Stream left = stream_into(&sim->streams, sim->load, zip, 0);
-    Stream right = stream_into(&sim->streams, sim->load, zip, 1);
+    Stream left = stream_into(sim->streams, sim->load, zip, 0);
+    Stream right = stream_into(sim->streams, sim->load, zip, 1);
     bool good = is_bounded(sim) || stream_rows(&left) != stream_rows(&right);
     if (!good || sim->uneven[zip.i] || action->unit != sim->zip_unit[zip.i])
         sim_fail(sim, "a zip is said to be uneven");
@@ -281,6 +282,14 @@ static void limit_takes(Sim *sim, const SimTask *task, Rows *rows) {
     int64_t most = before ? before->rows : sim->limit_left[task->stage.i];
     if (rows->rows > most) rows->rows = most;
     if (!stage_of(sim, task->stage)->limit) sim->limit_left[task->stage.i] -= rows->rows;
+}
+
+static void read_from(Sim *sim, const Action *action, SimTask *task, uint64_t data) {
+    NodeId from = part_at(sim, data)->node;
+    bool elsewhere = from.i != action->node.i;
+    if (elsewhere) task->reads_from[from.i] = true;
+    if (sim->down[from.i]) sim_fail(sim, "a partition is read that was lost");
+    if (!action->load && elsewhere) sim_fail(sim, "a partition is not here");
 }
 
 static void launch(Sim *sim, const Action *action) {
@@ -309,10 +318,8 @@ static void launch(Sim *sim, const Action *action) {
         task->rows[0] = part_at(sim, action->data)->rows;
     if (action->load) task->load_bytes = task->rows[0].rows * work->row_bytes;
     if (!action->of_unit) {
-        NodeId from = part_at(sim, action->data)->node;
-        task->reads_from[from.i] = from.i != action->node.i;
-        if (sim->down[from.i]) sim_fail(sim, "a partition is read that was lost");
-        if (!action->load && from.i != action->node.i) sim_fail(sim, "a partition is not here");
+        read_from(sim, action, task, action->data);
+        if (action->kind == ACTION_PIECE) read_from(sim, action, task, action->other);
     }
     task->late = !action->of_unit && part_at(sim, action->data)->late;
     if (stage->kind == STAGE_SOURCE) {
@@ -338,16 +345,6 @@ static void add(Sim *sim, const Action *action) {
     check_order(sim, action->stage, *rows);
 }
 
-// Rows that an earlier life committed are not committed again.
-static void write_journal(Journal *journal, StageId sink, const Rows *rows) {
-    uint8_t *committed = journal->rows[sink.i][rows->root.i];
-    for (int64_t row = rows->row; row < rows->row + rows->rows; row++) {
-        journal->dropped += committed[row];
-        journal->written += !committed[row];
-        committed[row] = 1;
-    }
-}
-
 // Nothing can take these rows of the stage's breakers away any more.
 static void make_safe(Sim *sim, StageId stage, Kept *kept) {
     const CoreStage *described = stage_of(sim, stage);
@@ -362,7 +359,7 @@ static void make_safe(Sim *sim, StageId stage, Kept *kept) {
 static void commit(Sim *sim, const SimTask *task, const Rows *rows) {
     const CoreStage *stage = stage_of(sim, task->stage);
     if (stage->kind == STAGE_SINK && sim->options->journal)
-        write_journal(sim->options->journal, task->stage, rows);
+        journal_write(sim->options->journal, task->stage, rows);
     bool loses = sim->options->loses_row && rows->rows > 1;
     if (stage->kind == STAGE_SINK) sim->committed[task->stage.i] += rows->rows - loses;
     Rows taken = *rows;
@@ -388,13 +385,13 @@ static void check_fillers(Sim *sim, BreakerId breaker) {
         for (uint8_t f = 0; f < stage->fill_count; f++)
             if (stage->fills[f].i == breaker.i) check_complete(sim, (StageId){s});
     }
-    sim->streams.kept[breaker.i] = sim->kept[breaker.i];  // Its readers have these rows.
+    sim->streams->kept[breaker.i] = sim->kept[breaker.i];  // Its readers have these rows.
 }
 
 static void finish_breaker(Sim *sim, const Action *action) {
     uint16_t b = action->breaker.i;
-    bool whole = sim->kept[b] == sim->streams.kept[b] &&
-                 sim->kept_sum[b] == sim->streams.kept_sum[b];
+    bool whole = sim->kept[b] == sim->streams->kept[b] &&
+                 sim->kept_sum[b] == sim->streams->kept_sum[b];
     if (!is_bounded(sim) && !whole) sim_fail(sim, "a breaker does not have each of its rows once");
     if (is_bounded(sim)) check_fillers(sim, action->breaker);
     sim_push(sim, (Pending){.at = sim->now + between(&sim->random, 0, SECOND / 10),
@@ -409,6 +406,11 @@ static void keep_for_again(Sim *sim, const SimTask *task) {
     for (uint32_t i = task->at; kept && i < task->count; i++)
         if (task->rows[i].rows && !behind_bound(sim, &task->rows[i]) && *count < REDO_MAX)
             sim->redo[task->stage.i][(*count)++] = task->rows[i];
+}
+
+// Of several nodes, a task is dropped for others that stand first, too.
+static bool drops_come_again(const Sim *sim, const SimTask *task) {
+    return plan_node_count(&sim->plan) > 1 || behind_bound(sim, &task->rows[task->at]);
 }
 
 // What a launch took and is in front of the bound that ends it comes again.
@@ -475,7 +477,7 @@ void sim_act(Sim *sim, const Action *action) {
         order_task(sim, action->task, ORDER_STOP);
         break;
     case ACTION_DROP:
-        if (behind_bound(sim, &task->rows[task->at])) keep_for_again(sim, task);
+        if (drops_come_again(sim, task)) keep_for_again(sim, task);
         task_over(sim, task);
         task->life++;
         break;

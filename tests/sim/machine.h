@@ -128,7 +128,7 @@ typedef struct Sim {
     SimResult result;
     CorePlan plan;
     Schedule *schedule;
-    Streams streams;
+    Streams *streams;
     SimTask *tasks;
     uint32_t task_count;  // Ever launched, by the highest number.
     Rows (*chains)[CHAIN_MAX];  // Of the tasks.

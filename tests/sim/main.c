@@ -6,13 +6,14 @@
 //   sim near N          N chains of two resources that are just enough
 //   sim speed N         steps of 5,000 workers and N live partitions, in real time
 //   sim random A B      random plans of the seeds A to B
+//   sim large A B       random plans of 1,000 stages
 //   sim nodes A B       the same over several nodes, of which some are lost
 //   sim workers A B     membership over a network that loses, doubles and reorders messages
 //   sim restart A B     a coordinator that dies up to nine times, and its journal
 //   sim cluster A B     all of it: nodes behind such a network, and a coordinator that dies
 //   sim chain WORDS     a chain of stages beside its bound (chain.h)
 //   sim trace SEED      one of them, with its plan and every event and action
-//   sim trace-nodes, trace-restart, trace-cluster SEED
+//   sim trace-large, trace-nodes, trace-restart, trace-cluster SEED
 #include "tests/sim/chain.h"
 #include "tests/sim/optimum.h"
 #include "tests/sim/restart.h"
@@ -27,7 +28,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { SHORT_RUN = 1000, FAILURES_MAX = 10 };
+// Of clusters as many as make ten million steps.
+enum { SHORT_RUN = 1000, SHORT_NODES = 2000, SHORT_CLUSTER = 2500, FAILURES_MAX = 10 };
 
 typedef struct Tally {
     unsigned passed, failed, skipped;
@@ -39,14 +41,16 @@ typedef struct Kind {
     void (*make)(Workload *load, uint64_t *random);
     SimRun *run;
     bool network;
-    uint64_t least;  // Seeds of the short run.
+    uint64_t least;  // Seeds of the short run,
+    uint64_t found;  // and one that failed once; 0: none.
 } Kind;
 
 static const Kind kinds[] = {
     {"random", "trace", workload_random, sim_run, false, SHORT_RUN},
-    {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_RUN},
+    {"large", "trace-large", workload_large, sim_run, false, 4},
+    {"nodes", "trace-nodes", workload_random_nodes, sim_run, false, SHORT_NODES, 109048},
     {"restart", "trace-restart", workload_restarted, lives_run, false, 100},
-    {"cluster", "trace-cluster", workload_cluster, lives_run, true, 200},
+    {"cluster", "trace-cluster", workload_cluster, lives_run, true, SHORT_CLUSTER},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -58,6 +62,7 @@ static SimOptions make_seed(Workload *load, uint64_t seed, const Kind *kind) {
     SimOptions options = {
         .policy = POLICY_FULL, .disk_rate = 1e9, .seed = seed, .network = kind->network};
     options.beyond = seed % 4 ? between(&random, 0, 32 << 20) : 0;
+    if (load->tight) options.beyond = draw(&random) % 2 ? 0 : between(&random, 0, 1 << 20);
     if (seed % 3 == 0) options.policy = (PolicyId)(draw(&random) % POLICIES);
     return options;
 }
@@ -192,6 +197,7 @@ int main(int argc, char **argv) {
         const Kind *kind = &kinds[k];
         uint64_t last = number(argc, argv, 3, kind->least);
         if (!*what || strcmp(what, kind->name) == 0) run_seeds(first, last, kind, &tally);
+        if (!*what && kind->found) run_seeds(kind->found, kind->found, kind, &tally);
         if (strcmp(what, kind->trace) != 0) continue;
         SimResult result = trace_seed(first, kind);
         if (result.wrong) fprintf(stderr, "sim: %s\n", result.text);

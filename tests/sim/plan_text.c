@@ -40,10 +40,10 @@ static void print_stage(FILE *out, const Workload *load, const Shape *shape, uin
             work->row_bytes, work->row_seconds);
     for (uint8_t r = 0; r < plan->resource_count; r++) fprintf(out, " %u", stage->demand[r]);
     fprintf(out, ", scratch %" PRId64 "\n", stage->scratch);
-    if (!shape->before[s]) return;
+    if (!bits_meet(&shape->before[s], &shape->all, shape->words)) return;
     fprintf(out, "     begins after");
     for (uint16_t t = 0; t < plan->stage_count; t++)
-        if (shape->before[s] >> t & 1) fprintf(out, " %u", t);
+        if (set_has(&shape->before[s], (StageId){t})) fprintf(out, " %u", t);
     fprintf(out, "\n");
 }
 

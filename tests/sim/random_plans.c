@@ -1,7 +1,7 @@
 // Random plans: any graph of stages that the language can express.
 #include "tests/sim/streams.h"
 
-enum { OPEN_MAX = 6, STAGES_MOST = 14 };
+enum { OPEN_MAX = 6, STAGES_MOST = 14, LARGE_STAGES = 1000 };
 
 // Stages whose rows somebody has still to take.
 typedef struct Open {
@@ -14,7 +14,9 @@ typedef struct Maker {
     CorePlan *plan;
     uint64_t *random;
     Open open;
-    bool nodes;  // More than one: no zips, which cannot be made again.
+    bool nodes;  // More than one: what limits take is not taken back.
+    bool zips;
+    bool large;  // As many stages as a plan of a large program has.
 } Maker;
 
 static StageId add_stage(Maker *m, StageKind kind) {
@@ -114,7 +116,7 @@ static StageId read_breaker(Maker *m, BreakerId breaker, bool unmatched) {
 }
 
 static void add_step(Maker *m) {
-    bool fork = draw(m->random) % 3 == 0;
+    bool fork = draw(m->random) % (m->large ? 24 : 3) == 0;
     StageId stage;
     switch (draw(m->random) % 8) {
     case 0:
@@ -127,7 +129,7 @@ static void add_step(Maker *m) {
         break;
     }
     case 3: {
-        if (m->nodes) break;
+        if (!m->zips) break;
         StageId left = take_open(m, fork), right = take_open(m, false);
         stage = behind(m, STAGE_ZIP, left);
         add_edge(m, right, stage);
@@ -176,7 +178,7 @@ static void make(Maker *m) {
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->nodes[0].capacity[r] = (uint32_t)between(m->random, 1, 16) * WHOLE;
     give_open(m, add_stage(m, STAGE_SOURCE));
-    int64_t stages = between(m->random, 2, STAGES_MOST);
+    int64_t stages = m->large ? LARGE_STAGES : between(m->random, 2, STAGES_MOST);
     while (plan->stage_count < stages) add_step(m);
     finish(m);
 }
@@ -188,9 +190,18 @@ static void add_stubs(CorePlan *plan, uint64_t *random) {
 }
 
 void workload_random(Workload *load, uint64_t *random) {
-    make(&(Maker){.load = load, .plan = &load->plan, .random = random});
+    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .zips = true});
     if (draw(random) % 3 == 0) load->bounds = (uint32_t)between(random, 1, 5);
     load->plan.completes = draw(random) % 4 == 0;
+    add_stubs(&load->plan, random);
+}
+
+void workload_large(Workload *load, uint64_t *random) {
+    make(&(Maker){.load = load,
+                  .plan = &load->plan,
+                  .random = random,
+                  .zips = true,
+                  .large = true});
     add_stubs(&load->plan, random);
 }
 
@@ -233,6 +244,15 @@ void workload_restarted(Workload *load, uint64_t *random) {
     } while (!workload_told_apart(load));
 }
 
+// One open task for most stages, no memory to spare, and more losses.
+static void make_tight(Workload *load, uint64_t *random) {
+    CorePlan *plan = &load->plan;
+    for (uint16_t s = 0; s < plan->stage_count; s++)
+        if (draw(random) % 4) plan->stages[s].open_max = draw(random) % 4 ? 1 : 2;
+    load->losses = (uint32_t)between(random, 2, 20);
+    load->tight = true;
+}
+
 // Nodes of two kinds, of which the second has less of everything.
 static void add_nodes(Workload *load, uint64_t *random) {
     CorePlan *plan = &load->plan;
@@ -242,11 +262,16 @@ static void add_nodes(Workload *load, uint64_t *random) {
     for (uint8_t r = 0; r < plan->resource_count; r++)
         plan->nodes[1].capacity[r] = (uint32_t)between(random, 0, 4) * WHOLE;
     load->losses = (uint32_t)between(random, 0, 6);
-    plan->stub_bytes = plan->stubs_free = 0;
+    add_stubs(plan, random);
+    if (draw(random) % 2) make_tight(load, random);
 }
 
 void workload_random_nodes(Workload *load, uint64_t *random) {
-    make(&(Maker){.load = load, .plan = &load->plan, .random = random, .nodes = true});
+    make(&(Maker){.load = load,
+                  .plan = &load->plan,
+                  .random = random,
+                  .nodes = true,
+                  .zips = true});
     add_nodes(load, random);
     drop_limits(load);
 }

@@ -7,20 +7,32 @@
 static void journal_open(Journal *journal, const Workload *load) {
     Streams streams;
     streams_make(&streams, load, false);
-    *journal = (Journal){0};
+    size_t stages = load->plan.stage_count;
+    *journal = (Journal){.rows = calloc(stages * stages, sizeof *journal->rows),
+                         .stage_count = (uint16_t)stages};
     for (uint16_t s = 0; s < load->plan.stage_count; s++) {
         if (load->plan.stages[s].kind != STAGE_SINK) continue;
         const Stream *stream = &streams.made[s];
         journal->count += stream_rows(stream);
         for (int i = 0; i < stream->count; i++)
-            journal->rows[s][stream->segments[i].root.i] = calloc((size_t)stream->segments[i].rows,
-                                                                  1);
+            *journal_rows(journal, s, stream->segments[i].root) =
+                calloc((size_t)stream->segments[i].rows, 1);
     }
 }
 
 static void journal_close(Journal *journal) {
-    for (uint16_t s = 0; s < STAGES_MAX; s++)
-        for (uint16_t r = 0; r < STAGES_MAX; r++) free(journal->rows[s][r]);
+    for (size_t i = 0; i < (size_t)journal->stage_count * journal->stage_count; i++)
+        free(journal->rows[i]);
+    free(journal->rows);
+}
+
+void journal_write(Journal *journal, StageId sink, const Rows *rows) {
+    uint8_t *committed = *journal_rows(journal, sink.i, rows->root);
+    for (int64_t row = rows->row; row < rows->row + rows->rows; row++) {
+        journal->dropped += committed[row];
+        journal->written += !committed[row];
+        committed[row] = 1;
+    }
 }
 
 // What happened in a life, on top of those before.

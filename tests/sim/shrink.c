@@ -1,16 +1,18 @@
 #include "tests/sim/shrink.h"
 
+#include "runtime/core/stage_set.h"
+
 #include <string.h>
 
 // ---- smaller plans ------------------------------------------------------------------------------
 
-// Copies the plan without the stages whose bit is not set, and without their edges.
-static void keep(Workload *load, uint64_t stages) {
+// Copies the plan without the stages that are not in the set, and without their edges.
+static void keep(Workload *load, const StageSet *stages) {
     const Workload old = *load;
     uint16_t to[STAGES_MAX] = {0}, count = 0;
     load->plan.edge_count = 0;
     for (uint16_t s = 0; s < old.plan.stage_count; s++) {
-        if (!(stages >> s & 1)) continue;
+        if (!set_has(stages, (StageId){s})) continue;
         load->plan.stages[count] = old.plan.stages[s];
         load->plan.stages[count].input_count = load->plan.stages[count].output_count = 0;
         load->work[count] = old.work[s];
@@ -19,9 +21,10 @@ static void keep(Workload *load, uint64_t stages) {
     load->plan.stage_count = count;
     // Edges in the order of the inputs, which is the order of a union.
     for (uint16_t s = 0; s < old.plan.stage_count; s++) {
-        for (uint8_t i = 0; stages >> s & 1 && i < old.plan.stages[s].input_count; i++) {
+        bool kept = set_has(stages, (StageId){s});
+        for (uint8_t i = 0; kept && i < old.plan.stages[s].input_count; i++) {
             StageId from = old.plan.edges[old.plan.stages[s].inputs[i].i].from;
-            if (!(stages >> from.i & 1)) continue;
+            if (!set_has(stages, from)) continue;
             EdgeId edge = {load->plan.edge_count++};
             CoreStage *above = &load->plan.stages[to[from.i]], *below = &load->plan.stages[to[s]];
             load->plan.edges[edge.i] = (CoreEdge){{to[from.i]}, {to[s]}};
@@ -38,31 +41,38 @@ static bool uses(const CoreStage *stage, BreakerId breaker) {
 }
 
 // The stage and all that it takes rows from, by edges and by breakers.
-static uint64_t with_all_above(const CorePlan *plan, uint16_t last) {
-    uint64_t stages = 1ull << last;
+static StageSet with_all_above(const CorePlan *plan, uint16_t last) {
+    StageSet stages = {0};
+    set_add(&stages, (StageId){last});
     for (uint16_t s = last + 1; s-- > 0;) {
         const CoreStage *stage = &plan->stages[s];
-        if (!(stages >> s & 1)) continue;
+        if (!set_has(&stages, (StageId){s})) continue;
         for (uint8_t i = 0; i < stage->input_count; i++)
-            stages |= 1ull << plan->edges[stage->inputs[i].i].from.i;
+            set_add(&stages, plan->edges[stage->inputs[i].i].from);
         for (uint16_t f = 0; f < s; f++)
             for (uint8_t b = 0; b < plan->stages[f].fill_count; b++)
-                if (uses(stage, plan->stages[f].fills[b])) stages |= 1ull << f;
+                if (uses(stage, plan->stages[f].fills[b])) set_add(&stages, (StageId){f});
     }
     return stages;
+}
+
+static StageSet all_stages(const CorePlan *plan) {
+    StageSet all = {0};
+    for (uint16_t s = 0; s < plan->stage_count; s++) set_add(&all, (StageId){s});
+    return all;
 }
 
 // The plan ends with this stage, as a sink. False: it does already.
 static bool end_at(Workload *load, uint16_t s) {
     CoreStage *stage = &load->plan.stages[s];
     if (!stage->input_count || stage->kind == STAGE_ZIP) return false;
-    uint64_t stages = with_all_above(&load->plan, s);
-    if (stages == (1ull << load->plan.stage_count) - 1) return false;
+    StageSet stages = with_all_above(&load->plan, s), all = all_stages(&load->plan);
+    if (bits_same(&stages, &all, BITS_WORDS)) return false;
     stage->kind = STAGE_SINK;
     stage->limit = stage->in_order = load->work[s].limits = false;
     stage->fill_count = 0;
     stage->coalesce = stage->batch = 0;
-    keep(load, stages);
+    keep(load, &stages);
     return true;
 }
 
@@ -75,7 +85,9 @@ static bool without_stage(Workload *load, uint16_t s) {
     if (load->plan.stages[above.i].output_count + stage->output_count > OUTPUTS_MAX) return false;
     for (uint8_t o = 0; o < stage->output_count; o++)
         load->plan.edges[stage->outputs[o].i].from = above;
-    keep(load, ~(1ull << s));
+    StageSet others = all_stages(&load->plan);
+    set_put(&others, (StageId){s}, false);
+    keep(load, &others);
     return true;
 }
 

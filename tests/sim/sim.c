@@ -91,7 +91,7 @@ static void describe_stages(const Sim *sim) {
                 "stage %u kind %u: running %u paused %u ready %u queued %" PRId64
                 " launched %" PRIu64 " ended %" PRIu64 "%s\n",
                 i, sim->plan.stages[i].kind, f.running, f.paused, f.ready, f.waiting_bytes,
-                f.launched, f.ended, schedule_over(sim->schedule) >> i & 1 ? " over" : "");
+                f.launched, f.ended, schedule_is_over(sim->schedule, (StageId){i}) ? " over" : "");
     }
 }
 
@@ -108,7 +108,7 @@ static void describe_tasks(const Sim *sim, uint32_t node) {
     }
 }
 
-// What each node gave, the reserves that are in use as bits by stage, and who is there.
+// What each node gave, the reserves of the first stages that are in use as bits, and who is there.
 static void describe_nodes(const Sim *sim) {
     for (uint32_t n = 0; n < plan_node_count(&sim->plan); n++) {
         const Ledger *ledger = schedule_ledger(sim->schedule, (NodeId){(uint16_t)n});
@@ -117,7 +117,8 @@ static void describe_nodes(const Sim *sim) {
                 ", left for tasks %" PRId64 ", %u wait, reserves",
                 n, ledger->common, ledger->common_used, ledger->over, ledger->breakers,
                 ledger_left_for_tasks(ledger), ledger->waiting);
-        for (Room room = 0; room < ROOMS; room++) fprintf(stderr, " %" PRIx64, ledger->used[room]);
+        for (Room room = 0; room < ROOMS; room++)
+            fprintf(stderr, " %" PRIx64, ledger->used[0][room]);
         fprintf(stderr, "\n");
         describe_tasks(sim, n);
     }
@@ -129,8 +130,8 @@ static void check_end(Sim *sim) {
         if (sim->plan.stages[s].kind != STAGE_SINK || sim->options->journal) continue;
         if (is_bounded(sim)) check_complete(sim, (StageId){s});
         if (is_bounded(sim)) continue;
-        if (!cursor_at_end(&sim->cursors[s][0], &sim->streams.made[s]) ||
-            sim->committed[s] != stream_rows(&sim->streams.made[s]))
+        if (!cursor_at_end(&sim->cursors[s][0], &sim->streams->made[s]) ||
+            sim->committed[s] != stream_rows(&sim->streams->made[s]))
             sim_fail(sim, "rows are missing in a sink");
     }
     for (uint32_t i = 1; i < sim->part_count; i++)
@@ -157,7 +158,7 @@ bool is_committed(const Sim *sim, StageId root, uint32_t unit) {
     Rows rows = {.root = root, .row = unit * sim->load->work[root.i].unit_rows};
     int64_t end = rows.row + sim->load->work[root.i].unit_rows, all = rows_of_root(sim, root);
     for (uint16_t s = 0; s < sim->plan.stage_count; s++) {
-        const uint8_t *committed = sim->options->journal->rows[s][root.i];
+        const uint8_t *committed = *journal_rows(sim->options->journal, s, root);
         for (int64_t row = rows.row; committed && row < end && row < all; row++)
             if (!committed[row]) return false;
     }
@@ -191,6 +192,7 @@ static void check_journal(Sim *sim) {
 typedef struct Rooms {
     SimTask *tasks;  // Zero between runs.
     Rows (*chains)[CHAIN_MAX], (*redo)[REDO_MAX], *taken;
+    Streams *streams;
     SimPart *parts;
     Pending *heap;
     size_t heap_max;
@@ -205,10 +207,11 @@ static void rooms_take(Sim *sim) {
         rooms = (Rooms){.tasks = calloc(TASKS_MAX, sizeof *rooms.tasks),
                         .chains = malloc(TASKS_MAX * sizeof *rooms.chains),
                         .redo = malloc(STAGES_MAX * sizeof *rooms.redo),
+                        .streams = malloc(sizeof *rooms.streams),
                         .taken = malloc(TAKEN_MAX * sizeof *rooms.taken),
                         .parts = malloc(SIM_PARTS_MAX * sizeof *rooms.parts)};
     sim->tasks = rooms.tasks, sim->chains = rooms.chains, sim->redo = rooms.redo;
-    sim->taken = rooms.taken, sim->parts = rooms.parts;
+    sim->taken = rooms.taken, sim->parts = rooms.parts, sim->streams = rooms.streams;
     sim->heap = rooms.heap, sim->heap_max = rooms.heap_max;
     sim->parts[0] = (SimPart){0};
     sim->part_count = 1;
@@ -247,12 +250,12 @@ static bool begin(Sim *sim) {
 SimResult sim_run(const Workload *load, const SimOptions *options) {
     Sim *sim = calloc(1, sizeof *sim);
     sim->load = load, sim->options = options, sim->plan = load->plan, sim->random = options->seed;
-    streams_make(&sim->streams, load, load->bounds);
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         sim->limit_left[s] = load->work[s].limit_rows;
     for (uint16_t s = 0; s < load->plan.stage_count; s++)
         if (load->work[s].later) sim->plan.stages[s].units = UNITS_LATER;
     rooms_take(sim);
+    streams_make(sim->streams, load, load->bounds);
     if (begin(sim)) {
         if (options->journal) skip_committed(sim);
         plan_bounds(sim);
@@ -263,11 +266,13 @@ SimResult sim_run(const Workload *load, const SimOptions *options) {
                                     .what = HAPPEN_LOSS,
                                     .node = {(uint16_t)between(&sim->random, 1, nodes - 1)}});
         sim_step(sim, (Event){.kind = EVENT_START});
+        static const uint64_t STEPS_MOST = 20'000'000;  // Far more than any plan takes.
         uint64_t stop = options->stop_after ? options->stop_after : UINT64_MAX;
         while (sim->heap_count && !sim->result.wrong && sim->result.steps < stop) {
             Pending pending = pop(sim);
             sim->now = pending.at;
             sim_happen(sim, &pending);
+            if (sim->result.steps > STEPS_MOST) sim_fail(sim, "it does not end");
         }
         if (options->journal) check_journal(sim);
         if (!options->journal || sim->ended) check_end(sim);

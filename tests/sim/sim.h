@@ -12,11 +12,16 @@ static const int64_t SECOND = 1000000000;
 
 // What sinks have committed in all lives of the coordinator.
 typedef struct Journal {
-    uint8_t *rows[STAGES_MAX][STAGES_MAX];  // Of a sink, by root and row; null: none come.
+    uint8_t **rows;  // Of each sink and root, by row (journal_rows); null: none come.
+    uint16_t stage_count;
     int64_t count, written;
     int64_t dropped;  // Rows that were made again, and not committed again.
     bool whole;       // All rows are there.
 } Journal;
+
+static inline uint8_t **journal_rows(const Journal *journal, uint16_t sink, StageId root) {
+    return &journal->rows[sink * journal->stage_count + root.i];
+}
 
 typedef struct SimOptions {
     PolicyId policy;

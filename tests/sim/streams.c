@@ -53,10 +53,11 @@ static void keep(Streams *streams, const CoreStage *stage, const Stream *rows) {
 
 void streams_make(Streams *streams, const Workload *load, bool most) {
     const CorePlan *plan = &load->plan;
-    *streams = (Streams){0};
+    for (uint16_t b = 0; b < plan->breaker_count; b++) streams->kept[b] = streams->kept_sum[b] = 0;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
         Stream *made = &streams->made[s];
+        made->count = 0;
         switch (stage->kind) {
         case STAGE_SOURCE:
             append_root(made, (StageId){s}, stage->units * load->work[s].unit_rows);

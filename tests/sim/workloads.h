@@ -34,6 +34,7 @@ typedef struct Workload {
     bool phased;       // The halves of the units differ.
     bool spikes;       // One partition in ten takes ten times as long, at each stage another.
     bool skewed;       // One unit in sixteen takes eight times as long.
+    bool tight;        // Memory is no more than the least.
     uint32_t losses;   // Nodes that are lost while it runs; never the first.
     uint32_t bounds;   // From how many units on nobody wants rows, at most.
     uint32_t failing;  // One task in so many fails and is run again; 0: none.
@@ -87,6 +88,8 @@ void workload_near(Workload *load, uint64_t *random);
 // Any plan that the language can express: maps, unions, forks, zips, limits, groups, joins.
 // memory: beyond the minimum.
 void workload_random(Workload *load, uint64_t *random);
+// The same with 1,000 stages, no bounds.
+void workload_large(Workload *load, uint64_t *random);
 // The same over several nodes, of which some are lost.
 void workload_random_nodes(Workload *load, uint64_t *random);
 // A chain of few units, for which an exact optimum can be found.

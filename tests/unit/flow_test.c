@@ -331,16 +331,18 @@ static void what_stands_behind_is_bounded(void) {
     int64_t unit;
     sb_memory_open(&memory, 1 << 20);
     CHECK(verdict_open(&verdict, &job, 0, &(RejectSetSetup){.memory = &memory}));
-    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
+    Bits all;
+    memset(&all, UINT8_MAX, sizeof all);
+    CHECK(!verdict_bound(&verdict, &all, &root, &unit));
     take(&verdict, &job, &(Record){1, 0, 5, 9, false, 0});
-    CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 0 && unit == 6);
-    CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 2 && unit == 0);
-    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
+    CHECK(verdict_bound(&verdict, &all, &root, &unit) && root == 0 && unit == 6);
+    CHECK(verdict_bound(&verdict, &all, &root, &unit) && root == 2 && unit == 0);
+    CHECK(!verdict_bound(&verdict, &all, &root, &unit));
     take(&verdict, &job, &(Record){0, 0, 8, 1, false, 0});  // Behind it.
-    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
+    CHECK(!verdict_bound(&verdict, &all, &root, &unit));
     take(&verdict, &job, &(Record){0, 0, 3, 1, true, 0});
-    CHECK(verdict_bound(&verdict, UINT64_MAX, &root, &unit) && root == 0 && unit == 4);
-    CHECK(!verdict_bound(&verdict, UINT64_MAX, &root, &unit));
+    CHECK(verdict_bound(&verdict, &all, &root, &unit) && root == 0 && unit == 4);
+    CHECK(!verdict_bound(&verdict, &all, &root, &unit));
     CHECK(verdict_settle(&verdict) && !verdict.over && verdict.failing.count == 1);
     verdict_close(&verdict);
 }
@@ -360,9 +362,9 @@ static void readers_wait_for_what_fills_their_breaker(void) {
     sb_memory_open(&memory, 1 << 20);
     CHECK(verdict_open(&verdict, &job, 0, &(RejectSetSetup){.memory = &memory}));
     take(&verdict, &job, &(Record){0, 0, 0, 2, false, 0});
-    CHECK(verdict_bound(&verdict, 0, &root, &unit) && root == 0 && unit == 1);
-    CHECK(!verdict_bound(&verdict, 1, &root, &unit));
-    CHECK(verdict_bound(&verdict, 3, &root, &unit) && root == 2 && unit == 0);
+    CHECK(verdict_bound(&verdict, &(Bits){{0}}, &root, &unit) && root == 0 && unit == 1);
+    CHECK(!verdict_bound(&verdict, &(Bits){{1}}, &root, &unit));
+    CHECK(verdict_bound(&verdict, &(Bits){{3}}, &root, &unit) && root == 2 && unit == 0);
     verdict_close(&verdict);
 }
 
