@@ -30,8 +30,8 @@ typedef struct Pacing {
     int64_t since;
     double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
     double lambda;               // Bytes a second by which `allowed` grows.
-    uint64_t seen;               // Tasks; all is judged again behind each of the first ones,
-    uint64_t judged;             // later behind every 64th.
+    uint64_t seen;               // Tasks; all is judged again after each of the first ones,
+    uint64_t judged;             // later after every 64th.
     double memory;               // Of a budget: more than that it never has.
     Pace stages[STAGES_MAX];
     double in_rows[STAGES_MAX], out_rows[STAGES_MAX];  // Of work that has ended; of all outputs.
