@@ -133,11 +133,14 @@ bitcode() {
     } >"$out/stdlib_bitcode.inc"
 }
 
-RUNTIME=$(files runtime)
-STDLIB=$(files stdlib)
-IR=$(files ir)
-CORE="$IR $(files frontend codegen/reference codegen/build driver)"
-CODEGEN=$(files codegen | grep -v -e ^codegen/reference/ -e ^codegen/build/)
+# The files of stdlib/formats/ that are called LAYER.c or LAYER_*.c.
+layer() { files stdlib/formats | grep -E "/$1(_[a-z_]*)?\.c$"; }
+
+RUNTIME="$(files runtime) $(layer read) $(layer write)"
+STDLIB=$(files stdlib | grep -v ^stdlib/formats/)
+IR="$(files ir) $(layer describe)"
+CORE="$IR $(files frontend codegen/reference codegen/build driver) $(layer reference)"
+CODEGEN="$(files codegen | grep -v -e ^codegen/reference/ -e ^codegen/build/) $(layer emit)"
 
 # ---- AddressSanitizer and UBSan ----------------------------------------------------------------
 

@@ -16,8 +16,8 @@ static FlowPlan *make_plan(Job *job) {
                        .spill_bytes = spill_buffer_bytes(job->memory.limit, job->lanes),
                        .threads = job->pool.parallel.threads};
     FlowPlan *plan = malloc(sizeof *plan);
-    FlowFault fault = plan ? flow_job_make(job, &sizes, plan) : FLOW_OK;
-    if (plan && fault == FLOW_OK) return plan;
+    FlowFault fault = plan ? flow_job_make(job, &sizes, plan) : FLOW_NO_MEMORY;
+    if (fault == FLOW_OK) return plan;
     if (fault == FLOW_TOO_WIDE)
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
                     "the program has %u stages and %u sinks, or too many ways between them",

@@ -74,7 +74,7 @@ static void fill_parts(const Job *job, int64_t partition, Parts *parts) {
 
 FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) {
     Parts *parts = calloc(1, sizeof *parts);
-    FlowFault fault = FLOW_TOO_WIDE;
+    FlowFault fault = parts ? FLOW_TOO_WIDE : FLOW_NO_MEMORY;
     if (parts && fits(job->what)) {
         fill_parts(job, sizes->partition, parts);
         FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,

@@ -101,7 +101,7 @@ static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partit
         .block_bytes = memory.block_max, .threads = threads,
         .spill_bytes = spill_buffer_bytes(memory.limit,
                                           job_lanes(job->what, &job->options, threads))};
-    return flow_job_make(job, &sketch->sizes, &sketch->flow) != FLOW_TOO_WIDE &&
+    return flow_job_make(job, &sketch->sizes, &sketch->flow) == FLOW_OK &&
            memory_need_least(&sketch->need, &sketch->flow.plan,
                              policy_of(job_policy(job->what, &job->options))->staged);
 }

@@ -232,7 +232,8 @@ static bool add_breakers(Maker *m) {
 
 static FlowFault judge(const Maker *m) {
     Shape *shape = malloc(sizeof *shape);
-    bool good = shape && shape_make(shape, &m->flow->plan, false);
+    if (!shape) return FLOW_NO_MEMORY;
+    bool good = shape_make(shape, &m->flow->plan, false);
     free(shape);
     return good ? FLOW_OK : FLOW_TOO_WIDE;
 }

@@ -37,6 +37,7 @@ typedef struct FlowNumbers {
 typedef enum FlowFault : uint8_t {
     FLOW_OK,
     FLOW_TOO_WIDE,  // More stages, edges or breakers than the cores take.
+    FLOW_NO_MEMORY,
 } FlowFault;
 
 // Fills in `flow`, which is large; a pure function.

@@ -22,10 +22,10 @@ sources_of() {
     csv) c stdlib 'csv_*' lines utf8 && c runtime/memory memory scratch ;;
     json) c stdlib 'json_[fpr]*' text_out 'number*' 'date*' decimal 'zone*' utf8 && c runtime/memory memory scratch ;;
     regex) c stdlib 'regex*' utf8 && c runtime/memory memory scratch ;;
-    ir_read) c ir '*' ;;
-    journal) c runtime/resume journal && c runtime/host checksum durable failpoint retry && c runtime/report log text trouble ;;
+    ir_read) c ir '*' && c stdlib/formats describe ;;
+    journal) c runtime/resume journal && c runtime/host checksum durable failpoint leftover retry && c runtime/report log text trouble ;;
     parse) c frontend source foreign 'diag*' 'lex*' 'parse*' 'format*' ast_print && c ir arena text ;;
-    check) c frontend '*' && c ir '*' ;;
+    check) c frontend '*' && c ir '*' && c stdlib/formats describe ;;
     esac
 }
 
