@@ -55,7 +55,9 @@ int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory)
 static void say_enough(const Job *job, Trouble *trouble) {
     enum : int64_t { MIB = 1 << 20, CHARGES = 8 };
     int64_t whole = job->memory_whole, lacked = job->memory.lacked;
-    int64_t more = CHARGES * slots_threads(&job->slots) * lacked;
+    int64_t charges = CHARGES * slots_threads(&job->slots), most = INT64_MAX / 4;
+    int64_t more = lacked < most / charges ? charges * lacked : most;
+    if (lacked > most) lacked = most;
     if (lacked > 0)
         trouble_fix(trouble, "raise --memory, to %lldMiB for a start; under %lldMiB it cannot do",
                     (long long)((whole + (more > whole ? more : whole) + MIB - 1) / MIB),
