@@ -75,7 +75,7 @@ static bool output_open(Output *output, SbStr path, Trouble *trouble) {
 
 // With the name of its manifest: what one of an earlier job says goes when the output is replaced.
 static bool sink_output(const Job *job, uint32_t sink, Output *output, Trouble *trouble) {
-    SinkSetup setup = job_sink_setup(job, sink);
+    SinkSetup setup = job_sink_setup(&job->ask, sink);
     if (!output_open(output, setup.path, trouble)) return false;
     if (setup.path.len == 0 || is_stream(output->path)) return true;
     if (output->path[setup.path.len - 1] == '/') output->extension = setup.what->writer->extension;
@@ -150,8 +150,8 @@ static bool is_apart(const Job *job, const Output *output, uint32_t sinks, Troub
         output_close(&other);
         if (!good) return false;
     }
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        const Source *source = &job->sources[s];
+    for (uint32_t s = 0; s < job->ask.what->source_count; s++) {
+        const Source *source = &job->io.sources[s];
         for (uint32_t f = 0; f < source->file_count; f++) {
             const char *path = source->files[f].path;
             if (!is_stream(path) && !is_not_read(output, path, trouble)) return false;
@@ -187,11 +187,11 @@ static bool spares_journal(const Output *output, const char *folder, Trouble *tr
 }
 
 bool job_check_journal(const Job *job, Trouble *trouble) {
-    const char *path = job->options.resume;
+    const char *path = job->ask.options.resume;
     if (!path) return true;
     char *folder = real_name(path);
     bool good = folder || trouble_no_memory(trouble, "for a path");
-    for (uint32_t s = 0; good && s <= job->what->sink_count; s++) {
+    for (uint32_t s = 0; good && s <= job->ask.what->sink_count; s++) {
         Output output;
         good = sink_output(job, s, &output, trouble) && spares_journal(&output, folder, trouble);
         output_close(&output);
@@ -204,17 +204,17 @@ bool job_check_journal(const Job *job, Trouble *trouble) {
 
 // The same command goes on where a job with a journal ended: its trace may take the place of one.
 bool job_check_trace(const Job *job, Trouble *trouble) {
-    const char *path = job->options.trace;
+    const char *path = job->ask.options.trace;
     struct stat is;
     if (!path) return true;
     Output output;
-    uint32_t sinks = job->what->sink_count + job->has_rejects_sink;
+    uint32_t sinks = job->ask.what->sink_count + job->io.has_rejects_sink;
     bool good = output_open(&output, (SbStr){path, (int64_t)strlen(path)}, trouble) &&
                 is_apart(job, &output, sinks, trouble);
     output_close(&output);
     if (!good) return false;
     bool replaces = stat(path, &is) == 0 && S_ISREG(is.st_mode);
-    if (!replaces || job->options.overwrite || (job->options.resume && trace_is_one(path)))
+    if (!replaces || job->ask.options.overwrite || (job->ask.options.resume && trace_is_one(path)))
         return true;
     trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists", path);
     trouble_fix(trouble, "give another path, or --overwrite to replace it: --trace=FILE");
