@@ -92,14 +92,14 @@ bool stage_open_breakers(StageRun *run) {
 
 // Of rows that are read back for a unit: as many that all threads have enough to do, and no more of
 // the memory than policy.c lets a stage hold.
-static int64_t batch_most(const Job *job) {
-    int64_t share = job->machine.memory.limit / (job->ask.what->stage_count + 1);
-    return share / (UNITS_A_THREAD * job->machine.pool.parallel.threads);
+static int64_t batch_most(const SbJob *what, const JobMachine *machine) {
+    int64_t share = machine->memory.limit / (what->stage_count + 1);
+    return share / (UNITS_A_THREAD * machine->pool.parallel.threads);
 }
 
-static int64_t batch_bytes(const Job *job) {
-    int64_t bytes = batch_most(job);
-    return bytes < job->ask.options.partition ? bytes : job->ask.options.partition;
+static int64_t batch_bytes(const JobAsk *ask, const JobMachine *machine) {
+    int64_t bytes = batch_most(ask->what, machine);
+    return bytes < ask->options.partition ? bytes : ask->options.partition;
 }
 
 // What breakers have and do not use.
@@ -193,7 +193,8 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
                         .rows_max = job->ask.setup.stage_rows[run->index],
                         .batch = batch_below(run), .tasks = job->machine.pool.parallel.threads,
                         .slots = slots_to_fill(run),
-                        .batch_bytes = batch_bytes(job), .batch_most = batch_most(job),
+                        .batch_bytes = batch_bytes(&job->ask, &job->machine),
+                        .batch_most = batch_most(job->ask.what, &job->machine),
                         .sums = job->resume != nullptr};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.

@@ -181,7 +181,7 @@ static void check_sink(Check *check, uint32_t number) {
     CheckItem *item = add_item(check, rejects ? "rejects" : "output", setup.path.ptr,
                                setup.path.len);
     Sink *sink = &job->io.sinks[number];
-    if (!job_check_paths(job, number, &item->trouble) ||
+    if (!job_check_paths(&job->ask, job->io.sources, number, &item->trouble) ||
         !sink_check(sink, &setup, &item->trouble))
         return;
     if (sink->to_stream) {
@@ -214,7 +214,7 @@ static void check_journal(Check *check, bool (*open)(Job *job)) {
                     (unsigned long long)(disk.f_bavail * disk.f_frsize));
     free(folder);
     if (!good || item->trouble.kind != TROUBLE_NONE) return;
-    if (!job_check_journal(job, &item->trouble)) return;
+    if (!job_check_journal(&job->ask, &item->trouble)) return;
     if (!resume_look(job, job->ask.options.resume, open)) {
         item->trouble = job->trouble;
         trouble_clear(&job->trouble);
@@ -226,7 +226,7 @@ static void check_journal(Check *check, bool (*open)(Job *job)) {
 static void check_trace(Check *check) {
     const char *path = check->job->ask.options.trace;
     CheckItem *item = add_item(check, "trace", path, (int64_t)strlen(path));
-    if (!job_check_trace(check->job, &item->trouble)) return;
+    if (!job_check_trace(&check->job->ask, &check->job->io, &item->trouble)) return;
     char *folder = folder_of(path);
     look_at_folder(item, folder, TROUBLE_TRACE, TROUBLE_TRACE);
     free(folder);
@@ -263,10 +263,9 @@ static void check_slots(Check *check) {
     sb_text_format(&item->found, "%u cpus, %u threads", cpus, slots_threads(&job->machine.slots));
 }
 
-uint64_t check_files_needed(const Job *job) {
+uint64_t check_files_needed(const SbJob *what, const Slots *slots) {
     enum { OWN = 24, A_SINK = 3, A_THREAD = 2 };
-    return OWN + A_SINK * job->ask.what->sink_count + job->ask.what->source_count +
-           A_THREAD * slots_threads(&job->machine.slots);
+    return OWN + A_SINK * what->sink_count + what->source_count + A_THREAD * slots_threads(slots);
 }
 
 static void check_files(Check *check) {
@@ -274,7 +273,7 @@ static void check_files(Check *check) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     CheckItem *item = add_item(check, "limit", "open files", 10);
-    uint64_t needed = check_files_needed(job);
+    uint64_t needed = check_files_needed(job->ask.what, &job->machine.slots);
     sb_text_format(&item->found, "%llu; the job needs about %llu",
                    (unsigned long long)limit.rlim_cur, (unsigned long long)needed);
     if (limit.rlim_cur >= needed) return;

@@ -196,17 +196,17 @@ static void on_sample(uv_timer_t *handle) {
 // ---- starting -----------------------------------------------------------------------------------
 
 // Is standard output the terminal of the live lines? The rows would stand behind them.
-static bool rows_on_terminal(const Job *job) {
+static bool rows_on_terminal(const SbJob *what, const Sink *sinks) {
     bool rows = false;
-    for (uint32_t s = 0; s < job->ask.what->sink_count; s++)
-        rows |= strcmp(job->io.sinks[s].path, "-") == 0;
+    for (uint32_t s = 0; s < what->sink_count; s++) rows |= strcmp(sinks[s].path, "-") == 0;
     return rows && isatty(STDOUT_FILENO);
 }
 
 static void start_progress(Control *control) {
-    ProgressMode mode = control->job->ask.options.progress;
-    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !control->job->log.json;
-    if (mode == PROGRESS_NONE || (live && rows_on_terminal(control->job))) return;
+    const Job *job = control->job;
+    ProgressMode mode = job->ask.options.progress;
+    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !job->log.json;
+    if (mode == PROGRESS_NONE || (live && rows_on_terminal(job->ask.what, job->io.sinks))) return;
     control->live = live;
     uint64_t period = live ? LIVE_MS : PLAIN_MS;
     // Who asks for plain lines sees one soon.
@@ -288,7 +288,7 @@ static bool start_fails(Job *job, int error) {
     trouble_set(&job->trouble, TROUBLE_LIMIT, "cannot listen to signals: %s", strerror(error));
     if (error == EMFILE)
         trouble_fix(&job->trouble, "ulimit -n %llu",
-                    (unsigned long long)check_files_needed(job));
+                    (unsigned long long)check_files_needed(job->ask.what, &job->machine.slots));
     return false;
 }
 

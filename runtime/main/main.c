@@ -179,12 +179,12 @@ static bool check_sinks(Job *job) {
     job->io.has_rejects_sink = job_sink_setup(&job->ask, job->ask.what->sink_count).path.len > 0;
     for (uint32_t s = 0; s < job->ask.what->sink_count + job->io.has_rejects_sink; s++) {
         SinkSetup setup = job_sink_setup(&job->ask, s);
-        if (!job_check_paths(job, s, &job->trouble) ||
+        if (!job_check_paths(&job->ask, job->io.sources, s, &job->trouble) ||
             !sink_check(&job->io.sinks[s], &setup, &job->trouble)) {
             return false;
         }
     }
-    return job_check_trace(job, &job->trouble);
+    return job_check_trace(&job->ask, &job->io, &job->trouble);
 }
 
 static bool open_sinks(Job *job) {
@@ -274,7 +274,7 @@ static bool open_plan(Job *job) {
 // else before: a journal binds it to its parameters.
 static bool open_job(Job *job) {
     Options *options = &job->ask.options;
-    if (!job_check_journal(job, &job->trouble) || !resume_open(job)) return false;
+    if (!job_check_journal(&job->ask, &job->trouble) || !resume_open(job)) return false;
     if (resume_finished(job->resume)) return open_watch(job, 1);
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
     if (!slots_open(&job->machine.slots, job->ask.what, options, cpus, &job->trouble)) return false;
