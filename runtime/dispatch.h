@@ -62,10 +62,10 @@ struct Dispatch {
 // nullptr: job->trouble says why.
 Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers);
 void dispatch_close(Dispatch *d);
-// Runs all stages, which are prepared. False: job->trouble, job->failing or job->over_limit says
-// why.
+// Runs all stages, which are prepared. False: job->trouble says why, or job->rejects has a record
+// that ends the job, or too many.
 bool dispatch_run(Dispatch *d);
-// Has it look at job->cancel and job->drain. For other threads.
+// Has it look at job->stop.cancel and job->stop.drain. For other threads.
 void dispatch_wake(Dispatch *d);
 
 // ---- for observers; the lock is held ------------------------------------------------------------
@@ -89,10 +89,10 @@ bool dispatch_moves(const Dispatch *d);
 
 // ---- engine.c -----------------------------------------------------------------------------------
 
-// Runs all stages. False: job->trouble, job->failing or job->over_limit says why.
+// Runs all stages. False: as dispatch_run.
 bool engine_run(Job *job, const Observers *observers);
 
-// Lets it look at job->cancel and job->drain at once. For other threads than its own.
+// Lets it look at job->stop.cancel and job->stop.drain at once. For other threads than its own.
 void engine_wake(Job *job);
 
 #endif

@@ -1,8 +1,14 @@
 // Job: what all stages of a run share, and a stage while it runs.
 //
-//   job          program, options, memory, inputs, outputs, breakers, figures, why it ends
+//   job          the parts of a job: ask, machine, io, breakers, rejects, figures, stop
 //   stage        what the tasks of a stage share, and what they made so far
 //   flow_job     the plan of this job for the cores      memory_plan  how --memory is shared out
+//
+// A function takes the parts that it uses, as these do:
+//
+//   bool memory_plan_over(const Options *options, Trouble *trouble);
+//   void job_summary_count(const JobAsk *ask, const JobBreakers *breakers, const Sink *sinks,
+//                          int64_t *counts);
 //
 // Called by all rooms above. What belongs to a higher room is an opaque pointer here: the watch,
 // the state of resume.

@@ -13,7 +13,7 @@
 //     ├─▶ on disk              too many: verdict_begin_write, reject_set_write
 //     ├─▶ freed                behind the record that ends the job: verdict_settle
 //     ▼
-//   Job.rejects                conclude (runtime/dispatch); Job.failing_list
+//   JobRejects.set             conclude (runtime/dispatch); JobRejects.failing_list
 //     │
 //     ▼ write_records (runtime/main): reject_walk_next
 //   the rejects file

@@ -44,7 +44,7 @@ void dispatch_stop(Dispatch *d) {
 
 void dispatch_trouble(Dispatch *d, TroubleKind kind, const Trouble *trouble) {
     Trouble *first = d->own->trouble;
-    bool ends = d->stop || atomic_load(&d->own->job->cancel);
+    bool ends = d->stop || atomic_load(&d->own->job->stop.cancel);
     assert(kind != TROUBLE_NONE);
     if (trouble->kind == TROUBLE_NONE && !ends) trouble_set(first, kind, "%s", trouble_title(kind));
     else if (first->kind == TROUBLE_NONE && trouble != first) *first = *trouble;
@@ -323,7 +323,7 @@ static void finish(Dispatch *d, uint32_t thread) {
     int32_t status = SB_OK;
     bool good = true;
     pthread_mutex_unlock(&d->lock);
-    if (!skip) status = sb_breaker_finish(job->breakers[breaker], &d->own->crew.parallel);
+    if (!skip) status = sb_breaker_finish(job->breakers.states[breaker], &d->own->crew.parallel);
     if (!skip && status == SB_OK) good = tell_finished(&d->observers, breaker);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
@@ -335,14 +335,14 @@ static void finish(Dispatch *d, uint32_t thread) {
     account_trim(account_of(d, id));
     bool read = !skip && !d->draining;
     dispatch_tell(d, (Event){.kind = EVENT_FINISHED, .breaker = id,
-                             .count = read ? UNITS_LATER : 0, .bytes = job->options.partition});
+                             .count = read ? UNITS_LATER : 0, .bytes = job->ask.options.partition});
 }
 
 bool dispatch_moves(const Dispatch *d) {
     const DispatchOwn *own = d->own;
     bool any = own->busy > 1 || own->queue.count > 0 || own->spool_count > 0 || own->timer > 0 ||
                tell_pending(&d->observers) > 0;
-    for (uint32_t s = 0; s < own->job->what->sink_count; s++)
+    for (uint32_t s = 0; s < own->job->ask.what->sink_count; s++)
         any |= own->sinks[s].first != nullptr;
     return any;
 }
@@ -456,10 +456,10 @@ static void drain(Dispatch *d) {
 
 void dispatch_look(Dispatch *d) {
     Job *job = d->own->job;
-    if (job->trouble.kind == TROUBLE_NONE && atomic_load(&job->cancel))
+    if (job->trouble.kind == TROUBLE_NONE && atomic_load(&job->stop.cancel))
         trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (job->trouble.kind != TROUBLE_NONE) dispatch_stop(d);
-    if (!d->stop && atomic_load(&job->drain) && !d->draining) drain(d);
+    if (!d->stop && atomic_load(&job->stop.drain) && !d->draining) drain(d);
 }
 
 void dispatch_wake(Dispatch *d) {

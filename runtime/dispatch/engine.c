@@ -4,31 +4,31 @@
 #include <stdlib.h>
 
 static StageRun *open_runs(Job *job, const Observers *observers) {
-    StageRun *runs = calloc(job->what->stage_count + 1, sizeof *runs);
+    StageRun *runs = calloc(job->ask.what->stage_count + 1, sizeof *runs);
     bool good = runs || trouble_no_memory(&job->trouble, "for the stages");
-    for (uint32_t s = 0; good && s < job->what->stage_count; s++)
+    for (uint32_t s = 0; good && s < job->ask.what->stage_count; s++)
         good = stage_prepare(&runs[s], job, s);
-    for (uint32_t s = 0; good && s < job->what->stage_count; s++)
+    for (uint32_t s = 0; good && s < job->ask.what->stage_count; s++)
         tell_prepare(observers, &runs[s]);
     return runs;
 }
 
 static void close_runs(const Job *job, StageRun *runs) {
-    for (uint32_t s = 0; runs && s < job->what->stage_count; s++)
+    for (uint32_t s = 0; runs && s < job->ask.what->stage_count; s++)
         if (runs[s].job) stage_finish(&runs[s]);
     free(runs);
 }
 
 static void set_dispatch(Job *job, Dispatch *dispatch) {
-    pthread_mutex_lock(&job->engine_lock);
-    job->dispatch = dispatch;
-    pthread_mutex_unlock(&job->engine_lock);
+    pthread_mutex_lock(&job->stop.engine_lock);
+    job->stop.dispatch = dispatch;
+    pthread_mutex_unlock(&job->stop.engine_lock);
 }
 
 void engine_wake(Job *job) {
-    pthread_mutex_lock(&job->engine_lock);
-    if (job->dispatch) dispatch_wake(job->dispatch);
-    pthread_mutex_unlock(&job->engine_lock);
+    pthread_mutex_lock(&job->stop.engine_lock);
+    if (job->stop.dispatch) dispatch_wake(job->stop.dispatch);
+    pthread_mutex_unlock(&job->stop.engine_lock);
 }
 
 static bool run(Job *job, StageRun *runs, const Observers *observers) {
@@ -43,12 +43,12 @@ static bool run(Job *job, StageRun *runs, const Observers *observers) {
 
 // What the stages counted.
 static void gather(Job *job, const StageRun *runs) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < job->ask.what->stage_count; s++) {
         const StageRun *run = &runs[s];
-        for (uint32_t i = 0; i < job->what->step_count * SB_COUNTS; i++)
-            job->counts[i] += run->counts[i];
+        for (uint32_t i = 0; i < job->ask.what->step_count * SB_COUNTS; i++)
+            job->figures.counts[i] += run->counts[i];
         if (run->stage->input == SB_INPUT_UNMATCHED)
-            job->unmatched_rows[run->stage->input_index] = run->rows;
+            job->breakers.unmatched_rows[run->stage->input_index] = run->rows;
     }
 }
 

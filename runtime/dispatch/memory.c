@@ -73,13 +73,13 @@ static bool grow(Account *account, int64_t ahead) {
 static bool relieve_idle(Account *account, bool *busy) {
     Job *job = account->d->own->job;
     bool gave = false;
-    for (uint32_t i = 0; i < job->lanes; i++) {
-        if (pthread_mutex_trylock(&job->fills[i]) != 0) {
+    for (uint32_t i = 0; i < job->breakers.lanes; i++) {
+        if (pthread_mutex_trylock(&job->breakers.fills[i]) != 0) {
             *busy = true;
             continue;
         }
-        gave |= sb_breaker_relieve(job->breakers[account->breaker], i);
-        pthread_mutex_unlock(&job->fills[i]);
+        gave |= sb_breaker_relieve(job->breakers.states[account->breaker], i);
+        pthread_mutex_unlock(&job->breakers.fills[i]);
     }
     return gave;
 }
@@ -163,26 +163,28 @@ bool accounts_open(Dispatch *d) {
     const CorePlan *plan = &d->plan->plan;
     Job *job = d->own->job;
     d->own->accounts = calloc(plan->breaker_count + 1, sizeof *d->own->accounts);
-    job->accounts = calloc(job->what->breaker_count + 1, sizeof(SbMemory *));
-    if (!d->own->accounts || !job->accounts) return false;
+    job->breakers.accounts = calloc(job->ask.what->breaker_count + 1, sizeof(SbMemory *));
+    if (!d->own->accounts || !job->breakers.accounts) return false;
+    SbMemory *memory = &job->machine.memory;
+    uint32_t lanes = job->breakers.lanes;
     // Writers' buffers, which floors hold too, are the job's.
-    int64_t buffers = spill_buffer_bytes(job->memory.limit, job->lanes) * job->lanes;
+    int64_t buffers = spill_buffer_bytes(memory->limit, lanes) * lanes;
     for (uint16_t b = 0; b < plan->breaker_count; b++) {
         Account *account = &d->own->accounts[b];
         int64_t floor = plan->breakers[b].floor - buffers;
-        if (!sb_memory_promise(&job->memory, floor)) return false;
+        if (!sb_memory_promise(memory, floor)) return false;
         *account = (Account){.d = d, .id = {b}, .breaker = d->plan->breakers[b], .floor = floor};
         account->memory = (SbMemory){.limit = floor,
-                                     .block_max = job->memory.block_max,
-                                     .eager = job->memory.eager,
-                                     .whole = &job->memory,
+                                     .block_max = memory->block_max,
+                                     .eager = memory->eager,
+                                     .whole = memory,
                                      .more = account_more, .less = account_less,
-                                     .head_max = HEAD_BLOCKS * job->memory.block_max * job->lanes};
+                                     .head_max = HEAD_BLOCKS * memory->block_max * lanes};
         sb_memory_calm(&account->memory);
-        job->accounts[account->breaker] = &account->memory;
+        job->breakers.accounts[account->breaker] = &account->memory;
     }
     // Those who read rows back need not fear that breakers take what they need.
-    job->memory.short_at = job->memory.limit;
+    memory->short_at = memory->limit;
     return true;
 }
 
@@ -200,6 +202,6 @@ void accounts_close(Dispatch *d) {
         if (d->own->accounts[b].d)
             sb_memory_recall(d->own->memory, d->own->accounts[b].memory.limit);
     free(d->own->accounts);
-    free(d->own->job->accounts);
-    d->own->job->accounts = nullptr;
+    free(d->own->job->breakers.accounts);
+    d->own->job->breakers.accounts = nullptr;
 }

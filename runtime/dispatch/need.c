@@ -15,7 +15,7 @@ static int64_t room_of(const StageRun *run) {
 }
 
 static int64_t copies_of(const StageRun *run) {
-    return flow_row_copies(run->job->what, run->stage);
+    return flow_row_copies(run->job->ask.what, run->stage);
 }
 
 static bool reads_stream(const Flow *flow) {

@@ -11,17 +11,19 @@
 
 // Whether the memory is enough was judged before (memory_plan.h).
 static FlowPlan *make_plan(Job *job) {
-    FlowSizes sizes = {.ledger = memory_plan_ledger(job), .partition = job->options.partition,
-                       .block_bytes = job->memory.block_max,
-                       .spill_bytes = spill_buffer_bytes(job->memory.limit, job->lanes),
-                       .threads = job->pool.parallel.threads};
+    FlowParts of = flow_parts(job);
+    FlowSizes sizes = {.ledger = memory_plan_ledger(&of), .partition = job->ask.options.partition,
+                       .block_bytes = job->machine.memory.block_max,
+                       .spill_bytes = spill_buffer_bytes(job->machine.memory.limit,
+                                                          job->breakers.lanes),
+                       .threads = job->machine.pool.parallel.threads};
     FlowPlan *plan = malloc(sizeof *plan);
-    FlowFault fault = plan ? flow_job_make(job, &sizes, plan) : FLOW_NO_MEMORY;
+    FlowFault fault = plan ? flow_job_make(&of, &sizes, plan) : FLOW_NO_MEMORY;
     if (fault == FLOW_OK) return plan;
     if (fault == FLOW_TOO_WIDE)
         trouble_set(&job->trouble, TROUBLE_TOO_WIDE,
                     "the program has %u stages and %u sinks, or too many ways between them",
-                    job->what->stage_count, job->what->sink_count);
+                    job->ask.what->stage_count, job->ask.what->sink_count);
     else trouble_no_memory(&job->trouble, "for the plan");
     free(plan);
     return nullptr;
@@ -37,10 +39,10 @@ static Schedule *make_schedule(const CorePlan *plan, PolicyId policy, int64_t *m
 }
 
 static Schedule *open_schedule(const Job *job, FlowPlan *plan) {
-    PolicyId policy = job_policy(job->what, &job->options);
+    PolicyId policy = job_policy(job->ask.what, &job->ask.options);
     int64_t minimum = 0;
     Schedule *schedule = make_schedule(&plan->plan, policy, &minimum);
-    if (!schedule || !job->memory.eager || schedule_spools(schedule) == 0) return schedule;
+    if (!schedule || !job->machine.memory.eager || schedule_spools(schedule) == 0) return schedule;
     // A test of what goes to disk: with the least memory nearly all that waits in spools does.
     free(schedule);
     plan->plan.nodes[0].memory = minimum;
@@ -102,20 +104,23 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
         free(plan);
         return nullptr;
     }
-    const SbJob *what = job->what;
-    uint32_t threads = job->pool.parallel.threads, lanes = flow_lanes(what, threads) - threads;
-    *d->own = (DispatchOwn){.job = job, .breakers = job->breakers, .fills = job->fills,
-                            .spill = &job->spill, .memory = &job->memory,
+    const SbJob *what = job->ask.what;
+    uint32_t threads = job->machine.pool.parallel.threads;
+    uint32_t lanes = flow_lanes(what, threads) - threads;
+    *d->own = (DispatchOwn){.job = job, .breakers = job->breakers.states,
+                            .fills = job->breakers.fills,
+                            .spill = &job->machine.spill, .memory = &job->machine.memory,
                             .trouble = &job->trouble};
     *d = (Dispatch){.what = what, .runs = runs, .plan = plan, .schedule = schedule,
                     .observers = *observers, .own = d->own};
     d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
     d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
     d->own->lanes = calloc(lanes + 1, sizeof *d->own->lanes);
-    RejectSetSetup records = job_records(job, REJECTS_BY_PLACE);
+    RejectSetSetup records =
+        job_records(&job->machine, job->breakers.lanes, REJECTS_BY_PLACE);
     bool good = open_locks(d) && accounts_open(d) && d->own->sinks && d->own->taking &&
                 d->own->lanes &&
-                verdict_open(&d->verdict, what, job->limits.rows, &records);
+                verdict_open(&d->verdict, what, job->rejects.limits.rows, &records);
     good = tell_open(observers, d) && good && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->own->lanes[d->own->lane_count++] = threads + i;
     if (good) return d;
@@ -204,7 +209,7 @@ static void number_record(const Dispatch *d, Reject *record) {
 static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) {
     Job *job = d->own->job;
     bool relative = record->has_place && !record->behind && !record->has_line;
-    const Source *source = &job->sources[record->source];
+    const Source *source = &job->io.sources[record->source];
     if (!relative || record->line <= 0 || !source->is_text) return true;
     int64_t before;
     if (!source_lines(lines, &source->files[record->file], record->offset, &before, &job->trouble))
@@ -215,7 +220,7 @@ static bool place_record(const Dispatch *d, Reject *record, SourceLines *lines) 
 }
 
 static bool complete_record(const Dispatch *d, Reject *record, SourceLines *lines) {
-    if (d->own->job->limits.share >= 0) number_record(d, record);
+    if (d->own->job->rejects.limits.share >= 0) number_record(d, record);
     return place_record(d, record, lines);
 }
 
@@ -245,10 +250,10 @@ static bool take_records(Dispatch *d, SourceLines *lines) {
     RejectSet *records = &d->verdict.records;
     if (records->runs.count == 0) {
         if (!complete_list(d, &records->list, lines)) return false;
-        return rejects_move(&job->rejects.list, &records->list);
+        return rejects_move(&job->rejects.set.list, &records->list);
     }
-    if (copy_records(d, records, &job->rejects, lines)) return true;
-    if (job->trouble.kind == TROUBLE_NONE && !spill_trouble(&job->spill, &job->trouble))
+    if (copy_records(d, records, &job->rejects.set, lines)) return true;
+    if (job->trouble.kind == TROUBLE_NONE && !spill_trouble(&job->machine.spill, &job->trouble))
         trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
     return false;
 }
@@ -257,21 +262,21 @@ static bool conclude(Dispatch *d) {
     Job *job = d->own->job;
     Verdict *verdict = &d->verdict;
     SourceLines lines = {0};
-    if (job->limits.share >= 0) sum_rows(d);
+    if (job->rejects.limits.share >= 0) sum_rows(d);
     bool ends = verdict_settle(verdict);
     bool good = take_records(d, &lines) && complete_list(d, &verdict->failing, &lines);
     source_lines_close(&lines);
     if (verdict->failing.count > 0) {
-        job->failing_list = verdict->failing;
-        verdict->failing = (RejectList){.memory = &job->memory};
-        job->failing = &job->failing_list.items[0];
+        job->rejects.failing_list = verdict->failing;
+        verdict->failing = (RejectList){.memory = &job->machine.memory};
+        job->rejects.failing = &job->rejects.failing_list.items[0];
     }
-    job->over_limit = verdict->over;
+    job->rejects.over_limit = verdict->over;
     return good && !ends;
 }
 
 bool dispatch_run(Dispatch *d) {
-    Worker worker = worker_of_threads(&d->own->job->pool.parallel);
+    Worker worker = worker_of_threads(&d->own->job->machine.pool.parallel);
     crew_open(&d->own->crew, worker.threads, &d->lock, &d->changed, d->own->fills);
     pthread_mutex_lock(&d->lock);
     tell_restore(&d->observers);

@@ -64,7 +64,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     Flow *flow = d->stop ? nullptr : next_partition(d);
     if (!flow) return false;
     uint32_t s = flow->sink;
-    Sink *sink = &d->own->job->sinks[s];
+    Sink *sink = &d->own->job->io.sinks[s];
     ExtentList extents = {0};
     Trouble trouble;
     trouble_clear(&trouble);
@@ -79,7 +79,7 @@ bool sink_work(Dispatch *d, uint32_t thread) {
     else tell_taking(&d->observers, flow);
     pthread_mutex_unlock(&d->lock);
     bool good = canceled || lost ||
-                take(d->own->job->sinks, &d->own->job->options, flow, &extents, &trouble);
+                take(d->own->job->io.sinks, &d->own->job->ask.options, flow, &extents, &trouble);
     pthread_mutex_lock(&d->lock);
     bool done = sink->done;
     if (!canceled) tell_took(&d->observers, flow, sink->rows - before, done);

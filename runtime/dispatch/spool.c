@@ -52,9 +52,9 @@ bool spool_work(Dispatch *d, uint32_t thread) {
     tell_begin(&d->observers, thread, WORK_WRITE, live->run->index);
     tell_from(&d->observers, thread, 0, live->from);
     pthread_mutex_unlock(&d->lock);
-    pthread_mutex_lock(&job->fills[thread]);
-    bool good = write_rows(job->what, &job->spill, live, thread, &bytes);
-    pthread_mutex_unlock(&job->fills[thread]);
+    pthread_mutex_lock(&job->breakers.fills[thread]);
+    bool good = write_rows(job->ask.what, &job->machine.spill, live, thread, &bytes);
+    pthread_mutex_unlock(&job->breakers.fills[thread]);
     if (good) let_go(live);
     pthread_mutex_lock(&d->lock);
     dispatch_clock(d);
@@ -63,7 +63,7 @@ bool spool_work(Dispatch *d, uint32_t thread) {
         live_stored(d, live);
         dispatch_tell(d, (Event){.kind = EVENT_SPILLED, .part = next.part, .bytes = bytes});
     } else {
-        if (!spill_trouble(&job->spill, &job->trouble))
+        if (!spill_trouble(&job->machine.spill, &job->trouble))
             trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory to spill");
         dispatch_stop(d);
     }
@@ -78,7 +78,8 @@ static bool load_side(Flow *flow, int side, Trouble *trouble) {
     const Batch *batch = flow->batches[side];
     uint32_t edge = side == 0 ? stage->input_index : stage->right_index;
     if (!batch || !batch->run) return true;
-    SpoolPlace from = {&job->spill, &job->what->breakers[edge], batch->run, &flow->run->relief};
+    SpoolPlace from = {&job->machine.spill, &job->ask.what->breakers[edge], batch->run,
+                       &flow->run->relief};
     return spool_read(&flow->loaded[side], &from, trouble);
 }
 
@@ -119,9 +120,10 @@ void spool_make_room(Dispatch *d) {
 
 bool spool_open(Dispatch *d) {
     Job *job = d->own->job;
-    if (schedule_spools(d->schedule) == 0 && !flow_job_keeps(job)) return true;
+    bool keeps = flow_job_keeps(&job->ask, job->breakers.edges);
+    if (schedule_spools(d->schedule) == 0 && !keeps) return true;
     bool good = true;
-    for (uint32_t i = 0; good && i < job->pool.parallel.threads; i++)
-        good = spill_ready(&job->spill, i);
-    return good || !spill_trouble(&job->spill, &job->trouble);
+    for (uint32_t i = 0; good && i < job->machine.pool.parallel.threads; i++)
+        good = spill_ready(&job->machine.spill, i);
+    return good || !spill_trouble(&job->machine.spill, &job->trouble);
 }

@@ -164,7 +164,7 @@ bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *troubl
 }
 
 bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble) {
-    Progress *progress = &run->job->progress;
+    Progress *progress = &run->job->figures.progress;
     if (numbers_rows(run) && !flow_count_rows(run, judged->unit->ordinal, judged->made, trouble))
         return false;
     if (run->stage->input == SB_INPUT_UNMATCHED) run->rows += judged->bytes;
@@ -266,7 +266,7 @@ void flow_number_records(const StageRun *run, RejectList *list, int64_t before) 
 }
 
 void flow_number_batch(const StageRun *run, uint32_t t, const Batch *batch, int64_t before) {
-    uint32_t offset = run->job->what->breakers[run->stage->terminals[t]].place_offset;
+    uint32_t offset = run->job->ask.what->breakers[run->stage->terminals[t]].place_offset;
     bool places = numbers_rows(run) && offset != UINT32_MAX && before > 0;
     for (int64_t i = 0; places && i < batch->count; i++) {
         char *entry = (char *)(uintptr_t)batch->entries[i];
@@ -281,7 +281,8 @@ static void make_batches(const Flow *flow, Partition *partition) {
         if (partition->rows[t] == 0 || !partition->batches[t]) continue;
         partition->handed[t] = batch_open(partition->batches[t]);
         if (!partition->handed[t]) {
-            memory_plan_lacks(run->job, run->stage->label, &flow->task->trouble);
+            memory_plan_lacks(&run->job->ask, &run->job->machine, run->stage->label,
+                              &flow->task->trouble);
             return;
         }
         flow_number_batch(run, t, partition->handed[t], flow->made);
@@ -369,7 +370,7 @@ static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
         uint32_t edge = run->edges[t];
         event->rows += partition->rows[t];
         if (edge != EDGE_NONE && !tell_counts_taken(&d->observers, edge))
-            run->job->edges[edge].rows += partition->rows[t];
+            run->job->breakers.edges[edge].rows += partition->rows[t];
     }
 }
 

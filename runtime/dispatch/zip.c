@@ -26,7 +26,8 @@ static bool lacks_table(const Dispatch *d, const SbStage *stage) {
     const Job *job = d->own->job;
     for (uint32_t n = 0; d->draining && n < stage->need_count; n++) {
         uint32_t need = stage->needs[n];
-        if (job->what->breakers[need].kind != SB_BREAK_EDGE && !job->finished[need]) return true;
+        bool keeps = job->ask.what->breakers[need].kind != SB_BREAK_EDGE;
+        if (keeps && !job->breakers.finished[need]) return true;
     }
     return false;
 }
@@ -96,7 +97,7 @@ void flow_take_rows(Dispatch *d, Flow *flow) {
     Trouble trouble;
     trouble_clear(&trouble);
     StageRun *run = flow->run;
-    int64_t most = d->own->job->setup.stage_rows[run->index];
+    int64_t most = d->own->job->ask.setup.stage_rows[run->index];
     int64_t count = flow->rows < most ? flow->rows : most;
     Slice slices[2] = {{.count = count}};
     flow->cut = units_take_slices(&run->units, &flow->unit, slices, &trouble) == UNIT_TAKEN;

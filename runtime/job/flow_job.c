@@ -18,20 +18,20 @@ static bool is_stream(const Source *source) {
     return false;
 }
 
-static bool has_limits(const Job *job) {
-    bool limited = job->options.first_rows != INT64_MAX;
-    for (uint32_t b = 0; b < job->what->breaker_count; b++) limited |= job->edges[b].limited;
+static bool has_limits(const JobAsk *ask, const Edge *edges) {
+    bool limited = ask->options.first_rows != INT64_MAX;
+    for (uint32_t b = 0; b < ask->what->breaker_count; b++) limited |= edges[b].limited;
     return limited;
 }
 
-bool flow_job_keeps(const Job *job) {
-    const SbJob *what = job->what;
+bool flow_job_keeps(const JobAsk *ask, const Edge *edges) {
+    const SbJob *what = ask->what;
     bool once = false;
     for (uint32_t b = 0; b < what->breaker_count; b++)
         once |= what->breakers[b].kind != SB_BREAK_EDGE;
     for (uint32_t s = 0; s < what->stage_count; s++)
         once |= what->stages[s].input == SB_INPUT_TEXT || what->stages[s].right_index != UINT32_MAX;
-    return once && has_limits(job);
+    return once && has_limits(ask, edges);
 }
 
 // A partition ends once its records are as large as it, but not within a block of a thousand rows.
@@ -43,9 +43,9 @@ int64_t flow_job_record_bytes(const RejectLimits *limits) {
 // What stays in memory of a partition on disk: what the schedule knows of it, a LivePartition with
 // its batches and runs; of its unit what was counted in front of limits, and the tally for commits.
 // About what was measured.
-static int64_t stub_bytes(const Job *job) {
+static int64_t stub_bytes(const FlowParts *of) {
     enum : int64_t { STUB = 1024, DOUBT = 512, TALLY = 512 };
-    return STUB + (has_limits(job) ? DOUBT : 0) + (job->resume ? TALLY : 0);
+    return STUB + (has_limits(of->ask, of->edges) ? DOUBT : 0) + (of->journaled ? TALLY : 0);
 }
 
 // What the plan takes from the state of the job, in arrays as long as its parts are many.
@@ -59,36 +59,47 @@ static bool fits(const SbJob *job) {
            job->breaker_count <= 2 * STAGES_MAX;
 }
 
-static void fill_parts(const Job *job, int64_t partition, Parts *parts) {
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        int64_t bytes = job->setup.stage_bytes[s];
+static void fill_parts(const FlowParts *of, int64_t partition, Parts *parts) {
+    const SbJob *what = of->ask->what;
+    bool first_rows = of->ask->options.first_rows != INT64_MAX;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        int64_t bytes = of->ask->setup.stage_bytes[s];
         parts->cuts[s] = bytes > 0 && bytes != INT64_MAX ? bytes : partition;
     }
-    for (uint32_t s = 0; s < job->what->source_count; s++)
-        parts->streams[s] = is_stream(&job->sources[s]);
-    for (uint32_t b = 0; b < job->what->breaker_count; b++)
-        parts->limited[b] = job->edges[b].limited;
-    for (uint32_t s = 0; s < job->what->sink_count; s++)
-        parts->leaves[s] = job->sinks[s].to_stream || job->options.first_rows != INT64_MAX;
+    for (uint32_t s = 0; s < what->source_count; s++)
+        parts->streams[s] = is_stream(&of->io->sources[s]);
+    for (uint32_t b = 0; b < what->breaker_count; b++)
+        parts->limited[b] = of->edges[b].limited;
+    for (uint32_t s = 0; s < what->sink_count; s++)
+        parts->leaves[s] = of->io->sinks[s].to_stream || first_rows;
 }
 
-FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan) {
+FlowParts flow_parts(Job *job) {
+    return (FlowParts){.ask = &job->ask, .machine = &job->machine, .io = &job->io,
+                       .edges = job->breakers.edges, .limits = job->rejects.limits,
+                       .journaled = job->resume != nullptr, .resumed = job->resumed,
+                       .trouble = &job->trouble};
+}
+
+FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *plan) {
+    const SbJob *what = of->ask->what;
+    const JobMachine *machine = of->machine;
     Parts *parts = calloc(1, sizeof *parts);
     FlowFault fault = parts ? FLOW_TOO_WIDE : FLOW_NO_MEMORY;
-    if (parts && fits(job->what)) {
-        fill_parts(job, sizes->partition, parts);
-        FlowNumbers numbers = {.cpus = job->slots.cpus, .supply = job->slots.supply,
+    if (parts && fits(what)) {
+        fill_parts(of, sizes->partition, parts);
+        FlowNumbers numbers = {.cpus = machine->slots.cpus, .supply = machine->slots.supply,
                                .memory = sizes->ledger, .cuts = parts->cuts,
-                               .stub_bytes = stub_bytes(job),
-                               .stubs_free = sb_memory_rest(job->memory_whole) / 2,
+                               .stub_bytes = stub_bytes(of),
+                               .stubs_free = sb_memory_rest(machine->memory_whole) / 2,
                                .streams = parts->streams, .limited = parts->limited,
-                               .leaves = parts->leaves, .completes = job->resumed,
+                               .leaves = parts->leaves, .completes = of->resumed,
                                .block_bytes = sizes->block_bytes,
-                               .record_bytes = flow_job_record_bytes(&job->limits),
+                               .record_bytes = flow_job_record_bytes(&of->limits),
                                .lanes = sizes->threads,
-                               .parts = job_lanes(job->what, &job->options, sizes->threads),
+                               .parts = job_lanes(what, &of->ask->options, sizes->threads),
                                .part_bytes = sizes->spill_bytes};
-        fault = flow_plan_make(plan, job->what, &numbers);
+        fault = flow_plan_make(plan, what, &numbers);
     }
     free(parts);
     return fault;

@@ -18,14 +18,26 @@ typedef struct FlowSizes {
 uint32_t job_lanes(const SbJob *what, const Options *options, uint32_t threads);
 // How the job is scheduled.
 PolicyId job_policy(const SbJob *what, const Options *options);
+// The parts of a job that its plan is made of, as they are now.
+typedef struct FlowParts {
+    const JobAsk     *ask;
+    const JobMachine *machine;
+    const JobIo      *io;
+    const Edge       *edges;      // By breaker.
+    RejectLimits      limits;
+    bool              journaled;  // It has a journal,
+    bool              resumed;    // and goes on from it.
+    Trouble          *trouble;    // Says why there is no plan.
+} FlowParts;
+FlowParts flow_parts(Job *job);
 // Fills in the plan, whatever it has that the schedule cannot run yet; FLOW_TOO_WIDE: not at all.
 // What is not known before sources are open changes nothing that takes memory.
-FlowFault flow_job_make(const Job *job, const FlowSizes *sizes, FlowPlan *plan);
+FlowFault flow_job_make(const FlowParts *of, const FlowSizes *sizes, FlowPlan *plan);
 
 // Are there limits, and units that perhaps cannot be read again once these have judged their rows?
 // Such units stay in memory or go to disk (doubt_keep.c). Text may be that of a stream: that is not
 // known before sources are open.
-bool flow_job_keeps(const Job *job);
+bool flow_job_keeps(const JobAsk *ask, const Edge *edges);
 
 // Of a task: bytes of records of rejects that it may have beyond its cut; 0: a record ends the job.
 int64_t flow_job_record_bytes(const RejectLimits *limits);

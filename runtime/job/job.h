@@ -35,59 +35,98 @@ typedef struct Edge {
 // Outputs are published, or the process ends at once (leave.h): whichever is first.
 typedef enum Ending { ENDING_NOT_YET, ENDING_PUBLISHES, ENDING_LEAVES } Ending;
 
-typedef struct Job {
+// What was asked for: the program with its options and parameters, and what its setup made of them.
+// Nothing of it changes once the job is open.
+typedef struct JobAsk {
     const SbJob *what;
     Options      options;
-    Log          log;
-    RetryPolicy  retry;
     Params       params;
     SbCall       call;           // Memory of parameters and of setup's results.
     SbSetup      setup;
+} JobAsk;
+
+// What the job takes of the machine: memory, slots, threads and disk. The memory plan shares it
+// out (memory_plan.h).
+typedef struct JobMachine {
     SbMemory     memory;
     int64_t      memory_whole;   // --memory: of it the account is what rows may take.
     uint32_t     tasks_fit, tasks_most;  // At once: the memory holds; slots allow.
     Slots        slots;          // What there is of each resource.
     Spill        spill;
     Pool         pool;
-    uint32_t     lanes;          // Parts of breakers: one for each thread, and more where tasks
-                                 // keep one while they wait.
-    pthread_mutex_t *fills;      // By lane: held while somebody fills its parts, or writes them.
+    RetryPolicy  retry;
+} JobMachine;
+
+// What the job reads and writes.
+typedef struct JobIo {
     Source      *sources;
     Sink        *sinks;          // One more than the program has: the last is for the rejects.
     bool         has_rejects_sink;
+} JobIo;
+
+// Rows that wait for others, and what came of them. Arrays are by breaker, unless said otherwise.
+typedef struct JobBreakers {
+    SbBreakerState **states;
+    SbMemory   **accounts;       // Of its own; nullptr: all take from the memory of the job.
+    bool        *finished;       // Its rows are there.
+    Edge        *edges;
+    const SbTable **tables;
+    int64_t     *kept;           // Rows after it was finished.
+    int64_t     *unmatched_rows; // Rows of a join's right side that came out alone.
+    uint32_t     lanes;          // Parts of breakers: one for each thread, and more where tasks
+                                 // keep one while they wait.
+    pthread_mutex_t *fills;      // By lane: held while somebody fills its parts, or writes them.
+} JobBreakers;
+
+// How many rejects are allowed, and those that were made.
+typedef struct JobRejects {
     RejectLimits limits;
     char         limit_text[32];
-    RejectSet    rejects;        // By file, once the stages are over.
+    RejectSet    set;            // By file, once the stages are over.
     Reject      *failing;        // A record that ends the job: `else fail`.
     RejectList   failing_list;   // It, or the first record of a job that passes a limit.
-    SbBreakerState **breakers;
-    SbMemory   **accounts;       // By breaker: of its own; nullptr: all take from `memory`.
-    bool        *finished;       // By breaker: its rows are there.
-    Edge        *edges;          // By breaker.
-    const SbTable **tables;
-    int64_t     *kept;           // By breaker: rows after it was finished.
-    int64_t     *unmatched_rows; // By breaker: rows of a join's right side that came out alone.
+    bool         over_limit;     // The limit of rejects is passed.
+} JobRejects;
+
+// What is counted and watched while the job runs, for people and machines.
+typedef struct JobFigures {
     int64_t     *counts;         // [step][SbCount]
-    struct Resume *resume;       // Of --resume; else nullptr. Belongs to runtime/resume.
-    bool         resumed;        // It goes on from a journal.
     Progress     progress;
     struct Watch *watch;         // Belongs to runtime/observe, as the samples do.
-    double       seconds;        // That it took, once it is over.
     struct Samples *samples;     // With --stats; else nullptr.
-    _Atomic int  cancel;         // Interrupted: tasks stop behind their block of rows.
+    double       seconds;        // That it took, once it is over.
+} JobFigures;
+
+// How the job is told to stop, by the thread of signals or by a task.
+typedef struct JobStop {
+    _Atomic int  cancel;         // Interrupted: tasks stop after their block of rows.
     _Atomic int  drain;          // Ends early: no more input is taken, tasks that run go on.
     _Atomic int  ending;         // What ends it, once: see Ending.
-    int          cancel_fd;      // Readable with either.
+    int          cancel_fd;      // Readable with `cancel` or `drain`.
     struct Dispatch *dispatch;   // While it runs; see engine_wake.
-    pthread_mutex_t engine_lock;
+    pthread_mutex_t engine_lock; // Guards `dispatch`.
+} JobStop;
+
+// The parts, each of which is handed over by itself. Whoever opens, runs and closes all of them
+// knows the whole: runtime/main, the opening of the dispatch, and its stages.
+typedef struct Job {
+    JobAsk       ask;
+    JobMachine   machine;
+    JobIo        io;
+    JobBreakers  breakers;
+    JobRejects   rejects;
+    JobFigures   figures;
+    JobStop      stop;
+    Log          log;
     Trouble      trouble;        // Why it ends early.
-    bool         over_limit;     // The limit of rejects is passed.
+    struct Resume *resume;       // Of --resume; else nullptr. Belongs to runtime/resume.
+    bool         resumed;        // It goes on from a journal.
 } Job;
 
-// What sink number `sink` writes, and the rejects (the number behind the last): an empty path means
+// What sink number `sink` writes, and the rejects (the number after the last): an empty path means
 // none.
-SinkSetup job_sink_setup(const Job *job, uint32_t sink);
-// Where its records are kept; once the spill is open.
-RejectSetSetup job_records(Job *job, RejectOrder order);
+SinkSetup job_sink_setup(const JobAsk *ask, uint32_t sink);
+// Where records of rejects are kept, by so many lanes; once the spill is open.
+RejectSetSetup job_records(JobMachine *machine, uint32_t lanes, RejectOrder order);
 
 #endif

@@ -42,20 +42,20 @@ static int64_t records_of(const RejectLimits *limits, const SbMemory *memory) {
 
 // All but what nobody foresees, as a row that is longer than a partition, with breakers what it
 // takes to read back what they have put on disk, and what is kept until limits have judged it.
-static int64_t ledger_of(const Job *job, const SbMemory *memory) {
-    bool more = has_breakers(job->what) || flow_job_keeps(job);
+static int64_t ledger_of(const FlowParts *of, const SbMemory *memory) {
+    bool more = has_breakers(of->ask->what) || flow_job_keeps(of->ask, of->edges);
     int64_t rest = memory->limit / (more ? BACK_SHARE : REST_SHARE);
-    return memory->limit - rest - records_of(&job->limits, memory);
+    return memory->limit - rest - records_of(&of->limits, memory);
 }
 
-int64_t memory_plan_ledger(const Job *job) { return ledger_of(job, &job->memory); }
+int64_t memory_plan_ledger(const FlowParts *of) { return ledger_of(of, &of->machine->memory); }
 
 // With how much the last charge that was refused would have been there is the least that can do:
 // each thread goes on from there, and asks for more. Twice as much is a step that ends soon.
-static void say_enough(const Job *job, Trouble *trouble) {
+static void say_enough(const JobMachine *machine, Trouble *trouble) {
     enum : int64_t { MIB = 1 << 20, CHARGES = 8 };
-    int64_t whole = job->memory_whole, lacked = job->memory.lacked;
-    int64_t charges = CHARGES * slots_threads(&job->slots), most = INT64_MAX / 4;
+    int64_t whole = machine->memory_whole, lacked = machine->memory.lacked;
+    int64_t charges = CHARGES * slots_threads(&machine->slots), most = INT64_MAX / 4;
     int64_t more = lacked < most / charges ? charges * lacked : most;
     if (lacked > most) lacked = most;
     if (lacked > 0)
@@ -64,26 +64,27 @@ static void say_enough(const Job *job, Trouble *trouble) {
                     (long long)((whole + lacked + MIB - 1) / MIB));
 }
 
-bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble) {
+bool memory_plan_lacks(const JobAsk *ask, const JobMachine *machine, SbStr who,
+                       Trouble *trouble) {
     char whole[SIZE_TEXT], rows[SIZE_TEXT];
     if (trouble->kind != TROUBLE_NONE) return false;
-    if (job->options.memory) size_text(job->memory_whole, whole);
-    else size_say(job->memory_whole, whole);
-    size_say(job->memory.limit, rows);
+    if (ask->options.memory) size_text(machine->memory_whole, whole);
+    else size_say(machine->memory_whole, whole);
+    size_say(machine->memory.limit, rows);
     trouble_set(trouble, TROUBLE_MEMORY,
-                job->options.memory
+                ask->options.memory
                     ? "'%.*s' needs more than the %s that --memory=%s leaves for rows"
                     : "'%.*s' needs more than the %s that 80 %% of the machine, %s, leave for rows",
                 (int)who.len, who.ptr, rows, whole);
-    say_enough(job, trouble);
+    say_enough(machine, trouble);
     return false;
 }
 
-bool memory_plan_over(const Job *job, Trouble *trouble) {
+bool memory_plan_over(const Options *options, Trouble *trouble) {
     char given[SIZE_TEXT], there[SIZE_TEXT];
     int64_t memory = device_of(DEVICE_CPU)->memory();
-    if (job->options.memory <= memory) return false;
-    size_text(job->options.memory, given);
+    if (options->memory <= memory) return false;
+    size_text(options->memory, given);
     size_say(memory, there);
     trouble_set(trouble, TROUBLE_MEMORY_OVER,
                 "--memory=%s is more than the %s that the machine or its cgroup has: a job that "
@@ -93,19 +94,19 @@ bool memory_plan_over(const Job *job, Trouble *trouble) {
 
 // ---- what tasks take ------------------------------------------------------------------------
 
-static bool make(const Job *job, uint32_t threads, int64_t whole, int64_t partition,
+static bool make(const FlowParts *of, uint32_t threads, int64_t whole, int64_t partition,
                  Sketch *sketch) {
     SbMemory memory;
     open_account(&memory, whole, partition, threads);
     sketch->whole = whole;
     sketch->sizes = (FlowSizes){
-        .ledger = ledger_of(job, &memory), .partition = partition,
+        .ledger = ledger_of(of, &memory), .partition = partition,
         .block_bytes = memory.block_max, .threads = threads,
         .spill_bytes = spill_buffer_bytes(memory.limit,
-                                          job_lanes(job->what, &job->options, threads))};
-    return flow_job_make(job, &sketch->sizes, &sketch->flow) == FLOW_OK &&
+                                          job_lanes(of->ask->what, &of->ask->options, threads))};
+    return flow_job_make(of, &sketch->sizes, &sketch->flow) == FLOW_OK &&
            memory_need_least(&sketch->need, &sketch->flow.plan,
-                             policy_of(job_policy(job->what, &job->options))->staged);
+                             policy_of(job_policy(of->ask->what, &of->ask->options))->staged);
 }
 
 typedef enum Speed { SPEED_LEAST, SPEED_FULL } Speed;
@@ -117,28 +118,28 @@ static int64_t partition_of(const Options *options, Speed speed) {
 
 // The tasks that are busy at full speed, whatever memory there is: what --plan, the summary and the
 // statistics mean. False: the job is too wide for a plan.
-static bool find_busy(const Job *job, uint32_t threads, Sketch *sketch, BusyTasks *busy) {
-    int64_t partition = partition_of(&job->options, SPEED_FULL);
-    if (!make(job, threads, job->memory_whole, partition, sketch)) return false;
+static bool find_busy(const FlowParts *of, uint32_t threads, Sketch *sketch, BusyTasks *busy) {
+    int64_t partition = partition_of(&of->ask->options, SPEED_FULL);
+    if (!make(of, threads, of->machine->memory_whole, partition, sketch)) return false;
     memory_need_busy(busy, &sketch->flow.plan);
     return true;
 }
 
 // The least memory for the speed, to the granule.
-static bool find_least(const Job *job, uint32_t threads, Speed speed, Sketch *sketch) {
+static bool find_least(const FlowParts *of, uint32_t threads, Speed speed, Sketch *sketch) {
     enum : int64_t { GRANULE = 512 << 10, GRANULES_MAX = INT64_C(1) << 28 };
-    int64_t low = 0, high = GRANULES_MAX, partition = partition_of(&job->options, speed);
+    int64_t low = 0, high = GRANULES_MAX, partition = partition_of(&of->ask->options, speed);
     BusyTasks busy;
-    if (!find_busy(job, threads, sketch, &busy)) return false;
+    if (!find_busy(of, threads, sketch, &busy)) return false;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (!make(job, threads, middle * GRANULE, partition, sketch)) return false;
+        if (!make(of, threads, middle * GRANULE, partition, sketch)) return false;
         if (speed == SPEED_FULL)
             memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, INT64_MAX);
         if (sketch->need.total <= sketch->sizes.ledger) high = middle;
         else low = middle + 1;
     }
-    if (!make(job, threads, high * GRANULE, partition, sketch)) return false;
+    if (!make(of, threads, high * GRANULE, partition, sketch)) return false;
     if (speed == SPEED_FULL) memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, INT64_MAX);
     return true;
 }
@@ -162,57 +163,61 @@ static void refuse_task(Trouble *trouble, const SbStage *stage, long long least)
                 "with (memory = %s)", least, (int)stage->label.len, stage->label.ptr, given);
 }
 
-static void refuse(Job *job, uint32_t threads, Sketch *sketch) {
-    if (!find_least(job, threads, SPEED_LEAST, sketch)) return;
-    const char *from = job->options.memory ? "--memory gives" : "80 % of the machine are";
-    trouble_set(&job->trouble, TROUBLE_MEMORY_LEAST,
+static void refuse(const FlowParts *of, uint32_t threads, Sketch *sketch) {
+    Trouble *trouble = of->trouble;
+    const Options *options = &of->ask->options;
+    int64_t whole = of->machine->memory_whole;
+    if (!find_least(of, threads, SPEED_LEAST, sketch)) return;
+    const char *from = options->memory ? "--memory gives" : "80 % of the machine are";
+    trouble_set(trouble, TROUBLE_MEMORY_LEAST,
                 "the job needs at least %.1f MiB of memory, and %s %.1f MiB",
-                megabytes(sketch->whole), from, megabytes(job->memory_whole));
+                megabytes(sketch->whole), from, megabytes(whole));
     long long least = (sketch->whole + (1 << 20) - 1) >> 20;
-    const SbStage *stage = largest_task(job->what);
-    if (job->options.memory > 0 && job->options.memory < 1 << 20)
-        trouble_fix(&job->trouble, "%lld are bytes: give it --memory=%lldMiB or more",
-                    (long long)job->options.memory, least);
-    else if (stage && stage->memory > job->memory_whole / 2)
-        refuse_task(&job->trouble, stage, least);
+    const SbStage *stage = largest_task(of->ask->what);
+    if (options->memory > 0 && options->memory < 1 << 20)
+        trouble_fix(trouble, "%lld are bytes: give it --memory=%lldMiB or more",
+                    (long long)options->memory, least);
+    else if (stage && stage->memory > whole / 2)
+        refuse_task(trouble, stage, least);
     else
-        trouble_fix(&job->trouble, "give it --memory=%lldMiB or more%s; --plan shows what takes it",
-                    least, job->options.partition > PARTITION_MIN ? ", or a smaller --partition"
+        trouble_fix(trouble, "give it --memory=%lldMiB or more%s; --plan shows what takes it",
+                    least, options->partition > PARTITION_MIN ? ", or a smaller --partition"
                                                                  : "");
 }
 
 // Of a job that is too wide for a plan.
-static int64_t guess_partition(const Job *job, uint32_t threads) {
+static int64_t guess_partition(const JobMachine *machine, uint32_t threads) {
     enum { SHARE = 32 };
-    int64_t rest = sb_memory_rest(job->memory_whole);
-    int64_t bytes = (job->memory_whole - rest) / SHARE / threads;
+    int64_t rest = sb_memory_rest(machine->memory_whole);
+    int64_t bytes = (machine->memory_whole - rest) / SHARE / threads;
     if (bytes < PARTITION_MIN) return PARTITION_MIN;
     return bytes > PARTITION_MAX ? PARTITION_MAX : bytes;
 }
 
 // Where there are breakers, memory is worth more to them than to larger partitions.
-static int64_t tasks_share(Job *job, const Sketch *sketch) {
+static int64_t tasks_share(const FlowParts *of, const Sketch *sketch) {
     enum { SHARE = 4 };
-    return sketch->sizes.ledger / (memory_plan_may_spill(job) ? SHARE : 1);
+    return sketch->sizes.ledger / (memory_plan_may_spill(of) ? SHARE : 1);
 }
 
 // The largest partition with which all slots can be busy, else the smallest. False: even so there
 // is too little.
-static bool choose_partition(Job *job, uint32_t threads, Sketch *sketch, int64_t *partition) {
-    bool given = job->options.partition > 0;
+static bool choose_partition(const FlowParts *of, uint32_t threads, Sketch *sketch,
+                             JobMachine *machine, int64_t *partition) {
+    bool given = of->ask->options.partition > 0;
     BusyTasks busy = {0};
-    if (find_busy(job, threads, sketch, &busy)) job->tasks_most = busy.count;
-    for (*partition = partition_of(&job->options, SPEED_FULL);; *partition /= 2) {
-        if (!make(job, threads, job->memory_whole, *partition, sketch)) {
-            if (!given) *partition = guess_partition(job, threads);
+    if (find_busy(of, threads, sketch, &busy)) machine->tasks_most = busy.count;
+    for (*partition = partition_of(&of->ask->options, SPEED_FULL);; *partition /= 2) {
+        if (!make(of, threads, machine->memory_whole, *partition, sketch)) {
+            if (!given) *partition = guess_partition(machine, threads);
             return true;
         }
         MemoryNeed full = sketch->need;
         memory_need_tasks(&full, &sketch->flow.plan, &busy, INT64_MAX);
-        if (full.total <= tasks_share(job, sketch) || given || *partition <= PARTITION_MIN) break;
+        if (full.total <= tasks_share(of, sketch) || given || *partition <= PARTITION_MIN) break;
     }
     memory_need_tasks(&sketch->need, &sketch->flow.plan, &busy, sketch->sizes.ledger);
-    job->tasks_fit = sketch->need.tasks;
+    machine->tasks_fit = sketch->need.tasks;
     return sketch->need.total <= sketch->sizes.ledger;
 }
 
@@ -223,14 +228,16 @@ static Sketch *new_sketch(Trouble *trouble) {
 }
 
 bool memory_plan_set(Job *job, uint32_t threads) {
-    Sketch *sketch = new_sketch(&job->trouble);
+    FlowParts of = flow_parts(job);
+    JobMachine *machine = &job->machine;
+    Sketch *sketch = new_sketch(of.trouble);
     if (!sketch) return false;
     int64_t partition;
-    bool enough = choose_partition(job, threads, sketch, &partition);
-    if (!enough) refuse(job, threads, sketch);
-    job->options.partition = partition;
-    open_account(&job->memory, job->memory_whole, partition, threads);
-    job->memory.eager = getenv("SBC_TEST_SPILL") != nullptr;
+    bool enough = choose_partition(&of, threads, sketch, machine, &partition);
+    if (!enough) refuse(&of, threads, sketch);
+    job->ask.options.partition = partition;
+    open_account(&machine->memory, machine->memory_whole, partition, threads);
+    machine->memory.eager = getenv("SBC_TEST_SPILL") != nullptr;
     free(sketch);
     return enough;
 }
@@ -291,53 +298,54 @@ static void say_long_rows(const SbJob *job, uint32_t threads, Text *text) {
                    "%lld times its bytes beside the minimum\n", (long long)most);
 }
 
-void memory_plan_print(Job *job, uint32_t threads, Text *text) {
-    Sketch *least = new_sketch(&job->trouble), *full = new_sketch(&job->trouble);
-    bool known = least && full && find_least(job, threads, SPEED_LEAST, least) &&
-                 find_least(job, threads, SPEED_FULL, full);
+void memory_plan_print(const FlowParts *of, uint32_t threads, Text *text) {
+    Sketch *least = new_sketch(of->trouble), *full = new_sketch(of->trouble);
+    bool known = least && full && find_least(of, threads, SPEED_LEAST, least) &&
+                 find_least(of, threads, SPEED_FULL, full);
     if (known) {
         TextTable table = {.columns = 3, .left = 1};
         sb_table_word(&table, "memory");
         sb_table_word(&table, "minimum");
         sb_table_word(&table, "full speed");
-        add_rows(job->what, &table, least, full);
+        add_rows(of->ask->what, &table, least, full);
         sb_table_print(&table, text);
         sb_text_format(text, "minimum: one task at a time, partitions of %lld KiB; full speed: %u "
                        "at once, of %lld KiB\n",
                        (long long)least->sizes.partition >> 10, full->need.tasks,
                        (long long)full->sizes.partition >> 10);
-        say_long_rows(job->what, threads, text);
+        say_long_rows(of->ask->what, threads, text);
         sb_table_close(&table);
     }
     free(least);
     free(full);
 }
 
-void memory_plan_say_cut(const Job *job, Text *text) {
-    if (job->tasks_fit == job->tasks_most) return;
+void memory_plan_say_cut(const JobMachine *machine, Text *text) {
+    if (machine->tasks_fit == machine->tasks_most) return;
     sb_text_format(text,
                    "slots were cut: the memory holds %u of %u tasks at once; --plan shows how much "
                    "all take\n",
-                   job->tasks_fit, job->tasks_most);
+                   machine->tasks_fit, machine->tasks_most);
 }
 
-bool memory_plan_spools(Job *job, uint32_t threads) {
-    Sketch *sketch = new_sketch(&job->trouble);
-    bool spools = sketch && make(job, threads, job->memory_whole, PARTITION_MAX, sketch) &&
+bool memory_plan_spools(const FlowParts *of, uint32_t threads) {
+    Sketch *sketch = new_sketch(of->trouble);
+    bool spools = sketch && make(of, threads, of->machine->memory_whole, PARTITION_MAX, sketch) &&
                   sketch->need.spools > 0;
     free(sketch);
     return spools;
 }
 
-int64_t memory_plan_least(Job *job, uint32_t threads) {
-    Sketch *sketch = new_sketch(&job->trouble);
-    int64_t least = sketch && find_least(job, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
+int64_t memory_plan_least(const FlowParts *of, uint32_t threads) {
+    Sketch *sketch = new_sketch(of->trouble);
+    int64_t least = sketch && find_least(of, threads, SPEED_LEAST, sketch) ? sketch->whole : 0;
     free(sketch);
     return least;
 }
 
-bool memory_plan_may_spill(Job *job) {
-    for (uint32_t b = 0; b < job->what->breaker_count; b++)
-        if (job->what->breakers[b].kind != SB_BREAK_EDGE) return true;
-    return flow_job_keeps(job) || memory_plan_spools(job, slots_threads(&job->slots));
+bool memory_plan_may_spill(const FlowParts *of) {
+    for (uint32_t b = 0; b < of->ask->what->breaker_count; b++)
+        if (of->ask->what->breakers[b].kind != SB_BREAK_EDGE) return true;
+    return flow_job_keeps(of->ask, of->edges) ||
+           memory_plan_spools(of, slots_threads(&of->machine->slots));
 }

@@ -7,6 +7,7 @@
 #ifndef SBC_RUNTIME_MEMORY_PLAN_H
 #define SBC_RUNTIME_MEMORY_PLAN_H
 
+#include "runtime/job/flow_job.h"
 #include "runtime/job/job.h"
 #include "runtime/plan.h"
 
@@ -15,27 +16,27 @@
 bool memory_plan_set(Job *job, uint32_t threads);
 
 // Of the account, what the scheduler's ledger may give.
-int64_t memory_plan_ledger(const Job *job);
+int64_t memory_plan_ledger(const FlowParts *of);
 
 // False: sets the trouble that `who`, a step or a stage, finds no memory while the job runs. Its
 // fix says with how much the charge that was refused last would have been there.
-bool memory_plan_lacks(const Job *job, SbStr who, Trouble *trouble);
+bool memory_plan_lacks(const JobAsk *ask, const JobMachine *machine, SbStr who, Trouble *trouble);
 // Is --memory more than there is? Then that is the trouble, which is a warning.
-bool memory_plan_over(const Job *job, Trouble *trouble);
+bool memory_plan_over(const Options *options, Trouble *trouble);
 
 // Minimum and full speed, and what they are made of. Nothing where the job is too wide for a plan.
-void memory_plan_print(Job *job, uint32_t threads, Text *text);
+void memory_plan_print(const FlowParts *of, uint32_t threads, Text *text);
 
 // The least --memory; 0: not known.
-int64_t memory_plan_least(Job *job, uint32_t threads);
+int64_t memory_plan_least(const FlowParts *of, uint32_t threads);
 
 // May rows have to wait on disk on their way from stage to stage?
-bool memory_plan_spools(Job *job, uint32_t threads);
+bool memory_plan_spools(const FlowParts *of, uint32_t threads);
 
 // Has the job rows that may go to disk? Its slots are known.
-bool memory_plan_may_spill(Job *job);
+bool memory_plan_may_spill(const FlowParts *of);
 
 // What the summary says of it: nothing, or that not all slots could be busy.
-void memory_plan_say_cut(const Job *job, Text *text);
+void memory_plan_say_cut(const JobMachine *machine, Text *text);
 
 #endif

@@ -24,12 +24,12 @@ bool stage_no_memory(const StageRun *run, Trouble *trouble) {
 }
 
 bool stage_prepare(StageRun *run, Job *job, uint32_t index) {
-    const SbStage *stage = &job->what->stages[index];
+    const SbStage *stage = &job->ask.what->stages[index];
     *run = (StageRun){.job = job, .stage = stage, .index = index};
     run->edges = calloc(stage->terminal_count + 1, sizeof *run->edges);
-    run->counts = calloc((size_t)job->what->step_count * SB_COUNTS + 1, sizeof *run->counts);
+    run->counts = calloc((size_t)job->ask.what->step_count * SB_COUNTS + 1, sizeof *run->counts);
     for (uint32_t t = 0; run->edges && t < stage->terminal_count; t++)
-        run->edges[t] = sb_is_edge(job->what, stage->terminals[t]) ? stage->terminals[t]
+        run->edges[t] = sb_is_edge(job->ask.what, stage->terminals[t]) ? stage->terminals[t]
                                                                    : EDGE_NONE;
     return (run->edges && run->counts) || stage_no_memory(run, &job->trouble);
 }
@@ -56,28 +56,29 @@ static bool find_unmatched(StageRun *run, const SbBreaker *what, UnitsSetup *uni
 static bool find_rows(StageRun *run, UnitsSetup *units, SbParallel *parallel, Trouble *trouble) {
     Job *job = run->job;
     const SbStage *stage = run->stage;
-    if (sb_reads_edge(run->job->what, run->stage)) return true;
-    SbBreakerState *breaker = job->breakers[stage->input_index];
+    if (sb_reads_edge(run->job->ask.what, run->stage)) return true;
+    SbBreakerState *breaker = job->breakers.states[stage->input_index];
     if (stage->input == SB_INPUT_UNMATCHED && !sb_breaker_rest(breaker, parallel))
-        return !spill_trouble(&job->spill, trouble);
+        return !spill_trouble(&job->machine.spill, trouble);
     units->entries = sb_breaker_entries(breaker, &units->entry_count);
     if (!units->entries && units->entry_count > 0) {
         units->breaker = breaker;
         return true;
     }
     if (stage->input == SB_INPUT_UNMATCHED)
-        return find_unmatched(run, &job->what->breakers[stage->input_index], units, trouble);
+        return find_unmatched(run, &job->ask.what->breakers[stage->input_index], units, trouble);
     return true;
 }
 
 bool stage_open_breaker(Job *job, uint32_t breaker) {
-    const SbBreaker *what = &job->what->breakers[breaker];
-    if (job->breakers[breaker] || what->kind == SB_BREAK_EDGE) return true;
-    SbMemory *memory = job->accounts ? job->accounts[breaker] : &job->memory;
-    job->breakers[breaker] = sb_breaker_open(what, job->lanes, memory, &job->spill);
-    SbStr step = job->what->steps[what->step].label;
-    return job->breakers[breaker] || trouble_set(&job->trouble, TROUBLE_MEMORY,
-                                                 "no memory for '%.*s'", (int)step.len, step.ptr);
+    const SbBreaker *what = &job->ask.what->breakers[breaker];
+    if (job->breakers.states[breaker] || what->kind == SB_BREAK_EDGE) return true;
+    JobBreakers *all = &job->breakers;
+    SbMemory *memory = all->accounts ? all->accounts[breaker] : &job->machine.memory;
+    all->states[breaker] = sb_breaker_open(what, all->lanes, memory, &job->machine.spill);
+    SbStr step = job->ask.what->steps[what->step].label;
+    return all->states[breaker] || trouble_set(&job->trouble, TROUBLE_MEMORY,
+                                               "no memory for '%.*s'", (int)step.len, step.ptr);
 }
 
 bool stage_open_breakers(StageRun *run) {
@@ -91,23 +92,23 @@ bool stage_open_breakers(StageRun *run) {
 
 // Of rows that are read back for a unit: as many that all threads have enough to do, and no more of
 // the memory than policy.c lets a stage hold.
-static int64_t batch_most(const Job *job) {
-    int64_t share = job->memory.limit / (job->what->stage_count + 1);
-    return share / (UNITS_A_THREAD * job->pool.parallel.threads);
+static int64_t batch_most(const SbJob *what, const JobMachine *machine) {
+    int64_t share = machine->memory.limit / (what->stage_count + 1);
+    return share / (UNITS_A_THREAD * machine->pool.parallel.threads);
 }
 
-static int64_t batch_bytes(const Job *job) {
-    int64_t bytes = batch_most(job);
-    return bytes < job->options.partition ? bytes : job->options.partition;
+static int64_t batch_bytes(const JobAsk *ask, const JobMachine *machine) {
+    int64_t bytes = batch_most(ask->what, machine);
+    return bytes < ask->options.partition ? bytes : ask->options.partition;
 }
 
 // What breakers have and do not use.
 static void give_accounts_back(const StageRun *run) {
     Job *job = run->job;
-    for (uint32_t t = 0; job->accounts && t < run->stage->terminal_count; t++) {
+    for (uint32_t t = 0; job->breakers.accounts && t < run->stage->terminal_count; t++) {
         uint32_t terminal = run->stage->terminals[t];
-        bool breaker = !(terminal & SB_TERMINAL_SINK) && job->accounts[terminal];
-        if (breaker) job->accounts[terminal]->less(job->accounts[terminal]);
+        bool breaker = !(terminal & SB_TERMINAL_SINK) && job->breakers.accounts[terminal];
+        if (breaker) job->breakers.accounts[terminal]->less(job->breakers.accounts[terminal]);
     }
 }
 
@@ -118,22 +119,22 @@ static bool find_memory(void *self) {
     enum { WAIT_MICROS = 1000 };
     const StageRun *run = self;
     Job *job = run->job;
-    bool gave = false, busy = atomic_load(&job->spill.pieces) > 0;
-    for (uint32_t i = 0; i < job->lanes; i++) {
-        if (pthread_mutex_trylock(&job->fills[i]) != 0) {
+    bool gave = false, busy = atomic_load(&job->machine.spill.pieces) > 0;
+    for (uint32_t i = 0; i < job->breakers.lanes; i++) {
+        if (pthread_mutex_trylock(&job->breakers.fills[i]) != 0) {
             busy = true;
             continue;
         }
         for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
             uint32_t terminal = run->stage->terminals[t];
-            bool breaker = !(terminal & SB_TERMINAL_SINK) && job->breakers[terminal];
-            gave |= breaker && sb_breaker_relieve(job->breakers[terminal], i);
+            bool breaker = !(terminal & SB_TERMINAL_SINK) && job->breakers.states[terminal];
+            gave |= breaker && sb_breaker_relieve(job->breakers.states[terminal], i);
         }
-        pthread_mutex_unlock(&job->fills[i]);
+        pthread_mutex_unlock(&job->breakers.fills[i]);
     }
     give_accounts_back(run);
     if (!gave && busy) usleep(WAIT_MICROS);
-    return (gave || busy) && !job->spill.failed && !atomic_load(&job->cancel);
+    return (gave || busy) && !job->machine.spill.failed && !atomic_load(&job->stop.cancel);
 }
 
 // What states of groups have counted cannot be taken back.
@@ -141,7 +142,7 @@ static bool fills_groups(const StageRun *run) {
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t terminal = run->stage->terminals[t];
         if (!(terminal & SB_TERMINAL_SINK) &&
-            run->job->what->breakers[terminal].kind == SB_BREAK_GROUP)
+            run->job->ask.what->breakers[terminal].kind == SB_BREAK_GROUP)
             return true;
     }
     return false;
@@ -152,7 +153,7 @@ static int64_t batch_below(const StageRun *run) {
     int64_t batch = run->stage->batch;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         if (run->edges[t] == EDGE_NONE) continue;
-        int64_t wanted = batches_wanted(run->job->what, run->stage->terminals[t]);
+        int64_t wanted = batches_wanted(run->job->ask.what, run->stage->terminals[t]);
         if (wanted > batch) batch = wanted;
     }
     return batch;
@@ -163,7 +164,8 @@ static int64_t batch_below(const StageRun *run) {
 static int64_t slots_to_fill(const StageRun *run) {
     const Source *files = run->setup.files;
     if (run->stage->batch > 1 && files && files->file_count > 0) return 0;
-    return slots_widest(&run->job->slots, run->stage, run->job->pool.parallel.threads);
+    const JobMachine *machine = &run->job->machine;
+    return slots_widest(&machine->slots, run->stage, machine->pool.parallel.threads);
 }
 
 bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
@@ -171,25 +173,28 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
     const SbStage *stage = run->stage;
     bool source = is_source_input(stage);
     run->setup = (TaskSetup){
-        .job = job->what, .stage = stage,
-        .source = source ? &job->what->sources[stage->input_index] : nullptr,
-        .files = source ? &job->sources[stage->input_index] : nullptr,
-        .sources = job->sources,
-        .row = source ? &run->source_row : job->what->breakers[stage->input_index].row,
-        .params = job->params.values, .tables = job->tables, .breakers = job->breakers,
-        .memory = &job->memory, .partition_bytes = job->options.partition,
-        .wants_rows = job->limits.share >= 0, .units = &run->units, .relief = &run->relief,
+        .job = job->ask.what, .stage = stage,
+        .source = source ? &job->ask.what->sources[stage->input_index] : nullptr,
+        .files = source ? &job->io.sources[stage->input_index] : nullptr,
+        .sources = job->io.sources,
+        .row = source ? &run->source_row : job->ask.what->breakers[stage->input_index].row,
+        .params = job->ask.params.values, .tables = job->breakers.tables,
+        .breakers = job->breakers.states,
+        .memory = &job->machine.memory, .partition_bytes = job->ask.options.partition,
+        .wants_rows = job->rejects.limits.share >= 0, .units = &run->units, .relief = &run->relief,
     };
     run->setup.goes_back = !fills_groups(run);
     run->relief = (BufferRelief){find_memory, run};
-    int64_t cut = job->setup.stage_bytes[run->index];
+    int64_t cut = job->ask.setup.stage_bytes[run->index];
     if (cut != INT64_MAX) run->setup.partition_bytes = cut;
-    UnitsSetup units = {.source = run->setup.files, .input = stage->input, .memory = &job->memory,
-                        .relief = &run->relief, .cancel = &job->cancel, .spill = &job->spill,
-                        .rows_max = job->setup.stage_rows[run->index],
-                        .batch = batch_below(run), .tasks = job->pool.parallel.threads,
+    UnitsSetup units = {.source = run->setup.files, .input = stage->input,
+                        .memory = &job->machine.memory, .spill = &job->machine.spill,
+                        .relief = &run->relief, .cancel = &job->stop.cancel,
+                        .rows_max = job->ask.setup.stage_rows[run->index],
+                        .batch = batch_below(run), .tasks = job->machine.pool.parallel.threads,
                         .slots = slots_to_fill(run),
-                        .batch_bytes = batch_bytes(job), .batch_most = batch_most(job),
+                        .batch_bytes = batch_bytes(&job->ask, &job->machine),
+                        .batch_most = batch_most(job->ask.what, &job->machine),
                         .sums = job->resume != nullptr};
     if (source) {
         // Of a range and of inline tables; offsets count from the entry, as a breaker's do.
@@ -209,10 +214,10 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
 
 // Rows behind what a limit needs would ask in vain.
 static bool may_stop_early(const StageRun *run) {
-    bool limited = true, first_rows = run->job->options.first_rows != INT64_MAX;
+    bool limited = true, first_rows = run->job->ask.options.first_rows != INT64_MAX;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
         uint32_t edge = run->edges[t];
-        bool by_edge = edge != EDGE_NONE && run->job->edges[edge].limited;
+        bool by_edge = edge != EDGE_NONE && run->job->breakers.edges[edge].limited;
         bool by_sink = run->stage->terminals[t] & SB_TERMINAL_SINK && first_rows;
         limited = limited && (by_edge || by_sink);
     }
@@ -221,12 +226,12 @@ static bool may_stop_early(const StageRun *run) {
 
 bool stage_asks_ahead(const StageRun *run) {
     bool again = run->repeats || source_reads_again(run->setup.files);
-    return again && !sb_reads_edge(run->job->what, run->stage) && !may_stop_early(run) &&
+    return again && !sb_reads_edge(run->job->ask.what, run->stage) && !may_stop_early(run) &&
            probe_ahead_wanted(&run->setup);
 }
 
 void stage_ask_ahead(StageRun *run, SbParallel *parallel) {
-    ProbeAheadSetup what = {&run->setup, &run->units.what, &run->job->cancel};
+    ProbeAheadSetup what = {&run->setup, &run->units.what, &run->job->stop.cancel};
     probe_ahead_open(&run->ahead, &what, parallel);
     run->setup.ahead = &run->ahead;
 }
@@ -236,29 +241,30 @@ void stage_note_buffer(StageRun *run, int64_t bytes) {
     int64_t before = run->buffer_max > 2 * run->setup.partition_bytes
                          ? run->buffer_max : 2 * run->setup.partition_bytes;
     if (bytes <= before) return;
-    sb_memory_reserve(&job->memory, (bytes - before) * job->pool.parallel.threads);
+    sb_memory_reserve(&job->machine.memory, (bytes - before) * job->machine.pool.parallel.threads);
     run->buffer_max = bytes;
 }
 
 bool stage_breaker_finished(Job *job, uint32_t breaker, int32_t status) {
-    const SbBreaker *what = &job->what->breakers[breaker];
-    SbStr step = job->what->steps[what->step].label;
-    job->finished[breaker] = true;
+    const SbBreaker *what = &job->ask.what->breakers[breaker];
+    SbStr step = job->ask.what->steps[what->step].label;
+    job->breakers.finished[breaker] = true;
     if (status == SB_OK) {
-        sb_breaker_entries(job->breakers[breaker], &job->kept[breaker]);
+        sb_breaker_entries(job->breakers.states[breaker], &job->breakers.kept[breaker]);
         if (what->kind == SB_BREAK_JOIN)
-            job->tables[breaker] = sb_breaker_table(job->breakers[breaker]);
+            job->breakers.tables[breaker] = sb_breaker_table(job->breakers.states[breaker]);
         return true;
     }
-    if (spill_trouble(&job->spill, &job->trouble)) return false;
-    if (status == SB_FAULT_TOO_LARGE) return memory_plan_lacks(job, step, &job->trouble);
+    if (spill_trouble(&job->machine.spill, &job->trouble)) return false;
+    if (status == SB_FAULT_TOO_LARGE)
+        return memory_plan_lacks(&job->ask, &job->machine, step, &job->trouble);
     return trouble_set(&job->trouble, TROUBLE_FAULT, "'%.*s': %s", (int)step.len, step.ptr,
                        fault_info(status)->message);
 }
 
 // Who wants the memory: the one breaker that the stage fills, edges aside, or the stage.
 static SbStr hungry_step(const StageRun *run) {
-    const SbJob *what = run->job->what;
+    const SbJob *what = run->job->ask.what;
     SbStr label = run->stage->label;
     uint32_t found = 0;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
@@ -273,7 +279,7 @@ static SbStr hungry_step(const StageRun *run) {
 static void name_group(const StageRun *run, const SbTask *task, const Partition *partition,
                        Trouble *trouble) {
     if (run->stage->input != SB_INPUT_ROWS || partition->end <= partition->begin) return;
-    const SbBreaker *what = &run->job->what->breakers[run->stage->input_index];
+    const SbBreaker *what = &run->job->ask.what->breakers[run->stage->input_index];
     if (what->kind != SB_BREAK_GROUP || what->key_count == 0) return;
     Text keys = {0};
     spill_groups_keys(&keys, what, task->input.entries[partition->end - 1]);
@@ -288,13 +294,13 @@ bool stage_take_failure(const StageRun *run, const SbTask *task, const Partition
     bool by_record = partition->over || (rejects->count > 0 &&
                                          rejects->items[rejects->count - 1].fails);
     if (partition->status != SB_STAGE_FAULT || (by_record && !partition->starved)) return true;
-    if (spill_trouble(&job->spill, trouble)) return false;
+    if (spill_trouble(&job->machine.spill, trouble)) return false;
     SbStr label = hungry_step(run);
-    if (partition->failure.fault != SB_OK && partition->failure.site < job->what->site_count) {
-        label = job->what->steps[job->what->sites[partition->failure.site].step].label;
+    if (partition->failure.fault != SB_OK && partition->failure.site < job->ask.what->site_count) {
+        label = job->ask.what->steps[job->ask.what->sites[partition->failure.site].step].label;
     }
     if (partition->failure.fault == SB_FAULT_TOO_LARGE || partition->failure.fault == SB_OK) {
-        memory_plan_lacks(job, label, trouble);
+        memory_plan_lacks(&job->ask, &job->machine, label, trouble);
         return name_group(run, task, partition, trouble), false;
     }
     return trouble_set(trouble, TROUBLE_FAULT, "'%.*s': %s", (int)label.len, label.ptr,
@@ -361,12 +367,12 @@ Partition *stage_partition(StageRun *run) {
 
 // Is so much of the memory in use that nobody may keep what he does not need now?
 static bool is_scarce(const StageRun *run) {
-    return run->job->memory.used > run->job->memory.limit / 2;
+    return run->job->machine.memory.used > run->job->machine.memory.limit / 2;
 }
 
 // Is it worth to keep one more?
 static bool is_spare(const StageRun *run, const Partition *partition) {
-    if (run->spare_count < SPARE_A_THREAD * run->job->pool.parallel.threads) return true;
+    if (run->spare_count < SPARE_A_THREAD * run->job->machine.pool.parallel.threads) return true;
     return run->spare_count < SPARE_SMALL && partition->bytes <= SPARE_SMALL_BYTES;
 }
 

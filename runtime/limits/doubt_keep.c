@@ -12,11 +12,11 @@
 
 #include <stdlib.h>
 
-void doubt_open_keep(Limits *limits, const Job *job) {
-    int64_t limit = job->memory.limit, buffers = spill_buffer_bytes(limit, job->lanes);
+void doubt_open_keep(Limits *limits, int64_t ledger, uint32_t lanes) {
+    int64_t limit = limits->memory->limit;
     // What the ledger does not give, but for what it takes to write.
-    int64_t rest = limit - memory_plan_ledger(job) - buffers * job->lanes;
-    limits->kept_max = job->memory.eager || rest < 0 ? 0 : rest / 2;
+    int64_t rest = limit - ledger - spill_buffer_bytes(limit, lanes) * lanes;
+    limits->kept_max = limits->memory->eager || rest < 0 ? 0 : rest / 2;
 }
 
 // ---- how much -------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ void doubt_forget(Limits *limits, DoubtUnit *unit) {
 
 static const SbBreaker *breaker_of(const StageRun *run, int side) {
     uint32_t breaker = side == 0 ? run->stage->input_index : run->stage->right_index;
-    return &run->job->what->breakers[breaker];
+    return &run->job->ask.what->breakers[breaker];
 }
 
 static Batch rows_of(const Flow *flow, int side) {
@@ -148,7 +148,7 @@ static bool write_text(Spill *spill, uint32_t thread, const Unit *unit, SpillRun
 
 static bool write_unit(const Flow *flow, uint32_t thread) {
     const StageRun *run = flow->run;
-    Spill *spill = &run->job->spill;
+    Spill *spill = &run->job->machine.spill;
     DoubtUnit *unit = flow->doubt;
     int sides = sides_of(run);
     unit->runs = calloc((size_t)runs_of(run), sizeof *unit->runs);

@@ -6,15 +6,16 @@
 Limits *limits_new(Job *job) {
     Limits *limits = calloc(1, sizeof *limits);
     if (!limits) return nullptr;
-    limits->what = job->what;
-    limits->options = &job->options;
-    limits->sinks = job->sinks;
-    limits->edges = job->edges;
-    limits->fills = job->fills;
-    limits->spill = &job->spill;
-    limits->memory = &job->memory;
+    limits->what = job->ask.what;
+    limits->options = &job->ask.options;
+    limits->sinks = job->io.sinks;
+    limits->edges = job->breakers.edges;
+    limits->fills = job->breakers.fills;
+    limits->spill = &job->machine.spill;
+    limits->memory = &job->machine.memory;
     limits->trouble = &job->trouble;
-    doubt_open_keep(limits, job);
+    FlowParts of = flow_parts(job);
+    doubt_open_keep(limits, memory_plan_ledger(&of), job->breakers.lanes);
     return limits;
 }
 

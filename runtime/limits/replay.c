@@ -137,8 +137,8 @@ static bool open_aside(StageRun *run, SbTaskState *task) {
     for (uint32_t t = 0; task->aside && t < stage->terminal_count; t++) {
         uint32_t terminal = stage->terminals[t];
         if (terminal & SB_TERMINAL_SINK || run->edges[t] != EDGE_NONE) continue;
-        task->aside[t] = sb_breaker_open(&run->job->what->breakers[terminal], 1,
-                                         &run->job->memory, nullptr);
+        task->aside[t] = sb_breaker_open(&run->job->ask.what->breakers[terminal], 1,
+                                         &run->job->machine.memory, nullptr);
         if (!task->aside[t]) return false;
     }
     return task->aside;

@@ -168,7 +168,7 @@ void doubt_slot_empty(DoubtSlot *slot);
 // ---- doubt_keep.c: the lock is held -------------------------------------------------------------
 
 // Of what the memory of the job leaves.
-void doubt_open_keep(Limits *limits, const Job *job);
+void doubt_open_keep(Limits *limits, int64_t ledger, uint32_t lanes);
 // The flow has made a partition, which may be the last of its unit: what the unit needs to be made
 // once more goes to disk, if there is no room for it. The lock is let go meanwhile.
 void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);

@@ -152,10 +152,10 @@ static void count_files(CheckItem *item, const Source *source) {
 // Each path by itself, so that all that is wrong is found.
 static void check_source(Check *check, uint32_t number) {
     Job *job = check->job;
-    const SbSource *what = &job->what->sources[number];
-    SbList paths = job->setup.source_paths[number];
+    const SbSource *what = &job->ask.what->sources[number];
+    SbList paths = job->ask.setup.source_paths[number];
     const SbStr *texts = paths.ptr;
-    SourceSetup setup = {.paths = paths, .row_max = job->setup.source_row_max[number],
+    SourceSetup setup = {.paths = paths, .row_max = job->ask.setup.source_row_max[number],
                          .partition = 1, .cancel_fd = -1};
     if (!what->reader) return;
     for (int64_t i = 0; i < paths.len; i++) {
@@ -166,9 +166,9 @@ static void check_source(Check *check, uint32_t number) {
         source_close(&source);
     }
     setup.paths = paths;
-    job->sources[number].number = number;
+    job->io.sources[number].number = number;
     Trouble said = {0};
-    if (!source_open(&job->sources[number], what, &setup, &said) && paths.len == 0)
+    if (!source_open(&job->io.sources[number], what, &setup, &said) && paths.len == 0)
         add_item(check, "input", what->label.ptr, what->label.len)->trouble = said;
 }
 
@@ -176,12 +176,12 @@ static void check_source(Check *check, uint32_t number) {
 
 static void check_sink(Check *check, uint32_t number) {
     Job *job = check->job;
-    SinkSetup setup = job_sink_setup(job, number);
-    bool rejects = number == job->what->sink_count;
+    SinkSetup setup = job_sink_setup(&job->ask, number);
+    bool rejects = number == job->ask.what->sink_count;
     CheckItem *item = add_item(check, rejects ? "rejects" : "output", setup.path.ptr,
                                setup.path.len);
-    Sink *sink = &job->sinks[number];
-    if (!job_check_paths(job, number, &item->trouble) ||
+    Sink *sink = &job->io.sinks[number];
+    if (!job_check_paths(&job->ask, job->io.sources, number, &item->trouble) ||
         !sink_check(sink, &setup, &item->trouble))
         return;
     if (sink->to_stream) {
@@ -204,7 +204,7 @@ static bool is_good(const Check *check) {
 static void check_journal(Check *check, bool (*open)(Job *job)) {
     Job *job = check->job;
     bool good = is_good(check);
-    char *folder = folder_on_the_way(job->options.resume);
+    char *folder = folder_on_the_way(job->ask.options.resume);
     struct statvfs disk;
     check_folder(check, "journal", folder, TROUBLE_JOURNAL_FOLDER, TROUBLE_JOURNAL_WRITE);
     CheckItem *item = &check->items[check->count - 1];
@@ -214,8 +214,8 @@ static void check_journal(Check *check, bool (*open)(Job *job)) {
                     (unsigned long long)(disk.f_bavail * disk.f_frsize));
     free(folder);
     if (!good || item->trouble.kind != TROUBLE_NONE) return;
-    if (!job_check_journal(job, &item->trouble)) return;
-    if (!resume_look(job, job->options.resume, open)) {
+    if (!job_check_journal(&job->ask, &item->trouble)) return;
+    if (!resume_look(job, job->ask.options.resume, open)) {
         item->trouble = job->trouble;
         trouble_clear(&job->trouble);
     } else if (job->resumed) {
@@ -224,9 +224,9 @@ static void check_journal(Check *check, bool (*open)(Job *job)) {
 }
 
 static void check_trace(Check *check) {
-    const char *path = check->job->options.trace;
+    const char *path = check->job->ask.options.trace;
     CheckItem *item = add_item(check, "trace", path, (int64_t)strlen(path));
-    if (!job_check_trace(check->job, &item->trouble)) return;
+    if (!job_check_trace(&check->job->ask, &check->job->io, &item->trouble)) return;
     char *folder = folder_of(path);
     look_at_folder(item, folder, TROUBLE_TRACE, TROUBLE_TRACE);
     free(folder);
@@ -237,16 +237,17 @@ static void check_trace(Check *check) {
 static void check_memory(Check *check) {
     Job *job = check->job;
     CheckItem *item = add_item(check, "memory", "--memory", 8);
-    int64_t least = memory_plan_least(job, slots_threads(&job->slots));
-    add_size(&item->found, job->memory_whole);
+    FlowParts of = flow_parts(job);
+    int64_t least = memory_plan_least(&of, slots_threads(&job->machine.slots));
+    add_size(&item->found, job->machine.memory_whole);
     sb_text_str(&item->found, " of ");
     add_size(&item->found, device_of(DEVICE_CPU)->memory());
     if (least == 0) return;
     sb_text_str(&item->found, "; the least is ");
     add_size(&item->found, least);
-    if (job->memory_whole >= least) {
-        if (batches_check(job->what, memory_plan_ledger(job), &item->trouble))
-            memory_plan_over(job, &item->trouble);
+    if (job->machine.memory_whole >= least) {
+        if (batches_check(job->ask.what, memory_plan_ledger(&of), &item->trouble))
+            memory_plan_over(&job->ask.options, &item->trouble);
         return;
     }
     trouble_set(&item->trouble, TROUBLE_MEMORY_LEAST,
@@ -255,17 +256,16 @@ static void check_memory(Check *check) {
 
 static void check_slots(Check *check) {
     Job *job = check->job;
-    const Options *options = &job->options;
+    const Options *options = &job->ask.options;
     CheckItem *item = add_item(check, "slots", "--threads, --resource", 21);
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
-    if (!slots_open(&job->slots, job->what, options, cpus, &item->trouble)) return;
-    sb_text_format(&item->found, "%u cpus, %u threads", cpus, slots_threads(&job->slots));
+    if (!slots_open(&job->machine.slots, job->ask.what, options, cpus, &item->trouble)) return;
+    sb_text_format(&item->found, "%u cpus, %u threads", cpus, slots_threads(&job->machine.slots));
 }
 
-uint64_t check_files_needed(const Job *job) {
+uint64_t check_files_needed(const SbJob *what, const Slots *slots) {
     enum { OWN = 24, A_SINK = 3, A_THREAD = 2 };
-    return OWN + A_SINK * job->what->sink_count + job->what->source_count +
-           A_THREAD * slots_threads(&job->slots);
+    return OWN + A_SINK * what->sink_count + what->source_count + A_THREAD * slots_threads(slots);
 }
 
 static void check_files(Check *check) {
@@ -273,7 +273,7 @@ static void check_files(Check *check) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
     CheckItem *item = add_item(check, "limit", "open files", 10);
-    uint64_t needed = check_files_needed(job);
+    uint64_t needed = check_files_needed(job->ask.what, &job->machine.slots);
     sb_text_format(&item->found, "%llu; the job needs about %llu",
                    (unsigned long long)limit.rlim_cur, (unsigned long long)needed);
     if (limit.rlim_cur >= needed) return;
@@ -346,20 +346,21 @@ static int say_troubles(Check *check) {
 // Those of a job that has made all rows are there, or appear from what an earlier run wrote.
 static void check_files_of_rows(Check *check) {
     Job *job = check->job;
-    for (uint32_t s = 0; s < job->what->source_count; s++) check_source(check, s);
-    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++)
+    for (uint32_t s = 0; s < job->ask.what->source_count; s++) check_source(check, s);
+    for (uint32_t s = 0; s < job->ask.what->sink_count + job->io.has_rejects_sink; s++)
         check_sink(check, s);
 }
 
 int check_run(Job *job, bool (*open)(Job *job)) {
     Check check = {.job = job};
-    const Options *options = &job->options;
+    const Options *options = &job->ask.options;
     check_slots(&check);
-    job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
+    job->io.has_rejects_sink = job_sink_setup(&job->ask, job->ask.what->sink_count).path.len > 0;
     bool made = options->resume && resume_peek(job, options->resume) && resume_made(job);
     trouble_clear(&job->trouble);
     if (!made) check_files_of_rows(&check);
-    if (memory_plan_may_spill(job))
+    FlowParts of = flow_parts(job);
+    if (memory_plan_may_spill(&of))
         check_folder(&check, "spill", options->spill ? options->spill : spill_default_root(),
                      TROUBLE_SPILL_FOLDER, TROUBLE_SPILL_WRITE);
     if (options->resume) check_journal(&check, made ? open : nullptr);

@@ -12,6 +12,6 @@ int check_run(Job *job, bool (*open)(Job *job));
 
 // Files that may be open at once, about: those of outputs, and for each thread an input and a spill
 // file.
-uint64_t check_files_needed(const Job *job);
+uint64_t check_files_needed(const SbJob *what, const Slots *slots);
 
 #endif

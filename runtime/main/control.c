@@ -49,12 +49,12 @@ struct Control {
 // Readers of pipes look at the descriptor, the engine at the rest.
 static void wake(Job *job) {
     uint64_t one = 1;
-    if (job->cancel_fd >= 0) (void)!write(job->cancel_fd, &one, sizeof one);
+    if (job->stop.cancel_fd >= 0) (void)!write(job->stop.cancel_fd, &one, sizeof one);
     engine_wake(job);
 }
 
 static void interrupt(Job *job) {
-    atomic_store(&job->cancel, 1);
+    atomic_store(&job->stop.cancel, 1);
     wake(job);
 }
 
@@ -77,11 +77,11 @@ static void on_grace(uv_timer_t *handle) {
 // No more input is taken; what was taken goes on to the outputs while there is time.
 static void drain(Control *control, int number) {
     Job *job = control->job;
-    int64_t grace_us = job->options.grace_us;
+    int64_t grace_us = job->ask.options.grace_us;
     log_warn(&job->log, TROUBLE_DRAINS,
              "%s: no more input is taken; what runs has %g s to end, a second signal ends the job "
              "at once", number == SIGHUP ? "SIGHUP" : "SIGTERM", (double)grace_us / 1e6);
-    atomic_store(&job->drain, 1);
+    atomic_store(&job->stop.drain, 1);
     wake(job);
     uv_timer_start(&control->grace, on_grace, (uint64_t)(grace_us + 999) / 1000, 0);
 }
@@ -96,7 +96,7 @@ static void on_signal(uv_signal_t *handle, int number) {
         _exit(trouble_exit_code(&trouble));
     }
     control->signalled = true;
-    if (number != SIGINT && job->options.grace_us > 0) drain(control, number);
+    if (number != SIGINT && job->ask.options.grace_us > 0) drain(control, number);
     else interrupt(job);
 }
 
@@ -131,7 +131,8 @@ static const char *answer(void *self, const char *path, Text *body) {
         return "text/html; charset=utf-8";
     }
     if (strcmp(path, "/metrics") == 0) {
-        metrics_prometheus(control->job, body);
+        metrics_prometheus(control->job->ask.what, &control->job->machine,
+                           &control->job->figures, body);
         return "text/plain; version=0.0.4; charset=utf-8";
     }
     if (strcmp(path, "/healthz") == 0) {
@@ -139,15 +140,16 @@ static const char *answer(void *self, const char *path, Text *body) {
         return "text/plain; charset=utf-8";
     }
     if (strcmp(path, "/events") != 0) return nullptr;
-    metrics_graph(control->job, body);
+    metrics_graph(control->job->ask.what, body);
     return "application/json";
 }
 
 static bool serve(Control *control) {
     Job *job = control->job;
-    HttpSetup setup = {.loop = &control->loop, .address = job->options.metrics, .events = "/events",
+    const char *address = job->ask.options.metrics;
+    HttpSetup setup = {.loop = &control->loop, .address = address, .events = "/events",
                        .answer = answer, .self = control};
-    if (!job->options.metrics) return true;
+    if (!address) return true;
     if (!http_open(&control->http, &setup, &job->trouble)) return false;
     control->serves = true;
     return true;
@@ -169,12 +171,13 @@ void control_say(Control *control) {
 }
 
 // Tells the readers of the page what is new.
-static void show(Control *control, const WatchSpan *spans, uint32_t count) {
+static void show(Control *control, const WatchSpans *spans) {
+    Job *job = control->job;
     if (!control->serves) return;
     http_tick(&control->http);
     if (!http_has_readers(&control->http)) return;
     Text text = {0};
-    metrics_now(control->job, spans, count, &text);
+    metrics_now(job->ask.what, &job->machine, &job->figures, spans, &text);
     http_send(&control->http, "now", &text);
     sb_text_close(&text);
 }
@@ -184,27 +187,26 @@ static void show(Control *control, const WatchSpan *spans, uint32_t count) {
 // Passes on what threads have done since the last time.
 static void on_sample(uv_timer_t *handle) {
     Control *control = handle->data;
-    uint32_t count;
-    WatchSpan *spans = watch_take_spans(control->job->watch, &count, &control->spans_lost);
-    trace_add(&control->trace, spans, count);
-    show(control, spans, count);
-    free(spans);
+    WatchSpans spans = watch_take_spans(control->job->figures.watch, &control->spans_lost);
+    trace_add(&control->trace, &spans);
+    show(control, &spans);
+    free(spans.items);
 }
 
 // ---- starting -----------------------------------------------------------------------------------
 
 // Is standard output the terminal of the live lines? The rows would stand behind them.
-static bool rows_on_terminal(const Job *job) {
+static bool rows_on_terminal(const SbJob *what, const Sink *sinks) {
     bool rows = false;
-    for (uint32_t s = 0; s < job->what->sink_count; s++)
-        rows |= strcmp(job->sinks[s].path, "-") == 0;
+    for (uint32_t s = 0; s < what->sink_count; s++) rows |= strcmp(sinks[s].path, "-") == 0;
     return rows && isatty(STDOUT_FILENO);
 }
 
 static void start_progress(Control *control) {
-    ProgressMode mode = control->job->options.progress;
-    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !control->job->log.json;
-    if (mode == PROGRESS_NONE || (live && rows_on_terminal(control->job))) return;
+    const Job *job = control->job;
+    ProgressMode mode = job->ask.options.progress;
+    bool live = mode == PROGRESS_AUTO && isatty(STDERR_FILENO) && !job->log.json;
+    if (mode == PROGRESS_NONE || (live && rows_on_terminal(job->ask.what, job->io.sinks))) return;
     control->live = live;
     uint64_t period = live ? LIVE_MS : PLAIN_MS;
     // Who asks for plain lines sees one soon.
@@ -214,9 +216,10 @@ static void start_progress(Control *control) {
 
 static void start_timers(Control *control) {
     const Job *job = control->job;
-    int64_t watchdog_ms = job->options.watchdog_us / 1000;
+    int64_t watchdog_ms = job->ask.options.watchdog_us / 1000;
     start_progress(control);
-    if (job->watch->keeps_spans) uv_timer_start(&control->sample, on_sample, SAMPLE_MS, SAMPLE_MS);
+    if (job->figures.watch->keeps_spans)
+        uv_timer_start(&control->sample, on_sample, SAMPLE_MS, SAMPLE_MS);
     if (watchdog_ms == 0) return;
     uint64_t look_ms = watchdog_ms < WATCHDOG_MS * WATCHDOG_PART
                            ? (uint64_t)watchdog_ms / WATCHDOG_PART + 1 : WATCHDOG_MS;
@@ -285,7 +288,7 @@ static bool start_fails(Job *job, int error) {
     trouble_set(&job->trouble, TROUBLE_LIMIT, "cannot listen to signals: %s", strerror(error));
     if (error == EMFILE)
         trouble_fix(&job->trouble, "ulimit -n %llu",
-                    (unsigned long long)check_files_needed(job));
+                    (unsigned long long)check_files_needed(job->ask.what, &job->machine.slots));
     return false;
 }
 
@@ -330,11 +333,15 @@ Control *control_open(Job *job) {
         return nullptr;
     }
     control->job = job;
+    control->report = (ProgressReport){.ask = &job->ask, .machine = &job->machine,
+                                       .io = &job->io, .figures = &job->figures};
+    control->trace = (Trace){.what = job->ask.what, .machine = &job->machine,
+                             .watch = job->figures.watch};
     control->end.data = control;
-    const char *trace = job->options.trace;
-    if (!progress_open(&control->report, job)) {
+    const char *trace = job->ask.options.trace;
+    if (!progress_open(&control->report)) {
         trouble_no_memory(&job->trouble, "to begin");
-    } else if (!trace || trace_open(&control->trace, job, trace, &job->trouble)) {
+    } else if (!trace || trace_open(&control->trace, trace, &job->trouble)) {
         if (start_loop(control)) return control;
         trace_close(&control->trace, 0);
     }
@@ -349,9 +356,9 @@ void control_close(Control *control) {
     pthread_join(control->thread, nullptr);
     uv_loop_close(&control->loop);
     if (control->live) log_clear(&job->log);
-    if (job->watch->keeps_spans) on_sample(&control->sample);
+    if (job->figures.watch->keeps_spans) on_sample(&control->sample);
     if (!trace_close(&control->trace, control->spans_lost))
         log_warn(&job->log, TROUBLE_TRACE_CUT, "'%s' could not be written to its end",
-                 job->options.trace);
+                 job->ask.options.trace);
     free_control(control);
 }

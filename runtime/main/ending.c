@@ -2,8 +2,8 @@
 #include "runtime/main/main.h"
 
 void job_log_trouble(Job *job, Trouble *trouble) {
-    if (trouble->kind == TROUBLE_INTERRUPTED && job->options.resume)
+    if (trouble->kind == TROUBLE_INTERRUPTED && job->ask.options.resume)
         trouble_fix(trouble, "run it again with the same --resume=%s: it goes on where it was",
-                    job->options.resume);
+                    job->ask.options.resume);
     log_trouble(&job->log, trouble);
 }

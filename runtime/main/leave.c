@@ -11,14 +11,14 @@ static _Atomic(Job *) running;
 
 bool leave_settles(Job *job, Ending ending) {
     int none = ENDING_NOT_YET;
-    return atomic_compare_exchange_strong(&job->ending, &none, (int)ending);
+    return atomic_compare_exchange_strong(&job->stop.ending, &none, (int)ending);
 }
 
 void leave(Job *job, Trouble *trouble) {
     if (!leave_settles(job, ENDING_LEAVES)) return;
     job_log_trouble(job, trouble);
     durable_abandon();
-    spill_abandon(&job->spill);
+    spill_abandon(&job->machine.spill);
     _exit(trouble_exit_code(trouble));
 }
 

@@ -30,106 +30,145 @@
 
 // ---- setup ----------------------------------------------------------------------------------
 
-static bool allocate(Job *job) {
-    const SbJob *what = job->what;
-    size_t breakers = what->breaker_count + 1;
-    job->counts = calloc((size_t)what->step_count * SB_COUNTS + 1, sizeof *job->counts);
-    job->sources = calloc(what->source_count + 1, sizeof *job->sources);
-    job->sinks = calloc(what->sink_count + 1, sizeof *job->sinks);
-    job->breakers = calloc(breakers, sizeof *job->breakers);
-    job->edges = calloc(breakers, sizeof *job->edges);
-    job->finished = calloc(breakers, sizeof *job->finished);
-    job->tables = calloc(breakers, sizeof *job->tables);
-    job->kept = calloc(breakers, sizeof *job->kept);
-    job->unmatched_rows = calloc(breakers, sizeof *job->unmatched_rows);
-    SbSetup *setup = &job->setup;
-    setup->source_paths = calloc(what->source_count + 1, sizeof *setup->source_paths);
-    setup->source_counts = calloc(what->source_count + 1, sizeof *setup->source_counts);
-    setup->source_row_max = calloc(what->source_count + 1, sizeof *setup->source_row_max);
-    setup->sink_paths = calloc(what->sink_count + 1, sizeof *setup->sink_paths);
-    setup->sink_bytes = calloc(what->sink_count + 1, sizeof *setup->sink_bytes);
+static bool open_breakers(JobBreakers *breakers, const SbJob *what) {
+    size_t count = what->breaker_count + 1;
+    breakers->states = calloc(count, sizeof *breakers->states);
+    breakers->edges = calloc(count, sizeof *breakers->edges);
+    breakers->finished = calloc(count, sizeof *breakers->finished);
+    breakers->tables = calloc(count, sizeof *breakers->tables);
+    breakers->kept = calloc(count, sizeof *breakers->kept);
+    breakers->unmatched_rows = calloc(count, sizeof *breakers->unmatched_rows);
+    return breakers->states && breakers->edges && breakers->finished && breakers->tables &&
+           breakers->kept && breakers->unmatched_rows;
+}
+
+static void close_breakers(JobBreakers *breakers, const SbJob *what) {
+    for (uint32_t i = 0; breakers->fills && i < breakers->lanes; i++)
+        pthread_mutex_destroy(&breakers->fills[i]);
+    for (uint32_t b = 0; breakers->states && b < what->breaker_count; b++)
+        if (breakers->states[b]) sb_breaker_close(breakers->states[b]);
+    free(breakers->fills);
+    free(breakers->states);
+    free(breakers->edges);
+    free(breakers->finished);
+    free(breakers->tables);
+    free(breakers->kept);
+    free(breakers->unmatched_rows);
+}
+
+static bool allocate_setup(SbSetup *setup, const SbJob *what) {
+    size_t sources = what->source_count + 1, sinks = what->sink_count + 1;
+    size_t breakers = what->breaker_count + 1, stages = what->stage_count + 1;
+    setup->source_paths = calloc(sources, sizeof *setup->source_paths);
+    setup->source_counts = calloc(sources, sizeof *setup->source_counts);
+    setup->source_row_max = calloc(sources, sizeof *setup->source_row_max);
+    setup->sink_paths = calloc(sinks, sizeof *setup->sink_paths);
+    setup->sink_bytes = calloc(sinks, sizeof *setup->sink_bytes);
     setup->limit_rows = calloc(breakers, sizeof *setup->limit_rows);
     setup->skip_rows = calloc(breakers, sizeof *setup->skip_rows);
-    setup->stage_rows = calloc(what->stage_count + 1, sizeof *setup->stage_rows);
-    setup->stage_bytes = calloc(what->stage_count + 1, sizeof *setup->stage_bytes);
-    bool good = setup->stage_rows && setup->stage_bytes && job->counts && job->sources &&
-                job->sinks && job->breakers && job->edges && job->finished &&
-                job->tables && job->kept && job->unmatched_rows && setup->source_paths &&
-                setup->source_counts && setup->source_row_max && setup->sink_paths &&
-                setup->sink_bytes && setup->limit_rows && setup->skip_rows;
-    for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->sinks[i].fd = -1;
+    setup->stage_rows = calloc(stages, sizeof *setup->stage_rows);
+    setup->stage_bytes = calloc(stages, sizeof *setup->stage_bytes);
+    return setup->stage_rows && setup->stage_bytes && setup->source_paths &&
+           setup->source_counts && setup->source_row_max && setup->sink_paths &&
+           setup->sink_bytes && setup->limit_rows && setup->skip_rows;
+}
+
+static void free_setup(SbSetup *setup) {
+    void *all[] = {setup->source_paths, setup->source_counts, setup->source_row_max,
+                   setup->sink_paths,   setup->sink_bytes,    setup->limit_rows,
+                   setup->skip_rows,    setup->stage_rows,    setup->stage_bytes};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+}
+
+static bool allocate(Job *job) {
+    const SbJob *what = job->ask.what;
+    size_t counts = (size_t)what->step_count * SB_COUNTS + 1;
+    job->figures.counts = calloc(counts, sizeof *job->figures.counts);
+    job->io.sources = calloc(what->source_count + 1, sizeof *job->io.sources);
+    job->io.sinks = calloc(what->sink_count + 1, sizeof *job->io.sinks);
+    bool good = open_breakers(&job->breakers, what) && allocate_setup(&job->ask.setup, what) &&
+                job->figures.counts && job->io.sources && job->io.sinks;
+    for (uint32_t i = 0; good && i < what->sink_count + 1; i++) job->io.sinks[i].fd = -1;
     return good || trouble_no_memory(&job->trouble, "to begin");
 }
 
-static bool set_limits(Job *job) {
-    const SbSetup *setup = &job->setup;
-    for (uint32_t b = 0; b < job->what->breaker_count; b++) {
-        Edge *edge = &job->edges[b];
+static bool set_edges(const JobAsk *ask, Edge *edges, Trouble *trouble) {
+    const SbSetup *setup = &ask->setup;
+    for (uint32_t b = 0; b < ask->what->breaker_count; b++) {
+        Edge *edge = &edges[b];
         int64_t rows = setup->limit_rows[b], skip = setup->skip_rows[b];
         edge->limited = rows != INT64_MIN;
         edge->limit = INT64_MAX;
         if (!edge->limited) continue;
         if (rows < 0 || skip < 0) {
-            return trouble_set(&job->trouble, TROUBLE_SETUP, "a number of rows is negative: %lld",
+            return trouble_set(trouble, TROUBLE_SETUP, "a number of rows is negative: %lld",
                                (long long)(rows < 0 ? rows : skip));
         }
         edge->skip = skip;
         if (__builtin_add_overflow(rows, skip, &edge->limit)) edge->limit = INT64_MAX;
     }
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        int64_t rows = setup->stage_rows[s], bytes = setup->stage_bytes[s];
-        if (rows > 0 && bytes > 0) continue;
-        return trouble_set(&job->trouble, TROUBLE_SETUP, "repartition: a partition of %lld %s",
-                           (long long)(rows > 0 ? bytes : rows), rows > 0 ? "bytes" : "rows");
-    }
-    job->limits = (RejectLimits){setup->reject_rows, setup->reject_share};
-    if (job->options.has_reject_limit) {
-        job->limits = (RejectLimits){job->options.reject_rows, job->options.reject_share};
-    }
-    if (job->limits.rows < 0 && job->limits.share < 0) job->limits.rows = 0;
-    if (job->limits.rows >= 0)
-        snprintf(job->limit_text, sizeof job->limit_text, "%lld", (long long)job->limits.rows);
-    else snprintf(job->limit_text, sizeof job->limit_text, "%g%%", job->limits.share * 100);
     return true;
 }
 
-static bool run_setup(Job *job) {
-    SbSetup *setup = &job->setup;
-    setup->call = &job->call;
-    setup->params = job->params.values;
+static bool check_partitions(const JobAsk *ask, Trouble *trouble) {
+    for (uint32_t s = 0; s < ask->what->stage_count; s++) {
+        int64_t rows = ask->setup.stage_rows[s], bytes = ask->setup.stage_bytes[s];
+        if (rows > 0 && bytes > 0) continue;
+        return trouble_set(trouble, TROUBLE_SETUP, "repartition: a partition of %lld %s",
+                           (long long)(rows > 0 ? bytes : rows), rows > 0 ? "bytes" : "rows");
+    }
+    return true;
+}
+
+static void set_reject_limits(const JobAsk *ask, JobRejects *rejects) {
+    const Options *options = &ask->options;
+    RejectLimits limits = {ask->setup.reject_rows, ask->setup.reject_share};
+    if (options->has_reject_limit)
+        limits = (RejectLimits){options->reject_rows, options->reject_share};
+    if (limits.rows < 0 && limits.share < 0) limits.rows = 0;
+    rejects->limits = limits;
+    char *text = rejects->limit_text;
+    if (limits.rows >= 0)
+        snprintf(text, sizeof rejects->limit_text, "%lld", (long long)limits.rows);
+    else snprintf(text, sizeof rejects->limit_text, "%g%%", limits.share * 100);
+}
+
+static bool run_setup(JobAsk *ask, Trouble *trouble) {
+    const SbJob *what = ask->what;
+    SbSetup *setup = &ask->setup;
+    setup->call = &ask->call;
+    setup->params = ask->params.values;
     setup->reject_rows = -1;
     setup->reject_share = -1;
-    for (uint32_t b = 0; b < job->what->breaker_count; b++) setup->limit_rows[b] = INT64_MIN;
-    for (uint32_t s = 0; s < job->what->stage_count; s++)
+    for (uint32_t b = 0; b < what->breaker_count; b++) setup->limit_rows[b] = INT64_MIN;
+    for (uint32_t s = 0; s < what->stage_count; s++)
         setup->stage_rows[s] = setup->stage_bytes[s] = INT64_MAX;
-    int32_t status = job->what->setup ? job->what->setup(setup) : SB_OK;
-    if (status != SB_OK) {
-        return trouble_set(&job->trouble, TROUBLE_SETUP, "%s: %.*s", fault_info(status)->message,
-                           (int)job->call.detail.len,
-                           job->call.detail.ptr ? job->call.detail.ptr : "");
-    }
-    return set_limits(job);
+    int32_t status = what->setup ? what->setup(setup) : SB_OK;
+    SbStr detail = ask->call.detail;
+    return status == SB_OK ||
+           trouble_set(trouble, TROUBLE_SETUP, "%s: %.*s", fault_info(status)->message,
+                       (int)detail.len, detail.ptr ? detail.ptr : "");
 }
 
 // ---- opening --------------------------------------------------------------------------------
 
 static bool open_sources(Job *job) {
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        SourceSetup setup = {.paths = job->setup.source_paths[s],
-                             .row_max = job->setup.source_row_max[s],
-                             .count = job->setup.source_counts[s],
-                             .partition = job->options.partition,
-                             .cancel_fd = job->cancel_fd};
-        job->sources[s].number = s;
-        if (!source_open(&job->sources[s], &job->what->sources[s], &setup, &job->trouble))
+    for (uint32_t s = 0; s < job->ask.what->source_count; s++) {
+        SourceSetup setup = {.paths = job->ask.setup.source_paths[s],
+                             .row_max = job->ask.setup.source_row_max[s],
+                             .count = job->ask.setup.source_counts[s],
+                             .partition = job->ask.options.partition,
+                             .cancel_fd = job->stop.cancel_fd};
+        job->io.sources[s].number = s;
+        if (!source_open(&job->io.sources[s], &job->ask.what->sources[s], &setup, &job->trouble))
             return false;
     }
     return true;
 }
 
-static SbRecords rejects_form(const Job *job) {
-    const char *path = job->options.rejects;
-    if (!path) return job->what->rejects_form;
+static SbRecords rejects_form(const JobAsk *ask) {
+    const char *path = ask->options.rejects;
+    if (!path) return ask->what->rejects_form;
     size_t len = strlen(path);
     if (compression_of(path) != COMPRESSION_NONE) len = (size_t)(strrchr(path, '.') - path);
     return len > 4 && memcmp(path + len - 4, ".csv", 4) == 0 ? SB_RECORDS_CSV : SB_RECORDS_JSONL;
@@ -137,139 +176,151 @@ static SbRecords rejects_form(const Job *job) {
 
 // All of them before anything is made.
 static bool check_sinks(Job *job) {
-    job->has_rejects_sink = job_sink_setup(job, job->what->sink_count).path.len > 0;
-    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
-        SinkSetup setup = job_sink_setup(job, s);
-        if (!job_check_paths(job, s, &job->trouble) ||
-            !sink_check(&job->sinks[s], &setup, &job->trouble)) {
+    job->io.has_rejects_sink = job_sink_setup(&job->ask, job->ask.what->sink_count).path.len > 0;
+    for (uint32_t s = 0; s < job->ask.what->sink_count + job->io.has_rejects_sink; s++) {
+        SinkSetup setup = job_sink_setup(&job->ask, s);
+        if (!job_check_paths(&job->ask, job->io.sources, s, &job->trouble) ||
+            !sink_check(&job->io.sinks[s], &setup, &job->trouble)) {
             return false;
         }
     }
-    return job_check_trace(job, &job->trouble);
+    return job_check_trace(&job->ask, &job->io, &job->trouble);
 }
 
 static bool open_sinks(Job *job) {
-    for (uint32_t s = 0; s < job->what->sink_count + job->has_rejects_sink; s++) {
-        SinkSetup setup = job_sink_setup(job, s);
-        setup.tag = resume_tag(job);
-        setup.from = resume_place(job, s);
-        if (!sink_open(&job->sinks[s], &setup, &job->trouble)) return false;
+    for (uint32_t s = 0; s < job->ask.what->sink_count + job->io.has_rejects_sink; s++) {
+        SinkSetup setup = job_sink_setup(&job->ask, s);
+        setup.tag = resume_tag(job->resume);
+        setup.from = resume_place(job->resume, s);
+        if (!sink_open(&job->io.sinks[s], &setup, &job->trouble)) return false;
     }
     return true;
 }
 
 // A folder that the user names is made at once: a mistake in it shows before the job has worked.
 static bool open_spill(Job *job, uint32_t threads) {
-    const char *root = job->options.spill ? job->options.spill : spill_default_root();
+    const char *folder = job->ask.options.spill, *root = folder ? folder : spill_default_root();
+    JobMachine *machine = &job->machine;
     // The last writer is that of the records of rejects.
-    if (!spill_open(&job->spill, root, threads + 1, &job->memory))
+    if (!spill_open(&machine->spill, root, threads + 1, &machine->memory))
         return trouble_no_memory(&job->trouble, "to begin");
-    job->spill.journaled = job->resume;
-    RejectSetSetup records = job_records(job, REJECTS_BY_FILE);
-    if (!reject_set_open(&job->rejects, &records))
+    machine->spill.journaled = job->resume;
+    RejectSetSetup records = job_records(machine, job->breakers.lanes, REJECTS_BY_FILE);
+    if (!reject_set_open(&job->rejects.set, &records))
         return trouble_no_memory(&job->trouble, "to begin");
-    bool make = job->options.spill && memory_plan_may_spill(job);
-    return !make || spill_make(&job->spill) || !spill_trouble(&job->spill, &job->trouble);
+    FlowParts of = flow_parts(job);
+    bool make = folder && memory_plan_may_spill(&of);
+    return !make || spill_make(&machine->spill) || !spill_trouble(&machine->spill, &job->trouble);
 }
 
-static bool open_fills(Job *job) {
-    job->fills = calloc(job->lanes, sizeof *job->fills);
-    for (uint32_t i = 0; job->fills && i < job->lanes; i++)
-        pthread_mutex_init(&job->fills[i], nullptr);
-    return job->fills || trouble_no_memory(&job->trouble, "to begin");
+static bool open_fills(JobBreakers *breakers, Trouble *trouble) {
+    breakers->fills = calloc(breakers->lanes, sizeof *breakers->fills);
+    for (uint32_t i = 0; breakers->fills && i < breakers->lanes; i++)
+        pthread_mutex_init(&breakers->fills[i], nullptr);
+    return breakers->fills || trouble_no_memory(trouble, "to begin");
 }
 
 static bool open_watch(Job *job, uint32_t threads) {
-    if (job->options.stats != STATS_NONE) job->samples = samples_open(job->what, threads);
-    return watch_open(job->watch, job->what->stage_count, threads, job->log.started_ns) ||
+    const SbJob *what = job->ask.what;
+    JobFigures *figures = &job->figures;
+    if (job->ask.options.stats != STATS_NONE) figures->samples = samples_open(what, threads);
+    return watch_open(figures->watch, what->stage_count, threads, job->log.started_ns) ||
            trouble_no_memory(&job->trouble, "to begin");
 }
 
-static void open_memory(Job *job) {
-    job->memory_whole = job->options.memory ? job->options.memory
-                                            : device_of(DEVICE_CPU)->memory() / 5 * 4;
-    int64_t rest = sb_memory_rest(job->memory_whole);
-    sb_memory_open(&job->memory, job->memory_whole > rest ? job->memory_whole - rest : 0);
+static void open_memory(JobMachine *machine, const Options *options) {
+    int64_t whole = options->memory ? options->memory : device_of(DEVICE_CPU)->memory() / 5 * 4;
+    int64_t rest = sb_memory_rest(whole);
+    machine->memory_whole = whole;
+    sb_memory_open(&machine->memory, whole > rest ? whole - rest : 0);
+}
+
+// The fastest code for each stage that this CPU runs.
+static bool choose_code(const SbJob *what, Trouble *trouble) {
+    int level = sb_cpu_level();
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        SbStage *stage = &what->stages[s];
+        if (level >= 1 && stage->run_level[1]) stage->run = stage->run_level[1];
+        else if (level >= 0 && stage->run_level[0]) stage->run = stage->run_level[0];
+        if (!stage->run)
+            return trouble_set(trouble, TROUBLE_CPU, "this CPU is older than x86-64-v%d",
+                               stage->run_level[0] ? 3 : 4);
+    }
+    return true;
+}
+
+static bool read_ask(JobAsk *ask, Trouble *trouble) {
+    if (sb_scratch_open(&ask->call, 64 * 1024) != SB_OK)
+        return trouble_no_memory(trouble, "to begin");
+    return params_read(&ask->params, ask->what, &ask->options, &ask->call, trouble) &&
+           run_setup(ask, trouble);
 }
 
 // All that needs no input.
 static bool open_plan(Job *job) {
-    Options *options = &job->options;
-    open_memory(job);
-    foreign_open(&job->memory);
-    int level = sb_cpu_level();
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        SbStage *stage = &job->what->stages[s];
-        if (level >= 1 && stage->run_level[1]) stage->run = stage->run_level[1];
-        else if (level >= 0 && stage->run_level[0]) stage->run = stage->run_level[0];
-        if (!stage->run)
-            return trouble_set(&job->trouble, TROUBLE_CPU, "this CPU is older than x86-64-v%d",
-                               stage->run_level[0] ? 3 : 4);
+    open_memory(&job->machine, &job->ask.options);
+    foreign_open(&job->machine.memory);
+    if (!choose_code(job->ask.what, &job->trouble) || !allocate(job)) return false;
+    if (!read_ask(&job->ask, &job->trouble) ||
+        !set_edges(&job->ask, job->breakers.edges, &job->trouble) ||
+        !check_partitions(&job->ask, &job->trouble)) {
+        return false;
     }
-    if (!allocate(job)) return false;
-    if (sb_scratch_open(&job->call, 64 * 1024) != SB_OK)
-        return trouble_no_memory(&job->trouble, "to begin");
-    if (!params_read(&job->params, job->what, options, &job->call, &job->trouble)) return false;
-    return run_setup(job);
+    set_reject_limits(&job->ask, &job->rejects);
+    return true;
 }
 
 // A job that turns out to be finished opens no outputs. One that begins a journal has looked at all
 // else before: a journal binds it to its parameters.
 static bool open_job(Job *job) {
-    Options *options = &job->options;
-    if (!job_check_journal(job, &job->trouble) || !resume_open(job)) return false;
-    if (resume_finished(job)) return open_watch(job, 1);
+    Options *options = &job->ask.options;
+    if (!job_check_journal(&job->ask, &job->trouble) || !resume_open(job)) return false;
+    if (resume_finished(job->resume)) return open_watch(job, 1);
     uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
-    if (!slots_open(&job->slots, job->what, options, cpus, &job->trouble)) return false;
-    uint32_t threads = slots_threads(&job->slots);
-    job->lanes = job_lanes(job->what, &job->options, threads);
+    if (!slots_open(&job->machine.slots, job->ask.what, options, cpus, &job->trouble)) return false;
+    uint32_t threads = slots_threads(&job->machine.slots);
+    job->breakers.lanes = job_lanes(job->ask.what, &job->ask.options, threads);
     if (!memory_plan_set(job, threads)) return false;
     Trouble over = {0};
-    if (memory_plan_over(job, &over)) log_warn(&job->log, over.kind, "%s", over.text);
-    if (!batches_check(job->what, memory_plan_ledger(job), &job->trouble)) return false;
-    sb_memory_keep(&job->memory);
-    job->watch->keeps_spans = options->trace || options->metrics;
-    job->watch->keeps_rows = options->show_rows;
+    if (memory_plan_over(options, &over)) log_warn(&job->log, over.kind, "%s", over.text);
+    FlowParts of = flow_parts(job);
+    if (!batches_check(job->ask.what, memory_plan_ledger(&of), &job->trouble)) return false;
+    sb_memory_keep(&job->machine.memory);
+    job->figures.watch->keeps_spans = options->trace || options->metrics;
+    job->figures.watch->keeps_rows = options->show_rows;
     bool opened = open_sources(job), begins = !job->resumed;
     if (opened && begins && !check_sinks(job)) return false;
     if (!resume_begin(job, opened)) return false;
-    if (resume_finished(job)) return open_watch(job, 1);
+    if (resume_finished(job->resume)) return open_watch(job, 1);
     if ((!begins && !check_sinks(job)) || !open_sinks(job) || !resume_log(job)) return false;
-    return open_spill(job, job->lanes) && open_fills(job) &&
-           pool_open(&job->pool, threads, &job->trouble) && open_watch(job, threads);
+    return open_spill(job, job->breakers.lanes) && open_fills(&job->breakers, &job->trouble) &&
+           pool_open(&job->machine.pool, threads, &job->trouble) && open_watch(job, threads);
 }
 
 static void close_job(Job *job) {
+    const SbJob *what = job->ask.what;
     resume_close(job);
-    for (uint32_t i = 0; job->fills && i < job->lanes; i++) pthread_mutex_destroy(&job->fills[i]);
-    free(job->fills);
-    if (job->pool.parallel.threads > 0) pool_close(&job->pool);
-    for (uint32_t b = 0; job->breakers && b < job->what->breaker_count; b++)
-        if (job->breakers[b]) sb_breaker_close(job->breakers[b]);
-    watch_close(job->watch);
-    samples_close(job->samples);
+    if (job->machine.pool.parallel.threads > 0) pool_close(&job->machine.pool);
+    close_breakers(&job->breakers, what);
+    watch_close(job->figures.watch);
+    samples_close(job->figures.samples);
     foreign_close();
-    reject_set_close(&job->rejects);
-    rejects_close(&job->failing_list);
-    spill_close(&job->spill);
-    for (uint32_t s = 0; job->sources && s < job->what->source_count; s++)
-        source_close(&job->sources[s]);
-    for (uint32_t s = 0; job->sinks && s < job->what->sink_count + 1; s++)
-        sink_close(&job->sinks[s]);
-    params_close(&job->params);
-    options_close(&job->options);
-    sb_scratch_close(&job->call);
-    sb_memory_keep_none(&job->memory);
-    SbSetup *setup = &job->setup;
-    void *all[] = {
-        job->counts,         job->sources,        job->sinks,           job->breakers,
-        job->edges,          job->tables,         job->kept,
-        job->finished,
-        job->unmatched_rows, setup->source_paths, setup->source_counts, setup->source_row_max,
-        setup->sink_paths,   setup->sink_bytes,   setup->limit_rows,    setup->skip_rows,
-        setup->stage_rows,   setup->stage_bytes};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    if (job->cancel_fd >= 0) close(job->cancel_fd);
+    reject_set_close(&job->rejects.set);
+    rejects_close(&job->rejects.failing_list);
+    spill_close(&job->machine.spill);
+    for (uint32_t s = 0; job->io.sources && s < what->source_count; s++)
+        source_close(&job->io.sources[s]);
+    for (uint32_t s = 0; job->io.sinks && s < what->sink_count + 1; s++)
+        sink_close(&job->io.sinks[s]);
+    params_close(&job->ask.params);
+    options_close(&job->ask.options);
+    sb_scratch_close(&job->ask.call);
+    sb_memory_keep_none(&job->machine.memory);
+    free_setup(&job->ask.setup);
+    free(job->figures.counts);
+    free(job->io.sources);
+    free(job->io.sinks);
+    if (job->stop.cancel_fd >= 0) close(job->stop.cancel_fd);
 }
 
 // ---- running --------------------------------------------------------------------------------
@@ -281,30 +332,29 @@ typedef struct Outcome {
 } Outcome;
 
 static bool no_records(Job *job) {
-    return !spill_trouble(&job->spill, &job->trouble) &&
+    return !spill_trouble(&job->machine.spill, &job->trouble) &&
            trouble_set(&job->trouble, TROUBLE_MEMORY, "no memory for the rejects");
 }
 
 static bool end_records(Job *job, RejectWalk *walk) {
     reject_walk_close(walk);
-    return !spill_trouble(&job->spill, &job->trouble);
+    return !spill_trouble(&job->machine.spill, &job->trouble);
 }
 
-// The shares of sources, and of all of them behind those.
-static RejectShare *open_shares(const Job *job) {
-    uint32_t count = job->what->source_count;
+// The shares of sources, and of all of them after those.
+static RejectShare *open_shares(uint32_t count, double share) {
     RejectShare *shares = calloc((size_t)count + 1, sizeof *shares);
     for (uint32_t s = 0; shares && s <= count; s++)
-        rejects_share_open(&shares[s], job->limits.share, s < count ? s : UINT32_MAX);
+        rejects_share_open(&shares[s], share, s < count ? s : UINT32_MAX);
     return shares;
 }
 
-static bool shares_over(const Job *job, const RejectShare *shares) {
-    uint32_t count = job->what->source_count;
+static bool shares_over(const SbJob *what, const int64_t *counts, const RejectShare *shares) {
+    uint32_t count = what->source_count;
     bool over = false;
     int64_t all = 0;
     for (uint32_t s = 0; s < count; s++) {
-        int64_t made = job->counts[job->what->sources[s].step * SB_COUNTS + SB_MADE];
+        int64_t made = counts[what->sources[s].step * SB_COUNTS + SB_MADE];
         all += made;
         over |= rejects_share_over(&shares[s], made);
     }
@@ -313,43 +363,46 @@ static bool shares_over(const Job *job, const RejectShare *shares) {
 
 // Judges the limits over all records; the first one stands for those that are too many.
 static bool judge_limits(Job *job, RejectWalk *walk, Outcome *outcome) {
-    RejectShare *shares = open_shares(job);
+    const SbJob *what = job->ask.what;
+    const RejectLimits *limits = &job->rejects.limits;
+    RejectShare *shares = open_shares(what->source_count, limits->share);
     if (!shares) return trouble_no_memory(&job->trouble, "to begin");
     bool over = false;
     for (const Reject *next; !over && (next = reject_walk_next(walk));) {
-        if (outcome->over++ == 0 && !rejects_copy(&job->failing_list, next)) {
+        if (outcome->over++ == 0 && !rejects_copy(&job->rejects.failing_list, next)) {
             free(shares);
             return no_records(job);
         }
         outcome->weight += next->weight;
-        over = job->limits.rows >= 0 && outcome->weight > job->limits.rows;
-        for (uint32_t s = 0; job->limits.share >= 0 && s <= job->what->source_count; s++)
+        over = limits->rows >= 0 && outcome->weight > limits->rows;
+        for (uint32_t s = 0; limits->share >= 0 && s <= what->source_count; s++)
             rejects_share_take(&shares[s], next);
     }
-    outcome->data_failed = over || (job->limits.share >= 0 && shares_over(job, shares));
+    outcome->data_failed = over || (limits->share >= 0 &&
+                                    shares_over(what, job->figures.counts, shares));
     free(shares);
     return true;
 }
 
 // The rejects file holds what stands before the record that ends the job.
-static void count_before(const Job *job, RejectWalk *walk, Outcome *outcome) {
+static void count_before(const Reject *failing, RejectWalk *walk, Outcome *outcome) {
     outcome->data_failed = true;
     for (const Reject *next; (next = reject_walk_next(walk)); outcome->over++)
-        if (rejects_by_file(next, job->failing) >= 0) break;
+        if (rejects_by_file(next, failing) >= 0) break;
 }
 
 static bool judge_records(Job *job, Outcome *outcome) {
     RejectWalk walk;
-    if (!reject_walk_open(&walk, &job->rejects)) return no_records(job);
+    if (!reject_walk_open(&walk, &job->rejects.set)) return no_records(job);
     bool good = true;
-    if (job->failing) count_before(job, &walk, outcome);
+    if (job->rejects.failing) count_before(job->rejects.failing, &walk, outcome);
     else good = judge_limits(job, &walk, outcome);
     return end_records(job, &walk) && good;
 }
 
 // Writes what the text holds, and empties it.
 static bool write_text(Job *job, Text *text, int64_t rows) {
-    Sink *sink = &job->sinks[job->what->sink_count];
+    Sink *sink = &job->io.sinks[job->ask.what->sink_count];
     ExtentList extents = {0};
     bool good = !text->failed ? sink_take(sink, text->ptr, text->len, rows, &extents, &job->trouble)
                               : trouble_no_memory(&job->trouble, "to begin");
@@ -362,12 +415,12 @@ static bool write_text(Job *job, Text *text, int64_t rows) {
 
 static bool write_records(Job *job, RejectWalk *walk, int64_t count, Text *text) {
     enum { TEXT_BYTES = 64 << 10 };
-    SbRecords form = rejects_form(job);
+    SbRecords form = rejects_form(&job->ask);
     const Reject *next;
     int64_t rows = 0;
     rejects_text_begin(form, text);
     for (int64_t i = 0; i < count && (next = reject_walk_next(walk)); i++) {
-        rejects_text(next, job->what, form, text);
+        rejects_text(next, job->ask.what, form, text);
         rows++;
         if (text->len < TEXT_BYTES) continue;
         if (!write_text(job, text, rows)) return false;
@@ -377,37 +430,37 @@ static bool write_records(Job *job, RejectWalk *walk, int64_t count, Text *text)
 }
 
 static bool write_rejects(Job *job, int64_t count) {
-    if (!job->has_rejects_sink) return true;
+    if (!job->io.has_rejects_sink) return true;
     RejectWalk walk;
     Text text = {0};
-    if (!reject_walk_open(&walk, &job->rejects)) return no_records(job);
+    if (!reject_walk_open(&walk, &job->rejects.set)) return no_records(job);
     bool good = write_records(job, &walk, count, &text);
     sb_text_close(&text);
     return end_records(job, &walk) && good &&
-           sink_finish(&job->sinks[job->what->sink_count], &job->trouble);
+           sink_finish(&job->io.sinks[job->ask.what->sink_count], &job->trouble);
 }
 
 static bool publish(Job *job) {
-    uint32_t count = job->what->sink_count + job->has_rejects_sink;
-    for (uint32_t s = 0; s < job->what->sink_count; s++) {
-        if (!sink_finish(&job->sinks[s], &job->trouble)) return false;
+    uint32_t count = job->ask.what->sink_count + job->io.has_rejects_sink;
+    for (uint32_t s = 0; s < job->ask.what->sink_count; s++) {
+        if (!sink_finish(&job->io.sinks[s], &job->trouble)) return false;
     }
-    if (atomic_load(&job->cancel) || !leave_settles(job, ENDING_PUBLISHES))
+    if (atomic_load(&job->stop.cancel) || !leave_settles(job, ENDING_PUBLISHES))
         return trouble_set(&job->trouble, TROUBLE_INTERRUPTED, "interrupted");
     if (job->resume) return resume_publish(job);
     for (uint32_t s = 0; s < count; s++)
-        if (!sink_check_names(&job->sinks[s], &job->trouble)) return false;
+        if (!sink_check_names(&job->io.sinks[s], &job->trouble)) return false;
     for (uint32_t s = 0; s < count; s++)
-        if (!manifest_remove(&job->sinks[s], false, &job->trouble)) return false;
+        if (!manifest_remove(&job->io.sinks[s], false, &job->trouble)) return false;
     for (uint32_t s = 0; s < count; s++) {
-        if (!sink_publish(&job->sinks[s], &job->trouble)) return false;
+        if (!sink_publish(&job->io.sinks[s], &job->trouble)) return false;
     }
     return true;
 }
 
 // Of a job whose data made it fail they are all that it leaves.
 static void publish_rejects(Job *job) {
-    Sink *sink = &job->sinks[job->what->sink_count];
+    Sink *sink = &job->io.sinks[job->ask.what->sink_count];
     if (sink_check_names(sink, &job->trouble) && manifest_remove(sink, false, &job->trouble))
         sink_publish(sink, &job->trouble);
 }
@@ -417,26 +470,26 @@ static void publish_rejects(Job *job) {
 static Outcome conclude(Job *job, bool ran) {
     Outcome outcome = {0};
     bool good = job->trouble.kind == TROUBLE_NONE && judge_records(job, &outcome);
-    job_summary_count(job);
+    job_summary_count(&job->ask, &job->breakers, job->io.sinks, job->figures.counts);
     if (good && write_rejects(job, outcome.over)) {
-        if (outcome.data_failed && job->has_rejects_sink) publish_rejects(job);
+        if (outcome.data_failed && job->io.has_rejects_sink) publish_rejects(job);
         if (!outcome.data_failed && ran) publish(job);
     }
-    if (outcome.data_failed) resume_forget(job);
+    if (outcome.data_failed) resume_forget(job->resume);
     return outcome;
 }
 
 // The record that ends the job, or that stands for too many.
 static void report_reject(Job *job, Outcome outcome) {
-    const Reject *reject = &job->failing_list.items[0];
-    const char *limit = job->failing ? nullptr : job->limit_text;
+    const Reject *reject = &job->rejects.failing_list.items[0];
+    const char *limit = job->rejects.failing ? nullptr : job->rejects.limit_text;
     Text text = {0};
     if (job->log.json) {
         log_begin(&job->log, &text, "trouble");
-        rejects_event(reject, job->what, limit, outcome.weight, &text);
+        rejects_event(reject, job->ask.what, limit, outcome.weight, &text);
         log_event(&job->log, &text);
     } else {
-        rejects_explain(reject, job->what, limit, outcome.weight, &text);
+        rejects_explain(reject, job->ask.what, limit, outcome.weight, &text);
         log_lines(&job->log, &text, false);
         sb_text_close(&text);
     }
@@ -459,12 +512,12 @@ static void report_start(Job *job) {
     if (!job->log.json) return;
     Text text = {0};
     log_begin(&job->log, &text, "start");
-    log_add_text(&text, "job", job->what->name.ptr, job->what->name.len);
-    log_add_text(&text, "program", job->what->source_hash.ptr, job->what->source_hash.len);
+    log_add_text(&text, "job", job->ask.what->name.ptr, job->ask.what->name.len);
+    log_add_text(&text, "program", job->ask.what->source_hash.ptr, job->ask.what->source_hash.len);
     log_add_number(&text, "pid", getpid());
-    log_add_number(&text, "threads", job->pool.parallel.threads);
-    log_add_number(&text, "memory", job->memory_whole);
-    log_add_number(&text, "partition", job->options.partition);
+    log_add_number(&text, "threads", job->machine.pool.parallel.threads);
+    log_add_number(&text, "memory", job->machine.memory_whole);
+    log_add_number(&text, "partition", job->ask.options.partition);
     log_event(&job->log, &text);
 }
 
@@ -472,13 +525,15 @@ static void report_start(Job *job) {
 static void describe_plan(Job *job) {
     Text text = {0};
     Trouble *trouble = &job->trouble;
-    uint32_t cpus = job->options.threads ? job->options.threads : device_of(DEVICE_CPU)->count();
-    bool planned = open_plan(job) || job->setup.stage_bytes;
+    const Options *options = &job->ask.options;
+    uint32_t cpus = options->threads ? options->threads : device_of(DEVICE_CPU)->count();
+    bool planned = open_plan(job) || job->ask.setup.stage_bytes;
     trouble_close(trouble);
-    if (planned && !slots_open(&job->slots, job->what, &job->options, cpus, trouble))
+    if (planned && !slots_open(&job->machine.slots, job->ask.what, options, cpus, trouble))
         trouble_close(trouble);
-    if (planned) memory_plan_print(job, slots_threads(&job->slots), &text);
-    printf("%.*s%.*s", (int)job->what->plan.len, job->what->plan.ptr, (int)text.len,
+    FlowParts of = flow_parts(job);
+    if (planned) memory_plan_print(&of, slots_threads(&job->machine.slots), &text);
+    printf("%.*s%.*s", (int)job->ask.what->plan.len, job->ask.what->plan.ptr, (int)text.len,
            text.ptr ? text.ptr : "");
     sb_text_close(&text);
     close_job(job);
@@ -496,9 +551,9 @@ static int end_description(Job *job) {
 
 // What the job says of itself. False: nothing of the kind was asked for.
 static bool describe(Job *job) {
-    const Options *options = &job->options;
-    if (options->help) options_print_help(job->what, stdout);
-    else if (options->params) options_print_params(job->what, stdout);
+    const Options *options = &job->ask.options;
+    if (options->help) options_print_help(job->ask.what, stdout);
+    else if (options->params) options_print_params(job->ask.what, stdout);
     else if (options->plan) describe_plan(job);
     else if (options->licenses) licenses_print(stdout);
     else return false;
@@ -522,26 +577,28 @@ static bool run_stages(Job *job) {
     if (!limits) return trouble_no_memory(&job->trouble, "to begin");
     Observers observers = {.items = {limits_observer(limits)}, .count = 1};
     if (job->resume) observers.items[observers.count++] = resume_observer(job, limits);
-    observers.items[observers.count++] = watch_observer(job->watch, job->samples);
+    observers.items[observers.count++] = watch_observer(job->figures.watch, job->figures.samples);
     bool ran = engine_run(job, &observers);
     limits_free(limits);
     return ran;
 }
 
 static int run_job(Job *job) {
-    job->cancel_fd = eventfd(0, EFD_CLOEXEC);
-    job->retry = (RetryPolicy){.retries = job->options.retries, .log = &job->log,
-                               .waits = job->options.waits_for_room, .cancel = &job->cancel,
-                               .cancel_fd = job->cancel_fd};
-    retry_use(&job->retry);
+    job->stop.cancel_fd = eventfd(0, EFD_CLOEXEC);
+    const Options *options = &job->ask.options;
+    job->machine.retry = (RetryPolicy){.retries = options->retries, .log = &job->log,
+                                       .waits = options->waits_for_room,
+                                       .cancel = &job->stop.cancel,
+                                       .cancel_fd = job->stop.cancel_fd};
+    retry_use(&job->machine.retry);
     bool planned = open_plan(job);
-    if (planned && job->options.check) return check_run(job, open_sources);
-    if (planned && job->options.journal) return resume_show(job, open_sources);
+    if (planned && options->check) return check_run(job, open_sources);
+    if (planned && options->journal) return resume_show(job, open_sources);
     if (!planned || !open_job(job)) {
         job_log_trouble(job, &job->trouble);
         return trouble_exit_code(&job->trouble);
     }
-    if (resume_finished(job)) return report(job, (Outcome){0});
+    if (resume_finished(job->resume)) return report(job, (Outcome){0});
     Control *control = control_open(job);
     if (!control) {
         job_log_trouble(job, &job->trouble);
@@ -560,11 +617,11 @@ static int run_job(Job *job) {
 int sb_main(int argc, char **argv, const SbJob *what) {
     hold_standard_streams();
     Watch watch = {0};
-    Job job = {.what = what, .cancel_fd = -1, .watch = &watch};
-    job.rejects.list.memory = job.failing_list.memory = &job.memory;
+    Job job = {.ask.what = what, .stop.cancel_fd = -1, .figures.watch = &watch};
+    job.rejects.set.list.memory = job.rejects.failing_list.memory = &job.machine.memory;
     failpoint_open();
     log_open(&job.log, stderr, false);
-    pthread_mutex_init(&job.engine_lock, nullptr);
+    pthread_mutex_init(&job.stop.engine_lock, nullptr);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);  // A file over `ulimit -f` is an error of its write.
     sb_memory_begin();
@@ -572,8 +629,8 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         trouble_set(&job.trouble, TROUBLE_ABI, "the job and its runtime are of different versions");
     }
     bool good = job.trouble.kind == TROUBLE_NONE &&
-                options_read(&job.options, what, argc, argv, &job.trouble);
-    job.log.json = job.options.log == LOG_JSON;
+                options_read(&job.ask.options, what, argc, argv, &job.trouble);
+    job.log.json = job.ask.options.log == LOG_JSON;
     int code = 0;
     if (!good) {
         log_trouble(&job.log, &job.trouble);
@@ -589,9 +646,9 @@ int sb_main(int argc, char **argv, const SbJob *what) {
         retry_use(nullptr);
         crash_stack_close(&crash_stack);
     }
-    options_close(&job.options);
+    options_close(&job.ask.options);
     trouble_close(&job.trouble);
-    pthread_mutex_destroy(&job.engine_lock);
+    pthread_mutex_destroy(&job.stop.engine_lock);
     log_close(&job.log);
     return code;
 }

@@ -9,10 +9,10 @@ void job_log_trouble(Job *job, Trouble *trouble);
 
 // Do a sink and its manifest leave alone what others before it write, and what is read? Sources
 // are open.
-bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble);
+bool job_check_paths(const JobAsk *ask, const Source *sources, uint32_t sink, Trouble *trouble);
 // Does --trace? And would it replace a file that is to stay?
-bool job_check_trace(const Job *job, Trouble *trouble);
+bool job_check_trace(const JobAsk *ask, const JobIo *io, Trouble *trouble);
 // Do all sinks leave the journal alone? Sources need not be open.
-bool job_check_journal(const Job *job, Trouble *trouble);
+bool job_check_journal(const JobAsk *ask, Trouble *trouble);
 
 #endif

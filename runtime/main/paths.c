@@ -74,8 +74,8 @@ static bool output_open(Output *output, SbStr path, Trouble *trouble) {
 }
 
 // With the name of its manifest: what one of an earlier job says goes when the output is replaced.
-static bool sink_output(const Job *job, uint32_t sink, Output *output, Trouble *trouble) {
-    SinkSetup setup = job_sink_setup(job, sink);
+static bool sink_output(const JobAsk *ask, uint32_t sink, Output *output, Trouble *trouble) {
+    SinkSetup setup = job_sink_setup(ask, sink);
     if (!output_open(output, setup.path, trouble)) return false;
     if (setup.path.len == 0 || is_stream(output->path)) return true;
     if (output->path[setup.path.len - 1] == '/') output->extension = setup.what->writer->extension;
@@ -143,15 +143,16 @@ static bool is_not_read(const Output *output, const char *path, Trouble *trouble
 }
 
 // From the first `sinks` sinks, and from all sources.
-static bool is_apart(const Job *job, const Output *output, uint32_t sinks, Trouble *trouble) {
+static bool is_apart(const JobAsk *ask, const Source *sources, const Output *output,
+                     uint32_t sinks, Trouble *trouble) {
     for (uint32_t s = 0; s < sinks; s++) {
         Output other;
-        bool good = sink_output(job, s, &other, trouble) && are_apart(&other, output, trouble);
+        bool good = sink_output(ask, s, &other, trouble) && are_apart(&other, output, trouble);
         output_close(&other);
         if (!good) return false;
     }
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        const Source *source = &job->sources[s];
+    for (uint32_t s = 0; s < ask->what->source_count; s++) {
+        const Source *source = &sources[s];
         for (uint32_t f = 0; f < source->file_count; f++) {
             const char *path = source->files[f].path;
             if (!is_stream(path) && !is_not_read(output, path, trouble)) return false;
@@ -160,10 +161,11 @@ static bool is_apart(const Job *job, const Output *output, uint32_t sinks, Troub
     return true;
 }
 
-bool job_check_paths(const Job *job, uint32_t sink, Trouble *trouble) {
+bool job_check_paths(const JobAsk *ask, const Source *sources, uint32_t sink,
+                     Trouble *trouble) {
     Output output;
-    bool good = sink_output(job, sink, &output, trouble) &&
-                (output.path[0] == '\0' || is_apart(job, &output, sink, trouble));
+    bool good = sink_output(ask, sink, &output, trouble) &&
+                (output.path[0] == '\0' || is_apart(ask, sources, &output, sink, trouble));
     output_close(&output);
     return good;
 }
@@ -186,14 +188,14 @@ static bool spares_journal(const Output *output, const char *folder, Trouble *tr
                        output->path);
 }
 
-bool job_check_journal(const Job *job, Trouble *trouble) {
-    const char *path = job->options.resume;
+bool job_check_journal(const JobAsk *ask, Trouble *trouble) {
+    const char *path = ask->options.resume;
     if (!path) return true;
     char *folder = real_name(path);
     bool good = folder || trouble_no_memory(trouble, "for a path");
-    for (uint32_t s = 0; good && s <= job->what->sink_count; s++) {
+    for (uint32_t s = 0; good && s <= ask->what->sink_count; s++) {
         Output output;
-        good = sink_output(job, s, &output, trouble) && spares_journal(&output, folder, trouble);
+        good = sink_output(ask, s, &output, trouble) && spares_journal(&output, folder, trouble);
         output_close(&output);
     }
     free(folder);
@@ -203,18 +205,18 @@ bool job_check_journal(const Job *job, Trouble *trouble) {
 // ---- the trace ----------------------------------------------------------------------------------
 
 // The same command goes on where a job with a journal ended: its trace may take the place of one.
-bool job_check_trace(const Job *job, Trouble *trouble) {
-    const char *path = job->options.trace;
+bool job_check_trace(const JobAsk *ask, const JobIo *io, Trouble *trouble) {
+    const char *path = ask->options.trace;
     struct stat is;
     if (!path) return true;
     Output output;
-    uint32_t sinks = job->what->sink_count + job->has_rejects_sink;
+    uint32_t sinks = ask->what->sink_count + io->has_rejects_sink;
     bool good = output_open(&output, (SbStr){path, (int64_t)strlen(path)}, trouble) &&
-                is_apart(job, &output, sinks, trouble);
+                is_apart(ask, io->sources, &output, sinks, trouble);
     output_close(&output);
     if (!good) return false;
     bool replaces = stat(path, &is) == 0 && S_ISREG(is.st_mode);
-    if (!replaces || job->options.overwrite || (job->options.resume && trace_is_one(path)))
+    if (!replaces || ask->options.overwrite || (ask->options.resume && trace_is_one(path)))
         return true;
     trouble_set(trouble, TROUBLE_OUTPUT_EXISTS, "'%s' exists", path);
     trouble_fix(trouble, "give another path, or --overwrite to replace it: --trace=FILE");

@@ -107,49 +107,53 @@ static void add_times(const SbJob *what, const Watch *watch, Text *text) {
     }
 }
 
-static void add_resources(const Job *job, Text *text) {
+static void add_resources(const SbJob *what, const JobMachine *machine, const Watch *watch,
+                          Text *text) {
     head(text, "sbc_resource_supply", "gauge", "What there is of the resource.");
-    for (uint32_t i = 0; i <= job->what->resource_count; i++) {
+    for (uint32_t i = 0; i <= what->resource_count; i++) {
         sb_text_str(text, "sbc_resource_supply{resource=\"");
-        add_label(text, stage_times_resource(job->what, resource_number(i)));
-        uint32_t supply = slots_supply(&job->slots, resource_number(i));
+        add_label(text, stage_times_resource(what, resource_number(i)));
+        uint32_t supply = slots_supply(&machine->slots, resource_number(i));
         sb_text_format(text, "\"} %g\n", supply / (double)WHOLE);
     }
     head(text, "sbc_resource_busy_ratio", "gauge", "The share of it that tasks held so far.");
-    for (uint32_t i = 0; i <= job->what->resource_count; i++) {
+    for (uint32_t i = 0; i <= what->resource_count; i++) {
         sb_text_str(text, "sbc_resource_busy_ratio{resource=\"");
-        add_label(text, stage_times_resource(job->what, resource_number(i)));
-        sb_text_format(text, "\"} %.6f\n", stage_times_busy(job, resource_number(i)));
+        add_label(text, stage_times_resource(what, resource_number(i)));
+        double busy = stage_times_busy(what, machine, watch, resource_number(i));
+        sb_text_format(text, "\"} %.6f\n", busy);
     }
 }
 
-void metrics_prometheus(Job *job, Text *text) {
-    SourceFigures sources = progress_sources(job);
+void metrics_prometheus(const SbJob *what, const JobMachine *machine, JobFigures *figures,
+                        Text *text) {
+    const Watch *watch = figures->watch;
+    SourceFigures sources = progress_sources(what, figures);
     head(text, "sbc_job_info", "gauge", "The job that runs.");
     sb_text_str(text, "sbc_job_info{job=\"");
-    add_label(text, job->what->name);
+    add_label(text, what->name);
     sb_text_str(text, "\",program=\"");
-    add_label(text, job->what->source_hash);
+    add_label(text, what->source_hash);
     sb_text_str(text, "\"} 1\n");
     add_one(text, "sbc_job_elapsed_seconds", "gauge", "Time since the job began.",
-            seconds(watch_elapsed_ns(job->watch)));
+            seconds(watch_elapsed_ns(watch)));
     add_one(text, "sbc_job_source_rows_total", "counter", "Rows of sources that tasks judged.",
             (double)sources.rows);
     add_one(text, "sbc_job_source_bytes_total", "counter", "Bytes of sources that tasks judged.",
             (double)sources.bytes);
     add_one(text, "sbc_job_rejected_rows_total", "counter", "Rows that were rejected.",
-            (double)atomic_load(&job->watch->rejected));
+            (double)atomic_load(&watch->rejected));
     add_one(text, "sbc_job_memory_bytes", "gauge", "Memory that the job holds.",
-            (double)sb_memory_held(&job->memory));
+            (double)sb_memory_held(&machine->memory));
     add_one(text, "sbc_job_memory_limit_bytes", "gauge", "Memory that it may hold.",
-            (double)job->memory_whole);
+            (double)machine->memory_whole);
     add_one(text, "sbc_job_memory_peak_bytes", "gauge", "The most that it held.",
-            (double)atomic_load(&job->memory.peak));
+            (double)atomic_load(&machine->memory.peak));
     add_one(text, "sbc_job_spilled_bytes_total", "counter", "Bytes of rows that went to disk.",
-            (double)atomic_load(&job->spill.bytes_raw));
-    add_stages(job->what, job->watch, text);
-    add_times(job->what, job->watch, text);
-    add_resources(job, text);
+            (double)atomic_load(&machine->spill.bytes_raw));
+    add_stages(what, watch, text);
+    add_times(what, watch, text);
+    add_resources(what, machine, watch, text);
 }
 
 // ---- the page -----------------------------------------------------------------------------------
@@ -161,8 +165,7 @@ static bool reads(const SbStage *stage, uint32_t breaker) {
     return found;
 }
 
-static void add_edges(const Job *job, uint32_t from, bool *any, Text *text) {
-    const SbJob *what = job->what;
+static void add_edges(const SbJob *what, uint32_t from, bool *any, Text *text) {
     const SbStage *stage = &what->stages[from];
     for (uint32_t t = 0; t < stage->terminal_count; t++) {
         uint32_t breaker = stage->terminals[t];
@@ -176,8 +179,7 @@ static void add_edges(const Job *job, uint32_t from, bool *any, Text *text) {
     }
 }
 
-void metrics_graph(const Job *job, Text *text) {
-    const SbJob *what = job->what;
+void metrics_graph(const SbJob *what, Text *text) {
     bool any = false;
     sb_text_str(text, "{\"job\":");
     sb_text_add_json(text, what->name.ptr, what->name.len);
@@ -187,15 +189,16 @@ void metrics_graph(const Job *job, Text *text) {
         sb_text_add_json(text, what->stages[s].label.ptr, what->stages[s].label.len);
     }
     sb_text_str(text, "],\"edges\":[");
-    for (uint32_t s = 0; s < what->stage_count; s++) add_edges(job, s, &any, text);
+    for (uint32_t s = 0; s < what->stage_count; s++) add_edges(what, s, &any, text);
     sb_text_str(text, "]}");
 }
 
-static void stage_now(const Job *job, uint32_t number, Text *text) {
+static void stage_now(const SbJob *what, const JobMachine *machine, const Watch *watch,
+                      uint32_t number, Text *text) {
     static const char *const classes[WATCH_CLASSES] = {"busy", "starved", "blocked", "aside"};
-    const SbStage *stage = &job->what->stages[number];
+    const SbStage *stage = &what->stages[number];
     WatchFigures figures;
-    watch_figures(job->watch, number, &figures);
+    watch_figures(watch, number, &figures);
     sb_text_format(text, "%s{\"stage\":", number ? "," : "");
     sb_text_add_json(text, stage->label.ptr, stage->label.len);
     sb_text_format(text, ",\"state\":\"%s\",\"words\":\"%s\",\"class\":\"%s\"",
@@ -208,14 +211,14 @@ static void stage_now(const Job *job, uint32_t number, Text *text) {
     log_add_number(text, "queued", figures.queued);
     log_add_number(text, "unwritten", figures.unwritten);
     log_add_number(text, "running", figures.running);
-    log_add_number(text, "slots", slots_most(&job->slots, stage, job->pool.parallel.threads));
+    log_add_number(text, "slots", slots_most(&machine->slots, stage,
+                                             machine->pool.parallel.threads));
     for (int c = 0; c < CLASS_ASIDE; c++)
         sb_text_format(text, ",\"%s\":%.3f", classes[c], seconds(figures.class_ns[c]));
     sb_text_str(text, "}");
 }
 
-static void slots_now(const Job *job, Text *text) {
-    const Watch *watch = job->watch;
+static void slots_now(const Watch *watch, Text *text) {
     int64_t now = log_clock_ns();
     sb_text_str(text, ",\"slots\":[");
     for (uint32_t t = 0; t < watch->thread_count; t++) {
@@ -232,39 +235,49 @@ static void slots_now(const Job *job, Text *text) {
     sb_text_str(text, "]");
 }
 
-static void resources_now(const Job *job, Text *text) {
+static void resources_now(const SbJob *what, const JobMachine *machine, const Watch *watch,
+                          Text *text) {
     sb_text_str(text, ",\"resources\":[");
-    for (uint32_t i = 0; i <= job->what->resource_count; i++) {
-        SbStr name = stage_times_resource(job->what, resource_number(i));
+    for (uint32_t i = 0; i <= what->resource_count; i++) {
+        SbStr name = stage_times_resource(what, resource_number(i));
         sb_text_format(text, "%s{\"resource\":", i ? "," : "");
         sb_text_add_json(text, name.ptr, name.len);
         sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",
-                       slots_supply(&job->slots, resource_number(i)) / (double)WHOLE,
-                       stage_times_busy(job, resource_number(i)));
+                       slots_supply(&machine->slots, resource_number(i)) / (double)WHOLE,
+                       stage_times_busy(what, machine, watch, resource_number(i)));
     }
     sb_text_str(text, "]");
 }
 
-void metrics_now(Job *job, const WatchSpan *spans, uint32_t count, Text *text) {
-    int64_t begun = job->watch->begun_ns;
-    sb_text_format(text, "{\"seconds\":%.3f", seconds(watch_elapsed_ns(job->watch)));
-    SourceFigures sources = progress_sources(job);
+// The work that has ended.
+static void spans_now(const Watch *watch, const WatchSpans *spans, Text *text) {
+    sb_text_str(text, ",\"spans\":[");
+    for (uint32_t i = 0; i < spans->count; i++) {
+        const WatchSpan *span = &spans->items[i];
+        sb_text_format(text, "%s[%u,%u,\"%s\",%.6f,%.6f]", i ? "," : "", span->thread,
+                       span->stage, watch_work_name(span->work),
+                       seconds(span->begin_ns - watch->begun_ns),
+                       seconds(span->end_ns - watch->begun_ns));
+    }
+    sb_text_str(text, "]");
+}
+
+void metrics_now(const SbJob *what, const JobMachine *machine, JobFigures *figures,
+                 const WatchSpans *spans, Text *text) {
+    Watch *watch = figures->watch;
+    sb_text_format(text, "{\"seconds\":%.3f", seconds(watch_elapsed_ns(watch)));
+    SourceFigures sources = progress_sources(what, figures);
     log_add_number(text, "rows", sources.rows);
     log_add_number(text, "bytes", sources.bytes);
-    log_add_number(text, "rejected", atomic_load(&job->watch->rejected));
-    log_add_number(text, "memory", sb_memory_held(&job->memory));
-    log_add_number(text, "memory_limit", job->memory_whole);
+    log_add_number(text, "rejected", atomic_load(&watch->rejected));
+    log_add_number(text, "memory", sb_memory_held(&machine->memory));
+    log_add_number(text, "memory_limit", machine->memory_whole);
     sb_text_str(text, ",\"stages\":[");
-    for (uint32_t s = 0; s < job->what->stage_count; s++) stage_now(job, s, text);
+    for (uint32_t s = 0; s < what->stage_count; s++) stage_now(what, machine, watch, s, text);
     sb_text_str(text, "]");
-    slots_now(job, text);
-    resources_now(job, text);
-    sb_text_str(text, ",\"spans\":[");
-    for (uint32_t i = 0; i < count; i++)
-        sb_text_format(text, "%s[%u,%u,\"%s\",%.6f,%.6f]", i ? "," : "", spans[i].thread,
-                       spans[i].stage, watch_work_name(spans[i].work),
-                       seconds(spans[i].begin_ns - begun), seconds(spans[i].end_ns - begun));
-    sb_text_str(text, "]");
-    if (job->watch->keeps_rows) watch_add_rows(job->watch, text);
+    slots_now(watch, text);
+    resources_now(what, machine, watch, text);
+    spans_now(watch, spans, text);
+    if (watch->keeps_rows) watch_add_rows(watch, text);
     sb_text_str(text, "}");
 }

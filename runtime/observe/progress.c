@@ -9,9 +9,8 @@
 
 enum { LABEL_BYTES = 25 };  // So that a line fits a terminal of 80 columns, mostly.
 
-bool progress_open(ProgressReport *report, Job *job) {
-    uint32_t stages = job->what->stage_count;
-    *report = (ProgressReport){.job = job};
+bool progress_open(ProgressReport *report) {
+    uint32_t stages = report->ask->what->stage_count;
     report->stages = calloc(stages + 1, sizeof *report->stages);
     report->stalled = calloc(stages + 1, sizeof *report->stalled);
     report->seen = calloc(stages + 1, sizeof *report->seen);
@@ -53,28 +52,30 @@ static int64_t bytes_put(const SbJob *what, const Sink *sinks, uint32_t number) 
 
 // Rows that are judged move the stage, and bytes that are written.
 static void stage_figures(ProgressReport *report, uint32_t number, WatchFigures *figures) {
-    const Watch *watch = report->job->watch;
+    const Watch *watch = report->figures->watch;
     ProgressMark *seen = &report->seen[number];
     watch_figures(watch, number, figures);
     int64_t now = watch_elapsed_ns(watch);
-    int64_t bytes = figures->bytes_in + bytes_put(report->job->what, report->job->sinks, number);
+    int64_t put = bytes_put(report->ask->what, report->io->sinks, number);
+    int64_t bytes = figures->bytes_in + put;
     if (figures->rows_in != seen->rows || bytes != seen->bytes)
         *seen = (ProgressMark){now, figures->rows_in, bytes};
     if (now - seen->at_ns < figures->idle_ns) figures->idle_ns = now - seen->at_ns;
 }
 
-SourceFigures progress_sources(Job *job) {
-    int64_t rows = atomic_load(&job->progress.rows), bytes = atomic_load(&job->progress.bytes);
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        int input = job->what->stages[s].input;
+SourceFigures progress_sources(const SbJob *what, JobFigures *figures) {
+    Progress *settled = &figures->progress;
+    int64_t rows = atomic_load(&settled->rows), bytes = atomic_load(&settled->bytes);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        int input = what->stages[s].input;
         if (input == SB_INPUT_ROWS || input == SB_INPUT_UNMATCHED) continue;
-        WatchFigures figures;
-        watch_figures(job->watch, s, &figures);
-        rows += figures.rows_live;
-        bytes += figures.bytes_live;
+        WatchFigures stage;
+        watch_figures(figures->watch, s, &stage);
+        rows += stage.rows_live;
+        bytes += stage.bytes_live;
     }
-    return (SourceFigures){watch_most(&job->progress.rows_told, rows),
-                           watch_most(&job->progress.bytes_told, bytes)};
+    return (SourceFigures){watch_most(&settled->rows_told, rows),
+                           watch_most(&settled->bytes_told, bytes)};
 }
 
 static bool shows(const WatchFigures *figures) {
@@ -88,11 +89,12 @@ static void add_megabytes(Text *text, double bytes, const char *behind) {
 }
 
 static void add_stage(ProgressReport *report, uint32_t number, TextTable *table) {
-    const Job *job = report->job;
-    const SbStage *stage = &job->what->stages[number];
+    const SbJob *what = report->ask->what;
+    const JobMachine *machine = report->machine;
+    const SbStage *stage = &what->stages[number];
     WatchFigures figures;
     stage_figures(report, number, &figures);
-    int64_t now = watch_elapsed_ns(job->watch);
+    int64_t now = watch_elapsed_ns(report->figures->watch);
     Rates rates = rates_since(&report->stages[number], now, figures.rows_in, figures.bytes_in);
     if (!shows(&figures)) return;
     Text *cell = sb_table_cell(table);
@@ -110,7 +112,7 @@ static void add_stage(ProgressReport *report, uint32_t number, TextTable *table)
         sb_text_str(cell, " rows/s");
     }
     add_megabytes(sb_table_cell(table), (double)figures.queued, " queued");
-    uint32_t most = slots_most(&job->slots, stage, job->pool.parallel.threads);
+    uint32_t most = slots_most(&machine->slots, stage, machine->pool.parallel.threads);
     sb_text_format(sb_table_cell(table), "%u/%u running", figures.running, most);
     cell = sb_table_cell(table);
     if (figures.state != WATCH_BUSY) sb_text_str(cell, watch_state_words(figures.state));
@@ -122,19 +124,20 @@ static void add_stage(ProgressReport *report, uint32_t number, TextTable *table)
 }
 
 void progress_text(ProgressReport *report, Text *text) {
-    Job *job = report->job;
-    int64_t now = watch_elapsed_ns(job->watch);
-    SourceFigures judged = progress_sources(job);
+    const SbJob *what = report->ask->what;
+    const JobMachine *machine = report->machine;
+    int64_t now = watch_elapsed_ns(report->figures->watch);
+    SourceFigures judged = progress_sources(what, report->figures);
     Rates rates = rates_since(&report->sources, now, judged.rows, judged.bytes);
     sb_text_format(text, "%.1f s: ", (double)now / 1e9);
     add_megabytes(text, (double)judged.bytes, ", ");
     add_megabytes(text, rates.bytes, "/s, ");
     sb_text_add_figure(text, judged.rows);
     sb_text_format(text, " rows, memory %.1f of %.1f MiB\n",
-                   (double)sb_memory_held(&job->memory) / (1 << 20),
-                   (double)job->memory_whole / (1 << 20));
+                   (double)sb_memory_held(&machine->memory) / (1 << 20),
+                   (double)machine->memory_whole / (1 << 20));
     TextTable table = {.columns = 7, .left = 1};
-    for (uint32_t s = 0; s < job->what->stage_count; s++) add_stage(report, s, &table);
+    for (uint32_t s = 0; s < what->stage_count; s++) add_stage(report, s, &table);
     sb_table_print(&table, text);
     sb_table_close(&table);
 }
@@ -142,16 +145,17 @@ void progress_text(ProgressReport *report, Text *text) {
 // ---- JSON ---------------------------------------------------------------------------------------
 
 void progress_json(ProgressReport *report, Text *text) {
-    Job *job = report->job;
-    int64_t now = watch_elapsed_ns(job->watch);
-    SourceFigures judged = progress_sources(job);
+    const SbJob *what = report->ask->what;
+    const JobMachine *machine = report->machine;
+    int64_t now = watch_elapsed_ns(report->figures->watch);
+    SourceFigures judged = progress_sources(what, report->figures);
     log_add_number(text, "rows", judged.rows);
     log_add_number(text, "bytes", judged.bytes);
-    log_add_number(text, "memory", sb_memory_held(&job->memory));
-    log_add_number(text, "memory_limit", job->memory_whole);
+    log_add_number(text, "memory", sb_memory_held(&machine->memory));
+    log_add_number(text, "memory_limit", machine->memory_whole);
     sb_text_str(text, ",\"stages\":[");
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        const SbStage *stage = &job->what->stages[s];
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        const SbStage *stage = &what->stages[s];
         WatchFigures figures;
         stage_figures(report, s, &figures);
         Rates rates = rates_since(&report->stages[s], now, figures.rows_in, figures.bytes_in);
@@ -167,7 +171,7 @@ void progress_json(ProgressReport *report, Text *text) {
         log_add_number(text, "unwritten", figures.unwritten);
         log_add_number(text, "running", figures.running);
         log_add_number(text, "slots",
-                       slots_most(&job->slots, stage, job->pool.parallel.threads));
+                       slots_most(&machine->slots, stage, machine->pool.parallel.threads));
         sb_text_str(text, "}");
     }
     sb_text_str(text, "]");
@@ -196,16 +200,16 @@ static bool to_blame(const WatchFigures *figures) {
 }
 
 void progress_watch(ProgressReport *report, Log *log) {
-    const Job *job = report->job;
-    int64_t limit_ns = job->options.watchdog_us * 1000;
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+    const SbJob *what = report->ask->what;
+    int64_t limit_ns = report->ask->options.watchdog_us * 1000;
+    for (uint32_t s = 0; s < what->stage_count; s++) {
         WatchFigures figures;
         stage_figures(report, s, &figures);
         bool stalls = to_blame(&figures) && figures.idle_ns > limit_ns;
         if (stalls && !report->stalled[s]) {
             Text work = {0};
-            SbStr label = job->what->stages[s].label;
-            add_work(job->watch, s, &work);
+            SbStr label = what->stages[s].label;
+            add_work(report->figures->watch, s, &work);
             if (work.len && retry_waiting() > 0)
                 sb_text_str(&work, "; the disk is full, and the job waits for room");
             log_warn(log, TROUBLE_STALLED, "'%.*s' has made no progress for %g s: %s%s%.*s",

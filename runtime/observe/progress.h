@@ -11,7 +11,11 @@ typedef struct ProgressMark {
 } ProgressMark;
 
 typedef struct ProgressReport {
-    Job          *job;
+    // The parts of the job that it tells of. The job owns them.
+    const JobAsk *ask;
+    const JobMachine *machine;
+    const JobIo  *io;
+    JobFigures   *figures;
     ProgressMark *stages;
     ProgressMark  sources;
     bool         *stalled;    // By stage: the watchdog has named it.
@@ -23,9 +27,10 @@ typedef struct ProgressReport {
 typedef struct SourceFigures {
     int64_t rows, bytes;
 } SourceFigures;
-SourceFigures progress_sources(Job *job);
+SourceFigures progress_sources(const SbJob *what, JobFigures *figures);
 
-bool progress_open(ProgressReport *report, Job *job);
+// The parts of the job are set. False: no memory.
+bool progress_open(ProgressReport *report);
 void progress_close(ProgressReport *report);
 
 // A line for the job and one for each stage that is at work or waits.

@@ -21,21 +21,23 @@ SbStr stage_times_resource(const SbJob *what, uint32_t resource) {
 }
 
 // Seconds times amount that tasks of all stages held it.
-static double used(const Job *job, uint32_t resource) {
+static double used(const SbJob *what, const JobMachine *machine, const Watch *watch,
+                   uint32_t resource) {
     double sum = 0;
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
+    for (uint32_t s = 0; s < what->stage_count; s++) {
         WatchFigures figures;
-        watch_figures(job->watch, s, &figures);
-        double held = slots_held(&job->slots, &job->what->stages[s], resource) / (double)WHOLE;
+        watch_figures(watch, s, &figures);
+        double held = slots_held(&machine->slots, &what->stages[s], resource) / (double)WHOLE;
         sum += held * task_seconds(&figures);
     }
     return sum;
 }
 
-double stage_times_busy(const Job *job, uint32_t resource) {
-    double all = slots_supply(&job->slots, resource) / (double)WHOLE *
-                 seconds(watch_elapsed_ns(job->watch));
-    return all > 0 ? used(job, resource) / all : 0;
+double stage_times_busy(const SbJob *what, const JobMachine *machine, const Watch *watch,
+                        uint32_t resource) {
+    double all = slots_supply(&machine->slots, resource) / (double)WHOLE *
+                 seconds(watch_elapsed_ns(watch));
+    return all > 0 ? used(what, machine, watch, resource) / all : 0;
 }
 
 // ---- steps --------------------------------------------------------------------------------------
@@ -47,12 +49,12 @@ typedef struct StepTimes {
     uint32_t most;    // The step with the most.
 } StepTimes;
 
-static StepTimes step_times(const Job *job) {
+static StepTimes step_times(const SbJob *what, const Samples *samples) {
     StepTimes times = {0};
-    uint32_t count = job->what->step_count;
-    if (job->samples) times.seconds = calloc(count + 1, sizeof *times.seconds);
+    uint32_t count = what->step_count;
+    if (samples) times.seconds = calloc(count + 1, sizeof *times.seconds);
     if (!times.seconds) return times;
-    times.all = times.other = samples_count(job->samples, times.seconds);
+    times.all = times.other = samples_count(samples, times.seconds);
     for (uint32_t s = 0; s < count; s++) {
         times.all += times.seconds[s];
         if (times.seconds[s] > times.seconds[times.most]) times.most = s;
@@ -70,21 +72,22 @@ static bool names_step(const StepTimes *times, const BoundResource *cpus) {
     return times->seconds && steps > 0 && steps > COMPUTED * cpus->used;
 }
 
-static void explain(const Job *job, const StepTimes *times, Text *text) {
-    const SbJob *what = job->what;
+static void explain(const SbJob *what, const JobMachine *machine, const Watch *watch,
+                    const StepTimes *times, Text *text) {
     BoundResource resources[SB_RESOURCES_MAX + 1];
     BoundStage *stages = calloc(what->stage_count + 1, sizeof *stages);
     if (!stages) return;
     for (uint32_t i = 0; i <= what->resource_count; i++) {
         uint32_t number = i == 0 ? SB_CPUS : i - 1;
-        resources[i] = (BoundResource){.name = stage_times_resource(job->what, number),
-                                       .supply = slots_supply(&job->slots, number) / (double)WHOLE,
-                                       .used = used(job, number)};
+        double supply = slots_supply(&machine->slots, number) / (double)WHOLE;
+        resources[i] = (BoundResource){.name = stage_times_resource(what, number),
+                                       .supply = supply,
+                                       .used = used(what, machine, watch, number)};
     }
     for (uint32_t s = 0; s < what->stage_count; s++) {
         WatchFigures figures;
-        watch_figures(job->watch, s, &figures);
-        double held = slots_held(&job->slots, &what->stages[s], SB_CPUS) / (double)WHOLE;
+        watch_figures(watch, s, &figures);
+        double held = slots_held(&machine->slots, &what->stages[s], SB_CPUS) / (double)WHOLE;
         stages[s] = (BoundStage){
             .label = what->stages[s].label,
             .at_work = seconds(figures.class_ns[CLASS_BUSY]),
@@ -94,8 +97,8 @@ static void explain(const Job *job, const StepTimes *times, Text *text) {
             .write = seconds(figures.work_ns[WORK_WRITE]),
         };
     }
-    Bound bound = {.seconds = seconds(watch_elapsed_ns(job->watch)),
-                   .threads = job->pool.parallel.threads, .resources = resources,
+    Bound bound = {.seconds = seconds(watch_elapsed_ns(watch)),
+                   .threads = machine->pool.parallel.threads, .resources = resources,
                    .resource_count = what->resource_count + 1, .stages = stages,
                    .stage_count = what->stage_count};
     if (names_step(times, &resources[0])) {
@@ -144,25 +147,27 @@ static void print_steps(const SbJob *what, const StepTimes *times, Text *text) {
     sb_text_str(text, "\n");
 }
 
-void stage_times_print(const Job *job, Text *text) {
+void stage_times_print(const SbJob *what, const JobMachine *machine, const JobFigures *figures,
+                       Text *text) {
+    const Watch *watch = figures->watch;
     static const char *const heads[] = {
         "stage", "busy", "starved", "blocked", "aside", "tasks", "other", "runs", "rows in",
         "bytes in", "bytes out"};
     enum { HEADS = sizeof heads / sizeof *heads };
     TextTable table = {.columns = HEADS, .left = 1};
     for (int i = 0; i < HEADS; i++) sb_table_word(&table, heads[i]);
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        WatchFigures figures;
-        watch_figures(job->watch, s, &figures);
-        add_stage(&table, &job->what->stages[s], &figures);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        WatchFigures seen;
+        watch_figures(watch, s, &seen);
+        add_stage(&table, &what->stages[s], &seen);
     }
     sb_table_print(&table, text);
     sb_table_close(&table);
-    StepTimes times = step_times(job);
+    StepTimes times = step_times(what, figures->samples);
     sb_text_str(text, "\n");
-    print_steps(job->what, &times, text);
+    print_steps(what, &times, text);
     sb_text_str(text, "bound: ");
-    explain(job, &times, text);
+    explain(what, machine, watch, &times, text);
     sb_text_str(text, "\n");
     free(times.seconds);
 }
@@ -204,29 +209,31 @@ static void steps_json(const SbJob *what, const StepTimes *times, Text *text) {
     sb_text_format(text, "],\"cpu_of_no_step\":%.3f", times->other);
 }
 
-void stage_times_json(const Job *job, Text *text) {
+void stage_times_json(const SbJob *what, const JobMachine *machine, const JobFigures *figures,
+                      Text *text) {
+    const Watch *watch = figures->watch;
     sb_text_str(text, ",\"stages\":[");
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        WatchFigures figures;
-        watch_figures(job->watch, s, &figures);
+    for (uint32_t s = 0; s < what->stage_count; s++) {
+        WatchFigures seen;
+        watch_figures(watch, s, &seen);
         if (s) sb_text_str(text, ",");
-        stage_json(&job->what->stages[s], &figures, text);
+        stage_json(&what->stages[s], &seen, text);
     }
     sb_text_str(text, "],\"resources\":[");
-    for (uint32_t i = 0; i <= job->what->resource_count; i++) {
+    for (uint32_t i = 0; i <= what->resource_count; i++) {
         uint32_t number = i == 0 ? SB_CPUS : i - 1;
-        SbStr name = stage_times_resource(job->what, number);
+        SbStr name = stage_times_resource(what, number);
         sb_text_format(text, "%s{\"resource\":", i ? "," : "");
         sb_text_add_json(text, name.ptr, name.len);
         sb_text_format(text, ",\"supply\":%g,\"busy\":%.4f}",
-                       slots_supply(&job->slots, number) / (double)WHOLE,
-                       stage_times_busy(job, number));
+                       slots_supply(&machine->slots, number) / (double)WHOLE,
+                       stage_times_busy(what, machine, watch, number));
     }
-    StepTimes times = step_times(job);
-    steps_json(job->what, &times, text);
+    StepTimes times = step_times(what, figures->samples);
+    steps_json(what, &times, text);
     sb_text_str(text, ",\"bound\":");
     Text bound = {0};
-    explain(job, &times, &bound);
+    explain(what, machine, watch, &times, &bound);
     free(times.seconds);
     sb_text_add_json(text, bound.ptr, bound.len);
     sb_text_close(&bound);

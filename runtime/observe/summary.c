@@ -30,13 +30,13 @@ static const SbBreaker *breaker_of(const SbJob *what, uint32_t step, uint32_t *n
 
 // The rows of a step that waits for rows at edges are those that were taken from them; `least` is
 // of the edge with the fewest.
-static bool count_edges(Job *job, uint32_t step, int64_t *counts, int64_t *least) {
-    const SbJob *what = job->what;
+static bool count_edges(const SbJob *what, const Edge *edges, uint32_t step, int64_t *counts,
+                        int64_t *least) {
     bool any = false;
     for (uint32_t b = 0; b < what->breaker_count; b++) {
         const SbBreaker *breaker = &what->breakers[b];
         if (breaker->step != step || breaker->kind != SB_BREAK_EDGE || breaker->keeps) continue;
-        const Edge *edge = &job->edges[b];
+        const Edge *edge = &edges[b];
         int64_t rows = edge->rows;
         if (!any || rows < *least) *least = rows;
         any = true;
@@ -47,33 +47,33 @@ static bool count_edges(Job *job, uint32_t step, int64_t *counts, int64_t *least
 }
 
 // With --first-rows a `write` takes the rows that its sink holds, and judges those it rejects.
-static void count_first_rows(const Job *job, uint32_t step, int64_t *counts) {
-    if (job->options.first_rows == INT64_MAX) return;
-    for (uint32_t s = 0; s < job->what->sink_count; s++)
-        if (job->what->sinks[s].step == step)
-            counts[SB_IN] = job->sinks[s].rows + counts[SB_REJECTED];
+static void count_first_rows(const JobAsk *ask, const Sink *sinks, uint32_t step,
+                             int64_t *counts) {
+    if (ask->options.first_rows == INT64_MAX) return;
+    for (uint32_t s = 0; s < ask->what->sink_count; s++)
+        if (ask->what->sinks[s].step == step)
+            counts[SB_IN] = sinks[s].rows + counts[SB_REJECTED];
 }
 
-static void count_step(Job *job, uint32_t step) {
-    const SbStepInfo *info = &job->what->steps[step];
-    int64_t *counts = &job->counts[step * SB_COUNTS];
+static void count_step(const JobAsk *ask, const JobBreakers *breakers, const Sink *sinks,
+                       int64_t *all, uint32_t step) {
+    const SbJob *what = ask->what;
+    const SbStepInfo *info = &what->steps[step];
+    int64_t *counts = &all[step * SB_COUNTS];
     uint32_t number = 0;
-    const SbBreaker *breaker = breaker_of(job->what, step, &number);
+    const SbBreaker *breaker = breaker_of(what, step, &number);
     int64_t pairs = 0;
-    bool edges = count_edges(job, step, counts, &pairs);
+    bool edges = count_edges(what, breakers->edges, step, counts, &pairs);
     if (!edges && !info->counts_in)
-        counts[SB_IN] = on_of(job->what, job->counts, info->from[0]) + on_of(job->what,
-                                                                             job->counts,
-                                                                                 info->from[1]);
-    count_first_rows(job, step, counts);
+        counts[SB_IN] = on_of(what, all, info->from[0]) + on_of(what, all, info->from[1]);
+    count_first_rows(ask, sinks, step, counts);
     if (breaker && breaker->kind == SB_BREAK_GROUP) {
         int64_t judged = counts[SB_IN] - counts[SB_REJECTED] + counts[SB_MERGED];
-        int64_t kept = job->kept[number];
+        int64_t kept = breakers->kept[number];
         if (judged < kept) counts[SB_MADE] = kept - judged;
         counts[SB_MERGED] = judged + counts[SB_MADE] - kept;
     } else if (breaker && breaker->kind == SB_BREAK_JOIN) {
-        counts[SB_MERGED] += on_of(job->what, job->counts,
-                                   info->from[1]) - job->unmatched_rows[number];
+        counts[SB_MERGED] += on_of(what, all, info->from[1]) - breakers->unmatched_rows[number];
     } else if (info->kind == STEP_ZIP) {
         counts[SB_MERGED] = counts[SB_IN] - pairs;  // Sides that differ in length end the job.
     }
@@ -81,8 +81,10 @@ static void count_step(Job *job, uint32_t step) {
                     counts[SB_MERGED];
 }
 
-void job_summary_count(Job *job) {
-    for (uint32_t s = 0; s < job->what->step_count; s++) count_step(job, s);
+void job_summary_count(const JobAsk *ask, const JobBreakers *breakers, const Sink *sinks,
+                       int64_t *counts) {
+    for (uint32_t s = 0; s < ask->what->step_count; s++)
+        count_step(ask, breakers, sinks, counts, s);
 }
 
 // ---- tables ---------------------------------------------------------------------------------
@@ -128,8 +130,7 @@ static SbStr text_of(const char *text) {
 }
 
 // Which steps a flow leads from to a sink; a step comes after those that it reads.
-static bool *steps_reached(const Job *job) {
-    const SbJob *what = job->what;
+static bool *steps_reached(const SbJob *what) {
     bool *reached = calloc(what->step_count + 1, sizeof *reached);
     if (!reached) abort();
     for (uint32_t s = 0; s < what->sink_count; s++) reached[what->sinks[s].step] = true;
@@ -142,38 +143,38 @@ static bool *steps_reached(const Job *job) {
     return reached;
 }
 
-static Table steps_table(const Job *job) {
+static Table steps_table(const SbJob *what, const int64_t *counts) {
     Table table = {.key = "steps", .heads = step_heads, .figures = SB_COUNTS};
-    bool *reached = steps_reached(job);
-    for (uint32_t s = 0; s < job->what->step_count; s++) {
+    bool *reached = steps_reached(what);
+    for (uint32_t s = 0; s < what->step_count; s++) {
         if (!reached[s]) continue;
-        Row *row = add_row(&table, job->what->steps[s].label);
-        memcpy(row->figures, &job->counts[s * SB_COUNTS], sizeof row->figures);
+        Row *row = add_row(&table, what->steps[s].label);
+        memcpy(row->figures, &counts[s * SB_COUNTS], sizeof row->figures);
     }
     free(reached);
     return table;
 }
 
-static Table sources_table(const Job *job) {
+static Table sources_table(const SbJob *what, const Source *sources, const int64_t *counts) {
     Table table = {.key = "sources", .heads = source_heads, .figures = 2};
-    for (uint32_t s = 0; s < job->what->source_count; s++) {
-        const Source *source = &job->sources[s];
+    for (uint32_t s = 0; s < what->source_count; s++) {
+        const Source *source = &sources[s];
         for (uint32_t f = 0; f < source->file_count; f++) {
             const SourceFile *file = &source->files[f];
             add_bytes(&table, text_of(file->path), file->rows, file->bytes);
         }
         if (source->file_count > 0 || !source->what) continue;
         add_bytes(&table, source->what->label,
-                  job->counts[source->what->step * SB_COUNTS + SB_MADE], 0);
+                  counts[source->what->step * SB_COUNTS + SB_MADE], 0);
     }
     return table;
 }
 
 // A job that fails has no sinks.
-static Table sinks_table(const Job *job, bool done) {
+static Table sinks_table(const SbJob *what, const JobIo *io, bool done) {
     Table table = {.key = "sinks", .heads = sink_heads, .figures = 2};
-    for (uint32_t s = 0; done && s < job->what->sink_count + job->has_rejects_sink; s++) {
-        const Sink *sink = &job->sinks[s];
+    for (uint32_t s = 0; done && s < what->sink_count + io->has_rejects_sink; s++) {
+        const Sink *sink = &io->sinks[s];
         add_bytes(&table, text_of(sink->path), sink->rows, sink->bytes);
     }
     return table;
@@ -213,32 +214,38 @@ static void add_table(Text *text, const Table *table) {
 }
 
 static void add_json(const Job *job, const Table *tables, bool done, Text *text) {
+    const JobMachine *machine = &job->machine;
     sb_text_format(text, "{\"done\":%s,\"seconds\":%.6f,\"threads\":%u,\"memory_peak\":%lld,"
                    "\"spilled\":%lld,\"spilled_on_disk\":%lld,\"tasks_fit\":%u,\"tasks_most\":%u",
-                   done ? "true" : "false", job->seconds, job->pool.parallel.threads,
-                   (long long)job->memory.peak, (long long)job->spill.bytes_raw,
-                   (long long)job->spill.bytes_written, job->tasks_fit, job->tasks_most);
+                   done ? "true" : "false", job->figures.seconds, machine->pool.parallel.threads,
+                   (long long)machine->memory.peak, (long long)machine->spill.bytes_raw,
+                   (long long)machine->spill.bytes_written, machine->tasks_fit,
+                   machine->tasks_most);
     for (int t = 0; t < SUMMARY_TABLES; t++) add_table(text, &tables[t]);
-    stage_times_json(job, text);
+    stage_times_json(job->ask.what, machine, &job->figures, text);
     sb_text_str(text, "}");
 }
 
 // ---- the summary ----------------------------------------------------------------------------
 
-static void add_time(const Job *job, Text *text) {
-    sb_text_format(text, "time %.3f s, %u threads, memory peak %.1f MiB", job->seconds,
-                   job->pool.parallel.threads, (double)job->memory.peak / (1 << 20));
-    if (job->spill.bytes_raw > 0)
+static void add_time(const JobMachine *machine, double seconds, Text *text) {
+    sb_text_format(text, "time %.3f s, %u threads, memory peak %.1f MiB", seconds,
+                   machine->pool.parallel.threads, (double)machine->memory.peak / (1 << 20));
+    if (machine->spill.bytes_raw > 0)
         sb_text_format(text, ", spilled %.1f MiB as %.1f MiB",
-                       (double)job->spill.bytes_raw / (1 << 20),
-                       (double)job->spill.bytes_written / (1 << 20));
+                       (double)machine->spill.bytes_raw / (1 << 20),
+                       (double)machine->spill.bytes_written / (1 << 20));
     sb_text_str(text, "\n");
-    memory_plan_say_cut(job, text);
+    memory_plan_say_cut(machine, text);
 }
 
 void job_summary_print(Job *job, bool done, int code) {
-    Table tables[SUMMARY_TABLES] = {steps_table(job), sources_table(job), sinks_table(job, done)};
-    job->seconds = (double)watch_end_job(job->watch) / 1e9;
+    const SbJob *what = job->ask.what;
+    const int64_t *counts = job->figures.counts;
+    Table tables[SUMMARY_TABLES] = {steps_table(what, counts),
+                                    sources_table(what, job->io.sources, counts),
+                                    sinks_table(what, &job->io, done)};
+    job->figures.seconds = (double)watch_end_job(job->figures.watch) / 1e9;
     Text text = {0};
     bool any = false;
     if (job->log.json) {
@@ -249,16 +256,16 @@ void job_summary_print(Job *job, bool done, int code) {
         log_event(&job->log, &text);
     } else {
         if (!done) sb_text_str(&text, "\n");
-        if (job->options.stats == STATS_JSON) {
+        if (job->ask.options.stats == STATS_JSON) {
             add_json(job, tables, done, &text);
             sb_text_str(&text, "\n");
         } else {
             for (int t = 0; t < SUMMARY_TABLES; t++) print_table(&tables[t], &any, &text);
         }
-        if (job->options.stats == STATS_TEXT) {
+        if (job->ask.options.stats == STATS_TEXT) {
             if (any) sb_text_str(&text, "\n");
-            stage_times_print(job, &text);
-            add_time(job, &text);
+            stage_times_print(what, &job->machine, &job->figures, &text);
+            add_time(&job->machine, job->figures.seconds, &text);
         }
         log_lines(&job->log, &text, false);
         sb_text_close(&text);

@@ -5,7 +5,8 @@
 #include "runtime/job.h"
 
 // Fills in what tasks do not count: see SbCount.
-void job_summary_count(Job *job);
+void job_summary_count(const JobAsk *ask, const JobBreakers *breakers, const Sink *sinks,
+                       int64_t *counts);
 // Says it; with --log=json as the event that ends the log.
 void job_summary_print(Job *job, bool done, int code);
 

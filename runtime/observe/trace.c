@@ -12,7 +12,7 @@ static const char beginning[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
 
 // Microseconds since the job began.
 static double micros(const Trace *trace, int64_t at_ns) {
-    return (double)(at_ns - trace->job->watch->begun_ns) / 1e3;
+    return (double)(at_ns - trace->watch->begun_ns) / 1e3;
 }
 
 static void begin_event(Trace *trace, const char *phase, uint32_t thread) {
@@ -36,16 +36,15 @@ bool trace_is_one(const char *path) {
 }
 
 // What stands under the name goes first: under other names it keeps its bytes.
-bool trace_open(Trace *trace, const Job *job, const char *path, Trouble *trouble) {
+bool trace_open(Trace *trace, const char *path, Trouble *trouble) {
     struct stat is;
-    *trace = (Trace){.job = job};
     if (stat(path, &is) == 0 && S_ISREG(is.st_mode)) unlink(path);
     trace->file = fopen(path, "we");
     if (!trace->file)
         return trouble_set(trouble, TROUBLE_TRACE, "cannot create '%s': %s", path, strerror(errno));
     fputs(beginning, trace->file);
     name_track(trace, "process_name", 0, "job");
-    for (uint32_t t = 0; t < job->pool.parallel.threads; t++) {
+    for (uint32_t t = 0; t < trace->machine->pool.parallel.threads; t++) {
         char name[32];
         snprintf(name, sizeof name, "slot %u", t);
         name_track(trace, "thread_name", t, name);
@@ -68,7 +67,7 @@ static void add_arrow(Trace *trace, const MadeBy *from, const WatchSpan *to) {
 }
 
 static void add_span(Trace *trace, const WatchSpan *span) {
-    SbStr label = trace->job->what->stages[span->stage].label;
+    SbStr label = trace->what->stages[span->stage].label;
     Text name = {0};
     sb_text_add_json(&name, label.ptr, label.len);
     begin_event(trace, "X", span->thread);
@@ -83,21 +82,20 @@ static void add_span(Trace *trace, const WatchSpan *span) {
 }
 
 static void add_counters(Trace *trace) {
-    const Job *job = trace->job;
     int64_t queued = 0;
-    for (uint32_t s = 0; s < job->what->stage_count; s++)
-        queued += atomic_load(&job->watch->stages[s].queued);
+    for (uint32_t s = 0; s < trace->what->stage_count; s++)
+        queued += atomic_load(&trace->watch->stages[s].queued);
     begin_event(trace, "C", 0);
     fprintf(trace->file, ",\"name\":\"memory\",\"ts\":%.3f,\"args\":{\"used\":%lld}}",
-            micros(trace, log_clock_ns()), (long long)sb_memory_held(&job->memory));
+            micros(trace, log_clock_ns()), (long long)sb_memory_held(&trace->machine->memory));
     begin_event(trace, "C", 0);
     fprintf(trace->file, ",\"name\":\"queued\",\"ts\":%.3f,\"args\":{\"bytes\":%lld}}",
             micros(trace, log_clock_ns()), (long long)queued);
 }
 
-void trace_add(Trace *trace, const WatchSpan *spans, uint32_t count) {
+void trace_add(Trace *trace, const WatchSpans *spans) {
     if (!trace->file) return;
-    for (uint32_t i = 0; i < count; i++) add_span(trace, &spans[i]);
+    for (uint32_t i = 0; i < spans->count; i++) add_span(trace, &spans->items[i]);
     add_counters(trace);
 }
 

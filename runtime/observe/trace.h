@@ -10,7 +10,10 @@
 #include "runtime/observe/watch.h"
 
 typedef struct Trace {
-    const Job *job;
+    // The parts of the job that it tells of. The job owns them.
+    const SbJob *what;
+    const JobMachine *machine;
+    const Watch *watch;
     FILE      *file;      // nullptr: none is written.
     int64_t    events;
     uint64_t   arrows;
@@ -18,10 +21,10 @@ typedef struct Trace {
 
 // Is that a regular file that begins as a trace does?
 bool trace_is_one(const char *path);
-// Makes the file; one that exists is replaced.
-bool trace_open(Trace *trace, const Job *job, const char *path, Trouble *trouble);
+// Makes the file, once the parts of the job are set; a file that exists is replaced.
+bool trace_open(Trace *trace, const char *path, Trouble *trouble);
 // What has ended since the last call, and what memory is used now.
-void trace_add(Trace *trace, const WatchSpan *spans, uint32_t count);
+void trace_add(Trace *trace, const WatchSpans *spans);
 // False: not all of it could be written.
 bool trace_close(Trace *trace, int64_t lost);
 

@@ -246,10 +246,9 @@ void watch_add_rows(Watch *watch, Text *text) {
     sb_text_str(text, "]");
 }
 
-WatchSpan *watch_take_spans(Watch *watch, uint32_t *count, int64_t *lost) {
+WatchSpans watch_take_spans(Watch *watch, int64_t *lost) {
     pthread_mutex_lock(&watch->lock);
-    WatchSpan *spans = watch->spans;
-    *count = watch->span_count;
+    WatchSpans spans = {watch->spans, watch->span_count};
     *lost = watch->spans_lost;
     watch->spans = nullptr;
     watch->span_count = watch->span_cap = 0;

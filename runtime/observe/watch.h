@@ -55,6 +55,12 @@ typedef struct WatchSpan {
     MadeBy from[2];          // Of what it read, or wrote.
 } WatchSpan;
 
+// Work that has ended.
+typedef struct WatchSpans {
+    WatchSpan *items;
+    uint32_t   count;
+} WatchSpans;
+
 typedef struct WatchStage {
     _Atomic int     state;
     _Atomic int64_t since_ns;                  // When the stage came into this state.
@@ -155,8 +161,8 @@ void watch_figures(const Watch *watch, uint32_t stage, WatchFigures *figures);
 int64_t watch_most(_Atomic int64_t *told, int64_t now);
 // Since the engine began.
 int64_t watch_elapsed_ns(const Watch *watch);
-// Takes all spans that have ended since the last call; free() them.
-WatchSpan *watch_take_spans(Watch *watch, uint32_t *count, int64_t *lost);
+// Takes all spans that have ended since the last call; free() the items.
+WatchSpans watch_take_spans(Watch *watch, int64_t *lost);
 
 // ,"rejected_rows":["message: row",...]
 void watch_add_rows(Watch *watch, Text *text);

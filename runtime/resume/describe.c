@@ -112,16 +112,16 @@ static void say_plan(Resume *resume) {
     }
 }
 
-void resume_say_stages(Job *job) {
+void resume_say_stages(Resume *resume, bool resumed) {
     Text text = {0};
-    if (!job->resumed) {
-        say_plan(job->resume);
+    if (!resumed) {
+        say_plan(resume);
         return;
     }
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        if (sb_reads_edge(job->what, &job->what->stages[s])) continue;
-        describe_stage(job->resume, s, &text);
-        resume_say(&job->log, "%.*s", (int)text.len, text.ptr);
+    for (uint32_t s = 0; s < resume->what->stage_count; s++) {
+        if (sb_reads_edge(resume->what, &resume->what->stages[s])) continue;
+        describe_stage(resume, s, &text);
+        resume_say(resume->log, "%.*s", (int)text.len, text.ptr);
     }
     sb_text_close(&text);
 }

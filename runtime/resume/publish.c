@@ -14,11 +14,10 @@
 //   folders: path, extension, count of parts, replace
 //   manifests: path, text
 
-static void pack_figures(const Job *job, Text *text) {
-    const SbJob *what = job->what;
-    for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++) pack_number(text, job->counts[i]);
+static void pack_figures(const SbJob *what, const JobIo *io, const int64_t *counts, Text *text) {
+    for (uint32_t i = 0; i < what->step_count * SB_COUNTS; i++) pack_number(text, counts[i]);
     for (uint32_t s = 0; s < what->source_count; s++) {
-        const Source *source = &job->sources[s];
+        const Source *source = &io->sources[s];
         pack_number(text, source->file_count);
         for (uint32_t f = 0; f < source->file_count; f++) {
             pack_string(text, source->files[f].path);
@@ -26,30 +25,30 @@ static void pack_figures(const Job *job, Text *text) {
             pack_number(text, source->files[f].bytes);
         }
     }
-    pack_number(text, job->has_rejects_sink);
-    for (uint32_t s = 0; s < what->sink_count + job->has_rejects_sink; s++) {
-        pack_string(text, job->sinks[s].path);
-        pack_number(text, job->sinks[s].rows);
-        pack_number(text, job->sinks[s].bytes);
+    pack_number(text, io->has_rejects_sink);
+    for (uint32_t s = 0; s < what->sink_count + io->has_rejects_sink; s++) {
+        pack_string(text, io->sinks[s].path);
+        pack_number(text, io->sinks[s].rows);
+        pack_number(text, io->sinks[s].bytes);
     }
 }
 
 // Sinks that are files or folders, one after the other.
-static Sink *next_sink(const Job *job, uint32_t *at) {
-    while (*at < job->what->sink_count + job->has_rejects_sink) {
-        Sink *sink = &job->sinks[(*at)++];
+static Sink *next_sink(const SbJob *what, const JobIo *io, uint32_t *at) {
+    while (*at < what->sink_count + io->has_rejects_sink) {
+        Sink *sink = &io->sinks[(*at)++];
         if (!sink->to_stream) return sink;
     }
     return nullptr;
 }
 
-static void pack_files(const Job *job, Text *text) {
+static void pack_files(const SbJob *what, const JobIo *io, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) count += sink->part_count;
+    for (Sink *sink; (sink = next_sink(what, io, &at));) count += sink->part_count;
     pack_number(text, count);
     at = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) {
+    for (Sink *sink; (sink = next_sink(what, io, &at));) {
         for (uint32_t p = 0; p < sink->part_count; p++) {
             const SinkPart *part = sink->parts[p];
             pack_string(text, part->file.temporary);
@@ -61,13 +60,13 @@ static void pack_files(const Job *job, Text *text) {
     }
 }
 
-static void pack_folders(const Job *job, Text *text) {
+static void pack_folders(const SbJob *what, const JobIo *io, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) count += sink->folder;
+    for (Sink *sink; (sink = next_sink(what, io, &at));) count += sink->folder;
     pack_number(text, count);
     at = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) {
+    for (Sink *sink; (sink = next_sink(what, io, &at));) {
         if (!sink->folder) continue;
         pack_string(text, sink->path);
         pack_string(text, sink->what->writer->extension);
@@ -76,16 +75,16 @@ static void pack_folders(const Job *job, Text *text) {
     }
 }
 
-static void pack_manifests(const Job *job, Text *text) {
+static void pack_manifests(const SbJob *what, const JobIo *io, Text *text) {
     uint32_t at = 0;
     int64_t count = 0;
-    while (next_sink(job, &at)) count++;
+    while (next_sink(what, io, &at)) count++;
     pack_number(text, count);
     at = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) {
+    for (Sink *sink; (sink = next_sink(what, io, &at));) {
         Text manifest = {0};
         char *path = manifest_path(sink);
-        manifest_text(job->what, sink, &manifest);
+        manifest_text(what, sink, &manifest);
         pack_string(text, path ? path : "");
         pack_bytes(text, manifest.ptr, manifest.len);
         text->failed |= !path | manifest.failed;
@@ -96,15 +95,15 @@ static void pack_manifests(const Job *job, Text *text) {
 
 // The names of the temporary files have to be safe before the record speaks of them. Manifests that
 // an earlier job left go with the same sync: none of them outlives what it speaks of.
-static bool sync_names(Job *job) {
+static bool sync_names(const SbJob *what, const JobIo *io, Trouble *trouble) {
     uint32_t at = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));)
-        if (!manifest_remove(sink, true, &job->trouble)) return false;
+    for (Sink *sink; (sink = next_sink(what, io, &at));)
+        if (!manifest_remove(sink, true, trouble)) return false;
     at = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));) {
+    for (Sink *sink; (sink = next_sink(what, io, &at));) {
         char *manifest = manifest_path(sink);
-        bool good = manifest && durable_sync_folder_of(sink->path, &job->trouble) &&
-                    (!sink->folder || durable_sync_folder_of(manifest, &job->trouble));
+        bool good = manifest && durable_sync_folder_of(sink->path, trouble) &&
+                    (!sink->folder || durable_sync_folder_of(manifest, trouble));
         free(manifest);
         if (!good) return false;
     }
@@ -112,23 +111,26 @@ static bool sync_names(Job *job) {
 }
 
 // Before anything is done that others see: behind the record there is no way back to the rows.
-static bool check_names(Job *job) {
+static bool check_names(const SbJob *what, const JobIo *io, Trouble *trouble) {
     uint32_t at = 0;
-    for (Sink *sink; (sink = next_sink(job, &at));)
-        if (!sink_check_names(sink, &job->trouble)) return false;
+    for (Sink *sink; (sink = next_sink(what, io, &at));)
+        if (!sink_check_names(sink, trouble)) return false;
     return true;
 }
 
 bool resume_publish(Job *job) {
     Resume *resume = job->resume;
+    const SbJob *what = job->ask.what;
+    const JobIo *io = &job->io;
     Text text = {0};
-    pack_figures(job, &text);
-    pack_files(job, &text);
-    pack_folders(job, &text);
-    pack_manifests(job, &text);
+    pack_figures(what, io, job->figures.counts, &text);
+    pack_files(what, io, &text);
+    pack_folders(what, io, &text);
+    pack_manifests(what, io, &text);
     if (text.failed)
         journal_no_memory(&job->trouble);
-    bool good = !text.failed && check_names(job) && sync_names(job);
+    bool good = !text.failed && check_names(what, io, &job->trouble) &&
+                sync_names(what, io, &job->trouble);
     failpoint("publish-begins");
     good = good && journal_append(&resume->journal, RECORD_PUBLISH, text.ptr, text.len,
                                   &job->trouble);
@@ -147,13 +149,12 @@ bool resume_publish(Job *job) {
 // ---- what it leads to -------------------------------------------------------------------------
 
 // The figures of a run that made all rows, for the summary of the one that publishes them.
-static bool take_figures(Job *job, Unpack *from) {
-    const SbJob *what = job->what;
+static bool take_figures(const SbJob *what, JobIo *io, int64_t *counts, Unpack *from) {
     uint32_t figures = what->step_count * SB_COUNTS;
-    for (uint32_t i = 0; i < figures; i++) job->counts[i] = unpack_number(from);
+    for (uint32_t i = 0; i < figures; i++) counts[i] = unpack_number(from);
     for (uint32_t s = 0; s < what->source_count; s++) {
         uint32_t count = unpack_count(from, 3 * sizeof(int64_t));
-        Source *source = &job->sources[s];
+        Source *source = &io->sources[s];
         bool empty = !source->files;
         if (empty) source->files = calloc((size_t)count + 1, sizeof *source->files);
         if (!source->files) return false;
@@ -170,10 +171,10 @@ static bool take_figures(Job *job, Unpack *from) {
         }
         if (empty) source->file_count = count;
     }
-    job->has_rejects_sink = unpack_number(from) != 0;
-    for (uint32_t s = 0; s < what->sink_count + job->has_rejects_sink; s++) {
+    io->has_rejects_sink = unpack_number(from) != 0;
+    for (uint32_t s = 0; s < what->sink_count + io->has_rejects_sink; s++) {
         const char *path = unpack_string(from);
-        Sink *sink = &job->sinks[s];
+        Sink *sink = &io->sinks[s];
         if (!sink->path) sink->path = strdup(path);
         sink->rows = unpack_number(from);
         sink->bytes = unpack_number(from);
@@ -278,11 +279,11 @@ bool resume_finish(Job *job) {
     Resume *resume = job->resume;
     SbStr publish = resume->state.publish;
     Unpack from = {publish.ptr, publish.ptr + publish.len, false};
-    if (!take_figures(job, &from))
+    if (!take_figures(job->ask.what, &job->io, job->figures.counts, &from))
         return journal_no_memory(&job->trouble);
     bool open = resume->journal.fd >= 0 ||
                 state_write(&resume->state, &resume->journal, &job->trouble);
-    bool replace = job->options.overwrite;
+    bool replace = job->ask.options.overwrite;
     if (!open || !rename_files(&from, replace, &job->trouble)) return false;
     failpoint("published");
     if (!clean_folders(&from, replace, &job->trouble) ||
@@ -298,7 +299,7 @@ bool resume_finish(Job *job) {
 bool resume_check_outputs(Job *job) {
     SbStr publish = job->resume->state.publish;
     Unpack from = {publish.ptr, publish.ptr + publish.len, false};
-    if (!take_figures(job, &from))
+    if (!take_figures(job->ask.what, &job->io, job->figures.counts, &from))
         return journal_no_memory(&job->trouble);
     uint32_t count = unpack_count(&from, 7 * sizeof(int64_t));
     for (uint32_t i = 0; i < count; i++) {

@@ -8,19 +8,17 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-const char *resume_tag(const Job *job) { return job->resume ? job->resume->tag : nullptr; }
+const char *resume_tag(const Resume *resume) { return resume ? resume->tag : nullptr; }
 
-const SinkPlace *resume_place(const Job *job, uint32_t sink) {
-    const Resume *resume = job->resume;
+const SinkPlace *resume_place(const Resume *resume, uint32_t sink) {
     return resume ? state_place(&resume->state, sink) : nullptr;
 }
 
-bool resume_finished(const Job *job) { return job->resume && job->resume->finished; }
+bool resume_finished(const Resume *resume) { return resume && resume->finished; }
 
 // ---- what a run is known by -------------------------------------------------------------------
 
-char *resume_program(const Job *job) {
-    const SbJob *what = job->what;
+char *resume_program(const SbJob *what) {
     char *program = nullptr, plan[CHECKSUM_DIGITS + 1];
     checksum_text(checksum_of(what->plan.ptr, what->plan.len), plan);
     int len = asprintf(&program, "%.*s %.*s %s", (int)what->name.len, what->name.ptr,
@@ -34,13 +32,13 @@ static void add_pair(Text *text, const char *name, const char *value) {
 }
 
 // A parameter as a JSON object of one field.
-static void add_param(const Job *job, uint32_t number, Text *text) {
-    const SbParam *param = &job->what->params[number];
+static void add_param(const Resume *resume, uint32_t number, Text *text) {
+    const SbParam *param = &resume->what->params[number];
     const SbField field = {.name = param->name, .type = param->type};
     const SbType row = {.kind = SB_STRUCT, .fields = &field, .field_count = 1};
     Text name = {0}, value = {0};
     sb_text_format(&name, "--%.*s", (int)param->name.len, param->name.ptr);
-    sb_text_add_row(&value, &row, job->params.values[number]);
+    sb_text_add_row(&value, &row, resume->params->values[number]);
     // Between the name and the brace at the end.
     int64_t skip = 4 + param->name.len;
     sb_text_add(&name, "", 1);
@@ -52,18 +50,18 @@ static void add_param(const Job *job, uint32_t number, Text *text) {
     sb_text_close(&value);
 }
 
-void resume_identity(const Job *job, Text *text) {
-    const Options *options = &job->options;
-    char *program = resume_program(job), *folder = getcwd(nullptr, 0), number[64];
+void resume_identity(const Resume *resume, Text *text) {
+    const Options *options = resume->options;
+    char *program = resume_program(resume->what), *folder = getcwd(nullptr, 0), number[64];
     add_pair(text, "the program", program ? program : "");
     add_pair(text, "the working folder", folder ? folder : "");
     free(program);
     free(folder);
-    for (uint32_t p = 0; p < job->what->param_count; p++) add_param(job, p, text);
+    for (uint32_t p = 0; p < resume->what->param_count; p++) add_param(resume, p, text);
     snprintf(number, sizeof number, "%lld", (long long)options->first_rows);
     add_pair(text, "--first-rows", options->first_rows == INT64_MAX ? "not given" : number);
     add_pair(text, "--rejects", options->rejects ? options->rejects : "not given");
-    add_pair(text, "--reject-limit", job->limit_text);
+    add_pair(text, "--reject-limit", resume->limit_text);
 }
 
 // The first pair that differs, as a trouble of this kind.
@@ -87,24 +85,24 @@ static bool same_pairs(const Resume *resume, Unpack *begun, const Text *now, Tro
 }
 
 // Identity and inputs stand one behind the other.
-bool resume_same(Job *job, bool inputs) {
-    const SbStr begin = job->resume->state.begin;
+bool resume_same(Resume *resume, bool inputs) {
+    const SbStr begin = resume->state.begin;
     Unpack begun = {begin.ptr, begin.ptr + begin.len, false};
     unpack_string(&begun);
     Text now = {0};
     SbStr identity = unpack_bytes(&begun), files = unpack_bytes(&begun);
     Unpack pairs = {identity.ptr, identity.ptr + identity.len, begun.bad};
-    resume_identity(job, &now);
-    bool good = same_pairs(job->resume, &pairs, &now, TROUBLE_JOURNAL_OTHER);
+    resume_identity(resume, &now);
+    bool good = same_pairs(resume, &pairs, &now, TROUBLE_JOURNAL_OTHER);
     if (good && inputs) {
         now.len = 0;
         pairs = (Unpack){files.ptr, files.ptr + files.len, begun.bad};
-        input_pairs(job->what, job->sources, &now);
-        good = same_pairs(job->resume, &pairs, &now, TROUBLE_JOURNAL_INPUT);
+        input_pairs(resume->what, resume->sources, &now);
+        good = same_pairs(resume, &pairs, &now, TROUBLE_JOURNAL_INPUT);
         if (good && pairs.at < pairs.end)
-            good = trouble_set(&job->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
+            good = trouble_set(resume->trouble, TROUBLE_JOURNAL_INPUT, "%s is not there any more",
                                unpack_string(&pairs));
-        good = good && input_check(job->resume);
+        good = good && input_check(resume);
     }
     sb_text_close(&now);
     return good;
@@ -117,7 +115,7 @@ bool resume_read(Job *job) {
     int64_t len = 0;
     char *text = journal_load(&resume->journal, &len, &job->trouble);
     if (!text) return job->trouble.kind == TROUBLE_NONE;
-    char *program = resume_program(job);
+    char *program = resume_program(job->ask.what);
     job->resumed = program && state_read(&resume->state, (SbStr){text, len}, program,
                                          resume->journal.folder, &job->trouble);
     free(program);
@@ -125,29 +123,31 @@ bool resume_read(Job *job) {
     Unpack begun = {resume->state.begin.ptr, resume->state.begin.ptr + resume->state.begin.len,
                     false};
     snprintf(resume->tag, sizeof resume->tag, "%s", unpack_string(&begun));
-    return resume_same(job, false);
+    return resume_same(resume, false);
 }
 
 static void use_parts(Resume *resume, Job *job) {
-    resume->what = job->what;
-    resume->options = &job->options;
-    resume->setup = &job->setup;
-    resume->sources = job->sources;
-    resume->sinks = job->sinks;
-    resume->breakers = job->breakers;
-    resume->ready = job->finished;
-    resume->edges = job->edges;
-    resume->spill = &job->spill;
-    resume->memory = &job->memory;
-    resume->progress = &job->progress;
-    resume->drain = &job->drain;
+    resume->what = job->ask.what;
+    resume->options = &job->ask.options;
+    resume->params = &job->ask.params;
+    resume->setup = &job->ask.setup;
+    resume->limit_text = job->rejects.limit_text;
+    resume->sources = job->io.sources;
+    resume->sinks = job->io.sinks;
+    resume->breakers = job->breakers.states;
+    resume->ready = job->breakers.finished;
+    resume->edges = job->breakers.edges;
+    resume->spill = &job->machine.spill;
+    resume->memory = &job->machine.memory;
+    resume->progress = &job->figures.progress;
+    resume->drain = &job->stop.drain;
     resume->trouble = &job->trouble;
     resume->log = &job->log;
 }
 
 bool resume_make(Job *job) {
     Resume *resume = calloc(1, sizeof *resume);
-    if (!resume || !state_open(&resume->state, job->what)) {
+    if (!resume || !state_open(&resume->state, job->ask.what)) {
         free(resume);
         return journal_no_memory(&job->trouble);
     }
@@ -161,9 +161,9 @@ bool resume_make(Job *job) {
 }
 
 bool resume_open(Job *job) {
-    if (!job->options.resume) return true;
+    if (!job->ask.options.resume) return true;
     if (!resume_make(job) ||
-        !journal_open(&job->resume->journal, job->options.resume, &job->trouble) ||
+        !journal_open(&job->resume->journal, job->ask.options.resume, &job->trouble) ||
         !resume_read(job)) {
         return false;
     }
@@ -182,12 +182,11 @@ static void make_tag(char tag[static DURABLE_TAG + 1]) {
 }
 
 // The payload of BEGIN lives in the state as if it had been read.
-static bool write_begin(Job *job) {
-    Resume *resume = job->resume;
+static bool write_begin(Resume *resume) {
     Text text = {0}, identity = {0}, inputs = {0};
     make_tag(resume->tag);
-    resume_identity(job, &identity);
-    input_pairs(job->what, job->sources, &inputs);
+    resume_identity(resume, &identity);
+    input_pairs(resume->what, resume->sources, &inputs);
     pack_string(&text, resume->tag);
     pack_bytes(&text, identity.ptr, identity.len);
     pack_bytes(&text, inputs.ptr, inputs.len);
@@ -196,7 +195,7 @@ static bool write_begin(Job *job) {
     sb_text_close(&inputs);
     resume->state.text = text.ptr;
     resume->state.begin = (SbStr){text.ptr, text.len};
-    return !failed || journal_no_memory(&job->trouble);
+    return !failed || journal_no_memory(resume->trouble);
 }
 
 bool resume_begin(Job *job, bool opened) {
@@ -204,7 +203,7 @@ bool resume_begin(Job *job, bool opened) {
     if (!opened && !(resume && resume->state.done)) return false;
     if (!resume) return true;
     if (!opened) trouble_clear(&job->trouble);
-    if (opened && (job->resumed ? !resume_same(job, true) : !write_begin(job))) return false;
+    if (opened && (job->resumed ? !resume_same(resume, true) : !write_begin(resume))) return false;
     if (!resume->state.done)
         return state_write(&resume->state, &resume->journal, &job->trouble);
     if (!resume_check_outputs(job)) return false;
@@ -214,18 +213,17 @@ bool resume_begin(Job *job, bool opened) {
 
 bool resume_log(Job *job) {
     if (!job->resume) return true;
-    job->resume->lanes = job->lanes / 2;
+    job->resume->lanes = job->breakers.lanes / 2;
     if (!resume_groups_open(job->resume)) return journal_no_memory(&job->trouble);
-    resume_say_stages(job);
+    resume_say_stages(job->resume, job->resumed);
     return true;
 }
 
 // ---- ending -----------------------------------------------------------------------------------
 
-void resume_forget(Job *job) {
-    Resume *resume = job->resume;
+void resume_forget(Resume *resume) {
     if (!resume) return;
-    for (uint32_t s = 0; s < job->what->sink_count + 1; s++) sink_forget(&job->sinks[s]);
+    for (uint32_t s = 0; s < resume->what->sink_count + 1; s++) sink_forget(&resume->sinks[s]);
     journal_remove(&resume->journal);
     breakers_remove(resume);
 }

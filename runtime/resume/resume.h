@@ -17,9 +17,12 @@
 
 #include "runtime/limits.h"
 
-// False: trouble. A finished job: job->resume says so, and nothing is left to do.
+// A job without --resume has none: nullptr.
+typedef struct Resume Resume;
+
+// False: trouble. A finished job: resume_finished says so, and nothing is left to do.
 bool resume_open(Job *job);
-bool resume_finished(const Job *job);
+bool resume_finished(const Resume *resume);
 // `opened`: sources are open. A job that is done needs none.
 bool resume_begin(Job *job, bool opened);
 // Sinks are.
@@ -36,8 +39,8 @@ bool resume_look(Job *job, const char *folder, bool (*open)(Job *job));
 int  resume_show(Job *job, bool (*open)(Job *job));
 
 // For sink_open: the ending of temporary names, and where sink number `sink` goes on.
-const char *resume_tag(const Job *job);
-const struct SinkPlace *resume_place(const Job *job, uint32_t sink);
+const char *resume_tag(const Resume *resume);
+const struct SinkPlace *resume_place(const Resume *resume, uint32_t sink);
 
 // Of a job with a journal: commits while stages run.
 Observer resume_observer(Job *job, Limits *limits);
@@ -45,7 +48,7 @@ Observer resume_observer(Job *job, Limits *limits);
 // All sinks are finished and the closing figures known.
 bool resume_publish(Job *job);
 // The job failed because of its data, so that it would again: nothing of it stays.
-void resume_forget(Job *job);
+void resume_forget(Resume *resume);
 void resume_close(Job *job);
 
 #endif

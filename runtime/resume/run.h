@@ -108,13 +108,15 @@ typedef struct CommitGroup {
     int64_t    last_bytes;  // What the sinks had when the last commit was chosen.
 } CommitGroup;
 
-typedef struct Resume {
+struct Resume {
     Dispatch    *d;         // While stages run; nullptr before.
     Limits      *limits;
     // The parts of the job that commits use. The job owns them.
     const SbJob *what;
     const Options *options;
+    const Params *params;
     const SbSetup *setup;
+    const char  *limit_text;  // Of rejects.
     Source      *sources;
     Sink        *sinks;
     SbBreakerState **breakers;
@@ -144,18 +146,18 @@ typedef struct Resume {
     uint64_t    *ordinals;  // By stage: units over edges are numbered from there on.
     pthread_mutex_t writing;  // Of the journal and the state.
     pthread_mutex_t flushing;  // Of files of runs, until the journal names them.
-} Resume;
+};
 
 // ---- resume.c -----------------------------------------------------------------------------------
 
 // The pairs of names and values that a run is known by, without the inputs.
-void resume_identity(const Job *job, Text *text);
-char *resume_program(const Job *job);
+void resume_identity(const Resume *resume, Text *text);
+char *resume_program(const SbJob *what);
 bool resume_make(Job *job);
 // The journal's state, if there is a journal; it is of this program, parameters and options.
 bool resume_read(Job *job);
 // Is the run the one that began the journal? Without `inputs` sources need not be open.
-bool resume_same(Job *job, bool inputs);
+bool resume_same(Resume *resume, bool inputs);
 
 // ---- resume/input.c -----------------------------------------------------------------------------
 
@@ -239,7 +241,7 @@ bool group_done(CommitGroup *group, Trouble *trouble);
 // Says something of the journal.
 void resume_say(Log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // What each stage does that goes on, or could not.
-void resume_say_stages(Job *job);
+void resume_say_stages(Resume *resume, bool resumed);
 // "1 row", "1,234 bytes"
 void describe_rows(Text *text, int64_t rows, const char *what);
 // What becomes of the stage, instead of what the text held.

@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void print_state(const Job *job) {
-    const ResumeState *state = &job->resume->state;
+static void print_state(const Resume *resume) {
+    const ResumeState *state = &resume->state;
     Text text = {0};
-    for (uint32_t s = 0; s < job->what->stage_count; s++) {
-        if (sb_reads_edge(job->what, &job->what->stages[s])) continue;
-        describe_stage(job->resume, s, &text);
+    for (uint32_t s = 0; s < resume->what->stage_count; s++) {
+        if (sb_reads_edge(resume->what, &resume->what->stages[s])) continue;
+        describe_stage(resume, s, &text);
         printf("stage %.*s\n", (int)text.len, text.ptr);
     }
-    for (uint32_t s = 0; s < job->what->sink_count; s++) {
-        const SbStr path = job->setup.sink_paths[s];
+    for (uint32_t s = 0; s < resume->what->sink_count; s++) {
+        const SbStr path = resume->setup->sink_paths[s];
         const SinkState *sink = &state->sinks[s];
         text.len = 0;
         describe_rows(&text, sink->is ? sink->place.rows : 0, "row");
@@ -50,17 +50,17 @@ static bool is_stream(SbStr path) {
 }
 
 // Can outputs be gone on with, or begun?
-static bool look_at_sinks(Job *job) {
+static bool look_at_sinks(const JobAsk *ask, const Resume *resume) {
     bool good = true;
-    for (uint32_t s = 0; good && s <= job->what->sink_count; s++) {
-        SinkSetup setup = job_sink_setup(job, s);
-        bool none = s == job->what->sink_count && setup.path.len == 0;
+    for (uint32_t s = 0; good && s <= ask->what->sink_count; s++) {
+        SinkSetup setup = job_sink_setup(ask, s);
+        bool none = s == ask->what->sink_count && setup.path.len == 0;
         if (none || is_stream(setup.path)) continue;
-        setup.tag = resume_tag(job);
-        setup.from = resume_place(job, s);
+        setup.tag = resume_tag(resume);
+        setup.from = resume_place(resume, s);
         Sink sink;
-        good = sink_check(&sink, &setup, &job->trouble) &&
-               sink_log_look(&sink, &setup, &job->trouble);
+        good = sink_check(&sink, &setup, resume->trouble) &&
+               sink_log_look(&sink, &setup, resume->trouble);
         sink_close(&sink);
     }
     return good;
@@ -87,12 +87,12 @@ bool resume_look(Job *job, const char *folder, bool (*open)(Job *job)) {
     bool opened = !open || open(job);
     if (!opened && !done) return false;
     if (!opened) trouble_clear(&job->trouble);
-    if (opened && !resume_same(job, true)) return false;
-    return done ? resume_check_outputs(job) : look_at_sinks(job);
+    if (opened && !resume_same(job->resume, true)) return false;
+    return done ? resume_check_outputs(job) : look_at_sinks(&job->ask, job->resume);
 }
 
 static bool look(Job *job, bool (*open)(Job *job)) {
-    const char *folder = job->options.journal;
+    const char *folder = job->ask.options.journal;
     if (!resume_look(job, folder, open)) return false;
     bool goes_on = job->resumed && !job->resume->state.done && !is_publishing(job->resume);
     if (goes_on && !resume_groups_open(job->resume))
@@ -114,7 +114,7 @@ int resume_show(Job *job, bool (*open)(Job *job)) {
     if (done) printf("the job is finished\n");
     else if (is_publishing(job->resume))
         printf("all rows are made; the outputs are being published\n");
-    else print_state(job);
+    else print_state(job->resume);
     printf(done ? "nothing is left to do\n" : "it can be resumed\n");
     return 0;
 }

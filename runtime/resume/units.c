@@ -424,6 +424,6 @@ Observer resume_observer(Job *job, Limits *limits) {
     };
     Resume *resume = job->resume;
     resume->limits = limits;
-    resume->fills = job->fills;
+    resume->fills = job->breakers.fills;
     return (Observer){&calls, resume};
 }

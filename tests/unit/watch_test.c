@@ -139,15 +139,16 @@ static void work_is_counted_by_kind(void) {
     CHECK(figures.running == 0 && figures.pieces[WORK_READ] == 1 && figures.pieces[WORK_TASK] == 1);
     CHECK(figures.rows_in == 4 && figures.rows_out == 3);
     CHECK(figures.bytes_in == 40 && figures.bytes_out == 30);
-    uint32_t count;
     int64_t lost;
-    WatchSpan *spans = watch_take_spans(&watch, &count, &lost);
-    CHECK(count == 2 && lost == 0);
+    WatchSpans taken = watch_take_spans(&watch, &lost);
+    const WatchSpan *spans = taken.items;
+    CHECK(taken.count == 2 && lost == 0);
     CHECK(spans[0].work == WORK_READ && spans[1].work == WORK_TASK && spans[1].rows == 4);
     CHECK(spans[0].end_ns == spans[1].begin_ns && spans[1].from[0].at_ns == 7);
-    free(spans);
-    free(watch_take_spans(&watch, &count, &lost));
-    CHECK(count == 0);
+    free(taken.items);
+    taken = watch_take_spans(&watch, &lost);
+    CHECK(taken.count == 0);
+    free(taken.items);
     watch_close(&watch);
 }
 
