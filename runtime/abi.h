@@ -12,12 +12,12 @@
 //   cpu_level.h  what a CPU has to have        codegen/build, runtime/job
 //
 // Code generation takes offsets and sizes from these structs by offsetof and sizeof, in its own
-// process (codegen/emit.h); SB_ABI_VERSION is in each job and is checked when it starts.
+// process (codegen/emit.h). Each job has SB_ABI_VERSION, which is checked when the job starts.
 //
 // Worked example: the stage of `read csv(x) as {a: i64} | where a > 1 | group by a {}` is an
-// SbStageFn. It is called with an SbTask whose input holds a block of text, indexes rows into
-// SbIndex, looks each key up in the SbGroups of terminal 0, calls sb_groups_insert for a new one,
-// sb_reject_text for a bad row, and returns SB_STAGE_DONE at the end of the text.
+// SbStageFn. Its SbTask has an input that holds a block of text. The stage indexes rows into
+// SbIndex and looks each key up in the SbGroups of terminal 0. For a new key it calls
+// sb_groups_insert, for a bad row sb_reject_text. At the end of the text it returns SB_STAGE_DONE.
 #ifndef SBC_RUNTIME_ABI_ABI_H
 #define SBC_RUNTIME_ABI_ABI_H
 
@@ -26,7 +26,7 @@
 
 enum { SB_ABI_VERSION = 8 };
 
-// The owner and the type of the ELF note by which `sbc` knows a job; it holds SB_ABI_VERSION.
+// The owner and the type of the ELF note by which `sbc` knows a job. The note holds SB_ABI_VERSION.
 #define SB_MARK_OWNER "sbc"
 enum { SB_MARK_TYPE = 1 };
 

@@ -7,7 +7,7 @@
 //
 // Called by runtime/input and runtime/task (readers), runtime/output (writers).
 //
-// Worked example: rows of eight bytes behind a front of sixteen.
+// Worked example: rows of eight bytes after a front of sixteen.
 //
 //   static bool header(const Source *source, SourceFile *file, SbStr front, Trouble *trouble) {
 //       file->begin = 16;                      // Where the first row begins,
@@ -28,7 +28,7 @@
 typedef struct Source Source;          // runtime/input.h
 typedef struct SourceFile SourceFile;
 
-// Bytes of a file in memory, SB_SLACK readable bytes behind them.
+// Bytes of a file in memory. SB_SLACK readable bytes come after the window.
 typedef struct Window {
     const Source     *source;
     const SourceFile *file;
@@ -42,28 +42,28 @@ struct SbReader {
     bool lines;  // A row has the number of a line.
 
     // The front of a file, read until `whole` is true or the file ends (null: any front will do).
-    // `header` checks it against the declared columns and sets file->begin, file->fields,
-    // file->field_count, and file->begin_lines if there are lines. A file may be opened twice.
+    // `header` checks the front against the declared columns and sets file->begin, file->fields,
+    // file->field_count. It sets file->begin_lines if there are lines. A file may be opened twice.
     bool (*header_whole)(const Source *source, SbStr front);
     bool (*header)(const Source *source, SourceFile *file, SbStr front, Trouble *trouble);
-    // Has a file of `size` bytes all that its header promises, and no more? Null: always.
+    // Has a file of `size` bytes all that its header promises, and nothing else? Null: always.
     bool (*ends)(const Source *source, const SourceFile *file, int64_t size, Trouble *trouble);
 
     // From the row start `pos` of the window: the end of the first row that ends at or after
-    // `from`; -1: that is not in the window.
+    // `from`. -1: the window does not hold that end.
     int64_t (*row_end)(const Window *window, int64_t pos, int64_t from);
-    // A place in [1, to] where a row seems to begin; -1: none. Before a row that may span lines
-    // the answer is a guess.
+    // A place in [1, to] where a row seems to begin; -1: none. Before a row that may span lines the
+    // answer is a guess.
     int64_t (*row_start)(const Window *window, int64_t to);
 
-    // What a reject shows of the row that the window holds. Null: its bytes.
+    // What a reject shows of the row that the window holds. Null: the bytes of the row.
     void (*show)(const Window *row, Text *out);
 
-    // Sets the columns of the row that a file is; `entry` is zeroed.
+    // Sets the columns of the row that a file stands for; `entry` is zeroed.
     void (*fill)(const SbSource *what, SbStr path, SbStr bytes, SbEntry *entry);
 };
 
-// What an output is made of: rows, one after the other, and a header in front of them.
+// What an output is made of: rows, one after the other, and a header in front of the rows.
 struct SbWriter {
     const char *extension;  // Of parts of a folder: "csv".
     uint32_t    widens;     // Bytes that one byte of a value takes at most.
@@ -73,9 +73,10 @@ struct SbWriter {
     int64_t (*rows_within)(const SbSink *what, SbStr rows, int64_t room);
     // The end of the first `count` rows.
     int64_t (*rows_end)(const SbSink *what, SbStr rows, int64_t count);
-    // A header that is known when all rows of a part are. `finish` makes its header_bytes for a
-    // part with `body` bytes of rows. It is written last, before the part is synced, and counts
-    // for the checksum. Such an output is a plain file or a folder of them. Null: SbSink.header.
+    // A header that is known when all rows of a part are. `finish` makes the header_bytes of a part
+    // with `body` bytes of rows. The header is written last, before the part is synced, and counts
+    // for the checksum. Such an output is a plain file or a folder of plain files. Null:
+    // SbSink.header.
     int64_t header_bytes;
     void (*finish)(const SbSink *what, int64_t body, char *header);
 };

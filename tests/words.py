@@ -34,19 +34,18 @@ GENERATED = {
 }
 # Files that are not held to the rules yet: pages, and prefixes of C files.
 NOT_YET = {
-    "codegen/emit_scan": "moves to the folders of formats",
-    "stdlib/csv": "moves to the folders of formats",
-    "stdlib/json": "moves to the folders of formats",
-    "runtime/abi": "formats change it",
-    "runtime/input": "formats change it",
-    "runtime/output": "formats change it",
-    "runtime/core/": "its sets of stages change",
-    "tests/sim/README.md": "changes with the cores",
-    "runtime/dispatch": "its parts are handed over apart",
-    "runtime/job": "its parts are handed over apart",
-    "runtime/limits": "its parts are handed over apart",
-    "runtime/main": "its parts are handed over apart",
-    "runtime/resume": "its parts are handed over apart",
+    "codegen/emit_scan": "not edited yet",
+    "stdlib/csv": "not edited yet",
+    "stdlib/json": "not edited yet",
+    "runtime/input": "not edited yet",
+    "runtime/output": "not edited yet",
+    "runtime/core/": "not edited yet",
+    "tests/sim/README.md": "not edited yet",
+    "runtime/dispatch": "not edited yet",
+    "runtime/job": "not edited yet",
+    "runtime/limits": "not edited yet",
+    "runtime/main": "not edited yet",
+    "runtime/resume": "not edited yet",
 }
 
 CODE = re.compile(r"`[^`\n]*`")

@@ -8,7 +8,7 @@
 
 #include "runtime/abi/value.h"
 
-enum { SB_HOLDS_MAX = 4 };  // Others count with the last one.
+enum { SB_HOLDS_MAX = 4 };  // The last one counts for all further ones too.
 
 // Emulated work of a task (stdlib/time/hold.h): nanoseconds.
 typedef struct SbHold {
@@ -20,8 +20,8 @@ typedef struct SbHold {
     const int32_t *cancel;
 } SbHold;
 
-// Scratch memory of a task. What is allocated lives until generated code winds `at` back, once
-// a row or a batch. Terminals copy what they keep.
+// Scratch memory of a task. A value that is allocated lives until generated code winds `at` back,
+// once a row or a batch. Terminals copy what they keep.
 typedef struct SbCall {
     char *at, *end;     // The free part of the current block.
     char *begin;        // Where winding back goes: the start of the first block.
@@ -30,11 +30,11 @@ typedef struct SbCall {
     SbHold hold;
 } SbCall;
 
-// Starts the clock of emulated work; waits until its deadline or until *cancel.
+// Starts the clock of emulated work. Waits until the deadline of the clock or until *cancel.
 void sb_hold_begin(SbCall *call, const int32_t *cancel);
 void sb_hold_wait(SbCall *call);
 
-// `bytes` of memory aligned to 16 with SB_SLACK readable bytes behind; nullptr: out of memory
+// `bytes` of memory aligned to 16, with SB_SLACK readable bytes after them. nullptr: out of memory
 // (return SB_FAULT_TOO_LARGE).
 void *sb_alloc_slow(SbCall *call, int64_t bytes);
 
@@ -49,8 +49,8 @@ static inline void *sb_alloc(SbCall *call, int64_t bytes) {
 // `bytes` of scratch memory: sb_alloc as a call.
 void *sb_take(SbCall *call, int64_t bytes);
 
-// Frees what was allocated in the task's scratch memory; called between rows when a first block
-// did not suffice.
+// Frees what was allocated in the task's scratch memory. Called between rows when a first block did
+// not suffice.
 void sb_scratch_rewind(SbCall *call);
 
 #endif

@@ -9,71 +9,74 @@
 
 int sb_main(int argc, char **argv, const SbJob *job);
 
-// The row [begin, end) of the input text is rejected at `site`.
-// Records it and counts it as SB_REJECTED at the site's step; the caller goes on with the next
-// row. Nonzero: stop the unit (SB_STAGE_FAULT). Counts of the steps of a limit are the runtime's.
+// The row [begin, end) of the input text is rejected at `site`. Records the row and counts it as
+// SB_REJECTED at the site's step; the caller goes on with the next row. Nonzero: stop the unit
+// (SB_STAGE_FAULT). Counts of the steps of a limit are the runtime's.
 int32_t sb_reject_text(SbTask *task, uint32_t site, int32_t fault, int64_t begin, int64_t end,
                        const char *detail, int64_t detail_len);
-// The same for a row without a text: a file of `files`, or an entry, which raw shows as JSON.
-// `place`: of a row of `range` or of an inline table, its number; null behind a meeting
-// (docs/rejects.md). `entry` null: nothing can be shown.
+// Rejects a row without a text: a file of `files`, or an entry, which raw shows as JSON. `place`:
+// of a row of `range` or of an inline table, its number; null after a meeting (docs/rejects.md).
+// `entry` null: nothing can be shown.
 int32_t sb_reject_row(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                       const SbEntry *entry, const char *detail, int64_t detail_len);
-// The same; raw is `memory`, a struct of type `row`, as JSON.
+// Rejects a row whose raw is `memory`, a struct of type `row`, as JSON.
 int32_t sb_reject_made(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                        const SbType *row, const void *memory, const char *detail,
                        int64_t detail_len);
-// The same for a row of a text or a file that waited at a stage border.
+// Rejects a row of a text or a file that waited at a stage border.
 int32_t sb_reject_kept(SbTask *task, uint32_t site, int32_t fault, const SbPlace *place,
                        const char *detail, int64_t detail_len);
 
-// At a border between blocks of rows, the cursor stored: nonzero when the task was cancelled or an
-// output reached its quota; the stage then returns SB_STAGE_FULL.
+// At a border between blocks of rows, when the cursor is stored. Nonzero: the task was cancelled or
+// an output reached its quota, and the stage returns SB_STAGE_FULL.
 int32_t sb_task_border(SbTask *task);
 
 // A row looks up a key with this hash in the table of the join task->asked.
 void sb_join_ask(SbTask *task, uint64_t hash);
-// What comes behind `entry`, the last of a chain that is cut. It lives until the next call for this
-// join. nullptr: nothing does.
+// What comes after `entry`, the last of a chain that is cut. The entry lives until the next call
+// for this join. nullptr: the chain ends.
 const SbEntry *sb_join_more(SbTask *task, uint32_t breaker, const SbEntry *entry);
-// Where the stage finds a match again when it goes on inside a row, maybe with another table.
+// The place by which a stage finds a match again. The stage goes on inside a row, maybe with
+// another table.
 int64_t sb_join_place(const SbTask *task, uint32_t breaker, const SbEntry *entry);
-// Finds it: `first` is the first match of the same row. It lives as long as what sb_join_more
-// returns. nullptr: it could not be read, and the stage is to go on with the next row.
+// Finds the match of a place. `first` is the first match of the same row. The match lives as long
+// as what sb_join_more returns. nullptr: the match could not be read, and the stage is to go on
+// with the next row.
 const SbEntry *sb_join_go_on(SbTask *task, uint32_t breaker, const SbEntry *first, int64_t place);
 
 // The path of a file of a source.
 SbStr sb_source_name(SbTask *task, uint32_t source, uint32_t file);
 
-// The line of the row that begins at `offset` of the input text; offsets of one unit come
+// The line of the row that begins at `offset` of the input text. Offsets of one unit come
 // ascending.
 int64_t sb_row_line(SbTask *task, int64_t offset);
-// The number of that row in its partition, from 0, where a share limits the rejects; else 0.
+// The number of the row at `offset` in its partition, from 0, where a share limits the rejects;
+// else 0.
 int64_t sb_row_number(SbTask *task, int64_t offset);
 
 // Makes room for `bytes` more in `out`. Nonzero: out of memory.
 int32_t sb_out_grow(SbTask *task, SbOut *out, int64_t bytes);
 
-// A new, zeroed entry with `hash` and `order` for a key that is not in the table; grows the table
-// when it is full. nullptr: over the memory limit (the task's failure is set).
+// A new, zeroed entry with `hash` and `order` for a key that is not in the table. A full table
+// grows first. nullptr: over the memory limit (the task's failure is set).
 SbEntry *sb_groups_insert(SbCall *call, SbGroups *groups, uint64_t hash, uint64_t order);
 // A deep copy of a nested key or kept column (in place) into the table's memory. `shared`: a key of
-// the entry whose text the value is, so that one copy serves both; else null. A status.
+// the entry whose text the value is, so that one copy serves both; else null. Returns a status.
 int32_t sb_groups_nested(SbGroups *groups, const SbType *type, void *value,
                          const SbKeyStr *shared);
-// Fills a key string in an entry of the table from `ptr`, copying when it is long.
+// Fills a key string in an entry of the table from `ptr`. A long text is copied.
 int32_t sb_groups_key(SbGroups *groups, SbKeyStr *key, const char *ptr, int64_t len);
-// Asks for the entries of `count` rows, whose slots were asked for when they came, so that all is
-// there when the rows are added.
+// Asks for the entries of `count` rows, whose slots were asked for when the rows came. All is there
+// when the rows are added.
 void sb_groups_ask(const SbGroups *groups, const void *records, int64_t count,
                    const SbWaiting *waiting);
 
-// A new block of entries for `rows`; returns the entry's address, not zeroed. nullptr: over the
-// limit.
+// A new block of entries for `rows`. Returns the entry's address; the entry is not zeroed. nullptr:
+// over the limit.
 SbEntry *sb_rows_grow(SbTask *task, SbRows *rows, int64_t entry_bytes);
 // A copy of bytes that lives as long as the rows. nullptr: over the limit.
 const char *sb_rows_text(SbTask *task, SbRows *rows, const char *ptr, int64_t len);
-// A deep copy of a nested value (in place): lists and strings inside are copied. A status.
+// A deep copy of a nested value (in place): lists and strings inside are copied. Returns a status.
 int32_t sb_rows_nested(SbTask *task, SbRows *rows, const SbType *type, void *value);
 
 #endif

@@ -1,5 +1,5 @@
-// What the C files of a user meet in a job: the names that theirs are given, and the malloc family
-// by which a job counts what they take.
+// What the C files of a user meet in a job: the names that their functions are given, and the
+// malloc family. By that family a job counts the memory that the C files take.
 //
 // Used by codegen/build, which renames symbols, and by runtime/memory (foreign.c).
 #ifndef SBC_RUNTIME_ABI_FOREIGN_H
@@ -7,11 +7,12 @@
 
 #include <stddef.h>
 
-// Before the name of an extern function, and of all else that a user's C files define, in a job.
+// Stands in a job before the name of an extern function, and of all else that a user's C files
+// define.
 #define SB_USER_PREFIX "sb_user_"
 
-// Calls of a user's C files that a job answers itself, by functions of this prefix, so that it
-// counts what they take (runtime/memory/foreign.h).
+// Stands before calls of a user's C files that a job answers itself. The job counts the memory that
+// they take (runtime/memory/foreign.h).
 #define SB_FOREIGN_PREFIX "sb_foreign_"
 #define SB_FOREIGN_CALLS(X)                                                                    \
     X(malloc) X(calloc) X(realloc) X(reallocarray) X(aligned_alloc) X(memalign)                \

@@ -8,7 +8,8 @@
 
 // Begins every row that is kept in memory; the columns follow at offsets that the plan fixed.
 typedef struct SbEntry {
-    uint64_t hash;   // Of the key; of a row that passes an edge its origin (SbTask); else 0.
+    uint64_t hash;   // The hash of the key; of a row that passes an edge its origin (SbTask); else
+                     // 0.
     uint64_t order;  // Order key of the row (of a group: its first row).
 } SbEntry;
 
@@ -26,26 +27,28 @@ enum { SB_KEY_INLINE = 16 };
 
 // Where a kept row was read. Of a row of `range` or of an inline table the offset is its number.
 typedef struct SbPlace {
-    SbStr    raw;            // len: of the whole row; at ptr at most SB_PLACE_RAW bytes of it.
-    int64_t  offset, line;   // line: from 1; 0: none.
-    int64_t  row;            // Its number in the source, from 0, where a share limits the rejects.
+    SbStr    raw;            // Its len is that of the whole row; at ptr stand at most SB_PLACE_RAW
+                             // bytes.
+    int64_t  offset, line;   // The line counts from 1; 0: none.
+    int64_t  row;            // The number of the row in the source, from 0, where a share limits
+                             // the rejects.
     uint32_t source, file;
 } SbPlace;
 
 enum { SB_PLACE_RAW = 64 * 1024 + 4 };
 
 // Hash table of groups of one thread. A slot holds the entry's address in its low 48 bits and the
-// top 16 bits of its hash above; 0 is empty. Linear probing from hash & mask.
+// top 16 bits of the entry's hash above; 0 is empty. Linear probing from hash & mask.
 typedef struct SbGroups {
     uint64_t *slots;
     uint64_t  mask;
     int64_t   count;     // Entries.
-    int64_t   count_max; // Grow beyond.
+    int64_t   count_max; // More entries make the table grow.
     struct SbGroupsState *state;  // Begins with the SbCall whose memory lives as long as the table,
                                   // for aggregate states. The rest is the runtime's.
 } SbGroups;
 
-enum { SB_BATCH_ROWS = 64 };   // That wait in a stage for their groups, at most.
+enum { SB_BATCH_ROWS = 64 };   // Rows that wait in a stage for their groups, at most.
 enum : uint64_t { SB_SLOT_ADDRESS = (UINT64_C(1) << 48) - 1 };
 
 static inline uint64_t sb_slot(const SbEntry *entry) {
@@ -63,38 +66,38 @@ typedef struct SbRows {
     struct SbRowsState *state;
 } SbRows;
 
-// Something in an entry that points elsewhere, so that it can be written down and read back: a
-// value, a SbKeyStr, the state of an aggregate. stdlib/aggregate/held.h has the functions.
+// Something in an entry that points elsewhere: a value, a SbKeyStr, the state of an aggregate. By
+// this the entry can be written down and read back. stdlib/aggregate/held.h has the functions.
 typedef struct SbHolder SbHolder;
 typedef void SbHeldFn(SbHolder *holder, const SbType *type, void *at);
 
 typedef struct SbHeld {
-    uint32_t      offset;  // In the entry.
-    const SbType *type;    // Of the value, or of what the aggregate takes; or null.
+    uint32_t      offset;  // Offset in the entry.
+    const SbType *type;    // Type of the value, or of what the aggregate takes; or null.
     SbHeldFn     *hold;
 } SbHeld;
 
-// The build side of a join; entries of equal key are chained in right order through the pointer at
-// SbBreaker.next_offset. Slots are as in SbGroups, or, where `span` is not 0, the entry of the key
-// least + i stands in slot i: keys are one whole number and lie close together.
+// The build side of a join. Entries of equal key are chained in right order through the pointer at
+// SbBreaker.next_offset. Where `span` is 0, slots are as in SbGroups. Else keys are one whole
+// number and lie close together, and slot i has the entry of the key least + i.
 typedef struct SbTable {
     const uint64_t *slots;
     uint64_t        mask;
     uint64_t        least, span;
 } SbTable;
 
-// What stands behind the last entry of a chain that goes on on disk, where sb_join_more finds it.
+// What stands after the last entry of a chain that goes on on disk, where sb_join_more finds it.
 enum : uint64_t { SB_CUT = 1 };
 
 // Records of rows that wait: a hash first.
 typedef struct SbWaiting {
     int64_t record_bytes;
-    int64_t text_offset;  // Of the SbKeyStr in entries; -1: there is none.
-    int64_t len_offset;   // Of the length of that key's text in records.
+    int64_t text_offset;  // Offset of the SbKeyStr in entries; -1: there is none.
+    int64_t len_offset;   // Offset of the length of the key's text in records.
 } SbWaiting;
 
-// Records of rows that wait: where a function with the trait `each` finds their texts, and where
-// its results go: void SYMBOL_each(char *records, int64_t count, const SbEach *each).
+// Records of rows that wait: where a function with the trait `each` finds their texts and puts its
+// results. The function is void SYMBOL_each(char *records, int64_t count, const SbEach *each).
 typedef struct SbEach {
     int64_t record_bytes;
     int64_t ptr_offset, len_offset;

@@ -24,7 +24,7 @@ typedef struct SbSource {
     const SbField *columns; // Declared columns, in type order.
     uint32_t column_count;
     uint8_t  wants_lines;   // line() is used: number lines before the stage runs.
-    uint8_t  fails;         // Upstream of a zip: a reject fails the job.
+    uint8_t  fails;         // Stands upstream of a zip: a reject fails the job.
     // Range: the row count is in setup's `count`. Inline: constant rows.
     const SbEntry *const *rows;
     int64_t  row_count;
@@ -65,26 +65,27 @@ typedef struct SbBreaker {
     uint32_t next_offset;      // JOIN: const SbEntry * in the entry.
     uint32_t matched_offset;   // JOIN: a byte in the entry: 0, 1 once a probe of a right or full
                                // join matched it, 2 when its key is null (never in the table).
-    uint32_t identity_offset;  // u64 in the entry; UINT32_MAX: none.
-    uint32_t place_offset;     // EDGE: SbPlace in the entry; UINT32_MAX: none.
+    uint32_t identity_offset;  // Offset of a u64 in the entry; UINT32_MAX: none.
+    uint32_t place_offset;     // EDGE: offset of an SbPlace in the entry; UINT32_MAX: none.
     const SbType *row;         // The entry's columns as a struct; offsets count from the entry.
-    const SbHeld *held;        // All that the entry points to.
+    const SbHeld *held;        // All values of the entry that point elsewhere.
     uint32_t held_count;
-    uint32_t key_count;        // GROUP: the first columns of `row`. Without keys one row comes out
+    uint32_t key_count;        // GROUP: the first columns of `row`. Without keys one row comes out,
                                // whatever went in.
-    uint8_t  keeps;            // EDGE of the step's own rows; else of the rows that it takes.
-    // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key that
-    // of the earlier row stays there and takes what the other counted; the order of the other
-    // becomes UINT64_MAX. A status; nonzero fails the job.
+    uint8_t  keeps;            // EDGE: 1 for the step's own rows, 0 for the rows that the step
+                               // takes.
+    // GROUP: puts `from` into the slots of `into`, which has room. Of two entries of one key the
+    // one of the earlier row stays and takes what the other one counted. The other one's order
+    // becomes UINT64_MAX. Returns a status; nonzero fails the job.
     int32_t (*merge)(SbCall *call, SbGroups *into, SbEntry *from);
-    // SORT: the first 64 bits of the keys as a number that orders the same way, the 64 behind them
-    // (null: there are none), and a comparison, < 0, 0, > 0, that decides what those leave open
-    // (null: nothing).
+    // SORT: the first 64 bits of the keys, as a number that orders as the keys do; the 64 bits
+    // after those (null: there are none). A comparison, < 0, 0, > 0, decides what these leave open
+    // (null: nothing is open).
     uint64_t (*prefix)(const SbEntry *entry);
     uint64_t (*prefix_more)(const SbEntry *entry);
     int32_t (*compare)(const SbEntry *a, const SbEntry *b);
-    // JOIN: are the keys equal? And the key, where it is one whole number (else null): widened to
-    // 64 bits with its sign.
+    // JOIN: are the keys equal? Another function gives the key where it is one whole number (else
+    // null): widened to 64 bits with its sign.
     int32_t (*equal)(const SbEntry *a, const SbEntry *b);
     uint64_t (*number)(const SbEntry *entry);
 } SbBreaker;
@@ -93,28 +94,28 @@ typedef enum SbInputKind {
     SB_INPUT_TEXT,       // Bytes of files, in which the stage finds rows.
     SB_INPUT_ROWS,       // The finished rows of a breaker.
     SB_INPUT_RANGE,      // A source `range`.
-    SB_INPUT_UNMATCHED,  // A join's build side: the rows that nothing matched, and only those.
-    SB_INPUT_RECORDS,    // Inline rows. Read as SB_INPUT_ROWS.
-    SB_INPUT_FILES,      // Whole files, a row each. Read as SB_INPUT_ROWS.
+    SB_INPUT_UNMATCHED,  // Rows of a join's build side that nothing matched, and only those.
+    SB_INPUT_RECORDS,    // Inline rows, read as SB_INPUT_ROWS.
+    SB_INPUT_FILES,      // Whole files, a row each, read as SB_INPUT_ROWS.
 } SbInputKind;
 
-// What a task holds while it runs: thousandths of resource number `resource`; SB_CPUS or an index
-// into SbJob.resources.
+// What a task holds while it runs: thousandths of resource number `resource`. `resource` is SB_CPUS
+// or an index into SbJob.resources.
 typedef struct SbDemand {
     uint32_t resource, amount;
 } SbDemand;
 
 enum : uint32_t { SB_CPUS = UINT32_MAX };
 enum {
-    SB_RESOURCES_MAX = 7,  // Of a job, beside the cpus.
-    SB_STAGES_MAX = BITS_MAX,  // Of a job, with its sinks.
+    SB_RESOURCES_MAX = 7,  // Resources of a job, beside the cpus.
+    SB_STAGES_MAX = BITS_MAX,  // Stages of a job, with its sinks.
 };
 
 typedef struct SbStage {
     SbStageFn *run;            // The entry chosen for this CPU is set at start: run_level.
     SbStageFn *run_level[2];   // x86-64-v3, x86-64-v4 (either may be null).
-    SbStageFn *ask;            // Goes along the same rows and hands nothing on: tells sb_join_ask
-                               // what they look up in the table task->asked. Null: no join.
+    SbStageFn *ask;            // Goes along the same rows and hands nothing on. Tells sb_join_ask
+                               // what these rows look up in the table task->asked. Null: no join.
     SbStr      label;
     uint8_t    input;          // SbInputKind
     uint32_t   input_index;    // Source number, or breaker number.
@@ -131,9 +132,10 @@ typedef struct SbStage {
     const SbDemand *demands;
     uint32_t   demand_count;
     uint32_t   concurrency;    // Tasks that may run at once; 0: as many as fit.
-    int64_t    memory;         // Bytes that a task needs beside its rows.
-    int64_t    batch;          // Rows that it takes together where there are as many; 0: not said.
-    int64_t    row_bytes;      // About, of a row that it works on.
+    int64_t    memory;         // Bytes that a task needs beside the bytes of its rows.
+    int64_t    batch;          // Rows that a task takes together where there are as many; 0: not
+                               // said.
+    int64_t    row_bytes;      // Bytes of a row that a task works on, about.
 } SbStage;
 
 enum : uint32_t { SB_TERMINAL_SINK = 1u << 31 };
@@ -159,7 +161,8 @@ typedef struct SbStepInfo {
     uint32_t line;
     uint8_t  kind;             // OpKind of ir/graph.h, for the summary's wording.
     uint32_t from[2];          // Steps before it: left and right; UINT32_MAX for none.
-    uint8_t  counts_in;        // Tasks count its SB_IN: not every row of the step before comes.
+    uint8_t  counts_in;        // Tasks count SB_IN of this step: not every row of the step before
+                               // comes.
 } SbStepInfo;
 
 typedef struct SbParam {

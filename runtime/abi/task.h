@@ -1,4 +1,4 @@
-// A task: one stage on one unit of input. Generated code keeps its cursor here, the runtime the
+// A task: one stage on one unit of input. Generated code keeps its cursor here, and the runtime the
 // rest.
 //
 // Used by generated code and by runtime/task. Order keys are unique within the input of a stage and
@@ -12,13 +12,14 @@
 // What a stage returns.
 typedef enum SbStageStatus : int32_t {
     SB_STAGE_DONE,   // The input is used up, or nobody wants more of it (task->stopped).
-    SB_STAGE_FULL,   // An output reached its quota: take it and call again, behind a row or inside.
+    SB_STAGE_FULL,   // An output reached its quota, after a row or inside one: take the output and
+                     // call again.
     SB_STAGE_NEED,   // task->need bytes more are wanted; call again when granted.
     SB_STAGE_FAULT,  // The job fails; task->failure says why.
 } SbStageStatus;
 
 typedef struct SbInput {
-    // Text: rows that start in [begin, end); the last row ends at `end`. Rows are whole.
+    // Text: rows that start in [begin, end). The last row ends at `end`. Rows are whole.
     const char *text;
     int64_t     begin, end;
     int64_t     offset;          // Of text[0] in the source, after decompression.
@@ -40,13 +41,13 @@ typedef struct SbFailure {
     uint64_t order;
 } SbFailure;
 
-// Where a loop over what one row makes goes on: with its row of that number; a join finds the match
+// Where a loop over what one row makes goes on: with the row of that number. A join finds the match
 // by the place (sb_join_place).
 typedef struct SbInside {
     int64_t number, place;
 } SbInside;
 
-enum { SB_INSIDE_MAX = 8 };   // Such loops, one inside the other, that a stage leaves.
+enum { SB_INSIDE_MAX = 8 };   // Loops, one inside the other, that a stage leaves.
 
 // One stage on one unit of input. The runtime owns it; generated code keeps its cursor here.
 typedef struct SbTask {
@@ -54,35 +55,41 @@ typedef struct SbTask {
     SbInput  input;
     int64_t  cursor;           // Text: next byte relative to input.text. Others: next row number.
     uint64_t order;            // Order key of the next row this unit delivers.
-    uint64_t origin;           // Of the row that is rejected: the order key of the row of a source
-                               // or a breaker that it was made of, however many edges lie between.
+    uint64_t origin;           // Of the row that is rejected: the order key of its row of a source
+                               // or a breaker, however many edges lie between.
     const void *const *params; // Value of each parameter, in memory layout.
     void   **terminals;        // By SbStage.terminals: SbGroups *, SbRows * or SbOut *.
     int64_t *limits;           // By terminal: rows it still takes; INT64_MAX for all.
     const SbTable *const *tables;  // By breaker number: finished join tables.
     int64_t *counts;           // [step][SbCount]
-    int64_t  made;             // Of the partition, at the last border between blocks: rows of the
-                               // source.
+    int64_t  made;             // Rows of the source in the partition, at the last border between
+                               // blocks.
     int64_t  need;
     int32_t  stopped;          // No terminal wants more rows.
     int32_t  cancel;           // Set by others; polled once a block.
-    int32_t  full;             // The outputs hold a partition: the stage returns behind the row,
-    int32_t  splits;           // or where this is set inside it, in a loop over what it makes.
-    uint32_t insides;          // Loops in which it goes on inside the row at the cursor, the outer
-    SbInside inside[SB_INSIDE_MAX];  // one first; 0: it begins with that row.
+    int32_t  full;             // The outputs hold a partition: the stage returns after the row.
+    int32_t  splits;           // A full stage returns inside the row, in a loop over what the row
+                               // makes.
+    uint32_t insides;          // Loops in which the stage goes on inside the row at the cursor.
+    SbInside inside[SB_INSIDE_MAX];  // The outer loop first; none: the stage begins with the row.
     uint32_t asked;            // SbStage.ask: breaker number of a join.
     SbFailure failure;
     struct SbTaskState *state; // Runtime's.
 } SbTask;
 
-// Accounting: in + made = on + filtered + rejected + merged, for each step. Generated code counts
-// MADE (the rows of a source, good and bad, that were judged; elements of an explode and matches of
-// a join beyond the first) and FILTERED (of filters, also those of a source; samples; empty
-// explodes; left rows that a join drops). sb_reject_* count REJECTED. The runtime fills in the
-// rest: IN of a step is the sum of ON of the steps in `from`; a group or distinct has as many ON as
-// groups, the others are MERGED; a join MERGES its right rows but those that come out unmatched; a
-// zip its right rows; a limit FILTERS what it skips. Both ways of merging know only what a breaker
-// keeps: what their own step rejects of it, or in front of it, corrects MERGED by SbSite.merges.
+// Accounting: in + made = on + filtered + rejected + merged, for each step.
+//
+// Generated code counts MADE and FILTERED. MADE are the rows of a source, good and bad, that were
+// judged. They are also elements of an explode and matches of a join beyond the first. FILTERED are
+// rows that filters drop, also those of a source; samples; empty explodes; left rows that a join
+// drops. sb_reject_* count REJECTED.
+//
+// The runtime fills in the rest. IN of a step is the sum of ON of the steps in `from`. A group or
+// distinct has as many ON as groups; the other rows are MERGED. A join MERGES its right rows but
+// those that come out unmatched, a zip its right rows. A limit FILTERS what it skips.
+//
+// Both ways of merging know only what a breaker keeps. A step may reject rows of a breaker, or rows
+// in front of it; SbSite.merges corrects MERGED by these.
 typedef enum SbCount {
     SB_IN,
     SB_MADE,

@@ -6,7 +6,7 @@
 
 #include "runtime/abi/value.h"
 
-// Bytes on their way to a text sink, of one unit.
+// Bytes of one unit on their way to a text sink.
 typedef struct SbOut {
     char   *at, *end;   // Free room.
     int64_t rows;
@@ -19,15 +19,15 @@ typedef struct SbIndex {
     uint32_t *starts;    // Row r begins here.
     uint32_t  ends_max, rows_max;  // Capacity.
     uint32_t  rows;      // Complete good rows found.
-    int32_t   fault;     // The row behind them is bad: SbStatus, else SB_OK.
-    int64_t   fault_begin, fault_end;  // Its bytes.
-    int64_t   fault_lines;             // Lines it covers.
+    int32_t   fault;     // SbStatus of the bad row that comes after the rows; SB_OK: none.
+    int64_t   fault_begin, fault_end;  // Bytes of the bad row.
+    int64_t   fault_lines;             // Lines that the bad row covers.
     int64_t   next;      // Where to go on.
     int64_t   lines;     // Line ends passed by this call.
     int64_t   rows_before;  // Rows of the calls before this one, bad ones too.
 } SbIndex;
 
-// What a scanner does first: the block before it is done.
+// What a scanner does first: the block before this one is done.
 static inline void sb_index_next(SbIndex *index) {
     index->rows_before += (int64_t)index->rows + (index->fault != SB_OK);
     index->rows = 0;

@@ -16,7 +16,7 @@ typedef struct SbStr {   // str, bytes, json: a view
     int64_t     len;
 } SbStr;
 
-// A literal as a view, with the SB_SLACK bytes behind it that may be read.
+// A literal as a view. SB_SLACK bytes after the literal may be read.
 #define SB_LITERAL(text) ((SbStr){text SB_LITERAL_SLACK SB_LITERAL_SLACK, sizeof(text) - 1})
 #define SB_LITERAL_SLACK \
     "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
@@ -44,14 +44,14 @@ typedef struct SbField {
     int64_t       offset;  // In the struct, bytes.
 } SbField;
 
-// What a value of unknown type is: for nested values, generic functions and rows as JSON.
+// What a value of unknown type is. For nested values, generic functions and rows as JSON.
 struct SbType {
     uint8_t kind;              // SbKind
     uint8_t nullable;          // {T value; uint8_t valid} in memory
     uint8_t precision, scale;  // SB_DECIMAL
     uint8_t unit;              // SB_TIMESTAMP: 0 s, 1 ms, 2 us, 3 ns
     uint32_t size, align;      // In memory, nullable included.
-    uint32_t valid_offset;     // Of the byte `valid` when nullable.
+    uint32_t valid_offset;     // Offset of the byte `valid` when nullable.
     const SbType  *elem;       // SB_LIST
     const SbField *fields;     // SB_STRUCT
     uint32_t       field_count;
@@ -78,7 +78,7 @@ typedef enum SbStatus : int32_t {
     SB_FAULT_FIRST = SB_FAULT_BEFORE + 1,
 } SbStatus;
 
-// Is the detail of the fault a part of its sentence, and no text of the row?
+// Is the detail of the fault a part of its sentence? Else the detail is a text of the row.
 static inline bool sb_fault_is_worded(int32_t fault) {
     return fault == SB_FAULT_BAD_ARGUMENT || fault == SB_FAULT_BAD_FORM;
 }

@@ -4,7 +4,7 @@
 //   "\x93NUMPY" 1 0 | u16 length | {'descr': '<f8', 'fortran_order': False, 'shape': (3,), }  \n
 //   versions 2 and 3 have a u32 length
 //
-// The checker, the runtime and the interpreter read it with these functions.
+// The checker, the runtime and the interpreter read headers with these functions.
 #ifndef SBC_STDLIB_FORMATS_NPY_NPY_H
 #define SBC_STDLIB_FORMATS_NPY_NPY_H
 
@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// The types of one value, by the kind and the size that a descr has. `kind` is that of TypeKind
-// and of SbKind, which agree.
+// The types of one value, by the kind and the size that a descr has. `kind` is one of TypeKind and
+// of SbKind, which agree.
 typedef struct NpyType {
     char    letter;
     uint8_t size, kind;
@@ -45,8 +45,8 @@ static inline const NpyType *npy_type_of(unsigned kind) {
     return nullptr;
 }
 
-// Bytes of the front and the header of a file that begins so; -1: more is to be seen; 0: it is no
-// npy file, or its header is longer than any.
+// Bytes of the front and the header of a file that begins so. -1: more is to be seen. 0: the file
+// is no npy file, or its header is longer than any.
 static inline int64_t npy_front(const char *bytes, int64_t len) {
     const unsigned char *at = (const unsigned char *)bytes;
     int64_t seen = len < 6 ? len : 6;
@@ -120,7 +120,7 @@ static inline const NpyType *npy_descr(const char *word, int len, bool *big) {
     return nullptr;
 }
 
-// One of the three entries; false: header->wrong says why, unless it is empty.
+// One of the three entries. False: header->wrong says why, unless `wrong` is empty.
 static inline bool npy_entry(NpyText *text, NpyHeader *header, unsigned *seen) {
     const char *key, *word;
     int key_len, len, dimensions;
