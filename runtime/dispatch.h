@@ -52,8 +52,8 @@ struct Dispatch {
     Observers  observers;
     Verdict    verdict;
     int64_t    now;            // When somebody looked at the clock last.
-    bool       stop;           // The job gives up,
-    bool       draining;       // or takes no more input.
+    bool       stop;           // The job gives up.
+    bool       draining;       // The job takes no more input.
     pthread_mutex_t lock;
     pthread_cond_t  changed;   // There is work, or it is over.
     DispatchOwn *own;          // What its own files share (state.h).

@@ -1,16 +1,16 @@
 // Limits: what units of a root counted in front of a limit, until it is certain that it counts.
 //
-// A limit ends what feeds it: rows behind the last one that it takes are neither judged nor
-// counted. Tasks run ahead of it in any order, so that what a stage counts and rejects there is
-// kept by unit of its root until the limit has taken that unit's rows, or has its last row
-// in front of them:
+// A limit ends what feeds it: rows after the last one that it takes are neither judged nor counted.
+// Tasks run ahead of a limit in any order. So what a stage counts and rejects there is kept by unit
+// of its root. It is kept until the limit has taken the unit's rows, or has its last row before
+// them:
 //
 //   all      the limit took all rows of the unit, or they come to no limit: it counts as it is
 //   part     the limit ends among them: the unit is made once more (replay.c), up to that row
 //   none     the limit ended before: it is forgotten
 //
 // Where sinks of one stage end at different rows, so do their branches: a unit that a branch judged
-// behind its last row is made once more too.
+// after its last row is made once more too.
 //
 // A stage leads to limits when all that it makes goes into limits or into stages that lead to them.
 // Only such a stage is in doubt: rows of any other are wanted whatever limits take. A fault in

@@ -41,11 +41,6 @@ NOT_YET = {
     "runtime/output": "not edited yet",
     "runtime/core/": "not edited yet",
     "tests/sim/README.md": "not edited yet",
-    "runtime/dispatch": "not edited yet",
-    "runtime/job": "not edited yet",
-    "runtime/limits": "not edited yet",
-    "runtime/main": "not edited yet",
-    "runtime/resume": "not edited yet",
 }
 
 CODE = re.compile(r"`[^`\n]*`")

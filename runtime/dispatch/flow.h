@@ -19,15 +19,15 @@ typedef struct LivePartition {
     struct LivePartition *next, *prior;
     StageRun   *run;         // Of the stage that made it.
     Partition  *made;        // What has its rows; nullptr: they are on disk.
-    uint32_t    root;        // The stage that its flow begins with,
-    uint32_t    root_unit;   // the unit of that,
-    uint8_t     node;        // and where it was made in that stage's tree.
+    uint32_t    root;        // The stage that its flow begins with.
+    uint32_t    root_unit;   // The unit of the root that it was made of.
+    uint8_t     node;        // Where it was made in the root's tree.
     int64_t     unwritten;   // Bytes that sinks have not had.
     MadeBy from;
     Batch      *batches[];   // By terminal; edges only. Those of `made`, or its own.
 } LivePartition;
 
-// A partition that a launch takes behind others.
+// A partition that a launch takes after others.
 typedef struct FlowMore {
     struct FlowMore *next;
     LivePartition *input;
@@ -43,24 +43,24 @@ typedef struct FlowMore {
 // A task of the schedule, from its launch to its end. Of a stage, or of a sink.
 typedef struct Flow {
     struct Flow *next;     // In a queue, or in the list of those not in use.
-    FlowMore    *more;     // That its launch takes behind `input`,
+    FlowMore    *more;     // Partitions that its launch takes after `input`.
     FlowMore    *more_last;
     bool         begins;   // It has not begun: its rows are to be found first.
     TaskId       id;
-    StageRun    *run;      // nullptr: of a sink,
-    uint32_t     sink;     // this one.
+    StageRun    *run;      // nullptr: it is a task of a sink.
+    uint32_t     sink;     // The sink, where `run` is nullptr.
     LivePartition *input;  // That it reads; nullptr: a unit.
     LivePartition *other;  // Of a piece of a zip: the right side; else nullptr.
     Batch       *batches[2];  // Of both, for this stage; nullptr: they have none.
     bool         arrives;  // It has come to a partition that it has to bring.
-    bool         loads;    // Not all of them are in memory:
-    SpoolRows    loaded[2];  // those that were brought back.
-    int64_t      at[2];    // Where the next rows begin there,
-    int64_t      rows;     // and how many are left.
+    bool         loads;    // Not all rows that it reads are in memory.
+    SpoolRows    loaded[2];  // Rows that were brought back.
+    int64_t      at[2];    // Where the next rows begin in each batch.
+    int64_t      rows;     // Rows that are left.
     uint32_t     number;   // Of its unit.
-    uint32_t     root;     // The stage that its flow begins with,
-    uint32_t     root_unit;  // the unit of that,
-    uint8_t      node;     // and the node of its tree by which the input came.
+    uint32_t     root;     // The stage that its flow begins with.
+    uint32_t     root_unit;  // The unit of the root.
+    uint8_t      node;     // The node of the root's tree by which the input came.
     DoubtUnit   *doubt;    // Where it is kept what its unit counts; or nullptr.
     uint32_t     lane;     // LANE_OF_THREAD, or one of its own until it ends.
     Unit         unit;
@@ -68,15 +68,15 @@ typedef struct Flow {
     int64_t      weight;   // Rejects of the unit so far.
     int64_t      made;     // Rows of the unit judged so far.
     int64_t      files;    // `files`: of the unit, judged so far.
-    bool         cut;      // Its unit is there,
-    bool         empty;    // or there is none.
+    bool         cut;      // Its unit is there.
+    bool         empty;    // There is no unit.
     bool         prepared; // Its rows are fixed.
     bool         canceled;
     bool         goes_on;  // The schedule's answer.
     int64_t      need;     // Bytes that it has to ask for before it can go on; 0: none.
-    bool         asked;    // It has, for the rows that it is at;
-    int64_t      text;     // of a stream for so many bytes of text, or 0: for all that there is;
-    bool         alone;    // and for all that others do without.
+    bool         asked;    // It has asked, for the rows that it is at.
+    int64_t      text;     // Bytes of a stream's text that it asked for; 0: for all that there is.
+    bool         alone;    // It has asked for all that others do without.
     bool         waits;    // In a queue, or paused: no thread is at it.
 } Flow;
 
@@ -87,8 +87,8 @@ const SbEntry *const *flow_entries(const Flow *flow, int side);
 typedef struct Judged {
     const Unit *unit;
     int64_t     made;   // Rows.
-    int64_t     end;    // The cursor behind the last one,
-    int64_t     bytes;  // and bytes between that and the first one.
+    int64_t     end;    // The cursor after the last row.
+    int64_t     bytes;  // Bytes between the first cursor and `end`.
     int64_t     files;  // `files`: of the unit, judged before.
     bool        whole;  // The unit is judged to its end.
 } Judged;
@@ -97,7 +97,7 @@ bool flow_count_source(StageRun *run, const Judged *judged, Trouble *trouble);
 // From now on the unit's file is open, until it is let go: for a unit that is read once more.
 bool flow_hold_file(const StageRun *run, const Unit *unit, Trouble *trouble);
 bool flow_let_file(const StageRun *run, const Unit *unit, Trouble *trouble);
-// Adds to the rows of a unit alone, which say the numbers of those behind it.
+// Adds to the rows of a unit alone. These rows say which numbers the rows of later units have.
 bool flow_count_rows(StageRun *run, uint64_t unit, int64_t made, Trouble *trouble);
 // Where a share limits the rejects, a task numbers the rows of its partition: from now on they are
 // those of the unit, of which so many were judged before.

@@ -1,8 +1,8 @@
 // Observer: who wants to know, or has a say, while rows go through a job: limits, commits, the
 // watch.
 //
-// The dispatch names none of them. It tells all of them what happens, in the order of the list that
-// the job opened it with, and asks them all. observers.def has each event and each question, one
+// The dispatch names no observer. It tells all of them what happens, and asks them all. The list
+// that the job opened it with has their order. observers.def has each event and each question, one
 // line each. An observer fills in what it cares for:
 //
 //   static void freed(void *self, LivePartition *live) { ... }
@@ -38,8 +38,8 @@ typedef struct LateCounts {
     int64_t      taken;         // Rows of the stage's input.
     bool         of_root;       // The stage is the root: all below counts then.
     int64_t      made, bytes;   // Rows of the source; bytes between cursors.
-    int64_t      end;           // Of the source: where its last row ends,
-    bool         whole;         // which is the end of the unit.
+    int64_t      end;           // Of the source: where its last row ends.
+    bool         whole;         // The last row ends where the unit does.
 } LateCounts;
 
 typedef struct ObserverCalls {

@@ -39,22 +39,22 @@ struct DispatchOwn {
     uint32_t   flow_max;
     Flow      *unused;
     FlowQueue  queue;
-    FlowQueue *sinks;          // By sink: partitions in their order,
-    bool      *taking;         // and whether a thread takes one.
+    FlowQueue *sinks;          // By sink: partitions in their order.
+    bool      *taking;         // By sink: does a thread take one?
     Spooling   spools[SPILLS_MAX];
     uint32_t   spool_count;
     bool       roomy;          // Stages keep nothing that they do not need now.
     Event      events[2 * STAGES_MAX + 8];  // That follow from actions: two a stage, and the first.
     uint32_t   event_count;
-    Bits       closing;        // Breakers that nobody needs any more and that are there;
+    Bits       closing;        // Breakers that nobody needs any more, and that are there.
     uint32_t   closing_count;
-    Bits       unused_breakers;  // those, and those that were.
-    BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once:
+    Bits       unused_breakers;  // Breakers of `closing`, now or earlier.
+    BreakerId  due[BREAKERS_MAX];  // Breakers to be finished, the first one at once.
     uint32_t   due_count;
-    bool       finishes;       // a thread is at it.
+    bool       finishes;       // A thread is at the first of them.
     Account   *accounts;       // Of breakers, by BreakerId.
-    Bits       full;           // Breakers that nobody fills any more,
-    Bits       shrinks;        // and those that are to write what they hold.
+    Bits       full;           // Breakers that nobody fills any more.
+    Bits       shrinks;        // Breakers that are to write what they hold.
     uint32_t   shrink_count;
     bool       shrinking;      // A thread is at one.
     bool       given;          // The schedule's last answer to a breaker.
@@ -68,9 +68,9 @@ struct DispatchOwn {
     Bits       closed;         // Stages that are over and have given back what they held.
     int64_t    timer;          // When the schedule wants to be told the time; 0: never.
     Crew       crew;
-    uint32_t   busy;           // Threads that do something,
-    uint32_t   waiting;        // that wait for work,
-    uint32_t   called;         // and of these, that were told of some and have not come yet.
+    uint32_t   busy;           // Threads that do something.
+    uint32_t   waiting;        // Threads that wait for work.
+    uint32_t   called;         // Threads that wait, were told of work, and have not come yet.
     bool       timer_new;      // Nobody waits until that time yet.
     bool       ended;
     pthread_cond_t  asked;     // A stage has asked ahead, or records of rejects are on disk.
@@ -91,7 +91,7 @@ Flow *flow_queue_pop(FlowQueue *queue);
 void flow_input(Flow *flow, const Action *action);
 // Finds the batches that it reads, and how many rows.
 void flow_find_rows(Dispatch *d, Flow *flow);
-// Of a job that ends early: do rows that come to this stage, or sink, from that one stand behind
+// Of a job that ends early: do rows that come to this stage, or sink, from that one stand after
 // others that do not come any more? Then they go nowhere, and their units are not done.
 bool flow_is_behind_cut(const Dispatch *d, uint32_t reader, uint32_t from);
 // Are there roots of a job that ends early whose rows are not all judged?

@@ -25,8 +25,8 @@ typedef struct FlowParts {
     const JobIo      *io;
     const Edge       *edges;      // By breaker.
     RejectLimits      limits;
-    bool              journaled;  // It has a journal,
-    bool              resumed;    // and goes on from it.
+    bool              journaled;  // It has a journal.
+    bool              resumed;    // It goes on from a journal.
     Trouble          *trouble;    // Says why there is no plan.
 } FlowParts;
 FlowParts flow_parts(Job *job);

@@ -34,8 +34,8 @@ typedef struct StageRun {
     // The dispatch's lock guards all below.
     RunState       state;
     bool           exhausted;   // No more units.
-    bool           asked;       // It has asked ahead, or need not,
-    bool           asking;      // or a thread does so now.
+    bool           asked;       // It has asked ahead, or need not.
+    bool           asking;      // A thread asks ahead now.
     uint64_t       launched;    // Units.
     uint32_t       running;
     Partition     *spare;

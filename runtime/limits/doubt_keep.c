@@ -1,6 +1,6 @@
-// What units in doubt need to be made once more and cannot be read again: text of streams, rows of
-// breakers that came back from disk, rows of both sides of a zip. Little of it stays in memory; the
-// rest goes to disk, where it costs nothing however long limits take to judge it.
+// What units in doubt need to be made once more, and cannot read again. That is text of streams,
+// rows of breakers that came back from disk, and rows of both sides of a zip. Little of it stays in
+// memory. The rest goes to disk, where it costs nothing however long limits take to judge it.
 //
 //   a flow has made a unit ─▶ doubt_put_away    written, unless all of that is within kept_max:
 //                                               the newest goes to disk, as it is judged last

@@ -6,7 +6,7 @@
 //   counts exactly ◀── once more, with as many rows ◀── has consumed as many rows
 //
 // A stage is run partition by partition, and what it makes goes down at once. When nobody below
-// wants more, the partition is made again up to the last row that was wanted; that says how many
+// wants more, the partition is made again up to the last row that was wanted. That says how many
 // rows of its own input the stage has judged. So each partition is made twice at most. What goes to
 // sinks and breakers is dropped: they have it, or are never to have it.
 #include "runtime/limits/state.h"

@@ -21,8 +21,8 @@ typedef struct Gate {
     bool      zips;    // A side of a zip.
     int64_t   skip, limit;  // Rows that it passes over, and takes, the skipped ones included.
     int64_t   rows;    // That came so far, at most the limit.
-    bool      ended;   // It has all that it takes:
-    GatePlace end;     // the last one is of this unit.
+    bool      ended;   // It has all that it takes.
+    GatePlace end;     // The unit of the last row that it takes.
 } Gate;
 
 // What flows of a unit did at one node of the root's tree.
@@ -39,7 +39,7 @@ typedef struct DoubtSlot {
 typedef struct DoubtNode {
     DoubtSlot *slot;   // nullptr: nothing was done there.
     int64_t    base;   // Rows at the limit before those of the unit; -1: none came.
-    uint32_t   piece;  // At a zip: behind the last piece that has rows of it.
+    uint32_t   piece;  // At a zip: the piece after the last one that has rows of it.
 } DoubtNode;
 
 // Of a unit that reads no edges, and whose rows are not on disk: what it takes to make it again.
@@ -66,12 +66,12 @@ struct DoubtUnit {
     uint32_t     live;         // Flows at work on it.
     bool         cut;          // It has rows.
     bool         stored;       // What of these cannot be read again is on disk.
-    bool         due;          // It is to be made once more,
-    bool         made;         // or was.
+    bool         due;          // It is to be made once more.
+    bool         made;         // It was made once more.
     uint64_t     ordinal;      // Rows of breakers and of both sides, as a Unit has them.
     int64_t      row, rows;
-    DoubtInput  *input;        // Or nullptr,
-    DoubtPiece  *piece;        // too.
+    DoubtInput  *input;        // nullptr: it needs none to be made again.
+    DoubtPiece  *piece;        // nullptr: it is no piece of a zip.
     SpillRun    *runs;         // Where it is stored: text, rows of a breaker, or of both sides.
     DoubtNode    nodes[];      // The root's is the last.
 };
@@ -99,12 +99,12 @@ struct Limits {
     bool       settling;
     Gate       gates[STAGES_MAX][2];  // By stage of the plan and side.
     Bits       leads;              // Stages that are in doubt.
-    bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take,
-    int64_t    taken[STAGES_MAX];  // by stage, instead of what producers hand over.
+    bool       by_taken[2 * STAGES_MAX];  // By breaker: an edge that counts what readers take.
+    int64_t    taken[STAGES_MAX];  // By stage: rows that readers of such edges took.
     DoubtRoot  roots[STAGES_MAX];
     int64_t    kept;               // Bytes in memory that units need to be made once more.
-    DoubtUnit *due;                // Units to be made once more: the next one,
-    uint32_t   due_count;          // and all, with those that a thread is at.
+    DoubtUnit *due;                // The next unit that is to be made once more.
+    uint32_t   due_count;          // Units to be made once more, with those that a thread is at.
 };
 
 typedef enum Share : uint8_t { SHARE_NONE, SHARE_PART, SHARE_ALL } Share;
@@ -118,7 +118,7 @@ void doubt_start(Limits *limits);
 
 // The flow of a stage is launched. False: no memory.
 bool doubt_launch(Limits *limits, Flow *flow);
-// A fault behind all pieces of a zip. False: no memory.
+// A fault after all pieces of a zip. False: no memory.
 bool doubt_fault(Limits *limits, uint32_t zip, uint32_t piece, RejectList *list);
 // The flow takes from its partition what the limit that its stage reads leaves it.
 void doubt_take(Limits *limits, Flow *flow);
@@ -143,14 +143,14 @@ void doubt_conclude(Limits *limits);
 // How much of the unit is wanted at a node: along its edge, and of what the stage there makes.
 Share doubt_share(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit);
 Share doubt_share_of_stage(const Limits *limits, uint32_t root, uint8_t node, uint32_t unit);
-// Are the unit's rows to be judged once more at a node: is a part of them wanted, or did a branch
-// of the stage go on behind the last row of its sink, while another one did not end?
+// Are the unit's rows to be judged once more at a node? They are if a part of them is wanted. They
+// are too if a branch of the stage went on after the last row of its sink, and another one did not.
 bool doubt_again(const Limits *limits, const DoubtUnit *unit, uint8_t node);
 // What takes the rows at a node, if that is a limit (Gate.is).
 const Gate *doubt_gate(const Limits *limits, uint32_t root, uint8_t node);
 // ---- doubt_unit.c: the lock is held -------------------------------------------------------------
 
-// A unit behind all of its root; nullptr: no memory.
+// A unit after all others of its root; nullptr: no memory.
 DoubtUnit *doubt_unit_new(Limits *limits, uint32_t root, uint32_t number);
 // The unit of that number, if it is in doubt.
 DoubtUnit *doubt_unit_find(const DoubtRoot *root, uint32_t number);
@@ -169,7 +169,7 @@ void doubt_slot_empty(DoubtSlot *slot);
 
 // Of what the memory of the job leaves.
 void doubt_open_keep(Limits *limits, int64_t ledger, uint32_t lanes);
-// The flow has made a partition, which may be the last of its unit: what the unit needs to be made
+// The flow has made a partition, which may be the last of its unit. What the unit needs to be made
 // once more goes to disk, if there is no room for it. The lock is let go meanwhile.
 void doubt_put_away(Limits *limits, Flow *flow, uint32_t thread);
 // The flow ends: what is not on disk stays.

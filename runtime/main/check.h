@@ -1,6 +1,7 @@
-// Check: what a job needs to run, looked at without running it: inputs, folders of outputs, of
-// spilling, of the journal and of the trace, free space, limits of the machine, resources. Nothing
-// is made and no row is read, but for headers.
+// Check: what a job needs to run, looked at without running it.
+//
+// Inputs, folders of outputs, of spilling, of the journal and of the trace, free space, limits of
+// the machine, resources. Nothing is made and no row is read, but for headers.
 #ifndef SBC_RUNTIME_CHECK_H
 #define SBC_RUNTIME_CHECK_H
 

@@ -1,5 +1,7 @@
-// Leave: a process that ends at once, because what runs in it cannot be waited for: an extern
-// function that does not come back when the time of a signal is over, or that calls exit().
+// Leave: a process that ends at once, because what runs in it cannot be waited for.
+//
+// That is an extern function that does not come back when the time of a signal is over, or one that
+// calls exit().
 //
 // Temporary files and spilled rows go, as they do after any other end; with a journal what the next
 // run goes on with stays. Nothing is published: outputs appear all or not at all.

@@ -2,9 +2,10 @@
 // journal.
 //
 // Units of a root are done in any order. When a commit is due its targets are chosen: of each root
-// the units that are done, and those behind them of which a sink has been given rows. From now on a
-// sink is marked when rows of a unit behind the targets come to it; when all units before them are
-// done, the others are. So the marks stand where all rows of the units before the targets end.
+// the units that are done, and those after them of which a sink has been given rows. From now on a
+// sink is marked when rows of a unit after the targets come to it. When all units before the
+// targets are done, the other sinks are marked. So the marks stand where all rows of the units
+// before the targets end.
 #include "runtime/host.h"
 #include "runtime/resume/run.h"
 

@@ -1,9 +1,9 @@
 // Resume input: what is known of the input of a run, and whether it is the same when it goes on.
 //
 // Of each file its size, its time, and which columns its header names. Of each committed unit of
-// text the first bytes, as they were read: so a file that was put in the place of another one, or
-// whose rows moved, is found, at the cost of a checksum of a thousandth of what is read. What is
-// not found is a change within rows that are committed and are not read again: the outputs hold
+// text the first bytes, as they were read. So a file that was put in the place of another one, or
+// whose rows moved, is found. That costs a checksum of a thousandth of what is read. A change
+// within rows that are committed is not found, as these rows are not read again: the outputs hold
 // what stood there.
 #include "runtime/resume/run.h"
 

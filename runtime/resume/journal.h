@@ -6,7 +6,7 @@
 //            or the head's, of these and of the payload's XXH3-128)
 //
 // One record is written and synced before the next is written. So when a record is bad and a good
-// one with a higher number stands behind it, bytes that were safe have changed: a bad middle, which
+// one with a higher number stands after it, bytes that were safe have changed: a bad middle, which
 // refuses. When none does, the record was being written when the job ended: a bad tail, which is
 // cut. Nothing is repaired in place: whoever goes on writes the whole journal anew under another
 // name and renames it (a checkpoint), which also keeps it short.

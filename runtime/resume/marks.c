@@ -1,8 +1,8 @@
 // Resume marks: which right rows of joins were matched, of joins that make rows of the others.
 //
-// A commit has the marks that probes have made by the time when it is written. It needs those of
-// the units that it holds; units behind them are looked up again by a job that goes on, and match
-// what they matched before, so that marks of theirs do no harm. No mark is taken back.
+// A commit has the marks that probes have made by the time when it is written. It needs the marks
+// of the units that it holds. Later units are looked up again by a job that goes on, and match what
+// they matched before. So marks of these do no harm, and no mark is taken back.
 #include "runtime/resume/run.h"
 
 #include <stdlib.h>

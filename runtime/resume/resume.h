@@ -5,13 +5,14 @@
 //   resume_log        what goes on; from now on its observer commits (resume/units.c)
 //   resume_publish    all is made: PUBLISH, renames, manifests, DONE
 //
-// A root (a stage that makes units of its own) *goes on* where a journal says so if nothing but the
-// rows behind it is needed: it reads files, a range, inline rows, or a finished sort or group, and
-// all that is made of them ends in files or breakers that are fed by such roots alone. What is
-// committed of it are its first units: the places of the sinks behind them, what they put into
-// breakers, with counts and rejects of these units. All else runs again from the start: what a sink
-// is given that has rows already is compared with their checksum and dropped. So what a job loses
-// is time, never a row.
+// A root is a stage that makes units of its own. It *goes on* at the place that a journal names if
+// nothing but the rows after that place is needed. Such a root reads files, a range, inline rows,
+// or a finished sort or group. All that is made of these ends in files, or in breakers that are fed
+// by such roots alone.
+//
+// Committed are its first units: the places of the sinks after them, what they put into breakers,
+// and counts and rejects of these units. All else runs again from the start. Rows that a sink has
+// already are compared with their checksum and dropped. So what a job loses is time, never a row.
 #ifndef SBC_RUNTIME_RESUME_H
 #define SBC_RUNTIME_RESUME_H
 

@@ -17,12 +17,12 @@
 // What was made of a unit so far.
 typedef struct UnitTally {
     uint32_t alive;         // Tasks and partitions that are made of it; one more while it is in
-                            // doubt (doubt.h).
-    bool     cut;           // The unit is there and wanted; else it is one behind the last.
+                            // doubt (limits.h).
+    bool     cut;           // The unit is there and wanted; else it stands after the last one.
     Unit     unit;          // As it was when its task ended.
-    int64_t  rows;          // Of the source, of which a limit may have wanted
-    bool     part;          // some only,
-    int64_t  end;           // up to this place in the file.
+    int64_t  rows;          // Of the source.
+    bool     part;          // A limit wanted some of the rows only.
+    int64_t  end;           // Where the last row that is wanted ends in the file.
     int64_t *figures;       // As in StageCut.
     Text     rejects;       // Packed.
     uint32_t reject_count;
@@ -64,8 +64,8 @@ static inline uint32_t zip_end(const SbJob *what, uint32_t stage) {
 
 typedef struct GroupSink {
     uint32_t  sink;
-    bool      judged;       // Where the next commit cuts it is fixed...
-    bool      marked;       // ...and something stands before that.
+    bool      judged;       // Where the next commit cuts it is fixed.
+    bool      marked;       // Something stands before the place where the next commit cuts it.
     SinkMark  mark;
     uint32_t  part_from;    // Parts before are in the journal.
 } GroupSink;
@@ -81,10 +81,10 @@ typedef enum CommitState {
 typedef struct GroupTable {
     uint32_t  breaker;
     bool      taken;        // The commit that is ready has its marks.
-    bool      closed;       // It is not there any more:
-    int64_t   rows;         // of so many right rows
-    Text      last;         // these are all marks,
-    bool      last_taken;   // which a commit had.
+    bool      closed;       // It is not there any more.
+    int64_t   rows;         // Right rows that it had.
+    Text      last;         // All marks that it had.
+    bool      last_taken;   // A commit had these marks.
 } GroupTable;
 
 // One that replays has a single sink, and its roots are none of these.
@@ -133,7 +133,7 @@ struct Resume {
     ResumeState  state;
     char         tag[DURABLE_TAG + 1];
     bool         finished;
-    bool         always;    // Tests: commit behind every unit.
+    bool         always;    // Tests: commit after every unit.
     bool         closed;    // Rows are dropped from now on: what is done may not be what it seems.
     RootLog     *roots;     // By stage; those that are no roots are empty.
     uint32_t     root_count;
@@ -187,8 +187,8 @@ bool cut_fold(const StageRun *run, RootLog *log, const UnitTally *tally, uint32_
 // Where the first unit begins that is not committed.
 void resume_units(const StageRun *run, UnitsStart *start);
 // Begins the cut of a root that goes on, and brings back what an earlier run committed of it:
-// figures of steps and of edges, but those that are counted where they are taken, and source rows.
-// False: no memory.
+// source rows, and figures of steps and edges. Edges that are counted where they are taken have
+// none. False: no memory.
 bool cut_restore(Resume *resume, StageRun *runs, uint32_t root, const Limits *limits);
 // The records of rejects that it committed. False: no memory, or trouble of the spill.
 bool cut_restore_records(Resume *resume, uint32_t root, Verdict *verdict);
@@ -227,7 +227,7 @@ bool group_look(Resume *resume, CommitGroup *group, bool last, Trouble *trouble)
 // into it is.
 bool group_may_finish(Resume *resume, uint32_t breaker, Trouble *trouble);
 // The commit that is chosen waits for what waits for the group's breakers: there is none before
-// they are finished, and none behind that.
+// they are finished, and none after that.
 void group_give_up(Resume *resume, CommitGroup *group);
 // A commit that can be written, from now on the caller's; nullptr: none.
 CommitGroup *group_ready(Resume *resume);

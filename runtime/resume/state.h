@@ -42,7 +42,7 @@ typedef struct StageCut {
     uint32_t file_count;
     Text     rejects;      // Packed.
     uint32_t reject_count;
-    Text     blocks;       // InputBlocks, one behind the other.
+    Text     blocks;       // InputBlocks, one after the other.
 } StageCut;
 
 typedef struct SinkState {
@@ -59,9 +59,9 @@ typedef struct MarksState {
     Text    bits;
 } MarksState;
 
-// Figures are [step][SbCount]; rows that passed each terminal of each stage; by stage, rows that it
-// took from edges, or the unmatched ones of a join; by stage, rows that came to the limit that it
-// reads.
+// Figures are, one after the other: [step][SbCount]; rows that passed each terminal of each stage.
+// By stage, rows that it took from edges, or the unmatched ones of a join. By stage, rows that came
+// to the limit that it reads.
 typedef struct ResumeState {
     uint32_t   stage_count, sink_count, breaker_count, figure_count;
     uint32_t   passed_at, taken_at, came_at;  // In the figures.
@@ -70,8 +70,8 @@ typedef struct ResumeState {
     SinkState *sinks;
     MarksState *marks;    // By breaker.
     uint64_t  *ordinals;  // By stage: as in Commit.
-    Text       run_files; // Of breakers, packed as one text each...
-    uint32_t   run_file_count;  // ...which are numbered in this order.
+    Text       run_files; // Of breakers, packed as one text each, in the order of their numbers.
+    uint32_t   run_file_count;  // How many texts are in run_files.
     SbStr      publish;   // The payload of PUBLISH.
     bool       done;
     char      *text;      // What the journal held; owned.
@@ -87,8 +87,8 @@ typedef struct CommitCut {
 typedef struct CommitSink {
     uint32_t             sink;
     const SinkPlace     *place;
-    uint32_t             part_from;  // Parts from here on are new...
-    const SinkPartPlace *parts;      // ...and these.
+    uint32_t             part_from;  // Parts from here on are new.
+    const SinkPartPlace *parts;      // The new parts.
 } CommitSink;
 
 typedef struct Commit {
@@ -111,7 +111,7 @@ const SinkPlace *state_place(const ResumeState *state, uint32_t sink);
 // Takes a commit in. False: it makes no sense.
 bool state_fold(ResumeState *state, const char *payload, int64_t len);
 
-// Behind it come the number of joins of which there are marks and these (marks_pack), and the
+// After it come the number of joins of which there are marks and these (marks_pack), and the
 // number of files of runs and what is known of each.
 void commit_pack(const Commit *commit, uint32_t figure_count, Text *text);
 void marks_pack(uint32_t breaker, int64_t rows, SbStr bits, Text *text);

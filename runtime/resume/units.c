@@ -2,7 +2,7 @@
 // commits of them (dispatch/observers.def).
 //
 // A unit is done when no task works on it and no partition is alive that was made of it, at
-// whatever stage: then sinks have its rows and its counts and rejects are final. Done units are
+// whatever stage. Then sinks have its rows, and its counts and rejects are final. Done units are
 // folded into the root's cut in their order (resume/cut.c), and commits are made of cuts
 // (resume/commit.c).
 #include "runtime/resume/run.h"
