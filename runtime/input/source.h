@@ -20,7 +20,7 @@ struct SourceFile {
     struct stat about;        // As it was when the job began.
     uint32_t   *fields;       // The format's, from malloc: of CSV the field number of each column.
     uint32_t    field_count;
-    int64_t     begin;        // Offset of the first row, behind its header.
+    int64_t     begin;        // Offset of the first row, after the header.
     int64_t     begin_lines;  // Lines before it.
     int         fd;           // Plain files, while units are read; -1.
     int64_t     rows, bytes;  // Committed.
@@ -74,8 +74,8 @@ bool source_file_check(const SourceFile *file, Trouble *trouble);
 // Counts lines of plain files, which it reads again from the last place asked for.
 typedef struct SourceLines {
     SourceFile *file;
-    char       *bytes;           // Of it:
-    int64_t     begin, len;      // so many from there on.
+    char       *bytes;           // Bytes of the file that were read last.
+    int64_t     begin, len;      // Where these bytes begin, and how many they are.
     int64_t     counted, count;  // Lines before that offset.
 } SourceLines;
 

@@ -24,9 +24,9 @@ typedef struct SpillUnits {
     SpillOrder      on_disk;
     int64_t         bytes, most;  // Of a range, about, and with the blocks at its beginning.
     SpillCutter     cutter;  // Not open: all rows are one cut.
-    SpillCut        cut;     // That comes next, or that `merge` reads...
+    SpillCut        cut;     // The cut that comes next, or that `merge` reads.
     SpillCutSize    size;
-    bool            begun, pending;  // ...where there is one.
+    bool            begun, pending;  // `merge` reads a cut; a cut is there that nobody reads yet.
     SpillMerge     *merge;
     SbRows         *read;    // By it, and not in a unit yet.
     int64_t         row;     // The number of the first of these.

@@ -5,7 +5,7 @@
 #include "runtime/input/batch.h"
 #include "runtime/input/unit.h"
 
-// Rows that were read back: they lie side by side, and point to what they hold behind them.
+// Rows that were read back: they lie side by side, and point to what they hold, which follows.
 typedef struct SpoolRows {
     const SbEntry **entries;  // nullptr: none.
     int64_t bytes;            // Charged.

@@ -8,9 +8,9 @@
 //   files         a few whole files
 //
 // In CSV with quotes the first row of range k depends on everything before it. A unit therefore
-// guesses that the first line end in it ends a row, finds its own last row, and then waits for the
-// exact start that unit k-1 hands on (the chain); a wrong guess is scanned again. Nothing is judged
-// before the start is exact.
+// guesses that the first line end in it ends a row, and finds its own last row. Then it waits for
+// the exact start that unit k-1 hands on (the chain). A wrong guess is scanned again. Nothing is
+// judged before the start is exact.
 #ifndef SBC_RUNTIME_UNIT_H
 #define SBC_RUNTIME_UNIT_H
 
@@ -35,8 +35,8 @@ typedef struct BufferRelief {
 
 typedef struct UnitBuffer {
     const BufferRelief *relief;  // Or nullptr.
-    char     *room;     // What was allocated...
-    char     *ptr;      // ...and where the text begins in it.
+    char     *room;     // What was allocated.
+    char     *ptr;      // Where the text begins in `room`.
     int64_t   cap;      // Charged, SB_SLACK included.
     int64_t   asks_from;  // For more than so many bytes it has to ask; 0: for none.
     int64_t   asks;       // It could not go on for that reason: what it needs.
@@ -64,8 +64,8 @@ struct Unit {
     int64_t  begin, end;
     int64_t  offset;        // Of text[0].
     int64_t  lines;         // Before `begin` in the file; -1: not known.
-    int64_t  next;          // Where the next unit's rows begin, in the file...
-    int64_t  next_lines;    // ...and lines before it; where `lines` are known.
+    int64_t  next;          // Where the next unit's rows begin in the file.
+    int64_t  next_lines;    // Lines before `next`, where `lines` are known.
     Checksum sum;           // Of a stream's text before `next`, where that is wanted.
     LongRow  long_row;
     const SbEntry *const *entries;
@@ -90,11 +90,11 @@ typedef struct UnitsSetup {
     int64_t  entry_count;
     const SbBreakerState *breaker;  // Whose rows are on disk; else nullptr.
     Spill   *spill;
-    int64_t  rows_max;      // Of a unit, where rows are counted,
-    int64_t  batch, tasks;  // and what batches_unit_rows asks for.
+    int64_t  rows_max;      // Rows of a unit, where rows are counted.
+    int64_t  batch, tasks;  // What batches_unit_rows asks for.
     int64_t  slots;         // That a small input is to give work to. 0: units may have any size.
-    int64_t  batch_bytes;   // Of rows that are read back for a unit, about,
-    int64_t  batch_most;    // and where they come from many runs.
+    int64_t  batch_bytes;   // About how many bytes of rows are read back for a unit.
+    int64_t  batch_most;    // As many bytes where these rows come from many runs.
     SbMemory *memory;
     const BufferRelief *relief;
     _Atomic int *cancel;    // The job's.
@@ -114,16 +114,16 @@ typedef struct Units {
     SpillUnits *spilled;          // Of what.breaker; else nullptr.
     bool        must;             // Nobody gives memory back any more: do not wait for it.
     Stream     *stream;
-    UnitBuffer  carry;            // Bytes read from the stream behind the last unit.
+    UnitBuffer  carry;            // Bytes read from the stream after the last unit.
     int64_t     carry_len, carry_offset, carry_lines;
     ChecksumState *sum;           // Of the stream's text before them; or nullptr.
     bool        stream_ended;
     bool        stream_begun;     // A unit of it was taken.
     pthread_mutex_t lock;         // Of the chain.
     pthread_cond_t  resolved[UNIT_CHAIN_PLACES];  // By the ordinal of the unit that waits.
-    uint64_t    chain_ordinal;    // The unit whose exact start is known...
-    int64_t     chain_begin, chain_lines;  // ...and where it is.
-    uint64_t    chain_end;        // Units behind this one come to no start: it was dropped.
+    uint64_t    chain_ordinal;    // The unit whose exact start is known.
+    int64_t     chain_begin, chain_lines;  // Where that unit starts, and lines before it.
+    uint64_t    chain_end;        // Units after this one come to no start: it was dropped.
     bool        chain_broken;
     bool        chain_asks;       // That unit waits for memory.
 } Units;
@@ -153,7 +153,7 @@ bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troubl
 bool units_again(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *trouble);
 // Wakes whoever waits in the chain: the job has failed or was interrupted.
 void units_break(Units *units);
-// The unit is not prepared, because nobody wants its rows, nor those of units behind it.
+// The unit is not prepared, because nobody wants its rows, nor those of later units.
 void units_drop(Units *units, const Unit *unit);
 bool units_can_repeat(const Units *units);
 

@@ -1,7 +1,8 @@
 // Manifest: OUT.manifest.json, which says what files the output of a job with a journal has.
 //
-// It appears behind its output and goes before that is replaced: none speaks of other files than
-// those beside it. A file of that name that says something else belongs to somebody else.
+// It appears after its output, and goes before that output is replaced. So no manifest speaks of
+// other files than those beside it. A file of that name that says something else belongs to
+// somebody else.
 #ifndef SBC_RUNTIME_MANIFEST_H
 #define SBC_RUNTIME_MANIFEST_H
 
@@ -9,7 +10,7 @@
 #include "runtime/output/sink.h"
 #include "runtime/report.h"
 
-// Behind the path of an output.
+// Follows the path of an output.
 #define MANIFEST_ENDING ".manifest.json"
 
 // Beside the output, a folder too: who reads it meets rows only. From malloc; nullptr: no memory.

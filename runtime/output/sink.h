@@ -16,8 +16,8 @@ typedef struct SinkPart {
     DurableFile file;
     _Atomic int32_t pending;  // Extents to be written, one while the part is being filled, one
                               // while a mark stands in it.
-    int64_t     size;         // Of a part that is filled...
-    Checksum    sum;          // ...of its bytes, where there is a journal.
+    int64_t     size;         // Bytes of a part that is filled.
+    Checksum    sum;          // Checksum of a filled part, where there is a journal.
     char       *header;       // That is written last; nullptr: there is none yet.
 } SinkPart;
 
@@ -47,8 +47,8 @@ struct Sink {
     bool        folder, replace;
     bool        journaled;   // A manifest follows it.
     bool        done;        // The reader of the stream has left.
-    int         fd;          // Of the stream...
-    bool        waits;       // ...which may take no bytes for a while: a pipe or a terminal.
+    int         fd;          // Of the stream; else -1.
+    bool        waits;       // The stream may take no bytes for a while: a pipe or a terminal.
     _Atomic int64_t put;     // Bytes that the system has taken.
     Compression compression;
     int64_t     part_bytes;  // INT64_MAX: one file.

@@ -4,9 +4,9 @@
 //
 // A mark is taken between two calls of sink_take. It waits until all extents given before it are
 // written (they are in any order), then its part is synced, and it may be recorded. A later run
-// begins at the recorded place: it cuts off what stands behind it, and either gives the sink only
-// what comes then, or all rows again, of which the sink drops those that it has, after comparing
-// their checksum.
+// begins at the recorded place, and cuts off what stands after that place. Then it gives the sink
+// the later rows only, or all rows again. Of all rows the sink drops those that it has, after it
+// has compared their checksum.
 #ifndef SBC_RUNTIME_SINK_MARK_H
 #define SBC_RUNTIME_SINK_MARK_H
 
@@ -19,11 +19,11 @@ typedef struct SinkPartPlace {
 
 typedef struct SinkPlace {
     int64_t  rows, bytes;      // As the sink counts them.
-    int64_t  text;             // Bytes of rows, without headers...
-    Checksum text_sum;         // ...and their checksum.
-    uint32_t part;             // The part that is being filled...
-    int64_t  offset;           // ...how much of it is...
-    Checksum sum;              // ...and the checksum of that.
+    int64_t  text;             // Bytes of rows, without headers.
+    Checksum text_sum;         // Checksum of these bytes.
+    uint32_t part;             // The part that is being filled.
+    int64_t  offset;           // Bytes of that part that are there.
+    Checksum sum;              // Checksum of the bytes of that part.
     bool     part_has_rows;
     bool     replays;          // The rows before are made again.
     SbStr    chunk;            // Text that waited for compression.
@@ -33,8 +33,8 @@ typedef struct SinkPlace {
 typedef struct SinkMark {
     SinkPlace place;      // `chunk` is the mark's own; `parts` is empty.
     SinkPart *part;       // That is being filled.
-    uint32_t  part_from;  // Parts from there on...
-    SinkPartPlace *parts; // ...are these, the mark's own.
+    uint32_t  part_from;  // The number of the first of `parts`.
+    SinkPartPlace *parts; // Parts from `part_from` on, the mark's own.
     uint64_t  extents;    // Given before it.
 } SinkMark;
 
@@ -44,8 +44,8 @@ bool sink_log_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 bool sink_log_look(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 void sink_log_close(Sink *sink);
 
-// What sink.c tells: rows that are given, of which those that are there already are taken off;
-// bytes that go to the part; a part that is full; an extent that is written.
+// What sink.c tells: rows that are given, bytes that go to the part, a part that is full, an extent
+// that is written. Of rows that are given, those that are there already are taken off.
 bool sink_log_rows(Sink *sink, const char **bytes, int64_t *len, Trouble *trouble);
 void sink_log_bytes(Sink *sink, const char *bytes, int64_t len);
 void sink_log_filled(Sink *sink);

@@ -7,8 +7,8 @@
 // is a character. LF ends a row; a CR right before it belongs to the line end; a CR anywhere else
 // is a character. The delimiter is neither CR, LF nor the quote.
 //
-// The faults of a row, in the order in which they are reported: OPEN_QUOTE (the row is the rest of
-// the text), BAD_QUOTE (it ends at the next LF), FIELD_COUNT, BAD_UTF8.
+// The faults of a row are reported in this order: OPEN_QUOTE (the row is the rest of the text),
+// BAD_QUOTE (the row ends at the next LF), FIELD_COUNT, BAD_UTF8.
 #ifndef SBC_STDLIB_CSV_H
 #define SBC_STDLIB_CSV_H
 

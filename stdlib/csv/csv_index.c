@@ -1,11 +1,11 @@
 // The fast CSV scanner: 64 bytes at a time into the ends of fields, checked row by row afterwards.
 //
 // A region starts at a row start and goes through batches of blocks. Each batch appends the
-// positions of its delimiters and line ends to index->ends as if every row were good, and then
-// accept() proves the rows: every field_count-th separator must be a line end and no other may be.
+// positions of its delimiters and line ends to index->ends as if every row were good. Then accept()
+// proves the rows: every field_count-th separator must be a line end and no other may be.
 // Without quotes that is all there is. With quotes, a prefix xor over the quote bits says which
-// bytes are inside, and it is trusted only while every quote opens at a field start, closes
-// before a separator, or is doubled. What cannot be proved is left to sb_csv_row, one row at a
+// bytes are inside. It is trusted only while every quote opens at a field start, closes before a
+// separator, or is doubled. What cannot be proved is left to sb_csv_row, one row at a
 // time, so that the rules stand in one place.
 #include "stdlib/csv/csv.h"
 #include "stdlib/csv/csv_quotes.h"

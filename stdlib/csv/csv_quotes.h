@@ -1,9 +1,9 @@
 // Which bytes of a block of CSV are inside quotes, where the block proves it. Private to csv_*.c.
 //
 // Counting quotes tells inside from outside only if every quote opens a field, closes one, or is
-// doubled. A block shows that: an opening quote (an odd one) must stand after a separator or a
-// closing quote, and what stands after a closing quote must be a separator, a CR and LF, or a
-// quote again. Anything else, a quote inside a bare field for one, is left to sb_csv_row.
+// doubled. A block shows that. An opening quote (an odd one) must stand after a separator or a
+// closing quote. What stands after a closing quote must be a separator, a CR and LF, or a quote
+// again. Anything else, a quote inside a bare field for one, is left to sb_csv_row.
 #ifndef SBC_STDLIB_CSV_QUOTES_H
 #define SBC_STDLIB_CSV_QUOTES_H
 

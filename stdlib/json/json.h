@@ -62,8 +62,8 @@ enum {
 typedef struct SbJsonFormPart {
     const char *text;         // Before a value, in the line that was learnt; last: after all.
     uint32_t    len;
-    uint32_t    quotes;       // In the text,
-    uint32_t    first_quote;  // and where the first of them is; 0 when there is none.
+    uint32_t    quotes;       // Quotes in the text.
+    uint32_t    first_quote;  // Where the first quote is in the text; 0 when there is none.
     SbJsonSlot *slot;         // The value's; of one that nobody reads, `unread`.
 } SbJsonFormPart;
 
@@ -93,8 +93,8 @@ typedef struct SbJsonForms {
     SbJsonSlot         unread;
     uint32_t           slot_count;
     uint32_t           count;       // Forms that were learnt.
-    uint32_t           last;        // The form of the last line that had one,
-    uint32_t           expected;    // and the one of the line that came after such a line before.
+    uint32_t           last;        // The form of the last line that had one.
+    uint32_t           expected;    // The form that a line had which came after one of form `last`.
     uint32_t           fills;       // The form that the slots are of; SB_JSON_FORMS: of none.
     uint32_t           strangers;   // Lines since the last one that had a form.
     uint32_t           misses, rest;  // Lines to pass before a form is learnt again.

@@ -1,16 +1,17 @@
 // Reads lines of a few forms fast. Lines of a log differ in their values, not in what stands
-// between them: brackets, keys, colons, commas. A line that has the same texts between its values
-// as a line whose grammar was checked is checked too once its values are, and its keys stand at the
-// same places. So a form is learnt from a good line: the texts between its values, which are
-// compared with wide loads, and which value fills which slot. Objects dissolve into their texts; an
-// array is one value. What matches no form goes through sb_json_row, and may be learnt from.
+// between them: brackets, keys, colons, commas. A line may have the same texts between its values
+// as a line whose grammar was checked. Then it is checked too once its values are, and its keys
+// stand at the same places. So a form is learnt from a good line: the texts between its values,
+// which are compared with wide loads, and which value fills which slot. Objects dissolve into their
+// texts; an array is one value. What matches no form goes through sb_json_row, and may be learnt
+// from.
 //
 // Programs write their kinds of lines in patterns, so the form that came after the last one before
 // is tried first, then the others, the one that came last first.
 //
-// All quotes of a line are found first. Each text between values holds those of a key, so their
-// places say where the next text begins before the value in front of it is read: no value waits for
-// another one.
+// All quotes of a line are found first. Each text between values holds the quotes of a key. So
+// their places say where the next text begins before the value in front of that text is read. No
+// value waits for another one.
 #include "stdlib/json/json_text.h"
 #include "stdlib/text.h"
 
