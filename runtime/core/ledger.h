@@ -2,9 +2,9 @@
 // Each node has one.
 //
 // Each stage has a reserve on each node, enough for one task that hands over one partition at a
-// time: scratch, an output, and an input where that may have to come from elsewhere. Only the first
-// unfinished work of the stage may use it, so that this work can always move. Each breaker has its
-// floor. The common pool is what the reserves and floors leave.
+// time. It is scratch, an output, and an input where that may have to come from elsewhere. Only the
+// first unfinished work of the stage may use the reserve, so that this work can always move. Each
+// breaker has its floor. The common pool is what the reserves and floors leave.
 //
 // A row may be longer than anybody thought. What a partition has beyond its stage's room is taken
 // from the common pool even where it is not there. Nothing more is given of the pool then until
@@ -49,8 +49,8 @@ typedef struct Reserves {
 
 typedef struct Ledger {
     int64_t common, common_used;
-    int64_t breakers;   // Of what is used: what breakers hold beyond their floors,
-    int64_t tasks_max;  // and how much all else may take.
+    int64_t breakers;   // Of common_used: what breakers hold beyond their floors.
+    int64_t tasks_max;  // How much of `common` all but breakers may take.
     int64_t tasks_part; // That breakers leave to tasks.
     int64_t over;  // Of what is used: what partitions have beyond their stage's room, stubs, and
                    // what was given where it was not there.

@@ -8,8 +8,9 @@
 // gets a numbered message, an old one too, owes an acknowledgement: with the next message of its
 // own, or soon alone (link_ack). Without it the other side sends the same for ever.
 //
-// A worker that is silent is first suspected (it gets no new work), then lost: its work is given to
-// others (EVENT_NODE_LOST) at once, but its memory and names only when it was stopped and reaped.
+// A worker that is silent is first suspected, and gets no new work. Then it is lost: its work is
+// given to others at once (EVENT_NODE_LOST). Its memory and names are given to others only after it
+// was stopped and reaped.
 #ifndef SBC_RUNTIME_CORE_MEMBERSHIP_H
 #define SBC_RUNTIME_CORE_MEMBERSHIP_H
 

@@ -1,9 +1,9 @@
 // Order: which work of an edge comes before which, while tasks run in any order.
 //
-// Each edge has a list. It holds, in the order of the rows, partitions that wait for its consumer
-// or are being consumed, and marks: a mark stands where the outputs of unfinished work further up
-// will come. So the first place of a list says whether the first work that is left is there already
-// (a partition) or still to come (a mark), and commits are a walk from the first node.
+// Each edge has a list, in the order of the rows. It holds partitions that wait for its consumer or
+// are being consumed, and marks. A mark stands where the outputs of unfinished work further up will
+// come. So the first place of a list says where the first work is that is left. A partition is
+// there already, a mark is still to come. Commits are a walk from the first node.
 //
 // A partition on an edge is an item. An item brings its marks on every edge below: the tree of
 // edges that its consumer's outputs can reach. What a task makes of the item is put in front of the
@@ -57,8 +57,8 @@ PlaceId order_unit(Order *order, StageId root, uint32_t item);
 // The root has no more units.
 void order_root_end(Order *order, StageId root);
 
-// An item on output `output` of the stage that works on what has `marks` (of tree `tree`): its own
-// place, which is in front of those marks, and the first of its own marks.
+// An item on output `output` of the stage that works on what has `marks` (of tree `tree`). It gets
+// a place of its own, which is before those marks, and the first of its own marks.
 typedef struct NewPlace {
     PlaceId place, marks;
 } NewPlace;

@@ -2,18 +2,23 @@
 // shared. Wrong pacing costs time, never memory.
 //
 // ADMIT_RATE: as fast as the slowest resource can take what comes of them, and a little faster.
-// lambda = min over resources r of C_r / w_r bytes of source a second, w_r = sum over stages i of
-// alpha_i * t_i * d_ir: t_i seconds of a task per input byte, d_ir its demand, alpha_i input bytes
-// per source byte. Sources are stages like others.
+//
+//   lambda = min over resources r of C_r / w_r                bytes of source a second
+//   w_r    = sum over stages i of alpha_i * t_i * d_ir
+//   t_i      seconds of a task per input byte; d_ir its demand; alpha_i input bytes per source byte
+//
+// Sources are stages like others.
 //
 // ADMIT_BUDGET is Algorithm 2 of the paper. A budget of bytes, at first the memory, pays for the
 // expected output of each unit. It refills with the output of one unit in the time P that the rest
-// of the pipeline takes for it: P = sum over the stages after the source of alpha_i * T_i / E_i,
-// T_i the time of a task and E_i the slots that the sources leave to the stage.
+// of the pipeline takes for that unit.
 //
-// Slots are shared by rows, because bytes say nothing about the work to come where one stage makes
-// narrow rows wide: rows of a stage for one row of its roots, and what they take, say how many
-// tasks of each stage keep up with the slowest resource.
+//   P = sum over the stages after the source of alpha_i * T_i / E_i
+//   T_i  the time of a task; E_i the slots that the sources leave to the stage
+//
+// Slots are shared by rows. Bytes say nothing about the work to come where one stage makes narrow
+// rows wide. Rows of a stage for one row of its roots, and what they take, say how many tasks of
+// each stage keep up with the slowest resource.
 #ifndef SBC_RUNTIME_CORE_PACING_H
 #define SBC_RUNTIME_CORE_PACING_H
 
@@ -25,13 +30,13 @@ typedef struct Pace {  // What a stage was seen to do. First estimates weigh as 
 
 typedef struct Pacing {
     Admission admission;
-    double admitted;  // Bytes that were admitted; of a budget: that were paid,
-    double allowed;   // and that may be up to `since`.
+    double admitted;  // Bytes that were admitted; of a budget: that were paid.
+    double allowed;   // Bytes that may be admitted up to `since`.
     int64_t since;
     double load[RESOURCES_MAX];  // Of ADMIT_RATE: seconds that each takes for a byte of sources.
     double lambda;               // Bytes a second by which `allowed` grows.
-    uint64_t seen;               // Tasks; all is judged again after each of the first ones,
-    uint64_t judged;             // later after every 64th.
+    uint64_t seen;               // Tasks that were seen; all is judged after each of the first.
+    uint64_t judged;             // `seen` when all was judged last: later after every 64th task.
     double memory;               // Of a budget: more than that it never has.
     Pace stages[STAGES_MAX];
     double in_rows[STAGES_MAX], out_rows[STAGES_MAX];  // Of work that has ended; of all outputs.

@@ -62,8 +62,8 @@ typedef struct CoreStage {
                                      // too; 0: any number.
     uint32_t coalesce;               // Small partitions that one launch may take; 0 is 1.
     uint32_t batch;                  // Of a map: rows that it takes together; 0 is 1. A launch
-                                     // takes as many partitions as fill its batches (batch.c),
-    int64_t batch_bytes;             // each of about so many bytes.
+                                     // takes as many partitions as fill its batches (batch.c).
+    int64_t batch_bytes;             // Bytes of a batch, about.
     int64_t scratch;                 // Bytes of a task beside its output, from launch to end.
     int64_t cut;                     // Bytes at which an output partition is handed over.
     int64_t row_max;                 // Bytes by which the last row may pass the cut.
@@ -98,8 +98,8 @@ typedef struct CorePlan {
     NodeKind nodes[NODE_KINDS_MAX];
     uint16_t stage_count, edge_count, breaker_count;
     uint8_t resource_count, node_kinds;
-    int64_t stub_bytes;  // That the job keeps in memory of a partition on disk,
-    int64_t stubs_free;  // and how many of these on a node are not of the ledger's memory.
+    int64_t stub_bytes;  // Bytes that the job keeps in memory of a partition on disk.
+    int64_t stubs_free;  // Bytes of such stubs on a node that are not of the ledger's memory.
     bool completes;  // A breaker is complete before it is freed: those who need it may have been
                      // over before this run, and count what came into it. EVENT_DRAIN sets it.
     CoreStage stages[STAGES_MAX];  // Producers before consumers.

@@ -10,8 +10,8 @@ typedef struct ItemId {
     uint32_t i;
 } ItemId;  // 0: none. A unit or a partition, for one consumer.
 
-// What a partition is, for ever: a unit of a root, and at each stage down from it the input by
-// which rows came and the number of the output that took them.
+// What a partition is, for ever: a unit of a root, and a step for each stage down from it. A step
+// is the input by which rows came, and the number of the output that took them.
 typedef struct Name {
     StageId root;
     uint32_t unit;
@@ -26,9 +26,9 @@ typedef struct Part {
     Room room;      // Of that purse.
     StageId stage;  // That made it.
     NodeId node;
-    uint16_t readers;  // Items and tasks that are not done with it,
-    uint16_t idle;     // of those, items that no task has taken,
-    uint16_t spooled;  // and of these, how many wait in front of a spool.
+    uint16_t readers;  // Items and tasks that are not done with it.
+    uint16_t idle;     // Readers that are items which no task has taken.
+    uint16_t spooled;  // Idle items that wait in front of a spool.
     bool listed;       // Among what its node could spill.
     bool child;        // A rerun is to make it again.
     bool is_short;     // Its spool is one of a zip.
@@ -55,8 +55,8 @@ typedef struct Item {
     ItemId older, newer;    // Units of a root that have begun and not ended; of all reruns.
     PartId children;        // Of a rerun: lost partitions that it makes again, by `next`.
     TaskId task, twin;      // The attempts.
-    uint32_t outputs;       // Handed over, by whichever attempt was first,
-    uint64_t digest;        // and the checksum of their checksums.
+    uint32_t outputs;       // Outputs that were handed over, by whichever attempt was first.
+    uint64_t digest;        // The checksum of the checksums of these outputs.
     int64_t bytes, rows;    // Of input.
     int64_t filled;         // Bytes that these rows fill, of what its partition is charged.
     int64_t row, side_row;  // Of a piece; row: of what waits for a zip, the first row not taken.
@@ -75,15 +75,15 @@ typedef struct Task {
     bool must;           // It cannot go on without.
     ItemId item, chain;  // item: none if it is canceled; chain: more of the launch, by `sibling`.
     PartId parts[2];     // That it reads.
-    uint32_t outputs;    // That it handed over, of this item,
-    uint64_t digest;     // and the checksum of their checksums;
-    int64_t made, busy;  // their bytes, and the nanoseconds that it computed.
-    Pace launch;         // Of a stage with batches: what it did so far of its launch,
-    int64_t rows;        // with so many rows.
+    uint32_t outputs;    // Outputs of this item that it handed over.
+    uint64_t digest;     // The checksum of the checksums of these outputs.
+    int64_t made, busy;  // Bytes of these outputs; nanoseconds that the task computed.
+    Pace launch;         // Of a stage with batches: what it did so far of its launch.
+    int64_t rows;        // Of a stage with batches: rows of its launch so far.
     int64_t loaded;      // Bytes of its input that came from elsewhere.
-    int64_t granted;     // Bytes that it asked for and has,
-    int64_t over;        // of these, those that were not there,
-    int64_t need;        // and those that it waits for.
+    int64_t granted;     // Bytes that it asked for and has.
+    int64_t over;        // Bytes of `granted` that were not there.
+    int64_t need;        // Bytes that it waits for.
     BreakerId breaker;
     int64_t started;
     TaskId next, prior;  // Of the stage, in the order of launches; `next` of the free list.

@@ -5,10 +5,11 @@
 // partitions one by one, and is told after each whether it goes on. A task that may not go on
 // gives its slot back and is resumed later, at the same place, on the same node.
 //
-// Three things decide. The ledger says what may run at all, pacing how fast sources may go and how
-// many tasks a stage needs, and the rows that wait after each stage which of those that could run
-// does. schedule_step takes one
-// event and returns what is to be done; README.md draws a run.
+// Three things decide. The ledger says what may run at all. Pacing says how fast sources may go,
+// and how many tasks a stage needs. The rows that wait after each stage say which of the tasks that
+// could run does.
+//
+// schedule_step takes one event and returns what is to be done; README.md draws a run.
 #ifndef SBC_RUNTIME_CORE_SCHEDULE_H
 #define SBC_RUNTIME_CORE_SCHEDULE_H
 
@@ -97,8 +98,8 @@ typedef enum ActionKind : uint8_t {
     ACTION_ADD,     // The launch before takes this partition too, after the others. `load`: it
                     // is brought when the task comes to it.
     ACTION_RESUME,  // A paused task goes on. `denied`: without the bytes that it asked for.
-    ACTION_GO_ON,   // Answers to OUTPUT, NEXT and NEED: the task keeps its slot,
-    ACTION_PAUSE,   // or gives it back.
+    ACTION_GO_ON,   // Answers OUTPUT, NEXT and NEED: the task keeps its slot.
+    ACTION_PAUSE,   // Answers the same events: the task gives its slot back.
     ACTION_CANCEL,  // A running task is to stop; its last event is EVENT_DONE.
     ACTION_DROP,    // A paused task is to be forgotten.
     ACTION_FREE,    // Nobody needs the partition any more.
@@ -169,8 +170,8 @@ static inline bool schedule_is_over(const Schedule *schedule, StageId stage) {
 // How far the rows of an edge have been consumed, in the order of the rows.
 typedef struct Front {
     bool done;       // None is left, and none will come.
-    uint8_t region;  // Rows of earlier regions (order.h) have all been consumed,
-    uint32_t unit;   // and of this one those of earlier units; UNITS_LATER: of all that have begun.
+    uint8_t region;  // The first region (order.h) whose rows are not all consumed.
+    uint32_t unit;   // Its first unit that is not; UNITS_LATER: all that have begun are.
 } Front;
 Front schedule_front(const Schedule *schedule, EdgeId edge);
 // The region that the units of a root fill on an edge of its reach (Shape.reach), by its number

@@ -4,10 +4,10 @@
 // a root keep their order (unit, then the number of the output at each stage) down to the next
 // zip, breaker or sink: that is the root's reach.
 //
-// A root is held back until others have launched all their units, where its rows would only wait:
-// the right side of a union for the left one, a probe for its table. Where two such orders
-// contradict each other, or where both sides come from one root, rows have to wait in front of a
-// stage: that edge is a spool, and what waits there may be written to disk.
+// A root is held back until others have launched all their units, where its rows would only wait.
+// So the right side of a union waits for the left one, and a probe for its table. Two such orders
+// may contradict each other, or both sides may come from one root. Then rows have to wait in front
+// of a stage. That edge is a spool, and what waits there may be written to disk.
 #ifndef SBC_RUNTIME_CORE_SHAPE_H
 #define SBC_RUNTIME_CORE_SHAPE_H
 

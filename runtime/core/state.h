@@ -20,8 +20,8 @@ typedef struct StageState {
     int64_t ready_rows;
     int64_t held;               // Since when a batch that is not full waits; 0: none does.
     double batches, batch_busy; // Batches that were begun, and the nanoseconds that they took.
-    uint32_t unit_next;  // Of a root: the first that was not launched,
-    uint32_t units;      // and where they end; UNITS_LATER: that is not known.
+    uint32_t unit_next;  // Of a root: the first unit that was not launched.
+    uint32_t units;      // Of a root: where its units end; UNITS_LATER: that is not known.
     uint32_t bound;      // Of a root: from there on nobody wants them.
     ItemId uncut;        // Of a serial root: the unit after which no other may begin yet.
     int64_t unit_bytes;
@@ -55,8 +55,8 @@ typedef struct NodeState {
     TaskId tasks;        // On the node.
     PartId parts;
     Ledger ledger;
-    bool shrinking[BREAKERS_MAX];  // Breakers that are writing,
-    bool spent[BREAKERS_MAX];      // and those that had nothing to write when nothing ran, and
+    bool shrinking[BREAKERS_MAX];  // Breakers that are writing.
+    bool spent[BREAKERS_MAX];      // Breakers that had nothing to write when nothing ran, and
                                    // nothing has since.
     // By stage: items whose rows only breakers of the node hold; those that are being made safe.
     ItemId covered[STAGES_MAX], flushing[STAGES_MAX];
@@ -92,8 +92,8 @@ struct Schedule {
     int64_t now, timer;
     uint16_t words;          // Of sets of stages, that are in use.
     StageSet ready, paused;  // Something is, in their heaps.
-    StageSet free;           // A node has a slot for a task of theirs,
-    StageSet full;           // and they run as many tasks as they may.
+    StageSet free;           // A node has a slot for a task of theirs.
+    StageSet full;           // They run as many tasks as they may.
     StageSet openers;        // Roots that may begin units as far as other roots go.
     StageSet blocked;        // For this step: memory is missing.
     StageSet hungry;         // They could not begin for want of memory, when they were tried last.
@@ -233,8 +233,8 @@ bool may_take(Schedule *s, StageId stage, ItemId ready);
 // Could the stage begin with a unit or a partition?
 bool may_begin(Schedule *s, StageId stage);
 // While something is made again, the work of the stage that reserves are for, as far as it could
-// begin or go on: the first rerun and the first of the other work. The heaps hold both kinds, so
-// that either can stand after what has no reserve.
+// begin or go on. It is the first rerun and the first of the other work. The heaps hold both kinds,
+// so that either can stand after what has no reserve.
 enum { FAVORED_MAX = 2 };
 typedef struct Favored {
     ItemId items[FAVORED_MAX];
