@@ -84,6 +84,7 @@ _FORMS = {
     "sim near": SIM + "near 3",
     "sim near N": SIM + "near 3",
     "sim large A B": SIM + "large 1 1",
+    "sim nodes": SIM + "nodes 1 5",
     "sim nodes A B": SIM + "nodes 1 5",
     "sim optimum N": SIM + "optimum 3",
     "sim random A B": SIM + "random 1 5",
