@@ -1,7 +1,7 @@
 // Batch: rows of a partition on their way from the stage that made them to those that read them.
 //
-// It belongs to the partition. Who else holds it lets go of it in his turn. Every function here
-// needs the lock of the dispatch, but for a batch that nobody else knows yet.
+// A batch belongs to its partition. Whoever else holds the batch lets go of it in his turn. Every
+// function here needs the lock of the dispatch, but for a batch that nobody else knows yet.
 #ifndef SBC_RUNTIME_BATCH_H
 #define SBC_RUNTIME_BATCH_H
 
@@ -18,25 +18,26 @@ typedef struct MadeBy {
 
 typedef struct Batch {
     SbRows  *rows;       // nullptr: they are on disk, or those of `range`.
-    SpillRun *run;       // On disk; nullptr: they are not. Its bytes there are not the batch's.
+    SpillRun *run;       // The run on disk; nullptr: the rows are not there. Bytes on disk are not
+                         // the batch's.
     SpillRange *range;   // Or nullptr.
     const SbEntry *const *entries;
     int64_t  count, bytes;
-    int64_t  used;       // Of the bytes; as Partition.used counts them.
+    int64_t  used;       // Bytes in use, counted as in Partition.used.
     uint32_t holders;    // Partitions, and pieces of zips that are in doubt.
     MadeBy from;
 } Batch;
 
 // Rows of a batch, for one unit.
 typedef struct Slice {
-    Batch   *batch;                 // That the unit holds; or nullptr.
-    const SbEntry *const *entries;  // Of its first row.
+    Batch   *batch;                 // The batch that the unit holds; or nullptr.
+    const SbEntry *const *entries;  // Entries from the first row of the slice on.
     int64_t  count;
 } Slice;
 
-// A batch of `rows`, which it owns from now on; nullptr: no memory.
+// A batch of `rows`, which the batch owns from now on; nullptr: no memory.
 Batch *batch_open(SbRows *rows);
-// The same of rows that are read from disk, which have no entries yet.
+// A batch of rows that are read from disk, which have no entries yet.
 Batch *batch_open_range(SpillRange *range);
 void   batch_release(Batch *batch);
 // The rows of a batch that nobody else holds, empty, for the next one.

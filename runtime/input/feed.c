@@ -96,7 +96,7 @@ Window feed_window(const Feed *feed) {
     return (Window){feed->source, feed->file, feed->buffer->ptr, feed->len, feed->offset};
 }
 
-// From the row start `pos`: the end of the first row that ends at or behind `from`; -1: none.
+// From the row start `pos`: the end of the first row that ends at or after `from`; -1: none.
 static int64_t row_end(const Feed *feed, int64_t pos, int64_t from) {
     Window window = feed_window(feed);
     return feed->source->what->reader->row_end(&window, pos, from);
@@ -153,7 +153,7 @@ static void skip_byte(Skip *skip, char byte) {
     case SKIP_CR:
         break;
     }
-    // Text behind a closing quote, or a bare field: up to the line end, quotes are characters.
+    // Text after a closing quote, or a bare field: up to the line end, quotes are characters.
     bool bad = skip->state == SKIP_CR || (skip->state == SKIP_QUOTE && byte != skip->delimiter);
     skip->done = byte == '\n';
     if (!skip->done) skip->cr = byte == '\r';
@@ -166,7 +166,7 @@ static int64_t skip_some(Skip *skip, const char *text, int64_t len) {
     return at;
 }
 
-// What the stream gave behind the row goes behind the window's text, where leave_out made room:
+// What the stream gave after the row goes after the window's text, where leave_out made room:
 // units.c carries it on.
 static bool keep_rest(Feed *feed, const char *rest, int64_t len) {
     if (!unit_buffer_reserve(feed->buffer, feed->len + len, feed->trouble)) return false;
@@ -184,8 +184,8 @@ static Skip skip_begin(const Feed *feed, int64_t begin) {
     return skip;
 }
 
-// Walks over the row at `begin`, which may go on behind the window. *kept: how much of the window
-// it takes. Of a stream, what comes behind it in the meantime goes behind the window.
+// Walks over the row at `begin`, which may go on beyond the window. *kept: how much of the window
+// it takes. Of a stream, what comes after it in the meantime goes after the window.
 static bool skip_row(Feed *feed, int64_t begin, Skip *skip, int64_t *kept) {
     *skip = skip_begin(feed, begin);
     *kept = begin + skip->bytes;
@@ -223,9 +223,9 @@ static bool read_row(Feed *feed, int64_t begin, Skip *skip) {
 // The row at `begin` is too long: the unit ends before it, and its own end is looked for.
 static FeedEnd leave_out(Feed *feed, Unit *unit, int64_t begin) {
     Skip skip;
-    int64_t kept;  // Of the window; behind it stands what the next unit reads.
+    int64_t kept;  // Of the window; after it stands what the next unit reads.
     if (!feed_to(feed, begin + RAW_BYTES_MAX + 16)) return FEED_TROUBLE;
-    // What a stream gives behind the row has to have room before it is read.
+    // What a stream gives after the row has to have room before it is read.
     if (feed->stream && !unit_buffer_reserve(feed->buffer, feed->len + SKIP_BYTES, feed->trouble))
         return FEED_TROUBLE;
     bool comment = is_comment(feed, begin);

@@ -13,11 +13,12 @@ typedef struct Feed {
     int64_t     offset;   // Of buffer->ptr[0] in the file.
     int64_t     len;
     bool        ended;    // buffer->ptr + len is the end of the file.
-    ChecksumState *sum;   // Of what rows over row_max cover, and of the window before; or nullptr.
+    ChecksumState *sum;   // Checksum of what rows over row_max cover, and of the window before; or
+                          // nullptr.
     Trouble    *trouble;
 } Feed;
 
-// Its bytes, for the reader of the format.
+// Bytes of the window, for the reader of the format.
 Window feed_window(const Feed *feed);
 
 bool unit_buffer_reserve(UnitBuffer *buffer, int64_t bytes, Trouble *trouble);

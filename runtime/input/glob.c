@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-// One "[...]" of a pattern against a byte. Moves `pattern` behind it; -1: not a class.
+// One "[...]" of a pattern against a byte. Moves `pattern` after it; -1: not a class.
 static int match_class(const char **pattern, unsigned char byte) {
     const char *at = *pattern + 1;
     bool inverted = *at == '!' || *at == '^', found = false;

@@ -188,7 +188,7 @@ bool source_file_check(const SourceFile *file, Trouble *trouble) {
                        file->path);
 }
 
-// Reads what is behind the bytes that are there.
+// Reads what is after the bytes that are there.
 static bool read_on(SourceLines *lines, Trouble *trouble) {
     const SourceFile *file = lines->file;
     if (!lines->bytes) lines->bytes = malloc(LINES_BYTES);

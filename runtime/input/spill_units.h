@@ -2,7 +2,7 @@
 //
 //   ranges     each unit is a cut of the merged sequence (disk/range.h), which the thread that
 //              takes it merges: any number of them side by side
-//   one merge  units are batches of merged rows, one behind the other: where a key has more rows
+//   one merge  units are batches of merged rows, one after the other: where a key has more rows
 //              than a unit, runs have no index, or there is no memory for more
 #ifndef SBC_RUNTIME_SPILL_UNITS_H
 #define SBC_RUNTIME_SPILL_UNITS_H
@@ -15,7 +15,7 @@ typedef struct SpillUnitsSetup {
     const SbBreakerState *breaker;
     int64_t bytes, rows;  // Of a unit, about; rows at most.
     int64_t most;         // Bytes of a range, about, if there are many runs.
-    int64_t tasks;        // That read at once.
+    int64_t tasks;        // Tasks that read at once.
     int64_t first;        // The first row that is wanted.
 } SpillUnitsSetup;
 
@@ -37,9 +37,9 @@ SpillUnits *spill_units_open(const SpillUnitsSetup *what);
 void spill_units_close(SpillUnits *units);
 // The next unit. One thread at a time. `must`: nobody gives memory back any more.
 UnitTake spill_units_take(SpillUnits *units, Unit *unit, bool must, Trouble *trouble);
-// Are its rows still to be read?
+// Are the rows of the unit still to be read?
 bool spill_units_reads(const Unit *unit);
-// Reads them. Any number of threads.
+// Reads the rows of the unit. Any number of threads.
 bool spill_units_prepare(const SpillUnits *units, Unit *unit, Trouble *trouble);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct SpoolPlace {
     const BufferRelief *relief;  // May find memory for the rows; or nullptr.
 } SpoolPlace;
 
-// Reads them back. What memory it takes is charged. False: the trouble says why.
+// Reads the rows back. The memory that they take is charged. False: the trouble says why.
 bool spool_read(SpoolRows *rows, const SpoolPlace *from, Trouble *trouble);
 void spool_close(SpoolRows *rows, SbMemory *memory);
 

@@ -170,7 +170,7 @@ static UnitTake take_range(Units *units, Unit *unit, Trouble *trouble) {
     unit->file = units->file;
     unit->range_begin = units->next;
     unit->first = units->next == 0;
-    // The first range ends behind the byte order mark and the header, so that others have rows.
+    // The first range ends after the byte order mark and the header, so that others have rows.
     unit->range_end = (unit->first ? file->begin : unit->range_begin) + bytes;
     unit->last = unit->range_end >= file->size;
     units->next = unit->range_end;
@@ -312,7 +312,7 @@ static bool pass_to_start(Units *units, const SourceFile *file, Trouble *trouble
     return same || other_text(units, file, trouble);
 }
 
-// Opens the next stream and reads its header; what was read behind it waits in `carry`.
+// Opens the next stream and reads its header; what was read after it waits in `carry`.
 static bool open_stream(Units *units, SourceFile *file, Trouble *trouble) {
     Source *source = units->what.source;
     units->stream = stream_open(file->path, source->cancel_fd, trouble);
@@ -355,7 +355,7 @@ static void swap_texts(UnitBuffer *a, UnitBuffer *b) {
     b->room = was.room, b->ptr = was.ptr, b->cap = was.cap;
 }
 
-// The text behind the last unit comes into `buffer`.
+// The text after the last unit comes into `buffer`.
 static bool take_carry(Units *units, UnitBuffer *buffer, Trouble *trouble) {
     int64_t len = units->carry_len;
     if (len > buffer->cap) swap_texts(buffer, &units->carry);
@@ -365,7 +365,7 @@ static bool take_carry(Units *units, UnitBuffer *buffer, Trouble *trouble) {
     return true;
 }
 
-// The unit could not be cut yet: what was read for it stands behind the last one now.
+// The unit could not be cut yet: what was read for it stands after the last one now.
 static UnitTake read_later(Units *units, const Feed *feed) {
     if (!feed->buffer->asks) return UNIT_TROUBLE;
     swap_texts(feed->buffer, &units->carry);
@@ -511,7 +511,7 @@ bool units_prepare(Units *units, Unit *unit, UnitBuffer *buffer, Trouble *troubl
         return prepare_range(units, unit, buffer, trouble);
     }
     if (!units->chained) return true;
-    // A source may have plain files behind a stream: the chain goes on through it.
+    // A source may have plain files after a stream: the chain goes on through it.
     int64_t begin, lines;
     if (!chain_wait(units, unit, buffer, &begin, &lines)) return false;
     chain_hand_on(units, unit, unit->lines);

@@ -188,7 +188,7 @@ static int64_t row_end(const Sink *sink, SbStr rows, int64_t from) {
 }
 
 // What the next call writes. A pipe is given whole rows, and no more than it takes without waiting:
-// so a job that is to end while nobody reads stops behind a row. *row_left: of a row that is longer
+// so a job that is to end while nobody reads stops after a row. *row_left: of a row that is longer
 // than a pipe takes at once, what is to come. False: the job is to end.
 static bool next_step(const Sink *sink, SbStr rest, int64_t *row_left, int64_t *step) {
     *step = rest.len;

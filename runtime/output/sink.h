@@ -1,8 +1,8 @@
 // Sink: where the rows of a `write` go: a file, a folder of parts, standard output.
 //
-// Bytes are given in order; places are assigned at once, and the writing of plain files is handed
-// back as extents that any thread may do in any order. Compressed files are cut into chunks of a
-// fixed size, each a member of its own, so that their bytes do not depend on who gave them.
+// Bytes are given in order and get their places at once. The writing of plain files is handed back
+// as extents that any thread may do in any order. Compressed files are cut into chunks of a fixed
+// size, each a member of its own. Their bytes do not depend on who gave them.
 #ifndef SBC_RUNTIME_SINK_H
 #define SBC_RUNTIME_SINK_H
 
@@ -28,9 +28,9 @@ typedef struct Extent {
     int64_t     offset;
     const char *bytes;
     int64_t     len;
-    void       *owner;  // Of the bytes.
+    void       *owner;  // Owner of the bytes.
     Sink       *sink;
-    uint64_t    number; // Of the sink's extents.
+    uint64_t    number; // Number among the sink's extents.
 } Extent;
 
 typedef struct ExtentList {
@@ -56,10 +56,10 @@ struct Sink {
     SinkPart  **parts;
     uint32_t    part_count, part_cap;
     int64_t     offset;      // In the last part.
-    int64_t     rows, bytes; // Before compression. Others may look at bytes meanwhile.
+    int64_t     rows, bytes; // Counted before compression. Others may look at bytes meanwhile.
     char       *chunk;       // Bytes that wait for compression.
     int64_t     chunk_len;
-    const char *tag;         // Of temporary names; nullptr: random ones.
+    const char *tag;         // Part of temporary names; nullptr: random names.
     SinkLog    *log;         // nullptr: no journal, or a stream.
 };
 
@@ -73,9 +73,9 @@ typedef struct SinkSetup {
     const struct SinkPlace *from;  // Where an earlier run came to; nullptr: none did.
 } SinkSetup;
 
-// Refuses outputs that exist; makes nothing. What it set is given back by sink_close.
+// Refuses outputs that exist; makes nothing. What this set is given back by sink_close.
 bool sink_check(Sink *sink, const SinkSetup *setup, Trouble *trouble);
-// Of a sink that is checked: makes the first temporary file.
+// Makes the first temporary file of a sink that is checked.
 bool sink_open(Sink *sink, const SinkSetup *setup, Trouble *trouble);
 // The next `rows` rows. Adds what is left to write to `extents`.
 bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentList *extents,
@@ -84,21 +84,23 @@ bool sink_take(Sink *sink, const char *bytes, int64_t len, int64_t rows, ExtentL
 bool sink_write(const Extent *extent, Trouble *trouble);
 // Everything is given and written: brings it to the disk.
 bool sink_finish(Sink *sink, Trouble *trouble);
-// Are the names free that it is about to take? Of all sinks before the first is published.
+// Are the names free that the sink is about to take? Asked of all sinks before the first is
+// published.
 bool sink_check_names(const Sink *sink, Trouble *trouble);
 bool sink_publish(Sink *sink, Trouble *trouble);
-// Of the name of a part; -1: it is none.
+// The number in the name of a part; -1: the name is of no part.
 int64_t sink_part_number(const char *name, const char *extension);
 // Of a folder that replaces one: removes the parts of an earlier run from number `count` on.
 void sink_remove_parts(const char *path, const char *extension, uint32_t count);
-// Removes what was not published; with a journal it stays for the next run.
+// Removes what was not published. With a journal that stays for the next run.
 void sink_close(Sink *sink);
-// ...unless the job cannot be resumed.
+// Removes what was not published, if the job cannot be resumed.
 void sink_forget(Sink *sink);
 
-// The next part, and its file; or its names only: an earlier run made it.
+// Adds the next part. `makes`: with its file; else an earlier run made that, and only its names are
+// set.
 bool sink_add_part(Sink *sink, bool makes, Trouble *trouble);
-// One of those that the part waits for is done; the last one syncs and closes it.
+// An extent or a mark that the part waits for is done. The last one syncs and closes the part.
 bool sink_part_release(SinkPart *part, Trouble *trouble);
 
 #endif
