@@ -11,7 +11,7 @@
 //     ▼
 //   Verdict.records            verdict_take; Verdict.failing, if it ends the job
 //     ├─▶ on disk              too many: verdict_begin_write, reject_set_write
-//     ├─▶ freed                behind the record that ends the job: verdict_settle
+//     ├─▶ freed                after the record that ends the job: verdict_settle
 //     ▼
 //   JobRejects.set             conclude (runtime/dispatch); JobRejects.failing_list
 //     │

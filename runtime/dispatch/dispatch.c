@@ -227,7 +227,7 @@ static void close_stages(Dispatch *d) {
     }
 }
 
-// What stands behind the record that ends the job is not wanted. False: all of that is told.
+// What stands after the record that ends the job is not wanted. False: all of that is told.
 static bool add_bound(Dispatch *d) {
     uint32_t root;
     int64_t unit;

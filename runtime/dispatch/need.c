@@ -4,7 +4,7 @@
 // What a stage makes of a row is not known before: flow_row_copies says what is taken for it.
 #include "runtime/dispatch/state.h"
 
-enum : int64_t { READ_AHEAD = 128 << 10 };  // Text that a unit may need behind its rows.
+enum : int64_t { READ_AHEAD = 128 << 10 };  // Text that a unit may need after its rows.
 
 // What the scratch of a stage's task is for.
 static int64_t room_of(const StageRun *run) {
@@ -43,7 +43,7 @@ bool flow_wants_text(Flow *flow) {
     flow->need = bytes ? copies * bytes - before : 0;
     if (bytes && stream) flow->text = bytes;
     flow->asked |= bytes > 0;
-    // Whoever only gives way is resumed behind the one that asks; if it is wanted at all.
+    // Whoever only gives way is resumed after the one that asks; if it is wanted at all.
     if (flow->task->buffer.gives_way && !flow->canceled) flow->need = 1;
     if (flow->need == 0) return false;
     // It is read once more when its turn comes; what came from a stream cannot be.

@@ -328,7 +328,7 @@ static Partition *run_task(Dispatch *d, Flow *flow, uint32_t thread, int64_t *bu
     return partition;
 }
 
-// The same task goes on with rows behind those of the unit.
+// The same task goes on with rows after those of the unit.
 static void go_on_with_rows(Dispatch *d, Flow *flow) {
     uint64_t order = flow->task->task.order, records = flow->task->records;
     flow_take_rows(d, flow);
@@ -342,7 +342,7 @@ static void go_on_with_rows(Dispatch *d, Flow *flow) {
 void flow_end(Dispatch *d, Flow *flow) {
     StageRun *run = flow->run;
     run->running--;
-    // It was dropped before it knew where its unit ends. What stands behind is not wanted either.
+    // It was dropped before it knew where its unit ends. What stands after it is not wanted.
     if (flow->task && flow->cut && !flow->prepared) units_drop(&run->units, &flow->unit);
     tell_ended(&d->observers, flow);
     tell_leaves(&d->observers, flow);
@@ -374,7 +374,7 @@ static void count_rows(Dispatch *d, const Partition *partition, Event *event) {
     }
 }
 
-// What the task does behind a partition.
+// What the task does after a partition.
 typedef enum FlowStep : uint8_t {
     STEP_ON,    // It goes on with the same rows,
     STEP_ROWS,  // with more of its input,
@@ -538,7 +538,7 @@ static bool make_partition(Dispatch *d, Flow *flow, uint32_t thread) {
         return false;
     }
     put_records_away(d, thread);
-    // First: when the task ends, what stands behind a fault of it is not to follow.
+    // First: when the task ends, what stands after a fault of it is not to follow.
     dispatch_tell_bounds(d);
     return hand_over(d, flow, partition, busy);
 }

@@ -111,7 +111,7 @@ void flow_take_rows(Dispatch *d, Flow *flow) {
 
 // ---- sides that differ ----------------------------------------------------------------------
 
-// Stands behind all rows of the zip. Where rows are missing because no more input was taken, it is
+// Stands after all rows of the zip. Where rows are missing because no more input was taken, it is
 // no fault.
 void zip_uneven(Dispatch *d, const Action *action) {
     enum { UNIT_SHIFT = 32 };

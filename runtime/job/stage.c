@@ -148,7 +148,7 @@ static bool fills_groups(const StageRun *run) {
     return false;
 }
 
-// Rows that it or a stage behind it takes together: units of whole batches give each slot some.
+// Rows that it or a stage after it takes together: units of whole batches give each slot some.
 static int64_t batch_below(const StageRun *run) {
     int64_t batch = run->stage->batch;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {
@@ -212,7 +212,7 @@ bool stage_open(StageRun *run, SbParallel *parallel, Trouble *trouble) {
     return true;
 }
 
-// Rows behind what a limit needs would ask in vain.
+// Rows after what a limit needs would ask in vain.
 static bool may_stop_early(const StageRun *run) {
     bool limited = true, first_rows = run->job->ask.options.first_rows != INT64_MAX;
     for (uint32_t t = 0; t < run->stage->terminal_count; t++) {

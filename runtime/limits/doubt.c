@@ -418,7 +418,7 @@ static bool settle_first(Limits *limits, uint32_t s) {
 void doubt_settle(Limits *limits) {
     if (!limits->any || limits->settling) return;
     limits->settling = true;
-    // Pieces of a zip stand behind the units of its sides, and say what is wanted of them.
+    // Pieces of a zip stand after the units of its sides, and say what is wanted of them.
     for (bool more = true; more;) {
         more = false;
         for (uint32_t s = 0; s < limits->what->stage_count; s++) {

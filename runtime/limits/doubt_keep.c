@@ -29,7 +29,7 @@ static int sides_of(const StageRun *run) {
 
 static int runs_of(const StageRun *run) { return sides_of(run) == 2 ? 2 : 1; }
 
-// Of the text of a unit: with the bytes of a row behind it that a reject shows.
+// Of the text of a unit: with the bytes of a row after it that a reject shows.
 static int64_t text_bytes(const Unit *unit) {
     enum { SHOWN = RAW_BYTES_MAX + 16 };
     const LongRow *row = &unit->long_row;

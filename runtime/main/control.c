@@ -27,7 +27,7 @@ enum { LIVE_MS = 200, PLAIN_MS = 10000, PLAIN_FIRST_MS = 1000, SAMPLE_MS = 200 }
 enum { WATCHDOG_MS = 1000, WATCHDOG_PART = 4 };
 enum { SIGNALS = 3 };
 enum { LOOP_FILES = 8 };  // What a loop with signals opens at most.
-enum { LEAVE_MS = 2000 };  // Behind --grace, for tasks to stop.
+enum { LEAVE_MS = 2000 };  // After --grace, for tasks to stop.
 
 struct Control {
     Job           *job;
@@ -195,7 +195,7 @@ static void on_sample(uv_timer_t *handle) {
 
 // ---- starting -----------------------------------------------------------------------------------
 
-// Is standard output the terminal of the live lines? The rows would stand behind them.
+// Is standard output the terminal of the live lines? The rows would stand after them.
 static bool rows_on_terminal(const SbJob *what, const Sink *sinks) {
     bool rows = false;
     for (uint32_t s = 0; s < what->sink_count; s++) rows |= strcmp(sinks[s].path, "-") == 0;

@@ -45,7 +45,7 @@ static bool is_due(const Resume *resume, const CommitGroup *group) {
 
 // ---- targets ------------------------------------------------------------------------------------
 
-// Units before the target that are not done yet come to a sink behind all units of roots that stand
+// Units before the target that are not done yet come to a sink after all units of roots that stand
 // before theirs there; so these have to be over.
 static bool is_in_order(const Resume *resume, const RootEnd *end) {
     for (uint32_t late = 1; late < end->root_count; late++) {

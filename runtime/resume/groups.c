@@ -192,7 +192,7 @@ static void find_waits(const SbJob *what, Waits *waits) {
 }
 
 // Adds to `own` the roots whose rows wait for what is made of their own rows: at the stage for a
-// table or the other side, or at a terminal behind those of the stage.
+// table or the other side, or at a terminal after those of the stage.
 static void wait_for_own(const SbJob *what, const Waits *waits, uint32_t s, Bits *own) {
     const SbStage *stage = &what->stages[s];
     for (uint32_t n = 0; n < stage->need_count; n++)

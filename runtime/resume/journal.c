@@ -74,7 +74,7 @@ static JournalState read_head(JournalReader *reader) {
     return JOURNAL_RECORD;
 }
 
-// Nothing good with a higher number behind the bad record?
+// Nothing good with a higher number after the bad record?
 static JournalState judge_rest(JournalReader *reader) {
     for (int64_t at = reader->at; at + record_bytes(0) <= reader->len; at += 8) {
         RecordHead head;

@@ -110,7 +110,7 @@ static bool sync_names(const SbJob *what, const JobIo *io, Trouble *trouble) {
     return true;
 }
 
-// Before anything is done that others see: behind the record there is no way back to the rows.
+// Before anything is done that others see: after the record there is no way back to the rows.
 static bool check_names(const SbJob *what, const JobIo *io, Trouble *trouble) {
     uint32_t at = 0;
     for (Sink *sink; (sink = next_sink(what, io, &at));)

@@ -84,7 +84,7 @@ static bool same_pairs(const Resume *resume, Unpack *begun, const Text *now, Tro
     return true;
 }
 
-// Identity and inputs stand one behind the other.
+// Identity and inputs stand one after the other.
 bool resume_same(Resume *resume, bool inputs) {
     const SbStr begin = resume->state.begin;
     Unpack begun = {begin.ptr, begin.ptr + begin.len, false};

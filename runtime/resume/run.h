@@ -1,4 +1,4 @@
-// Resume run: what the files of resume*.c and the journal's half of the dispatch share.
+// Resume run: what the files of this room share. Nobody else includes it.
 //
 //   units of a root ─▶ tallies ─▶ folded, in their order, into the root's cut ─┐
 //   bytes of a sink ─▶ marks between two units ────────────────────────────────┼▶ commit of a group

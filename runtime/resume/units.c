@@ -54,7 +54,7 @@ static bool is_ahead(const Resume *resume, const RootLog *log, const UnitTally *
     return ahead;
 }
 
-// Pieces have none behind the last.
+// Pieces have none after the last.
 static bool zip_is_over(const Resume *resume, uint32_t root, const RootLog *log) {
     return resume->d->plan->plan.stages[root].kind == STAGE_ZIP && log->cut.units == log->begun &&
            schedule_is_over(resume->d->schedule, (StageId){(uint16_t)root});
@@ -351,7 +351,7 @@ static void count_again(const Resume *resume, uint32_t zip, Event *event) {
     }
 }
 
-// The records of these units know the numbers of their rows; behind them all rows are counted.
+// The records of these units know the numbers of their rows; after them all rows are counted.
 static void skip(Resume *resume, uint32_t root, const RootLog *log) {
     uint64_t units = log->cut.units;
     Trouble trouble = {0};

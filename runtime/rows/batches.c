@@ -30,7 +30,7 @@ bool batches_check(const SbJob *job, int64_t room, Trouble *trouble) {
     return true;
 }
 
-// The same through so many borders; partitions stay as they are behind a stage that keeps its rows.
+// The same through so many borders; partitions stay as they are after a stage that keeps its rows.
 static int64_t wanted(const SbJob *job, uint32_t edge, int borders) {
     int64_t most = 0;
     for (uint32_t s = 0; s < job->stage_count && borders > 0; s++) {

@@ -33,7 +33,7 @@ static int64_t lines_before(SbTaskState *state, int64_t at) {
     return state->lined_lines;
 }
 
-// Rows of the partition before the one at `at`, which lies in the block that is indexed or behind
+// Rows of the partition before the one at `at`, which lies in the block that is indexed or after
 // it; needed only where a share limits the rejects.
 static int64_t rows_before(const SbTaskState *state, int64_t at) {
     const SbIndex *index = &state->index;
