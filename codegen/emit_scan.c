@@ -1,6 +1,6 @@
 // Stages over text: blocks of about a thousand indexed rows; in a block, the rows.
 //
-//   block: index rows ─▶ row 0, 1, ... ─▶ bad row behind them? reject it ─▶ border ─▶ block
+//   block: index rows ─▶ row 0, 1, ... ─▶ bad row after them? reject it ─▶ border ─▶ block
 #include "codegen/emit_part.h"
 #include "codegen/emit_scan.h"
 
@@ -48,7 +48,7 @@ static TextRow *open_row(Emit *e, const Op *op) {
     return row;
 }
 
-// Filters directly behind the read come first, each with the columns that it asks for; then all
+// Filters directly after the read come first, each with the columns that it asks for; then all
 // that count as read are judged, in type order.
 static void judge_row(Emit *e, Frame *frame, Block next) {
     const SourceOp *source = &frame->op->source;
@@ -81,7 +81,7 @@ static void emit_text_row(Emit *e, TextRow *row, Block next) {
     fault_target_close(e, &target, frame, next, s->stop);
 }
 
-// The bad row behind the good ones of a block.
+// The bad row after the good ones of a block.
 static void emit_bad_row(Emit *e, TextRow *row, Block after) {
     if (e->stage->asks) {
         emit_jump(e, after);
@@ -106,13 +106,13 @@ static void emit_bad_row(Emit *e, TextRow *row, Block after) {
     emit_branch_likely(e, stop, e->stage->stop, after);
 }
 
-// The loop is left in the middle of a block, behind `row`.
+// The loop is left in the middle of a block, after `row`.
 static void count_until(Emit *e, TextRow *row) {
     stage_count(e, row->op->step, SB_MADE, LLVMBuildAdd(e->b, row->row, emit_i64(e, 1), ""));
     emit_store(e, row->end, e->stage->cursor);
 }
 
-// Where the row behind `row` begins, good or bad; or, of the last one, the next block.
+// Where the row after `row` begins, good or bad; or, of the last one, the next block.
 static Val place_behind(Emit *e, const TextRow *row) {
     Val fault = emit_load_at(e, e->i32, row->index, offsetof(SbIndex, fault), "fault");
     Val bad = emit_load_at(e, e->i64, row->index, offsetof(SbIndex, fault_begin), "bad");

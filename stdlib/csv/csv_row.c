@@ -9,7 +9,7 @@ static int64_t find(const char *text, int64_t pos, int64_t end, char byte) {
     return found ? found - text : -1;
 }
 
-// The LF at or behind `pos` ends the row.
+// The LF at or after `pos` ends the row.
 static void end_at_line(const SbCsvText *in, int64_t pos, SbCsvRow *row) {
     int64_t feed = find(in->text, pos, in->end, '\n');
     if (feed < 0) {
@@ -20,7 +20,7 @@ static void end_at_line(const SbCsvText *in, int64_t pos, SbCsvRow *row) {
     row->end = feed > pos && in->text[feed - 1] == '\r' ? feed - 1 : feed;
 }
 
-// Behind the closing quote of the field whose opening quote is at `pos`, or -1.
+// After the closing quote of the field whose opening quote is at `pos`, or -1.
 static int64_t skip_quoted(const SbCsvText *in, int64_t pos, char quote) {
     for (pos++;; pos++) {
         pos = find(in->text, pos, in->end, quote);
@@ -86,7 +86,7 @@ SbStr sb_csv_unquote(SbCall *call, const char *ptr, int64_t len, char quote) {
     char *out = sb_alloc(call, len);
     if (!out) return (SbStr){nullptr, 0};
     SbStr text = {out, 0};
-    while (doubled) {  // Copy up to and with the first of the two, go on behind the second.
+    while (doubled) {  // Copy up to and with the first of the two, go on after the second.
         size_t part = (size_t)(doubled + 1 - at);
         memcpy(out, at, part);
         out += part;

@@ -50,7 +50,7 @@ static inline void nesting_pop(Nesting *nesting) {
     }
 }
 
-// Behind the escape whose backslash is at `at`; null when it is none.
+// After the escape whose backslash is at `at`; null when it is none.
 static const char *skip_escape(const Reader *reader, const char *at) {
     if (reader->end - at < 2) return nullptr;
     switch (at[1]) {
@@ -84,7 +84,7 @@ static const char *skip_long_string(const Reader *reader, const char *at, uint8_
     return nullptr;
 }
 
-// Behind the closing quote of the string whose opening quote is at `at`; null when it is none.
+// After the closing quote of the string whose opening quote is at `at`; null when it is none.
 // Sets *escapes when there are any. Most strings are plain and short.
 static inline const char *skip_string(const Reader *reader, const char *at, uint8_t *escapes) {
     const char *stop = at + 1 + _tzcnt_u32(sb_json_string_stops(at + 1));  // at + 33: none.
@@ -164,7 +164,7 @@ static inline const char *skip_key(const Reader *reader, const char *at) {
     return at < reader->end && *at == ':' ? sb_json_space(at + 1, reader->end) : nullptr;
 }
 
-// Behind the array or object at `at`; null when its grammar is wrong.
+// After the array or object at `at`; null when its grammar is wrong.
 static const char *skip_nested(Reader *reader, const char *at) {
     Nesting nesting;
     nesting.word = 0;
@@ -190,7 +190,7 @@ static const char *skip_nested(Reader *reader, const char *at) {
             if (!at) return nullptr;
             at = sb_json_space(at, end);
         }
-        // Behind a value, or at the bracket that closes an empty one.
+        // After a value, or at the bracket that closes an empty one.
         while (at < end && *at == (nesting.word & 1 ? '}' : ']')) {
             nesting_pop(&nesting);
             if (nesting.depth == 0) return at + 1;
@@ -244,7 +244,7 @@ static int64_t wanted_key(Reader *reader, const SbJsonShape *shape, SbStr quoted
     return status == SB_OK ? find_key(shape, name, guess) : -1;
 }
 
-// Behind the members and the closing brace of a row; `at` is behind its opening brace.
+// After the members and the closing brace of a row; `at` is after its opening brace.
 static const char *read_members(Reader *reader, const char *at, const SbJsonShape *shape,
                                 SbJsonSlot *slots) {
     const char *end = reader->end;

@@ -199,7 +199,7 @@ static bool null_word_reads(Emit *e, const CsvOptions *csv, const Type *base) {
 
 static Val is_quoted(Emit *e, const CsvOptions *csv, Value field) {
     if (!csv->quote) return emit_i1(e, false);
-    Val first = emit_load(e, e->i8, field.a, "");  // Of an empty field: the separator behind it.
+    Val first = emit_load(e, e->i8, field.a, "");  // Of an empty field: the separator after it.
     return LLVMBuildICmp(e->b, LLVMIntEQ, first, emit_int(e, e->i8, (uint8_t)csv->quote), "");
 }
 
