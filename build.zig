@@ -48,6 +48,7 @@ const suites: []const []const u8 = &.{
     "tests/crash_test.sh",
     "tests/metrics_test.py",
     "tests/growth_test.py",
+    "tests/instructions_test.py",
     "tests/docs.py",
     "tests/words.py",
     "tests/debug_test.sh",

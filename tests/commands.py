@@ -110,6 +110,8 @@ _FORMS = {
     "tests/e2e/run.py --update NAME": "tests/e2e/run.py --brief steps/params",
     "tests/examples.sh": BY_TESTS,
     "tests/growth_test.py NAME": BY_TESTS,
+    "tests/instructions_test.py": BY_TESTS,
+    "tests/instructions_test.py NAME": BY_TESTS,
     "tests/names_test.py": BY_TESTS,
     "tests/rooms.py": BY_TESTS,
     "tests/rooms.py --table": AS_NAMED,

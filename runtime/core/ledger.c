@@ -20,10 +20,11 @@ static int64_t input_bytes(const CorePlan *plan, const Shape *shape, const CoreS
 }
 
 void reserves_make(Reserves *reserves, const CorePlan *plan, const Shape *shape) {
-    *reserves = (Reserves){0};
+    reserves->minimum = 0;  // What stands after the plan's stages and breakers is not read.
     bool again = plan_node_count(plan) > 1;
     for (uint16_t s = 0; s < plan->stage_count; s++) {
         const CoreStage *stage = &plan->stages[s];
+        reserves->tasks[s] = 0;
         reserves->rooms[ROOM_SCRATCH][s] = stage->scratch;
         reserves->rooms[ROOM_OUTPUT][s] = ledger_output_bytes(stage);
         reserves->rooms[ROOM_INPUT][s] = input_bytes(plan, shape, stage);

@@ -271,7 +271,7 @@ static bool looks_next(const Dispatch *d, const Event *event) {
 }
 
 void dispatch_tell(Dispatch *d, Event event) {
-    if (d->stop || d->own->event_count == sizeof d->own->events / sizeof *d->own->events) return;
+    if (d->stop || d->own->event_count == d->own->event_max) return;
     d->own->events[d->own->event_count++] = event;
     if (d->own->telling) return;
     tell_all(d);

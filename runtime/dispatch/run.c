@@ -94,6 +94,7 @@ static Dispatch *new_dispatch(void) {
 }
 
 Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
+    enum : uint32_t { EVENTS_MORE = 8 };
     FlowPlan *plan = make_plan(job);
     Schedule *schedule = plan ? open_schedule(job, plan) : nullptr;
     Dispatch *d = schedule ? new_dispatch() : nullptr;
@@ -116,10 +117,12 @@ Dispatch *dispatch_open(Job *job, StageRun *runs, const Observers *observers) {
     d->own->sinks = calloc(what->sink_count + 1, sizeof *d->own->sinks);
     d->own->taking = calloc(what->sink_count + 1, sizeof *d->own->taking);
     d->own->lanes = calloc(lanes + 1, sizeof *d->own->lanes);
+    d->own->event_max = 2 * (uint32_t)plan->plan.stage_count + EVENTS_MORE;
+    d->own->events = calloc(d->own->event_max, sizeof *d->own->events);
     RejectSetSetup records =
         job_records(&job->machine, job->breakers.lanes, REJECTS_BY_PLACE);
     bool good = open_locks(d) && accounts_open(d) && d->own->sinks && d->own->taking &&
-                d->own->lanes &&
+                d->own->lanes && d->own->events &&
                 verdict_open(&d->verdict, what, job->rejects.limits.rows, &records);
     good = tell_open(observers, d) && good && spool_open(d);
     for (uint32_t i = 0; good && i < lanes; i++) d->own->lanes[d->own->lane_count++] = threads + i;
@@ -170,6 +173,7 @@ void dispatch_close(Dispatch *d) {
     free(d->own->sinks);
     free(d->own->taking);
     free(d->own->lanes);
+    free(d->own->events);
     free(d->schedule);
     free(d->plan);
     free(d);

@@ -44,7 +44,8 @@ struct DispatchOwn {
     Spooling   spools[SPILLS_MAX];
     uint32_t   spool_count;
     bool       roomy;          // Stages keep nothing that they do not need now.
-    Event      events[2 * STAGES_MAX + 8];  // That follow from actions: two a stage, and the first.
+    Event     *events;         // That follow from actions: two a stage of the plan, and the first.
+    uint32_t   event_max;
     uint32_t   event_count;
     Bits       closing;        // Breakers that nobody needs any more, and that are there.
     uint32_t   closing_count;

@@ -103,6 +103,7 @@ bool verdict_open(Verdict *v, const SbJob *job, int64_t rows_max, const RejectSe
 void verdict_close(Verdict *v) {
     reject_set_close(&v->records);
     rejects_close(&v->failing);
+    verdict_needs_close(&v->needs);
     free(v->ranks);
     free(v->bounds);
 }

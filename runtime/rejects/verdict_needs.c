@@ -1,7 +1,6 @@
 #include "runtime/rejects/verdict_needs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool reads(const SbStage *stage, uint32_t breaker) {
     bool rows = stage->input == SB_INPUT_ROWS || stage->input == SB_INPUT_UNMATCHED;
@@ -49,11 +48,14 @@ static void spread(const SbJob *job, const Bits *takers, uint32_t from, Bits *al
 
 bool verdict_needs_find(VerdictNeeds *needs, const SbJob *job) {
     Bits *takers = malloc((job->breaker_count + 1) * sizeof *takers);
-    if (!takers) return false;
+    needs->roots = calloc(job->stage_count + 1, sizeof *needs->roots);
+    needs->behind = calloc(job->stage_count + 1, sizeof *needs->behind);
+    if (!takers || !needs->roots || !needs->behind) {
+        free(takers);
+        return false;
+    }
     for (uint32_t b = 0; b < job->breaker_count; b++) takers[b] = takers_of(job, b);
     needs->words = bits_words(job->stage_count);
-    memset(needs->roots, 0, job->stage_count * sizeof *needs->roots);
-    memset(needs->behind, 0, job->stage_count * sizeof *needs->behind);
     for (uint32_t from = 0; from < job->stage_count; from++) {
         Bits along = {0};
         spread(job, takers, from, &along, &needs->behind[from]);
@@ -62,6 +64,11 @@ bool verdict_needs_find(VerdictNeeds *needs, const SbJob *job) {
     }
     free(takers);
     return true;
+}
+
+void verdict_needs_close(VerdictNeeds *needs) {
+    free(needs->roots);
+    free(needs->behind);
 }
 
 // Does one of the roots have that rank, or one before it?

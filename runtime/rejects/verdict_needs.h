@@ -10,14 +10,15 @@
 
 // Sets of stages, by stage.
 typedef struct VerdictNeeds {
-    uint16_t words;              // Of the sets, that are in use.
-    Bits roots[SB_STAGES_MAX];   // Roots whose rows come to the stage, no breaker between.
-    Bits behind[SB_STAGES_MAX];  // Stages that depend on what comes of the stage's rows into
-                                 // breakers, directly or not.
+    uint16_t words;  // Words of a set that are in use.
+    Bits *roots;     // Roots whose rows come to the stage, no breaker between.
+    Bits *behind;    // Stages that depend on what comes of the stage's rows into breakers, directly
+                     // or not.
 } VerdictNeeds;
 
 // False: no memory.
 bool verdict_needs_find(VerdictNeeds *needs, const SbJob *job);
+void verdict_needs_close(VerdictNeeds *needs);
 // Does a stage that is not over depend on all that comes of the rows of `stage`, and judge rows of
 // roots up to that rank?
 bool verdict_needs_all(const VerdictNeeds *needs, uint32_t stage, const Bits *over,

@@ -302,13 +302,15 @@ static inline const char *begin_of(const Match *match, const SbJsonFormPart *par
     return match->line + *quote - part->first_quote;
 }
 
-// After an array of strings and short numbers without white space, in a line without a backslash;
-// null for any other.
+// After an array of short numbers and of strings without escapes, with no white space; null for any
+// other.
 static inline Behind short_array(const Match *match, Behind at) {
     for (at.at++;; at.at++) {
         if (*at.at == '"') {
             if (match->last - at.quote < 2) return (Behind){};
-            at = (Behind){match->line + at.quote[1] + 1, at.quote + 2};
+            const char *behind = match->line + at.quote[1] + 1;
+            if (match->escaped && has_escapes(at.at, behind)) return (Behind){};
+            at = (Behind){behind, at.quote + 2};
         } else {
             at.at = short_number(at.at);
             if (!at.at) return (Behind){};
@@ -340,7 +342,7 @@ static Behind take_any(const Match *match, Behind at, const SbJsonFormPart *next
                        SbJsonSlot *slot) {
     Behind behind = {};
     *slot = (SbJsonSlot){.ptr = at.at, .kind = *at.at == '"' ? SB_JSON_STRING : SB_JSON_ARRAY};
-    if (*at.at == '[' && !match->escaped) behind = short_array(match, at);
+    if (*at.at == '[') behind = short_array(match, at);
     if (*at.at == '"') behind = plain_string(match, at);
     if (behind.at) {
         slot->len = behind.at - at.at;

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""instructions_test.py: what a row of one kind costs beside a row of another, in instructions, which no load of the machine changes.
+
+usage: tests/instructions_test.py [NAME...]
+
+Both jobs of a pair run under callgrind, on N and on 2 N rows, so that their start does not count. A pair fails where the first
+costs more than its budget allows.
+"""
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SBC = os.environ.get("SBC", os.path.join(ROOT, "zig-out", "bin", "sbc"))
+ROWS = 4000
+SEED = 1
+
+
+def money(source, number):
+    return (f"{source.choice('ANR')},{source.choice('FO')},{source.randint(1, 50)},{source.randint(90000, 10500000) / 100:.2f},"
+            f"0.{source.randint(0, 10):02d},0.{source.randint(0, 8):02d}\n")
+
+
+def event(source, number, turned=False, note="bila bifobu huvebi"):
+    parts = [f'"id":{number}', '"time":"2026-01-01T00:00:00Z"', f'"kind":"{source.choice(("click", "view"))}"',
+             f'"user":{{"name":"n{source.randint(1, 900)}","country":"{source.choice(("BR", "DE", "IN"))}"}}',
+             f'"value":{source.randint(100, 9900) / 100}', f'"tags":["sepi","pilo"]', f'"note":"{note}"']
+    return "{" + ",".join(reversed(parts) if turned else parts) + "}\n"
+
+
+def q1(kind):
+    return (f'read csv("in", header = false) as {{ flag: str, status: str, qty: {kind}, price: {kind}, disc: {kind}, tax: {kind} }}\n'
+            "| derive net = price * (1.0 - disc), charge = price * (1.0 - disc) * (1.0 + tax)\n"
+            "| group by flag, status { q = sum(qty), b = sum(price), n = sum(net), c = sum(charge), m = mean(disc), k = count() }\n"
+            '| write csv("-")\n')
+
+
+EVENTS = ('read jsonl("in") as { user: { country: str }, value: f64 }\n'
+          '| group by c = user.country { n = count(), s = sum(value) }\n| write csv("-")\n')
+# Name: what is judged, what it stands beside (a program and a row each), and how many times the second it may cost.
+PAIRS = {
+    "decimals": ((q1("decimal(15, 2)"), money), (q1("f64"), money), 1.25),
+    "forms_in_turn": ((EVENTS, lambda source, number: event(source, number, number % 2 == 1)), (EVENTS, event), 1.5),
+    "escapes": ((EVENTS, lambda source, number: event(source, number, note="a \\\"quoted\\\" word")), (EVENTS, event), 1.6),
+}
+
+
+def count(work, program, row, rows):
+    source = random.Random(SEED)
+    with open(os.path.join(work, "in"), "w", encoding="utf-8") as file:
+        file.writelines(row(source, number) for number in range(rows))
+    with open(os.path.join(work, "p.sbd"), "w", encoding="utf-8") as file:
+        file.write(program)
+    subprocess.run([SBC, "p.sbd", "-o", "job", "--overwrite"], cwd=work, check=True)
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "./job", "--threads=1"], cwd=work,
+                          capture_output=True, text=True, check=True)
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
+def row_costs(program, row):
+    with tempfile.TemporaryDirectory() as work:
+        return (count(work, program, row, 2 * ROWS) - count(work, program, row, ROWS)) / ROWS
+
+
+def main(names):
+    if not shutil.which("valgrind"):
+        print("instructions: valgrind is not installed\ninstructions: 0 passed, 0 failed, 1 skipped")
+        return 0
+    chosen = {name: pair for name, pair in PAIRS.items() if not names or name in names}
+    failed = 0
+    for name, (judged, beside, most) in chosen.items():
+        first, second = row_costs(*judged), row_costs(*beside)
+        good = first <= most * second
+        failed += not good
+        print(f"{'ok  ' if good else 'FAIL'} {name}: {first:.0f} instructions a row, {second:.0f} beside it: "
+              f"{first / second:.2f} of at most {most}" + ("" if good else f"; run it alone: tests/instructions_test.py {name}"))
+    print(f"instructions: {len(chosen) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
