@@ -128,6 +128,7 @@ static uint32_t carry_union(Speller *speller, Op *op, uint32_t column) {
     Graph *graph = speller->graph;
     uint32_t left = carry(speller, op->inputs[0], column);
     uint32_t right = carry(speller, op->inputs[1], op->union_.right_columns[column]);
+    if (left == NOWHERE || right == NOWHERE) return NOWHERE;
     const Op *first = graph_op_at(graph, op->inputs[0]),
              *second = graph_op_at(graph, op->inputs[1]);
     const Type *type = second->columns[right].type;
