@@ -112,6 +112,7 @@ _FORMS = {
     "tests/growth_test.py NAME": BY_TESTS,
     "tests/instructions_test.py": BY_TESTS,
     "tests/instructions_test.py NAME": BY_TESTS,
+    "tests/instructions_test.py decimals": BY_TESTS,
     "tests/names_test.py": BY_TESTS,
     "tests/rooms.py": BY_TESTS,
     "tests/rooms.py --table": AS_NAMED,
